@@ -231,7 +231,8 @@ static int print_label(FILE *out, const char *name) {
 }
 
 /* The page's colours, light and dark: html.c. */
-static const uint8_t cells[2][3][3] = {{{0xf4, 0xf3, 0xef}, {0x2a, 0x70, 0xc8}, {0xd9, 0x60, 0x1f}}, {{0x24, 0x24, 0x22}, {0x4b, 0x93, 0xea}, {0xec, 0x7d, 0x3c}}};
+static const uint8_t cells[2][3][3] = {{{0xf4, 0xf3, 0xef}, {0x2a, 0x70, 0xc8}, {0xd9, 0x60, 0x1f}},
+                                       {{0x24, 0x24, 0x22}, {0x4b, 0x93, 0xea}, {0xec, 0x7d, 0x3c}}};
 /* Relative luminance (WCAG 2.2) of a colour of that opacity over the empty cell's. */
 static double luminance(bool dark, bool mistake, double opacity) {
     static const double weights[3] = {0.2126, 0.7152, 0.0722};
@@ -242,7 +243,8 @@ static double luminance(bool dark, bool mistake, double opacity) {
     }
     return sum;
 }
-/* Black on a cell, or white: the one that differs more. Either has a contrast of 4.58 at least where the other has less. */
+/* Black on a cell, or white: the one that differs more. Either has a contrast of 4.58 at least where the other has
+ * less. */
 static bool is_dark(double luminance) { return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05; }
 
 void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user), const void *user) {
@@ -291,9 +293,11 @@ void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*nam
             fprintf(out, "<rect class=\"%s\" fill-opacity=\"%.3f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", row == k ? "a" : "b",
                     opacity, x + gap, y + gap, side, side, corner);
         char digits[16];
-        snprintf(digits, sizeof digits, "on%d%d", is_dark(luminance(false, row != k, opacity)), is_dark(luminance(true, row != k, opacity)));
+        snprintf(digits, sizeof digits, "on%d%d", is_dark(luminance(false, row != k, opacity)),
+                 is_dark(luminance(true, row != k, opacity)));
         if (numbers)
-            fprintf(out, "<text class=\"mid %s\" x=\"%.1f\" y=\"%.1f\">%lld</text>", counts[i] ? digits : "zero", x + size / 2, y + size / 2 + 4, (long long)counts[i]);
+            fprintf(out, "<text class=\"mid %s\" x=\"%.1f\" y=\"%.1f\">%lld</text>", counts[i] ? digits : "zero",
+                    x + size / 2, y + size / 2 + 4, (long long)counts[i]);
         fputs("</g>\n", out);
     }
     svg_close(out);

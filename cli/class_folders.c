@@ -27,9 +27,12 @@ static uint64_t hash_of(const char *name) {
 static int by_class_and_hash(const void *a, const void *b) {
     const item *x = a, *y = b;
     if (x->label != y->label) return (x->label > y->label) - (x->label < y->label);
-    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash) : (x->number > y->number) - (x->number < y->number);
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->number > y->number) - (x->number < y->number);
 }
-static int by_number(const void *a, const void *b) { return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b); }
+static int by_number(const void *a, const void *b) {
+    return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
+}
 
 /* The numbers of the split's samples, in order; how many. */
 static int64_t choose(item *items, int64_t n, const char *split, int64_t *numbers) {
@@ -54,19 +57,27 @@ static wick_status list(wick_context *ctx, wick_files *files, item *items) {
     bool more = true;
     for (int64_t i = 0; i < wick_files_count(files); i++) {
         const wick_status status = wick_files_next(files, &file, &more);
-        if (status != WICK_OK || !more) return status != WICK_OK ? status : wick_context_fail(ctx, WICK_ERR_IO, "%s was changed while it was read", wick_files_path(files));
+        if (status != WICK_OK || !more)
+            return status != WICK_OK ? status
+                                     : wick_context_fail(ctx, WICK_ERR_IO, "%s was changed while it was read",
+                                                         wick_files_path(files));
         items[i] = (item){i, file.label, hash_of(file.name)};
     }
     return WICK_OK;
 }
 
-static wick_status take(wick_context *ctx, wick_files *files, const wick_files_options *options, wick_dataset **whole, wick_dataset **part) {
+static wick_status take(wick_context *ctx, wick_files *files, const wick_files_options *options, wick_dataset **whole,
+                        wick_dataset **part) {
     const int64_t n = wick_files_count(files);
     item *items = calloc((size_t)n, sizeof *items);
     int64_t *numbers = calloc((size_t)n, sizeof *numbers), chosen = 0;
-    wick_status status = items && numbers ? list(ctx, files, items) : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", wick_files_path(files));
+    wick_status status = items && numbers
+                             ? list(ctx, files, items)
+                             : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", wick_files_path(files));
     if (status == WICK_OK) chosen = choose(items, n, options->split, numbers);
-    if (status == WICK_OK && !chosen) status = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: its classes have too few files to hold some out", wick_files_path(files));
+    if (status == WICK_OK && !chosen)
+        status = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: its classes have too few files to hold some out",
+                                   wick_files_path(files));
     if (status == WICK_OK) status = wick_dataset_of_files(ctx, wick_files_path(files), options, whole);
     if (status == WICK_OK) status = wick_dataset_subset(ctx, *whole, chosen, numbers, part);
     if (status != WICK_OK) wick_dataset_free(whole);
@@ -97,15 +108,17 @@ bool class_folders_are(wick_context *ctx, const char *data) {
     return are;
 }
 
-wick_status class_folders_open(wick_context *ctx, const char *data, const char *split, int64_t rate, wick_dataset **whole, wick_dataset **part) {
+wick_status class_folders_open(wick_context *ctx, const char *data, const char *split, int64_t rate,
+                               wick_dataset **whole, wick_dataset **part) {
     const wick_files_options options = {.split = split, .rate = rate};
     wick_files *files = open_folder(ctx, data, &options);
     *whole = *part = NULL;
     if (!files) return WICK_ERR_IO;
     const wick_status status = take(ctx, files, &options, whole, part);
     if (status == WICK_OK && strcmp(split, "all") != 0)
-        talk("%s has class folders, but no train/ and test/: a fifth of each class, by a hash of the names, is held out as test; these are the %lld of %s (wick data split makes folders of them)", data,
-             (long long)wick_dataset_count(*part), split);
+        talk("%s has class folders, but no train/ and test/: a fifth of each class, by a hash of the names, is held "
+             "out as test; these are the %lld of %s (wick data split makes folders of them)",
+             data, (long long)wick_dataset_count(*part), split);
     wick_files_free(&files);
     return status;
 }

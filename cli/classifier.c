@@ -115,7 +115,8 @@ static int describe(classifier *c, wick_context *ctx, const wick_dataset *datase
     c->classes = wick_dataset_classes(dataset);
     if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
     const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
-    if (status == WICK_ERR_SHAPE) return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", talk_why(ctx, status));
+    if (status == WICK_ERR_SHAPE)
+        return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", talk_why(ctx, status));
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
     bool fits;
     code = join_names(c, dataset);
@@ -155,12 +156,13 @@ static int open_onnx(classifier *c, const char *path, const wick_onnx_limits *li
     return CLI_OK;
 }
 
-/* ---- an input of integers ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- an input of integers ---------------------------------------------------------------------------------------- */
 
 /* Whether the file's input holds integers; *least and *most: from where to where. */
 static bool takes_integers(const classifier *c, int64_t *least, uint64_t *most) {
     wick_dtype dtype;
-    return c->onnx && wick_onnx_elem_dtype(wick_onnx_input(c->onnx, 0).elem, &dtype) && number_range(dtype, least, most);
+    return c->onnx && wick_onnx_elem_dtype(wick_onnx_input(c->onnx, 0).elem, &dtype) &&
+           number_range(dtype, least, most);
 }
 
 /* Integers get the pixels as they are: of 0 to 1, which floats get, they would hold almost nothing. */
@@ -170,7 +172,8 @@ static void take_bytes(classifier *c) {
     if (takes_integers(c, &least, &most)) c->mean = 0, c->deviation = 1.0 / 255;
 }
 
-/* Whether an integer input can have the pixels as mean and deviation make them: every step between them is a whole number, and so is the lowest. */
+/* Whether an integer input can have the pixels as mean and deviation make them: every step between them is a whole
+ * number, and so is the lowest. */
 static bool makes_integers(const classifier *c) {
     const double step = 1 / (255 * c->deviation), low = -c->mean / c->deviation;
     return c->deviation > 0 && step > 0.5 && fabs(step - round(step)) < 1e-9 * step && fabs(low - round(low)) < 1e-6;
@@ -181,12 +184,18 @@ static int check_range(const classifier *c, const char *text, const char *whose,
     int64_t least;
     uint64_t most;
     char type[256];
-    if (c->floats || !takes_integers(c, &least, &most) || (strcmp(text, "auto") != 0 && makes_integers(c))) return CLI_OK;
+    if (c->floats || !takes_integers(c, &least, &most) || (strcmp(text, "auto") != 0 && makes_integers(c)))
+        return CLI_OK;
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
     port_type(&port, type, sizeof type);
-    if (!*text) return talk_fail(blame, "%sits pixels are scaled to fractions, and the input %s is %s, which can't hold them: train again", whose, port.name, type);
-    return talk_fail(blame, "%s--input-range %s: the input %s is %s, and can't hold the fractions that this makes of pixels: %s", whose, text, port.name, type,
-                     least < 0 && most < 255 ? "-128,127 makes whole numbers" : "0,255 leaves them as bytes");
+    if (!*text)
+        return talk_fail(
+            blame, "%sits pixels are scaled to fractions, and the input %s is %s, which can't hold them: train again",
+            whose, port.name, type);
+    return talk_fail(
+        blame, "%s--input-range %s: the input %s is %s, and can't hold the fractions that this makes of pixels: %s",
+        whose, text, port.name, type,
+        least < 0 && most < 255 ? "-128,127 makes whole numbers" : "0,255 leaves them as bytes");
 }
 
 int classifier_check_samples(const classifier *c, const float *x, int64_t n) {
@@ -195,14 +204,21 @@ int classifier_check_samples(const classifier *c, const float *x, int64_t n) {
     char type[256];
     if (!takes_integers(c, &least, &most)) return CLI_OK;
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
-    const double low = fmax((double)least, -0x1p24), high = fmin((double)most, 0x1p24); /* beyond which f32 doesn't tell integers apart */
+    const double low = fmax((double)least, -0x1p24),
+                 high = fmin((double)most, 0x1p24); /* beyond which f32 doesn't tell integers apart */
     if (!c->floats && -c->mean / c->deviation >= low - 0.5 && (1 - c->mean) / c->deviation <= high + 0.5) return CLI_OK;
     for (int64_t i = 0; i < n * c->pixels; i++) {
         const double v = c->floats ? (double)x[i] : round((double)x[i]);
         if (v >= low && v <= high && v == trunc(v)) continue;
         port_type(&port, type, sizeof type);
-        if (c->floats) return talk_fail(CLI_BAD_FILE, "the samples have %.9g, and the input %s of the network, %s, can't hold that", v, port.name, type);
-        return talk_fail(CLI_USAGE, "a pixel is %.9g, and the input %s of the network, %s, can't hold that: --input-range %lld,%llu scales them", v, port.name, type, (long long)least,
+        if (c->floats)
+            return talk_fail(CLI_BAD_FILE,
+                             "the samples have %.9g, and the input %s of the network, %s, can't hold that", v,
+                             port.name, type);
+        return talk_fail(CLI_USAGE,
+                         "a pixel is %.9g, and the input %s of the network, %s, can't hold that: --input-range "
+                         "%lld,%llu scales them",
+                         v, port.name, type, (long long)least,
                          least < 0 ? (unsigned long long)(255 + least) : (unsigned long long)most);
     }
     return CLI_OK;
@@ -285,19 +301,24 @@ static int adapt_onnx(classifier *c, int64_t classes, bool head, int blame, bool
     return status == WICK_OK ? CLI_OK : onnx_failed(c, status, blame);
 }
 
-/* Losses take logits. What gives numbers between 0 and 1 for everything makes probabilities of them in a way that is not known here. */
+/* Losses take logits. What gives numbers between 0 and 1 for everything makes probabilities of them in a way that is
+ * not known here. */
 static void note_bounded(const classifier *c, const char *path) {
     enum { SAMPLES = 8 };
     const wick_spec spec = onnx_spec(c, SAMPLES);
     wick_scope *scope = wick_scope_open(c->ctx);
     int64_t n = 1;
     for (int d = 0; d < spec.rank; d++) n *= spec.dims[d];
-    wick_tensor *x = wick_cast(wick_reshape(wick_sin(wick_linspace(c->ctx, WICK_F32, 0, (double)n, n)), spec.rank, spec.dims), spec.dtype);
-    wick_tensor *y = wick_cast(wick_onnx_forward(c->onnx, x), WICK_F32), *edges[2] = {wick_min(y, WICK_ALL_AXES, false), wick_max(y, WICK_ALL_AXES, false)};
+    wick_tensor *x = wick_cast(
+        wick_reshape(wick_sin(wick_linspace(c->ctx, WICK_F32, 0, (double)n, n)), spec.rank, spec.dims), spec.dtype);
+    wick_tensor *y = wick_cast(wick_onnx_forward(c->onnx, x), WICK_F32),
+                *edges[2] = {wick_min(y, WICK_ALL_AXES, false), wick_max(y, WICK_ALL_AXES, false)};
     double low = -1, high = 2;
     if (wick_item(edges[0], &low) != WICK_OK || wick_item(edges[1], &high) != WICK_OK) wick_context_clear_error(c->ctx);
     else if (low >= 0 && high <= 1 && high > 0)
-        talk("%s: all that it gives lies between 0 and 1, as probabilities do, and the loss takes logits: it will hardly learn; cut the file off before what makes probabilities of them", path);
+        talk("%s: all that it gives lies between 0 and 1, as probabilities do, and the loss takes logits: it will "
+             "hardly learn; cut the file off before what makes probabilities of them",
+             path);
     wick_scope_close(&scope);
 }
 
@@ -330,7 +351,10 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
     bool bounded;
     code = adapt_onnx(c, c->classes, fresh, blame, &bounded);
     if (code != CLI_OK) return code;
-    if (bounded) talk("%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes logits", path);
+    if (bounded)
+        talk("%s: what makes probabilities of its numbers at the end (Softmax, Sigmoid) is left out: the loss takes "
+             "logits",
+             path);
     note_bounded(c, path);
     if (fresh) {
         free(c->arch);
@@ -381,7 +405,9 @@ static int build_onnx(classifier *c, const char *checkpoint, const char *crc) {
     char is[16] = "";
     if (code == CLI_OK) snprintf(is, sizeof is, "%08lx", (unsigned long)c->onnx_crc);
     if (code == CLI_OK && crc && strcmp(crc, is) != 0)
-        code = talk_fail(CLI_BAD_FILE, "%s: damaged, or not the file that %s was made of: its checksum is %s, and should be %s", path, checkpoint, is, crc);
+        code = talk_fail(CLI_BAD_FILE,
+                         "%s: damaged, or not the file that %s was made of: its checksum is %s, and should be %s", path,
+                         checkpoint, is, crc);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
     if (code == CLI_OK) code = adapt_onnx(c, c->classes, head, CLI_BAD_FILE, &bounded);
     char whose[4200];
@@ -481,11 +507,17 @@ bool classifier_add_meta(const classifier *c, meta *list) {
     for (int i = 0, n = 0; i < c->rank; i++)
         n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
     return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
-           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) && meta_add(list, "mean", "%.17g", c->mean) &&
-           meta_add(list, "deviation", "%.17g", c->deviation) && meta_add(list, "data", "%s", c->data) &&
-           (!c->floats || meta_add(list, "floats", "1")) && (!c->as_stored || meta_add(list, "as-stored", "1")) && (!c->transform || meta_add(list, "transform", "%s", c->transform)) && (!c->label || meta_add(list, "label", "%s", c->label)) &&
-           (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate)) && (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
-           (!(c->separator || c->decimal || c->no_header) || meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header)) && (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc));
+           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) &&
+           meta_add(list, "mean", "%.17g", c->mean) && meta_add(list, "deviation", "%.17g", c->deviation) &&
+           meta_add(list, "data", "%s", c->data) && (!c->floats || meta_add(list, "floats", "1")) &&
+           (!c->as_stored || meta_add(list, "as-stored", "1")) &&
+           (!c->transform || meta_add(list, "transform", "%s", c->transform)) &&
+           (!c->label || meta_add(list, "label", "%s", c->label)) &&
+           (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate)) &&
+           (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
+           (!(c->separator || c->decimal || c->no_header) ||
+            meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header)) &&
+           (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc));
 }
 
 static bool read_dims(classifier *c, const char *text) {
@@ -506,7 +538,9 @@ static bool read_dims(classifier *c, const char *text) {
 /* How the text of a table is to be read: separator, decimal, whether it has no header, as numbers. */
 static bool read_form(classifier *c, const char *text) {
     int separator, decimal, no_header, n = 0;
-    if (sscanf(text, "%d %d %d%n", &separator, &decimal, &no_header, &n) != 3 || text[n] || separator < -128 || separator > 127 || (decimal && decimal != ',' && decimal != '.')) return false;
+    if (sscanf(text, "%d %d %d%n", &separator, &decimal, &no_header, &n) != 3 || text[n] || separator < -128 ||
+        separator > 127 || (decimal && decimal != ',' && decimal != '.'))
+        return false;
     c->separator = (char)separator;
     c->decimal = (char)decimal;
     c->no_header = no_header != 0;
@@ -559,8 +593,11 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->as_stored = wick_checkpoint_meta(file, "as-stored") != NULL;
     c->rate = rate ? strtoll(rate, NULL, 10) : 0;
     if (c->rate < 0) return talk_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
-    const char *coding = wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
-    if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) || (coding && !(c->coding = strdup(coding)))) return out_of_memory();
+    const char *coding =
+        wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
+    if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) ||
+        (coding && !(c->coding = strdup(coding))))
+        return out_of_memory();
     const char *form = wick_checkpoint_meta(file, "form");
     if (form && !read_form(c, form)) return talk_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
@@ -717,7 +754,7 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
     }
 }
 
-/* ---- how pictures are read ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- how pictures are read --------------------------------------------------------------------------------------- */
 
 int classifier_read_size(const char *text, const char *whose, int blame, int64_t size[2]) {
     char *end = (char *)text;
@@ -729,7 +766,8 @@ int classifier_read_size(const char *text, const char *whose, int blame, int64_t
         size[1] = strtoll(width, &end, 10);
         if (end == width) size[1] = 0;
     }
-    if (*end || size[0] < 1 || size[1] < 1 || size[0] > MOST_PIXELS / size[1]) return talk_fail(blame, "%s--image-size '%s' is no height and width in pixels, such as 224x224", whose, text);
+    if (*end || size[0] < 1 || size[1] < 1 || size[0] > MOST_PIXELS / size[1])
+        return talk_fail(blame, "%s--image-size '%s' is no height and width in pixels, such as 224x224", whose, text);
     return CLI_OK;
 }
 
@@ -762,7 +800,9 @@ void classifier_set_pictures(const classifier *c) {
 int classifier_pictures_of(classifier *c, const cli_options *o) {
     static const char *const of_files[] = {"as-stored", "image-size"};
     for (int i = 0; i < 2 && c->data[0]; i++)
-        if (options_given(o, of_files[i])) return talk_fail(CLI_USAGE, "--%s is for an ONNX file: %s says itself how pictures are read", of_files[i], o->model);
+        if (options_given(o, of_files[i]))
+            return talk_fail(CLI_USAGE, "--%s is for an ONNX file: %s says itself how pictures are read", of_files[i],
+                             o->model);
     int64_t size[2];
     const int code = classifier_read_size(o->image_size, "", CLI_USAGE, size);
     wick_context_set_pictures(c->ctx, (wick_pictures){.as_stored = o->as_stored, .height = size[0], .width = size[1]});
@@ -770,7 +810,8 @@ int classifier_pictures_of(classifier *c, const cli_options *o) {
     return code;
 }
 
-wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form, wick_dataset **out) {
+wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
+                                  wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
     so.label = c->label;
     so.rate = c->rate;
@@ -783,37 +824,49 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     classifier_set_pictures(c);
     wick_pictures how = wick_context_pictures(c->ctx);
     int64_t size[2];
-    if (!how.height && c->onnx && class_folders_are(c->ctx, data)) { /* decoded when they are asked for: the size can't wait for the first that differs */
+    if (!how.height && c->onnx &&
+        class_folders_are(c->ctx,
+                          data)) { /* decoded when they are asked for: the size can't wait for the first that differs */
         const wick_onnx_port p = wick_onnx_input(c->onnx, 0);
         if (port_size(&p, size)) how.height = size[0], how.width = size[1];
         wick_context_set_pictures(c->ctx, how);
     }
     wick_status status = source_open(c->ctx, data, split, &so, NULL, out);
-    if (status == WICK_ERR_SHAPE && !how.height) { /* pictures of several sizes: they get the one that an ONNX file takes */
+    if (status == WICK_ERR_SHAPE &&
+        !how.height) { /* pictures of several sizes: they get the one that an ONNX file takes */
         const wick_onnx_port p = c->onnx ? wick_onnx_input(c->onnx, 0) : (wick_onnx_port){.rank = -1};
         char why[1024];
         snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
-        if (!port_size(&p, size)) return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: --image-size HxW makes pictures alike", why);
+        if (!port_size(&p, size))
+            return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: --image-size HxW makes pictures alike", why);
         how.height = size[0], how.width = size[1];
         wick_context_set_pictures(c->ctx, how);
         status = source_open(c->ctx, data, split, &so, NULL, out);
     }
-    if (status == WICK_OK && c->class_names) status = source_match_classes(c->ctx, data, c->class_names, c->classes, out);
+    if (status == WICK_OK && c->class_names)
+        status = source_match_classes(c->ctx, data, c->class_names, c->classes, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;
 }
 
-int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form, wick_dataset **out) {
+int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
+                         wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0]) return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
-    const bool is_file = source_is_file(data), whole = (is_file && !source_is_divided(c->ctx, data)) || class_folders_are(c->ctx, data); /* whole: has no parts of its own */
-    if (strcmp(*split, "all") == 0 && !whole) return talk_fail(CLI_USAGE, "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
+    const bool is_file = source_is_file(data),
+               whole = (is_file && !source_is_divided(c->ctx, data)) ||
+                       class_folders_are(c->ctx, data); /* whole: has no parts of its own */
+    if (strcmp(*split, "all") == 0 && !whole)
+        return talk_fail(
+            CLI_USAGE,
+            "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
     talk("reading %s", data);
     if (whole && !chosen && c->data[0] && strcmp(c->data, data) != 0 && !path_same(c->data, data)) {
         *split = "all";
         talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
     }
-    if (is_file && !c->coding) talk("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
+    if (is_file && !c->coding)
+        talk("the model keeps nothing of how columns are coded: those of %s are coded by themselves", data);
     wick_status status = classifier_open_split(c, data, *split, form, out);
     if (status == WICK_OK) {
         if (*wick_dataset_note(*out)) talk("%s: %s", data, wick_dataset_note(*out));
@@ -828,7 +881,8 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     if (status != WICK_ERR_IO || is_file || classifier_open_split(c, data, other, form, &there) != WICK_OK)
         return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
-    return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other, why);
+    return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other,
+                     why);
 }
 
 /* Extents but those of 1. */
@@ -859,7 +913,8 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
                          (long long)pixels, plural(pixels), (long long)c->pixels);
     char has[WICK_MAX_DIMS * 24], takes[WICK_MAX_DIMS * 24];
     if (!same_extents(c, rank, dims) && !c->onnx)
-        return talk_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name, extents(rank, dims, has), extents(c->rank, c->dims, takes));
+        return talk_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
+                         extents(rank, dims, has), extents(c->rank, c->dims, takes));
     if (wick_dataset_classes(dataset) > c->classes)
         return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                          (long long)wick_dataset_classes(dataset), (long long)c->classes);

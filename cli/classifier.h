@@ -47,9 +47,11 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
 /* Such a file by itself, to be trained: `classes` of them, or (0) as many as it has outputs. Between the two calls c->rank, dims and pixels may be set to what images are, where the file leaves it open. */
 int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits);
 int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head);
-/* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. An input of integers has pixels as bytes, and no range that makes fractions. */
+/* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. An input of
+ * integers has pixels as bytes, and no range that makes fractions. */
 int classifier_set_range(classifier *c, const char *text, const char *whose, int blame);
-/* Whether n samples, as the network gets them, are such that its input can hold them, where that is of integers. Exit codes; what went wrong has been said. */
+/* Whether n samples, as the network gets them, are such that its input can hold them, where that is of integers. Exit
+ * codes; what went wrong has been said. */
 int classifier_check_samples(const classifier *c, const float *x, int64_t n);
 /* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them. */
 int classifier_keep_onnx(const classifier *c, const char *path, const char *folder);
@@ -82,11 +84,14 @@ int classifier_pictures_of(classifier *c, const cli_options *o);
 int classifier_read_size(const char *text, const char *whose, int blame, int64_t size[2]);
 /* What pictures an ONNX file takes, as [height, width]; false: it doesn't say. */
 bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]);
-/* Opens a split that the model is to look at, as it learned to read its own: "" is the data set it was trained on, of which *split is taken; of another file all, which *split is then, unless it was asked for (chosen). form: what
- * the command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
-int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form, wick_dataset **out);
+/* Opens a split that the model is to look at, as it learned to read its own: "" is the data set it was trained on, of
+ * which *split is taken; of another file all, which *split is then, unless it was asked for (chosen). form: what the
+ * command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
+int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
+                         wick_dataset **out);
 /* As wick_status source_open, by what the model learned, with its classes. */
-wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form, wick_dataset **out);
+wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
+                                  wick_dataset **out);
 /* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been said. */
 int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out);
 /* Says, with an exit code, how a data set does not fit the model. */

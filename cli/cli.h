@@ -37,10 +37,13 @@ typedef struct cli_options {
     int n_files;
 
     const char *data, *label, *augment, *transform, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
-    int64_t limit, workers, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every, seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk, values, rate, hop, memory_budget, max_batch, plans;
+    int64_t limit, workers, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every,
+        seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk,
+        values, rate, hop, memory_budget, max_batch, plans;
     double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol, time, max_seconds;
     int optimizer, schedule, color, precision, loss; /* which of the choices, in the table's order */
-    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, fix_open, layers, onnx_ops, bench, bgr;
+    bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, fix_open, layers,
+        onnx_ops, bench, bgr;
 
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */

@@ -64,7 +64,9 @@ static int refuse_pattern(const char *pattern) {
     int n = 0;
     while (bench_row_at(n)) n++;
     const char *near = nearest_name(pattern, 2 * n, suite_or_row, NULL);
-    if (path_exists(pattern)) return talk_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model", pattern);
+    if (path_exists(pattern))
+        return talk_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model",
+                         pattern);
     return talk_fail(CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them", pattern, near);
 }
 
@@ -77,7 +79,8 @@ static int read_threads(const cli_options *o, int *counts, int *n) {
         if (!*end) return CLI_OK;
         s = end + 1;
     }
-    return talk_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX, o->thread_counts);
+    return talk_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX,
+                     o->thread_counts);
 }
 
 static ceiling_compute arithmetic(const subject *s) {

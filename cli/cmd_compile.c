@@ -98,13 +98,17 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
     if (!compiled) talk("%s doesn't compile it here: the bytes of code are not known; --cc COMMAND names another compiler", o->cc);
 }
 
-/* What a run's network takes, which a file of C can't say by itself: it has the network, without what the training did to samples before. */
+/* What a run's network takes, which a file of C can't say by itself: it has the network, without what the training did
+ * to samples before. */
 static void tell_samples(const planned *p) {
     const classifier *c = &p->c;
     if (p->onnx || !p->o->model || !*p->o->model) return;
-    if (!c->floats) talk("image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it", c->mean, c->deviation > 0 ? c->deviation : 1.0);
+    if (!c->floats)
+        talk("image: (pixel / 255 - %.9g) / %.9g, as the training made it; wick convert makes ONNX that has this in it",
+             c->mean, c->deviation > 0 ? c->deviation : 1.0);
     else if (c->transform) talk("image: what --transform \"%s\" makes of a sample", c->transform);
-    else if (c->coding && strncmp(c->coding, "\"table\"", 7) == 0) talk("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
+    else if (c->coding && strncmp(c->coding, "\"table\"", 7) == 0)
+        talk("image: the %lld numbers that rows of the table are coded as", (long long)c->pixels);
 }
 
 int cmd_compile(cli_options *o) {

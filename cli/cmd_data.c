@@ -69,7 +69,8 @@ const char *data_what(const data_job *d, const wick_file *file) {
     if (wick_files_array(d->f)) return "array";
     if (kind && kind->use) return kind->use == WICK_KIND_PICTURE ? "picture" : "recording";
     /* One whose bytes are not what its name says is a broken one of those. */
-    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".pbm", ".pgm", ".ppm", ".pnm", ".jp2", ".j2k"};
+    static const char *const ends[] = {".jpg",  ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif",
+                                       ".tiff", ".pbm",  ".pgm", ".ppm", ".pnm",  ".jp2", ".j2k"};
     for (size_t i = 0; dot && i < sizeof ends / sizeof ends[0]; i++)
         if (strcasecmp(dot, ends[i]) == 0) return "picture";
     return dot && strcasecmp(dot, ".wav") == 0 ? "recording" : "file";
@@ -345,10 +346,12 @@ int cmd_data(cli_options *o) {
     if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
     if (o->dictionary && o->compression != WICK_ZSTD) return talk_fail(CLI_USAGE, "--dictionary is for --compression zstd");
     if (o->level && o->compression == WICK_STORED && !o->append) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
-    if (o->level && o->compression == WICK_LZ4 && (o->level < 2 || o->level > 12)) return talk_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
+    if (o->level && o->compression == WICK_LZ4 && (o->level < 2 || o->level > 12))
+        return talk_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
     if (d.to && path_same(d.path, d.to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
-    wick_status status = wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
+    wick_status status =
+        wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     if (actions[i].to) interrupt_watch();
     char *table = data_find_table(d.path, o->split);

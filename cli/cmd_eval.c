@@ -72,7 +72,8 @@ static void print_classes(const view *v, int width) {
 static void print_matrix(const view *v, int width, int cell) {
     const int64_t n = v->c->classes;
     bool color = talk_color(stdout);
-    printf("confusion: a line is what the %ss are, a column what they were taken for\n%*s", source_noun(v->e->dataset), width, "");
+    printf("confusion: a line is what the %ss are, a column what they were taken for\n%*s", source_noun(v->e->dataset),
+           width, "");
     for (int64_t k = 0; k < n; k++) printf("%*lld", cell, (long long)k);
     for (int64_t row = 0; row < n; row++) {
         class_label label = label_of(v, row);
@@ -134,8 +135,8 @@ static void report_text(const view *v) {
     print_classes(v, width);
     fputc('\n', stdout);
     print_confusion(v, width);
-    talk("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count, source_noun(v->e->dataset), plural(r->count), v->seconds,
-         count / v->seconds);
+    talk("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
+         source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
 }
 
 static void json_scores(json *j, class_scores s) {
@@ -286,8 +287,9 @@ int cmd_eval(cli_options *o) {
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);
     if (code == CLI_OK && c.limit > 0 && c.limit < wick_dataset_count(dataset))
-        talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of fewer", (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data,
-             (long long)c.limit);
+        talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of "
+             "fewer",
+             (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
     if (code == CLI_OK) code = measure(o, &c, dataset);
     classifier_free(&c);
     wick_dataset_free(&dataset);

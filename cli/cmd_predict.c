@@ -107,7 +107,8 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
 static int look(viewer *v, const subject *s) {
     const classifier *c = v->c;
     double deviation = c->deviation > 0 ? c->deviation : 1;
-    for (int64_t i = 0; i < c->pixels; i++) v->x[i] = s->sample ? s->sample[i] : (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
+    for (int64_t i = 0; i < c->pixels; i++)
+        v->x[i] = s->sample ? s->sample[i] : (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
     const int fits = classifier_check_samples(c, v->x, 1);
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
@@ -133,9 +134,14 @@ static int look(viewer *v, const subject *s) {
 static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
     const int64_t count = wick_dataset_count(d);
     const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
-    const subject s = {.pixels = wick_dataset_sample(d, index), .sample = floats ? wick_dataset_at(d, index, 0) : NULL, .file = file, .index = index, .label = wick_dataset_label(d, index)};
+    const subject s = {.pixels = wick_dataset_sample(d, index),
+                       .sample = floats ? wick_dataset_at(d, index, 0) : NULL,
+                       .file = file,
+                       .index = index,
+                       .label = wick_dataset_label(d, index)};
     if (s.pixels || s.sample) return look(v, &s);
-    return talk_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data", floats ? "samples" : "images", (long long)count - 1);
+    return talk_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
+                     floats ? "samples" : "images", (long long)count - 1);
 }
 
 /* Rows of a table, or samples of tensors, read as the model's own were. */
@@ -154,7 +160,9 @@ static int look_at_rows(viewer *v, const char *file) {
     const char *list = chosen ? v->o->index : few;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, file, i);
-    if (code == CLI_OK && !chosen && count > FIRST_OF_FILE) talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count, FIRST_OF_FILE);
+    if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
+        talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count,
+             FIRST_OF_FILE);
     wick_dataset_free(&d);
     return code;
 }
@@ -169,9 +177,12 @@ static wick_status open_recording(viewer *v, const char *file, wick_audio **out)
     wick_status status = wick_audio_open(ctx, file, 1, out);
     if (status != WICK_OK) return status;
     const int64_t rate = wick_audio_rate(*out);
-    if (wick_audio_unmeasured(*out)) talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken", file);
+    if (wick_audio_unmeasured(*out))
+        talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
+             file);
     if (rate == v->c->rate) return WICK_OK;
-    talk("%s: %lld samples a second are resampled to %lld, as the model learned from", file, (long long)rate, (long long)v->c->rate);
+    talk("%s: %lld samples a second are resampled to %lld, as the model learned from", file, (long long)rate,
+         (long long)v->c->rate);
     status = wick_audio_resample(ctx, *out, v->c->rate, &other);
     wick_audio_free(out);
     *out = status == WICK_OK ? other : NULL;
@@ -188,18 +199,25 @@ static int look_at_recording(viewer *v, const char *file) {
     int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
     if (code != CLI_OK) return code;
     wick_status status = open_recording(v, file, &audio);
-    if (status == WICK_OK) status = wick_transform_new(c->ctx, c->transform, &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
+    if (status == WICK_OK)
+        status = wick_transform_new(c->ctx, c->transform,
+                                    &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
     if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(c->ctx, status));
     const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
     const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
     if (code == CLI_OK && !length) code = talk_fail(CLI_BAD_FILE, "%s: has no sample", file);
     int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
-    for (int d = 1; code == CLI_OK && d < wick_transform_output(t)->rank; d++) count *= wick_transform_output(t)->dims[d];
+    for (int d = 1; code == CLI_OK && d < wick_transform_output(t)->rank; d++)
+        count *= wick_transform_output(t)->dims[d];
     void *work = scratch ? aligned_alloc(64, (scratch + 63) / 64 * 64) : NULL;
     float *sample = step_buffer(c->pixels, sizeof *sample);
     if (code == CLI_OK && (!sample || (scratch && !work))) code = talk_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK && count != c->pixels) code = talk_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count, (long long)c->pixels);
-    if (code == CLI_OK && wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK) code = talk_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
+    if (code == CLI_OK && count != c->pixels)
+        code = talk_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
+                         (long long)c->pixels);
+    if (code == CLI_OK &&
+        wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK)
+        code = talk_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
     if (code == CLI_OK) code = look(v, &(subject){.sample = sample, .file = file, .label = -1, .alone = true});
     free(sample);
     free(work);
@@ -267,7 +285,9 @@ static int look_at_all(viewer *v) {
     /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
-        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i]) : hears(v->c) ? look_at_recording(v, v->o->files[i]) : look_at_file(v, v->o->files[i]);
+        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i])
+               : hears(v->c)                  ? look_at_recording(v, v->o->files[i])
+                                              : look_at_file(v, v->o->files[i]);
         if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
         if (failed == CLI_OK) failed = code;
         code = CLI_OK;
@@ -305,9 +325,16 @@ static int find_images(viewer *v, wick_dataset **dataset) {
         if (hears(c)) return CLI_OK;
         bool rows = true;
         for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
-        if (rows && c->floats && c->transform) return talk_fail(CLI_BAD_FILE, "wick predict looks at samples as they are, and those of %s go through a --transform: wick eval measures the model on all of them", o->model);
+        if (rows && c->floats && c->transform)
+            return talk_fail(CLI_BAD_FILE,
+                             "wick predict looks at samples as they are, and those of %s go through a --transform: "
+                             "wick eval measures the model on all of them",
+                             o->model);
         if (!rows && c->floats && !c->onnx)
-            return talk_fail(CLI_BAD_FILE, "%s learned from numbers, not from pictures, of which it doesn't know the scale: give samples as those of %s", o->model, c->data);
+            return talk_fail(CLI_BAD_FILE,
+                             "%s learned from numbers, not from pictures, of which it doesn't know the scale: give "
+                             "samples as those of %s",
+                             o->model, c->data);
         if (v->drawn || rows) return CLI_OK;
         return talk_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
                          plural(c->rank));
@@ -322,9 +349,15 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     if (floats) return CLI_OK;
     const char *noun = source_noun(*dataset), *data = o->data[0] ? o->data : c->data;
     if (!wick_dataset_sample(*dataset, 0) && strcmp(noun, "image") == 0)
-        return talk_fail(CLI_BAD_FILE, "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the model on all of them", data);
+        return talk_fail(CLI_BAD_FILE,
+                         "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the "
+                         "model on all of them",
+                         data);
     if (!wick_dataset_sample(*dataset, 0))
-        return talk_fail(CLI_BAD_FILE, "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model on all of them, wick convert makes ONNX of it, which wick run gives files to", noun, data);
+        return talk_fail(CLI_BAD_FILE,
+                         "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model "
+                         "on all of them, wick convert makes ONNX of it, which wick run gives files to",
+                         noun, data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
     if (!o->json && !v->drawn) talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));

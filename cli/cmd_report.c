@@ -106,7 +106,9 @@ static int build_step(report *r) {
     const cli_options *o = &r->kept;
     int64_t count = r->train ? wick_dataset_count(r->train) : 1, batch = o->batch < count ? o->batch : count;
     if (r->has_options) r->optim = trainer_optim(o, (count + batch - 1) / batch * o->epochs, &r->groups);
-    r->untimed = !r->has_options ? "last.safetensors, which has the options of the run, is not there" : !r->train ? "there are no training data" : NULL;
+    r->untimed = !r->has_options ? "last.safetensors, which has the options of the run, is not there"
+                 : !r->train     ? "there are no training data"
+                                 : NULL;
     if (r->untimed) return CLI_OK;
     wick_model_set_training(r->c.model, true);
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform}; /* flips and crops change no plan */
@@ -183,7 +185,8 @@ static int save_page(report *r, const char *path) {
 static void print_result(const report *r, const char *path) {
     double accuracy = (double)r->result.correct / (double)r->result.count;
     if (!r->o->json) {
-        talk("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count, report_noun(r), plural(r->result.count));
+        talk("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count, report_noun(r),
+             plural(r->result.count));
         printf("%s\n", path);
         return;
     }

@@ -262,7 +262,9 @@ static int write_outputs(runner *r) {
     return code;
 }
 
-static bool has_scores(const runner *r, int i) { return r->out[i].kind == WICK_VALUE_TENSOR ? labels_fit(r->out[i].tensor) : value_is_scores(&r->out[i]); }
+static bool has_scores(const runner *r, int i) {
+    return r->out[i].kind == WICK_VALUE_TENSOR ? labels_fit(r->out[i].tensor) : value_is_scores(&r->out[i]);
+}
 
 /* What --json says of output i: its numbers where they are no more than --values. */
 static wick_status output_json(json *j, const runner *r, int i, const labels *names) {
@@ -347,7 +349,14 @@ static int run(runner *r) {
 /* ---- options that do nothing are mistakes --------------------------------------------------------------------------------------------------------- */
 
 /* The cases, behind those of feed.h. */
-enum { OUTPUTS = FEED_NEXT, CHECKS = OUTPUTS << 1, MEASURES = OUTPUTS << 2, STEPS = OUTPUTS << 3, NO_CHECK = OUTPUTS << 4, JSON = OUTPUTS << 5 };
+enum {
+    OUTPUTS = FEED_NEXT,
+    CHECKS = OUTPUTS << 1,
+    MEASURES = OUTPUTS << 2,
+    STEPS = OUTPUTS << 3,
+    NO_CHECK = OUTPUTS << 4,
+    JSON = OUTPUTS << 5
+};
 static const char outputs[] = "a run whose outputs are shown, which those of --check, --bench and --repeat with --json are not",
                   pictures[] = "a picture among the inputs, as in --input x=photo.png", recordings[] = "a recording among the inputs, as in --input x=speech.wav",
                   check[] = "--check DIR", times[] = "a run that is timed, not for --check";
@@ -410,10 +419,13 @@ static void note_open(const runner *r) {
     }
 }
 
-/* What wick convert makes of a run takes pixels of 0 to 1, and a picture's are 0 to 255 unless --scale says more: told, since the outputs would look like any others. */
+/* What wick convert makes of a run takes pixels of 0 to 1, and a picture's are 0 to 255 unless --scale says more: told,
+ * since the outputs would look like any others. */
 static void note_pixels(const runner *r, unsigned has) {
     static const char *const given[] = {"scale", "mean", "std", "transform"};
-    if (!(has & FEED_PICTURE) || strcmp(wick_onnx_get_info(r->onnx).producer, "wick") != 0 || strcmp(wick_onnx_input(r->onnx, 0).name, "image") != 0) return;
+    if (!(has & FEED_PICTURE) || strcmp(wick_onnx_get_info(r->onnx).producer, "wick") != 0 ||
+        strcmp(wick_onnx_input(r->onnx, 0).name, "image") != 0)
+        return;
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (options_given(r->o, given[i])) return;
     talk("pixels are given as 0 to 255; a model that wick convert made of a run takes them as 0 to 1: --scale 1/255");
@@ -423,7 +435,12 @@ int cmd_run(cli_options *o) {
     runner r = {.o = o};
     int code = kind_check(o->model, AS_MODEL, "an ONNX model");
     if (code != CLI_OK) return code;
-    const wick_context_options options = {.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .max_memory = budget_memory(o), .jit = WICK_JIT_ON, .pictures = {.as_stored = o->as_stored}};
+    const wick_context_options options = {.tuning = tuned(),
+                                          .threads = (int)o->threads,
+                                          .seed = (uint64_t)o->seed,
+                                          .max_memory = budget_memory(o),
+                                          .jit = WICK_JIT_ON,
+                                          .pictures = {.as_stored = o->as_stored}};
     const wick_onnx_limits limits = budget_limits(o);
     budget_watch(o);
     wick_status status = wick_context_new(&r.ctx, &options);

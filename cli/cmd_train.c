@@ -185,7 +185,8 @@ static int fix_paths(cli_options *o) {
     for (int i = 0; i < 4; i++) {
         bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_exists(values[i]));
         if (!path) continue;
-        char *whole = i == 1 ? path_placed(values[i]) : path_absolute(values[i]); /* a log that is a link is refused, not followed */
+        char *whole = i == 1 ? path_placed(values[i])
+                             : path_absolute(values[i]); /* a log that is a link is refused, not followed */
         if (!whole)
             return talk_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
                              strerror(errno));
@@ -237,22 +238,28 @@ static int open_data(training *t) {
     int64_t size[2];
     const int sized = classifier_read_size(t->o->image_size, "", CLI_USAGE, size);
     if (sized != CLI_OK) return sized;
-    /* Those of class folders are decoded when they are asked for: a network's size can't wait for the first that differs. */
-    if (!size[0] && *t->o->onnx && class_folders_are(t->ctx, data) && !classifier_onnx_size(t->ctx, t->o->onnx, size)) size[0] = size[1] = 0;
+    /* Those of class folders are decoded when they are asked for: a network's size can't wait for the first that
+     * differs. */
+    if (!size[0] && *t->o->onnx && class_folders_are(t->ctx, data) && !classifier_onnx_size(t->ctx, t->o->onnx, size))
+        size[0] = size[1] = 0;
     how.height = size[0], how.width = size[1];
     wick_context_set_pictures(t->ctx, how);
     wick_status status = open_split(t, "train", &t->train);
     if (status == WICK_ERR_SHAPE && !how.height) {
         char first[1024];
         snprintf(first, sizeof first, "%s", talk_why(t->ctx, status));
-        if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size)) return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
+        if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size))
+            return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
         how.height = size[0], how.width = size[1];
         wick_context_set_pictures(t->ctx, how);
         status = open_split(t, "train", &t->train);
     }
     const bool chosen = options_given(t->o, "data") || *t->o->resume;
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s%s", talk_why(t->ctx, status), chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
-    if (wick_dataset_count(t->train) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
+    if (status != WICK_OK)
+        return talk_fail(talk_code(status, CLI_BAD_FILE), "%s%s", talk_why(t->ctx, status),
+                         chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
+    if (wick_dataset_count(t->train) == 0)
+        return talk_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
     if (t->o->rate && !source_is_audio(t->train)) return talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
@@ -347,11 +354,14 @@ static int go_on(training *t) {
 /* By default in the folder and not in its options, so that the folder may be moved. */
 static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log : t->r.log; }
 
-/* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason to lose what was trained. */
+/* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason
+ * to lose what was trained. */
 static int checkpoint(training *t) {
     const int error = steplog_sync(&t->log) ? 0 : errno;
     const int code = run_save_last(&t->r);
-    return error && code == CLI_OK ? talk_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path, strerror(error), (long long)t->r.state.step) : code;
+    return error && code == CLI_OK ? talk_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
+                                               strerror(error), (long long)t->r.state.step)
+                                   : code;
 }
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
@@ -567,7 +577,8 @@ static int nothing_left(training *t) {
     int code = classifier_load(&t->c, t->ctx, t->r.last);
     if (code != CLI_OK) return code;
     if (epoch >= epochs)
-        talk("already trained for %lld epoch%s; --epochs %lld adds nothing: give more than %lld to go on", epoch, plural(epoch), epochs, epoch);
+        talk("already trained for %lld epoch%s; --epochs %lld adds nothing: give more than %lld to go on", epoch,
+             plural(epoch), epochs, epoch);
     else
         talk("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch, epochs,
              stale);

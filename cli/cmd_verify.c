@@ -1,4 +1,5 @@
-/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets, and the graph of a model is recorded as wick run does. */
+/* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets, and the
+ * graph of a model is recorded as wick run does. */
 #include "budget.h"
 #include "kinds.h"
 #include "meta.h"
@@ -80,8 +81,9 @@ static const struct {
     const char *format;
     wick_status (*read)(verified *v);
 } readers[] = {
-    {"onnx", onnx},     {"safetensors", tensors}, {"shards", archive}, {"npz", archive}, {"npy", array},   {"png", picture},
-    {"jpeg", picture},  {"bmp", picture},         {"webp", picture},   {"gif", picture}, {"pnm", picture}, {"tiff", picture}, {"jp2", picture}, {"idx", picture}, {"wav", recording},
+    {"onnx", onnx},   {"safetensors", tensors}, {"shards", archive}, {"npz", archive},  {"npy", array},
+    {"png", picture}, {"jpeg", picture},        {"bmp", picture},    {"webp", picture}, {"gif", picture},
+    {"pnm", picture}, {"tiff", picture},        {"jp2", picture},    {"idx", picture},  {"wav", recording},
 };
 enum { READERS = sizeof readers / sizeof readers[0] };
 
@@ -92,7 +94,9 @@ int cmd_verify(cli_options *o) {
     if (!kind || k == READERS) return kind_refuse(o->model, kind, "a file that Wick reads");
     budget_watch(o);
     const bool model = strcmp(kind->format, "onnx") == 0;
-    if ((o->shallow || o->dims.n) && !model) return talk_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->shallow ? "shallow" : "dim", o->model, kind->name);
+    if ((o->shallow || o->dims.n) && !model)
+        return talk_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->shallow ? "shallow" : "dim", o->model,
+                         kind->name);
     verified v = {.o = o, .path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)});
     if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));

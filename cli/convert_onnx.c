@@ -43,9 +43,18 @@ static wick_status prepare(void *user, const wick_spec *in) { return classifier_
 static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
     if (!c->floats) return talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255"), CLI_OK;
-    if (table) talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not in its graph", (long long)c->pixels);
-    if (c->rate && c->transform) talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too", c->transform, (long long)c->rate);
-    const int n = c->coding ? asprintf(doc, "image: a sample as it was learned from; logits: a score for each class. Coded as:\n%s", c->coding) : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
+    if (table)
+        talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not "
+             "in its graph",
+             (long long)c->pixels);
+    if (c->rate && c->transform)
+        talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
+             c->transform, (long long)c->rate);
+    const int n =
+        c->coding
+            ? asprintf(doc, "image: a sample as it was learned from; logits: a score for each class. Coded as:\n%s",
+                       c->coding)
+            : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
     if (n >= 0) return CLI_OK;
     *doc = NULL;
     return talk_fail(CLI_FAILED, "out of memory");
@@ -60,9 +69,15 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     int code = weights ? classifier_load(&c, ctx, o->model) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = describe_samples(&c, &doc);
     if (code == CLI_OK) {
-        const wick_onnx_save_options options = {.opset = (int)o->opset, .outputs = (const char *const[]){"logits"}, .n_symbols = 1, .symbols = &batch,
-                                                .weights = o->external ? weights : NULL, .graph = c.onnx ? "network" : c.arch, .prepare = prepare,
-                                                .doc = doc ? doc : "image: pixels from 0 to 1, channels first; logits: a score for each class"};
+        const wick_onnx_save_options options = {
+            .opset = (int)o->opset,
+            .outputs = (const char *const[]){"logits"},
+            .n_symbols = 1,
+            .symbols = &batch,
+            .weights = o->external ? weights : NULL,
+            .graph = c.onnx ? "network" : c.arch,
+            .prepare = prepare,
+            .doc = doc ? doc : "image: pixels from 0 to 1, channels first; logits: a score for each class"};
         classifier_specs(&c, 1, specs);
         specs[0].name = "image";
         code = wrote(ctx, wick_onnx_save(c.model, record, &c, 1, specs, 1, o->files[0], &options));
@@ -73,7 +88,8 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     return code;
 }
 
-/* With the extents open that --dim gives no number. Where they can't be, it is refused, or with --fix-open they are 1, which is said. */
+/* With the extents open that --dim gives no number. Where they can't be, it is refused, or with --fix-open they are 1,
+ * which is said. */
 static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs, const wick_onnx_save_options *options) {
     char open[512], why[1024];
     if (!ports_specs(o, onnx, -1, specs)) return talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
@@ -83,7 +99,9 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     snprintf(why, sizeof why, "%s", talk_why(ctx, status));
     wick_context_clear_error(ctx);
     if (!o->fix_open) {
-        talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N makes an input a constant, --fix-open makes all that are open 1", open);
+        talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
+             "makes an input a constant, --fix-open makes all that are open 1",
+             open);
         return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
     }
     ports_specs(o, onnx, 1, specs);
@@ -107,7 +125,8 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     wick_onnx *onnx = NULL;
     char *weights = weights_name(o);
     const wick_onnx_limits limits = {.memory = (size_t)o->max_memory << 20};
-    int code = weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
+    int code =
+        weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
     if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
@@ -116,8 +135,11 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
         int n = 0;
         wick_dim *open_for = ranges(o, onnx, &dims, &n);
         wick_spec *specs = calloc((size_t)wick_onnx_inputs(onnx) + 1, sizeof *specs);
-        const wick_onnx_save_options options = {
-            .opset = (int)o->opset, .n_ranges = n, .ranges = open_for, .weights = o->external ? weights : NULL, .graph = wick_onnx_get_info(onnx).graph};
+        const wick_onnx_save_options options = {.opset = (int)o->opset,
+                                                .n_ranges = n,
+                                                .ranges = open_for,
+                                                .weights = o->external ? weights : NULL,
+                                                .graph = wick_onnx_get_info(onnx).graph};
         code = specs && open_for ? resave(ctx, o, onnx, specs, &options) : talk_fail(CLI_FAILED, "out of memory");
         free(specs);
         free(open_for);

@@ -29,7 +29,8 @@ int data_unpack(data_job *d);
 int data_split(data_job *d);
 int data_bench(data_job *d); /* which opens the path by itself: d->f is not looked at */
 
-/* A table or tensors, which are no set of files: the path, or SPLIT.csv and so on of the folder, malloc'ed; NULL: it is something else. What an action does with them. */
+/* A table or tensors, which are no set of files: the path, or SPLIT.csv and so on of the folder, malloc'ed; NULL: it is
+ * something else. What an action does with them. */
 char *data_find_table(const char *path, const char *split);
 int data_table(data_job *d, const char *action);
 

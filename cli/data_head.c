@@ -102,7 +102,8 @@ static wick_status show_recording(head *h, const wick_file *file) {
         status = out ? draw_audio(out, ctx, audio, file->name) : WICK_OK;
         const bool whole = out && !ferror(out), drawn = out && fclose(out) == 0 && whole;
         if (status == WICK_OK && !drawn) h->code = talk_fail(CLI_FAILED, "out of memory");
-        else if (status == WICK_OK && wick_file_write(ctx, path, text, size) != WICK_OK) h->code = talk_fail(CLI_FAILED, "%s", wick_context_error(ctx));
+        else if (status == WICK_OK && wick_file_write(ctx, path, text, size) != WICK_OK)
+            h->code = talk_fail(CLI_FAILED, "%s", wick_context_error(ctx));
         else if (status == WICK_OK) h->drawn = true;
         free(text);
     }

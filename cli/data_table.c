@@ -23,14 +23,15 @@ static bool is_csv(const char *path) {
     return n > 4 && (strcasecmp(path + n - 4, ".csv") == 0 || strcasecmp(path + n - 4, ".tsv") == 0);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void column_text(const wick_csv *csv, int k) {
     const wick_csv_column *c = wick_csv_column_at(csv, k);
     talk_print("  %-24s ", c->name);
     if (c->type == WICK_CSV_CATEGORY) {
         talk_print("%lld categor%s: ", (long long)c->categories, c->categories == 1 ? "y" : "ies");
-        for (int64_t i = 0; i < c->categories && i < NAMED; i++) talk_print("%s%s", i ? ", " : "", wick_csv_category(csv, k, i));
+        for (int64_t i = 0; i < c->categories && i < NAMED; i++)
+            talk_print("%s%s", i ? ", " : "", wick_csv_category(csv, k, i));
         if (c->categories > NAMED) talk_print(", ...");
     } else if (isnan(c->min)) talk_print("no value");
     else talk_print("%s %.6g to %.6g, mean %.6g", c->whole ? "whole numbers" : "numbers", c->min, c->max, c->mean);
@@ -63,7 +64,8 @@ static void table_info(const data_job *d, const wick_csv *csv) {
     const int n = wick_csv_columns(csv);
     if (!d->o->json) {
         talk_print("%s\n", d->path);
-        talk_print("  a table of %lld row%s and %d column%s\n", (long long)wick_csv_rows(csv), plural(wick_csv_rows(csv)), n, plural(n));
+        talk_print("  a table of %lld row%s and %d column%s\n", (long long)wick_csv_rows(csv),
+                   plural(wick_csv_rows(csv)), n, plural(n));
         for (int k = 0; k < n; k++) column_text(csv, k);
         return;
     }
@@ -96,9 +98,12 @@ static void value_json(json *j, const wick_csv *csv, int k, float v) {
 }
 
 static int table_head(const data_job *d, const wick_csv *csv) {
-    const int64_t rows = wick_csv_rows(csv), from = d->o->from, last = d->o->count < rows - from ? from + d->o->count : rows;
+    const int64_t rows = wick_csv_rows(csv), from = d->o->from,
+                  last = d->o->count < rows - from ? from + d->o->count : rows;
     wick_dataset *set;
-    if (from >= rows && rows) return talk_fail(CLI_USAGE, "--from %lld: %s has %lld rows, counted from 0", (long long)from, d->path, (long long)rows);
+    if (from >= rows && rows)
+        return talk_fail(CLI_USAGE, "--from %lld: %s has %lld rows, counted from 0", (long long)from, d->path,
+                         (long long)rows);
     const wick_status status = wick_dataset_of_csv(d->ctx, csv, &set);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(d->ctx, status));
     json j = {0};
@@ -123,7 +128,7 @@ static int table_head(const data_job *d, const wick_csv *csv) {
     return CLI_OK;
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static int tensors_info(const data_job *d, const wick_weights *w) {
     char text[256];
@@ -148,13 +153,15 @@ static int tensors_info(const data_job *d, const wick_weights *w) {
     if (d->o->json) json_close(&j, ']'), json_open(&j, "texts", '[');
     for (int i = 0; wick_weights_texts_at(w, i, &t); i++) {
         if (!d->o->json) talk_print("  %-24s %lld text%s\n", t.name, (long long)t.count, plural(t.count));
-        else json_open(&j, NULL, '{'), json_text(&j, "name", t.name), json_integer(&j, "count", t.count), json_close(&j, '}');
+        else
+            json_open(&j, NULL, '{'), json_text(&j, "name", t.name), json_integer(&j, "count", t.count),
+                json_close(&j, '}');
     }
     if (d->o->json) json_close(&j, ']'), talk_json_close(&j);
     return CLI_OK;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 static int sound(const data_job *d) {
     if (d->o->json) {
@@ -171,7 +178,11 @@ static int look_at_table(data_job *d, const char *action) {
     source_options so;
     int code = source_read_options(d->o, &so);
     if (code != CLI_OK) return code;
-    const wick_csv_options form = {.separator = so.separator ? so.separator : source_is_tabbed(d->path) ? '\t' : 0, .decimal = so.decimal, .no_header = so.no_header};
+    const wick_csv_options form = {.separator = so.separator                ? so.separator
+                                                : source_is_tabbed(d->path) ? '\t'
+                                                                            : 0,
+                                   .decimal = so.decimal,
+                                   .no_header = so.no_header};
     const wick_status status = wick_csv_read(d->ctx, d->path, &form, &csv);
     if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(d->ctx, status));
     for (int i = 0; wick_csv_note(csv, i); i++) talk("%s: %s", d->path, wick_csv_note(csv, i));
@@ -192,7 +203,8 @@ static int look_at_tensors(data_job *d, const char *action) {
             const char *why;
             wick_scope *scope = wick_scope_open(d->ctx);
             status = scope ? wick_tensor_error(wick_weights_tensor(w, i), &why) : WICK_ERR_NOMEM;
-            if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", scope ? why : "out of memory");
+            if (status != WICK_OK)
+                code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", scope ? why : "out of memory");
             if (scope) wick_scope_close(&scope);
         }
         if (code == CLI_OK) code = sound(d);
@@ -203,9 +215,12 @@ static int look_at_tensors(data_job *d, const char *action) {
 
 int data_table(data_job *d, const char *action) {
     const bool csv = is_csv(d->path), head = strcmp(action, "head") == 0;
-    const bool known = strcmp(action, "info") == 0 || strcmp(action, "stats") == 0 || strcmp(action, "verify") == 0 || (head && csv);
+    const bool known =
+        strcmp(action, "info") == 0 || strcmp(action, "stats") == 0 || strcmp(action, "verify") == 0 || (head && csv);
     if (!known)
-        return talk_fail(CLI_USAGE, "%s is %s, and wick data %s is for files and arrays of a set: info, %sstats and verify look into it, and wick train --data learns from it", d->path,
-                         csv ? "a table" : "a file of tensors", action, csv ? "head, " : "");
+        return talk_fail(CLI_USAGE,
+                         "%s is %s, and wick data %s is for files and arrays of a set: info, %sstats and verify look "
+                         "into it, and wick train --data learns from it",
+                         d->path, csv ? "a table" : "a file of tensors", action, csv ? "head, " : "");
     return csv ? look_at_table(d, action) : look_at_tensors(d, action);
 }

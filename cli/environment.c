@@ -14,9 +14,13 @@
 static void isa(const char *value) {
     if (wick_isa_known(value)) return;
     char tiers[256] = "", extensions[256] = "";
-    for (int i = 0, n = 0; i < wick_isa_count(); i++) n += snprintf(tiers + n, sizeof tiers - (size_t)n, "%s %s", i ? "," : "", wick_isa_at(i).name);
-    for (int i = 0, n = 0; i < wick_isa_extension_count(); i++) n += snprintf(extensions + n, sizeof extensions - (size_t)n, "%s %s", i ? "," : "", wick_isa_extension_at(i).name);
-    talk_warn("WICK_ISA=%s is ignored; the tiers are%s; behind one, or alone, a minus leaves out one of%s", value, tiers, extensions);
+    for (int i = 0, n = 0; i < wick_isa_count(); i++)
+        n += snprintf(tiers + n, sizeof tiers - (size_t)n, "%s %s", i ? "," : "", wick_isa_at(i).name);
+    for (int i = 0, n = 0; i < wick_isa_extension_count(); i++)
+        n += snprintf(extensions + n, sizeof extensions - (size_t)n, "%s %s", i ? "," : "",
+                      wick_isa_extension_at(i).name);
+    talk_warn("WICK_ISA=%s is ignored; the tiers are%s; behind one, or alone, a minus leaves out one of%s", value,
+              tiers, extensions);
 }
 
 static void data(const char *value) {
@@ -24,7 +28,8 @@ static void data(const char *value) {
 }
 
 static void compiler(const char *value) {
-    if (strchr(value, '/') && access(value, X_OK) != 0) talk_warn("WICK_CC=%s can't be run: kernels are not compiled", value);
+    if (strchr(value, '/') && access(value, X_OK) != 0)
+        talk_warn("WICK_CC=%s can't be run: kernels are not compiled", value);
 }
 
 /* Each has a list of values, or a check. WICK_TUNING is a file, which says itself what is wrong with it. */
@@ -32,8 +37,10 @@ static const struct {
     const char *name, *values; /* separated by blanks */
     void (*check)(const char *value);
 } variables[] = {
-    {"WICK_ISA", NULL, isa},       {"WICK_F32", "highest split high medium", NULL}, {"WICK_JIT", "0 1 wait", NULL}, {"WICK_EAGER", "0 1", NULL},
-    {"WICK_VERIFY", "0 1", NULL}, {"WICK_DATA", NULL, data},                       {"WICK_CC", NULL, compiler},
+    {"WICK_ISA", NULL, isa},        {"WICK_F32", "highest split high medium", NULL},
+    {"WICK_JIT", "0 1 wait", NULL}, {"WICK_EAGER", "0 1", NULL},
+    {"WICK_VERIFY", "0 1", NULL},   {"WICK_DATA", NULL, data},
+    {"WICK_CC", NULL, compiler},
 };
 
 static bool is_one_of(const char *value, const char *list) {
@@ -48,6 +55,7 @@ void environment_check(void) {
         const char *value = getenv(variables[i].name);
         if (!value || !*value) continue;
         if (variables[i].check) variables[i].check(value);
-        else if (!is_one_of(value, variables[i].values)) talk_warn("%s=%s is ignored; it may be one of: %s", variables[i].name, value, variables[i].values);
+        else if (!is_one_of(value, variables[i].values))
+            talk_warn("%s=%s is ignored; it may be one of: %s", variables[i].name, value, variables[i].values);
     }
 }

@@ -53,21 +53,28 @@ static bool is_number(const char *what) {
 /* ---- any of them ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* What tells nothing of itself may be a TensorProto; where it is none, its fields say nothing to a person. */
-static wick_status read_proto(wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, const file_kind *kind, wick_onnx_value *out) {
+static wick_status read_proto(wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what,
+                              const file_kind *kind, wick_onnx_value *out) {
     const bool unknown = strcmp(kind->name, KIND_UNKNOWN) == 0;
     const wick_status status = wick_onnx_read_value(onnx, p, what, out);
     if (status != WICK_ERR_FORMAT || !unknown) return status;
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(ctx));
-    return wick_context_fail(ctx, status, "%s is " KIND_UNKNOWN ", and not an input: that is a .npy, .pb, .wav or a picture (as a TensorProto: %s)", what, why);
+    return wick_context_fail(ctx, status,
+                             "%s is " KIND_UNKNOWN
+                             ", and not an input: that is a .npy, .pb, .wav or a picture (as a TensorProto: %s)",
+                             what, why);
 }
 
 /* For an input of texts: those of a file, or the text itself where there is no such file. */
-static wick_status read_texts(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out) {
+static wick_status read_texts(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p,
+                              const char *what, wick_onnx_value *out) {
     int64_t dims[WICK_MAX_DIMS] = {0};
     char declared[256];
     if (path_exists(what)) return wick_onnx_read_value(onnx, p, what, out);
-    if (is_random(what)) return wick_context_fail(ctx, WICK_ERR_INVALID, "the input %s, %s, has no random values", p->name, port_type(p, declared, sizeof declared));
+    if (is_random(what))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "the input %s, %s, has no random values", p->name,
+                                 port_type(p, declared, sizeof declared));
     for (int d = 0; d < p->rank; d++) dims[d] = port_extent(o, p, d, 1);
     talk("the input %s is the text \"%s\": there is no file of this name", p->name, what);
     return wick_onnx_fill_texts(onnx, what, p->rank > 0 ? p->rank : 0, dims, out);
@@ -108,19 +115,22 @@ wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, 
 }
 
 /* Texts of the extents that the model declares, and nothing where it declares numbers. */
-static wick_status fit_texts(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what, const wick_onnx_value *v) {
+static wick_status fit_texts(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what,
+                             const wick_onnx_value *v) {
     char declared[256], given[256];
     bool fits = p->kind == v->kind && (p->rank < 0 || p->rank == v->rank);
     const char *said;
     for (int d = 0; d < p->rank && fits; d++) fits = port_suits(o, p, d, v->dims[d], &said);
     if (fits) return WICK_OK;
-    return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s holds %s, and the input %s is %s", what, value_type(v, given, sizeof given), p->name, port_type(p, declared, sizeof declared));
+    return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s holds %s, and the input %s is %s", what,
+                             value_type(v, given, sizeof given), p->name, port_type(p, declared, sizeof declared));
 }
 
 /* Of --input: the dtype that the model declares, and its extents where they are fixed, or --dim says them. */
 static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what, bool stacked, wick_onnx_value *v) {
     wick_dtype dtype;
-    if (v->kind == WICK_VALUE_STRINGS || (v->kind == WICK_VALUE_TENSOR && p->kind == WICK_VALUE_STRINGS)) return fit_texts(o, ctx, p, what, v);
+    if (v->kind == WICK_VALUE_STRINGS || (v->kind == WICK_VALUE_TENSOR && p->kind == WICK_VALUE_STRINGS))
+        return fit_texts(o, ctx, p, what, v);
     if (v->kind != WICK_VALUE_TENSOR) return WICK_OK;
     const int rank = wick_tensor_rank(v->tensor) - stacked;
     const int64_t *dims = wick_tensor_dims(v->tensor) + stacked;
@@ -140,7 +150,8 @@ static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_
     bool rounded;
     const wick_status status = number_convert(ctx, p, what, &v->tensor, &rounded);
     if (status != WICK_OK) return status;
-    talk("%s holds %s: converted to %s for the input %s%s", what, was, wick_dtype_name(dtype), p->name, rounded ? ", which rounds some of them" : "");
+    talk("%s holds %s: converted to %s for the input %s%s", what, was, wick_dtype_name(dtype), p->name,
+         rounded ? ", which rounds some of them" : "");
     return wick_eval(ctx, 1, &v->tensor, NULL);
 }
 

@@ -19,7 +19,8 @@ wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, 
 /* The --input options, feeds[inputs of the model]: which are for which. An exit code; what went wrong has been said. *has: what they are. */
 enum { FEED_PICTURE = 1, FEED_RECORDING = 2, FEED_CHANCE = 4, FEED_OTHERS = 8 /* random for all that are not named */, FEED_NEXT = 16 };
 int feeds_list(const cli_options *o, wick_onnx *onnx, feed *feeds, unsigned *has);
-/* Before feeds_list, and before inputs are counted: what --input and --state name of the model's defaults becomes an input. */
+/* Before feeds_list, and before inputs are counted: what --input and --state name of the model's defaults becomes an
+ * input. */
 int feeds_open_defaults(const cli_options *o, wick_context *ctx, wick_onnx *onnx);
 /* Reads what feeds_list found. An exit code. First the feeds that have shapes, then, shapeless, those that take any: NAME=random and NAME=NUMBER. */
 int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds, bool shapeless);

@@ -17,7 +17,9 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
         wick_audio_free(out);
         if ((status = wick_audio_open(ctx, path, 1, out)) != WICK_OK) return status;
     }
-    if (wick_audio_unmeasured(*out)) talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken", path);
+    if (wick_audio_unmeasured(*out))
+        talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
+             path);
     if (!o->rate) talk("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length, (long long)rate);
     if (!o->rate || o->rate == rate) return WICK_OK;
     wick_audio *other;
@@ -44,11 +46,15 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
     char type[256], name[300];
     const int rank = p->rank < 0 ? 2 : p->rank, axis = p->rank < 0 ? 1 : time_axis(o, p);
     if (axis < 0)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a recording is one row of samples, and the input %s, %s, has no place for that: --transform makes what it takes (fit=8000,logmel=40, as in training), or give it as a .npy",
-                                 path, p->name, port_type(p, type, sizeof type));
+        return wick_context_fail(
+            ctx, WICK_ERR_INVALID,
+            "%s: a recording is one row of samples, and the input %s, %s, has no place for that: --transform makes "
+            "what it takes (fit=8000,logmel=40, as in training), or give it as a .npy",
+            path, p->name, port_type(p, type, sizeof type));
     const char *text = o->scale;
     double scale;
-    if (!number_read(&text, &scale) || *text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->scale);
+    if (!number_read(&text, &scale) || *text)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->scale);
     const wick_dtype dtype = feed_dtype(p);
     if (scale == 1 && !feed_is_float(dtype))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: samples are numbers of -1 to 1, and the input %s is %s: --scale 32767 makes integers of them", path, p->name,

@@ -64,7 +64,8 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     wick_tensor *mean, *deviation;
     double scale;
     const char *scale_text = o->scale;
-    if (!number_read(&scale_text, &scale) || *scale_text) return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
+    if (!number_read(&scale_text, &scale) || *scale_text)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 1/255 is one", o->scale);
     wick_status status = per_channel(ctx, "mean", o->mean, channels, &mean);
     if (status == WICK_OK) status = per_channel(ctx, "std", o->std, channels, &deviation);
     if (status != WICK_OK) return status;
@@ -101,6 +102,9 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     *out = x;
     char what[1024];
     bool rounded;
-    snprintf(what, sizeof what, "%.900s%s", path, scaled ? ", as --scale, --mean and --std make it" : feed_dtype(p) == WICK_I8 ? " (--mean 128 makes bytes -128 to 127)" : "");
+    snprintf(what, sizeof what, "%.900s%s", path,
+             scaled                     ? ", as --scale, --mean and --std make it"
+             : feed_dtype(p) == WICK_I8 ? " (--mean 128 makes bytes -128 to 127)"
+                                        : "");
     return number_convert(ctx, p, what, out, &rounded);
 }

@@ -64,10 +64,14 @@ static const char *with_epilogue(const graph_text *g, const wick_onnx_node *node
     while (k < sizeof products / sizeof products[0] && strcmp(products[k].op, node->op) != 0) k++;
     if (k == sizeof products / sizeof products[0]) return node->op;
     const double low = attribute(attributes, "low", -INFINITY), high = attribute(attributes, "high", INFINITY);
-    const bool sum = products[k].operands && node->n_in > products[k].operands && node->in[2] >= 0 && g->wires[node->in[2]].spec.rank > 1; /* of another tensor */
+    const bool sum = products[k].operands && node->n_in > products[k].operands && node->in[2] >= 0 &&
+                     g->wires[node->in[2]].spec.rank > 1; /* of another tensor */
     const bool bias = products[k].operands ? node->n_in > products[k].operands : strstr(attributes, " bias") != NULL;
     const bool relu = strstr(attributes, " relu") || (low == 0 && high == INFINITY);
-    const char *clip = relu ? " + relu" : low == 0 && high == 6 ? " + relu6" : low > -INFINITY || high < INFINITY ? " + clip" : "";
+    const char *clip = relu                                 ? " + relu"
+                       : low == 0 && high == 6              ? " + relu6"
+                       : low > -INFINITY || high < INFINITY ? " + clip"
+                                                            : "";
     snprintf(label, FUSED_SHOWN + 1, "%s%s%s", node->op, sum ? " + add" : bias ? " + bias" : "", clip);
     return label;
 }

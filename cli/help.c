@@ -16,18 +16,26 @@ static const char help_verified[] = "FILE is of any kind that Wick reads: a mode
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
 static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
 static const char help_bench_rows[] =
-    "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows that tell of memory, "
-    "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all rows: a quarter of an "
+    "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows "
+    "that tell of memory, "
+    "of figures that others publish, and of the kernels' goals, with a table of what they come to. Without any, all "
+    "rows: a quarter of an "
     "hour, with --peers an hour. \"wick bench ceilings\" tells what the machine can do, and measures no row.";
-static const char help_data[] =
-    "PATH is a folder of files, CLASS/NAME; an archive of one (.tar, .tar.gz, .tar.zst); an IDX file, or a folder of them; a record file (.wrec); a set by name; or a folder "
-    "that holds such as train and test (--split). What lies in a folder is of the class that the folder is named after.\n"
-    "  info              what it is\n  head              the first ones: pictures in the terminal, recordings also as SVG\n"
-    "  stats             how many of each class, sizes, mean and deviation, what is broken\n  verify            whether all of it can be read: exit 0, or 3\n"
-    "  pack PATH TO      make the record file TO of it\n  unpack PATH TO    make files of it again, in the new folder TO, or in the archive TO.tar\n"
-    "  split PATH TO     record files in the folder TO, with the same share of each class\n"
-    "  bench             how fast batches of it can be made, and what holds them up; pictures in folders are decoded by the workers";
-const char help_file[] = "FILE is a picture, IDX, a table (.csv), tensors (.npz) or a recording (.wav): what the model learned from.";
+static const char help_data[] = "PATH is a folder of files, CLASS/NAME; an archive of one (.tar, .tar.gz, .tar.zst); "
+                                "an IDX file, or a folder of them; a record file (.wrec); a set by name; or a folder "
+                                "that holds such as train and test (--split). What lies in a folder is of the class "
+                                "that the folder is named after.\n"
+                                "  info              what it is\n  head              the first ones: pictures in the "
+                                "terminal, recordings also as SVG\n"
+                                "  stats             how many of each class, sizes, mean and deviation, what is "
+                                "broken\n  verify            whether all of it can be read: exit 0, or 3\n"
+                                "  pack PATH TO      make the record file TO of it\n  unpack PATH TO    make files of "
+                                "it again, in the new folder TO, or in the archive TO.tar\n"
+                                "  split PATH TO     record files in the folder TO, with the same share of each class\n"
+                                "  bench             how fast batches of it can be made, and what holds them up; "
+                                "pictures in folders are decoded by the workers";
+const char help_file[] =
+    "FILE is a picture, IDX, a table (.csv), tensors (.npz) or a recording (.wav): what the model learned from.";
 
 const char *help_argument(cli_command_id command) {
     switch (command) {
@@ -71,9 +79,12 @@ static const struct {
     {CLI_OK, ALL, "done, or nothing was left to do"},
     {CLI_FAILED, ALL, "it failed while running: a write, memory, another training in the folder, an internal error"},
     {CLI_USAGE, ALL, "the command line is wrong"},
-    {CLI_BAD_FILE, OF_READERS, "a file that was to be read is missing, damaged, of another version or of another model"},
-    {CLI_NOT_FINITE, OF_TRAIN, "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
-    {CLI_DIFFERENT, 1 << CMD_COMPARE, "compare: the two differ by more than the tolerance, in shape, or in what there is"},
+    {CLI_BAD_FILE, OF_READERS,
+     "a file that was to be read is missing, damaged, of another version or of another model"},
+    {CLI_NOT_FINITE, OF_TRAIN,
+     "the training met NaN or Inf; the step and the op are named, the last checkpoint is whole"},
+    {CLI_DIFFERENT, 1 << CMD_COMPARE,
+     "compare: the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "run --check: an output differs by more than the tolerance, in dtype or in shape"},
     {CLI_FAILED, 1 << CMD_BENCH, "bench: a row could not be run, or with --against or --regress is slower"},
     {CLI_INTERRUPTED, OF_TRAIN | 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP)"},
@@ -222,7 +233,8 @@ static void option(const page *p, const option_view *o) {
     /* --out is -o too: options.c */
     if (strcmp(o->name, "out") == 0) snprintf(left, sizeof left, "--%s %s, -o %s", o->name, o->argument, o->argument);
     else snprintf(left, sizeof left, "--%s%s%s", o->name, o->flag ? "" : " ", o->argument);
-    snprintf(right, sizeof right, "%s%s%s%s", o->doc, o->fallback[0] ? " [" : "", o->fallback, o->fallback[0] ? "]" : "");
+    snprintf(right, sizeof right, "%s%s%s%s", o->doc, o->fallback[0] ? " [" : "", o->fallback,
+             o->fallback[0] ? "]" : "");
     page_row(p, left, right);
 }
 
@@ -296,7 +308,9 @@ void help_net(FILE *out) {
     fputc('\n', out);
     page_line(&p, "wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear classes\"");
     fputc('\n', out);
-    page_text(&p, 0, "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has ceil(extent / stride).");
+    page_text(&p, 0,
+              "Options of a layer, in brackets here, come in any order; \"same\" pads so that the output has "
+              "ceil(extent / stride).");
     fputc('\n', out);
     for (int i = 0; i < wick_net_layers(); i++) {
         page_text(&p, 2, wick_net_layer_form(i));

@@ -15,19 +15,24 @@ static const hint commands[] = {
     {"infer inference forward", "wick run MODEL.onnx runs an ONNX model, wick predict RUN one that was trained here"},
     {"classify recognise recognize label", "wick predict RUN FILE... says what a trained model takes files for"},
     {"test evaluate validate score accuracy", "wick eval RUN measures a trained model"},
-    {"fit learn finetune fine-tune resume", "wick train does: --model FILE.onnx starts from a network, --resume DIR goes on"},
+    {"fit learn finetune fine-tune resume",
+     "wick train does: --model FILE.onnx starts from a network, --resume DIR goes on"},
     {"export save onnx to-onnx", "wick convert RUN net.onnx writes a trained model as ONNX, wick compile writes C"},
     {"codegen emit build aot deploy", "wick compile MODEL -o DIR writes a model as C"},
-    {"quantize quantise int8", "no command quantises; wick run takes models that are quantised, wick/quantize.h makes them in C"},
-    {"prune sparsify distill", "no command does that; wick train --model FILE.onnx --freeze PATTERN trains a part of a network"},
+    {"quantize quantise int8",
+     "no command quantises; wick run takes models that are quantised, wick/quantize.h makes them in C"},
+    {"prune sparsify distill",
+     "no command does that; wick train --model FILE.onnx --freeze PATTERN trains a part of a network"},
     {"benchmark speed perf time", "wick bench measures kernels, wick run MODEL.onnx --input random --bench a model"},
     {"profile trace analyze analyse", "wick explain MODEL tells where the time goes"},
-    {"show summary describe view cat ls list print", "wick inspect FILE tells of ONNX models and tensors, wick info RUN of a checkpoint, wick data info of data"},
+    {"show summary describe view cat ls list print",
+     "wick inspect FILE tells of ONNX models and tensors, wick info RUN of a checkpoint, wick data info of data"},
     {"check lint validate-model", "wick verify FILE tells whether a file is sound"},
     {"draw visualize visualise plot netron", "wick graph MODEL --svg FILE draws a network, wick report RUN a training"},
     {"diff cmp", "wick compare A B"},
     {"layers networks models zoo", "wick help net lists layers and networks"},
-    {"split pack unpack head stats dataset datasets", "wick data ACTION PATH: info, head, stats, verify, pack, unpack, split, bench"},
+    {"split pack unpack head stats dataset datasets",
+     "wick data ACTION PATH: info, head, stats, verify, pack, unpack, split, bench"},
     {"optimize optimise autotune", "wick tune fits sizes of tasks to this machine"},
     {"version -v -V", "wick --version"},
     {"man usage commands", "wick help COMMAND, or wick help --man COMMAND"},
@@ -92,7 +97,8 @@ static const hint options[] = {
     {"format output-format", "json"},
     {"draw plot image-out", "svg"},
     {"device gpu cuda gpus accelerator mps backend", "Wick computes on the CPU: --threads N says on how many of them"},
-    {"val validation valid-data val-data val-split validation-split test-size test-data", "the data say it: train and test folders, which wick data split makes"},
+    {"val validation valid-data val-data val-split validation-split test-size test-data",
+     "the data say it: train and test folders, which wick data split makes"},
     {"config cfg yaml hyp", "there are no configuration files: options say it all, and --resume keeps them"},
     {"tensorboard wandb mlflow", "wick report RUN draws curves, and RUN/log.jsonl has each step"},
     {"distributed ddp nodes world-size", "a training runs on one machine"},
@@ -140,7 +146,8 @@ const char *hint_command(const char *word, char *text, size_t size) {
     const char *near = nearest_name(name, CMD_COUNT, command_name, NULL);
     *text = 0;
     for (size_t i = 0; i < sizeof commands / sizeof *commands && !*text; i++)
-        if (has_word(commands[i].words, word) || has_word(commands[i].words, name)) snprintf(text, size, "%s", commands[i].says);
+        if (has_word(commands[i].words, word) || has_word(commands[i].words, name))
+            snprintf(text, size, "%s", commands[i].says);
     if (!*text && near) snprintf(text, size, "did you mean %s?", near);
     return text;
 }
@@ -159,7 +166,9 @@ static const hint *find_option(cli_command_id command, const char *word) {
 /* "--batch is an option of wick train, plan" */
 static void say_others(const char *name, char *text, size_t size) {
     for (int c = 0, n = 0; c < CMD_COUNT && n < (int)size; c++)
-        if (has_option((cli_command_id)c, name)) n += n ? snprintf(text + n, size - (size_t)n, ", %s", cli_commands[c].name) : snprintf(text, size, "--%s is an option of wick %s", name, cli_commands[c].name);
+        if (has_option((cli_command_id)c, name))
+            n += n ? snprintf(text + n, size - (size_t)n, ", %s", cli_commands[c].name)
+                   : snprintf(text, size, "--%s is an option of wick %s", name, cli_commands[c].name);
 }
 
 const char *hint_option(cli_command_id command, const char *word, char *text, size_t size) {
@@ -168,10 +177,10 @@ const char *hint_option(cli_command_id command, const char *word, char *text, si
     *text = 0;
     const hint *h = find_option(command, word);
     if (!h) h = find_option(command, name);
-    const char *near = has_option(command, name)                              ? name
-                       : h && has_option(command, h->says)                   ? h->says
-                       : h                                                   ? NULL
-                                                                             : nearest_name(name, count_options(command), option_name, &command);
+    const char *near = has_option(command, name)           ? name
+                       : h && has_option(command, h->says) ? h->says
+                       : h                                 ? NULL
+                           : nearest_name(name, count_options(command), option_name, &command);
     if (near) snprintf(text, size, "did you mean --%s?", near);
     else if (h && strchr(h->says, ' ')) snprintf(text, size, "%s", h->says);
     else say_others(h ? h->says : name, text, size);

@@ -188,7 +188,8 @@ static void print_json(const subject *s) {
     json_close(&j, '}');
     static const char *const lists[] = {"inputs", "defaults", "outputs"};
     static int (*const counts[])(const wick_onnx *) = {wick_onnx_inputs, wick_onnx_defaults, wick_onnx_outputs};
-    static wick_onnx_port (*const ports[])(const wick_onnx *, int) = {wick_onnx_input, wick_onnx_default_at, wick_onnx_output};
+    static wick_onnx_port (*const ports[])(const wick_onnx *, int) = {wick_onnx_input, wick_onnx_default_at,
+                                                                      wick_onnx_output};
     for (int k = 0; k < 3; k++) {
         json_open(&j, lists[k], '[');
         for (int i = 0; i < counts[k](onnx); i++) {
@@ -288,7 +289,8 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
         if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
         else if (!find_layers(&s)) code = talk_fail(CLI_FAILED, "out of memory");
         const bool asked = o->dims.n || o->inputs.n; /* then it may be those numbers that don't fit */
-        if (code == CLI_OK && !s.plan && !asked && !*wick_onnx_unsupported(s.onnx)) code = recorded_find(o, ctx, s.onnx, &s.recording);
+        if (code == CLI_OK && !s.plan && !asked && !*wick_onnx_unsupported(s.onnx))
+            code = recorded_find(o, ctx, s.onnx, &s.recording);
         if (code == CLI_OK && *o->svg) code = draw(&s);
         if (code == CLI_OK) code = open_dims_find(&s.dims, o, ctx, s.onnx);
         if (code == CLI_OK) (o->json ? print_json : print_text)(&s);

@@ -30,7 +30,8 @@ static void show(const cli_options *o, json *j, const wick_spec *s, total *t) {
 
 static void show_texts(const cli_options *o, json *j, const wick_texts *t) {
     if (!o->json) {
-        talk_print("  %-40s %lld text%s%s%s%s\n", t->name, (long long)t->count, plural(t->count), t->count ? ": " : "", t->count ? t->texts[0] : "", t->count > 1 ? " ..." : "");
+        talk_print("  %-40s %lld text%s%s%s%s\n", t->name, (long long)t->count, plural(t->count), t->count ? ": " : "",
+                   t->count ? t->texts[0] : "", t->count > 1 ? " ..." : "");
         return;
     }
     json_open(j, NULL, '{');

@@ -21,7 +21,8 @@ void interrupt_watch(void) {
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
         const bool by_hand = watched[i] == SIGINT || watched[i] == SIGTERM;
-        if (by_hand || (sigaction(watched[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)) sigaction(watched[i], &action, NULL);
+        if (by_hand || (sigaction(watched[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
+            sigaction(watched[i], &action, NULL);
     }
 }
 

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* From now on Ctrl-C (SIGINT), SIGTERM, a terminal that closes (SIGHUP, unless nohup has it ignored), a limit of CPU time (SIGXCPU) and a reader of the output
- * that is gone (SIGPIPE) are remembered. A second SIGINT or SIGTERM ends the process at once with CLI_INTERRUPTED; the others may come many times. */
+/* From now on Ctrl-C (SIGINT), SIGTERM, a terminal that closes (SIGHUP, unless nohup has it ignored), a limit of CPU
+ * time (SIGXCPU) and a reader of the output that is gone (SIGPIPE) are remembered. A second SIGINT or SIGTERM ends the
+ * process at once with CLI_INTERRUPTED; the others may come many times. */
 void interrupt_watch(void);
 bool interrupted(void);
 

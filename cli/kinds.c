@@ -13,9 +13,11 @@
 #define LIST    "wick inspect %s lists what is in it"
 
 static const file_kind folder = {"folder", "a directory", AS_RUN, NULL}, empty = {"empty", "an empty file", 0, NULL},
-                       model = {"onnx", "an ONNX model", AS_MODEL, "wick inspect %s tells about it, wick run %s runs it"},
+                       model = {"onnx", "an ONNX model", AS_MODEL,
+                                "wick inspect %s tells about it, wick run %s runs it"},
                        tensor = {"tensor", "a TensorProto (.pb), as in ONNX's test sets", AS_ARRAY, FEED},
-                       unknown = {"onnx", KIND_UNKNOWN, AS_MODEL | AS_RUN | AS_TENSORS | AS_ARRAY, NULL}; /* its reader says what is wrong */
+                       unknown = {"onnx", KIND_UNKNOWN, AS_MODEL | AS_RUN | AS_TENSORS | AS_ARRAY,
+                                  NULL}; /* its reader says what is wrong */
 
 /* What the command takes of wick_kind_of's. */
 static const struct {
@@ -24,13 +26,18 @@ static const struct {
 } taken[] = {
     {"npy", {"npy", "an array of numbers (.npy)", AS_TENSORS | AS_ARRAY, FEED}},
     {"safetensors", {"safetensors", "a safetensors file", AS_TENSORS | AS_RUN, LIST}},
-    {"idx", {"idx", "a file of pictures (IDX)", AS_PICTURE, "wick predict RUN %s shows what a trained model takes them for"}},
+    {"idx",
+     {"idx", "a file of pictures (IDX)", AS_PICTURE, "wick predict RUN %s shows what a trained model takes them for"}},
     {"gzip", {"idx", "a compressed file (gzip)", AS_PICTURE, "wick predict RUN %s reads pictures (IDX) in it"}},
     {"npz", {"npz", "an archive of arrays (.npz)", AS_TENSORS, LIST}},
     {"zip", {"npz", "a ZIP archive", AS_TENSORS, "unpack it, and name what was in it"}},
     {"json", {"shards", "JSON, as an index of safetensors in shards is", AS_TENSORS, LIST}},
-    {"pickle", {"pickle", "a pickle, as PyTorch writes", AS_TENSORS | AS_RUN, "torch.onnx.export makes ONNX of a network"}}, /* where weights are read, it is refused with the line that makes safetensors of it */
-    {"records", {"records", "a record file", 0, "wick data info %s tells about it, wick data verify %s reads all of it"}},
+    {"pickle",
+     {"pickle", "a pickle, as PyTorch writes", AS_TENSORS | AS_RUN,
+      "torch.onnx.export makes ONNX of a network"}}, /* where weights are read, it is refused with the line that makes
+                                                        safetensors of it */
+    {"records",
+     {"records", "a record file", 0, "wick data info %s tells about it, wick data verify %s reads all of it"}},
 };
 
 /* Neither has a mark, but what writers begin with is always the same: of a model the version (field 1), then a length (wire type 2) or the model's version
@@ -50,7 +57,11 @@ static const file_kind *kind_as(const wick_kind *k) {
     static file_kind other;
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(taken[i].format, k->format) == 0) return &taken[i].kind;
-    other = (file_kind){k->format, k->name, k->use == WICK_KIND_PICTURE ? AS_PICTURE : k->use == WICK_KIND_RECORDING ? AS_RECORDING : 0, k->use ? FEED : k->advice};
+    other = (file_kind){k->format, k->name,
+                        k->use == WICK_KIND_PICTURE     ? AS_PICTURE
+                        : k->use == WICK_KIND_RECORDING ? AS_RECORDING
+                                                        : 0,
+                        k->use ? FEED : k->advice};
     return &other;
 }
 

@@ -1,4 +1,5 @@
-/* kinds.h: what a file is, by first bytes (wick/kinds.h) and not by names, for all commands: what a kind is called, what it can serve as, and which command takes it. */
+/* kinds.h: what a file is, by first bytes (wick/kinds.h) and not by names, for all commands: what a kind is called,
+ * what it can serve as, and which command takes it. */
 #ifndef WICK_CLI_KINDS_H
 #define WICK_CLI_KINDS_H
 
@@ -15,7 +16,8 @@ typedef struct file_kind {
 } file_kind;
 
 #define KIND_UNKNOWN "of no kind that its first bytes tell"
-/* NULL: it can't be read, errno says why. What tells nothing of itself (KIND_UNKNOWN) may be anything: its reader says. Valid until the next call. */
+/* NULL: it can't be read, errno says why. What tells nothing of itself (KIND_UNKNOWN) may be anything: its reader says.
+ * Valid until the next call. */
 const file_kind *kind_of(const char *path);
 /* "photo.png is a PNG picture, not a model; wick ...". wanted: "a model". Returns text. */
 const char *kind_why(const char *path, const file_kind *kind, const char *wanted, char *text, size_t size);

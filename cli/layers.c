@@ -61,7 +61,8 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     }
     printf("%-*s  %11lld  %13s  %12s\n", (int)(name + kind + output) + 4, "total", (long long)t.parameters, format_flops(flops, t.flops),
            format_bytes(bytes, (uint64_t)t.bytes));
-    printf("\nOne sample, forward; a multiply-add counts as 2 FLOP. Memory is of outputs; they share it: the peak memory of one pass is %s.\n",
+    printf("\nOne sample, forward; a multiply-add counts as 2 FLOP. Memory is of outputs; they share it: the peak "
+           "memory of one pass is %s.\n",
            format_bytes(bytes, t.arena_bytes));
 }
 

@@ -388,7 +388,13 @@ bool options_at(cli_command_id command, int i, option_view *out) {
         const int row = row_below(command, h, &i);
         if (row < 0) continue;
         const option_row *r = &rows[row];
-        *out = (option_view){r->name, r->argument, r->fallback, r->doc, headings[h].group, r->kind == FLAG, r->kind == CHOICE || r->kind == WORD};
+        *out = (option_view){r->name,
+                             r->argument,
+                             r->fallback,
+                             r->doc,
+                             headings[h].group,
+                             r->kind == FLAG,
+                             r->kind == CHOICE || r->kind == WORD};
         return true;
     }
     return false;

@@ -8,11 +8,15 @@
 enum { WIDTH = 80, NARROWEST = 40, WIDEST = 120, WIDE = 100, NARROW = 64 };
 
 page page_on(FILE *out) {
-    const int columns = talk_columns(out), width = columns <= 0 ? WIDTH : columns < NARROWEST ? NARROWEST : columns > WIDEST ? WIDEST : columns;
+    const int columns = talk_columns(out), width = columns <= 0          ? WIDTH
+                                                   : columns < NARROWEST ? NARROWEST
+                                                   : columns > WIDEST    ? WIDEST
+                                                                         : columns;
     return (page){out, width, width >= WIDE ? 34 : width >= NARROW ? 26 : 6};
 }
 
-/* Length of the first word. Choices between | may be cut behind one: then as many as fit into `room`, or all, if none does. */
+/* Length of the first word. Choices between | may be cut behind one: then as many as fit into `room`, or all, if none
+ * does. */
 static int word_length(const char *text, int room) {
     const int n = (int)strcspn(text, " \n");
     int cut = 0;

@@ -109,7 +109,8 @@ int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_
         size_t length;
         wick_dim range = {0};
         const bool read = port_range(o->dims.items[i], &length, &range);
-        if (is_dim(p, d, o->dims.items[i], length)) found = !read ? -1 : open < 0 && range.max > range.min ? open : least_of(&range);
+        if (is_dim(p, d, o->dims.items[i], length))
+            found = !read ? -1 : open < 0 && range.max > range.min ? open : least_of(&range);
     }
     return found;
 }
@@ -158,7 +159,9 @@ int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int 
 }
 
 /* The commands that take ranges. */
-static bool takes_ranges(const cli_options *o) { return o->command == CMD_PLAN || o->command == CMD_RUN || o->command == CMD_INSPECT || o->command == CMD_CONVERT; }
+static bool takes_ranges(const cli_options *o) {
+    return o->command == CMD_PLAN || o->command == CMD_RUN || o->command == CMD_INSPECT || o->command == CMD_CONVERT;
+}
 
 int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
     for (int k = 0; k < o->dims.n; k++) {
@@ -169,7 +172,8 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         bool known = false;
         wick_dim range = {0};
         if (!port_range(item, &length, &range)) return talk_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
-        if (range.max > range.min && !takes_ranges(o)) return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run, inspect and convert", item);
+        if (range.max > range.min && !takes_ranges(o))
+            return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run, inspect and convert", item);
         if (least_of(&range) > range.max) return talk_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item, (long long)range.multiple);
         for (int i = 0; i < k; i++)
             if (strncmp(o->dims.items[i], item, length + 1) == 0) return talk_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
@@ -222,7 +226,9 @@ int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
         const char *item = o->inputs.items[k], *equals = strrchr(item, '=');
         const char *rest = equals ? equals + 1 : "";
         double value;
-        if (!equals || equals == item || !number_read(&rest, &value) || *rest) return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant", item);
+        if (!equals || equals == item || !number_read(&rest, &value) || *rest)
+            return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant",
+                             item);
         const size_t name = (size_t)(equals - item);
         const int n = wick_onnx_inputs(onnx);
         int i = 0;
@@ -233,8 +239,10 @@ int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
         for (int d = 0; d < spec.rank; d++) spec.dims[d] = port_extent(o, &p, d, 1);
         if (spec.rank < 0) return talk_fail(CLI_BAD_FILE, "--input %s: it is no tensor of known dims", item);
         wick_tensor *constant;
-        if (number_fill(ctx, &p, item, equals + 1, spec.rank, spec.dims, &constant) != WICK_OK) return talk_fail(CLI_USAGE, "--input %s", wick_context_error(ctx));
-        if (wick_onnx_fix_input(onnx, i, constant) != WICK_OK) return talk_fail(CLI_BAD_FILE, "--input %s: %s", item, wick_context_error(ctx));
+        if (number_fill(ctx, &p, item, equals + 1, spec.rank, spec.dims, &constant) != WICK_OK)
+            return talk_fail(CLI_USAGE, "--input %s", wick_context_error(ctx));
+        if (wick_onnx_fix_input(onnx, i, constant) != WICK_OK)
+            return talk_fail(CLI_BAD_FILE, "--input %s: %s", item, wick_context_error(ctx));
     }
     return CLI_OK;
 }

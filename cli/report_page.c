@@ -56,12 +56,13 @@ static const char *short_name(const char *data) {
 
 bool report_is_text(const report *r) { return strncmp(r->c.arch, "net:", 4) == 0; }
 
-/* ---- options -------------------------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* Whether the run read the option. The network is one row, which has all that --hidden and --dropout say. */
 static bool applied(const report *r, const char *name) {
     const bool net = report_is_text(r);
-    if (strcmp(name, "hidden") == 0 || strcmp(name, "dropout") == 0 || strcmp(name, net ? "arch" : "net") == 0) return false;
+    if (strcmp(name, "hidden") == 0 || strcmp(name, "dropout") == 0 || strcmp(name, net ? "arch" : "net") == 0)
+        return false;
     const option_use *use;
     for (int i = 0; (use = trainer_use(i)); i++)
         if (strcmp(name, use->name) == 0) return trainer_uses(use, &r->kept);
@@ -76,12 +77,15 @@ static const char *used_value(const report *r, const char *name, const char *tex
     if (strcmp(name, "net") == 0) return r->c.network.net;
     if (strcmp(name, "clip") == 0 && zero) return "no limit";
     if (strcmp(name, "ema") == 0 && zero) return "no mean";
-    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0) return optim->kind == WICK_SGD ? "0.9" : optim->kind == WICK_MUON ? "0.95" : "0";
-    if ((strcmp(name, "beta1") == 0 || strcmp(name, "beta2") == 0) && strtod(text, NULL) < 0) return "the optimizer's own";
+    if (strcmp(name, "momentum") == 0 && strtod(text, NULL) < 0)
+        return optim->kind == WICK_SGD ? "0.9" : optim->kind == WICK_MUON ? "0.95" : "0";
+    if ((strcmp(name, "beta1") == 0 || strcmp(name, "beta2") == 0) && strtod(text, NULL) < 0)
+        return "the optimizer's own";
     if (strcmp(name, "patience") == 0 && zero) return "never";
     if (strcmp(name, "save-every") == 0 && zero) return "none between";
     if (strcmp(name, "lr") == 0) {
-        snprintf(room, sizeof(chart_text), "%g", wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0));
+        snprintf(room, sizeof(chart_text), "%g",
+                 wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0));
         return room;
     }
     if (strcmp(name, "warmup") == 0 && (r->train || r->kept.warmup >= 0)) {
@@ -93,7 +97,8 @@ static const char *used_value(const report *r, const char *name, const char *tex
 
 /* As a shell takes it. */
 static void shell_text(FILE *out, const char *text) {
-    const bool plain = *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+-")];
+    const bool plain =
+        *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+-")];
     if (plain) {
         html_text(out, text);
         return;
@@ -155,8 +160,11 @@ void report_head(FILE *out, const report *r) {
         fputs("</h1>\n<p>", out);
     }
     html_print(out, "A classifier of %lld class%s, trained", (long long)r->c.classes, r->c.classes == 1 ? "" : "es");
-    const int64_t all = r->train ? wick_dataset_count(r->train) : 0, learned = r->kept.limit > 0 && r->kept.limit < all ? r->kept.limit : all;
-    if (r->train) html_print(out, " on %s%s %s%s", text_count(text, learned), learned < all ? " of its" : "", noun, plural(learned));
+    const int64_t all = r->train ? wick_dataset_count(r->train) : 0,
+                  learned = r->kept.limit > 0 && r->kept.limit < all ? r->kept.limit : all;
+    if (r->train)
+        html_print(out, " on %s%s %s%s", text_count(text, learned), learned < all ? " of its" : "", noun,
+                   plural(learned));
     if (r->has_options && r->log.n_epochs)
         html_print(out, " for %.0f of %lld epoch%s", r->log.epochs[r->log.n_epochs - 1].epoch, (long long)r->kept.epochs,
                    plural(r->kept.epochs));
@@ -165,7 +173,8 @@ void report_head(FILE *out, const report *r) {
     key_options(out, r);
     fputs("</header>\n<dl class=\"tiles\">\n", out);
 
-    snprintf(line, sizeof line, "%s of %s %s %s%s", text_count(text, r->result.correct), text_count(other, r->result.count), split, noun, plural(r->result.count));
+    snprintf(line, sizeof line, "%s of %s %s %s%s", text_count(text, r->result.correct),
+             text_count(other, r->result.count), split, noun, plural(r->result.count));
     snprintf(text, sizeof text, "%.2f", 100 * (double)r->result.correct / (double)r->result.count);
     tile(out, "Accuracy", text, "%", line);
     snprintf(text, sizeof text, "%.4f", r->result.loss);
@@ -264,10 +273,13 @@ static void draw_rate(FILE *out, const runlog *log, double per_epoch, double *ro
 
 void report_curves(FILE *out, const report *r) {
     static const curve curves[] = {
-        {"loss", "Loss", "Cross-entropy of each training batch, faint, its running mean, and of the test set after each epoch.", "",
+        {"loss", "Loss",
+         "Cross-entropy of each training batch, faint, its running mean, and of the test set after each epoch.", "",
          offsetof(log_row, loss), offsetof(log_row, test_loss), 1, true},
-        {"accuracy", "Accuracy", "Share that is recognised: of each training batch, faint, its running mean, and of the test set after each epoch.", NBSP "%",
-         offsetof(log_row, accuracy), offsetof(log_row, test_accuracy), 100, false},
+        {"accuracy", "Accuracy",
+         "Share that is recognised: of each training batch, faint, its running mean, and of the test set after each "
+         "epoch.",
+         NBSP "%", offsetof(log_row, accuracy), offsetof(log_row, test_accuracy), 100, false},
     };
     const runlog *log = &r->log;
     fputs("<section id=\"curves\"><h2>Training</h2>\n", out);
@@ -290,7 +302,8 @@ void report_curves(FILE *out, const report *r) {
 void report_layers(FILE *out, const report *r) {
     fputs("<section id=\"layers\"><h2>The network</h2>\n<p>", out);
     html_print(out, "One %s, forward; a multiply-add counts 2 FLOP. Bytes are of outputs.", report_noun(r));
-    fputs("</p><div class=\"card wide\"><table><thead><tr><th>layer</th><th>kind</th><th>output</th><th class=\"n\">parameters</th><th class=\"n\">FLOP</th>"
+    fputs("</p><div class=\"card wide\"><table><thead><tr><th>layer</th><th>kind</th><th>output</th><th "
+          "class=\"n\">parameters</th><th class=\"n\">FLOP</th>"
           "<th class=\"n\">bytes</th></tr></thead><tbody>\n",
           out);
     chart_text parameters, flops, bytes;
@@ -318,7 +331,9 @@ void report_layers(FILE *out, const report *r) {
 void report_recipe(FILE *out, const report *r) {
     if (!r->has_options) return;
     chart_text room;
-    fputs("<section id=\"options\"><details class=\"card\" style=\"margin-top:44px\"><summary>All options of the run</summary><table><tbody>\n", out);
+    fputs("<section id=\"options\"><details class=\"card\" style=\"margin-top:44px\"><summary>All options of the "
+          "run</summary><table><tbody>\n",
+          out);
     const char *name, *text;
     for (int i = 0; (name = options_kept(&r->kept, i, &text)); i++) {
         if (!text[0] || !applied(r, name)) continue;

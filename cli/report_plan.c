@@ -30,8 +30,10 @@ static bool write_alive(FILE *out, const wick_plan *plan) {
         if (b.bytes && b.first <= peak && peak <= b.last) alive[n++] = b;
     }
     qsort(alive, (size_t)n, sizeof *alive, larger);
-    fputs("<h3 style=\"margin-top:18px\">Alive at the peak</h3><p>u8 of all its bytes is scratch: packed operands, partial sums, values in another "
-          "order.</p><table><thead><tr><th class=\"n\">bytes</th><th></th><th>holds</th><th>made by</th><th class=\"n\">from kernel</th>"
+    fputs("<h3 style=\"margin-top:18px\">Alive at the peak</h3><p>u8 of all its bytes is scratch: packed operands, "
+          "partial sums, values in another "
+          "order.</p><table><thead><tr><th class=\"n\">bytes</th><th></th><th>holds</th><th>made by</th><th "
+          "class=\"n\">from kernel</th>"
           "<th class=\"n\">to</th></tr></thead><tbody>\n",
           out);
     chart_text bytes;
@@ -148,9 +150,12 @@ static bool write_times(FILE *out, const report *r) {
     qsort(times, (size_t)info.kernels, sizeof *times, slower);
     chart_text text, bytes;
     fputs("<details class=\"card wide\" id=\"time\"><summary>Time per kernel</summary><p>", out);
-    html_print(out, "A step of %lld %s%s takes %s in %d kernel%s: %.3g" NBSP "GFLOP at %.3g" NBSP "GFLOP/s, %s moved at %.3g" NBSP "GB/s. ",
-               (long long)r->t.batch, report_noun(r), plural(r->t.batch), time_text(text, total), info.kernels, plural(info.kernels), info.flops / 1e9,
-               total > 0 ? info.flops / total : 0, text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0);
+    html_print(out,
+               "A step of %lld %s%s takes %s in %d kernel%s: %.3g" NBSP "GFLOP at %.3g" NBSP
+               "GFLOP/s, %s moved at %.3g" NBSP "GB/s. ",
+               (long long)r->t.batch, report_noun(r), plural(r->t.batch), time_text(text, total), info.kernels,
+               plural(info.kernels), info.flops / 1e9, total > 0 ? info.flops / total : 0,
+               text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0);
     html_print(out, "Times are each kernel's median of %lld steps, on %d thread%s.", (long long)r->timed, wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)));
     wick_loader_stats loading; /* of the evaluation: all samples, once */
     chart_text got, made;

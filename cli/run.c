@@ -66,7 +66,8 @@ void run_close(run *r) {
 static int lock(run *r) {
     enum { TRIES = 50, MILLISECONDS = 20 };
     const int fd = open(r->lock, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
-    if (fd < 0 && errno == ELOOP) return talk_fail(CLI_FAILED, "%s is a symbolic link, which no run makes: remove it", r->lock);
+    if (fd < 0 && errno == ELOOP)
+        return talk_fail(CLI_FAILED, "%s is a symbolic link, which no run makes: remove it", r->lock);
     r->locked = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (fd >= 0 && !r->locked) close(fd);
     /* One that was killed holds the lock until its memory is given back, so try for a second. */
@@ -162,7 +163,8 @@ int run_save_best(run *r) {
 
 /* Options that there were not always: a run without them has their defaults. */
 static bool is_later(const char *name) {
-    static const char *const names[] = {"separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored"};
+    static const char *const names[] = {"separator", "decimal",    "no-header", "skip",
+                                        "layout",    "image-size", "as-stored"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
@@ -264,17 +266,22 @@ static int check_data(run *r) {
     int code = CLI_OK;
     for (int i = 0; i < now.count && code == CLI_OK; i++) {
         const char *key = now.pairs[i].key, *then = wick_checkpoint_meta(r->file, key);
-        if (strcmp(key, "arch") == 0 || (!then && strcmp(key, "onnx.crc32c") == 0)) continue; /* the weights will tell; runs of an older Wick have none */
+        if (strcmp(key, "arch") == 0 || (!then && strcmp(key, "onnx.crc32c") == 0))
+            continue; /* the weights will tell; runs of an older Wick have none */
         const bool coding = strcmp(key, "coding") == 0;
         if (!then && coding) {
             talk("the run was started by a Wick that kept nothing of how columns are coded: they are coded anew");
             continue;
         }
         if (coding && strcmp(then, now.pairs[i].value) != 0)
-            code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its columns, categories, means or layout are others", r->c->data);
+            code = talk_fail(
+                CLI_BAD_FILE,
+                "%s has changed since the run was started: its columns, categories, means or layout are others",
+                r->c->data);
         else if (!then || strcmp(then, now.pairs[i].value) != 0)
             code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
-                             strcmp(key, "onnx.crc32c") ? r->c->data : "the run's " CLASSIFIER_ONNX, key, then ? then : "?", now.pairs[i].value);
+                             strcmp(key, "onnx.crc32c") ? r->c->data : "the run's " CLASSIFIER_ONNX, key,
+                             then ? then : "?", now.pairs[i].value);
     }
     meta_free(&now);
     return code;

@@ -47,7 +47,8 @@ void runner_unlearn(runner *r, int n_said);
 wick_status runner_hold(const runner *r);
 
 int runner_check(runner *r); /* run_check.c: --check */
-/* Before inputs are counted: those of the model's defaults that sets have files for, behind its inputs, become inputs. */
+/* Before inputs are counted: those of the model's defaults that sets have files for, behind its inputs, become inputs.
+ */
 int runner_check_defaults(runner *r);
 int runner_bench(runner *r); /* run_bench.c: --bench and --repeat, of what is in `in` */
 

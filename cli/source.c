@@ -55,11 +55,14 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
         const wick_spec *f = wick_dataset_field(o->set, k);
         if (f->dtype == WICK_I64 && f->rank == 0) label = k;
     }
-    for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding; k++) /* fields of shards have their endings' names */
+    for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding;
+         k++) /* fields of shards have their endings' names */
         if (strchr(wick_dataset_field(o->set, k)->name, '.'))
-            return wick_context_fail(ctx, WICK_ERR_FORMAT,
-                                     "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in WebDataset; name files KEY.png and KEY.cls, without other dots", path,
-                                     wick_dataset_field(o->set, k)->name);
+            return wick_context_fail(
+                ctx, WICK_ERR_FORMAT,
+                "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in "
+                "WebDataset; name files KEY.png and KEY.cls, without other dots",
+                path, wick_dataset_field(o->set, k)->name);
     if (!bare && (!label || !wick_dataset_classes(o->set)))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label", path);
     owned *copy = malloc(sizeof *copy);
@@ -68,8 +71,19 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     copy->label = label;
     copy->coding = NULL;
     const int64_t classes = o->class_names ? o->known : wick_dataset_classes(o->set);
-    const wick_dataset_source source = {.count = wick_dataset_count(o->set), .n_fields = 2, .fields = {*wick_dataset_field(o->set, 0), {"label", WICK_I64, 0, {0}}}, .get = get, .at = at, .length = length,
-                                        .label = label_of, .classes = classes, .class_name = class_name, .rate = wick_dataset_rate(o->set), .note = wick_dataset_note(o->set), .free = release, .user = copy};
+    const wick_dataset_source source = {.count = wick_dataset_count(o->set),
+                                        .n_fields = 2,
+                                        .fields = {*wick_dataset_field(o->set, 0), {"label", WICK_I64, 0, {0}}},
+                                        .get = get,
+                                        .at = at,
+                                        .length = length,
+                                        .label = label_of,
+                                        .classes = classes,
+                                        .class_name = class_name,
+                                        .rate = wick_dataset_rate(o->set),
+                                        .note = wick_dataset_note(o->set),
+                                        .free = release,
+                                        .user = copy};
     const wick_status status = wick_dataset_new(ctx, &source, out);
     if (status != WICK_OK) free(copy);
     return status;
@@ -88,7 +102,9 @@ bool source_is_label(const char *name, const char *label) {
     return false;
 }
 
-wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]) { return wick_dataset_split(ctx, set, 2, (const double[]){0.8, 0.2}, 1, parts); }
+wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]) {
+    return wick_dataset_split(ctx, set, 2, (const double[]){0.8, 0.2}, 1, parts);
+}
 
 /* ---- shards ----------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -129,9 +145,15 @@ static wick_status open_shards(wick_context *ctx, const char *folder, const char
 
 int source_read_options(const cli_options *o, source_options *so) {
     const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
-    *so = (source_options){.label = o->label, .rate = o->rate, .skip = o->skip_columns, .separator = *separator, .no_header = o->no_header, .layout = o->layout};
+    *so = (source_options){.label = o->label,
+                           .rate = o->rate,
+                           .skip = o->skip_columns,
+                           .separator = *separator,
+                           .no_header = o->no_header,
+                           .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0) so->separator = '\t';
-    else if (*separator && (separator[1] || strchr("\"\r\n", *separator))) return talk_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
+    else if (*separator && (separator[1] || strchr("\"\r\n", *separator)))
+        return talk_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
     if (strcmp(decimal, "auto") != 0) so->decimal = strcmp(decimal, "comma") == 0 ? ',' : *decimal ? '.' : 0;
     return CLI_OK;
 }
@@ -188,7 +210,8 @@ bool source_is_file(const char *data) {
 }
 
 /* Whatever is no table and no tensors. */
-static wick_status open_others(wick_context *ctx, const char *data, const char *split, const source_options *so, owned *o, wick_dataset **out) {
+static wick_status open_others(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                               owned *o, wick_dataset **out) {
     bool found = false;
     wick_status status = path_is_folder(data) ? open_shards(ctx, data, split, o, &found) : WICK_OK;
     if (status != WICK_OK || o->set) return status;
@@ -204,29 +227,43 @@ static wick_status open_others(wick_context *ctx, const char *data, const char *
     /* A folder without splits would be taken as a whole, for each of them. */
     const bool there = (own && path_is_folder(own)) || (records && is_file(records));
     free(own), free(records);
-    status = there ? wick_dataset_of_files(ctx, data, &options, &o->set) : first == WICK_ERR_IO || strcmp(split, "all") == 0 ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set) : first;
+    status = there ? wick_dataset_of_files(ctx, data, &options, &o->set)
+             : first == WICK_ERR_IO || strcmp(split, "all") == 0
+                 ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set)
+                 : first;
     /* What is wrong with pictures in memory is wrong. */
-    if (first != WICK_ERR_IO && strcmp(split, "all") != 0 && (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8)) source_drop(o), *o = (owned){0}, status = first;
+    if (first != WICK_ERR_IO && strcmp(split, "all") != 0 &&
+        (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8))
+        source_drop(o), *o = (owned){0}, status = first;
     return status != WICK_OK && status == first ? wick_context_fail(ctx, first, "%s", why) : status;
 }
 
-wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *so, char **coding, wick_dataset **out) {
+wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *so, char **coding,
+                        wick_dataset **out) {
     owned o = {0};
     *out = NULL;
     if (coding) *coding = NULL;
     if (source_ends(data, ".npy") && is_file(data))
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: is one array, samples without classes: numpy.savez(\"set.npz\", x=samples, y=classes) makes a file of both", data);
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: is one array, samples without classes: numpy.savez(\"set.npz\", x=samples, "
+                                 "y=classes) makes a file of both",
+                                 data);
     char *file = source_find_file(data, split);
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        status = source_ends(file, ".csv") || source_ends(file, ".tsv") ? source_open_table(ctx, file, so, parted, &o) : source_open_tensors(ctx, file, split, so, parted, &o);
+        status = source_ends(file, ".csv") || source_ends(file, ".tsv")
+                     ? source_open_table(ctx, file, so, parted, &o)
+                     : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && parted && !o.divided) status = take_part(ctx, split, &o);
     } else status = open_others(ctx, data, split, so, &o, out);
     free(file);
     if (*out) return WICK_OK;
     if (status == WICK_OK && so->rate && source_is_audio(o.set) && wick_dataset_rate(o.set) != so->rate)
-        status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data, (long long)so->rate);
+        status = wick_context_fail(
+            ctx, WICK_ERR_UNSUPPORTED,
+            "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data,
+            (long long)so->rate);
     if (status == WICK_OK) status = source_wrap(ctx, &o, data, so->unlabelled, out);
     if (status != WICK_OK) source_drop(&o);
     else if (coding) *coding = o.coding;

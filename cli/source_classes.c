@@ -18,28 +18,38 @@ static bool is_same(const char *theirs, const char *ours, int64_t k) {
     return strcmp(theirs, ours) == 0 || strcmp(theirs, number) == 0 || strcmp(ours, number) == 0;
 }
 
-static wick_status check_known(wick_context *ctx, const char *data, const wick_dataset *d, const int64_t *to, int64_t known) {
+static wick_status check_known(wick_context *ctx, const char *data, const wick_dataset *d, const int64_t *to,
+                               int64_t known) {
     for (int64_t i = 0; i < wick_dataset_count(d); i++) {
         const int64_t k = wick_dataset_label(d, i);
         if (k >= 0 && to[k] < 0)
-            return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: sample %lld is of class \"%.100s\", which is not among the %lld classes that the model knows", data, (long long)i,
-                                     wick_dataset_class_name(d, k), (long long)known);
+            return wick_context_fail(
+                ctx, WICK_ERR_MISMATCH,
+                "%s: sample %lld is of class \"%.100s\", which is not among the %lld classes that the model knows",
+                data, (long long)i, wick_dataset_class_name(d, k), (long long)known);
     }
     return WICK_OK;
 }
 
-wick_status source_match_classes(wick_context *ctx, const char *data, const char *const *names, int64_t classes, wick_dataset **dataset) {
+wick_status source_match_classes(wick_context *ctx, const char *data, const char *const *names, int64_t classes,
+                                 wick_dataset **dataset) {
     const int64_t theirs = wick_dataset_classes(*dataset);
     bool same = theirs <= classes;
     for (int64_t k = 0; k < theirs && same; k++) same = is_same(wick_dataset_class_name(*dataset, k), names[k], k);
     if (same || !theirs) return WICK_OK;
-    owned o = {.classes = malloc((size_t)theirs * sizeof *o.classes), .class_names = calloc((size_t)classes, sizeof *o.class_names), .known = classes};
+    owned o = {.classes = malloc((size_t)theirs * sizeof *o.classes),
+               .class_names = calloc((size_t)classes, sizeof *o.class_names),
+               .known = classes};
     size_t bytes = 0, at = 0;
     for (int64_t k = 0; k < classes; k++) bytes += strlen(names[k]) + 1;
     o.names = malloc(bytes);
-    wick_status status = o.classes && o.class_names && o.names ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", data);
-    for (int64_t k = 0; status == WICK_OK && k < classes; at += strlen(names[k]) + 1, k++) o.class_names[k] = strcpy(o.names + at, names[k]);
-    for (int64_t k = 0; status == WICK_OK && k < theirs; k++) o.classes[k] = find_name(names, classes, wick_dataset_class_name(*dataset, k));
+    wick_status status = o.classes && o.class_names && o.names
+                             ? WICK_OK
+                             : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", data);
+    for (int64_t k = 0; status == WICK_OK && k < classes; at += strlen(names[k]) + 1, k++)
+        o.class_names[k] = strcpy(o.names + at, names[k]);
+    for (int64_t k = 0; status == WICK_OK && k < theirs; k++)
+        o.classes[k] = find_name(names, classes, wick_dataset_class_name(*dataset, k));
     if (status == WICK_OK) status = check_known(ctx, data, *dataset, o.classes, classes);
     wick_dataset *matched = NULL;
     o.set = *dataset;

@@ -28,11 +28,14 @@ bool source_ends(const char *name, const char *end);
 bool source_is_label(const char *name, const char *label);
 /* Training and test. */
 wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]);
-/* Whether what should be classes are targets of a regression, or names; then that is the context's error. numbers: all are, from low to high; whole: all are whole ones. */
-wick_status source_check_classes(wick_context *ctx, const char *path, const char *column, int64_t samples, int64_t classes, bool numbers, bool whole, double low, double high);
+/* Whether what should be classes are targets of a regression, or names; then that is the context's error. numbers: all
+ * are, from low to high; whole: all are whole ones. */
+wick_status source_check_classes(wick_context *ctx, const char *path, const char *column, int64_t samples,
+                                 int64_t classes, bool numbers, bool whole, double low, double high);
 
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
-wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so, bool parted, owned *o);
+wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                                bool parted, owned *o);
 
 #endif

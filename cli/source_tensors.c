@@ -1,4 +1,5 @@
-/* Tensors of a .npz or safetensors file: one is learned from, one is the class; texts may be the classes, or their names. */
+/* Tensors of a .npz or safetensors file: one is learned from, one is the class; texts may be the classes, or their
+ * names. */
 #include "source_kinds.h"
 #include "talk.h"
 
@@ -14,7 +15,8 @@
 typedef struct parts {
     const wick_weights *file;
     const char *path;
-    const char *split; /* of a file that has several by the names of its tensors, the one that is taken; NULL: it has none */
+    const char
+        *split; /* of a file that has several by the names of its tensors, the one that is taken; NULL: it has none */
     bool quiet;
     int x, y;                 /* tensors */
     wick_texts labels, names; /* texts that are the classes, or their names; texts NULL: none */
@@ -35,7 +37,8 @@ static bool is_usual(const char *name) {
 static bool strip_split(const char *name, const char *split, char base[BASE]) {
     const size_t n = strlen(name), m = strlen(split);
     if (n < m + 2 || n - m > BASE) return false;
-    const bool before = strncasecmp(name, split, m) == 0 && name[m] == '_', behind = strcasecmp(name + n - m, split) == 0 && name[n - m - 1] == '_';
+    const bool before = strncasecmp(name, split, m) == 0 && name[m] == '_',
+               behind = strcasecmp(name + n - m, split) == 0 && name[n - m - 1] == '_';
     if (before || behind) snprintf(base, BASE, "%.*s", (int)(n - m - 1), before ? name + m + 1 : name);
     return before || behind;
 }
@@ -48,21 +51,26 @@ static bool has_split(const wick_weights *file, const char *split) {
 }
 
 /* A name within the split that is taken, NULL: it is of another one, or of none. */
-static const char *name_within(const parts *p, const char *name, char base[BASE]) { return !p->split ? name : strip_split(name, p->split, base) ? base : NULL; }
+static const char *name_within(const parts *p, const char *name, char base[BASE]) {
+    return !p->split ? name : strip_split(name, p->split, base) ? base : NULL;
+}
 
 static bool has_no_split(const char *name) {
     char base[BASE];
     return !strip_split(name, "train", base) && !strip_split(name, "test", base) && !strip_split(name, "val", base);
 }
 
-static const char *label_name(const parts *p) { return p->y >= 0 ? wick_weights_at(p->file, p->y).name : p->labels.name; }
+static const char *label_name(const parts *p) {
+    return p->y >= 0 ? wick_weights_at(p->file, p->y).name : p->labels.name;
+}
 
 /* What is passed over of a file with splits is said once, when the first of them is read. */
 static void tell_unused(const parts *p) {
     char base[BASE];
     for (int i = 0; i < wick_weights_count(p->file); i++) {
         const char *name = wick_weights_at(p->file, i).name;
-        if (!strip_split(name, "train", base) && !strip_split(name, "test", base)) say(p, "%s: \"%s\" is neither of train nor of test, and passed over", p->path, name);
+        if (!strip_split(name, "train", base) && !strip_split(name, "test", base))
+            say(p, "%s: \"%s\" is neither of train nor of test, and passed over", p->path, name);
     }
 }
 
@@ -74,7 +82,8 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
     const char *label = so->label, *name;
     wick_texts texts;
     p->x = p->y = -1;
-    if (p->split && label && (strip_split(label, "train", of_label) || strip_split(label, "test", of_label))) label = of_label;
+    if (p->split && label && (strip_split(label, "train", of_label) || strip_split(label, "test", of_label)))
+        label = of_label;
     for (int i = 0; i < n; i++)
         if ((name = name_within(p, wick_weights_at(p->file, i).name, base)) && source_is_label(name, label)) p->y = i;
     for (int i = 0; wick_weights_texts_at(p->file, i, &texts); i++) {
@@ -92,32 +101,48 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
     }
     if (p->split) tell_unused(p);
     if (p->y < 0 && !p->labels.texts && !so->unlabelled)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor \"%s%s%s\": --label names the one that is the class", p->path, label && *label ? label : "label", p->split ? "_" : "",
-                                 p->split ? p->split : "");
-    if (p->x < 0) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor beside \"%s\"", p->path, label_name(p) ? label_name(p) : "");
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: has no tensor \"%s%s%s\": --label names the one that is the class", p->path,
+                                 label && *label ? label : "label", p->split ? "_" : "", p->split ? p->split : "");
+    if (p->x < 0)
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor beside \"%s\"", p->path,
+                                 label_name(p) ? label_name(p) : "");
     if (others == 1 || usual) return WICK_OK;
-    return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has %d tensors beside \"%s\", none of them called x, data, images, features or audio", p->path, others, label_name(p) ? label_name(p) : "");
+    return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                             "%s: has %d tensors beside \"%s\", none of them called x, data, images, features or audio",
+                             p->path, others, label_name(p) ? label_name(p) : "");
 }
 
-/* ---- what is learned from ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- what is learned from ---------------------------------------------------------------------------------------- */
 
 static bool is_channels(int64_t n) { return n == 1 || n == 3; }
 
-/* Whether samples [H, W, C] are to be turned to [C, H, W], which is said. learned: dims of a sample that the model knows, all 0: it knows none. */
+/* Whether samples [H, W, C] are to be turned to [C, H, W], which is said. learned: dims of a sample that the model
+ * knows, all 0: it knows none. */
 static bool is_last(const parts *p, const source_options *so, const wick_spec *x, const int64_t learned[3]) {
     const int64_t *d = x->dims + 1;
-    const bool asked = so->layout && strcmp(so->layout, "nhwc") == 0, left = so->layout && strcmp(so->layout, "nchw") == 0;
+    const bool asked = so->layout && strcmp(so->layout, "nhwc") == 0,
+               left = so->layout && strcmp(so->layout, "nchw") == 0;
     if (x->rank != 4) return false;
     if (asked || left) return asked;
-    const bool as_is = memcmp(d, learned, 3 * sizeof *d) == 0, turned = d[2] == learned[0] && d[0] == learned[1] && d[1] == learned[2];
+    const bool as_is = memcmp(d, learned, 3 * sizeof *d) == 0,
+               turned = d[2] == learned[0] && d[0] == learned[1] && d[1] == learned[2];
     const bool known = as_is != turned, first = is_channels(d[0]), last = is_channels(d[2]);
-    const bool turn = known ? turned : so->coding && strncmp(so->coding, "tensors ", 8) == 0 ? strncmp(so->coding + 8, "nhwc", 4) == 0 : last && !first;
+    const bool turn = known                                                   ? turned
+                      : so->coding && strncmp(so->coding, "tensors ", 8) == 0 ? strncmp(so->coding + 8, "nhwc", 4) == 0
+                                                                              : last && !first;
     if (turn)
-        say(p, "%s: samples of \"%s\" are [%lld, %lld, %lld], with the channels last: they are turned to [%lld, %lld, %lld]; --layout nchw leaves them", p->path, x->name, (long long)d[0], (long long)d[1],
-             (long long)d[2], (long long)d[2], (long long)d[0], (long long)d[1]);
+        say(p,
+            "%s: samples of \"%s\" are [%lld, %lld, %lld], with the channels last: they are turned to [%lld, %lld, "
+            "%lld]; --layout nchw leaves them",
+            p->path, x->name, (long long)d[0], (long long)d[1], (long long)d[2], (long long)d[2], (long long)d[0],
+            (long long)d[1]);
     else if (!known && first == last)
-        say(p, "%s: samples of \"%s\" are [%lld, %lld, %lld], taken as %lld channel%s of %lld x %lld; --layout nhwc takes the last extent for the channels", p->path, x->name, (long long)d[0], (long long)d[1],
-             (long long)d[2], (long long)d[0], plural(d[0]), (long long)d[1], (long long)d[2]);
+        say(p,
+            "%s: samples of \"%s\" are [%lld, %lld, %lld], taken as %lld channel%s of %lld x %lld; --layout nhwc takes "
+            "the last extent for the channels",
+            p->path, x->name, (long long)d[0], (long long)d[1], (long long)d[2], (long long)d[0], plural(d[0]),
+            (long long)d[1], (long long)d[2]);
     return turn;
 }
 
@@ -133,32 +158,43 @@ static wick_status check_numbers(wick_context *ctx, const parts *p, wick_tensor 
     bool large = false;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(v[i]))
-            return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": sample %lld has %s, number %lld of it: what is missing is to be filled in before", p->path, name, (long long)(i / row),
-                                     isnan(v[i]) ? "NaN" : "a number that 32 bits cannot hold", (long long)(i % row));
+            return wick_context_fail(
+                ctx, WICK_ERR_FORMAT,
+                "%s: \"%s\": sample %lld has %s, number %lld of it: what is missing is to be filled in before", p->path,
+                name, (long long)(i / row), isnan(v[i]) ? "NaN" : "a number that 32 bits cannot hold",
+                (long long)(i % row));
         large |= fabsf(v[i]) > 0x1p24f;
     }
-    if (large && dtype != WICK_F32 && dtype != WICK_F64) say(p, "%s: \"%s\" has whole numbers above 2^24, which are rounded to 32-bit floats", p->path, name);
+    if (large && dtype != WICK_F32 && dtype != WICK_F64)
+        say(p, "%s: \"%s\" has whole numbers above 2^24, which are rounded to 32-bit floats", p->path, name);
     return WICK_OK;
 }
 
-static wick_status take_samples(wick_context *ctx, const parts *p, const source_options *so, const int64_t learned[3], owned *o, wick_tensor **out) {
+static wick_status take_samples(wick_context *ctx, const parts *p, const source_options *so, const int64_t learned[3],
+                                owned *o, wick_tensor **out) {
     const wick_spec spec = wick_weights_at(p->file, p->x);
     wick_tensor *x = wick_weights_tensor(p->file, p->x);
-    if (spec.rank < 1) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" is one number, not samples", p->path, spec.name);
+    if (spec.rank < 1)
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" is one number, not samples", p->path, spec.name);
     const bool last = is_last(p, so, &spec, learned);
     if (so->layout && strcmp(so->layout, "nhwc") == 0 && !last)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: --layout is for samples of three dims, and those of \"%s\" have %d", p->path, spec.name, spec.rank - 1);
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: --layout is for samples of three dims, and those of \"%s\" have %d", p->path,
+                                 spec.name, spec.rank - 1);
     wick_tensor *cast = spec.dtype == WICK_U8 ? x : wick_cast(x, WICK_F32);
     if (last) cast = wick_permute(cast, 4, (const int[]){0, 3, 1, 2});
     const wick_status status = spec.dtype == WICK_U8 ? WICK_OK : check_numbers(ctx, p, x, cast);
     if (status != WICK_OK) return status;
     char dims[WICK_MAX_DIMS * 24] = "";
-    for (int d = 1, n = 0; d < spec.rank; d++) n += snprintf(dims + n, sizeof dims - (size_t)n, " %lld", (long long)wick_tensor_dim(cast, d));
+    for (int d = 1, n = 0; d < spec.rank; d++)
+        n += snprintf(dims + n, sizeof dims - (size_t)n, " %lld", (long long)wick_tensor_dim(cast, d));
     *out = cast;
-    return asprintf(&o->coding, "tensors %s%s", last ? "nhwc" : "nchw", dims) < 0 ? (o->coding = NULL, wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path)) : WICK_OK;
+    return asprintf(&o->coding, "tensors %s%s", last ? "nhwc" : "nchw", dims) < 0
+               ? (o->coding = NULL, wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path))
+               : WICK_OK;
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 /* Row i as a number of a class; false: it is none. */
 static bool whole_label(wick_dtype dtype, const void *data, int64_t i, double *shown, int64_t *label) {
@@ -182,15 +218,20 @@ static int by_number(const void *a, const void *b) {
 static wick_status refuse_labels(wick_context *ctx, const parts *p, const double *values, int64_t n, int64_t row) {
     const char *name = label_name(p);
     const double v = values[row];
-    if (isnan(v)) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is NaN, and it is the class", p->path, name, (long long)row);
-    if (v < 0 && v == floor(v)) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %.17g: classes are numbered from 0", p->path, name, (long long)row, v);
+    if (isnan(v))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is NaN, and it is the class", p->path,
+                                 name, (long long)row);
+    if (v < 0 && v == floor(v))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %.17g: classes are numbered from 0",
+                                 p->path, name, (long long)row, v);
     int64_t different = 0;
     double low = v, high = v;
     double *sorted = malloc((size_t)n * sizeof *sorted);
     if (!sorted) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
     memcpy(sorted, values, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, by_number);
-    for (int64_t i = 0; i < n; i++) different += !i || sorted[i] != sorted[i - 1], low = fmin(low, sorted[i]), high = fmax(high, sorted[i]);
+    for (int64_t i = 0; i < n; i++)
+        different += !i || sorted[i] != sorted[i - 1], low = fmin(low, sorted[i]), high = fmax(high, sorted[i]);
     free(sorted);
     char column[256];
     snprintf(column, sizeof column, "%.100s (row %lld: %.9g)", name, (long long)row, v);
@@ -204,8 +245,10 @@ static wick_status check_gaps(wick_context *ctx, const parts *p, const int64_t *
     int64_t row = 0;
     for (int64_t i = 0; i < n; i++) row = labels[i] == classes - 1 ? i : row;
     if (classes > MANY && classes > n)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %lld, and there are %lld rows: classes are numbered from 0 without gaps; numpy.unique(y, return_inverse=True) numbers them", p->path, name,
-                                 (long long)row, (long long)classes - 1, (long long)n);
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: \"%s\": row %lld is %lld, and there are %lld rows: classes are numbered from 0 "
+                                 "without gaps; numpy.unique(y, return_inverse=True) numbers them",
+                                 p->path, name, (long long)row, (long long)classes - 1, (long long)n);
     bool *there = calloc((size_t)classes, sizeof *there);
     if (!there) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
     int64_t different = 0, first = -1;
@@ -214,22 +257,32 @@ static wick_status check_gaps(wick_context *ctx, const parts *p, const int64_t *
     int64_t low = 0;
     while (low < classes && !there[low]) low++;
     free(there);
-    const wick_status status = source_check_classes(ctx, p->path, name, n, different, true, true, different == classes - low && low <= 1 ? (double)low : 2, different == classes - low && low <= 1 ? (double)classes - 1 : 1e18);
+    const wick_status status = source_check_classes(
+        ctx, p->path, name, n, different, true, true, different == classes - low && low <= 1 ? (double)low : 2,
+        different == classes - low && low <= 1 ? (double)classes - 1 : 1e18);
     if (status == WICK_OK && first >= 0)
-        say(p, "%s: \"%s\" numbers %lld classes, and %lld of them %s no sample, the first is %lld", p->path, name, (long long)classes, (long long)(classes - different), classes - different == 1 ? "has" : "have",
-             (long long)first);
+        say(p, "%s: \"%s\" numbers %lld classes, and %lld of them %s no sample, the first is %lld", p->path, name,
+            (long long)classes, (long long)(classes - different), classes - different == 1 ? "has" : "have",
+            (long long)first);
     return status;
 }
 
 /* [n] or [n, 1], as Keras has them, of whole numbers: as i64. */
-static wick_status take_numbers(wick_context *ctx, const parts *p, const source_options *so, int64_t *classes, wick_tensor **out) {
+static wick_status take_numbers(wick_context *ctx, const parts *p, const source_options *so, int64_t *classes,
+                                wick_tensor **out) {
     const wick_spec spec = wick_weights_at(p->file, p->y);
     wick_tensor *y = wick_weights_tensor(p->file, p->y);
     if (spec.rank == 2 && spec.dims[1] != 1)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has %lld numbers for each sample, and the class is one: numpy.argmax(y, 1) makes it of a row with a 1", p->path, spec.name, (long long)spec.dims[1]);
-    if (spec.rank != 1 && spec.rank != 2) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has %d dims, and classes are [n]", p->path, spec.name, spec.rank);
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: \"%s\" has %lld numbers for each sample, and the class is one: numpy.argmax(y, "
+                                 "1) makes it of a row with a 1",
+                                 p->path, spec.name, (long long)spec.dims[1]);
+    if (spec.rank != 1 && spec.rank != 2)
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has %d dims, and classes are [n]", p->path,
+                                 spec.name, spec.rank);
     if (spec.rank == 2) y = wick_reshape(y, 1, spec.dims);
-    const bool floats = spec.dtype == WICK_F16 || spec.dtype == WICK_BF16 || spec.dtype == WICK_F32 || spec.dtype == WICK_F64;
+    const bool floats =
+        spec.dtype == WICK_F16 || spec.dtype == WICK_BF16 || spec.dtype == WICK_F32 || spec.dtype == WICK_F64;
     y = floats ? wick_cast(y, WICK_F64) : spec.dtype == WICK_U64 ? y : wick_cast(y, WICK_I64);
     const void *data;
     const wick_status status = wick_data(y, &data);
@@ -243,9 +296,13 @@ static wick_status take_numbers(wick_context *ctx, const parts *p, const source_
         double shown;
         const bool whole = whole_label(wick_tensor_dtype(y), data, i, &shown, &labels[i]);
         if (!whole && floats) bad = refuse_labels(ctx, p, data, n, i);
-        else if (!whole) bad = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %.17g: classes are numbered from 0", p->path, spec.name, (long long)i, shown);
+        else if (!whole)
+            bad = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %.17g: classes are numbered from 0",
+                                    p->path, spec.name, (long long)i, shown);
         else if (so->coding && so->classes && labels[i] >= so->classes)
-            bad = wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: \"%s\": row %lld is class %lld, and the model knows %lld", p->path, spec.name, (long long)i, (long long)labels[i], (long long)so->classes);
+            bad = wick_context_fail(ctx, WICK_ERR_MISMATCH,
+                                    "%s: \"%s\": row %lld is class %lld, and the model knows %lld", p->path, spec.name,
+                                    (long long)i, (long long)labels[i], (long long)so->classes);
         else *classes = labels[i] >= *classes ? labels[i] + 1 : *classes;
     }
     if (bad == WICK_OK && !so->coding && n) bad = check_gaps(ctx, p, labels, n, *classes);
@@ -257,9 +314,12 @@ static wick_status take_numbers(wick_context *ctx, const parts *p, const source_
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 /* Texts as classes, in the order of their bytes; *names, malloc'ed, are they. */
-static wick_status take_texts(wick_context *ctx, const parts *p, const source_options *so, int64_t *classes, const char ***names, wick_tensor **out) {
+static wick_status take_texts(wick_context *ctx, const parts *p, const source_options *so, int64_t *classes,
+                              const char ***names, wick_tensor **out) {
     const wick_texts *t = &p->labels;
-    if (t->rank != 1 && !(t->rank == 2 && t->dims[1] == 1)) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has %d dims, and classes are [n]", p->path, t->name, t->rank);
+    if (t->rank != 1 && !(t->rank == 2 && t->dims[1] == 1))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has %d dims, and classes are [n]", p->path, t->name,
+                                 t->rank);
     int64_t *labels = malloc((size_t)(t->count + 1) * sizeof *labels), n = 0;
     *names = malloc((size_t)(t->count + 1) * sizeof **names);
     if (!labels || !*names) return free(labels), wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
@@ -267,7 +327,8 @@ static wick_status take_texts(wick_context *ctx, const parts *p, const source_op
     qsort(*names, (size_t)t->count, sizeof **names, by_text);
     for (int64_t i = 0; i < t->count; i++)
         if (!i || strcmp((*names)[i], (*names)[n - 1]) != 0) (*names)[n++] = (*names)[i];
-    for (int64_t i = 0; i < t->count; i++) labels[i] = (const char **)bsearch(&t->texts[i], *names, (size_t)n, sizeof **names, by_text) - *names;
+    for (int64_t i = 0; i < t->count; i++)
+        labels[i] = (const char **)bsearch(&t->texts[i], *names, (size_t)n, sizeof **names, by_text) - *names;
     *classes = n;
     *out = wick_from(ctx, WICK_I64, 1, &t->count, labels);
     free(labels);
@@ -286,7 +347,8 @@ static wick_status keep_names(wick_context *ctx, const parts *p, const char *con
     return WICK_OK;
 }
 
-static wick_status take_classes(wick_context *ctx, const parts *p, const source_options *so, owned *o, int64_t *classes, wick_tensor **y) {
+static wick_status take_classes(wick_context *ctx, const parts *p, const source_options *so, owned *o, int64_t *classes,
+                                wick_tensor **y) {
     const char **names = NULL;
     if (p->labels.texts) {
         wick_status status = take_texts(ctx, p, so, classes, &names, y);
@@ -297,7 +359,8 @@ static wick_status take_classes(wick_context *ctx, const parts *p, const source_
     const wick_status status = take_numbers(ctx, p, so, classes, y);
     if (status != WICK_OK || !p->names.texts) return status;
     if (p->names.count < *classes) {
-        say(p, "%s: \"%s\" has %lld texts, and there are %lld classes: it is passed over", p->path, p->names.name, (long long)p->names.count, (long long)*classes);
+        say(p, "%s: \"%s\" has %lld texts, and there are %lld classes: it is passed over", p->path, p->names.name,
+            (long long)p->names.count, (long long)*classes);
         return WICK_OK;
     }
     *classes = p->names.count;
@@ -305,14 +368,17 @@ static wick_status take_classes(wick_context *ctx, const parts *p, const source_
     return keep_names(ctx, p, p->names.texts, *classes, o);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* Dims of a sample that the model learned from; zeros: not three. */
 static wick_status read_coding(wick_context *ctx, const char *path, const char *coding, int64_t dims[3]) {
     char layout[8];
     long long d[3] = {0, 0, 0};
     if (!coding) return WICK_OK;
-    if (strncmp(coding, "tensors ", 8) != 0) return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: holds tensors, and the model learned from the columns of a table, which have names", path);
+    if (strncmp(coding, "tensors ", 8) != 0)
+        return wick_context_fail(
+            ctx, WICK_ERR_MISMATCH,
+            "%s: holds tensors, and the model learned from the columns of a table, which have names", path);
     if (sscanf(coding, "tensors %4s %lld %lld %lld", layout, &d[0], &d[1], &d[2]) == 4)
         for (int k = 0; k < 3; k++) dims[k] = d[k];
     return WICK_OK;
@@ -328,7 +394,8 @@ static wick_status take_columns(wick_context *ctx, parts *p, const source_option
     const char *names[2] = {wick_weights_at(p->file, p->x).name, "label"};
     if (p->y < 0 && !p->labels.texts) return wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set);
     status = take_classes(ctx, p, so, o, &classes, &tensors[1]);
-    if (status != WICK_OK && status != WICK_ERR_NOMEM && so->unlabelled) return wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set);
+    if (status != WICK_OK && status != WICK_ERR_NOMEM && so->unlabelled)
+        return wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set);
     return status == WICK_OK ? wick_dataset_of_tensors(ctx, 2, names, tensors, 1, classes, &o->set) : status;
 }
 
@@ -343,13 +410,16 @@ static const char *find_split(const wick_weights *file, const char *split, bool 
 bool source_is_divided(wick_context *ctx, const char *path) {
     wick_weights *file;
     bool divided = false;
-    if (!source_is_file(path) || source_ends(path, ".csv") || source_ends(path, ".tsv") || wick_weights_open(ctx, path, &file) != WICK_OK) return false;
+    if (!source_is_file(path) || source_ends(path, ".csv") || source_ends(path, ".tsv") ||
+        wick_weights_open(ctx, path, &file) != WICK_OK)
+        return false;
     find_split(file, "train", &divided);
     wick_weights_free(&file);
     return divided;
 }
 
-wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so, bool parted, owned *o) {
+wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                                bool parted, owned *o) {
     wick_weights *file;
     wick_status status = wick_weights_open(ctx, path, &file);
     if (status != WICK_OK) return status;

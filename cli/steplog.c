@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /* The end of the last whole line that is kept. Steps begin {"step": N, "epoch": E, "loss"; the line of an epoch has the
- * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. A line that is
- * none, as one with a flipped bit, is no reason to lose those after it. */
+ * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. A line that
+ * is none, as one with a flipped bit, is no reason to lose those after it. */
 static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
     char line[4096]; /* a line has about 150; what has more is none of ours */
     off_t end = 0;
@@ -16,7 +16,8 @@ static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
         long long step, epoch;
         int of_epoch = 0;
         const size_t length = strlen(line);
-        if (length && line[length - 1] == '\n' && sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) == 2 &&
+        if (length && line[length - 1] == '\n' &&
+            sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) == 2 &&
             step <= steps && !(of_epoch && epoch > epochs))
             end = ftello(file);
     }
@@ -27,7 +28,8 @@ static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
 static int open_log(const char *path, bool *lines) {
     struct stat st;
     *lines = lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
-    const int fd = open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND : O_WRONLY) | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644);
+    const int fd =
+        open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND : O_WRONLY) | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644);
     if (fd < 0 || fstat(fd, &st) != 0) return fd;
     const int error = *lines && !S_ISREG(st.st_mode) ? EINVAL : *lines && st.st_nlink > 1 ? EMLINK : 0;
     if (!error) return fd;

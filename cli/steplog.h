@@ -10,7 +10,8 @@ typedef struct steplog {
     const char *path;
 } steplog;
 
-/* Opens `path` (borrowed), keeping the lines of the first `step` steps and `epochs` epochs. A symbolic link is not followed. False: errno says why. */
+/* Opens `path` (borrowed), keeping the lines of the first `step` steps and `epochs` epochs. A symbolic link is not
+ * followed. False: errno says why. */
 bool steplog_open(steplog *log, const char *path, int64_t step, int64_t epochs);
 const char *steplog_why(int error); /* in words */
 /* A line: begin, json_* calls, end. */

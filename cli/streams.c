@@ -12,7 +12,8 @@
 void streams_setup(void) {
     static char buffer[BUFSIZ];
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) _exit(CLI_FAILED); /* the lowest number that is free: fd */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0)
+            _exit(CLI_FAILED); /* the lowest number that is free: fd */
     setvbuf(stderr, buffer, _IOLBF, sizeof buffer);
     signal(SIGXFSZ, SIG_IGN);
 }

@@ -1,5 +1,6 @@
 /* talk.h: what the command says. Results go to standard output, everything said about them to standard error.
- * Control characters in texts, but for tabs, and those that turn the direction of text are shown as \xNN: a file's name or contents give a terminal no commands. */
+ * Control characters in texts, but for tabs, and those that turn the direction of text are shown as \xNN: a file's name
+ * or contents give a terminal no commands. */
 #ifndef WICK_CLI_TALK_H
 #define WICK_CLI_TALK_H
 

@@ -149,8 +149,11 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
     while (fits < count && count % fits == t->tail) fits++;
     char leaves[32] = "none";
     if (count % fits) snprintf(leaves, sizeof leaves, "%lld", (long long)(count % fits));
-    return talk_fail(talk_code(status, CLI_USAGE), "%s; the last batch of each epoch is %lld sample%s, which %lld in batches of %lld leave over: --batch %lld leaves %s", talk_why(t->c->ctx, status), (long long)t->tail,
-                     plural(t->tail), (long long)count, (long long)t->batch, (long long)fits, leaves);
+    return talk_fail(talk_code(status, CLI_USAGE),
+                     "%s; the last batch of each epoch is %lld sample%s, which %lld in batches of %lld leave over: "
+                     "--batch %lld leaves %s",
+                     talk_why(t->c->ctx, status), (long long)t->tail, plural(t->tail), (long long)count,
+                     (long long)t->batch, (long long)fits, leaves);
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
@@ -170,11 +173,13 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     bool tail = false;
     for (int update = t->accumulate == 1; update < 2; update++)
         for (int last = 0; last <= (t->tail > 0); last++)
-            if (status == WICK_OK) status = compile(t, update, last, &t->compiling, &t->steps[update][last]), tail = last;
+            if (status == WICK_OK)
+                status = compile(t, update, last, &t->compiling, &t->steps[update][last]), tail = last;
     if (status == WICK_OK) return CLI_OK;
     if (status == WICK_ERR_SHAPE && tail) return tail_failed(t, status, count);
     if (status == WICK_ERR_SHAPE && t->batch == 1)
-        return talk_fail(CLI_USAGE, "%s; each batch is one sample%s", talk_why(c->ctx, status), count > 1 ? ": --batch 2 or more" : ", for there is one");
+        return talk_fail(CLI_USAGE, "%s; each batch is one sample%s", talk_why(c->ctx, status),
+                         count > 1 ? ": --batch 2 or more" : ", for there is one");
     const char *option = talk_compiling(c->ctx, status, compiling);
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
     if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, talk_why(c->ctx, status));
@@ -199,7 +204,8 @@ int trainer_note_loss(trainer *t, double loss) {
 int trainer_load(trainer *t, int64_t *n) {
     const wick_status status = wick_loader_take(t->loader, &t->loaded);
     *n = t->loaded.count;
-    return status == WICK_OK ? classifier_check_samples(t->c, t->loaded.fields[0], *n) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->c->ctx, status));
+    return status == WICK_OK ? classifier_check_samples(t->c, t->loaded.fields[0], *n)
+                             : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->c->ctx, status));
 }
 
 static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }

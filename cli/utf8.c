@@ -19,8 +19,9 @@ uint32_t utf8_code(const unsigned char *s, int length) {
 bool utf8_hidden(const unsigned char *s, int length) {
     static const struct {
         uint32_t first, last;
-    } hidden[] = {{0, 8},           {0xA, 0x1F},      {0x7F, 0x9F},     {0x61C, 0x61C},     {0x200B, 0x200B},  {0x200E, 0x200F}, {0x2028, 0x202E},
-                  {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
+    } hidden[] = {{0, 8},           {0xA, 0x1F},      {0x7F, 0x9F},      {0x61C, 0x61C},
+                  {0x200B, 0x200B}, {0x200E, 0x200F}, {0x2028, 0x202E},  {0x2060, 0x206F},
+                  {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
     if (length == 0) return true;
     const uint32_t code = utf8_code(s, length);
     for (unsigned i = 0; i < sizeof hidden / sizeof hidden[0]; i++)

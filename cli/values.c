@@ -14,10 +14,13 @@ enum { MOST_SHOWN = 1000, EDGE = 3, DIGITS = 9, DIGITS_F64 = 17 };
 const char *value_type(const wick_onnx_value *v, char *text, size_t size) {
     size_t n = 0;
     switch (v->kind) {
-    case WICK_VALUE_TENSOR: return spec_text(wick_tensor_dtype(v->tensor), wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor), text, size);
+    case WICK_VALUE_TENSOR:
+        return spec_text(wick_tensor_dtype(v->tensor), wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor), text,
+                         size);
     case WICK_VALUE_STRINGS:
         n = (size_t)snprintf(text, size, "string [");
-        for (int i = 0; i < v->rank && n < size; i++) n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)v->dims[i]);
+        for (int i = 0; i < v->rank && n < size; i++)
+            n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)v->dims[i]);
         if (n < size) snprintf(text + n, size - n, "]");
         return text;
     case WICK_VALUE_SEQUENCE: snprintf(text, size, "sequence of %zu", v->n); return text;
@@ -39,7 +42,7 @@ int64_t value_count(const wick_onnx_value *v) {
     }
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* The elements of a tensor, of i64, u64 or f64; or texts. */
 typedef struct elements {
@@ -74,7 +77,8 @@ static wick_status elements_of(const wick_onnx_value *v, elements *out) {
     const wick_dtype d = wick_tensor_dtype(v->tensor);
     out->texts = NULL;
     out->digits = d == WICK_F64 ? DIGITS_F64 : DIGITS;
-    const bool floats = d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16 || (d >= WICK_F8_E4M3FN && d <= WICK_F8_E8M0) || d == WICK_F4_E2M1;
+    const bool floats = d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16 ||
+                        (d >= WICK_F8_E4M3FN && d <= WICK_F8_E8M0) || d == WICK_F4_E2M1;
     out->dtype = d == WICK_BOOL || d == WICK_U64 ? d : floats ? WICK_F64 : WICK_I64;
     const size_t bytes = (size_t)wick_tensor_count(v->tensor) * (d == WICK_BOOL ? 1 : 8);
     if (!(out->data = malloc(bytes + 1))) return WICK_ERR_NOMEM;
@@ -121,7 +125,8 @@ wick_status value_json(json *j, const char *key, const wick_onnx_value *v) {
     case WICK_VALUE_STRINGS:
         status = elements_of(v, &e);
         if (status == WICK_OK && v->kind == WICK_VALUE_STRINGS) nested_json(j, key, &e, v->rank, v->dims, 0);
-        else if (status == WICK_OK) nested_json(j, key, &e, wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor), 0);
+        else if (status == WICK_OK)
+            nested_json(j, key, &e, wick_tensor_rank(v->tensor), wick_tensor_dims(v->tensor), 0);
         free(e.data);
         return status;
     case WICK_VALUE_MAP: return map_json(j, key, v);
@@ -134,7 +139,7 @@ wick_status value_json(json *j, const char *key, const wick_onnx_value *v) {
     }
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 /* Rows of texts in quotes, in brackets as NumPy prints them; of long axes the ends. */
 static void print_texts(const wick_text *texts, int rank, const int64_t *dims, int indent, bool all) {
@@ -172,7 +177,8 @@ static void print_map(const wick_onnx_value *v) {
         const char *quote = keys.texts ? "\"" : "";
         talk_print("%s%s%s%s: ", i ? ", " : "", quote, key ? key : "?", quote);
         if (values.texts) talk_print("\"%.*s\"", (int)values.texts[i].size, values.texts[i].at);
-        else if (values.dtype == WICK_F64) printf("%.*g", values.digits == DIGITS ? 7 : 15, ((const double *)values.data)[i]);
+        else if (values.dtype == WICK_F64)
+            printf("%.*g", values.digits == DIGITS ? 7 : 15, ((const double *)values.data)[i]);
         else printf("%lld", (long long)((const int64_t *)values.data)[i]);
         free(key);
     }
@@ -204,7 +210,7 @@ void value_print(const wick_onnx_value *v) {
     }
 }
 
-/* ---- scores --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 static bool is_scored_map(const wick_onnx_value *v) {
     if (v->kind != WICK_VALUE_MAP || !v->n || v->items[1].kind != WICK_VALUE_TENSOR) return false;
@@ -223,7 +229,8 @@ typedef struct scored {
 static int by_value(const void *a, const void *b) {
     const scored *x = a, *y = b;
     if (isnan(x->value) != isnan(y->value)) return isnan(x->value) ? 1 : -1;
-    return x->value != y->value && !isnan(x->value) ? (x->value < y->value) - (x->value > y->value) : (x->number > y->number) - (x->number < y->number);
+    return x->value != y->value && !isnan(x->value) ? (x->value < y->value) - (x->value > y->value)
+                                                    : (x->number > y->number) - (x->number < y->number);
 }
 
 /* j NULL: lines. */

@@ -12,7 +12,8 @@ const char *value_type(const wick_onnx_value *v, char *text, size_t size);
 void value_print(const wick_onnx_value *v);
 /* How many numbers and texts there are in all, keys not counted. */
 int64_t value_count(const wick_onnx_value *v);
-/* Nested lists of numbers, bools and texts; a map is an object. NaN and Inf, which JSON lacks, are "NaN", "Infinity" and "-Infinity". A status of reading. */
+/* Nested lists of numbers, bools and texts; a map is an object. NaN and Inf, which JSON lacks, are "NaN", "Infinity"
+ * and "-Infinity". A status of reading. */
 wick_status value_json(json *j, const char *key, const wick_onnx_value *v);
 /* The likeliest keys of a map whose values are floats, or of each map of a sequence: a line each, and "top". */
 bool value_is_scores(const wick_onnx_value *v);

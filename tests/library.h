@@ -1,4 +1,5 @@
-/* library.h: whether a library that Wick opens when it needs it is on this machine. What is optional for Wick is optional for its tests. */
+/* library.h: whether a library that Wick opens when it needs it is on this machine. What is optional for Wick is
+ * optional for its tests. */
 #ifndef WICK_TESTS_LIBRARY_H
 #define WICK_TESTS_LIBRARY_H
 

@@ -30,8 +30,9 @@ typedef enum wick_jit_mode {
 } wick_jit_mode;
 
 typedef struct wick_pictures {
-    bool as_stored;        /* leave them as they are stored; without it they are turned as their EXIF orientation says */
-    int64_t height, width; /* of data sets: each is resized to that, by wick_image_resize's formula; 0: as it is, and all of a set must have one size */
+    bool as_stored; /* leave them as they are stored; without it they are turned as their EXIF orientation says */
+    int64_t height, width; /* of data sets: each is resized to that, by wick_image_resize's formula; 0: as it is, and
+                              all of a set must have one size */
 } wick_pictures;
 
 enum { WICK_THREADS_MAX = 1024 };

@@ -13,11 +13,13 @@ extern "C" {
 /* The pictures of one file, all of one size: u8 [count, channels, height, width]; channels 1 (grey) or 3 (red, green, blue). */
 typedef struct wick_image wick_image;
 
-/* Reads (besides TIFF, JPEG 2000, WebP, BMP, PNM and GIF, the first picture of each) JPEG (grey or colour, also progressive; not CMYK), PNG (all types; 16 bits become the upper 8, transparent pixels are put on white), or
- * IDX of u8 [H, W], [N, H, W], [N, 1, H, W] or [N, 3, H, W] (plain or gzip). channels 1 or 3 asks for grey or RGB, 0 for what the file has:
- * RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded. At most 2^26 pixels a picture; the size is checked before it is believed. Errors
- * name the file and what is wrong: WICK_ERR_IO, WICK_ERR_FORMAT (damaged, cut off, none of these), WICK_ERR_UNSUPPORTED (CMYK, too large, or
- * libjpeg-turbo, libspng or zlib is not on this machine), WICK_ERR_NOMEM. */
+/* Reads (besides TIFF, JPEG 2000, WebP, BMP, PNM and GIF, the first picture of each) JPEG (grey or colour, also
+ * progressive; not CMYK), PNG (all types; 16 bits become the upper 8, transparent pixels are put on white), or IDX of
+ * u8 [H, W], [N, H, W], [N, 1, H, W] or [N, 3, H, W] (plain or gzip). channels 1 or 3 asks for grey or RGB, 0 for what
+ * the file has: RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded. At most 2^26 pixels a picture; the size is
+ * checked before it is believed. Errors name the file and what is wrong: WICK_ERR_IO, WICK_ERR_FORMAT (damaged, cut
+ * off, none of these), WICK_ERR_UNSUPPORTED (CMYK, too large, or libjpeg-turbo, libspng or zlib is not on this
+ * machine), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_open(wick_context *ctx, const char *path, int64_t channels, wick_image **out);
 /* The same from memory; `name` stands in messages, and may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels,
@@ -54,8 +56,9 @@ WICK_API void wick_audio_free(wick_audio **audio); /* null-safe, nulls */
 WICK_API int64_t wick_audio_channels(const wick_audio *audio);
 WICK_API int64_t wick_audio_length(const wick_audio *audio); /* samples of a channel */
 WICK_API int64_t wick_audio_rate(const wick_audio *audio);   /* samples a second */
-/* Whether the file doesn't say how long it is, as where it was written into a pipe (a length of 0 with samples behind it, or one of 0x7ffff000 bytes or more that are not there): then the
- * samples are all that is there. A length below that, of which a part is missing, is an error. */
+/* Whether the file doesn't say how long it is, as where it was written into a pipe (a length of 0 with samples behind
+ * it, or one of 0x7ffff000 bytes or more that are not there): then the samples are all that is there. A length below
+ * that, of which a part is missing, is an error. */
 WICK_API bool wick_audio_unmeasured(const wick_audio *audio);
 WICK_API const float *wick_audio_samples(const wick_audio *audio, int64_t channel); /* NULL outside */
 

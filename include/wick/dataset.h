@@ -37,7 +37,7 @@ typedef struct wick_dataset_source {
     int64_t classes;                                           /* labels are below it; 0: samples have none */
     const char *(*class_name)(void *user, int64_t label);      /* NULL: numbers */
     int64_t rate;                                              /* of recordings, samples a second; 0: not known, or not the same */
-    const char *note;                                          /* what a person should know of how it was read; copied. NULL: nothing */
+    const char *note; /* what a person should know of how it was read; copied. NULL: nothing */
     void (*cache)(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes); /* of decoded samples that are kept, so far */
     void (*free)(void *user); /* the data set's end */
     void *user;
@@ -51,15 +51,18 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_arrays(wick_context *ctx, i
 
 /* "mnist", "fashion-mnist", "cifar10" or a folder, of one of four kinds; split "train" or "test":
  *
- *   IDX       train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k-... for "test", plain or .gz; samples have the file's dims
+ *   IDX       train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k-... for "test", plain or .gz;
+ *             samples have the file's dims
  *   archives  SPLIT.tar.gz or SPLIT.tar of pictures .../CLASS/NAME; samples are [3, height, width], in the archive's order
- *   folders   SPLIT/CLASS/NAME.jpg (any ending of a picture in wick/files.h); samples are [3, height, width], in the order of their paths' bytes
+ *   folders   SPLIT/CLASS/NAME.jpg (any ending of a picture in wick/files.h); samples are [3, height, width],
+ *             in the order of their paths' bytes
  *   records   SPLIT.wrec, of pictures or u8 arrays with labels, as wick_files_pack and wick data make them; this one first
  *
- * Fields: "image", u8 of those dims, in memory; "label", i64. The classes of archives and folders are those of both splits, numbered in the order of their names' bytes.
- * All pictures of a split have one size, or WICK_ERR_SHAPE names the first that differs, unless wick_context_set_pictures asks for one. Named sets are searched in $WICK_DATA/NAME, then /usr/share/datasets/NAME
- * (Debian's place); the error lists where. WICK_ERR_IO: nothing of that split there; WICK_ERR_FORMAT; WICK_ERR_UNSUPPORTED: a library that reads the format is
- * not on this machine; WICK_ERR_NOMEM. */
+ * Fields: "image", u8 of those dims, in memory; "label", i64. The classes of archives and folders are those of both
+ * splits, numbered in the order of their names' bytes. All pictures of a split have one size, or WICK_ERR_SHAPE names
+ * the first that differs, unless wick_context_set_pictures asks for one. Named sets are searched in $WICK_DATA/NAME,
+ * then /usr/share/datasets/NAME (Debian's place); the error lists where. WICK_ERR_IO: nothing of that split there;
+ * WICK_ERR_FORMAT; WICK_ERR_UNSUPPORTED: a library that reads the format is not on this machine; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *split,
                                                        wick_dataset **out);
 /* The sets known by name; NULL outside. */

@@ -86,10 +86,13 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_stream(wick_context *ctx, c
  * and where they lie in folders, "label", i64. Record files and folders are read as they are asked for; of an archive the files' bytes are kept, as they are. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wick_files_options *options, wick_dataset **out);
 
-/* Archives as WebDataset lays them out (github.com/webdataset/webdataset): files whose paths are the same up to the first dot of their names are one sample, and lie behind each other. n
- * shards, one behind the other; .tar, also packed by gzip or Zstandard. The fields are those of the first sample, called by what is behind that dot, and each sample must have them;
- * other files are passed over. Pictures (their endings are in wick/files.h) are u8 [3, height, width], .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as
- * digits, is "label", i64; others ("json", "txt") are their bytes, u8 [-1]. Pictures come first, the label last. Plain archives stay mapped; of packed ones the contents are kept. */
+/* Archives as WebDataset lays them out (github.com/webdataset/webdataset): files whose paths are the same up to the
+ * first dot of their names are one sample, and lie behind each other. n shards, one behind the other; .tar, also packed
+ * by gzip or Zstandard. The fields are those of the first sample, called by what is behind that dot, and each sample
+ * must have them; other files are passed over. Pictures (their endings are in wick/files.h) are u8 [3, height, width],
+ * .wav f32 [-1], both decoded when they are asked for; .cls, a whole number as digits, is "label", i64; others ("json",
+ * "txt") are their bytes, u8 [-1]. Pictures come first, the label last. Plain archives stay mapped; of packed ones the
+ * contents are kept. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out);
 typedef struct wick_shards_options {
     bool copy; /* plain archives are read by pread when a sample is asked for, not mapped: a disk that fails, or a file that becomes shorter, is a sample that cannot be read, where a mapping ends the process (SIGBUS) */
@@ -110,56 +113,68 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shard_stream(wick_context *
 /* Tensors as columns: sample i is row i of each, i.e. field k has the dims of tensors[k] but the first, which is the count. They are evaluated and kept; rows are not copied. label names
  * the column, integers of rank 1, that is the class, below classes; -1: none. It becomes an i64. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, struct wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out);
-/* ---- tables of comma-separated values (RFC 4180; also with other separators, blanks around cells, \n or \r alone, empty lines) ----------------- */
+/* ---- tables of comma-separated values (RFC 4180; also other separators, blanks around cells, empty lines) ---- */
 
 typedef enum wick_csv_type { WICK_CSV_NUMBER, WICK_CSV_CATEGORY, WICK_CSV_LEFT_OUT } wick_csv_type;
 typedef enum wick_csv_missing { WICK_CSV_NAN, WICK_CSV_MEAN, WICK_CSV_REFUSE } wick_csv_missing;
 typedef struct wick_csv_options {
     char separator;           /* 0: found, of comma, semicolon, tab and | */
-    char decimal;             /* '.' or ',', in numbers; 0: found. The other one may separate thousands: "1,234.5" is 1234.5 */
+    char decimal; /* '.' or ',', in numbers; 0: found. The other one may separate thousands: "1,234.5" is 1234.5 */
     bool no_header;           /* the first line has values; columns are called 0, 1, ... */
     const char *label;        /* the column that is the class; NULL: none */
     const char *target;       /* the column that is a number to learn; NULL: none */
     const char *skip;         /* columns of such names are left out, as of wick_model_freeze: "id|*_note"; NULL: none */
     bool one_hot;             /* a category is as many numbers as there are, one of them 1; otherwise it is its number */
     wick_csv_missing missing; /* what a number that is missing becomes: NaN, or the mean of its column; or that is an error. A category that is missing is -1, or all zeros */
-    /* wick_csv_coding of the table that a model learned from: this one is read as that was, and label, target, skip, one_hot, missing and learned are not looked at. Columns are matched
-     * by their names, in any order. One that the table lacks counts as missing in each row; one that the coding lacks is passed over; a category that the coding lacks is -1, or all
-     * zeros; a class that it lacks is an error. NULL: the coding follows from this table. */
+    /* wick_csv_coding of the table that a model learned from: this one is read as that was, and label, target, skip,
+     * one_hot, missing and learned are not looked at. Columns are matched by their names, in any order. One that the
+     * table lacks counts as missing in each row; one that the coding lacks is passed over; a category that the coding
+     * lacks is -1, or all zeros; a class that it lacks is an error. NULL: the coding follows from this table. */
     const char *coding;
-    bool unlabelled; /* with a coding: rows need no class or target; where it is missing or not known, the label is -1, the target NaN */
-    /* [n_learned], n_learned the number of rows: those that are learned from. Types, categories and means follow from them alone, classes from all rows. NULL: all */
+    bool unlabelled; /* with a coding: rows need no class or target; where it is missing or not known, the label is -1,
+                        the target NaN */
+    /* [n_learned], n_learned the number of rows: those that are learned from. Types, categories and means follow from
+     * them alone, classes from all rows. NULL: all */
     const bool *learned;
     int64_t n_learned;
 } wick_csv_options;
-/* The columns in their order: of the table, or with a coding of that. Counts are of all rows; min, max, mean and whole of those that are learned from. */
+/* The columns in their order: of the table, or with a coding of that. Counts are of all rows; min, max, mean and whole
+ * of those that are learned from. */
 typedef struct wick_csv_column {
     const char *name;
-    wick_csv_type type;    /* numbers, if all of its values are, or at least half of them where they would be more than 20 categories; else categories. One without any value is left out with WICK_CSV_MEAN */
-    int64_t missing;       /* cells that are empty, or one of the texts that pandas takes for a missing value (NA, n/a, #N/A, null, None, nan, -NaN ...), or ? */
-    int64_t odd;           /* cells of a column of numbers that are neither a number nor missing: they count as missing (with WICK_CSV_REFUSE: an error) */
+    wick_csv_type type; /* numbers, if all of its values are, or at least half of them where they would be more than 20
+                           categories; else categories. One without any value is left out with WICK_CSV_MEAN */
+    int64_t missing; /* cells that are empty, or one of the texts that pandas takes for a missing value (NA, n/a, #N/A,
+                        null, None, nan, -NaN ...), or ? */
+    int64_t odd;     /* cells of a column of numbers that are neither a number nor missing: they count as missing (with
+                        WICK_CSV_REFUSE: an error) */
     int64_t unknown;       /* cells of categories that the coding lacks */
     int64_t categories;    /* in the order of their bytes; of a class of numbers in that of numbers */
-    double min, max, mean; /* of numbers, without what is missing; NaN: all of it is. With a coding min and max are this table's, the mean is the coding's */
+    double min, max, mean; /* of numbers, without what is missing; NaN: all of it is. With a coding min and max are this
+                              table's, the mean is the coding's */
     bool whole;            /* all of its numbers are whole */
     bool present;          /* the table has it; false only with a coding */
 } wick_csv_column;
 typedef struct wick_csv wick_csv;
-/* Reads it all. UTF-8, with or without a byte order mark; UTF-16 with one; what is not UTF-8 is read as Windows-1252 (Latin-1). WICK_ERR_IO, WICK_ERR_FORMAT (a line with more or fewer
- * cells, a quote that does not end: file and line are named; a coding that wick_csv_coding didn't write), WICK_ERR_INVALID (a column that is not there, a class that is missing, more than
- * 65,536 categories, a number that f32 cannot hold, and Inf unless missing values are NaN), WICK_ERR_MISMATCH (not of the coding: no column of it, a class that it lacks, text where it
- * has numbers), WICK_ERR_VERSION (of a coding), WICK_ERR_NOMEM. */
+/* Reads it all. UTF-8, with or without a byte order mark; UTF-16 with one; what is not UTF-8 is read as Windows-1252
+ * (Latin-1). WICK_ERR_IO, WICK_ERR_FORMAT (a line with more or fewer cells, a quote that does not end: file and line
+ * are named; a coding that wick_csv_coding didn't write), WICK_ERR_INVALID (a column that is not there, a class that is
+ * missing, more than 65,536 categories, a number that f32 cannot hold, and Inf unless missing values are NaN),
+ * WICK_ERR_MISMATCH (not of the coding: no column of it, a class that it lacks, text where it has numbers),
+ * WICK_ERR_VERSION (of a coding), WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_options *options, wick_csv **out);
 WICK_API void wick_csv_free(wick_csv **csv); /* null-safe, nulls */
 WICK_API int64_t wick_csv_rows(const wick_csv *csv);
 WICK_API int wick_csv_columns(const wick_csv *csv);
 WICK_API const wick_csv_column *wick_csv_column_at(const wick_csv *csv, int column);         /* NULL outside */
 WICK_API const char *wick_csv_category(const wick_csv *csv, int column, int64_t number);     /* NULL outside */
-/* How its columns are coded: names in order, categories, classes, means, what becomes of what is missing. A text in UTF-8, to be kept with a model and given to wick_csv_options.coding.
- * It belongs to the table. docs/data.md has its form. */
+/* How its columns are coded: names in order, categories, classes, means, what becomes of what is missing. A text in
+ * UTF-8, to be kept with a model and given to wick_csv_options.coding. It belongs to the table. docs/data.md has its
+ * form. */
 WICK_API const char *wick_csv_coding(const wick_csv *csv);
-/* Sentence i about what was found by looking (separator, decimal comma, encoding), and what was not taken as it stands: cells that are no numbers, columns without a value, columns and
- * categories that the coding lacks. They belong to the table; NULL past the last. Whoever reads a table for a person shows them. */
+/* Sentence i about what was found by looking (separator, decimal comma, encoding), and what was not taken as it stands:
+ * cells that are no numbers, columns without a value, columns and categories that the coding lacks. They belong to the
+ * table; NULL past the last. Whoever reads a table for a person shows them. */
 WICK_API const char *wick_csv_note(const wick_csv *csv, int i);
 /* Its rows: "features", f32 [n], of all columns but label and target, in order; "label", i64, and "target", f32, where there are such. The table must outlive it. WICK_ERR_INVALID: it
  * has no such columns. */

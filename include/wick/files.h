@@ -13,7 +13,8 @@ typedef struct wick_files wick_files;
 
 typedef struct wick_files_options {
     const char *split; /* of a path that has several: "train" (NULL), "test" */
-    bool all;          /* files of every kind; without it those whose names end as pictures (.jpg .jpeg .png .bmp .webp .gif .tif .tiff .pbm .pgm .ppm .pnm .jp2 .j2k) and recordings (.wav) do */
+    bool all; /* files of every kind; without it those whose names end as pictures (.jpg .jpeg .png .bmp .webp .gif .tif
+                 .tiff .pbm .pgm .ppm .pnm .jp2 .j2k) and recordings (.wav) do */
     bool salvage;      /* of a damaged record file what is whole */
     bool copy;         /* a record file is read by pread, not mapped */
     int64_t rate;      /* wick_dataset_of_files: recordings become so many samples a second, 1000 to 768000, by wick_audio_resample's formula; 0: they stay as they are */

@@ -22,8 +22,9 @@ typedef enum wick_coordinates {
     WICK_PYTORCH_HALF_PIXEL,   /* the same, but 0 for a single output */
     WICK_ALIGN_CORNERS,        /* o (in - 1) / (out - 1); with a scale o (in - 1) / (in * scale - 1), as ONNX has it */
     WICK_ASYMMETRIC,           /* o / scale */
-    WICK_CROP_AND_RESIZE,      /* o in [0, out - 1] over [start, end] of the axis: start (in - 1) + o (end - start) (in - 1) / (out - 1) */
-    WICK_HALF_PIXEL_UP         /* (o + 0.5) / scale: TensorFlow's for the nearest */
+    WICK_CROP_AND_RESIZE, /* o in [0, out - 1] over [start, end] of the axis: start (in - 1) + o (end - start) (in - 1)
+                             / (out - 1) */
+    WICK_HALF_PIXEL_UP    /* (o + 0.5) / scale: TensorFlow's for the nearest */
 } wick_coordinates;
 typedef enum wick_rounding { WICK_ROUND_PREFER_FLOOR, WICK_ROUND_PREFER_CEIL, WICK_ROUND_FLOOR, WICK_ROUND_CEIL } wick_rounding;
 typedef struct wick_interpolate_options {
@@ -35,7 +36,8 @@ typedef struct wick_interpolate_options {
     bool repeat_edge;          /* then too inputs that do not exist are as the nearest, as ONNX has it without exclude_outside */
     bool exclude_outside;      /* weights of inputs that do not exist are shared by the others; otherwise these are as the nearest */
     const double *scale;       /* an axis each, or NULL; where one is 0 or absent it is out / in */
-    bool single;               /* scale, start and end are f32: extents, and places of the nearest and of crops, are computed in f32 as PyTorch and ONNX Runtime do */
+    bool single; /* scale, start and end are f32: extents, and places of the nearest and of crops, are computed in f32
+                    as PyTorch and ONNX Runtime do */
     const double *start, *end; /* WICK_CROP_AND_RESIZE: an axis each, as parts of it */
     double extrapolation;      /* WICK_CROP_AND_RESIZE: what lies outside of the axis */
 } wick_interpolate_options;

@@ -16,7 +16,8 @@ typedef struct wick_kind {
     const char *format; /* "png" */
     const char *name;   /* "a PNG picture" */
     wick_kind_use use;  /* WICK_KIND_OTHER: neither, or nothing that Wick reads */
-    const char *advice; /* of what Wick does not read, what makes something of it that it does; %s stands for the file's name. NULL: nobody knows */
+    const char *advice; /* of what Wick does not read, what makes something of it that it does; %s stands for the file's
+                           name. NULL: nobody knows */
 } wick_kind;
 
 #define WICK_KIND_BYTES 512 /* of a file's beginning, that tell all kinds */

@@ -93,7 +93,8 @@ typedef struct wick_onnx_port {
     int rank;                             /* -1: unknown */
     int64_t dims[WICK_MAX_DIMS];          /* -1: unknown, or a name */
     const char *dim_names[WICK_MAX_DIMS]; /* or NULL */
-    bool optional;                        /* an input that may be left out: of an optional type, or one with a default (wick_onnx_default_at) */
+    bool
+        optional; /* an input that may be left out: of an optional type, or one with a default (wick_onnx_default_at) */
 } wick_onnx_port;
 /* "float", "int64", ... of a TensorProto.DataType, "?" of none; and Wick's dtype for it, false: it has none. */
 WICK_API const char *wick_onnx_elem_name(int elem);
@@ -102,8 +103,9 @@ WICK_API int wick_onnx_inputs(const wick_onnx *onnx);
 WICK_API int wick_onnx_outputs(const wick_onnx *onnx);
 WICK_API wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i);
 WICK_API wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i);
-/* Initializers that the file also lists among its inputs (from IR 4 on; before that every initializer is there): values that a caller may give instead. They are weights like others, and no
- * inputs, until wick_onnx_open_default makes number i of them the last input, which is optional then; later ones move up. */
+/* Initializers that the file also lists among its inputs (from IR 4 on; before that every initializer is there): values
+ * that a caller may give instead. They are weights like others, and no inputs, until wick_onnx_open_default makes
+ * number i of them the last input, which is optional then; later ones move up. */
 WICK_API int wick_onnx_defaults(const wick_onnx *onnx);
 WICK_API wick_onnx_port wick_onnx_default_at(const wick_onnx *onnx, int i);
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_open_default(wick_onnx *onnx, int i);
@@ -116,8 +118,10 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_fix_input(wick_onnx *onnx, int i,
 /* Records the graph for these inputs, lazily: one for each input, in their order (kind NONE: its initializer). out has room for all outputs; what is
  * in it belongs to the innermost scope, host values to the model until its next apply. Where sizes depend on values, parts are evaluated. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out);
-/* Its first output for its one input x, which is converted to the input's dtype (floats to floats, integers to any; floats for an input of integers are WICK_ERR_DTYPE): a network as wick_zoo_build records it, to be trained and differentiated. Batch norms
- * normalise by their statistics and Dropout passes everything on, in training too, unless the file itself says otherwise. Poisoned on error. */
+/* Its first output for its one input x, which is converted to the input's dtype (floats to floats, integers to any;
+ * floats for an input of integers are WICK_ERR_DTYPE): a network as wick_zoo_build records it, to be trained and
+ * differentiated. Batch norms normalise by their statistics and Dropout passes everything on, in training too, unless
+ * the file itself says otherwise. Poisoned on error. */
 WICK_API wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x);
 /* Before apply or forward is called in a function that wick_compile records, for inputs of these specs: finds out what has to be known on the host while recording, which can't
  * be asked for there. WICK_ERR_UNSUPPORTED: that depends on the inputs. */
@@ -167,8 +171,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_get_graph(wick_onnx *onnx, const 
  * compared with each by itself. WICK_ERR_UNSUPPORTED: the graph cannot, or mixes the inputs of a batch; the message names the op, or the output. `in`: specs of the inputs with
  * the extents that the file leaves open; NULL: it leaves none but the leading one. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_rebatch(wick_onnx *onnx, const wick_spec *in);
-/* What bounds the numbers at the end of the first output is left out, a Softmax, LogSoftmax, Sigmoid, HardSigmoid, Tanh or Softsign, also before ops that only reshape or cast: losses are of
- * logits. Returns whether there was one. */
+/* What bounds the numbers at the end of the first output is left out, a Softmax, LogSoftmax, Sigmoid, HardSigmoid, Tanh
+ * or Softsign, also before ops that only reshape or cast: losses are of logits. Returns whether there was one. */
 WICK_API bool wick_onnx_drop_softmax(wick_onnx *onnx);
 /* The last linear layer on the way to the first output (Gemm, MatMul, Conv, each with the Add of a bias behind it): how many numbers it gives; 0: there is none, and the
  * context's error says which op is in the way. `in` as for wick_onnx_rebatch. */
@@ -196,15 +200,18 @@ typedef struct wick_onnx_save_options {
     int n_symbols;
     const wick_onnx_symbol *symbols;
     int n_ranges;
-    const wick_dim *ranges;       /* extents that a symbol (its name, or INPUT.axis) is for; without one: all from 1 on */
+    const wick_dim *ranges; /* extents that a symbol (its name, or INPUT.axis) is for; without one: all from 1 on */
     const char *weights;          /* NULL: in the model. Else the name of a file beside it, "net.safetensors", for all states: both may then be larger than 2 GiB */
     const char *graph, *doc;      /* the graph's name, a text about the model; may be NULL */
     wick_status (*prepare)(void *user, const wick_spec *in); /* called before each recording, with its specs; may be NULL */
 } wick_onnx_save_options;
-/* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in (without a name: input, input_1 ...), states of the
- * model are initializers under their names. Each op becomes the ONNX ops that make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines
- * that recorded them. With symbols, fn is recorded for many extents of their ranges, up to 192 lists of them, and what is written holds at all of these: an extent is a number, that of an input or of what an
- * op gives, or made of those. Where none of this holds, or the graph is another one there and gives other numbers, it is WICK_ERR_UNSUPPORTED: the message names op, symbol and axis. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
+/* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in (without a
+ * name: input, input_1 ...), states of the model are initializers under their names. Each op becomes the ONNX ops that
+ * make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines that recorded them.
+ * With symbols, fn is recorded for many extents of their ranges, up to 192 lists of them, and what is written holds at
+ * all of these: an extent is a number, that of an input or of what an op gives, or made of those. Where none of this
+ * holds, or the graph is another one there and gives other numbers, it is WICK_ERR_UNSUPPORTED: the message names op,
+ * symbol and axis. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
                                                     const wick_onnx_save_options *options);
 /* The same of a model that was opened, as it is now: fine-tuned, with another head, for another opset. in: specs of its inputs, where extents of -1 stay open; NULL: as declared.
@@ -215,12 +222,15 @@ WICK_API WICK_MUST_CHECK wick_status wick_onnx_resave(wick_onnx *onnx, const wic
 
 /* ---- values in files ------------------------------------------------------------------------------------------------------------ */
 
-/* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares; for a port of STRINGS also a .npy of texts (<U5, |S5). Host values live as long as the model. */
+/* A TensorProto, SequenceProto or OptionalProto in a file, of the type that port declares; for a port of STRINGS also a
+ * .npy of texts (<U5, |S5). Host values live as long as the model. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *path, wick_onnx_value *out);
 /* STRINGS of these dims, each a copy of text, which live as long as the model. */
-WICK_API WICK_MUST_CHECK wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, const int64_t *dims, wick_onnx_value *out);
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank,
+                                                          const int64_t *dims, wick_onnx_value *out);
 /* STRINGS as a .npy: <U, or |S where one of them is no UTF-8. */
-WICK_API WICK_MUST_CHECK wick_status wick_onnx_write_texts(wick_context *ctx, const wick_onnx_value *texts, const char *path);
+WICK_API WICK_MUST_CHECK wick_status wick_onnx_write_texts(wick_context *ctx, const wick_onnx_value *texts,
+                                                           const char *path);
 /* Whether got agrees with want: kinds, dtypes, shapes, and |got - want| <= atol + rtol |want| of every number. WICK_ERR_MISMATCH says where not and
  * by how much. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_value_compare(wick_context *ctx, const wick_onnx_value *got, const wick_onnx_value *want, double rtol,

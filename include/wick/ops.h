@@ -71,7 +71,8 @@ typedef struct wick_pool_options {
     int64_t stride[3];   /* 0: the kernel */
     int64_t dilation[3]; /* 0: 1; max only */
     int64_t pad[3];      /* on both sides, at most half the kernel; never the largest */
-    int64_t pad_end[3];  /* added to pad at the end, as TensorFlow's SAME needs; may be below 0. Both together are less than a window */
+    int64_t pad_end[3];  /* added to pad at the end, as TensorFlow's SAME needs; may be below 0. Both together are less
+                            than a window */
     bool ceil_mode;      /* a last window may hang over the end */
     bool exclude_pad;    /* averages are over what exists; otherwise padding counts as zeros */
 } wick_pool_options;

@@ -32,7 +32,8 @@ WICK_API void wick_meshgrid(int n, wick_tensor *const *xs, bool xy, wick_tensor 
 /* How a margin is filled: [1 2 3] by two places is 3 2 [1 2 3] 2 1 (REFLECT), 1 1 [1 2 3] 3 3 (EDGE, "replicate"), 2 3 [1 2 3] 1 2 (WRAP,
  * "circular"). */
 typedef enum wick_pad_mode { WICK_PAD_REFLECT, WICK_PAD_EDGE, WICK_PAD_WRAP } wick_pad_mode;
-/* As wick_pad, filled from x, as NumPy's pad. A margin may be longer than x: REFLECT goes to and fro then, WRAP round and round. */
+/* As wick_pad, filled from x, as NumPy's pad. A margin may be longer than x: REFLECT goes to and fro then, WRAP round
+ * and round. */
 WICK_API wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, const int64_t *after, wick_pad_mode mode);
 
 /* ---- triangles and regular values ------------------------------------------------------------------------------------------------ */

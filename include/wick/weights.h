@@ -22,7 +22,8 @@ WICK_API wick_spec wick_weights_at(const wick_weights *weights, int i);
 WICK_API int wick_weights_find(const wick_weights *weights, const char *name); /* -1: it has none of that name */
 /* In the file's pages where it can be read in place, else a copy. Poisoned on error: damaged data, no memory. */
 WICK_API wick_tensor *wick_weights_tensor(const wick_weights *weights, int i);
-/* An array of texts (<U, |S) of a .npz or .npy, in UTF-8. They are no tensors, and not among those that are counted above. */
+/* An array of texts (<U, |S) of a .npz or .npy, in UTF-8. They are no tensors, and not among those that are counted
+ * above. */
 typedef struct wick_texts {
     const char *name;
     int rank;

@@ -226,8 +226,9 @@ int wick_folder_of(const char *path);
 /* A file in that folder or below it, which another file names: no part of the path is "..", or a link, and the file has no second name. */
 wick_status wick_map_beneath(wick_map *map, int folder, const char *path, wick_msg *msg);
 
-/* The name of a file in the making: "<name>.tmp-<pid>-<n>", another n for each call of this process; `to` has room for name and WICK_TEMP_SUFFIX. A process of another
- * container may have the same number, so whoever makes something of that name does it exclusively, and asks for the next name where one is there. */
+/* The name of a file in the making: "<name>.tmp-<pid>-<n>", another n for each call of this process; `to` has room for
+ * name and WICK_TEMP_SUFFIX. A process of another container may have the same number, so whoever makes something of
+ * that name does it exclusively, and asks for the next name where one is there. */
 enum { WICK_TEMP_SUFFIX = 48 };
 void wick_temp_name(char *to, const char *name);
 /* A new file of such a name in the folder, to write to; -1: errno says why. */

@@ -72,7 +72,7 @@ wick_status wick_map_beneath(wick_map *map, int folder, const char *path, wick_m
     return map_file(map, folder, path, &link, msg);
 }
 
-/* ---- links ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- links ------------------------------------------------------------------------------------------------------- */
 
 /* Where a path leads in the end: in `to`, without its last part if `parent`. */
 static bool lead(const char *path, bool parent, char to[PATH_MAX]) {
@@ -108,8 +108,11 @@ wick_status wick_map_beside(wick_map *map, const char *path, int folder, const c
     if (!p) return wick_msg_set(msg, WICK_ERR_NOMEM, "\"%.200s\": its path is too long, or there is no memory", name);
     snprintf(p->named, sizeof p->named, "%.*s%s", n, path, name);
     status = wick_msg_set(msg, WICK_ERR_IO,
-                          "\"%.200s\" is a symbolic link that leads out of the folder, or nowhere: put a copy of the file itself there (cp -L; of the Hugging Face cache: download to a local_dir)", name);
-    if (lead(p->named, false, p->file) && !(lead(path, true, p->folder) && map_resolved(map, p->folder, p->file, &status, msg))) {
+                          "\"%.200s\" is a symbolic link that leads out of the folder, or nowhere: put a copy of the "
+                          "file itself there (cp -L; of the Hugging Face cache: download to a local_dir)",
+                          name);
+    if (lead(p->named, false, p->file) &&
+        !(lead(path, true, p->folder) && map_resolved(map, p->folder, p->file, &status, msg))) {
         snprintf(p->named, sizeof p->named, "%.*s", n ? n : 1, n ? path : ".");
         if (lead(p->named, false, p->folder)) map_resolved(map, p->folder, p->file, &status, msg);
     }

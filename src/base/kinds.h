@@ -6,6 +6,7 @@
 #include "wick/kinds.h"
 
 /* "NAME: is a TIFF picture, not WANTED; ADVICE" and `status`. */
-WICK_MUST_CHECK wick_status wick_kind_refuse(const wick_kind *kind, wick_status status, const char *name, const char *wanted, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_kind_refuse(const wick_kind *kind, wick_status status, const char *name,
+                                             const char *wanted, wick_msg *msg);
 
 #endif

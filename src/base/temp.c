@@ -1,4 +1,5 @@
-/* temp.c: files in the making. Their names say which process makes them, so that the next one finds what was left by one that was killed. */
+/* temp.c: files in the making. Their names say which process makes them, so that the next one finds what was left by
+ * one that was killed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,11 @@ int wick_temp_create(int folder, const char *name, char *temp) {
         while (fd < 0 && errno == EINTR);
         if (fd < 0 && errno != EEXIST) break; /* EEXIST: left behind by a process of the same number */
     }
-    if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB); /* so that a process of another container, which knows nothing of this one, leaves it alone */
+    if (fd >= 0)
+        (void)flock(
+            fd,
+            LOCK_EX |
+                LOCK_NB); /* so that a process of another container, which knows nothing of this one, leaves it alone */
     return fd;
 }
 
@@ -45,7 +50,8 @@ static bool is_of_the_dead(const char *text) {
 static bool is_locked(int folder, const char *name) {
     const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return true; /* not for this user to remove */
-    const bool locked = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* a file system without locks has none to respect */
+    const bool locked =
+        flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* a file system without locks has none to respect */
     close(fd);
     return locked;
 }

@@ -53,7 +53,8 @@ static void writer_free(wick_writer *w) {
 
 static wick_writer *writer_new(const char *path) {
     size_t len = strlen(path), size;
-    if (wick_mul_overflows(len, 2, &size) || wick_add_overflows(size, sizeof(wick_writer) + 1 + WICK_TEMP_SUFFIX, &size))
+    if (wick_mul_overflows(len, 2, &size) ||
+        wick_add_overflows(size, sizeof(wick_writer) + 1 + WICK_TEMP_SUFFIX, &size))
         return NULL;
     wick_writer *w = wick_alloc(NULL, size);
     if (!w) return NULL;
@@ -194,7 +195,8 @@ wick_status wick_writer_extend(wick_writer **out, const char *path, wick_map *ma
     do w->file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     while (w->file < 0 && errno == EINTR);
     wick_status status = WICK_OK;
-    if (w->file < 0 && errno == ELOOP) status = wick_msg_set(msg, WICK_ERR_IO, "%s: is a symbolic link: name the file that it leads to", path);
+    if (w->file < 0 && errno == ELOOP)
+        status = wick_msg_set(msg, WICK_ERR_IO, "%s: is a symbolic link: name the file that it leads to", path);
     else if (w->file < 0) status = io_error(msg, path, "cannot open to write", errno);
     else if (flock(w->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* a file system without locks has none to respect */
         status = wick_msg_set(msg, WICK_ERR_BUSY, "%s: another writer has it open", path);

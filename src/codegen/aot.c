@@ -128,11 +128,14 @@ void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype) {
 
 /* How a kernel is declared. */
 static const char kernel_macro[] =
-    "/* Kernels are compiled for all of their calls alike. Of those that are always given the same places gcc makes clones that know them, and gcc 12.2 -O2 takes some clones\n"
+    "/* Kernels are compiled for all of their calls alike. Of those that are always given the same places gcc makes "
+    "clones that know them, and gcc 12.2 -O2 takes some clones\n"
     " * for functions that store nothing, and drops the calls. */\n"
     "#define KERNEL static\n"
-    "#if defined(__GNUC__) && !defined(__clang__)\n#undef KERNEL\n#define KERNEL static __attribute__((noinline, noclone))\n"
-    "#if defined(__has_attribute)\n#if __has_attribute(noipa)\n#undef KERNEL\n#define KERNEL static __attribute__((noipa))\n#endif\n#endif\n#endif\n\n";
+    "#if defined(__GNUC__) && !defined(__clang__)\n#undef KERNEL\n#define KERNEL static __attribute__((noinline, "
+    "noclone))\n"
+    "#if defined(__has_attribute)\n#if __has_attribute(noipa)\n#undef KERNEL\n#define KERNEL static "
+    "__attribute__((noipa))\n#endif\n#endif\n#endif\n\n";
 
 static void add_function(wick_c_printer *p, const char *kind, const char *type, wick_text *text, const char *before) {
     p->functions.failed = p->functions.failed || text->failed;
@@ -158,9 +161,11 @@ void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text
     add_function(p, kind, "int", text, "if (");
 }
 
-/* Text for a comment on one line. ASCII alone: names come from files, and what turns the direction of text would make code look like another. */
+/* Text for a comment on one line. ASCII alone: names come from files, and what turns the direction of text would make
+ * code look like another. */
 static void print_comment(wick_text *out, const char *text) {
-    for (; text && *text; text++) wick_text_add(out, "%c", *text < ' ' || *text > '~' || (*text == '*' && text[1] == '/') ? ' ' : *text);
+    for (; text && *text; text++)
+        wick_text_add(out, "%c", *text < ' ' || *text > '~' || (*text == '*' && text[1] == '/') ? ' ' : *text);
 }
 
 static void print_note(wick_c_printer *p, const wick_step *s) {

@@ -1,12 +1,16 @@
 /* jit.c: fused programs become loops of machine code, by the system's C compiler, in the background.
  *
  *   plan is made:  find ── program known? its entry: the loop if it is there
- *                          new? an entry without a loop, pushed to the thread       nothing here waits, locks or starts a process
- *   thread:        prints C ── in the folder? ── no: sh ── cc, at idle priority, to a temporary name ── sealed: a CRC behind it, and its own name
- *                  checked (owner, mode, extents, what it says it is), loaded, compared with the built-in kernel ── published
+ *                          new? an entry without a loop, pushed to the thread
+ *                          nothing here waits, locks or starts a process
+ *   thread:        prints C ── in the folder? ── no: sh ── cc, at idle priority, to a temporary name
+ *                  sealed: a CRC behind it, and its own name
+ *                  checked (owner, mode, extents, what it says it is), loaded, compared with the built-in kernel
+ *                  published
  *
- * Runs ask the entry each time, so that the loop is used as soon as it is there; its bits are the built-in's, or it isn't published. The compiler lives on when
- * the process ends: what it makes is sealed by the next one that wants it. */
+ * Runs ask the entry each time, so that the loop is used as soon as it is there; its bits are the built-in's, or it
+ * isn't published. The compiler lives on when the process ends: what it makes is sealed by the next one that wants it.
+ */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -175,10 +179,12 @@ static void tidy(wick_jit *j) {
 
 #define MADE "wick made\n" /* behind what a compiler made well, until it is sealed */
 
-/* The shell's part: the compiler in the background, and MADE. These are words of the shell itself: the PATH may have a compiler and nothing else. The shell ends at once,
- * and so is waited for. */
-static const char script[] = "umask 077; T=$1; shift; if command -v nice >/dev/null; then set -- nice -n 19 \"$@\"; fi; "
-                             "if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { \"$@\" <&3 && echo wick made >>\"$T\"; } >&4 2>&4 &";
+/* The shell's part: the compiler in the background, and MADE. These are words of the shell itself: the PATH may have a
+ * compiler and nothing else. The shell ends at once, and so is waited for. */
+static const char script[] =
+    "umask 077; T=$1; shift; if command -v nice >/dev/null; then set -- nice -n 19 \"$@\"; fi; "
+    "if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { \"$@\" <&3 && echo wick made >>\"$T\"; } >&4 "
+    "2>&4 &";
 
 static bool spawn(const char *const *argv, int in, int out) {
     posix_spawn_file_actions_t actions;
@@ -235,32 +241,41 @@ static int source_file(const char *text, size_t n) {
 
 /* Whether it is a plain file that this user alone may write to. */
 static bool is_own_file(int fd, struct stat *s) {
-    return fd >= 0 && fstat(fd, s) == 0 && S_ISREG(s->st_mode) && s->st_uid == geteuid() && !(s->st_mode & 022) && s->st_nlink == 1;
+    return fd >= 0 && fstat(fd, s) == 0 && S_ISREG(s->st_mode) && s->st_uid == geteuid() && !(s->st_mode & 022) &&
+           s->st_nlink == 1;
 }
-static int open_file(const wick_jit *j, const char *name) { return openat(j->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }
+static int open_file(const wick_jit *j, const char *name) {
+    return openat(j->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
 
 /* Before the machine started: after a loss of power, not all of a file that nobody synced may be there. */
 static bool is_from_before(time_t when) {
     struct timespec now, up;
-    return clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0 || when <= now.tv_sec - up.tv_sec;
+    return clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0 ||
+           when <= now.tv_sec - up.tv_sec;
 }
 
-/* What a compiler made well, in place of MADE its CRC-32 and size, gets its name in one step. WICK_ERR_INVALID: it isn't made well, or not yet. */
+/* What a compiler made well, in place of MADE its CRC-32 and size, gets its name in one step. WICK_ERR_INVALID: it
+ * isn't made well, or not yet. */
 static wick_status seal(const wick_jit *j, const char *temporary, const char *name, wick_msg *msg) {
     struct stat s;
     char path[128];
     const int fd = open_file(j, temporary);
     const size_t mark = sizeof MADE - 1;
-    const bool may_be = is_own_file(fd, &s) && s.st_size > (off_t)mark && s.st_size <= MOST_FILE && !is_from_before(s.st_mtime);
+    const bool may_be =
+        is_own_file(fd, &s) && s.st_size > (off_t)mark && s.st_size <= MOST_FILE && !is_from_before(s.st_mtime);
     const size_t size = may_be ? (size_t)s.st_size : 0, body = size - mark;
     uint8_t *all = may_be ? wick_alloc(NULL, size) : NULL;
     wick_writer *w = NULL;
-    wick_status status = may_be ? all ? wick_read_at(fd, 0, all, size, temporary, msg) : WICK_ERR_NOMEM : WICK_ERR_INVALID;
+    wick_status status =
+        may_be ? all ? wick_read_at(fd, 0, all, size, temporary, msg) : WICK_ERR_NOMEM : WICK_ERR_INVALID;
     if (!status && memcmp(all + body, MADE, mark) != 0) status = WICK_ERR_INVALID;
     snprintf(path, sizeof path, "/proc/self/fd/%d/%s", j->folder_fd, name);
     if (!status) status = wick_writer_open(&w, path, msg);
     if (!status) status = wick_writer_write(w, all, body, msg);
-    if (!status) status = wick_writer_write(w, (uint32_t[]){wick_crc32(0, all, body), (uint32_t)body}, 8, msg); /* little-endian, as are the CPUs that code is made for */
+    if (!status)
+        status = wick_writer_write(w, (uint32_t[]){wick_crc32(0, all, body), (uint32_t)body}, 8,
+                                   msg); /* little-endian, as are the CPUs that code is made for */
     if (!status) status = wick_writer_commit(&w, msg);
     wick_writer_abort(&w);
     wick_release(NULL, all, size);
@@ -277,18 +292,38 @@ static bool seal_left(const wick_jit *j, const char *name) {
     bool sealed = false;
     wick_msg msg;
     for (const struct dirent *d; dir && !sealed && (d = readdir(dir));)
-        if (strncmp(d->d_name, name, length) == 0 && strncmp(d->d_name + length, ".tmp-", 5) == 0) sealed = seal(j, d->d_name, name, &msg) == WICK_OK;
+        if (strncmp(d->d_name, name, length) == 0 && strncmp(d->d_name + length, ".tmp-", 5) == 0)
+            sealed = seal(j, d->d_name, name, &msg) == WICK_OK;
     if (dir) closedir(dir);
     else if (fd >= 0) close(fd);
     return sealed;
 }
 
-/* Starts a compiler of the source for that temporary file, and reads what it says. Not ended: the entry has been told why. */
-static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wick_text *source, char *said, size_t size) {
+/* Starts a compiler of the source for that temporary file, and reads what it says. Not ended: the entry has been told
+ * why. */
+static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wick_text *source, char *said,
+                         size_t size) {
     char path[PATH_MAX + 128];
     snprintf(path, sizeof path, "%s/%s", j->folder, temporary);
-    const char *argv[48] = {"sh", "-c", script, "sh", path, j->compiler, "-x", "c", "-std=gnu11", "-w", "-fwrapv", "-ffp-contract=off", "-fno-math-errno",
-                            "-fno-trapping-math", "-fvisibility=hidden", "-fPIC", "-shared", "-nostartfiles", "-nodefaultlibs"};
+    const char *argv[48] = {"sh",
+                            "-c",
+                            script,
+                            "sh",
+                            path,
+                            j->compiler,
+                            "-x",
+                            "c",
+                            "-std=gnu11",
+                            "-w",
+                            "-fwrapv",
+                            "-ffp-contract=off",
+                            "-fno-math-errno",
+                            "-fno-trapping-math",
+                            "-fvisibility=hidden",
+                            "-fPIC",
+                            "-shared",
+                            "-nostartfiles",
+                            "-nodefaultlibs"};
     int n = 0, ends[2];
     while (argv[n]) n++;
     for (const char *const *flag = wick_native_c_flags((wick_tier)e->native.program.tier); *flag; flag++) argv[n++] = *flag;
@@ -317,7 +352,8 @@ static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *so
     const wick_status status = seal(j, temporary, name, &msg);
     if (!status || faccessat(j->folder_fd, name, R_OK, 0) == 0) return true; /* another process may have sealed it */
     unlinkat(j->folder_fd, temporary, 0);
-    if (status == WICK_ERR_INVALID) settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, *said ? said : "it said nothing");
+    if (status == WICK_ERR_INVALID)
+        settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, *said ? said : "it said nothing");
     else settle(e, REFUSED, "%.60s was not kept: %.100s", name, msg.text);
     return false;
 }

@@ -318,9 +318,11 @@ bool wick_native_c(wick_text *out, const wick_native_program *p) {
     wick_text_add(out, "#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n");
     wick_text_add(out, fuses ? "#define WICK_FMAF(a, b, c) __builtin_fmaf((a), (b), (c))\n#define WICK_FMA(a, b, c) __builtin_fma((a), (b), (c))\n"
                              : "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n");
-    wick_text_add(out, "#ifdef __clang__\n#define WICK_VECTORS _Pragma(\"clang loop vectorize(assume_safety)\")\n#else\n#define WICK_VECTORS _Pragma(\"GCC ivdep\")\n#endif\n"
+    wick_text_add(out, "#ifdef __clang__\n#define WICK_VECTORS _Pragma(\"clang loop "
+                       "vectorize(assume_safety)\")\n#else\n#define WICK_VECTORS _Pragma(\"GCC ivdep\")\n#endif\n"
                        /* No clones of it: gcc 12.2 -O2 drops calls of some (aot.c). */
-                       "#if __has_attribute(noipa)\n#define WICK_APART __attribute__((noipa))\n#else\n#define WICK_APART __attribute__((noinline))\n#endif\n");
+                       "#if __has_attribute(noipa)\n#define WICK_APART __attribute__((noipa))\n#else\n#define "
+                       "WICK_APART __attribute__((noinline))\n#endif\n");
     wick_text_add(out, "typedef void (*wick_row)(void *, const void *, const void *, const void *, size_t);\n");
     const bool good = !rows.failed && !loop.failed && wick_c_math_gnu(out, rows.at ? rows.at : "");
     if (good) wick_text_add(out, "%s%s", rows.at ? rows.at : "", loop.at);

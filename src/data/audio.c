@@ -58,7 +58,8 @@ static wick_status read_format(wav *w, const uint8_t *p, size_t size, const char
     return WICK_OK;
 }
 
-/* What programs that write into a pipe leave for a length that they don't know: ffmpeg 0xffffffff, sox 0x7ffff000, others about as much. */
+/* What programs that write into a pipe leave for a length that they don't know: ffmpeg 0xffffffff, sox 0x7ffff000,
+ * others about as much. */
 enum { ENDLESS = 0x7ffff000 };
 
 /* Whether chunks that fit follow each other up to the end, with a byte left over at most. */
@@ -73,15 +74,20 @@ static bool are_chunks(const uint8_t *p, size_t size) {
     return size <= 1;
 }
 
-/* Writers that can't go back leave a length of 0, or one that no file of this size can have: then all that is there is samples. */
-static bool is_open(size_t said, const uint8_t *chunk, size_t left) { return (said >= ENDLESS && said > left) || (!said && left > 1 && !are_chunks(chunk, left)); }
+/* Writers that can't go back leave a length of 0, or one that no file of this size can have: then all that is there is
+ * samples. */
+static bool is_open(size_t said, const uint8_t *chunk, size_t left) {
+    return (said >= ENDLESS && said > left) || (!said && left > 1 && !are_chunks(chunk, left));
+}
 
 static wick_status read_header(wav *w, const uint8_t *p, size_t size, const char *name, wick_msg *msg) {
     *w = (wav){0};
     if (size < 12 || memcmp(p, "RIFF", 4) != 0 || memcmp(p + 8, "WAVE", 4) != 0) {
         const wick_kind *kind = wick_kind_of(p, size);
         const bool other = kind && (!strcmp(kind->format, "rf64") || !strcmp(kind->format, "rifx"));
-        if (kind && kind->use != WICK_KIND_RECORDING) return wick_kind_refuse(kind, other ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, name, "a WAV file that is read", msg);
+        if (kind && kind->use != WICK_KIND_RECORDING)
+            return wick_kind_refuse(kind, other ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, name,
+                                    "a WAV file that is read", msg);
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a WAV file of %zu byte%s", name, size, size == 1 ? "" : "s");
     }
     for (size_t at = 12; size - at >= 8;) { /* at <= size */
@@ -153,7 +159,12 @@ static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, co
     wick_audio *a = wick_calloc(alloc, sizeof *a);
     if (!a) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     const size_t bytes = (size_t)channels * w->frames * sizeof(float); /* at most 4 times the file */
-    *a = (wick_audio){.alloc = *alloc, .channels = channels, .length = (int64_t)w->frames, .rate = w->rate, .unmeasured = w->unmeasured, .bytes = bytes};
+    *a = (wick_audio){.alloc = *alloc,
+                      .channels = channels,
+                      .length = (int64_t)w->frames,
+                      .rate = w->rate,
+                      .unmeasured = w->unmeasured,
+                      .bytes = bytes};
     a->samples = wick_alloc(alloc, a->bytes);
     if (!a->samples) {
         wick_release(alloc, a, sizeof *a);
@@ -277,7 +288,13 @@ wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int6
     if (samples) {
         wick_resampler_taps(&r, taps);
         for (int64_t c = 0; c < audio->channels; c++) wick_resampler_run(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length, length);
-        *a = (wick_audio){.alloc = ctx->alloc, .channels = audio->channels, .length = length, .rate = rate, .unmeasured = audio->unmeasured, .samples = samples, .bytes = bytes};
+        *a = (wick_audio){.alloc = ctx->alloc,
+                          .channels = audio->channels,
+                          .length = length,
+                          .rate = rate,
+                          .unmeasured = audio->unmeasured,
+                          .samples = samples,
+                          .bytes = bytes};
         *out = a;
     } else if (a) wick_release(&ctx->alloc, a, sizeof *a);
     if (taps) wick_release(&ctx->alloc, taps, table);

@@ -3,7 +3,9 @@
 
 #include <strings.h>
 
-static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png, &wick_codec_bmp, &wick_codec_webp, &wick_codec_gif, &wick_codec_pnm, &wick_codec_tiff, &wick_codec_jpeg2000};
+static const wick_codec *const codecs_of[WICK_CODECS] = {&wick_codec_jpeg, &wick_codec_png,     &wick_codec_bmp,
+                                                         &wick_codec_webp, &wick_codec_gif,     &wick_codec_pnm,
+                                                         &wick_codec_tiff, &wick_codec_jpeg2000};
 
 static int find(const uint8_t *data, size_t size) {
     int i = 0;
@@ -13,7 +15,8 @@ static int find(const uint8_t *data, size_t size) {
 
 bool wick_picture_is(const void *data, size_t size) { return find(data, size) < WICK_CODECS; }
 bool wick_picture_named(const char *name) {
-    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".pbm", ".pgm", ".ppm", ".pnm", ".jp2", ".j2k"};
+    static const char *const ends[] = {".jpg",  ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif",
+                                       ".tiff", ".pbm",  ".pgm", ".ppm", ".pnm",  ".jp2", ".j2k"};
     const char *dot = strrchr(name, '.');
     for (size_t i = 0; dot && i < WICK_COUNTOF(ends); i++)
         if (strcasecmp(dot, ends[i]) == 0) return true;
@@ -46,8 +49,10 @@ wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t si
         const wick_kind *kind = wick_kind_of(data, size);
         if (kind) return wick_kind_refuse(kind, WICK_ERR_FORMAT, name, "a picture that is read", msg);
         if (size) memcpy(head, bytes, WICK_MIN(size, sizeof head));
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): %zu byte%s, beginning with %02x %02x %02x %02x", name, size,
-                            size == 1 ? "" : "s", head[0], head[1], head[2], head[3]);
+        return wick_msg_set(msg, WICK_ERR_FORMAT,
+                            "%s: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): %zu "
+                            "byte%s, beginning with %02x %02x %02x %02x",
+                            name, size, size == 1 ? "" : "s", head[0], head[1], head[2], head[3]);
     }
     p->codec = codecs_of[i];
     if (!codecs->library[i]) WICK_TRY(p->codec->open(&codecs->library[i], name, msg));
@@ -78,21 +83,27 @@ wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, siz
     wick_status status = p->codec->decode(library, data, size, &stored, pixels, name, msg);
     uint8_t *turned = status == WICK_OK && p->turn > 1 ? wick_alloc(NULL, bytes) : NULL;
     if (turned) wick_picture_turn(pixels, stored.height, stored.width, stored.stride, p->turn, turned);
-    else if (status == WICK_OK && p->turn > 1) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
-    if (status == WICK_OK) wick_picture_planes(turned ? turned : pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
+    else if (status == WICK_OK && p->turn > 1)
+        status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
+    if (status == WICK_OK)
+        wick_picture_planes(turned ? turned : pixels, p->stride, 1, p->channels, out, channels, p->height * p->width);
     wick_release(NULL, turned, bytes);
     wick_release(NULL, pixels, bytes);
     return status;
 }
 
-wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, int64_t height, int64_t width, uint8_t *out,
-                                   const char *name, wick_msg *msg) {
-    if (p->height == height && p->width == width) return wick_picture_decode(codecs, data, size, p, channels, out, name, msg);
+wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p,
+                                   int64_t channels, int64_t height, int64_t width, uint8_t *out, const char *name,
+                                   wick_msg *msg) {
+    if (p->height == height && p->width == width)
+        return wick_picture_decode(codecs, data, size, p, channels, out, name, msg);
     const size_t bytes = (size_t)(channels * p->height * p->width);
     uint8_t *whole = wick_alloc(NULL, bytes);
     if (!whole) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
     wick_status status = wick_picture_decode(codecs, data, size, p, channels, whole, name, msg);
-    if (status == WICK_OK) status = wick_picture_resize(whole, channels, (int64_t[]){p->height, p->width}, out, (int64_t[]){height, width}, name, msg);
+    if (status == WICK_OK)
+        status = wick_picture_resize(whole, channels, (int64_t[]){p->height, p->width}, out, (int64_t[]){height, width},
+                                     name, msg);
     wick_release(NULL, whole, bytes);
     return status;
 }

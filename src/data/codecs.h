@@ -1,5 +1,5 @@
-/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, WebP by libwebp, TIFF by libtiff, JPEG 2000 by OpenJPEG, loaded when they are
- * needed; BMP, PNM and GIF by readers of our own. */
+/* codecs.h: decoders of pictures, one file each: JPEG by libjpeg-turbo, PNG by libspng, WebP by libwebp, TIFF by
+ * libtiff, JPEG 2000 by OpenJPEG, loaded when they are needed; BMP, PNM and GIF by readers of our own. */
 #ifndef WICK_DATA_CODECS_H
 #define WICK_DATA_CODECS_H
 
@@ -31,7 +31,8 @@ struct wick_codec {
     /* height x width pixels of p->stride bytes. A damaged or cut file is an error. May be called by many threads at once. */
     wick_status (*decode)(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg);
 };
-extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_codec_webp, wick_codec_gif, wick_codec_pnm, wick_codec_tiff, wick_codec_jpeg2000;
+extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_codec_webp, wick_codec_gif,
+    wick_codec_pnm, wick_codec_tiff, wick_codec_jpeg2000;
 
 /* The libraries that were needed so far; zero: none. */
 enum { WICK_CODECS = 8 };
@@ -42,9 +43,11 @@ typedef struct wick_codecs {
 
 /* Whether the bytes begin as a format's do that is read. */
 bool wick_picture_is(const void *data, size_t size);
-/* Whether a name ends as pictures' do, in any case: .jpg .jpeg .png .bmp .webp .gif .tif .tiff .pbm .pgm .ppm .pnm .jp2 .j2k */
+/* Whether a name ends as pictures' do, in any case: .jpg .jpeg .png .bmp .webp .gif .tif .tiff .pbm .pgm .ppm .pnm .jp2
+ * .j2k */
 bool wick_picture_named(const char *name);
-/* How the file says that it is to be turned, 1 to 8 as EXIF has it: 2 mirrored, 3 by half a turn, 4 upside down, 5 mirrored and 8, 6 clockwise, 7 mirrored and 6, 8 the other way. */
+/* How the file says that it is to be turned, 1 to 8 as EXIF has it: 2 mirrored, 3 by half a turn, 4 upside down, 5
+ * mirrored and 8, 6 clockwise, 7 mirrored and 6, 8 the other way. */
 int wick_picture_orientation(const uint8_t *data, size_t size);
 /* Pixels of `stride` bytes, [height, width] as they are stored, turned by such a number. */
 void wick_picture_turn(const uint8_t *from, int64_t height, int64_t width, int64_t stride, int turn, uint8_t *to);
@@ -58,10 +61,12 @@ void wick_picture_shrink(wick_picture *p, int64_t least);
 WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels,
                                                 uint8_t *out, const char *name, wick_msg *msg);
 /* The same resized to [channels, height, width], where p is of another size. */
-WICK_MUST_CHECK wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, int64_t height, int64_t width,
-                                                   uint8_t *out, const char *name, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size,
+                                                   const wick_picture *p, int64_t channels, int64_t height,
+                                                   int64_t width, uint8_t *out, const char *name, wick_msg *msg);
 /* Planes [channels, height, width] of one size to another: image.c has the formula. */
-WICK_MUST_CHECK wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const int64_t from[2], uint8_t *out, const int64_t to[2], const char *name, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const int64_t from[2],
+                                                uint8_t *out, const int64_t to[2], const char *name, wick_msg *msg);
 #define WICK_RESIZED "%lld of its %lld pictures had another size and were resized to %lld x %lld" /* height x width */
 /* RGBA: what shines through is put on white, as on a page. */
 void wick_picture_flatten(uint8_t *rgba, size_t pixels);

@@ -9,13 +9,15 @@
 
 enum { GROWTH = 64, FEW = 20 /* categories that numbers and texts together may well be: 0, 1, 2, 3+ */ };
 
-/* ---- columns ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 wick_csv_part *wick_csv_add_column(wick_csv *t, const char *name) {
     const char *kept = wick_arena_strdup(&t->arena, name);
-    if (!kept || !wick_grow(&t->alloc, (void **)&t->columns, &t->cap, (size_t)t->n + 1, sizeof *t->columns)) return NULL;
+    if (!kept || !wick_grow(&t->alloc, (void **)&t->columns, &t->cap, (size_t)t->n + 1, sizeof *t->columns))
+        return NULL;
     wick_csv_part *c = &t->columns[t->n++];
-    *c = (wick_csv_part){.c = {.name = kept, .type = WICK_CSV_NUMBER, .min = NAN, .max = NAN, .mean = NAN, .whole = true}, .cell = -1};
+    *c = (wick_csv_part){
+        .c = {.name = kept, .type = WICK_CSV_NUMBER, .min = NAN, .max = NAN, .mean = NAN, .whole = true}, .cell = -1};
     return c;
 }
 
@@ -23,7 +25,8 @@ wick_csv_part *wick_csv_add_column(wick_csv *t, const char *name) {
 static int compare(const wick_csv_reader *r, const wick_csv_part *c, const char *a, const char *b) {
     double x, y;
     bool grouped;
-    if (c->numeric && wick_csv_number(r, a, &x, &grouped) && wick_csv_number(r, b, &y, &grouped)) return x < y ? -1 : x > y;
+    if (c->numeric && wick_csv_number(r, a, &x, &grouped) && wick_csv_number(r, b, &y, &grouped))
+        return x < y ? -1 : x > y;
     return strcmp(a, b);
 }
 
@@ -42,7 +45,8 @@ bool wick_csv_find_category(const wick_csv_reader *r, const wick_csv_part *c, co
 
 wick_status wick_csv_add_category(wick_csv *t, wick_csv_part *c, size_t at, const char *name, wick_msg *msg) {
     const char *kept = wick_arena_strdup(&t->arena, name);
-    if (!kept || !wick_grow(&t->alloc, (void **)&c->names, &c->cap, (size_t)c->c.categories + 1, sizeof *c->names)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+    if (!kept || !wick_grow(&t->alloc, (void **)&c->names, &c->cap, (size_t)c->c.categories + 1, sizeof *c->names))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     memmove(c->names + at + 1, c->names + at, ((size_t)c->c.categories - at) * sizeof *c->names);
     c->names[at] = kept;
     c->c.categories++;
@@ -50,15 +54,19 @@ wick_status wick_csv_add_category(wick_csv *t, wick_csv_part *c, size_t at, cons
 }
 
 /* What is wrong with the present cell. */
-static wick_status refuse(wick_csv *t, const wick_csv_reader *r, int k, wick_status status, const char *what, wick_msg *msg) {
+static wick_status refuse(wick_csv *t, const wick_csv_reader *r, int k, wick_status status, const char *what,
+                          wick_msg *msg) {
     char name[WICK_CSV_SHOWN], text[WICK_CSV_SHOWN];
-    return wick_msg_set(msg, status, "%s: line %lld: column %s: %s %s", t->path, (long long)r->row_line, wick_csv_called(name, t, k), wick_csv_quote(text, r->cell), what);
+    return wick_msg_set(msg, status, "%s: line %lld: column %s: %s %s", t->path, (long long)r->row_line,
+                        wick_csv_called(name, t, k), wick_csv_quote(text, r->cell), what);
 }
 
 static wick_status note_spot(wick_csv *t, const wick_csv_reader *r, wick_csv_spots *spots, wick_msg *msg) {
     if (spots->n++) return WICK_OK;
     spots->line = r->row_line;
-    return (spots->text = wick_arena_strdup(&t->arena, r->cell)) ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+    return (spots->text = wick_arena_strdup(&t->arena, r->cell))
+               ? WICK_OK
+               : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
 }
 
 /* ---- the three walks ---------------------------------------------------------------------------------------------------------------------------- */
@@ -79,15 +87,22 @@ static wick_status walk(wick_csv *t, wick_csv_reader *r, const char *begin, cell
             if (k >= 0 && t->columns[k].c.type != WICK_CSV_LEFT_OUT) WICK_TRY(fn(t, r, k, t->rows, msg));
         }
         if (i != t->cells)
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %lld: %d cell%s where the first line has %d", t->path, (long long)r->row_line, i, i == 1 ? "" : "s", t->cells);
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %lld: %d cell%s where the first line has %d", t->path,
+                                (long long)r->row_line, i, i == 1 ? "" : "s", t->cells);
     }
     return WICK_OK;
 }
 
 static wick_status find_missing(wick_csv *t, wick_csv_reader *r, int k, wick_msg *msg) {
     t->columns[k].c.missing++;
-    if (k == t->label || k == t->target) return t->options.unlabelled ? WICK_OK : refuse(t, r, k, WICK_ERR_INVALID, k == t->label ? "is a missing value, and it is the class" : "is a missing value, and it is to be learned", msg);
-    return t->options.missing != WICK_CSV_REFUSE ? WICK_OK : refuse(t, r, k, WICK_ERR_INVALID, "is a missing value", msg);
+    if (k == t->label || k == t->target)
+        return t->options.unlabelled ? WICK_OK
+                                     : refuse(t, r, k, WICK_ERR_INVALID,
+                                              k == t->label ? "is a missing value, and it is the class"
+                                                            : "is a missing value, and it is to be learned",
+                                              msg);
+    return t->options.missing != WICK_CSV_REFUSE ? WICK_OK
+                                                 : refuse(t, r, k, WICK_ERR_INVALID, "is a missing value", msg);
 }
 
 static wick_status find_type(wick_csv *t, wick_csv_reader *r, int k, int64_t row, wick_msg *msg) {
@@ -95,7 +110,9 @@ static wick_status find_type(wick_csv *t, wick_csv_reader *r, int k, int64_t row
     double v = 0;
     bool grouped;
     if (wick_csv_is_missing(r->cell)) return find_missing(t, r, k, msg);
-    if (!t->options.coding && t->options.learned && k != t->label && (row >= t->options.n_learned || !t->options.learned[row])) return WICK_OK;
+    if (!t->options.coding && t->options.learned && k != t->label &&
+        (row >= t->options.n_learned || !t->options.learned[row]))
+        return WICK_OK;
     if (!wick_csv_number(r, r->cell, &v, &grouped)) {
         c->others++;
         return k == t->target ? refuse(t, r, k, WICK_ERR_INVALID, "is no number, which it is to be", msg) : WICK_OK;
@@ -123,7 +140,8 @@ static void settle_types(wick_csv *t) {
         if (k == t->label) c->numeric = !c->others;
         if (c->c.type == WICK_CSV_NUMBER && c->others && (k == t->label || !is_mixed(c))) be_categories(c);
         /* Rows and no value: there is nothing to learn from, and no mean. */
-        c->empty = c->c.type == WICK_CSV_NUMBER && t->rows && !c->numbers && !c->others && k != t->label && k != t->target && t->options.missing == WICK_CSV_MEAN;
+        c->empty = c->c.type == WICK_CSV_NUMBER && t->rows && !c->numbers && !c->others && k != t->label &&
+                   k != t->target && t->options.missing == WICK_CSV_MEAN;
         if (c->empty) c->c.type = WICK_CSV_LEFT_OUT;
     }
 }
@@ -132,9 +150,11 @@ static wick_status find_categories(wick_csv *t, wick_csv_reader *r, int k, int64
     wick_csv_part *c = &t->columns[k];
     size_t at;
     if (c->c.type != WICK_CSV_CATEGORY && k != t->label && (!is_mixed(c) || c->c.categories > FEW)) return WICK_OK;
-    if (t->options.learned && k != t->label && (row >= t->options.n_learned || !t->options.learned[row])) return WICK_OK;
+    if (t->options.learned && k != t->label && (row >= t->options.n_learned || !t->options.learned[row]))
+        return WICK_OK;
     if (wick_csv_is_missing(r->cell) || wick_csv_find_category(r, c, r->cell, &at)) return WICK_OK;
-    if (c->c.categories == WICK_CSV_CATEGORIES) return refuse(t, r, k, WICK_ERR_INVALID, "is one category more than 65,536: leave the column out", msg);
+    if (c->c.categories == WICK_CSV_CATEGORIES)
+        return refuse(t, r, k, WICK_ERR_INVALID, "is one category more than 65,536: leave the column out", msg);
     return wick_csv_add_category(t, c, at, r->cell, msg);
 }
 
@@ -162,10 +182,14 @@ static wick_status take_number(wick_csv *t, wick_csv_reader *r, int k, bool *is,
     *is = !wick_csv_is_missing(r->cell);
     if (!*is) return WICK_OK;
     *is = wick_csv_number(r, r->cell, v, &grouped);
-    if (!*is && t->options.missing == WICK_CSV_REFUSE) return refuse(t, r, k, WICK_ERR_INVALID, "is no number, as the others of the column are", msg);
+    if (!*is && t->options.missing == WICK_CSV_REFUSE)
+        return refuse(t, r, k, WICK_ERR_INVALID, "is no number, as the others of the column are", msg);
     if (!*is) return note_spot(t, r, &c->odd, msg);
-    const bool written = isinf(*v) && strchr("iI", r->cell[strspn(r->cell, "+-")]); /* as inf, which NaN is no worse than */
-    if (written ? t->options.missing != WICK_CSV_NAN : fabs(*v) > FLT_MAX) return refuse(t, r, k, WICK_ERR_INVALID, written ? "is no finite number" : "is more than a number of 32 bits can hold", msg);
+    const bool written =
+        isinf(*v) && strchr("iI", r->cell[strspn(r->cell, "+-")]); /* as inf, which NaN is no worse than */
+    if (written ? t->options.missing != WICK_CSV_NAN : fabs(*v) > FLT_MAX)
+        return refuse(t, r, k, WICK_ERR_INVALID,
+                      written ? "is no finite number" : "is more than a number of 32 bits can hold", msg);
     return grouped ? note_spot(t, r, &c->grouped, msg) : WICK_OK;
 }
 
@@ -181,7 +205,8 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     float *to = k == t->target ? t->targets + row : t->values + (size_t)row * (size_t)t->features + c->first;
     if (c->c.type == WICK_CSV_CATEGORY) {
         size_t number = 0;
-        const bool missing = wick_csv_is_missing(r->cell), known = !missing && wick_csv_find_category(r, c, r->cell, &number);
+        const bool missing = wick_csv_is_missing(r->cell),
+                   known = !missing && wick_csv_find_category(r, c, r->cell, &number);
         put_category(t, c, to, known, number);
         return missing || known ? WICK_OK : note_spot(t, r, &c->unknown, msg);
     }
@@ -192,7 +217,7 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     return WICK_OK;
 }
 
-/* ---- the first line -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the first line ---------------------------------------------------------------------------------------------- */
 
 typedef struct named {
     const char *name;
@@ -219,7 +244,8 @@ static int find_named(const wick_csv *t, const named *sorted, const char *name) 
 
 static wick_status read_name(wick_csv *t, wick_csv_reader *r, const named *sorted, wick_str *extra, wick_msg *msg) {
     char number[24], shown[WICK_CSV_SHOWN];
-    if (t->cells == WICK_CSV_COLUMNS) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: more than %d columns", t->path, WICK_CSV_COLUMNS);
+    if (t->cells == WICK_CSV_COLUMNS)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: more than %d columns", t->path, WICK_CSV_COLUMNS);
     snprintf(number, sizeof number, "%d", t->cells);
     const char *name = t->options.no_header ? number : r->cell;
     bool room = wick_grow(&t->alloc, (void **)&t->column_of, &t->cells_cap, (size_t)t->cells + 1, sizeof *t->column_of);
@@ -258,12 +284,20 @@ static wick_status check_columns(wick_csv *t, const char *extra, wick_msg *msg) 
         wick_csv_called(name, t, k); /* in the end the first */
         found += c->cell >= 0;
     }
-    if (wanted && !found) return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: none of its columns is one of the %d that were learned from, as %s: it has %.400s", t->path, wanted, name, extra);
+    if (wanted && !found)
+        return wick_msg_set(msg, WICK_ERR_MISMATCH,
+                            "%s: none of its columns is one of the %d that were learned from, as %s: it has %.400s",
+                            t->path, wanted, name, extra);
     for (int k = 0; k < t->n; k++)
         if ((k == t->label || k == t->target) && t->columns[k].cell < 0 && !t->options.unlabelled)
-            return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: has no column %s, which is %s", t->path, wick_csv_called(name, t, k), k == t->label ? "the class" : "to be learned");
-    if (t->options.missing == WICK_CSV_REFUSE && found < wanted) return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: has %d of the %d columns that were learned from", t->path, found, wanted);
-    return t->extra ? wick_csv_tell(t, msg, "%d column%s not learned from and %s passed over: %s", t->extra, t->extra == 1 ? " was" : "s were", t->extra == 1 ? "is" : "are", extra) : WICK_OK;
+            return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: has no column %s, which is %s", t->path,
+                                wick_csv_called(name, t, k), k == t->label ? "the class" : "to be learned");
+    if (t->options.missing == WICK_CSV_REFUSE && found < wanted)
+        return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: has %d of the %d columns that were learned from", t->path,
+                            found, wanted);
+    return t->extra ? wick_csv_tell(t, msg, "%d column%s not learned from and %s passed over: %s", t->extra,
+                                    t->extra == 1 ? " was" : "s were", t->extra == 1 ? "is" : "are", extra)
+                    : WICK_OK;
 }
 
 /* Names that are numbers may be values; but 0, 1, 2 ... are what columns without names are called. */
@@ -277,7 +311,10 @@ static wick_status check_names(wick_csv *t, const wick_csv_reader *r, wick_msg *
         counted += is && v == k;
     }
     if (t->options.no_header || 2 * numbers <= t->n || counted + 1 >= t->n) return WICK_OK;
-    return wick_csv_tell(t, msg, "%d of the %d names of columns in the first line are numbers: if they are values, say that there is no header", numbers, t->n);
+    return wick_csv_tell(
+        t, msg,
+        "%d of the %d names of columns in the first line are numbers: if they are values, say that there is no header",
+        numbers, t->n);
 }
 
 static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
@@ -287,7 +324,8 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     named *sorted = NULL;
     if (!wick_csv_row(r)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has no line", t->path);
     if (t->options.coding) {
-        if (!(sorted = wick_alloc(&t->alloc, bytes))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+        if (!(sorted = wick_alloc(&t->alloc, bytes)))
+            return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
         for (int k = 0; k < t->n; k++) sorted[k] = (named){t->columns[k].c.name, k};
         qsort(sorted, (size_t)t->n, sizeof *sorted, by_name);
     }
@@ -306,7 +344,7 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* What the table itself says of a coding's columns of numbers. */
 static wick_status check_types(wick_csv *t, wick_msg *msg) {
@@ -315,8 +353,9 @@ static wick_status check_types(wick_csv *t, wick_msg *msg) {
         wick_csv_part *c = &t->columns[k];
         c->c.whole &= c->numbers > 0;
         if (c->c.type == WICK_CSV_NUMBER && k != t->label && c->others > c->numbers)
-            return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: column %s was one of numbers, and here %lld of %lld values are none", t->path, wick_csv_called(name, t, k), (long long)c->others,
-                                (long long)(c->others + c->numbers));
+            return wick_msg_set(msg, WICK_ERR_MISMATCH,
+                                "%s: column %s was one of numbers, and here %lld of %lld values are none", t->path,
+                                wick_csv_called(name, t, k), (long long)c->others, (long long)(c->others + c->numbers));
     }
     return WICK_OK;
 }
@@ -326,7 +365,9 @@ static wick_status too_wide(wick_csv *t, wick_msg *msg) {
     int most = 0;
     for (int k = 1; k < t->n; k++)
         if (t->columns[k].width > t->columns[most].width) most = k;
-    return wick_msg_set(msg, WICK_ERR_INVALID, "%s: its categories would be %d columns, the most of %s (%d), and take more than %d times the file: leave it out (skip), or take categories as numbers (without one_hot)",
+    return wick_msg_set(msg, WICK_ERR_INVALID,
+                        "%s: its categories would be %d columns, the most of %s (%d), and take more than %d times the "
+                        "file: leave it out (skip), or take categories as numbers (without one_hot)",
                         t->path, t->features, wick_csv_called(name, t, most), t->columns[most].width, GROWTH);
 }
 
@@ -339,7 +380,8 @@ static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
         c->width = c->c.type == WICK_CSV_CATEGORY && t->options.one_hot ? (int)c->c.categories : 1;
         if (wick_add_overflows(t->features, c->width, &t->features)) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: too many categories", t->path);
     }
-    /* A cell is a byte at least, and a number of 4; categories apart by one_hot, and columns that only the coding has, may be many more. */
+    /* A cell is a byte at least, and a number of 4; categories apart by one_hot, and columns that only the coding has,
+     * may be many more. */
     if (wick_add_overflows(file, t->options.coding ? strlen(t->options.coding) : 0, &file)) file = SIZE_MAX;
     if (wick_mul_overflows((size_t)t->rows * sizeof(float), (size_t)t->features, &t->value_bytes) || t->value_bytes / GROWTH > file)
         return too_wide(t, msg);
@@ -373,14 +415,21 @@ static wick_status tell_form(wick_csv *t, const wick_csv_reader *r, const char *
     const bool comma = r->decimal == ',', other = r->separator != ',' && !t->options.separator;
     const size_t size = (size_t)(r->end - text);
     if (note) WICK_TRY(wick_csv_tell(t, msg, "%s", note));
-    if (!memchr(text, '\n', size) && memchr(text, '\r', size)) WICK_TRY(wick_csv_tell(t, msg, "lines end with a carriage return alone"));
-    const char *name = r->separator == '\t' ? "a tab" : r->separator == ';' ? "a semicolon" : r->separator == '|' ? "|" : r->separator == ',' ? "a comma" : "another one";
+    if (!memchr(text, '\n', size) && memchr(text, '\r', size))
+        WICK_TRY(wick_csv_tell(t, msg, "lines end with a carriage return alone"));
+    const char *name = r->separator == '\t'  ? "a tab"
+                       : r->separator == ';' ? "a semicolon"
+                       : r->separator == '|' ? "|"
+                       : r->separator == ',' ? "a comma"
+                                             : "another one";
     if (other || (comma && !t->options.decimal))
-        return wick_csv_tell(t, msg, "cells are separated by %s, and numbers have a decimal %s", name, comma ? "comma" : "point");
+        return wick_csv_tell(t, msg, "cells are separated by %s, and numbers have a decimal %s", name,
+                             comma ? "comma" : "point");
     return WICK_OK;
 }
 
-static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, const char *note, size_t file, wick_msg *msg) {
+static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, const char *note, size_t file,
+                             wick_msg *msg) {
     text = take_separator_line(r, text);
     WICK_TRY(wick_csv_find_form(r, text, msg));
     WICK_TRY(tell_form(t, r, text, note, msg));
@@ -389,7 +438,8 @@ static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, 
     WICK_TRY(read_header(t, r, msg));
     WICK_TRY(walk(t, r, text, find_type, msg));
     if (t->options.learned && t->options.n_learned != t->rows && !t->options.coding)
-        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has %lld rows, and `learned` speaks of %lld", t->path, (long long)t->rows, (long long)t->options.n_learned);
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has %lld rows, and `learned` speaks of %lld", t->path,
+                            (long long)t->rows, (long long)t->options.n_learned);
     bool any = false;
     for (int k = 0; k < t->n; k++) any |= t->columns[k].c.type != WICK_CSV_LEFT_OUT;
     if (!any) return wick_csv_write_coding(t, r->locale, msg);
@@ -402,7 +452,8 @@ static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, 
     WICK_TRY(take_memory(t, file, msg));
     fill_absent(t);
     WICK_TRY(walk(t, r, text, take_value, msg));
-    for (int k = 0; k < t->n; k++) t->columns[k].c.odd = t->columns[k].odd.n, t->columns[k].c.unknown = t->columns[k].unknown.n;
+    for (int k = 0; k < t->n; k++)
+        t->columns[k].c.odd = t->columns[k].odd.n, t->columns[k].c.unknown = t->columns[k].unknown.n;
     WICK_TRY(wick_csv_tell_columns(t, msg));
     return wick_csv_write_coding(t, r->locale, msg);
 }
@@ -411,8 +462,10 @@ static wick_status read_all(wick_csv *t, wick_csv_reader *r, const wick_map *map
     const char *text, *note;
     char *own = NULL;
     size_t size, room = 0;
-    if (!(r->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
-    wick_status status = wick_csv_decode(&t->alloc, t->path, map->data, map->size, &text, &size, &own, &room, &note, msg);
+    if (!(r->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+    wick_status status =
+        wick_csv_decode(&t->alloc, t->path, map->data, map->size, &text, &size, &own, &room, &note, msg);
     r->end = status == WICK_OK ? text + size : NULL;
     if (status == WICK_OK) status = read_text(t, r, text, note, map->size, msg);
     wick_release(&t->alloc, own, room);
@@ -430,7 +483,8 @@ wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_op
     t->path = path ? path : "";
     if (options) t->options = *options;
     t->label = t->target = -1;
-    wick_csv_reader r = {.alloc = &t->alloc, .path = t->path, .separator = t->options.separator, .decimal = t->options.decimal};
+    wick_csv_reader r = {
+        .alloc = &t->alloc, .path = t->path, .separator = t->options.separator, .decimal = t->options.decimal};
     wick_status status = wick_map_read(&map, path, &msg); /* a copy: it may not change between the walks */
     if (status == WICK_OK) {
         status = read_all(t, &r, &map, &msg);

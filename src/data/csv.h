@@ -1,4 +1,5 @@
-/* csv.h: a table from inside: how its cells are read (csv_cells.c), in which form its text is (csv_text.c, csv_form.c), and what its columns become, also by another table's coding (csv_coding.c). */
+/* csv.h: a table from inside: how its cells are read (csv_cells.c), in which form its text is (csv_text.c, csv_form.c),
+ * and what its columns become, also by another table's coding (csv_coding.c). */
 #ifndef WICK_DATA_CSV_H
 #define WICK_DATA_CSV_H
 
@@ -22,7 +23,8 @@ typedef struct wick_csv_part {
     bool numeric;            /* of a class: its names are numbers, compared by value */
     bool empty;              /* no row that is learned from has a value: left out */
     double sum;
-    int64_t numbers, others; /* cells that are numbers and that are neither that nor missing, of the rows that are learned from */
+    int64_t numbers,
+        others; /* cells that are numbers and that are neither that nor missing, of the rows that are learned from */
     wick_csv_spots odd, unknown, grouped;
     int cell;         /* its place in a row; -1: the table lacks it */
     int first, width; /* among the features */
@@ -50,7 +52,7 @@ struct wick_csv {
     size_t coding_size, coding_cap;
 };
 
-/* ---- cells ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 typedef struct wick_csv_reader {
     const wick_allocator *alloc;
@@ -70,18 +72,21 @@ wick_status wick_csv_cell(wick_csv_reader *r, bool *last, wick_msg *msg);
 /* To the next row that is not empty; false: there is none. */
 bool wick_csv_row(wick_csv_reader *r);
 bool wick_csv_is_missing(const char *cell);
-/* Digits with a fraction and an exponent, or inf: no hexadecimal numbers, which strtod would take. *grouped: it has thousands separators. */
+/* Digits with a fraction and an exponent, or inf: no hexadecimal numbers, which strtod would take. *grouped: it has
+ * thousands separators. */
 bool wick_csv_number(const wick_csv_reader *r, const char *cell, double *value, bool *grouped);
 
-/* ---- the form of the text ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the form of the text ---------------------------------------------------------------------------------------- */
 
-/* *text and *size, as UTF-8 without a byte order mark: within data, or in *own, of *room bytes from alloc, which the caller releases in any case. *note: what the text was; NULL: UTF-8. */
-wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t data_size, const char **text, size_t *size, char **own, size_t *room, const char **note,
+/* *text and *size, as UTF-8 without a byte order mark: within data, or in *own, of *room bytes from alloc, which the
+ * caller releases in any case. *note: what the text was; NULL: UTF-8. */
+wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t data_size,
+                            const char **text, size_t *size, char **own, size_t *room, const char **note,
                             wick_msg *msg);
 /* Finds r->separator and r->decimal where they are 0. */
 wick_status wick_csv_find_form(wick_csv_reader *r, const char *begin, wick_msg *msg);
 
-/* ---- what is told -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
 
 enum { WICK_CSV_SHOWN = 80 };
 /* "text", cut between characters where it is longer; of a column its name, or its number where it has none. */
@@ -91,7 +96,7 @@ wick_status wick_csv_tell(wick_csv *t, wick_msg *msg, const char *fmt, ...) WICK
 /* What is worth telling of the columns, once all is read. */
 wick_status wick_csv_tell_columns(wick_csv *t, wick_msg *msg);
 
-/* ---- the coding ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the coding -------------------------------------------------------------------------------------------------- */
 
 /* Where a category is, or belongs. */
 bool wick_csv_find_category(const wick_csv_reader *r, const wick_csv_part *c, const char *name, size_t *at);

@@ -22,7 +22,9 @@ static void skip_blanks(wick_csv_reader *r) {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t') && *r->at != r->separator) r->at++;
 }
 /* A line ends with \n, \r\n, or \r alone: where the last byte of it stands. */
-static bool ends_line(const wick_csv_reader *r, const char *at) { return *at == '\n' || (*at == '\r' && (at + 1 == r->end || at[1] != '\n')); }
+static bool ends_line(const wick_csv_reader *r, const char *at) {
+    return *at == '\n' || (*at == '\r' && (at + 1 == r->end || at[1] != '\n'));
+}
 
 wick_status wick_csv_cell(wick_csv_reader *r, bool *last, wick_msg *msg) {
     r->n = 0;
@@ -38,14 +40,18 @@ wick_status wick_csv_cell(wick_csv_reader *r, bool *last, wick_msg *msg) {
         }
         r->at++;
         skip_blanks(r);
-        if (r->at < r->end && *r->at != r->separator && *r->at != '\r' && *r->at != '\n') return wrong(r, msg, "text behind a quoted cell");
+        if (r->at < r->end && *r->at != r->separator && *r->at != '\r' && *r->at != '\n')
+            return wrong(r, msg, "text behind a quoted cell");
     } else {
-        for (; r->at < r->end && *r->at != r->separator && *r->at != '\n' && *r->at != '\r'; r->at++) room = room && put(r, *r->at);
+        for (; r->at < r->end && *r->at != r->separator && *r->at != '\n' && *r->at != '\r'; r->at++)
+            room = room && put(r, *r->at);
         while (r->n && (r->cell[r->n - 1] == ' ' || r->cell[r->n - 1] == '\t')) r->n--;
     }
-    if (!room || !wick_grow(r->alloc, (void **)&r->cell, &r->cap, r->n + 1, 1)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", r->path);
+    if (!room || !wick_grow(r->alloc, (void **)&r->cell, &r->cap, r->n + 1, 1))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", r->path);
     r->cell[r->n] = 0;
-    if (memchr(r->cell, 0, r->n)) return wrong(r, msg, "a zero byte: this is no text, or UTF-16 without a byte order mark; save it as UTF-8");
+    if (memchr(r->cell, 0, r->n))
+        return wrong(r, msg, "a zero byte: this is no text, or UTF-16 without a byte order mark; save it as UTF-8");
     *last = r->at == r->end || *r->at != r->separator;
     if (!*last) r->at++;
     return WICK_OK;
@@ -59,7 +65,8 @@ bool wick_csv_row(wick_csv_reader *r) {
 
 bool wick_csv_is_missing(const char *cell) {
     /* pandas' list (pandas.read_csv, na_values), and ? of the UCI repository. */
-    static const char *const texts[] = {"", "NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "None", "?", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"};
+    static const char *const texts[] = {"",     "NA",   "N/A",  "n/a", "<NA>",   "#N/A",    "#N/A N/A", "#NA",
+                                        "NULL", "null", "None", "?",   "1.#IND", "-1.#IND", "1.#QNAN",  "-1.#QNAN"};
     for (size_t i = 0; i < WICK_COUNTOF(texts); i++)
         if (strcmp(cell, texts[i]) == 0) return true;
     /* What printf writes for NaN, which may have a sign and its bits behind it: nan, -NAN, -nan(ind). */
@@ -83,11 +90,13 @@ bool wick_csv_number(const wick_csv_reader *r, const char *cell, double *value, 
     size_t n = 0, fraction = 0;
     *grouped = false;
     if (*s == '+' || *s == '-') text[n++] = *s++;
-    if (strcasecmp(s, "inf") == 0 || strcasecmp(s, "infinity") == 0) return *value = *cell == '-' ? -(double)INFINITY : (double)INFINITY, true;
+    if (strcasecmp(s, "inf") == 0 || strcasecmp(s, "infinity") == 0)
+        return *value = *cell == '-' ? -(double)INFINITY : (double)INFINITY, true;
     const char *first = s;
     const size_t whole = copy_digits(s, text, size, &n);
     for (s += whole; *s == group; s += 4) { /* by thousands: "1,234,567" */
-        if (whole < 1 || whole > 3 || *first == '0' || n >= size || copy_digits(s + 1, text, size, &n) != 3) return false;
+        if (whole < 1 || whole > 3 || *first == '0' || n >= size || copy_digits(s + 1, text, size, &n) != 3)
+            return false;
         *grouped = true;
     }
     if (n >= size) return false;

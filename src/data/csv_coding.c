@@ -1,11 +1,12 @@
-/* csv_coding.c: what the columns of a table became, as a text that another table is read by. It is a table itself, whose rows are as long as they need, every cell quoted:
+/* csv_coding.c: what the columns of a table became, as a text that another table is read by. It is a table itself,
+ * whose rows are as long as they need, every cell quoted:
  *
  *   "table","1",CATEGORIES,MISSING     the version; "numbers" or "one_hot"; "nan", "mean" or "refuse"
  *   "number",NAME,MEAN                 columns in their order. MEAN: "" where no row has a value
  *   "category",NAME,CATEGORY...        in the order of their bytes
  *   "class",NAME,ORDER,CATEGORY...     in the order of "numbers", or of "texts"
  *   "target",NAME
- *   "left out",NAME                                                                                                                                             */
+ *   "left out",NAME */
 #include "data/csv.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static const char *const kinds[] = {"number", "category", "class", "target", "le
 enum { NUMBER, CATEGORY, CLASS, TARGET, LEFT_OUT, KINDS };
 static const char *const missing[] = {[WICK_CSV_NAN] = "nan", [WICK_CSV_MEAN] = "mean", [WICK_CSV_REFUSE] = "refuse"};
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool put_bytes(wick_csv *t, const char *text, size_t n) {
     if (!wick_grow(&t->alloc, (void **)&t->coding, &t->coding_cap, t->coding_size + n + 1, 1)) return false;
@@ -36,33 +37,41 @@ static bool put_cell(wick_csv *t, const char *text, bool first) {
 
 static bool put_column(wick_csv *t, int k) {
     const wick_csv_part *c = &t->columns[k];
-    const int kind = k == t->label ? CLASS : k == t->target ? TARGET : c->c.type == WICK_CSV_LEFT_OUT ? LEFT_OUT : c->c.type == WICK_CSV_CATEGORY ? CATEGORY : NUMBER;
+    const int kind = k == t->label                    ? CLASS
+                     : k == t->target                 ? TARGET
+                     : c->c.type == WICK_CSV_LEFT_OUT ? LEFT_OUT
+                     : c->c.type == WICK_CSV_CATEGORY ? CATEGORY
+                                                      : NUMBER;
     char mean[40] = "";
     if (kind == NUMBER && !isnan(c->c.mean)) snprintf(mean, sizeof mean, "%.17g", c->c.mean);
     bool ok = put_cell(t, kinds[kind], true) && put_cell(t, c->c.name, false);
     if (kind == NUMBER) ok = ok && put_cell(t, mean, false);
     if (kind == CLASS) ok = ok && put_cell(t, c->numeric ? "numbers" : "texts", false);
-    for (int64_t i = 0; (kind == CATEGORY || kind == CLASS) && i < c->c.categories; i++) ok = ok && put_cell(t, c->names[i], false);
+    for (int64_t i = 0; (kind == CATEGORY || kind == CLASS) && i < c->c.categories; i++)
+        ok = ok && put_cell(t, c->names[i], false);
     return ok && put_bytes(t, "\n", 1);
 }
 
 wick_status wick_csv_write_coding(wick_csv *t, locale_t locale, wick_msg *msg) {
     const locale_t before = uselocale(locale); /* means have a point */
     t->coding_size = 0;
-    bool ok = put_cell(t, "table", true) && put_cell(t, "1", false) && put_cell(t, t->options.one_hot ? "one_hot" : "numbers", false) && put_cell(t, missing[t->options.missing], false) &&
-              put_bytes(t, "\n", 1);
+    bool ok = put_cell(t, "table", true) && put_cell(t, "1", false) &&
+              put_cell(t, t->options.one_hot ? "one_hot" : "numbers", false) &&
+              put_cell(t, missing[t->options.missing], false) && put_bytes(t, "\n", 1);
     for (int k = 0; k < t->n; k++) ok = ok && put_column(t, k);
     uselocale(before);
     return ok ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static wick_status wrong(const wick_csv_reader *r, wick_msg *msg, const char *what) {
     return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %lld of the coding: %s", r->path, (long long)r->row_line, what);
 }
 /* The next cell, which has to be there. */
-static wick_status cell(wick_csv_reader *r, bool *last, wick_msg *msg) { return *last ? wrong(r, msg, "is cut off") : wick_csv_cell(r, last, msg); }
+static wick_status cell(wick_csv_reader *r, bool *last, wick_msg *msg) {
+    return *last ? wrong(r, msg, "is cut off") : wick_csv_cell(r, last, msg);
+}
 
 static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     bool last = !wick_csv_row(r);
@@ -70,13 +79,17 @@ static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     WICK_TRY(cell(r, &last, msg));
     if (strcmp(r->cell, "table") != 0) return wrong(r, msg, "is not that of a table");
     WICK_TRY(cell(r, &last, msg));
-    if (strcmp(r->cell, "1") != 0) return wick_msg_set(msg, WICK_ERR_VERSION, "%s: the coding is of version %.20s, which is not read", r->path, r->cell);
+    if (strcmp(r->cell, "1") != 0)
+        return wick_msg_set(msg, WICK_ERR_VERSION, "%s: the coding is of version %.20s, which is not read", r->path,
+                            r->cell);
     WICK_TRY(cell(r, &last, msg));
     t->options.one_hot = strcmp(r->cell, "one_hot") == 0;
-    if (!t->options.one_hot && strcmp(r->cell, "numbers") != 0) return wrong(r, msg, "categories are neither \"numbers\" nor \"one_hot\"");
+    if (!t->options.one_hot && strcmp(r->cell, "numbers") != 0)
+        return wrong(r, msg, "categories are neither \"numbers\" nor \"one_hot\"");
     WICK_TRY(cell(r, &last, msg));
     for (size_t i = 0; i < WICK_COUNTOF(missing); i++)
-        if (strcmp(r->cell, missing[i]) == 0) return t->options.missing = (wick_csv_missing)i, last ? WICK_OK : wrong(r, msg, "goes on");
+        if (strcmp(r->cell, missing[i]) == 0)
+            return t->options.missing = (wick_csv_missing)i, last ? WICK_OK : wrong(r, msg, "goes on");
     return wrong(r, msg, "what is missing is neither \"nan\", \"mean\" nor \"refuse\"");
 }
 
@@ -84,7 +97,8 @@ static wick_status read_categories(wick_csv *t, wick_csv_reader *r, wick_csv_par
     size_t at;
     while (!*last) {
         WICK_TRY(cell(r, last, msg));
-        if (wick_csv_find_category(r, c, r->cell, &at) || at != (size_t)c->c.categories) return wrong(r, msg, "categories are not in their order");
+        if (wick_csv_find_category(r, c, r->cell, &at) || at != (size_t)c->c.categories)
+            return wrong(r, msg, "categories are not in their order");
         WICK_TRY(wick_csv_add_category(t, c, at, r->cell, msg));
     }
     return WICK_OK;
@@ -101,17 +115,20 @@ static wick_status read_column(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     wick_csv_part *c = wick_csv_add_column(t, r->cell);
     if (!c) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", r->path);
     c->c.type = kind == LEFT_OUT ? WICK_CSV_LEFT_OUT : kind == CATEGORY ? WICK_CSV_CATEGORY : WICK_CSV_NUMBER;
-    if ((kind == CLASS && t->label >= 0) || (kind == TARGET && t->target >= 0)) return wrong(r, msg, "there is one already");
+    if ((kind == CLASS && t->label >= 0) || (kind == TARGET && t->target >= 0))
+        return wrong(r, msg, "there is one already");
     if (kind == CLASS) t->label = t->n - 1;
     if (kind == TARGET) t->target = t->n - 1;
     if (kind == NUMBER) {
         WICK_TRY(cell(r, &last, msg));
-        if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || !isfinite(c->c.mean))) return wrong(r, msg, "its mean is no number");
+        if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || !isfinite(c->c.mean)))
+            return wrong(r, msg, "its mean is no number");
     }
     if (kind == CLASS) {
         WICK_TRY(cell(r, &last, msg));
         c->numeric = strcmp(r->cell, "numbers") == 0;
-        if (!c->numeric && strcmp(r->cell, "texts") != 0) return wrong(r, msg, "classes are neither \"numbers\" nor \"texts\"");
+        if (!c->numeric && strcmp(r->cell, "texts") != 0)
+            return wrong(r, msg, "classes are neither \"numbers\" nor \"texts\"");
         if (!c->numeric) c->c.type = WICK_CSV_CATEGORY;
     }
     if (kind == CLASS || kind == CATEGORY) WICK_TRY(read_categories(t, r, c, &last, msg));
@@ -120,7 +137,12 @@ static wick_status read_column(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
 
 wick_status wick_csv_read_coding(wick_csv *t, locale_t locale, wick_msg *msg) {
     const char *text = t->options.coding;
-    wick_csv_reader r = {.alloc = &t->alloc, .path = t->path, .end = text + strlen(text), .separator = ',', .decimal = '.', .locale = locale};
+    wick_csv_reader r = {.alloc = &t->alloc,
+                         .path = t->path,
+                         .end = text + strlen(text),
+                         .separator = ',',
+                         .decimal = '.',
+                         .locale = locale};
     wick_csv_rewind(&r, text);
     wick_status status = read_first(t, &r, msg);
     while (status == WICK_OK && wick_csv_row(&r)) status = read_column(t, &r, msg);

@@ -32,12 +32,14 @@ static void find_separator(wick_csv_reader *r, const char *begin) {
     for (size_t i = 0; i < sizeof candidates; i++) {
         const fit f = try_separator(r, begin, candidates[i]);
         const bool good = f.even && f.cells > 1;
-        if (good > most.even || (good == most.even && f.cells > most.cells)) best = candidates[i], most = (fit){f.cells, good};
+        if (good > most.even || (good == most.even && f.cells > most.cells))
+            best = candidates[i], most = (fit){f.cells, good};
     }
     r->separator = best;
 }
 
-/* "0,5" is a number with a decimal comma alone, "0.5" with a point alone; "1,234" and "1.234" may be thousands or thousandths. */
+/* "0,5" is a number with a decimal comma alone, "0.5" with a point alone; "1,234" and "1.234" may be thousands or
+ * thousandths. */
 static wick_status find_decimal(wick_csv_reader *r, const char *begin, wick_msg *msg) {
     int64_t comma = 0, point = 0, either[2] = {0, 0};
     wick_csv_rewind(r, begin);
@@ -52,7 +54,8 @@ static wick_status find_decimal(wick_csv_reader *r, const char *begin, wick_msg 
             const bool with_comma = wick_csv_number(r, r->cell, &v, &grouped);
             comma += with_comma && !with_point;
             point += with_point && !with_comma;
-            if (with_point && with_comma) either[0] += strchr(r->cell, ',') != NULL, either[1] += strchr(r->cell, '.') != NULL;
+            if (with_point && with_comma)
+                either[0] += strchr(r->cell, ',') != NULL, either[1] += strchr(r->cell, '.') != NULL;
         }
     /* Where ; is the separator, the comma was needed for something else. */
     const bool is_comma = comma > point || (!comma && !point && r->separator == ';' && either[0] && !either[1]);

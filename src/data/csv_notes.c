@@ -1,4 +1,5 @@
-/* csv_notes.c: what is worth telling of a table: what was found by looking, what was not taken as it stands, and what another table's coding made of it. */
+/* csv_notes.c: what is worth telling of a table: what was found by looking, what was not taken as it stands, and what
+ * another table's coding made of it. */
 #include "data/csv.h"
 
 #include "base/utf8.h"
@@ -36,7 +37,8 @@ wick_status wick_csv_tell(wick_csv *t, wick_msg *msg, const char *fmt, ...) {
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     const char *note = wick_arena_strdup(&t->arena, text);
-    if (!note || !wick_grow(&t->alloc, (void **)&t->notes, &t->notes_cap, t->n_notes + 1, sizeof *t->notes)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
+    if (!note || !wick_grow(&t->alloc, (void **)&t->notes, &t->notes_cap, t->n_notes + 1, sizeof *t->notes))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     t->notes[t->n_notes++] = note;
     return WICK_OK;
 }
@@ -62,22 +64,36 @@ static wick_status tell_column(wick_csv *t, int k, wick_msg *msg) {
     char name[WICK_CSV_SHOWN], text[WICK_CSV_SHOWN];
     wick_csv_called(name, t, k);
     if (c->odd.n)
-        WICK_TRY(wick_csv_tell(t, msg, "column %s is of numbers, and %lld of %lld cells are none, the first %s in line %lld: they count as missing", name, (long long)c->odd.n,
-                               (long long)t->rows, wick_csv_quote(text, c->odd.text), (long long)c->odd.line));
+        WICK_TRY(wick_csv_tell(t, msg,
+                               "column %s is of numbers, and %lld of %lld cells are none, the first %s in line %lld: "
+                               "they count as missing",
+                               name, (long long)c->odd.n, (long long)t->rows, wick_csv_quote(text, c->odd.text),
+                               (long long)c->odd.line));
     if (c->grouped.n)
-        WICK_TRY(wick_csv_tell(t, msg, "column %s has %lld number%s with thousands separators, the first %s in line %lld", name, (long long)c->grouped.n, c->grouped.n == 1 ? "" : "s",
+        WICK_TRY(wick_csv_tell(t, msg,
+                               "column %s has %lld number%s with thousands separators, the first %s in line %lld", name,
+                               (long long)c->grouped.n, c->grouped.n == 1 ? "" : "s",
                                wick_csv_quote(text, c->grouped.text), (long long)c->grouped.line));
     enum { FEW = 20 };
-    if (c->c.type == WICK_CSV_CATEGORY && k != t->label && !t->options.coding && c->c.categories > FEW && 2 * c->c.categories > t->rows)
-        WICK_TRY(wick_csv_tell(t, msg, "column %s has %lld categories in %lld rows, as names and texts have: there is little to learn from one that hardly comes again, and it may be left out (skip)", name,
-                               (long long)c->c.categories, (long long)t->rows));
+    if (c->c.type == WICK_CSV_CATEGORY && k != t->label && !t->options.coding && c->c.categories > FEW &&
+        2 * c->c.categories > t->rows)
+        WICK_TRY(wick_csv_tell(t, msg,
+                               "column %s has %lld categories in %lld rows, as names and texts have: there is little "
+                               "to learn from one that hardly comes again, and it may be left out (skip)",
+                               name, (long long)c->c.categories, (long long)t->rows));
     if (c->unknown.n && !t->options.coding)
-        WICK_TRY(wick_csv_tell(t, msg, "column %s: %lld cell%s of categories that no row that is learned from has, the first %s in line %lld: %s", name, (long long)c->unknown.n, c->unknown.n == 1 ? " is" : "s are",
-                               wick_csv_quote(text, c->unknown.text), (long long)c->unknown.line, t->options.one_hot ? "all zeros" : "-1"));
+        WICK_TRY(wick_csv_tell(
+            t, msg,
+            "column %s: %lld cell%s of categories that no row that is learned from has, the first %s in line %lld: %s",
+            name, (long long)c->unknown.n, c->unknown.n == 1 ? " is" : "s are", wick_csv_quote(text, c->unknown.text),
+            (long long)c->unknown.line, t->options.one_hot ? "all zeros" : "-1"));
     else if (c->unknown.n)
-        WICK_TRY(wick_csv_tell(t, msg, "column %s: %lld cell%s of categories that are not among the coding's %lld, the first %s in line %lld: %s", name, (long long)c->unknown.n,
-                               c->unknown.n == 1 ? " is" : "s are", (long long)c->c.categories, wick_csv_quote(text, c->unknown.text), (long long)c->unknown.line,
-                               t->options.one_hot ? "all zeros" : "-1"));
+        WICK_TRY(wick_csv_tell(
+            t, msg,
+            "column %s: %lld cell%s of categories that are not among the coding's %lld, the first %s in line %lld: %s",
+            name, (long long)c->unknown.n, c->unknown.n == 1 ? " is" : "s are", (long long)c->c.categories,
+            wick_csv_quote(text, c->unknown.text), (long long)c->unknown.line,
+            t->options.one_hot ? "all zeros" : "-1"));
     return WICK_OK;
 }
 
@@ -88,15 +104,23 @@ wick_status wick_csv_tell_columns(wick_csv *t, wick_msg *msg) {
         WICK_TRY(tell_column(t, k, msg));
         if (k == t->label || k == t->target) continue;
         if (c->c.type == WICK_CSV_CATEGORY) list_add(&categories, t, k, c->c.categories);
-        if (t->options.coding && c->cell >= 0 && c->c.type != WICK_CSV_LEFT_OUT && t->rows && c->c.missing == t->rows) list_add(&unfilled, t, k, -1);
+        if (t->options.coding && c->cell >= 0 && c->c.type != WICK_CSV_LEFT_OUT && t->rows && c->c.missing == t->rows)
+            list_add(&unfilled, t, k, -1);
         if (c->empty) list_add(&empty, t, k, -1);
         if (c->c.type != WICK_CSV_LEFT_OUT && c->cell < 0) list_add(&absent, t, k, -1);
     }
-    if (categories.n && !t->options.coding) WICK_TRY(wick_csv_tell(t, msg, "%d column%s of categories: %s", categories.n, categories.n == 1 ? " is" : "s are", categories.text));
-    if (empty.n) WICK_TRY(wick_csv_tell(t, msg, "%d column%s no value in any row and %s left out: %s", empty.n, empty.n == 1 ? " has" : "s have", empty.n == 1 ? "is" : "are", empty.text));
-    if (unfilled.n) WICK_TRY(wick_csv_tell(t, msg, "%d column%s no value in any row: %s", unfilled.n, unfilled.n == 1 ? " has" : "s have", unfilled.text));
+    if (categories.n && !t->options.coding)
+        WICK_TRY(wick_csv_tell(t, msg, "%d column%s of categories: %s", categories.n,
+                               categories.n == 1 ? " is" : "s are", categories.text));
+    if (empty.n)
+        WICK_TRY(wick_csv_tell(t, msg, "%d column%s no value in any row and %s left out: %s", empty.n,
+                               empty.n == 1 ? " has" : "s have", empty.n == 1 ? "is" : "are", empty.text));
+    if (unfilled.n)
+        WICK_TRY(wick_csv_tell(t, msg, "%d column%s no value in any row: %s", unfilled.n,
+                               unfilled.n == 1 ? " has" : "s have", unfilled.text));
     if (absent.n)
-        WICK_TRY(wick_csv_tell(t, msg, "%d column%s of the coding %s not in the table and count%s as missing: %s", absent.n, absent.n == 1 ? "" : "s", absent.n == 1 ? "is" : "are",
+        WICK_TRY(wick_csv_tell(t, msg, "%d column%s of the coding %s not in the table and count%s as missing: %s",
+                               absent.n, absent.n == 1 ? "" : "s", absent.n == 1 ? "is" : "are",
                                absent.n == 1 ? "s" : "", absent.text));
     return WICK_OK;
 }

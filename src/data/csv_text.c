@@ -14,13 +14,17 @@ static bool put_character(const wick_allocator *alloc, char **to, size_t *room, 
     return true;
 }
 
-static wick_status from_utf16(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t size, bool big, char **own, size_t *room, size_t *n, wick_msg *msg) {
-    if (size % 2) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is UTF-16, and cut off within a character: it has %zu bytes", path, size);
+static wick_status from_utf16(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t size, bool big,
+                              char **own, size_t *room, size_t *n, wick_msg *msg) {
+    if (size % 2)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is UTF-16, and cut off within a character: it has %zu bytes",
+                            path, size);
     uint32_t high = 0;
     for (size_t i = 2; i < size; i += 2) {
         uint32_t c = (uint32_t)(big ? data[i] << 8 | data[i + 1] : data[i + 1] << 8 | data[i]);
         const bool low = c >= 0xDC00 && c < 0xE000;
-        if (low != (high != 0)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: byte %zu: half a character of UTF-16", path, i);
+        if (low != (high != 0))
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: byte %zu: half a character of UTF-16", path, i);
         if (c >= 0xD800 && c < 0xDC00) {
             high = c;
             continue;
@@ -29,14 +33,19 @@ static wick_status from_utf16(const wick_allocator *alloc, const char *path, con
         high = 0;
         if (!put_character(alloc, own, room, n, c)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     }
-    return high ? wick_msg_set(msg, WICK_ERR_FORMAT, "%s: byte %zu: half a character of UTF-16", path, size - 2) : WICK_OK;
+    return high ? wick_msg_set(msg, WICK_ERR_FORMAT, "%s: byte %zu: half a character of UTF-16", path, size - 2)
+                : WICK_OK;
 }
 
-/* Windows-1252, whose characters from 0xA0 on are those of Latin-1 (unicode.org, CP1252.TXT); bytes that it leaves open are Latin-1's. */
-static const uint16_t windows[32] = {0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
-                                     0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
+/* Windows-1252, whose characters from 0xA0 on are those of Latin-1 (unicode.org, CP1252.TXT); bytes that it leaves open
+ * are Latin-1's. */
+static const uint16_t windows[32] = {0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                     0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+                                     0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                     0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
 
-static wick_status from_latin(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t size, char **own, size_t *room, size_t *n, wick_msg *msg) {
+static wick_status from_latin(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t size,
+                              char **own, size_t *room, size_t *n, wick_msg *msg) {
     for (size_t i = 0; i < size; i++)
         if (!put_character(alloc, own, room, n, data[i] >= 0x80 && data[i] < 0xA0 ? windows[data[i] - 0x80] : data[i]))
             return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
@@ -56,7 +65,8 @@ static size_t check(const uint8_t *data, size_t size, size_t *wide) {
     return bad;
 }
 
-wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t data_size, const char **text, size_t *size, char **own, size_t *room, const char **note,
+wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t data_size,
+                            const char **text, size_t *size, char **own, size_t *room, const char **note,
                             wick_msg *msg) {
     *note = NULL;
     if (data_size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) data += 3, data_size -= 3;
@@ -73,7 +83,11 @@ wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const
         if (bad == data_size) return WICK_OK;
         int64_t line = 1;
         for (size_t i = 0; i < bad; i++) line += data[i] == '\n';
-        if (wide) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %lld: byte %zu is not UTF-8, while other characters are: the file is damaged, or of two encodings", path, (long long)line, bad);
+        if (wide)
+            return wick_msg_set(msg, WICK_ERR_FORMAT,
+                                "%s: line %lld: byte %zu is not UTF-8, while other characters are: the file is "
+                                "damaged, or of two encodings",
+                                path, (long long)line, bad);
         *note = "the text is not UTF-8: it is read as Windows-1252 (Latin-1)";
         WICK_TRY(from_latin(alloc, path, data, data_size, own, room, &n, msg));
     }

@@ -104,9 +104,10 @@ static wick_status decode(file_set *s, int64_t i, const wick_file_bytes *b, void
     case PICTURES:
         WICK_TRY(picture_of(s, b, &p, msg));
         if (!s->codecs.how.height && (p.height != s->dims[1] || p.width != s->dims[2]))
-            return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the first one is %lld x %lld", b->name, (long long)p.height, (long long)p.width, (long long)s->dims[1],
-                                (long long)s->dims[2]);
-        return wick_picture_decode_to(&s->codecs, b->data, b->size, &p, s->dims[0], s->dims[1], s->dims[2], out, b->name, msg);
+            return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the first one is %lld x %lld", b->name,
+                                (long long)p.height, (long long)p.width, (long long)s->dims[1], (long long)s->dims[2]);
+        return wick_picture_decode_to(&s->codecs, b->data, b->size, &p, s->dims[0], s->dims[1], s->dims[2], out,
+                                      b->name, msg);
     case RECORDINGS: return s->wanted ? resampled(s, i, b, out, msg) : wick_wav_mono(b->data, b->size, out, s->lengths[i], b->name, msg);
     case ARRAYS:
     case BYTES: break;
@@ -245,7 +246,8 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     const wick_status status = !strcmp(form, "tar") || !strcmp(form, "idx") ? keep_all(s, &msg) : survey(s, &msg);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "dataset: %s", msg.text);
     /* Whoever takes memory for all of them must be able to trust the first one's size. */
-    if (s->kind == PICTURES && !s->codecs.how.height && (in_one_file || s->in_memory) && (uint64_t)(s->dims[1] * s->dims[2]) * 4 / WICK_PICTURE_RATIO_MAX > s->contents / n)
+    if (s->kind == PICTURES && !s->codecs.how.height && (in_one_file || s->in_memory) &&
+        (uint64_t)(s->dims[1] * s->dims[2]) * 4 / WICK_PICTURE_RATIO_MAX > s->contents / n)
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: %zu pictures of %lld x %lld are more than %llu bytes can hold", wick_files_path(s->files), n, (long long)s->dims[1],
                                  (long long)s->dims[2], (unsigned long long)s->contents);
     const int64_t classes = wick_files_classes(s->files);
@@ -257,7 +259,8 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
         source.note = note;
     }
     if (s->kind == PICTURES && s->codecs.how.height) {
-        snprintf(note, sizeof note, "its pictures are made %lld x %lld where they have another size", (long long)s->dims[1], (long long)s->dims[2]);
+        snprintf(note, sizeof note, "its pictures are made %lld x %lld where they have another size",
+                 (long long)s->dims[1], (long long)s->dims[2]);
         source.note = note;
     }
     static const char *const names[] = {"image", "audio", "", "bytes"};

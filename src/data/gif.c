@@ -1,4 +1,5 @@
-/* gif.c: the first picture of a GIF (GIF89a Specification, CompuServe 1990), read here. What shows through, and the screen around it, is white.
+/* gif.c: the first picture of a GIF (GIF89a Specification, CompuServe 1990), read here. What shows through, and the
+ * screen around it, is white.
  *
  *   "GIF89a"  width  height  flags (0x80: a palette of 2 << (flags & 7) colors follows)  background  aspect
  *   blocks: 0x21 label, parts | 0x2c left top width height flags [palette] bits, parts | 0x3b, the end
@@ -18,9 +19,13 @@ typedef struct gif {
 } gif;
 
 static int64_t u16(const uint8_t *p) { return p[0] | p[1] << 8; }
-static bool is_gif(const uint8_t *data, size_t size) { return size >= 6 && (memcmp(data, "GIF87a", 6) == 0 || memcmp(data, "GIF89a", 6) == 0); }
+static bool is_gif(const uint8_t *data, size_t size) {
+    return size >= 6 && (memcmp(data, "GIF87a", 6) == 0 || memcmp(data, "GIF89a", 6) == 0);
+}
 
-static wick_status cut_off(const char *name, size_t at, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: it is cut off at byte %zu", name, at); }
+static wick_status cut_off(const char *name, size_t at, wick_msg *msg) {
+    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: it is cut off at byte %zu", name, at);
+}
 
 static bool take_palette(gif *g, const uint8_t *data, size_t size, size_t *at, uint8_t flags) {
     if (!(flags & PALETTE)) return true;
@@ -37,22 +42,28 @@ static wick_status read_gif(const uint8_t *data, size_t size, gif *g, const char
     size_t at = HEAD;
     if (!take_palette(g, data, size, &at, data[10])) return cut_off(name, size, msg);
     while (at < size && data[at] == 0x21) {
-        if (size - at >= 8 && data[at + 1] == 0xf9 && data[at + 2] == 4) g->clear = data[at + 3] & 1 ? data[at + 6] : -1;
+        if (size - at >= 8 && data[at + 1] == 0xf9 && data[at + 2] == 4)
+            g->clear = data[at + 3] & 1 ? data[at + 6] : -1;
         for (at += 2; at < size && data[at]; at += 1 + (size_t)data[at]) continue;
         if (at >= size) return cut_off(name, size, msg);
         at++;
     }
-    if (at >= size || data[at] != 0x2c) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: no picture at byte %zu", name, at);
+    if (at >= size || data[at] != 0x2c)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: no picture at byte %zu", name, at);
     if (size - ++at < DESCRIPTOR) return cut_off(name, size, msg);
     const uint8_t *d = data + at;
-    g->left = u16(d), g->top = u16(d + 2), g->columns = u16(d + 4), g->rows = u16(d + 6), g->interlaced = d[8] & INTERLACED;
+    g->left = u16(d), g->top = u16(d + 2), g->columns = u16(d + 4), g->rows = u16(d + 6),
+    g->interlaced = d[8] & INTERLACED;
     at += DESCRIPTOR;
     if (!take_palette(g, data, size, &at, d[8])) return cut_off(name, size, msg);
     if (!g->palette) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: it has no colors", name);
-    g->width = WICK_MAX(g->width, g->left + g->columns), g->height = WICK_MAX(g->height, g->top + g->rows); /* as others take one that is larger than its screen */
+    g->width = WICK_MAX(g->width, g->left + g->columns),
+    g->height = WICK_MAX(g->height, g->top + g->rows); /* as others take one that is larger than its screen */
     g->codes = at;
     if (at >= size) return cut_off(name, size, msg);
-    return data[at] >= 1 && data[at] <= 8 ? WICK_OK : wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: codes of %u bits", name, data[at]);
+    return data[at] >= 1 && data[at] <= 8
+               ? WICK_OK
+               : wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: codes of %u bits", name, data[at]);
 }
 
 static wick_status open_gif(void **library, const char *name, wick_msg *msg) {
@@ -61,7 +72,8 @@ static wick_status open_gif(void **library, const char *name, wick_msg *msg) {
 }
 static void close_gif(void **library) { *library = NULL; }
 
-static wick_status gif_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
+static wick_status gif_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name,
+                              wick_msg *msg) {
     gif g;
     (void)library;
     WICK_TRY(read_gif(data, size, &g, name, msg));
@@ -69,7 +81,7 @@ static wick_status gif_header(void *library, const uint8_t *data, size_t size, w
     return WICK_OK;
 }
 
-/* ---- codes ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- codes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     const uint8_t *data;
@@ -124,7 +136,8 @@ static int expand(lzw *z, int code) {
     return n;
 }
 
-/* The row that comes as the i-th: of interlaced pictures every 8th from 0, then from 4, every 4th from 2, every 2nd from 1. */
+/* The row that comes as the i-th: of interlaced pictures every 8th from 0, then from 4, every 4th from 2, every 2nd
+ * from 1. */
 static int64_t row_of(const gif *g, int64_t i) {
     static const int from[] = {0, 4, 2, 1}, by[] = {8, 8, 4, 2};
     for (int pass = 0; pass < 4 && g->interlaced; pass++) {
@@ -135,24 +148,30 @@ static int64_t row_of(const gif *g, int64_t i) {
     return i;
 }
 
-static wick_status draw(const gif *g, lzw *z, const uint8_t *data, size_t size, uint8_t *out, const char *name, wick_msg *msg) {
+static wick_status draw(const gif *g, lzw *z, const uint8_t *data, size_t size, uint8_t *out, const char *name,
+                        wick_msg *msg) {
     reader r = {.data = data, .size = size, .at = g->codes + 1};
     const int64_t pixels = g->rows * g->columns;
     z->least = data[g->codes];
     clear(z);
     for (int64_t done = 0; done < pixels;) {
         const int code = next_code(&r, z->width);
-        if (code < 0 || code == (1 << z->least) + 1) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: %lld pixels of %lld", name, (long long)done, (long long)pixels);
+        if (code < 0 || code == (1 << z->least) + 1)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: %lld pixels of %lld", name, (long long)done,
+                                (long long)pixels);
         if (code == 1 << z->least) {
             clear(z);
             continue;
         }
         int n = expand(z, code);
-        if (!n) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: a code that stands for nothing before byte %zu", name, r.at);
+        if (!n)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: a code that stands for nothing before byte %zu",
+                                name, r.at);
         while (n && done < pixels) {
             const uint8_t color = z->chain[--n];
             uint8_t *to = out + 3 * ((g->top + row_of(g, done / g->columns)) * g->width + g->left + done % g->columns);
-            if (color >= g->colors) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: color %u of %u", name, color, g->colors);
+            if (color >= g->colors)
+                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged GIF: color %u of %u", name, color, g->colors);
             if (color != g->clear) memcpy(to, g->palette + 3 * (size_t)color, 3);
             done++;
         }
@@ -160,11 +179,13 @@ static wick_status draw(const gif *g, lzw *z, const uint8_t *data, size_t size, 
     return WICK_OK;
 }
 
-static wick_status decode_gif(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
+static wick_status decode_gif(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out,
+                              const char *name, wick_msg *msg) {
     gif g;
     (void)library;
     WICK_TRY(read_gif(data, size, &g, name, msg));
-    if (g.height != p->height || g.width != p->width) return wick_msg_set(msg, WICK_ERR_INTERNAL, "%s: another picture than its header's", name);
+    if (g.height != p->height || g.width != p->width)
+        return wick_msg_set(msg, WICK_ERR_INTERNAL, "%s: another picture than its header's", name);
     memset(out, 255, (size_t)(3 * g.height * g.width));
     lzw *z = wick_calloc(NULL, sizeof *z);
     if (!z) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);

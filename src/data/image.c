@@ -69,7 +69,8 @@ static wick_status from_picture(wick_image **out, wick_codecs *codecs, const voi
 
 static bool is_idx(const uint8_t *data, size_t size) {
     const wick_kind *kind = wick_kind_of(data, size);
-    return wick_gzip_is(data, size) || (size >= 4 && data[0] == 0 && data[1] == 0 && (!kind || strcmp(kind->format, "idx") == 0));
+    return wick_gzip_is(data, size) ||
+           (size >= 4 && data[0] == 0 && data[1] == 0 && (!kind || strcmp(kind->format, "idx") == 0));
 }
 
 wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels, wick_image **out) {
@@ -159,11 +160,13 @@ static void resize_plane(const uint8_t *plane, const int64_t from[2], double *me
     }
 }
 
-wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const int64_t from[2], uint8_t *out, const int64_t to[2], const char *name, wick_msg *msg) {
+wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const int64_t from[2], uint8_t *out,
+                                const int64_t to[2], const char *name, wick_msg *msg) {
     const size_t bytes = (size_t)(rows_first(from, to) ? to[0] * from[1] : from[0] * to[1]) * sizeof(double);
     double *means = wick_alloc(NULL, bytes);
     if (!means) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
-    for (int64_t c = 0; c < channels; c++) resize_plane(planes + c * from[0] * from[1], from, means, out + c * to[0] * to[1], to);
+    for (int64_t c = 0; c < channels; c++)
+        resize_plane(planes + c * from[0] * from[1], from, means, out + c * to[0] * to[1], to);
     wick_release(NULL, means, bytes);
     return WICK_OK;
 }

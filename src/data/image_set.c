@@ -80,7 +80,8 @@ typedef struct part {
 } part;
 
 static wick_status decode(const part *p, int i, wick_msg *msg) {
-    return wick_picture_decode_to(&p->codecs, p->bytes + p->files[i].at, p->files[i].size, &p->files[i].picture, CHANNELS, p->d->dims[1], p->d->dims[2],
+    return wick_picture_decode_to(&p->codecs, p->bytes + p->files[i].at, p->files[i].size, &p->files[i].picture,
+                                  CHANNELS, p->d->dims[1], p->d->dims[2],
                                   p->d->pixels + (p->first + i) * p->d->sample_size, p->bytes + p->files[i].name, msg);
 }
 
@@ -104,8 +105,10 @@ static wick_status flush(part *p, wick_pool *pool, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* All pictures have the size that is asked for, or that of the first: then the block for their pixels must be in proportion to the files. */
-static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, const wick_pictures *how, const wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
+/* All pictures have the size that is asked for, or that of the first: then the block for their pixels must be in
+ * proportion to the files. */
+static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, const wick_pictures *how,
+                                const wick_walk *w, uint64_t file_bytes, wick_msg *msg) {
     d->rank = 3;
     d->dims[0] = CHANNELS;
     d->dims[1] = how->height ? how->height : picture->height;
@@ -114,8 +117,9 @@ static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, c
     uint64_t bytes;
     if (wick_mul_overflows((uint64_t)d->count, (uint64_t)d->sample_size, &bytes) || bytes > PTRDIFF_MAX ||
         (!how->height && bytes / WICK_PICTURE_RATIO_MAX > file_bytes))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %lld pictures of %lld x %lld are more than %llu bytes of files can hold", w->path,
-                            (long long)d->count, (long long)d->dims[1], (long long)d->dims[2], (unsigned long long)file_bytes);
+        return wick_msg_set(
+            msg, WICK_ERR_FORMAT, "%s: %lld pictures of %lld x %lld are more than %llu bytes of files can hold",
+            w->path, (long long)d->count, (long long)d->dims[1], (long long)d->dims[2], (unsigned long long)file_bytes);
     d->pixels = wick_alloc(&d->alloc, (size_t)bytes);
     if (!d->pixels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %llu bytes", w->path, (unsigned long long)bytes);
     d->pixel_bytes = (size_t)bytes;
@@ -142,8 +146,9 @@ static wick_status add_file(part *p, wick_walk *w, uint64_t file_bytes, wick_msg
     d->resized += picture->height != d->dims[1] || picture->width != d->dims[2];
     if (how->height) wick_picture_shrink(picture, 2 * WICK_MAX(how->height, how->width));
     else if (picture->height != d->dims[1] || picture->width != d->dims[2])
-        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the pictures before it are %lld x %lld", w->name,
-                            (long long)picture->height, (long long)picture->width, (long long)d->dims[1], (long long)d->dims[2]);
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the pictures before it are %lld x %lld",
+                            w->name, (long long)picture->height, (long long)picture->width, (long long)d->dims[1],
+                            (long long)d->dims[2]);
     d->labels[p->first + p->n] = (uint16_t)label;
     p->used = need;
     p->n++;
@@ -174,7 +179,8 @@ static wick_status survey_set(survey *s, wick_walk *w, const char *folder, const
         s->count = (size_t)d->classes;
     }
     WICK_TRY(survey_split(s, w, folder, split, true, msg));
-    if (s->files == 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no picture in the folder of a class", w->path);
+    if (s->files == 0)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no picture in the folder of a class", w->path);
     if (!s->known) {
         WICK_TRY(survey_split(s, w, folder, strcmp(split, "test") == 0 ? "train" : "test", false, msg));
         d->classes = (int64_t)s->count;

@@ -54,7 +54,11 @@ static wick_status read_header(void *library, const uint8_t *data, size_t size, 
     else if (space == SPACE_CMYK || space == SPACE_YCCK)
         status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG in CMYK, which has no one way to become RGB", name);
     else
-        *p = (wick_picture){.codec = p->codec, .channels = space == SPACE_GREY ? 1 : 3, .height = height, .width = width, .stride = space == SPACE_GREY ? 1 : 3};
+        *p = (wick_picture){.codec = p->codec,
+                            .channels = space == SPACE_GREY ? 1 : 3,
+                            .height = height,
+                            .width = width,
+                            .stride = space == SPACE_GREY ? 1 : 3};
     j->stop(decoder);
     return status;
 }

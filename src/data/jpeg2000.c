@@ -1,5 +1,6 @@
-/* jpeg2000.c: OpenJPEG 2 (libopenjp2.so.7), declared by hand. The header is read here before the library takes memory by it: boxes of JP2 (ISO 15444-1, annex I) and the SIZ marker
- * (A.5.1), whose size, tiles and components must be in proportion to the file. */
+/* jpeg2000.c: OpenJPEG 2 (libopenjp2.so.7), declared by hand. The header is read here before the library takes memory
+ * by it: boxes of JP2 (ISO 15444-1, annex I) and the SIZ marker (A.5.1), whose size, tiles and components must be in
+ * proportion to the file. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -45,8 +46,12 @@ typedef struct jp2 {
     void (*free)(image *);
 } jp2;
 
-static bool is_boxes(const uint8_t *data, size_t size) { return size >= 12 && memcmp(data, "\0\0\0\x0cjP  \r\n\x87\n", 12) == 0; }
-static bool is_jp2(const uint8_t *data, size_t size) { return is_boxes(data, size) || (size >= 4 && memcmp(data, "\xff\x4f\xff\x51", 4) == 0); }
+static bool is_boxes(const uint8_t *data, size_t size) {
+    return size >= 12 && memcmp(data, "\0\0\0\x0cjP  \r\n\x87\n", 12) == 0;
+}
+static bool is_jp2(const uint8_t *data, size_t size) {
+    return is_boxes(data, size) || (size >= 4 && memcmp(data, "\xff\x4f\xff\x51", 4) == 0);
+}
 
 static void close_jp2(void **library) {
     jp2 *j = *library;
@@ -56,7 +61,9 @@ static void close_jp2(void **library) {
 }
 
 static wick_status open_jp2(void **library, const char *name, wick_msg *msg) {
-    static const wick_library openjpeg = {"reading JPEG 2000", "OpenJPEG (libopenjp2.so.7; Debian: libopenjp2-7)", {"libopenjp2.so.7", "libopenjp2.so", "libopenjp2.dylib"}};
+    static const wick_library openjpeg = {"reading JPEG 2000",
+                                          "OpenJPEG (libopenjp2.so.7; Debian: libopenjp2-7)",
+                                          {"libopenjp2.so.7", "libopenjp2.so", "libopenjp2.dylib"}};
     jp2 *j = *library = wick_calloc(NULL, sizeof *j);
     if (!j) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     const wick_symbol symbols[] = {{"opj_create_decompress", &j->start},
@@ -80,7 +87,7 @@ static wick_status open_jp2(void **library, const char *name, wick_msg *msg) {
     return status;
 }
 
-/* ---- the header ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------------------------------------- */
 
 static uint64_t big(const uint8_t *p, int bytes) {
     uint64_t v = 0;
@@ -88,12 +95,14 @@ static uint64_t big(const uint8_t *p, int bytes) {
     return v;
 }
 
-/* Where the codestream begins; size: there is none. Boxes: a length with the head's 8 bytes (1: 8 more bytes have it; 0: up to the end), a name. */
+/* Where the codestream begins; size: there is none. Boxes: a length with the head's 8 bytes (1: 8 more bytes have it;
+ * 0: up to the end), a name. */
 static size_t find_codestream(const uint8_t *data, size_t size) {
     if (!is_boxes(data, size)) return 0;
     for (size_t at = 0; size - at >= 8;) {
         const bool is_long = big(data + at, 4) == 1 && size - at >= 16;
-        const uint64_t head = is_long ? 16 : 8, said = is_long ? big(data + at + 8, 8) : big(data + at, 4), length = said ? said : size - at;
+        const uint64_t head = is_long ? 16 : 8, said = is_long ? big(data + at + 8, 8) : big(data + at, 4),
+                       length = said ? said : size - at;
         if (memcmp(data + at + 4, "jp2c", 4) == 0) return at + (size_t)head;
         if (length < head || length > size - at) return size;
         at += (size_t)length;
@@ -101,26 +110,39 @@ static size_t find_codestream(const uint8_t *data, size_t size) {
     return size;
 }
 
-static wick_status jp2_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
+static wick_status jp2_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name,
+                              wick_msg *msg) {
     (void)library;
     const size_t at = find_codestream(data, size);
     const uint8_t *s = data + at;
-    if (size - at < SIZ || memcmp(s, "\xff\x4f\xff\x51", 4) != 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: no codestream at byte %zu", name, at);
-    const int64_t x1 = (int64_t)big(s + 8, 4), y1 = (int64_t)big(s + 12, 4), x0 = (int64_t)big(s + 16, 4), y0 = (int64_t)big(s + 20, 4);
-    const int64_t tile[2] = {(int64_t)big(s + 24, 4), (int64_t)big(s + 28, 4)}, from[2] = {(int64_t)big(s + 32, 4), (int64_t)big(s + 36, 4)};
+    if (size - at < SIZ || memcmp(s, "\xff\x4f\xff\x51", 4) != 0)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: no codestream at byte %zu", name, at);
+    const int64_t x1 = (int64_t)big(s + 8, 4), y1 = (int64_t)big(s + 12, 4), x0 = (int64_t)big(s + 16, 4),
+                  y0 = (int64_t)big(s + 20, 4);
+    const int64_t tile[2] = {(int64_t)big(s + 24, 4), (int64_t)big(s + 28, 4)},
+                  from[2] = {(int64_t)big(s + 32, 4), (int64_t)big(s + 36, 4)};
     const uint64_t n = big(s + 40, 2);
-    if (!n || n > MOST_COMPONENTS) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG 2000 picture of %llu components; 1 to %d are read", name, (unsigned long long)n, MOST_COMPONENTS);
+    if (!n || n > MOST_COMPONENTS)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG 2000 picture of %llu components; 1 to %d are read",
+                            name, (unsigned long long)n, MOST_COMPONENTS);
     if (size - at < SIZ + 3 * n || x1 <= x0 || y1 <= y0 || !tile[0] || !tile[1] || from[0] > x0 || from[1] > y0)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: its size or its tiles are none", name);
     const int64_t across = (x1 - from[0] + tile[0] - 1) / tile[0], down = (y1 - from[1] + tile[1] - 1) / tile[1];
-    if ((uint64_t)across > (size / TILE_PART + 1) / (uint64_t)down) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: more tiles than its %zu bytes can hold", name, size);
+    if ((uint64_t)across > (size / TILE_PART + 1) / (uint64_t)down)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: more tiles than its %zu bytes can hold", name,
+                            size);
     const int64_t dx = s[SIZ + 1], dy = s[SIZ + 2];
-    if (!dx || !dy) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: a component without a spacing", name);
-    *p = (wick_picture){.codec = p->codec, .channels = n <= 2 ? 1 : 3, .height = (y1 + dy - 1) / dy - (y0 + dy - 1) / dy, .width = (x1 + dx - 1) / dx - (x0 + dx - 1) / dx, .stride = 4};
+    if (!dx || !dy)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: a component without a spacing", name);
+    *p = (wick_picture){.codec = p->codec,
+                        .channels = n <= 2 ? 1 : 3,
+                        .height = (y1 + dy - 1) / dy - (y0 + dy - 1) / dy,
+                        .width = (x1 + dx - 1) / dx - (x0 + dx - 1) / dx,
+                        .stride = 4};
     return WICK_OK;
 }
 
-/* ---- pixels --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
 typedef struct source {
     const uint8_t *data;
@@ -165,19 +187,28 @@ static uint8_t sample(const component *c, int64_t x, int64_t y, int64_t width, i
 
 /* ITU-R BT.601, as JPEG has it. */
 static void from_ycc(uint8_t *rgb) {
-    const double y = rgb[0], cb = rgb[1] - 128.0, cr = rgb[2] - 128.0, v[3] = {y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb};
+    const double y = rgb[0], cb = rgb[1] - 128.0, cr = rgb[2] - 128.0,
+                 v[3] = {y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb};
     for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(v[c] < 0 ? 0 : v[c] > 255 ? 255 : v[c] + 0.5);
 }
 
 static wick_status take_pixels(const image *m, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
-    if (!m->numcomps || m->numcomps > MOST_COMPONENTS || m->comps[0].w != p->width || m->comps[0].h != p->height || (m->numcomps <= 2) != (p->channels == 1))
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG 2000 picture of another size or other components than its codestream says", name);
-    if (m->color_space == CMYK || m->color_space == EYCC) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG 2000 picture in CMYK or e-YCC", name);
+    if (!m->numcomps || m->numcomps > MOST_COMPONENTS || m->comps[0].w != p->width || m->comps[0].h != p->height ||
+        (m->numcomps <= 2) != (p->channels == 1))
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
+                            "%s: a JPEG 2000 picture of another size or other components than its codestream says",
+                            name);
+    if (m->color_space == CMYK || m->color_space == EYCC)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG 2000 picture in CMYK or e-YCC", name);
     for (uint32_t i = 0; i < m->numcomps; i++) {
         const component *c = &m->comps[i];
-        if (!c->data || !c->w || !c->h || !c->prec || c->prec > MOST_BITS) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a JPEG 2000 picture with samples of %u bits; 1 to %d are read", name, c->prec, MOST_BITS);
+        if (!c->data || !c->w || !c->h || !c->prec || c->prec > MOST_BITS)
+            return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
+                                "%s: a JPEG 2000 picture with samples of %u bits; 1 to %d are read", name, c->prec,
+                                MOST_BITS);
     }
-    const bool coarse = m->numcomps >= 3 && (m->comps[1].w < m->comps[0].w || m->comps[1].h < m->comps[0].h); /* only colors beside a brightness are */
+    const bool coarse = m->numcomps >= 3 && (m->comps[1].w < m->comps[0].w ||
+                                             m->comps[1].h < m->comps[0].h); /* only colors beside a brightness are */
     for (int64_t y = 0; y < p->height; y++)
         for (int64_t x = 0; x < p->width; x++, out += 4) {
             for (int c = 0; c < 3; c++) out[c] = sample(&m->comps[m->numcomps <= 2 ? 0 : c], x, y, p->width, p->height);
@@ -187,24 +218,31 @@ static wick_status take_pixels(const image *m, const wick_picture *p, uint8_t *o
     return WICK_OK;
 }
 
-static wick_status run(const jp2 *j, codec *decoder, stream *in, void *parameters, source *s, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
+static wick_status run(const jp2 *j, codec *decoder, stream *in, void *parameters, source *s, const wick_picture *p,
+                       uint8_t *out, const char *name, wick_msg *msg) {
     image *m = NULL;
     j->set_read(in, read_some), j->set_skip(in, skip), j->set_seek(in, seek);
     j->set_user(in, s, NULL), j->set_length(in, s->size);
     j->defaults(parameters);
-    const bool whole = j->on_error(decoder, keep_error, s) && j->setup(decoder, parameters) && j->header(in, decoder, &m) && j->decode(decoder, in, m) && j->finish(decoder, in);
-    const wick_status status = whole && !*s->why ? take_pixels(m, p, out, name, msg) : wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: %s", name, *s->why ? s->why : "it cannot be decoded");
+    const bool whole = j->on_error(decoder, keep_error, s) && j->setup(decoder, parameters) &&
+                       j->header(in, decoder, &m) && j->decode(decoder, in, m) && j->finish(decoder, in);
+    const wick_status status = whole && !*s->why ? take_pixels(m, p, out, name, msg)
+                                                 : wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged JPEG 2000: %s", name,
+                                                                *s->why ? s->why : "it cannot be decoded");
     if (m) j->free(m);
     return status;
 }
 
-static wick_status decode_jp2(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
+static wick_status decode_jp2(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out,
+                              const char *name, wick_msg *msg) {
     const jp2 *j = library;
     source s = {.data = data, .size = size};
     codec *decoder = j->start(is_boxes(data, size) ? BOXES : CODESTREAM);
     stream *in = decoder ? j->stream(CHUNK, 1) : NULL;
-    void *parameters = in ? wick_calloc(NULL, PARAMETERS) : NULL; /* opj_dparameters_t, of which nothing is known here but that it is smaller */
-    const wick_status status = parameters ? run(j, decoder, in, parameters, &s, p, out, name, msg) : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in OpenJPEG", name);
+    void *parameters = in ? wick_calloc(NULL, PARAMETERS)
+                          : NULL; /* opj_dparameters_t, of which nothing is known here but that it is smaller */
+    const wick_status status = parameters ? run(j, decoder, in, parameters, &s, p, out, name, msg)
+                                          : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in OpenJPEG", name);
     wick_release(NULL, parameters, PARAMETERS);
     if (in) j->close(in);
     if (decoder) j->stop(decoder);

@@ -130,7 +130,8 @@ static wick_status as_dataset(wick_context *ctx, wick_labelled *d, wick_dataset 
                              .user = d};
     char note[128];
     if (d->resized) {
-        snprintf(note, sizeof note, WICK_RESIZED, (long long)d->resized, (long long)d->count, (long long)d->dims[1], (long long)d->dims[2]);
+        snprintf(note, sizeof note, WICK_RESIZED, (long long)d->resized, (long long)d->count, (long long)d->dims[1],
+                 (long long)d->dims[2]);
         s.note = note;
     }
     memcpy(s.fields[IMAGE].dims, d->dims, sizeof d->dims);

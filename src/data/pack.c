@@ -388,7 +388,8 @@ static wick_status open_target(target *t, const job *j, wick_msg *msg) {
         wick_temp_name(t->temp, base);
         error = mkdir(t->temp, 0777) == 0 ? 0 : errno;
     }
-    if (error) return t->temp[0] = 0, wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(error));
+    if (error)
+        return t->temp[0] = 0, wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(error));
     t->folder = open(t->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->folder < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be opened: %s", t->path, strerror(errno));
     (void)flock(t->folder, LOCK_EX | LOCK_NB); /* as wick_temp_create's */

@@ -31,20 +31,28 @@ void wick_shard_begin(wick_shard_sample *o, const char *path, size_t key) {
     o->have = 0;
 }
 
-/* ": a.0.png, a.1.png ...: the name of a sample ends ..." where dots within names may have made one sample of many; else "". */
+/* ": a.0.png, a.1.png ...: the name of a sample ends ..." where dots within names may have made one sample of many;
+ * else "". */
 static const char *dots(const wick_shard_sample *o, char text[512]) {
     size_t n = 0;
     bool within = false;
     for (int i = 0; i < o->have; i++) within |= strchr(o->files[i].end, '.') != NULL;
     *text = 0;
-    for (int i = 0; i < o->have && i < 3 && within; i++) n += (size_t)snprintf(text + n, 512 - n, "%s%.60s.%s", i ? ", " : ": ", o->key, o->files[i].end);
-    if (within) snprintf(text + n, 512 - n, "%s: a sample's key ends at the first dot of a name, as in WebDataset, so these are one sample; name them without other dots, %.60s_%s", o->have > 3 ? " ..." : "", o->key, o->files[0].end);
+    for (int i = 0; i < o->have && i < 3 && within; i++)
+        n += (size_t)snprintf(text + n, 512 - n, "%s%.60s.%s", i ? ", " : ": ", o->key, o->files[i].end);
+    if (within)
+        snprintf(text + n, 512 - n,
+                 "%s: a sample's key ends at the first dot of a name, as in WebDataset, so these are one sample; name "
+                 "them without other dots, %.60s_%s",
+                 o->have > 3 ? " ..." : "", o->key, o->files[0].end);
     return text;
 }
 
 wick_status wick_shard_add(wick_shard_sample *o, const char *end, const wick_shard_cell *cell, const char *archive, wick_msg *msg) {
     char text[512];
-    if (o->have == (int)WICK_COUNTOF(o->files)) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: more than %zu files in a sample%s", archive, o->key, WICK_COUNTOF(o->files), dots(o, text));
+    if (o->have == (int)WICK_COUNTOF(o->files))
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: more than %zu files in a sample%s", archive, o->key,
+                            WICK_COUNTOF(o->files), dots(o, text));
     for (int i = 0; i < o->have; i++)
         if (strcmp(o->files[i].end, end) == 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %.400s.%s is there twice", archive, o->key, end);
     memset(o->files[o->have].end, 0, WICK_SHARD_END);
@@ -75,7 +83,9 @@ wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, 
     for (int what = 0; what < WICK_SHARD_KINDS; what++)
         for (int i = 0; i < o->have; i++) {
             if ((int)kind_of(o->files[i].end) != what) continue;
-            if (f->n == WICK_DATASET_FIELDS) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: more than %d files in a sample%s", archive, o->key, WICK_DATASET_FIELDS, dots(o, text));
+            if (f->n == WICK_DATASET_FIELDS)
+                return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: more than %d files in a sample%s", archive,
+                                    o->key, WICK_DATASET_FIELDS, dots(o, text));
             memcpy(f->field[f->n].end, o->files[i].end, WICK_SHARD_END);
             f->field[f->n].kind = (wick_shard_kind)what;
             if (what == WICK_SHARD_PICTURE) {
@@ -84,7 +94,8 @@ wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, 
                 if (look) WICK_TRY(look(user, &o->files[i].cell, &c, archive, msg));
                 WICK_TRY(header_of(f, &c, &p, archive, msg));
                 f->field[f->n].dims[0] = 3, f->field[f->n].dims[1] = p.height, f->field[f->n].dims[2] = p.width;
-                if (f->codecs.how.height) f->field[f->n].dims[1] = f->codecs.how.height, f->field[f->n].dims[2] = f->codecs.how.width;
+                if (f->codecs.how.height)
+                    f->field[f->n].dims[1] = f->codecs.how.height, f->field[f->n].dims[2] = f->codecs.how.width;
             }
             f->n++;
         }
@@ -94,8 +105,9 @@ wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, 
 const wick_shard_cell *wick_shard_find(const wick_shard_fields *f, const wick_shard_sample *o, int k, const char *name, wick_msg *msg) {
     for (int i = 0; i < o->have; i++)
         if (strcmp(o->files[i].end, f->field[k].end) == 0) return &o->files[i].cell;
-    (void)wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has no .%s, which the first sample has%s", name, f->field[k].end,
-                       strchr(f->field[k].end, '.') ? ": a sample's key ends at the first dot of a name, as in WebDataset" : "");
+    (void)wick_msg_set(
+        msg, WICK_ERR_FORMAT, "%s: has no .%s, which the first sample has%s", name, f->field[k].end,
+        strchr(f->field[k].end, '.') ? ": a sample's key ends at the first dot of a name, as in WebDataset" : "");
     return NULL;
 }
 
@@ -125,9 +137,11 @@ wick_status wick_shard_decode(wick_shard_fields *f, int k, const wick_shard_cell
     case WICK_SHARD_PICTURE:
         WICK_TRY(header_of(f, c, &p, name, msg));
         if (!f->codecs.how.height && (p.height != f->field[k].dims[1] || p.width != f->field[k].dims[2]))
-            return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the first one is %lld x %lld", name, (long long)p.height, (long long)p.width, (long long)f->field[k].dims[1],
+            return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: is %lld x %lld pixels; the first one is %lld x %lld", name,
+                                (long long)p.height, (long long)p.width, (long long)f->field[k].dims[1],
                                 (long long)f->field[k].dims[2]);
-        return wick_picture_decode_to(&f->codecs, c->data, c->size, &p, 3, f->field[k].dims[1], f->field[k].dims[2], out, name, msg);
+        return wick_picture_decode_to(&f->codecs, c->data, c->size, &p, 3, f->field[k].dims[1], f->field[k].dims[2],
+                                      out, name, msg);
     case WICK_SHARD_RECORDING: return wick_wav_mono(c->data, c->size, out, c->length, name, msg);
     case WICK_SHARD_LABEL: return *(int64_t *)out = c->length, WICK_OK;
     case WICK_SHARD_BYTES:

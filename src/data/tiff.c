@@ -1,4 +1,5 @@
-/* tiff.c: libtiff 4.5 or later (libtiff.so.6), declared by hand: its RGBA interface, which knows all of its compressions. The first picture of a file. Earlier versions print errors. */
+/* tiff.c: libtiff 4.5 or later (libtiff.so.6), declared by hand: its RGBA interface, which knows all of its
+ * compressions. The first picture of a file. Earlier versions print errors. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -18,8 +19,10 @@ typedef struct tiff {
     void (*set_most)(tiff_options *, int64_t bytes);
     void (*on_error)(tiff_options *, handler, void *user);
     void (*on_warning)(tiff_options *, handler, void *user);
-    tiff_file *(*open)(const char *name, const char *mode, void *user, int64_t (*read)(void *, void *, int64_t), int64_t (*write)(void *, void *, int64_t), uint64_t (*seek)(void *, uint64_t, int),
-                       int (*close)(void *), uint64_t (*size)(void *), int (*map)(void *, void **, uint64_t *), void (*unmap)(void *, void *, uint64_t), tiff_options *);
+    tiff_file *(*open)(const char *name, const char *mode, void *user, int64_t (*read)(void *, void *, int64_t),
+                       int64_t (*write)(void *, void *, int64_t), uint64_t (*seek)(void *, uint64_t, int),
+                       int (*close)(void *), uint64_t (*size)(void *), int (*map)(void *, void **, uint64_t *),
+                       void (*unmap)(void *, void *, uint64_t), tiff_options *);
     void (*close)(tiff_file *);
     int (*get)(tiff_file *, uint32_t tag, ...);
     int (*get_defaulted)(tiff_file *, uint32_t tag, ...);
@@ -35,7 +38,8 @@ typedef struct source {
 } source;
 
 static bool is_tiff(const uint8_t *data, size_t size) {
-    return size >= 8 && (memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0 || memcmp(data, "II+\0", 4) == 0 || memcmp(data, "MM\0+", 4) == 0);
+    return size >= 8 && (memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0 ||
+                         memcmp(data, "II+\0", 4) == 0 || memcmp(data, "MM\0+", 4) == 0);
 }
 
 static int64_t read_some(void *user, void *to, int64_t n) {
@@ -61,7 +65,9 @@ static int keep_error(tiff_file *file, void *user, const char *module, const cha
     if (!*s->why) vsnprintf(s->why, sizeof s->why, format, args);
     return 1; /* said */
 }
-static int pass_over(tiff_file *file, void *user, const char *module, const char *format, va_list args) { return (void)file, (void)user, (void)module, (void)format, (void)args, 1; }
+static int pass_over(tiff_file *file, void *user, const char *module, const char *format, va_list args) {
+    return (void)file, (void)user, (void)module, (void)format, (void)args, 1;
+}
 
 static void close_tiff(void **library) {
     tiff *t = *library;
@@ -71,7 +77,9 @@ static void close_tiff(void **library) {
 }
 
 static wick_status open_tiff(void **library, const char *name, wick_msg *msg) {
-    static const wick_library libtiff = {"reading TIFF", "libtiff 4.5 (libtiff.so.6; Debian: libtiff6)", {"libtiff.so.6", "libtiff.so", "libtiff.dylib"}};
+    static const wick_library libtiff = {"reading TIFF",
+                                         "libtiff 4.5 (libtiff.so.6; Debian: libtiff6)",
+                                         {"libtiff.so.6", "libtiff.so", "libtiff.dylib"}};
     tiff *t = *library = wick_calloc(NULL, sizeof *t);
     if (!t) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     const wick_symbol symbols[] = {{"TIFFOpenOptionsAlloc", &t->options},
@@ -106,7 +114,8 @@ static tiff_file *begin(const tiff *t, source *s, const char *name, wick_msg *ms
     return file;
 }
 
-static wick_status tiff_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
+static wick_status tiff_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name,
+                               wick_msg *msg) {
     const tiff *t = library;
     source s = {.data = data, .size = size};
     uint32_t width = 0, height = 0;
@@ -115,8 +124,10 @@ static wick_status tiff_header(void *library, const uint8_t *data, size_t size, 
     tiff_file *file = begin(t, &s, name, msg);
     if (!file) return WICK_ERR_FORMAT;
     wick_status status = WICK_OK;
-    if (!t->get(file, WIDTH, &width) || !t->get(file, HEIGHT, &height)) status = wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged TIFF: it has no size", name);
-    else if (!t->suits(file, why)) status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a TIFF that is not read: %.300s", name, why);
+    if (!t->get(file, WIDTH, &width) || !t->get(file, HEIGHT, &height))
+        status = wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged TIFF: it has no size", name);
+    else if (!t->suits(file, why))
+        status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a TIFF that is not read: %.300s", name, why);
     else {
         (void)t->get_defaulted(file, SAMPLES, &samples);
         const bool grey = t->get(file, PHOTOMETRIC, &photometric) && photometric <= BLACK_IS_ZERO && samples <= 2;
@@ -127,7 +138,8 @@ static wick_status tiff_header(void *library, const uint8_t *data, size_t size, 
 }
 
 /* Rows as they are stored: asking for the orientation that the file has turns nothing. Alpha comes multiplied in. */
-static wick_status decode_tiff(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
+static wick_status decode_tiff(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out,
+                               const char *name, wick_msg *msg) {
     const tiff *t = library;
     source s = {.data = data, .size = size};
     uint16_t orientation = TOP_LEFT;
@@ -138,7 +150,9 @@ static wick_status decode_tiff(void *library, const uint8_t *data, size_t size, 
     uint32_t *raster = (uint32_t *)(void *)out; /* as wick_picture_decode takes memory, it is aligned */
     const bool whole = t->decode(file, (uint32_t)p->width, (uint32_t)p->height, raster, orientation, 1) && !*s.why;
     t->close(file);
-    if (!whole) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged TIFF: %s", name, *s.why ? s.why : "it cannot be decoded");
+    if (!whole)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged TIFF: %s", name,
+                            *s.why ? s.why : "it cannot be decoded");
     for (size_t i = 0; i < pixels; i++, out += 4) {
         const uint32_t v = raster[i], white = 255 - (v >> 24);
         for (int c = 0; c < 3; c++) out[c] = (uint8_t)WICK_MIN((v >> 8 * c & 255) + white, 255u);

@@ -210,7 +210,8 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
     if (!poison && conditional && !wick_is_flag(&condition->value->type, WICK_BOOL)) poison = wick_poison(ctx, WICK_ERR_DTYPE, "%s: the condition must be one bool, of 0 dims", name);
     if (!poison && conditional && o->reverse) poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: in reverse nobody knows where to start", name);
 
-    if (!poison && !conditional && !o->n_state && !o->n_y) poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: has neither states nor results", name);
+    if (!poison && !conditional && !o->n_state && !o->n_y)
+        poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: has neither states nor results", name);
 
     collector c = {.ctx = ctx, .arena = poison ? NULL : arena_new(ctx), .n_params = (size_t)(o->n_state + o->n_x)};
     if (!poison && !c.arena) poison = wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", name);

@@ -42,7 +42,8 @@ wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, in
     return wick_dynamic_specs_at(d, extents, values, specs, msg);
 }
 
-wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs, wick_msg *msg) {
+wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs,
+                                  wick_msg *msg) {
     if (!wick_extents_eval(&d->expressions, extents, values)) return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
     for (int i = 0; i < d->n_in; i++) {
         specs[i] = (wick_spec){.name = d->in[i].name, .dtype = d->in[i].dtype, .rank = d->in[i].rank};

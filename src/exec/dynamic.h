@@ -79,7 +79,8 @@ struct wick_runner {
 
 /* The specs of the inputs at these extents. */
 wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs, wick_msg *msg);
-wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs, wick_msg *msg); /* in no range */
+wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs,
+                                  wick_msg *msg); /* in no range */
 /* "batch=3, seq=7" */
 void wick_dynamic_say(wick_str *s, const wick_dynamic *d, const int64_t *extents);
 /* How many values a dim has, and value i of them. */

@@ -90,7 +90,8 @@ static wick_status keep_first(wick_shapes *s, const wick_graph *g) {
     return WICK_OK;
 }
 
-/* Records at one more point, which counts if the graph is like the others. outside: of the range, only to tell dims apart that have one value there; what fails is not told. */
+/* Records at one more point, which counts if the graph is like the others. outside: of the range, only to tell dims
+ * apart that have one value there; what fails is not told. */
 static wick_status record_at(wick_shapes *s, const int64_t *extents, bool outside, bool *counts) {
     wick_dynamic *d = s->d;
     wick_msg *msg = &d->ctx->msg;
@@ -103,7 +104,8 @@ static wick_status record_at(wick_shapes *s, const int64_t *extents, bool outsid
     wick_recording r;
     wick_arena_init(&arena, &d->ctx->alloc, 16 * 1024);
     const int exceptions = s->exceptions;
-    wick_status status = outside ? wick_dynamic_specs_at(d, extents, d->values, specs, msg) : wick_dynamic_specs(d, extents, d->values, specs, msg);
+    wick_status status = outside ? wick_dynamic_specs_at(d, extents, d->values, specs, msg)
+                                 : wick_dynamic_specs(d, extents, d->values, specs, msg);
     if (status == WICK_OK) status = wick_dynamic_prepare(d, specs);
     const bool recorded = status == WICK_OK && (status = wick_recording_make(d->ctx, d->fn, d->user, d->n_in, specs, d->n_out, &arena, &r)) == WICK_OK;
     if (recorded) {
@@ -137,7 +139,9 @@ static wick_status record_at(wick_shapes *s, const int64_t *extents, bool outsid
     wick_release(&d->ctx->alloc, specs, size);
     return status;
 }
-static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) { return record_at(s, extents, false, counts); }
+static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) {
+    return record_at(s, extents, false, counts);
+}
 
 /* ---- expressions ----------------------------------------------------------------------------------------------------------------------------- */
 
@@ -184,7 +188,9 @@ static bool tell_apart(const wick_shapes *s, const wick_extent *q, uint64_t *sta
         const int64_t w = values[q->a], by = q->number, here = w / by - (w % by < 0), there = (w + b) / by - ((w + b) % by < 0);
         if (here != there) return true;
         int64_t x;
-        if (!q->other.by || wick_mul_overflows(values[q->other.of], q->other.times, &x) || wick_add_overflows(x, q->other.add, &x)) continue;
+        if (!q->other.by || wick_mul_overflows(values[q->other.of], q->other.times, &x) ||
+            wick_add_overflows(x, q->other.add, &x))
+            continue;
         if (here != x / q->other.by - (x % q->other.by < 0)) return true;
     }
     return false;
@@ -201,7 +207,9 @@ static wick_status refine(wick_shapes *s, uint64_t *state) {
             const wick_extent q = s->expressions.at[i];
             int64_t extents[WICK_MAX_NAMED_DIMS];
             bool counts;
-            if (q.kind != WICK_EXTENT_QUOTIENT || (!q.least && !q.most && !q.other.by) || !tell_apart(s, &q, state, values, extents)) continue;
+            if (q.kind != WICK_EXTENT_QUOTIENT || (!q.least && !q.most && !q.other.by) ||
+                !tell_apart(s, &q, state, values, extents))
+                continue;
             WICK_TRY(record(s, extents, &counts));
             more += counts;
         }

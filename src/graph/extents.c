@@ -232,7 +232,10 @@ static int32_t of_one(const search *s, int32_t a) {
                 x->at[e].least = (least - b) * scale, x->at[e].most = (most - b) * scale;
                 for (int64_t more = by + 1; more <= MOST_BY && (double)more <= to + 1 && !x->at[e].other.by; more++)
                     if (is_quotient(s, s->w, more, &least, &most))
-                        x->at[e].other.of = a, x->at[e].other.times = times, x->at[e].other.by = more, x->at[e].other.add = least > 0 ? least : most < 0 ? most : 0;
+                        x->at[e].other.of = a, x->at[e].other.times = times, x->at[e].other.by = more,
+                        x->at[e].other.add = least > 0  ? least
+                                             : most < 0 ? most
+                                                        : 0;
             }
             return e;
         }
@@ -292,7 +295,8 @@ static int64_t divisor(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 
-/* m times a quotient of one of the list, plus or minus one of the list, plus a number: "8*floor((n + 7) / 8) - n" fills n up to eights. */
+/* m times a quotient of one of the list, plus or minus one of the list, plus a number: "8*floor((n + 7) / 8) - n" fills
+ * n up to eights. */
 static int32_t of_steps(const search *s, int n, const int32_t *list) {
     enum { MOST = 6 };
     wick_extents *x = s->x;
@@ -368,7 +372,8 @@ static int64_t step_of(const wick_extents *x, int32_t i) {
     case WICK_EXTENT_NUMBER: return 0;
     case WICK_EXTENT_SUM: return divisor(step_of(x, e->a), step_of(x, e->b));
     case WICK_EXTENT_PRODUCT:
-        if (x->at[e->a].kind != WICK_EXTENT_NUMBER || wick_mul_overflows(x->at[e->a].number, step_of(x, e->b), &m)) return 1;
+        if (x->at[e->a].kind != WICK_EXTENT_NUMBER || wick_mul_overflows(x->at[e->a].number, step_of(x, e->b), &m))
+            return 1;
         return m < 0 ? -m : m;
     default: return 1;
     }
@@ -377,8 +382,10 @@ bool wick_extents_settled(const wick_extents *x, int32_t i) {
     const wick_extent *e = i >= 0 ? &x->at[i] : NULL;
     if (!e || e->kind == WICK_EXTENT_NUMBER || e->kind == WICK_EXTENT_DIM || e->kind == WICK_EXTENT_SEEN) return true;
     if (e->kind != WICK_EXTENT_QUOTIENT) return wick_extents_settled(x, e->a) && wick_extents_settled(x, e->b);
-    /* Numbers b of (x + b) / by go in groups, where all that x can be are multiples of something that it has in common with by. */
-    return !e->other.by && e->most - e->least < WICK_MAX(divisor(step_of(x, e->a), e->number), 1) && wick_extents_settled(x, e->a);
+    /* Numbers b of (x + b) / by go in groups, where all that x can be are multiples of something that it has in common
+     * with by. */
+    return !e->other.by && e->most - e->least < WICK_MAX(divisor(step_of(x, e->a), e->number), 1) &&
+           wick_extents_settled(x, e->a);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------------------------------------- */

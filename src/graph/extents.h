@@ -1,12 +1,23 @@
-/* extents.h: extents as expressions over named dims: numbers, dims, sums, products, the lesser or greater of two, quotients rounded down, and extents that are only known at the points. Expressions are numbered in order, what they
- * are made of first, so evaluating all of them is one loop. Each also has its values at some points of the range: two with the same values there are one,
- * which makes looking for the expression of a list of values a matter of hashing. */
+/* extents.h: extents as expressions over named dims: numbers, dims, sums, products, the lesser or greater of two,
+ * quotients rounded down, and extents that are only known at the points. Expressions are numbered in order, what they
+ * are made of first, so evaluating all of them is one loop. Each also has its values at some points of the range: two
+ * with the same values there are one, which makes looking for the expression of a list of values a matter of hashing.
+ */
 #ifndef WICK_GRAPH_EXTENTS_H
 #define WICK_GRAPH_EXTENTS_H
 
 #include "base/base.h"
 
-typedef enum wick_extent_kind { WICK_EXTENT_NUMBER, WICK_EXTENT_DIM, WICK_EXTENT_SUM, WICK_EXTENT_PRODUCT, WICK_EXTENT_MIN, WICK_EXTENT_MAX, WICK_EXTENT_QUOTIENT, WICK_EXTENT_SEEN } wick_extent_kind;
+typedef enum wick_extent_kind {
+    WICK_EXTENT_NUMBER,
+    WICK_EXTENT_DIM,
+    WICK_EXTENT_SUM,
+    WICK_EXTENT_PRODUCT,
+    WICK_EXTENT_MIN,
+    WICK_EXTENT_MAX,
+    WICK_EXTENT_QUOTIENT,
+    WICK_EXTENT_SEEN
+} wick_extent_kind;
 typedef struct wick_extent {
     uint8_t kind; /* SEEN: no more is known of it than its values at the points */
     int32_t a, b;   /* DIM: a is its number; SUM, PRODUCT, MIN, MAX: of both; QUOTIENT: of a by number */
@@ -38,12 +49,15 @@ int32_t wick_extents_number(wick_extents *x, int64_t number);
 int32_t wick_extents_sum(wick_extents *x, int32_t a, int32_t b);
 int32_t wick_extents_product(wick_extents *x, int32_t a, int32_t b);
 int32_t wick_extents_quotient(wick_extents *x, int32_t a, int64_t by); /* by >= 1 */
-int32_t wick_extents_seen(wick_extents *x, const int64_t *values); /* with these values at the points, whatever makes them */
-/* One that was made and has these values; -1: there is none. Values that are the same everywhere are a number, whichever dims have it too. */
+int32_t wick_extents_seen(wick_extents *x,
+                          const int64_t *values); /* with these values at the points, whatever makes them */
+/* One that was made and has these values; -1: there is none. Values that are the same everywhere are a number,
+ * whichever dims have it too. */
 int32_t wick_extents_known(wick_extents *x, const int64_t *values);
 /* Forgets all but the first n, which are at least the dims. */
 void wick_extents_cut(wick_extents *x, int32_t n);
-/* Is the expression settled by the points? false: it is, or has in it, a quotient for which they allow another, with other values elsewhere. */
+/* Is the expression settled by the points? false: it is, or has in it, a quotient for which they allow another, with
+ * other values elsewhere. */
 bool wick_extents_settled(const wick_extents *x, int32_t e);
 /* An expression with these values at the points; -1: none that is simple. near: the extents that an op had, of which it was made, most likely. */
 int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, const int32_t *near);

@@ -32,7 +32,8 @@ wick_status wick_former_hold(wick_former *f, const char *path, const wick_alloca
     sprintf(f->prev, "%s.prev", path);
     wick_temp_name(f->held, f->prev);
     if (link(path, f->held) == 0) return WICK_OK;
-    if (errno == EEXIST && unlink(f->held) == 0 && link(path, f->held) == 0) return WICK_OK; /* of a process of the same number */
+    if (errno == EEXIST && unlink(f->held) == 0 && link(path, f->held) == 0)
+        return WICK_OK; /* of a process of the same number */
     int error = errno;
     if (error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK) {
         f->moved = rename(path, f->prev) == 0;

@@ -60,7 +60,8 @@ static const char *read_width(const char *text, header *h) {
     int64_t width;
     h->texts = text[0];
     h->dtype = WICK_U8;
-    if (!number(&p, &width) || p.at != p.end || width < 1 || width > INT32_MAX / 4) return "descr is of texts without a length";
+    if (!number(&p, &width) || p.at != p.end || width < 1 || width > INT32_MAX / 4)
+        return "descr is of texts without a length";
     h->width = (size_t)width * (text[0] == 'U' ? 4 : 1);
     return NULL;
 }
@@ -197,7 +198,9 @@ static const char *take_text(wick_arena *arena, const header *h, const uint8_t *
     size_t n = 0;
     for (size_t i = 0; text && i < h->width; i += h->texts == 'U' ? 4 : 1) {
         uint32_t c = at[i];
-        if (h->texts == 'U') c = big ? (uint32_t)at[i] << 24 | (uint32_t)at[i + 1] << 16 | (uint32_t)at[i + 2] << 8 | at[i + 3] : (uint32_t)at[i + 3] << 24 | (uint32_t)at[i + 2] << 16 | (uint32_t)at[i + 1] << 8 | at[i];
+        if (h->texts == 'U')
+            c = big ? (uint32_t)at[i] << 24 | (uint32_t)at[i + 1] << 16 | (uint32_t)at[i + 2] << 8 | at[i + 3]
+                    : (uint32_t)at[i + 3] << 24 | (uint32_t)at[i + 2] << 16 | (uint32_t)at[i + 1] << 8 | at[i];
         if (!c) break;
         const size_t bytes = h->texts == 'U' ? put_character(text + n, c) : (text[n] = (char)c, 1);
         if (!bytes) return *bad = true, NULL;
@@ -207,13 +210,16 @@ static const char *take_text(wick_arena *arena, const header *h, const uint8_t *
     return text;
 }
 
-wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data, const char *name, const char ***out, size_t *n, wick_msg *msg) {
+wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data, const char *name,
+                           const char ***out, size_t *n, wick_msg *msg) {
     *n = h->bytes / h->width;
     *out = wick_arena_alloc(arena, (*n + 1) * sizeof **out);
     bool bad = false;
     for (size_t i = 0; *out && i < *n; i++) {
         if (!((*out)[i] = take_text(arena, h, data + i * h->width, &bad)) && !bad) *out = NULL;
-        if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: text %zu (byte %zu) is not Unicode", name, i, h->offset + i * h->width);
+        if (bad)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: text %zu (byte %zu) is not Unicode", name, i,
+                                h->offset + i * h->width);
     }
     return *out ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
 }
@@ -225,7 +231,8 @@ wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
     if (!map) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
     wick_status status = wick_map_open(map, path, &msg);
     if (status == WICK_OK) status = wick_npy_parse(map->data, map->size, map->size, path, &h, &msg);
-    if (status == WICK_OK && h.texts) status = wick_msg_set(&msg, WICK_ERR_UNSUPPORTED, "%s: is an array of texts, not of numbers", path);
+    if (status == WICK_OK && h.texts)
+        status = wick_msg_set(&msg, WICK_ERR_UNSUPPORTED, "%s: is an array of texts, not of numbers", path);
     if (status == WICK_OK) return wick_npy_tensor(ctx, &h, map->data + h.offset, path, drop_map, map);
     drop_map(map);
     return wick_poison(ctx, status, "%s", msg.text);
@@ -251,7 +258,10 @@ size_t wick_npy_make_header(char text[WICK_NPY_HEADER], wick_dtype dtype, int ra
     for (size_t i = 0; i < WICK_COUNTOF(kinds); i++)
         if (kinds[i].dtype == dtype) {
             const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-            descr[0] = kinds[i].size == '1' ? '|' : little ? '<' : '>', descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
+            descr[0] = kinds[i].size == '1' ? '|'
+                       : little             ? '<'
+                                            : '>',
+            descr[1] = kinds[i].kind, descr[2] = kinds[i].size;
         }
     return descr[0] ? wick_npy_make_header_of(text, descr, rank, dims) : 0;
 }

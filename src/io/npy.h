@@ -20,7 +20,8 @@ WICK_MUST_CHECK wick_status wick_npy_parse(const uint8_t *data, size_t have, siz
 wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const uint8_t *data, const char *name, void (*release)(void *user), void *user);
 
 /* The texts at data, which lie in C order, as UTF-8 in the arena. WICK_ERR_FORMAT: one is not Unicode. */
-WICK_MUST_CHECK wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data, const char *name, const char ***out, size_t *n, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data,
+                                           const char *name, const char ***out, size_t *n, wick_msg *msg);
 
 enum { WICK_NPY_HEADER = 512 };
 /* What stands before elements of a descr such as "<f4"; its length. */

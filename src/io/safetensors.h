@@ -34,8 +34,9 @@ typedef struct wick_safetensors {
     const wick_safetensors_tensor **by_name;
 } wick_safetensors;
 
-/* Maps the file, checks all of its structure, and its checksum where it has one (io/seal.h). Names and data stay valid until close. On failure *f is
- * closed already. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a dtype or rank that Wick lacks), WICK_ERR_VERSION, WICK_ERR_NOMEM. */
+/* Maps the file, checks all of its structure, and its checksum where it has one (io/seal.h). Names and data stay valid
+ * until close. On failure *f is closed already. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED (a dtype or rank
+ * that Wick lacks), WICK_ERR_VERSION, WICK_ERR_NOMEM. */
 WICK_MUST_CHECK wick_status wick_safetensors_open(wick_safetensors *f, const char *path, wick_msg *msg);
 /* The structure alone, over memory that the caller keeps; `name` stands in messages. */
 WICK_MUST_CHECK wick_status wick_safetensors_parse(wick_safetensors *f, const void *bytes, size_t size,

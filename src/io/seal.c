@@ -12,12 +12,15 @@ bool wick_seal_number(const char *text, unsigned base, uint64_t *value) {
         const unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
                                : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10
                                                               : base;
-        if (digit >= base || wick_mul_overflows(*value, (uint64_t)base, value) || wick_add_overflows(*value, (uint64_t)digit, value)) return false;
+        if (digit >= base || wick_mul_overflows(*value, (uint64_t)base, value) ||
+            wick_add_overflows(*value, (uint64_t)digit, value))
+            return false;
     }
     return true;
 }
 
-uint32_t wick_seal_crc(const wick_safetensors_tensor *const *by_name, size_t count, const wick_safetensors_meta *meta, size_t meta_count) {
+uint32_t wick_seal_crc(const wick_safetensors_tensor *const *by_name, size_t count, const wick_safetensors_meta *meta,
+                       size_t meta_count) {
     uint32_t crc = 0, sum = 0;
     for (size_t i = 0; i < count; i++) {
         const wick_safetensors_tensor *t = by_name[i];
@@ -38,9 +41,10 @@ uint32_t wick_seal_crc(const wick_safetensors_tensor *const *by_name, size_t cou
     return wick_crc32c(crc, end, sizeof end);
 }
 
-/* ---- checking ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- checking ---------------------------------------------------------------------------------------------------- */
 
-/* Outside of strings no white space but blanks, and within no \u with digits in upper case: so no byte can change without changing what the header says. */
+/* Outside of strings no white space but blanks, and within no \u with digits in upper case: so no byte can change
+ * without changing what the header says. */
 static bool is_plain(const uint8_t *header, size_t n) {
     bool in_text = false;
     for (size_t i = 0; i < n; i++) {
@@ -56,19 +60,27 @@ static bool is_plain(const uint8_t *header, size_t n) {
 }
 
 static wick_status damaged(wick_msg *msg, const char *path, const char *why) {
-    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged, or another program changed it: %s; without the metadata " WICK_META_FORMAT " and " WICK_META_CRC " it is taken for another program's", path, why);
+    return wick_msg_set(msg, WICK_ERR_FORMAT,
+                        "%s: damaged, or another program changed it: %s; without the metadata " WICK_META_FORMAT
+                        " and " WICK_META_CRC " it is taken for another program's",
+                        path, why);
 }
 
 wick_status wick_seal_check(const wick_safetensors *f, const char *path, wick_msg *msg) {
-    const char *text = wick_safetensors_get_meta(f, WICK_META_FORMAT), *crc = wick_safetensors_get_meta(f, WICK_META_CRC);
+    const char *text = wick_safetensors_get_meta(f, WICK_META_FORMAT),
+               *crc = wick_safetensors_get_meta(f, WICK_META_CRC);
     uint64_t format = WICK_CHECKPOINT_FORMAT, should;
-    if (text && (!wick_seal_number(text, 10, &format) || format < 1)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: " WICK_META_FORMAT " is no version", path);
+    if (text && (!wick_seal_number(text, 10, &format) || format < 1))
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: " WICK_META_FORMAT " is no version", path);
     if (format > WICK_CHECKPOINT_FORMAT)
-        return wick_msg_set(msg, WICK_ERR_VERSION, "%s: a checkpoint of format %" PRIu64 "; this Wick reads up to %d", path, format, WICK_CHECKPOINT_FORMAT);
+        return wick_msg_set(msg, WICK_ERR_VERSION, "%s: a checkpoint of format %" PRIu64 "; this Wick reads up to %d",
+                            path, format, WICK_CHECKPOINT_FORMAT);
     if (!crc && text && format > 1) return damaged(msg, path, WICK_META_CRC " is missing");
     if (!crc) return WICK_OK;
-    if (!wick_seal_number(crc, 16, &should) || strlen(crc) != 8) return damaged(msg, path, WICK_META_CRC " is no checksum");
-    if (format > 1 && !is_plain(f->header, f->header_bytes)) return damaged(msg, path, "its header has white space that is no blank, or escapes in upper case");
+    if (!wick_seal_number(crc, 16, &should) || strlen(crc) != 8)
+        return damaged(msg, path, WICK_META_CRC " is no checksum");
+    if (format > 1 && !is_plain(f->header, f->header_bytes))
+        return damaged(msg, path, "its header has white space that is no blank, or escapes in upper case");
     const uint32_t is = wick_seal_crc(f->by_name, f->count, format > 1 ? f->meta : NULL, f->meta_count);
     if (is == should) return WICK_OK;
     char why[80];
@@ -76,9 +88,10 @@ wick_status wick_seal_check(const wick_safetensors *f, const char *path, wick_ms
     return damaged(msg, path, why);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-wick_status wick_seal_write(const char *path, const wick_safetensors_tensor *tensors, size_t count, const wick_safetensors_meta *meta, size_t meta_count, wick_msg *msg) {
+wick_status wick_seal_write(const char *path, const wick_safetensors_tensor *tensors, size_t count,
+                            const wick_safetensors_meta *meta, size_t meta_count, wick_msg *msg) {
     char format[16], crc[16] = "";
     const size_t names = (count + 1) * sizeof(void *), metas = (meta_count + 1) * sizeof *meta;
     const wick_safetensors_tensor **by_name = wick_alloc(NULL, names);
@@ -88,7 +101,9 @@ wick_status wick_seal_write(const char *path, const wick_safetensors_tensor *ten
     if (status == WICK_OK) {
         all[n++] = (wick_safetensors_meta){WICK_META_CRC, crc};
         for (size_t i = 0; i < meta_count; i++)
-            if (strcmp(meta[i].key, WICK_META_CRC) != 0) all[n++] = (wick_safetensors_meta){meta[i].key, strcmp(meta[i].key, WICK_META_FORMAT) ? meta[i].value : format};
+            if (strcmp(meta[i].key, WICK_META_CRC) != 0)
+                all[n++] = (wick_safetensors_meta){meta[i].key,
+                                                   strcmp(meta[i].key, WICK_META_FORMAT) ? meta[i].value : format};
         for (size_t i = 0; i < count; i++) by_name[i] = &tensors[i];
         qsort(by_name, count, sizeof *by_name, wick_safetensors_by_name);
         snprintf(format, sizeof format, "%d", WICK_CHECKPOINT_FORMAT);

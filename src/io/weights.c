@@ -70,8 +70,11 @@ static void set_npy(weights_entry *e, const wick_npy_header *h, const uint8_t *d
     memcpy(e->spec.dims, h->dims, sizeof e->spec.dims);
 }
 
-static wick_status add_texts(wick_weights *w, const wick_npy_header *h, const char *name, const uint8_t *data, wick_msg *msg) {
-    if (h->fortran && h->rank > 1) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: \"%s\" is an array of texts with columns first", w->path, name);
+static wick_status add_texts(wick_weights *w, const wick_npy_header *h, const char *name, const uint8_t *data,
+                             wick_msg *msg) {
+    if (h->fortran && h->rank > 1)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: \"%s\" is an array of texts with columns first", w->path,
+                            name);
     if (!wick_grow(NULL, (void **)&w->texts, &w->cap_texts, w->n_texts + 1, sizeof *w->texts)) return no_memory(w, msg);
     weights_texts *t = &w->texts[w->n_texts++];
     *t = (weights_texts){.name = name, .rank = h->rank};
@@ -93,7 +96,8 @@ static wick_status add_npy(wick_weights *w, weights_file *f, wick_msg *msg) {
     return e ? WICK_OK : msg->status;
 }
 
-static wick_status add_zipped_texts(wick_weights *w, const wick_zip_entry *zip, const wick_npy_header *h, const char *name, wick_msg *msg) {
+static wick_status add_zipped_texts(wick_weights *w, const wick_zip_entry *zip, const wick_npy_header *h,
+                                    const char *name, wick_msg *msg) {
     if (!zip->deflated) WICK_TRY(wick_zip_check(zip, w->path, msg));
     if (!zip->deflated) return add_texts(w, h, name, zip->data + h->offset, msg);
     uint8_t *bytes = wick_alloc(NULL, zip->size);

@@ -16,7 +16,8 @@ typedef struct job {
 } job;
 
 static wick_status write_safetensors(const job *j) {
-    return wick_seal_write(j->path, j->tensors, j->n, (const wick_safetensors_meta *)j->o->meta, (size_t)j->o->n_meta, j->msg);
+    return wick_seal_write(j->path, j->tensors, j->n, (const wick_safetensors_meta *)j->o->meta, (size_t)j->o->n_meta,
+                           j->msg);
 }
 
 static wick_status write_shards(const job *j) {

@@ -124,7 +124,8 @@ wick_tensor *wick_nn_dropout(wick_model *model, wick_tensor *x, double p) {
 }
 
 wick_tensor *wick_nn_sequential(wick_model *model, int n, const wick_layer *layers, wick_tensor *x) {
-    if (n > 0 && !layers) return wick_poison(wick_model_context(model), WICK_ERR_INVALID, "nn_sequential: layers is NULL");
+    if (n > 0 && !layers)
+        return wick_poison(wick_model_context(model), WICK_ERR_INVALID, "nn_sequential: layers is NULL");
     for (int i = 0; i < n; i++) {
         if (!layers[i].fn)
             return wick_poison(wick_model_context(model), WICK_ERR_INVALID,

@@ -178,14 +178,17 @@ static wick_status mean_areas(const char *op, wick_tensor *scores, wick_tensor *
 }
 
 wick_status wick_roc_auc(wick_tensor *scores, wick_tensor *labels, double *auc) {
-    if (!auc) return scores ? wick_context_fail(scores->ctx, WICK_ERR_INVALID, "roc_auc: auc is NULL") : WICK_ERR_INVALID;
+    if (!auc)
+        return scores ? wick_context_fail(scores->ctx, WICK_ERR_INVALID, "roc_auc: auc is NULL") : WICK_ERR_INVALID;
     areas a;
     wick_status status = mean_areas("roc_auc", scores, labels, true, &a);
     *auc = a.roc;
     return status;
 }
 wick_status wick_average_precision(wick_tensor *scores, wick_tensor *labels, double *precision) {
-    if (!precision) return scores ? wick_context_fail(scores->ctx, WICK_ERR_INVALID, "average_precision: precision is NULL") : WICK_ERR_INVALID;
+    if (!precision)
+        return scores ? wick_context_fail(scores->ctx, WICK_ERR_INVALID, "average_precision: precision is NULL")
+                      : WICK_ERR_INVALID;
     areas a;
     wick_status status = mean_areas("average_precision", scores, labels, false, &a);
     *precision = a.precision;

@@ -354,7 +354,8 @@ static wick_status reinit(wick_model *model, const char *pattern, const wick_ini
 wick_status wick_model_reinit(wick_model *model, const char *pattern, wick_init init) { return reinit(model, pattern, &init, NULL); }
 wick_status wick_model_reinit_by(wick_model *model, const char *pattern, wick_init_rule rule) { return reinit(model, pattern, NULL, rule); }
 
-/* What a layer records while a function is compiled is recorded "at FILE:LINE LAYER", or "at layer LAYER" for callers without lines, from its first state on until wick_layer_left. */
+/* What a layer records while a function is compiled is recorded "at FILE:LINE LAYER", or "at layer LAYER" for callers
+ * without lines, from its first state on until wick_layer_left. */
 static void enter_layer(wick_model *m, const char *layer) {
     char name[2 * WICK_NAME_MAX];
     if (!m->inside || wick_site() != m->inside) m->outside = wick_site();

@@ -41,8 +41,16 @@ static wick_status along_step(wick_lower *l, wick_along *a, const char *name, do
     a->elem = wick_dtype_size((wick_dtype)data->type->dtype);
     a->type = wick_ctype_of((wick_dtype)data->type->dtype);
     wick_along_prepare(a);
-    wick_step step = {.name = name, .kind = WICK_STEP_ALONG, .run = run_along, .tasks = a->tasks, .flops = flops, .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside the axis of %lld", .fault_at = bad_along,
-                      .bytes = (a->reads ? 2.0 : 3.0) * (double)wick_type_bytes(other->type) + (double)wick_type_bytes(index->type)};
+    wick_step step = {.name = name,
+                      .kind = WICK_STEP_ALONG,
+                      .run = run_along,
+                      .tasks = a->tasks,
+                      .flops = flops,
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "index number %lld is %lld, outside the axis of %lld",
+                      .fault_at = bad_along,
+                      .bytes = (a->reads ? 2.0 : 3.0) * (double)wick_type_bytes(other->type) +
+                               (double)wick_type_bytes(index->type)};
     return wick_lower_step(l, &step, a, sizeof *a, (wick_ref[]){wick_lower_ref(data, !a->reads), wick_lower_ref(index, false), wick_lower_ref(other, a->reads)}, 3);
 }
 
@@ -232,8 +240,13 @@ static wick_status lower_ravel(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     ravel_args a = {.n = (int)attr->n, .count = wick_type_count(out.type)};
     memcpy(a.dims, attr->dims, sizeof a.dims);
-    wick_step step = {.name = "ravel_index", .run = run_ravel, .tasks = (a.count + RAVEL_TASK - 1) / RAVEL_TASK, .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type)),
-                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside its axis of %lld", .fault_at = bad_ravel};
+    wick_step step = {.name = "ravel_index",
+                      .run = run_ravel,
+                      .tasks = (a.count + RAVEL_TASK - 1) / RAVEL_TASK,
+                      .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type)),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "index number %lld is %lld, outside its axis of %lld",
+                      .fault_at = bad_ravel};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
 }
 static void print_ravel(wick_str *s, const wick_node *node) {

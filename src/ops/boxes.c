@@ -59,8 +59,14 @@ static wick_status lower_roi(wick_lower *l, wick_node *node) {
     a.max = node->op == &wick_op_roi_align_max;
     a.r = (wick_roi){.type = wick_ctype_of((wick_dtype)x->dtype), .box_type = wick_ctype_of((wick_dtype)at[1].type->dtype), .images = x->dims[0], .channels = x->dims[1], .height = x->dims[2], .width = x->dims[3],
                      .boxes = at[1].type->dims[0], .out = {attr->out[0], attr->out[1]}, .samples = attr->samples, .scale = attr->scale, .aligned = attr->aligned};
-    wick_step step = {.name = node->op->name, .run = put ? run_roi_put : run_roi, .tasks = put ? a.r.channels : a.r.boxes, .flops = flops_roi(node),
-                      .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[3].type), .fault = WICK_ERR_INDEX, .fault_text = "box %lld is of no image: %lld of %lld", .fault_at = bad_image};
+    wick_step step = {.name = node->op->name,
+                      .run = put ? run_roi_put : run_roi,
+                      .tasks = put ? a.r.channels : a.r.boxes,
+                      .flops = flops_roi(node),
+                      .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[3].type),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "box %lld is of no image: %lld of %lld",
+                      .fault_at = bad_image};
     return wick_lower_step(l, &step, &a, sizeof a, refs, 4);
 }
 static void grad_roi(wick_gradient *g) {

@@ -52,8 +52,15 @@ static wick_status lower_cross_entropy(wick_lower *l, wick_node *node) {
     a = (wick_step_cross_entropy){.type = wick_ctype_of((wick_dtype)at[0].type->dtype), .rows = at[0].type->dims[0], .cols = cols, .per_task = WICK_MAX(1, 8192 / WICK_MAX(cols, 1)),
                                   .weighted = n == 3, .ignores = target->ignores != 0, .ignored = target->ignored, .smoothing = target->smoothing};
     a.other = a.weighted || a.ignores || a.smoothing != 0;
-    wick_step step = {.name = "cross_entropy", .kind = WICK_STEP_CROSS_ENTROPY, .run = run_cross_entropy, .tasks = (a.rows + a.per_task - 1) / a.per_task, .flops = flops_cross_entropy(node),
-                      .bytes = 2.0 * (double)wick_type_bytes(at[0].type), .fault = WICK_ERR_INDEX, .fault_text = "the label of row %lld is not a class: %lld of %lld", .fault_at = bad_label};
+    wick_step step = {.name = "cross_entropy",
+                      .kind = WICK_STEP_CROSS_ENTROPY,
+                      .run = run_cross_entropy,
+                      .tasks = (a.rows + a.per_task - 1) / a.per_task,
+                      .flops = flops_cross_entropy(node),
+                      .bytes = 2.0 * (double)wick_type_bytes(at[0].type),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "the label of row %lld is not a class: %lld of %lld",
+                      .fault_at = bad_label};
     return wick_lower_step(l, &step, &a, sizeof a, refs, n + 2);
 }
 /* labels, with 0 in place of the ignored one; *keep is where they are not it, or NULL: everywhere. */

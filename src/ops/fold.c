@@ -149,9 +149,15 @@ static wick_status lower_plane(wick_lower *l, wick_node *node) {
     for (int d = 0; d < at[1].type->rank; d++) *(d < at[1].type->rank - attr->rank ? &a.planes : &a.n) *= at[1].type->dims[d];
     for (int d = 0; d < attr->rank; d++) a.extent *= attr->extent[d];
     a.per_task = 1 + 16384 / WICK_MAX(a.n + a.extent, 1);
-    wick_step step = {.name = node->op->name, .run = is_put(node->op) ? run_put : run_take, .tasks = (a.planes + a.per_task - 1) / a.per_task,
-                      .scratch = is_put(node->op) ? 0 : (size_t)a.extent * sizeof(int64_t), .fault = WICK_ERR_INDEX, .fault_text = "place number %lld is outside its plane: %lld of %lld", .fault_at = bad_place,
-                      .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[1].type) + (double)wick_type_bytes(at[2].type)};
+    wick_step step = {.name = node->op->name,
+                      .run = is_put(node->op) ? run_put : run_take,
+                      .tasks = (a.planes + a.per_task - 1) / a.per_task,
+                      .scratch = is_put(node->op) ? 0 : (size_t)a.extent * sizeof(int64_t),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "place number %lld is outside its plane: %lld of %lld",
+                      .fault_at = bad_place,
+                      .bytes = (double)wick_type_bytes(at[0].type) + (double)wick_type_bytes(at[1].type) +
+                               (double)wick_type_bytes(at[2].type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&at[0], false), wick_lower_ref(&at[1], false), wick_lower_ref(&at[2], true)}, 3);
 }
 static void grad_plane(wick_gradient *g) {

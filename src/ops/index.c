@@ -70,8 +70,14 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);
     if (wick_type_count(out.type) == 0) a.outer = WICK_MIN(a.outer, 1); /* of an empty result the index is checked, once */
     a.per_task = a.blocks == 1 ? WICK_MAX(1, (1 << 16) / WICK_MAX(slice * a.count, 1)) : 1;
-    wick_step step = {.name = "gather", .kind = WICK_STEP_GATHER, .run = run_gather, .tasks = (a.outer + a.per_task - 1) / a.per_task * a.blocks, .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
-                      .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside the axis of %lld", .fault_at = bad_gather};
+    wick_step step = {.name = "gather",
+                      .kind = WICK_STEP_GATHER,
+                      .run = run_gather,
+                      .tasks = (a.outer + a.per_task - 1) / a.per_task * a.blocks,
+                      .bytes = 2.0 * (double)wick_type_bytes(out.type) + (double)wick_type_bytes(index.type),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "index number %lld is %lld, outside the axis of %lld",
+                      .fault_at = bad_gather};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&index, false), wick_lower_ref(&out, true)}, 3);
 }
 static void grad_gather(wick_gradient *g) {
@@ -144,8 +150,15 @@ static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     wick_along a = {.rank = 3, .axis = 1, .n = n, .elem = wick_dtype_size((wick_dtype)out.type->dtype), .type = wick_ctype_of((wick_dtype)out.type->dtype), .how = WICK_ALONG_ADD,
                     .dim = {{.n = outer, .data = n * inner, .other = count * inner}, {.n = count, .data = inner, .index = 1, .other = inner}, {.n = inner, .data = 1, .other = 1}}};
     wick_along_prepare(&a);
-    wick_step step = {.name = "scatter_add", .kind = WICK_STEP_ALONG, .run = run_scatter_add, .tasks = a.tasks, .flops = (double)wick_type_count(src.type),
-                      .bytes = 3.0 * (double)wick_type_bytes(src.type), .fault = WICK_ERR_INDEX, .fault_text = "index number %lld is %lld, outside the axis of %lld", .fault_at = bad_scatter};
+    wick_step step = {.name = "scatter_add",
+                      .kind = WICK_STEP_ALONG,
+                      .run = run_scatter_add,
+                      .tasks = a.tasks,
+                      .flops = (double)wick_type_count(src.type),
+                      .bytes = 3.0 * (double)wick_type_bytes(src.type),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "index number %lld is %lld, outside the axis of %lld",
+                      .fault_at = bad_scatter};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&out, true), wick_lower_ref(&index, false), wick_lower_ref(&src, false)}, 3);
 }
 static void grad_scatter_add(wick_gradient *g) {

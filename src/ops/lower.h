@@ -95,7 +95,8 @@ typedef struct wick_step {
     size_t scratch; /* bytes each worker needs */
     double flops, bytes;
     wick_status fault;      /* what a fault position means; 0: it cannot fail */
-    const char *fault_text; /* printf format with a %lld for the position, and where there is a fault_at two more, for the number there and the extent that it must fit */
+    const char *fault_text; /* printf format with a %lld for the position, and where there is a fault_at two more, for
+                               the number there and the extent that it must fit */
     wick_fault_fn *fault_at;
     size_t live;            /* bytes of intermediates in use while it runs */
     bool commits;           /* writes state: runs only when nothing can fail any more */

@@ -37,7 +37,8 @@ const wick_op wick_op_custom_gradient = {.name = "custom_gradient", .doc = "y, w
 wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user) {
     wick_tensor *in[64];
     if (!y) return NULL;
-    if (n < 0 || n > 63 || !rule || (n && !xs)) return wick_poison(y->ctx, WICK_ERR_INVALID, "custom_gradient: needs a rule and at most 63 tensors");
+    if (n < 0 || n > 63 || !rule || (n && !xs))
+        return wick_poison(y->ctx, WICK_ERR_INVALID, "custom_gradient: needs a rule and at most 63 tensors");
     in[0] = y;
     for (int i = 0; i < n; i++) in[i + 1] = xs[i];
     wick_custom_attr attr = {rule, user};

@@ -303,15 +303,19 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
     for (int d = 0; d < 3; d++) {
         const int64_t k = o->kernel[d], stride = o->stride[d] ? o->stride[d] : k, dilation = o->dilation[d] ? o->dilation[d] : 1;
         if (d >= a.rank) {
-            if (k || o->stride[d] || o->dilation[d] || o->pad[d] || o->pad_end[d]) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %d", op->name, d + 1, (int)a.rank);
+            if (k || o->stride[d] || o->dilation[d] || o->pad[d] || o->pad_end[d])
+                return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %d",
+                                   op->name, d + 1, (int)a.rank);
             continue;
         }
         if (k < 1 || stride < 1 || dilation < 1 || k > INT32_MAX || stride > INT32_MAX || dilation > INT32_MAX)
             return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: kernel %lld, stride %lld, dilation %lld", op->name, (long long)k, (long long)stride, (long long)dilation);
         if (o->pad[d] < 0 || o->pad[d] > k / 2) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: padding of %lld is more than half of a window of %lld", op->name, (long long)o->pad[d], (long long)k);
-        const int64_t reach = dilation * (k - 1), end = o->pad_end[d] < -o->pad[d] || o->pad_end[d] > INT32_MAX ? -1 : o->pad[d] + o->pad_end[d];
+        const int64_t reach = dilation * (k - 1),
+                      end = o->pad_end[d] < -o->pad[d] || o->pad_end[d] > INT32_MAX ? -1 : o->pad[d] + o->pad_end[d];
         if (end < 0 || (end > o->pad[d] && end > reach))
-            return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: pad %lld and pad_end %lld: %s", op->name, (long long)o->pad[d], (long long)o->pad_end[d],
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: pad %lld and pad_end %lld: %s", op->name,
+                               (long long)o->pad[d], (long long)o->pad_end[d],
                                end < 0 ? "no padding is negative" : "a window would lie in the padding");
         if (dilation != 1 && op == &wick_op_avg_pool) return wick_poison(x->ctx, WICK_ERR_INVALID, "avg_pool: has no dilation");
         a.kernel[d] = k;

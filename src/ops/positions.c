@@ -84,7 +84,9 @@ static wick_status bad_cache(wick_context *ctx, const char *what, wick_tensor *s
 }
 
 wick_status wick_kv_cache_append(const wick_kv_cache *cache, wick_tensor *k, wick_tensor *v, wick_tensor **mask) {
-    if (!cache || !mask) return k ? wick_context_fail(k->ctx, WICK_ERR_INVALID, "kv_cache_append: %s is NULL", cache ? "mask" : "cache") : WICK_ERR_INVALID;
+    if (!cache || !mask)
+        return k ? wick_context_fail(k->ctx, WICK_ERR_INVALID, "kv_cache_append: %s is NULL", cache ? "mask" : "cache")
+                 : WICK_ERR_INVALID;
     *mask = NULL;
     wick_tensor *const all[5] = {cache->k, cache->v, cache->position, k, v};
     for (int i = 0; i < 5; i++) {

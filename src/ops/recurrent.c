@@ -228,7 +228,9 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
         a.field[a.n++] = FIELD(packed);
     }
     wick_step step = {.name = node->op->name, .kind = WICK_STEP_RECURRENT, .run = run_recurrent, .tasks = r->tasks, .scratch = r->scratch, .flops = flops_recurrent(node), .bytes = bytes};
-    if (attr->present & BIT(IN_LENGTHS) && !f->backward) step.fault = WICK_ERR_INDEX, step.fault_text = "the length of sample %lld is %lld, outside 0 to %lld steps", step.fault_at = bad_length;
+    if (attr->present & BIT(IN_LENGTHS) && !f->backward)
+        step.fault = WICK_ERR_INDEX, step.fault_text = "the length of sample %lld is %lld, outside 0 to %lld steps",
+        step.fault_at = bad_length;
     return wick_lower_step(l, &step, &a, sizeof a, refs, a.n);
 }
 

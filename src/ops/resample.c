@@ -15,10 +15,12 @@ static double aligned_length(const resample_attr *a) {
 }
 /* In f32, as ONNX Runtime has it, so that a scale that is only nearly 1/3 still ends on whole elements. */
 static double position_f32(const resample_attr *a, int64_t o) {
-    const float n = (float)a->in, m = (float)a->out, at = (float)o, scale = (float)a->scale, start = (float)a->start, end = (float)a->end;
+    const float n = (float)a->in, m = (float)a->out, at = (float)o, scale = (float)a->scale, start = (float)a->start,
+                end = (float)a->end;
     switch ((wick_coordinates)a->coordinates) {
     case WICK_HALF_PIXEL: return (at + 0.5f) / scale - 0.5f;
-    case WICK_HALF_PIXEL_SYMMETRIC: return (float)((double)(n / 2 * (1 - m / (scale * n))) + ((double)at + 0.5) / (double)scale - 0.5);
+    case WICK_HALF_PIXEL_SYMMETRIC:
+        return (float)((double)(n / 2 * (1 - m / (scale * n))) + ((double)at + 0.5) / (double)scale - 0.5);
     case WICK_PYTORCH_HALF_PIXEL: return a->out > 1 ? (at + 0.5f) / scale - 0.5f : 0;
     case WICK_ALIGN_CORNERS: return a->out > 1 ? at * (n - 1) / ((float)aligned_length(a) - 1) : 0;
     case WICK_ASYMMETRIC: return at / scale;
@@ -66,7 +68,8 @@ static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double
     if (a->mode == WICK_NEAREST) {
         const double below = floor(x);
         double part = x - below;
-        if (a->single && fabs(part - 0.5) <= 1e-6) part = 0.5; /* a half that f32 missed, as ONNX Runtime has it since 1.27 */
+        if (a->single && fabs(part - 0.5) <= 1e-6)
+            part = 0.5; /* a half that f32 missed, as ONNX Runtime has it since 1.27 */
         const bool up = a->rounding == WICK_ROUND_CEIL ? part > 0 : a->rounding == WICK_ROUND_PREFER_FLOOR ? part > 0.5 : a->rounding == WICK_ROUND_PREFER_CEIL ? part >= 0.5 : false;
         index[0] = (int32_t)fmin(fmax(below + up, 0), (double)last);
         weight[0] = 1;
@@ -223,7 +226,11 @@ static void grad_resample(wick_gradient *g) {
     g->gin[0] = wick_record(NULL, other, 1, &gy, &a, sizeof a);
 }
 static void print_resample(wick_str *s, const wick_node *node) {
-    static const char *const modes[] = {"nearest", "linear", "cubic"}, *const coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "crop_and_resize", "half_pixel_up"};
+    static const char *const modes[] = {"nearest", "linear", "cubic"}, *const coordinates[] = {
+                                                                           "half_pixel",         "half_pixel_symmetric",
+                                                                           "pytorch_half_pixel", "align_corners",
+                                                                           "asymmetric",         "crop_and_resize",
+                                                                           "half_pixel_up"};
     const resample_attr *a = node->attr;
     wick_str_add(s, "axis=%d in=%lld out=%lld %s %s%s", (int)a->axis, (long long)a->in, (long long)a->out, modes[a->mode], coordinates[a->coordinates],
                  stretch(a) > 1 ? " antialias" : "");
@@ -233,7 +240,8 @@ static resample_attr sample_attr(wick_sample *s, wick_type *in, wick_type *out) 
     resample_attr a;
     memset(&a, 0, sizeof a);
     a.axis = wick_sample_int(s, 0, 3);
-    a.mode = wick_sample_int(s, 0, 2), a.coordinates = wick_sample_int(s, 0, WICK_HALF_PIXEL_UP), a.rounding = wick_sample_int(s, 0, 3);
+    a.mode = wick_sample_int(s, 0, 2), a.coordinates = wick_sample_int(s, 0, WICK_HALF_PIXEL_UP),
+    a.rounding = wick_sample_int(s, 0, 3);
     a.antialias = wick_sample_int(s, 0, 1), a.exclude = wick_sample_int(s, 0, 1), a.repeat = a.antialias && wick_sample_int(s, 0, 1);
     *in = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_F32, .rank = 4};
     for (int d = 0; d < 4; d++) in->dims[d] = wick_sample_int(s, d == 2 ? 0 : 1, 4);
@@ -273,7 +281,8 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
     wick_context *ctx = x->ctx;
     const int rank = wick_tensor_rank(x);
     const wick_dtype dtype = wick_tensor_dtype(x);
-    if ((unsigned)o->mode > WICK_CUBIC || (unsigned)o->coordinates > WICK_HALF_PIXEL_UP || (unsigned)o->rounding > WICK_ROUND_CEIL)
+    if ((unsigned)o->mode > WICK_CUBIC || (unsigned)o->coordinates > WICK_HALF_PIXEL_UP ||
+        (unsigned)o->rounding > WICK_ROUND_CEIL)
         return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: there is no mode %d, coordinates %d, rounding %d", (int)o->mode, (int)o->coordinates, (int)o->rounding);
     if (n < 1 || n > rank) return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: %d axes of a %d-d tensor", n, rank);
     if (o->mode != WICK_NEAREST && !wick_dtype_is_float(dtype))
@@ -293,19 +302,32 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
         const int64_t in = type.dims[axis];
         const double scale = o->scale ? o->scale[k] : 0;
         const bool scaled = scale != 0 || !size;
-        if (scaled && !(scale > 0 && scale <= INT32_MAX)) return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: there is no scale of %g", scale);
-        const double wanted = size ? (double)size[k] : floor(o->single ? (double)((float)in * (float)scale) : (double)in * scale);
+        if (scaled && !(scale > 0 && scale <= INT32_MAX))
+            return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: there is no scale of %g", scale);
+        const double wanted =
+            size ? (double)size[k] : floor(o->single ? (double)((float)in * (float)scale) : (double)in * scale);
         if (in < 1 || in > INT32_MAX / 8 || !(wanted >= 1 && wanted <= INT32_MAX / 8))
             return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of %lld cannot become %.0f", axis, (long long)in, wanted);
         if (scaled && scale * (double)in < 0.25)
-            return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a scale of %g leaves nothing of axis %d of %lld", scale, axis, (long long)in);
+            return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a scale of %g leaves nothing of axis %d of %lld",
+                               scale, axis, (long long)in);
         const int64_t out = (int64_t)wanted;
-        *a = (resample_attr){.axis = axis, .in = in, .out = out, .mode = o->mode, .coordinates = o->coordinates, .rounding = o->mode == WICK_NEAREST ? o->rounding : 0,
-                             .antialias = o->mode != WICK_NEAREST && o->antialias, .exclude = o->mode != WICK_NEAREST && o->exclude_outside,
-                             .repeat = o->mode != WICK_NEAREST && o->antialias && o->repeat_edge && !o->exclude_outside,
-                             .scale = scaled ? scale : (double)out / (double)in, .cubic_a = o->mode != WICK_CUBIC ? 0 : o->cubic_a != 0 ? o->cubic_a : -0.75,
-                             .scaled = scaled,
-                             .single = o->single && (o->mode == WICK_NEAREST || o->coordinates == WICK_CROP_AND_RESIZE)};
+        *a =
+            (resample_attr){.axis = axis,
+                            .in = in,
+                            .out = out,
+                            .mode = o->mode,
+                            .coordinates = o->coordinates,
+                            .rounding = o->mode == WICK_NEAREST ? o->rounding : 0,
+                            .antialias = o->mode != WICK_NEAREST && o->antialias,
+                            .exclude = o->mode != WICK_NEAREST && o->exclude_outside,
+                            .repeat = o->mode != WICK_NEAREST && o->antialias && o->repeat_edge && !o->exclude_outside,
+                            .scale = scaled ? scale : (double)out / (double)in,
+                            .cubic_a = o->mode != WICK_CUBIC ? 0
+                                       : o->cubic_a != 0     ? o->cubic_a
+                                                             : -0.75,
+                            .scaled = scaled,
+                            .single = o->single && (o->mode == WICK_NEAREST || o->coordinates == WICK_CROP_AND_RESIZE)};
         if (o->coordinates == WICK_CROP_AND_RESIZE) {
             a->start = o->start[k], a->end = o->end[k], a->fill = o->extrapolation;
             if (!(fabs(a->start) < 1e6 && fabs(a->end) < 1e6)) return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a crop from %g to %g", a->start, a->end);

@@ -188,11 +188,14 @@ static wick_tensor *margin(wick_tensor *x, int axis, int64_t count, bool after, 
     }
 }
 
-/* `total` places of the axis gone round (WRAP) or to and fro (REFLECT), x[0] at place `before`: NumPy's pad for counts beyond the extent. */
+/* `total` places of the axis gone round (WRAP) or to and fro (REFLECT), x[0] at place `before`: NumPy's pad for counts
+ * beyond the extent. */
 static wick_tensor *go_round(wick_tensor *x, int axis, int64_t before, int64_t total, wick_pad_mode mode) {
     const int rank = wick_tensor_rank(x);
     const int64_t n = wick_tensor_dims(x)[axis];
-    if (mode == WICK_PAD_REFLECT && n > 2) x = wick_concat(2, (wick_tensor *[]){x, wick_slice(x, axis, n - 2, 0, -1)}, axis); /* 1 2 3 4 becomes 1 2 3 4 3 2 */
+    if (mode == WICK_PAD_REFLECT && n > 2)
+        x = wick_concat(2, (wick_tensor *[]){x, wick_slice(x, axis, n - 2, 0, -1)},
+                        axis); /* 1 2 3 4 becomes 1 2 3 4 3 2 */
     if (x->error) return x;
     const int64_t period = wick_tensor_dims(x)[axis], start = (period - before % period) % period;
     int64_t copies[WICK_MAX_DIMS];
@@ -213,11 +216,14 @@ wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, cons
     x = wick_pad(x, rank, cut_before, cut_after, 0);
     for (int a = rank - 1; a >= 0 && !x->error; a--) { /* rows first: what is made of them can be written where it ends up (lower_concat) */
         const int64_t n = wick_tensor_dims(x)[a], front = WICK_MAX(before[a], 0), back = WICK_MAX(after[a], 0);
-        const int64_t once = mode == WICK_PAD_REFLECT ? n - 1 : mode == WICK_PAD_WRAP ? n : INT64_MAX; /* what one margin each has room for */
+        const int64_t once = mode == WICK_PAD_REFLECT ? n - 1
+                             : mode == WICK_PAD_WRAP  ? n
+                                                      : INT64_MAX; /* what one margin each has room for */
         if (!front && !back) continue;
         wick_type t = x->value->type;
         int64_t more;
-        if (!n || wick_add_overflows(front, back, &more) || wick_add_overflows(n, more, &t.dims[a]) || !wick_type_fits(&t))
+        if (!n || wick_add_overflows(front, back, &more) || wick_add_overflows(n, more, &t.dims[a]) ||
+            !wick_type_fits(&t))
             return wick_poison(x->ctx, WICK_ERR_SHAPE, "pad_with(%s): axis %d of %lld places cannot get %lld and %lld more in this mode", wick_shown_of(x).text, a, (long long)n,
                                (long long)before[a], (long long)after[a]);
         if (WICK_MAX(front, back) > once) {

@@ -357,8 +357,13 @@ static wick_status lower_runs(wick_lower *l, wick_node *node) {
     for (int i = 0; i < 4; i++) WICK_TRY(wick_lower_out(l, node, i, &at[2 + i]));
     for (int i = 0; i < 6; i++) refs[i] = wick_lower_ref(&at[i], i >= 2);
     search_args a = {.type = wick_ctype_of((wick_dtype)at[0].type->dtype), .n = at[0].type->dims[0]};
-    wick_step step = {.name = "equal_runs", .run = run_runs, .tasks = 1, .bytes = 2.0 * (double)wick_type_bytes(at[0].type) + 3.0 * (double)wick_type_bytes(at[1].type),
-                      .fault = WICK_ERR_INDEX, .fault_text = "number %lld of the order is %lld, outside the vector of %lld", .fault_at = bad_order};
+    wick_step step = {.name = "equal_runs",
+                      .run = run_runs,
+                      .tasks = 1,
+                      .bytes = 2.0 * (double)wick_type_bytes(at[0].type) + 3.0 * (double)wick_type_bytes(at[1].type),
+                      .fault = WICK_ERR_INDEX,
+                      .fault_text = "number %lld of the order is %lld, outside the vector of %lld",
+                      .fault_at = bad_order};
     return wick_lower_step(l, &step, &a, sizeof a, refs, 6);
 }
 static void sample_runs(wick_sample *s) {

@@ -65,8 +65,14 @@ static wick_status lower_update(wick_lower *l, wick_node *node) {
     }
     a.most = x.type->dims[axis] - values.type->dims[axis];
     a.slice = out.layout.strides[axis] * (int64_t)wick_dtype_size(a.copy.dst);
-    const wick_step step = {.name = "update_slice", .run = run_update, .tasks = wick_copy_tasks(&a.copy), .bytes = 2.0 * (double)wick_type_bytes(values.type),
-                            .fault = WICK_ERR_INDEX, .fault_text = "there is no room for the values at %lld: they begin at %lld, the last place is %lld", .fault_at = bad_start};
+    const wick_step step = {.name = "update_slice",
+                            .run = run_update,
+                            .tasks = wick_copy_tasks(&a.copy),
+                            .bytes = 2.0 * (double)wick_type_bytes(values.type),
+                            .fault = WICK_ERR_INDEX,
+                            .fault_text =
+                                "there is no room for the values at %lld: they begin at %lld, the last place is %lld",
+                            .fault_at = bad_start};
     WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&values, false), wick_lower_ref(&start, false), wick_lower_ref(&out, true)}, 3));
     l->steps[l->n_steps - 1].commits = false; /* nobody sees it before start is moved */
     return WICK_OK;

@@ -318,7 +318,9 @@ wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, i
     if (stop < 0 && !to_end) stop = stop < -n ? low : stop + n;
     start = WICK_MIN(WICK_MAX(start, low), high);
     stop = to_end ? -1 : WICK_MIN(WICK_MAX(stop, low), high);
-    int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
+    int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0            ? step
+                                                                      : step == INT64_MIN ? INT64_MAX
+                                                                                          : -step;
     if (size > n) step = step > 0 ? 1 : -1; /* which is never made: there is one element at most */
     slice_attr attr = {a, start, step, distance > 0 ? (distance - 1) / size + 1 : 0};
     if (!attr.count) attr.start = 0;

@@ -111,7 +111,8 @@ struct wick_pool {
     pthread_cond_t wake; /* a new serial, or quit */
     pthread_cond_t done; /* active is 0 */
 
-    _Alignas(WICK_ALIGN) _Atomic uint64_t taken[WICK_THREADS_MAX / 64]; /* hosted: bit n is set while worker number n runs */
+    _Alignas(
+        WICK_ALIGN) _Atomic uint64_t taken[WICK_THREADS_MAX / 64]; /* hosted: bit n is set while worker number n runs */
 
     share callers;
     worker workers[]; /* numbers 1 to threads - 1 */

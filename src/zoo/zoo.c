@@ -98,6 +98,7 @@ wick_status wick_zoo_find(wick_context *ctx, const char *text, wick_network *out
 }
 
 wick_tensor *wick_zoo_build(const wick_network *network, wick_model *model, wick_tensor *x, int64_t outputs) {
-    if (!network || !model || !x) return x ? wick_poison(wick_tensor_context(x), WICK_ERR_INVALID, "zoo_build: network or model is NULL") : NULL;
+    if (!network || !model || !x)
+        return x ? wick_poison(wick_tensor_context(x), WICK_ERR_INVALID, "zoo_build: network or model is NULL") : NULL;
     return network->architecture->build(network, model, x, outputs);
 }

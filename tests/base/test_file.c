@@ -274,7 +274,9 @@ TEST(what_killed_writers_left_is_removed_by_the_next_one) {
     const pid_t dead = fork();
     if (dead == 0) _exit(0);
     REQUIRE(dead > 0 && waitpid(dead, NULL, 0) == dead);
-    const char *const gone[] = {made_name(dead, 0), made_name(getpid(), 50)}; /* the second: of another process that had this number, as in a container */
+    const char *const gone[] = {
+        made_name(dead, 0),
+        made_name(getpid(), 50)}; /* the second: of another process that had this number, as in a container */
     const char *const stay[] = {made_name(getpid(), -1), made_name(getppid(), 0)};
     for (int i = 0; i < 2; i++) put_file(at(gone[i]), "half"), put_file(at(stay[i]), "half");
     char folder_of[64], below[512];

@@ -76,7 +76,9 @@ TEST(kinds_are_told_by_first_bytes) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const wick_kind *kind = wick_kind_of(rows[i].head, rows[i].size);
         if (!rows[i].format) CHECK_MSG(!kind, "row %zu is %s", i, kind->format);
-        else CHECK_MSG(kind && strcmp(kind->format, rows[i].format) == 0, "row %zu is %s, not %s", i, kind ? kind->format : "unknown", rows[i].format);
+        else
+            CHECK_MSG(kind && strcmp(kind->format, rows[i].format) == 0, "row %zu is %s, not %s", i,
+                      kind ? kind->format : "unknown", rows[i].format);
     }
     char tar[WICK_KIND_BYTES] = "a/b.png";
     memcpy(tar + 257, "ustar", 5);

@@ -1,4 +1,5 @@
-/* Broken models: wick verify and wick run refuse the same ones, in the same words, and wick inspect says those too. A model is a line of text here. */
+/* Broken models: wick verify and wick run refuse the same ones, in the same words, and wick inspect says those too. A
+ * model is a line of text here. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 #define WICK_COMMAND ""
 #endif
 
-/* ---- models from text -------------------------------------------------------------------------------------------------------------------- */
+/* ---- models from text -------------------------------------------------------------------------------------------- */
 
 /* name: float[dims], bool for "c", a condition, of which "N" is an open one called so; none: of any shape */
 static pb port(const char *name, const char *dims) {
@@ -45,7 +46,8 @@ static void attribute(pb *node, const char *text, size_t length) {
     pb_message(node, 5, &a);
 }
 
-/* A graph of one node. inputs, in the node's order: "x[2,6]" and "c[1]" the graph's, "w[4,6]" a weight of zeros, "s{1,-1}" a weight of these integers, "-" none. */
+/* A graph of one node. inputs, in the node's order: "x[2,6]" and "c[1]" the graph's, "w[4,6]" a weight of zeros,
+ * "s{1,-1}" a weight of these integers, "-" none. */
 static pb one_node(const char *op, const char *inputs, const char *attributes) {
     pb node = {0}, graph = {0};
     for (const char *at = inputs; *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -62,13 +64,15 @@ static pb one_node(const char *op, const char *inputs, const char *attributes) {
         int64_t numbers[8], n = 0, count = 1;
         for (char *s = dims; *s && n < 8; s += *s == ',') numbers[n] = strtoll(s, &s, 10), count *= numbers[n++];
         float *zeros = calloc((size_t)(count > 0 ? count : 1), sizeof *zeros);
-        pb t = at[1] == '{' ? pb_tensor(name, 7, 1, &n, numbers, (size_t)n * 8) : pb_tensor(name, 1, (int)n, numbers, zeros, (size_t)count * 4);
+        pb t = at[1] == '{' ? pb_tensor(name, 7, 1, &n, numbers, (size_t)n * 8)
+                            : pb_tensor(name, 1, (int)n, numbers, zeros, (size_t)count * 4);
         free(zeros);
         pb_message(&graph, 5, &t);
     }
     pb_text(&node, 2, "y");
     pb_text(&node, 4, op);
-    for (const char *at = attributes; *at; at += strcspn(at, " "), at += *at == ' ') attribute(&node, at, strcspn(at, " "));
+    for (const char *at = attributes; *at; at += strcspn(at, " "), at += *at == ' ')
+        attribute(&node, at, strcspn(at, " "));
     pb_message(&graph, 1, &node);
     pb y = port("y", NULL);
     pb_message(&graph, 12, &y);
@@ -90,7 +94,7 @@ static pb with_opset(pb *graph, int64_t ir, const char *domain, int64_t opset) {
     return m;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 typedef struct answer {
     int code;
@@ -122,13 +126,15 @@ static const char *reason(const answer *a) {
 
 /* verify, run and inspect of m.onnx. */
 static void check_refused(const char *what, const char *says) {
-    const answer verify = wick("verify m.onnx"), run = wick("run m.onnx --input random"), inspect = wick("inspect m.onnx");
+    const answer verify = wick("verify m.onnx"), run = wick("run m.onnx --input random"),
+                 inspect = wick("inspect m.onnx");
     test_count("broken models", 1);
     CHECK_MSG(verify.code == 3 && run.code == 3, "%s: verify %d, run %d", what, verify.code, run.code);
     CHECK_MSG(strcmp(reason(&verify), reason(&run)) == 0, "%s: verify says %s run says %s", what, verify.err, run.err);
     CHECK_MSG(strstr(verify.err, says) != NULL, "%s: %s lacks %s", what, verify.err, says);
     const bool lacks = strstr(says, "Wick does not have") != NULL; /* that is no fault to inspect */
-    CHECK_MSG(inspect.code == (lacks ? 0 : 3) && (lacks || strcmp(reason(&inspect), reason(&verify)) == 0), "%s: inspect %d, %s", what, inspect.code, inspect.err);
+    CHECK_MSG(inspect.code == (lacks ? 0 : 3) && (lacks || strcmp(reason(&inspect), reason(&verify)) == 0),
+              "%s: inspect %d, %s", what, inspect.code, inspect.err);
 }
 
 static bool ready(void) {
@@ -261,7 +267,8 @@ TEST(opsets_that_are_none_are_refused) {
 TEST(a_domain_that_no_row_knows_is_refused) {
     static const struct {
         const char *domain, *says;
-    } cases[] = {{"not.a.domain", "uses what Wick does not have: not.a.domain::Normalizer-1"}, {"ai.onnx.ml", "is of a domain that opset_import does not name"}};
+    } cases[] = {{"not.a.domain", "uses what Wick does not have: not.a.domain::Normalizer-1"},
+                 {"ai.onnx.ml", "is of a domain that opset_import does not name"}};
     if (!ready()) SKIP("no command");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pb graph = {0}, node = pb_node("Normalizer", "x", NULL, "y"), x = port("x", "2,6"), y = port("y", NULL);
@@ -279,10 +286,13 @@ TEST(a_domain_that_no_row_knows_is_refused) {
 TEST(functions_are_recorded_to_their_end) {
     static const struct {
         const char *calls, *domain, *attributes, *says;
-    } cases[] = {{"f", "my", "", "deeper than the limit"}, {"Softmax", "", "axis=8", "axis 8 of a tensor with 2 dims"}, {"Bogus", "", "", "uses what Wick does not have: Bogus-18"}};
+    } cases[] = {{"f", "my", "", "deeper than the limit"},
+                 {"Softmax", "", "axis=8", "axis 8 of a tensor with 2 dims"},
+                 {"Bogus", "", "", "uses what Wick does not have: Bogus-18"}};
     if (!ready()) SKIP("no command");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pb graph = {0}, node = pb_node("f", "x", NULL, "y"), x = port("x", "2,6"), y = port("y", NULL), f = {0}, inner = pb_node(cases[i].calls, "a", NULL, "b"), set = {0};
+        pb graph = {0}, node = pb_node("f", "x", NULL, "y"), x = port("x", "2,6"), y = port("y", NULL), f = {0},
+           inner = pb_node(cases[i].calls, "a", NULL, "b"), set = {0};
         pb_text(&node, 7, "my");
         pb_message(&graph, 1, &node);
         pb_message(&graph, 11, &x);
@@ -318,11 +328,12 @@ TEST(open_extents_are_guessed_and_the_guess_is_told) {
     } cases[] = {
         {"Relu", "x[N,6]", "", "", 0, "recorded with N as 1"},
         {"MaxPool", "x[N,3,H,W]", "kernel_shape=5,5,", "", 0, "recorded with N, H, W as 1 along first axes and 32"},
-        {"MaxPool", "x[N,3,H,W]", "kernel_shape=5,5,", "--dim H=3", 3, "MaxPool \"y\": the kernel covers 5 places of axis 2, which has 3"},
-        {"MatMul", "x[N,T] w[7,4]", "", "", 0, "not recorded to its end"},      /* T may be 7 */
+        {"MaxPool", "x[N,3,H,W]", "kernel_shape=5,5,", "--dim H=3", 3,
+         "MaxPool \"y\": the kernel covers 5 places of axis 2, which has 3"},
+        {"MatMul", "x[N,T] w[7,4]", "", "", 0, "not recorded to its end"}, /* T may be 7 */
         {"MatMul", "x[N,T] w[7,4]", "", "--dim T=7", 0, "recorded with N as 1"},
-        {"MatMul", "x[N,6] w[7,4]", "", "", 3, "MatMul \"y\""},                   /* N may be any number */
-        {"Conv", "x[N,3,H,W] w[4,5,3,3]", "", "", 3, "3 input channels"},          /* whatever H and W are */
+        {"MatMul", "x[N,6] w[7,4]", "", "", 3, "MatMul \"y\""},           /* N may be any number */
+        {"Conv", "x[N,3,H,W] w[4,5,3,3]", "", "", 3, "3 input channels"}, /* whatever H and W are */
         {"Softmax", "x[N,T]", "axis=5", "", 3, "axis 5 of a tensor with 2 dims"},
     };
     if (!ready()) SKIP("no command");
@@ -332,7 +343,8 @@ TEST(open_extents_are_guessed_and_the_guess_is_told) {
         write_model(&m);
         snprintf(line, sizeof line, "verify m.onnx %s", cases[i].arguments);
         const answer a = wick(line);
-        CHECK_MSG(a.code == cases[i].code && strstr(a.code ? a.err : a.out, cases[i].says), "%zu: %d, %s%s", i, a.code, a.out, a.err);
+        CHECK_MSG(a.code == cases[i].code && strstr(a.code ? a.err : a.out, cases[i].says), "%zu: %d, %s%s", i, a.code,
+                  a.out, a.err);
     }
 }
 

@@ -9,12 +9,15 @@
 
 #define COMPILED_FLAGS "-std=c11 -Wall -Wextra -Werror -pedantic -O2 -fwrapv"
 
-/* The compiler and its level. Printed C has the same bits by all of these that are installed; compilers drop calls and make wrong vectors at one level and not at another. */
+/* The compiler and its level. Printed C has the same bits by all of these that are installed; compilers drop calls and
+ * make wrong vectors at one level and not at another. */
 typedef struct compiled_way {
     const char *cc, *level;
 } compiled_way;
 static const compiled_way compiled_ways[] = {{"gcc", "-O2"}, {"gcc", "-O3"}, {"clang", "-O2"}, {"clang", "-O3"}};
-enum { COMPILED_WAYS = TEST_SANITIZED ? 2 : sizeof compiled_ways / sizeof *compiled_ways }; /* a sanitizer looks at who prints, not at who compiles */
+enum {
+    COMPILED_WAYS = TEST_SANITIZED ? 2 : sizeof compiled_ways / sizeof *compiled_ways
+}; /* a sanitizer looks at who prints, not at who compiles */
 static compiled_way compiled_by = {"cc", "-O2"};
 
 static inline bool compiled_has(const char *cc) {
@@ -48,7 +51,8 @@ static inline void compiled_remove(const char *folder) {
 static inline void *compiled_load(const char *folder, const char *name, const char *flags) {
     char command[1600], path[700];
     snprintf(path, sizeof path, "%s/%s.so", folder, name);
-    snprintf(command, sizeof command, "%s " COMPILED_FLAGS " %s %s -fPIC -shared -o '%s' '%s/%s.c' -lm", compiled_by.cc, compiled_by.level, flags, path, folder, name);
+    snprintf(command, sizeof command, "%s " COMPILED_FLAGS " %s %s -fPIC -shared -o '%s' '%s/%s.c' -lm", compiled_by.cc,
+             compiled_by.level, flags, path, folder, name);
     if (system(command)) return NULL;
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }

@@ -143,7 +143,9 @@ NET(gathered) {
     return wick_add(wick_gather(x, 1, at), wick_gather(x, 1, any));
 }
 NET(padded_in_place) { return wick_pad_with(x, 4, (const int64_t[]){0, 0, 2, 1}, (const int64_t[]){0, 0, 1, 3}, WICK_PAD_REFLECT); } /* rows written where they end up */
-NET(padded_round) { return wick_pad_with(x, 4, (const int64_t[]){0, 0, 5, 7}, (const int64_t[]){0, 4, 0, 9}, WICK_PAD_WRAP); }
+NET(padded_round) {
+    return wick_pad_with(x, 4, (const int64_t[]){0, 0, 5, 7}, (const int64_t[]){0, 4, 0, 9}, WICK_PAD_WRAP);
+}
 NET(bags_of_rows) {
     int64_t at[60 * 20];
     for (int i = 0; i < 60 * 20; i++) at[i] = i * 7 % 11 - (i % 3 == 0 ? 11 : 0);
@@ -288,52 +290,99 @@ NET(put_along) {
 NET(itself) { return x; }
 
 static const net nets[] = {
-    {"conv_of_pictures", 4, {2, 3, 9, 27}, conv_of_pictures, WICK_F32}, {"conv_inside_pictures", 4, {2, 2, 6, 21}, conv_inside_pictures, WICK_F32},
-    {"conv_padded", 4, {2, 3, 9, 11}, conv_padded, WICK_F32},          {"conv_strided", 4, {1, 3, 9, 11}, conv_strided, WICK_F32},
-    {"conv_dilated", 4, {2, 3, 9, 11}, conv_dilated, WICK_F32},        {"conv_grouped", 4, {2, 12, 5, 6}, conv_grouped, WICK_F32},
-    {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32}, {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},
-    {"conv_deeper", 4, {1, 200, 5, 4}, conv_deeper, WICK_F32},         {"conv_point", 4, {1, 600, 3, 3}, conv_point, WICK_F32},
-    {"conv_point_padded", 4, {2, 3, 5, 4}, conv_point_padded, WICK_F32}, {"conv_row_padded", 4, {2, 3, 5, 4}, conv_row_padded, WICK_F32},
+    {"conv_of_pictures", 4, {2, 3, 9, 27}, conv_of_pictures, WICK_F32},
+    {"conv_inside_pictures", 4, {2, 2, 6, 21}, conv_inside_pictures, WICK_F32},
+    {"conv_padded", 4, {2, 3, 9, 11}, conv_padded, WICK_F32},
+    {"conv_strided", 4, {1, 3, 9, 11}, conv_strided, WICK_F32},
+    {"conv_dilated", 4, {2, 3, 9, 11}, conv_dilated, WICK_F32},
+    {"conv_grouped", 4, {2, 12, 5, 6}, conv_grouped, WICK_F32},
+    {"conv_grouped_deep", 4, {1, 140, 4, 5}, conv_grouped_deep, WICK_F32},
+    {"conv_deep", 4, {1, 140, 5, 5}, conv_deep, WICK_F32},
+    {"conv_deeper", 4, {1, 200, 5, 4}, conv_deeper, WICK_F32},
+    {"conv_point", 4, {1, 600, 3, 3}, conv_point, WICK_F32},
+    {"conv_point_padded", 4, {2, 3, 5, 4}, conv_point_padded, WICK_F32},
+    {"conv_row_padded", 4, {2, 3, 5, 4}, conv_row_padded, WICK_F32},
     {"depthwise_padded", 4, {2, 3, 5, 4}, depthwise_padded, WICK_F32},
-    {"conv_line", 3, {2, 3, 20}, conv_line, WICK_F32},                 {"conv_solid", 5, {1, 2, 4, 5, 6}, conv_solid, WICK_F32},
-    {"transposed", 4, {2, 4, 5, 6}, transposed, WICK_F32},             {"transposed_deep", 4, {1, 300, 3, 4}, transposed_deep, WICK_F32},
-    {"winograd", 4, {2, 8, 9, 12}, winograd, WICK_F32},                {"winograd_unpadded", 4, {1, 4, 10, 11}, winograd_unpadded, WICK_F32},
-    {"depthwise", 4, {2, 12, 7, 9}, depthwise, WICK_F32},              {"depthwise_between", 4, {1, 3, 8, 9}, depthwise_between, WICK_F32},
-    {"pools", 4, {2, 3, 12, 13}, pools, WICK_F32},                     {"pools_of_planes", 4, {2, 3, 13, 12}, pools_of_planes, WICK_F32},
-    {"pools_adaptive", 4, {1, 3, 7, 7}, pools_adaptive, WICK_F32},     {"pool_of_all", 4, {2, 3, 12, 12}, pool_of_all, WICK_F32},
-    {"layers", 2, {3, 700}, layers, WICK_F32},                         {"log_layers", 2, {2, 700}, log_layers, WICK_F32},
-    {"long_softmax", 2, {2, 2500}, long_softmax, WICK_F32},            {"products_of_inputs", 2, {70, 9}, products_of_inputs, WICK_F32},
-    {"products_of_batches", 4, {2, 3, 4, 9}, products_of_batches, WICK_F32}, {"elementwise", 2, {7, 9}, elementwise, WICK_F32},
-    {"turns", 2, {7, 300}, turns, WICK_F32}, {"turns_of_doubles", 2, {7, 300}, turns, WICK_F64},
-    {"sums", 2, {90, 1300}, sums, WICK_F32},                           {"turned", 3, {3, 4, 5}, turned, WICK_F32},
-    {"cast", 2, {4, 5}, cast, WICK_F32},                               {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
-    {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},            {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},
+    {"conv_line", 3, {2, 3, 20}, conv_line, WICK_F32},
+    {"conv_solid", 5, {1, 2, 4, 5, 6}, conv_solid, WICK_F32},
+    {"transposed", 4, {2, 4, 5, 6}, transposed, WICK_F32},
+    {"transposed_deep", 4, {1, 300, 3, 4}, transposed_deep, WICK_F32},
+    {"winograd", 4, {2, 8, 9, 12}, winograd, WICK_F32},
+    {"winograd_unpadded", 4, {1, 4, 10, 11}, winograd_unpadded, WICK_F32},
+    {"depthwise", 4, {2, 12, 7, 9}, depthwise, WICK_F32},
+    {"depthwise_between", 4, {1, 3, 8, 9}, depthwise_between, WICK_F32},
+    {"pools", 4, {2, 3, 12, 13}, pools, WICK_F32},
+    {"pools_of_planes", 4, {2, 3, 13, 12}, pools_of_planes, WICK_F32},
+    {"pools_adaptive", 4, {1, 3, 7, 7}, pools_adaptive, WICK_F32},
+    {"pool_of_all", 4, {2, 3, 12, 12}, pool_of_all, WICK_F32},
+    {"layers", 2, {3, 700}, layers, WICK_F32},
+    {"log_layers", 2, {2, 700}, log_layers, WICK_F32},
+    {"long_softmax", 2, {2, 2500}, long_softmax, WICK_F32},
+    {"products_of_inputs", 2, {70, 9}, products_of_inputs, WICK_F32},
+    {"products_of_batches", 4, {2, 3, 4, 9}, products_of_batches, WICK_F32},
+    {"elementwise", 2, {7, 9}, elementwise, WICK_F32},
+    {"turns", 2, {7, 300}, turns, WICK_F32},
+    {"turns_of_doubles", 2, {7, 300}, turns, WICK_F64},
+    {"sums", 2, {90, 1300}, sums, WICK_F32},
+    {"turned", 3, {3, 4, 5}, turned, WICK_F32},
+    {"cast", 2, {4, 5}, cast, WICK_F32},
+    {"weights_are_folded", 2, {3, 9}, weights_are_folded, WICK_F32},
+    {"layer_normed", 2, {3, 1100}, layer_normed, WICK_F32},
+    {"plainly_normed", 3, {2, 3, 9}, plainly_normed, WICK_F32},
     {"powers", 2, {5, 9}, powers, WICK_F32},
-    {"bytes_padded", 4, {2, 3, 9, 11}, bytes_padded, WICK_F32},        {"bytes_grouped", 4, {2, 12, 5, 6}, bytes_grouped, WICK_F32},
-    {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},  {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
-    {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},                 {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
-    {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32}, {"few_bytes_in_the_run", 2, {3, 20}, few_bytes_in_the_run, WICK_F32},
-    {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32}, {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
-    {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},              {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
-    {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32}, {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},
+    {"bytes_padded", 4, {2, 3, 9, 11}, bytes_padded, WICK_F32},
+    {"bytes_grouped", 4, {2, 12, 5, 6}, bytes_grouped, WICK_F32},
+    {"bytes_depthwise", 4, {2, 12, 7, 9}, bytes_depthwise, WICK_F32},
+    {"bytes_point", 4, {1, 600, 3, 3}, bytes_point, WICK_F32},
+    {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},
+    {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
+    {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
+    {"few_bytes_in_the_run", 2, {3, 20}, few_bytes_in_the_run, WICK_F32},
+    {"conv_of_bytes_in_the_run", 4, {2, 8, 5, 6}, conv_of_bytes_in_the_run, WICK_F32},
+    {"depthwise_of_bytes_in_the_run", 4, {2, 12, 5, 4}, depthwise_of_bytes_in_the_run, WICK_F32},
+    {"attention", 4, {2, 4, 70, 8}, attention, WICK_F32},
+    {"attention_causal", 4, {1, 3, 150, 6}, attention_causal, WICK_F32},
+    {"attention_shifted", 4, {1, 2, 100, 3}, attention_shifted, WICK_F32},
+    {"attention_blind", 4, {1, 2, 90, 3}, attention_blind, WICK_F32},
     {"attention_of_doubles", 3, {2, 30, 7}, attention_of_doubles, WICK_F64},
-    {"loss_smoothed", 2, {5, 11}, loss_smoothed, WICK_F32},            {"loss_weighted", 2, {5, 11}, loss_weighted, WICK_F32},
-    {"loss_of_all", 2, {5, 70}, loss_of_all, WICK_F32},                {"integers", 4, {2, 3, 4, 9}, integers, WICK_F32},                 {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},                            {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
-    {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},            {"gru", 3, {4, 2, 6}, gru, WICK_F32},
-    {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},      {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
-    {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},        {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
-    {"padded_in_place", 4, {2, 3, 20, 33}, padded_in_place, WICK_F32}, {"padded_round", 4, {2, 3, 4, 3}, padded_round, WICK_F32}, {"bags_of_rows", 2, {11, 40}, bags_of_rows, WICK_F32},
-    {"columns_gathered", 3, {2, 4, 5}, columns_gathered, WICK_F32},    {"nearest", 4, {2, 3, 7, 9}, nearest, WICK_F32},
-    {"linear", 4, {2, 3, 5, 7}, linear, WICK_F32},                     {"cubic", 4, {2, 3, 5, 7}, cubic, WICK_F32},
-    {"shrunk", 4, {1, 3, 9, 11}, shrunk, WICK_F32},                    {"cropped", 4, {1, 2, 9, 11}, cropped, WICK_F32},
-    {"joined", 2, {4, 20}, joined, WICK_F32},                          {"doubles", 2, {3, 30}, doubles, WICK_F64},                        {"itself", 2, {3, 3}, itself, WICK_F32},
-    {"places_of_extremes", 3, {3, 40, 5}, places_of_extremes, WICK_F32}, {"places_in_rows", 2, {4, 50}, places_in_rows, WICK_F32},
-    {"running_sums", 3, {3, 7, 5}, running_sums, WICK_F32},            {"running_sums_of_integers", 3, {2, 7, 5}, running_sums_of_integers, WICK_F32},
-    {"running_sums_of_long_rows", 2, {2, 40003}, running_sums_of_long_rows, WICK_F32}, {"running_sums_of_exponentials", 2, {30, 9}, running_sums_of_exponentials, WICK_F32},
-    {"running_extremes", 3, {2, 20, 6}, running_extremes, WICK_F32},   {"sorted", 3, {3, 40, 5}, sorted, WICK_F32},
-    {"sorted_doubles", 2, {3, 200}, sorted_doubles, WICK_F64},         {"sorted_integers", 2, {3, 60}, sorted_integers, WICK_F32},
-    {"top", 2, {3, 50}, top, WICK_F32},                                {"top_gradient", 2, {5, 7}, top_gradient, WICK_F32},
-    {"taken_along", 3, {2, 6, 5}, taken_along, WICK_F32},              {"put_along", 3, {2, 6, 5}, put_along, WICK_F32},
+    {"loss_smoothed", 2, {5, 11}, loss_smoothed, WICK_F32},
+    {"loss_weighted", 2, {5, 11}, loss_weighted, WICK_F32},
+    {"loss_of_all", 2, {5, 70}, loss_of_all, WICK_F32},
+    {"integers", 4, {2, 3, 4, 9}, integers, WICK_F32},
+    {"lstm", 3, {5, 3, 6}, lstm, WICK_F32},
+    {"lstm_with_all", 3, {5, 3, 6}, lstm_with_all, WICK_F32},
+    {"lstm_coupled", 3, {2, 4, 6}, lstm_coupled, WICK_F32},
+    {"gru", 3, {4, 2, 6}, gru, WICK_F32},
+    {"gru_reset_first", 3, {4, 2, 6}, gru_reset_first, WICK_F32},
+    {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
+    {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},
+    {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
+    {"padded_in_place", 4, {2, 3, 20, 33}, padded_in_place, WICK_F32},
+    {"padded_round", 4, {2, 3, 4, 3}, padded_round, WICK_F32},
+    {"bags_of_rows", 2, {11, 40}, bags_of_rows, WICK_F32},
+    {"columns_gathered", 3, {2, 4, 5}, columns_gathered, WICK_F32},
+    {"nearest", 4, {2, 3, 7, 9}, nearest, WICK_F32},
+    {"linear", 4, {2, 3, 5, 7}, linear, WICK_F32},
+    {"cubic", 4, {2, 3, 5, 7}, cubic, WICK_F32},
+    {"shrunk", 4, {1, 3, 9, 11}, shrunk, WICK_F32},
+    {"cropped", 4, {1, 2, 9, 11}, cropped, WICK_F32},
+    {"joined", 2, {4, 20}, joined, WICK_F32},
+    {"doubles", 2, {3, 30}, doubles, WICK_F64},
+    {"itself", 2, {3, 3}, itself, WICK_F32},
+    {"places_of_extremes", 3, {3, 40, 5}, places_of_extremes, WICK_F32},
+    {"places_in_rows", 2, {4, 50}, places_in_rows, WICK_F32},
+    {"running_sums", 3, {3, 7, 5}, running_sums, WICK_F32},
+    {"running_sums_of_integers", 3, {2, 7, 5}, running_sums_of_integers, WICK_F32},
+    {"running_sums_of_long_rows", 2, {2, 40003}, running_sums_of_long_rows, WICK_F32},
+    {"running_sums_of_exponentials", 2, {30, 9}, running_sums_of_exponentials, WICK_F32},
+    {"running_extremes", 3, {2, 20, 6}, running_extremes, WICK_F32},
+    {"sorted", 3, {3, 40, 5}, sorted, WICK_F32},
+    {"sorted_doubles", 2, {3, 200}, sorted_doubles, WICK_F64},
+    {"sorted_integers", 2, {3, 60}, sorted_integers, WICK_F32},
+    {"top", 2, {3, 50}, top, WICK_F32},
+    {"top_gradient", 2, {5, 7}, top_gradient, WICK_F32},
+    {"taken_along", 3, {2, 6, 5}, taken_along, WICK_F32},
+    {"put_along", 3, {2, 6, 5}, put_along, WICK_F32},
 };
 
 /* Of halves: weights, products, and what is only moved. Inputs go beyond what f16 holds, and below. */
@@ -520,19 +569,24 @@ TEST(plain_code_for_pictures_as_they_lie_has_the_bits_of_the_plan) {
         check_list(pictures, WICK_COUNTOF(pictures), (wick_c_options){.lanes = lanes}, WICK_TIER_AVX512, "-O1 -mfma -DCONV_OF_PICTURES_FMA=1 -DCONV_INSIDE_PICTURES_FMA=1");
 }
 
-/* Four calls of one kernel, whose x and y are the same places of the arena each time: of such a function gcc 12.2 -O2 makes a clone that knows them, takes it for one that
- * stores nothing, and drops the calls. So kernels are declared otherwise, with the words of the file that is printed. */
+/* Four calls of one kernel, whose x and y are the same places of the arena each time: of such a function gcc 12.2 -O2
+ * makes a clone that knows them, takes it for one that stores nothing, and drops the calls. So kernels are declared
+ * otherwise, with the words of the file that is printed. */
 static const char calls_of_one_kernel[] =
     "static _Alignas(16) unsigned char arena[8448000];\n"
     "#define NOT_INLINE __attribute__((noinline))\n"
     "NOT_INLINE KERNEL void f(const uint8_t *x0, const float *x1, const float *x2, float *y0) {\n"
-    "    for (long i = 0; i < 153600; i++) {\n        const int32_t r = x0[i];\n        y0[i] = ((float)r - x1[0]) * x2[0];\n    }\n}\n"
-    "#define CALL(a, b) f((uint8_t *)(void *)(arena + 768000), (const float *)(const void *)(bytes + a), (const float *)(const void *)(bytes + b), (float *)(void *)(arena + 0))\n"
+    "    for (long i = 0; i < 153600; i++) {\n        const int32_t r = x0[i];\n        y0[i] = ((float)r - x1[0]) * "
+    "x2[0];\n    }\n}\n"
+    "#define CALL(a, b) f((uint8_t *)(void *)(arena + 768000), (const float *)(const void *)(bytes + a), (const float "
+    "*)(const void *)(bytes + b), (float *)(void *)(arena + 0))\n"
     "int calls_run(const void *weights, float *y);\n"
     "int calls_run(const void *weights, float *y) {\n    const unsigned char *bytes = weights;\n"
     "    for (long i = 0; i < 153600; i++) arena[768000 + i] = (uint8_t)i;\n"
-    "    CALL(0, 16);\n    y[0] = ((float *)(void *)arena)[7];\n    CALL(32, 48);\n    y[1] = ((float *)(void *)arena)[7];\n"
-    "    CALL(0, 48);\n    y[2] = ((float *)(void *)arena)[7];\n    CALL(32, 16);\n    y[3] = ((float *)(void *)arena)[7];\n    return 0;\n}\n";
+    "    CALL(0, 16);\n    y[0] = ((float *)(void *)arena)[7];\n    CALL(32, 48);\n    y[1] = ((float *)(void "
+    "*)arena)[7];\n"
+    "    CALL(0, 48);\n    y[2] = ((float *)(void *)arena)[7];\n    CALL(32, 16);\n    y[3] = ((float *)(void "
+    "*)arena)[7];\n    return 0;\n}\n";
 TEST(no_call_of_a_kernel_is_dropped) {
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     static const float weights[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4};
@@ -564,7 +618,8 @@ TEST(no_call_of_a_kernel_is_dropped) {
         float y[4] = {0};
         memcpy(&run, &at, sizeof at);
         REQUIRE(at && run(weights, y) == 0);
-        CHECK_MSG(y[0] == 12 && y[1] == 16 && y[2] == 24 && y[3] == 8, "%s %s: %g %g %g %g", compiled_by.cc, compiled_by.level, (double)y[0], (double)y[1], (double)y[2], (double)y[3]);
+        CHECK_MSG(y[0] == 12 && y[1] == 16 && y[2] == 24 && y[3] == 8, "%s %s: %g %g %g %g", compiled_by.cc,
+                  compiled_by.level, (double)y[0], (double)y[1], (double)y[2], (double)y[3]);
         dlclose(library);
     }
     compiled_with_cc();
@@ -676,9 +731,14 @@ static int call_run(void *library, const char *name, int n_in, int n_out, void *
     char symbol[64];
     snprintf(symbol, sizeof symbol, "%s_run", name);
     void *at = dlsym(library, symbol);
-    int (*run)(const void *, void *), (*run_12)(const void *, void *, void *), (*run_22)(const void *, const void *, void *, void *);
+    int (*run)(const void *, void *), (*run_12)(const void *, void *, void *),
+        (*run_22)(const void *, const void *, void *, void *);
     memcpy(&run, &at, sizeof at), memcpy(&run_12, &at, sizeof at), memcpy(&run_22, &at, sizeof at);
-    return !at ? -1 : n_in == 1 && n_out == 1 ? run(x[0], y[0]) : n_in == 1 && n_out == 2 ? run_12(x[0], y[0], y[1]) : n_in == 2 && n_out == 2 ? run_22(x[0], x[1], y[0], y[1]) : -1;
+    return !at                       ? -1
+           : n_in == 1 && n_out == 1 ? run(x[0], y[0])
+           : n_in == 1 && n_out == 2 ? run_12(x[0], y[0], y[1])
+           : n_in == 2 && n_out == 2 ? run_22(x[0], x[1], y[0], y[1])
+                                     : -1;
 }
 static size_t const_bytes, arena_bytes; /* of the last one */
 /* A model of up to two inputs and outputs, each f32. */
@@ -758,7 +818,10 @@ TEST(small_models_have_the_bits_of_the_base_tier_and_of_others) {
 }
 
 TEST(models_as_found_have_the_bits_of_the_base_tier) {
-    static const char *const models[][2] = {{"mnist", "mnist-8"}, {"mnist_opt", "mnist-opt"}, {"dtln", "dtln_1"}, {"ultraface", "ultraface_version-RFB-320"}};
+    static const char *const models[][2] = {{"mnist", "mnist-8"},
+                                            {"mnist_opt", "mnist-opt"},
+                                            {"dtln", "dtln_1"},
+                                            {"ultraface", "ultraface_version-RFB-320"}};
     const char *all = getenv("WICK_MODELS");
     char folder[512], path[1024];
     if (!all) SKIP("WICK_MODELS is not set");

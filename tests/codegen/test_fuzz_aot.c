@@ -127,7 +127,8 @@ TEST(random_graphs_keep_their_results_as_c) {
         if (!wrong(&t, &d)) continue;
         shrink(&d, wrong, &t);
         CHECK(wrong(&t, &d));
-        CHECK_MSG(false, "WICK_FUZZ_SEED=%llu for %s by %s %s: %s\n%s", (unsigned long long)d.seed, wick_tier_name(t.v->tier), compiled_by.cc, compiled_by.level, t.msg.text, t.graph);
+        CHECK_MSG(false, "WICK_FUZZ_SEED=%llu for %s by %s %s: %s\n%s", (unsigned long long)d.seed,
+                  wick_tier_name(t.v->tier), compiled_by.cc, compiled_by.level, t.msg.text, t.graph);
     }
     test_count("random graphs as C", t.printed);
     test_count("functions of C of random graphs", t.kernels);

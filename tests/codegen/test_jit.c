@@ -403,12 +403,16 @@ static void on_own_remark(void *user, const char *pass, const char *node, const 
     if (!strcmp(pass, "jit")) snprintf(user, sizeof note, "%s", text);
 }
 static void *one_context(void *own_note) {
-    const wick_spec specs[3] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}}, {.dtype = WICK_F32, .rank = 1, .dims = {COLS}}, {.dtype = WICK_F32}};
+    const wick_spec specs[3] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}},
+                                {.dtype = WICK_F32, .rank = 1, .dims = {COLS}},
+                                {.dtype = WICK_F32}};
     wick_context *ctx = NULL;
     wick_kernel *k = NULL;
     wick_plan *plan = NULL;
-    if (!wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}) && !wick_kernel_from_expr(ctx, CHAIN, &k))
-        (void)!wick_kernel_compile(k, 3, specs, &(wick_compile_options){.on_remark = on_own_remark, .user = own_note}, &plan);
+    if (!wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}) &&
+        !wick_kernel_from_expr(ctx, CHAIN, &k))
+        (void)!wick_kernel_compile(k, 3, specs, &(wick_compile_options){.on_remark = on_own_remark, .user = own_note},
+                                   &plan);
     wick_plan_free(&plan);
     wick_kernel_free(&k);
     wick_context_free(&ctx);
@@ -479,7 +483,11 @@ static void unseal(const char *end, long age) {
 }
 TEST(what_a_compiler_left_is_used_only_if_it_was_made_well) {
     NEEDS_CC;
-    static const struct { const char *end; long age; bool good; } left[] = {{"wick made\n", 0, true}, {"", 0, false}, {"wick mad", 0, false}, {"wick made\n", 1000000000, false}};
+    static const struct {
+        const char *end;
+        long age;
+        bool good;
+    } left[] = {{"wick made\n", 0, true}, {"", 0, false}, {"wick mad", 0, false}, {"wick made\n", 1000000000, false}};
     char path[100], stop[100];
     make_inputs();
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {

@@ -125,18 +125,21 @@ TEST(other_chunks_are_passed_over_and_streams_go_to_the_end) {
     wick_context_free(&ctx);
 }
 
-/* Lengths that writers into a pipe leave: all that is there is samples, and the file says that it didn't know. What is shorter than it says is cut off. */
+/* Lengths that writers into a pipe leave: all that is there is samples, and the file says that it didn't know. What is
+ * shorter than it says is cut off. */
 TEST(recordings_that_do_not_say_how_long_they_are) {
     wick_context *ctx = new_context(NULL);
     REQUIRE(ctx);
     static const struct {
         uint32_t said;
         int64_t length; /* -1: refused */
-    } rows[] = {{0xFFFFFFFF, 4}, {0x7FFFF000, 4}, {0x7FFFFFFF, 4}, {0x80000000, 4}, {0xFFFFF000, 4}, {0, 4}, {0x7FFFEFFE, -1}, {10, -1}, {0x10000000, -1}, {8, 4}};
+    } rows[] = {{0xFFFFFFFF, 4}, {0x7FFFF000, 4},  {0x7FFFFFFF, 4}, {0x80000000, 4},  {0xFFFFF000, 4},
+                {0, 4},          {0x7FFFEFFE, -1}, {10, -1},        {0x10000000, -1}, {8, 4}};
     wick_audio *a, *other;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         file f = head();
-        format(&f, 1, 1, 8000, 16), text(&f, "data"), number(&f, rows[i].said, 4), number(&f, 0x40000001, 4), number(&f, 0xC0003FFF, 4);
+        format(&f, 1, 1, 8000, 16), text(&f, "data"), number(&f, rows[i].said, 4), number(&f, 0x40000001, 4),
+            number(&f, 0xC0003FFF, 4);
         const wick_status status = decode(ctx, &f, 0, &a);
         CHECK_MSG((status == WICK_OK) == (rows[i].length >= 0), "0x%x: %s", rows[i].said, wick_context_error(ctx));
         if (status != WICK_OK) continue;
@@ -148,7 +151,8 @@ TEST(recordings_that_do_not_say_how_long_they_are) {
         wick_audio_free(&a);
     }
     file f = head(); /* none, and then another chunk */
-    format(&f, 1, 1, 8000, 16), text(&f, "data"), number(&f, 0, 4), text(&f, "LIST"), number(&f, 4, 4), text(&f, "INFO");
+    format(&f, 1, 1, 8000, 16), text(&f, "data"), number(&f, 0, 4), text(&f, "LIST"), number(&f, 4, 4),
+        text(&f, "INFO");
     REQUIRE(decode(ctx, &f, 0, &a) == WICK_OK);
     CHECK(wick_audio_length(a) == 0 && !wick_audio_unmeasured(a));
     wick_audio_free(&a);
@@ -160,7 +164,9 @@ TEST(recordings_of_other_kinds_are_named) {
     REQUIRE(ctx);
     wick_audio *a;
     CHECK_INT(wick_audio_decode(ctx, "FORM\0\0\1\0AIFFCOMM", 16, "x.wav", 0, &a), WICK_ERR_FORMAT);
-    CHECK_STR_HAS(wick_context_error(ctx), "x.wav: is an AIFF recording, not a WAV file that is read; ffmpeg -i x.wav new.wav makes a WAV of it");
+    CHECK_STR_HAS(
+        wick_context_error(ctx),
+        "x.wav: is an AIFF recording, not a WAV file that is read; ffmpeg -i x.wav new.wav makes a WAV of it");
     CHECK_INT(wick_audio_decode(ctx, "fLaC\0\0\0\42", 8, "x.flac", 0, &a), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "a FLAC recording");
     wick_context_free(&ctx);

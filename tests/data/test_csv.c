@@ -56,7 +56,9 @@ TEST(types_categories_and_missing_values) {
     check_rows(t, 2, (const float[]){1.5f, 2, NAN, 0, 2.5f, -1, 3, 1}, (const int64_t[]){1, 0, 1, 2});
     wick_csv_free(&t);
     REQUIRE(table(text, &(wick_csv_options){.label = "colour", .skip = "id|a*|y", .missing = WICK_CSV_MEAN}, &t) == WICK_ERR_INVALID);
-    CHECK_STR_HAS(wick_context_error(ctx), "line 5: column \"colour\": \"\" is a missing value, and it is the class"); /* the empty line counts */
+    CHECK_STR_HAS(
+        wick_context_error(ctx),
+        "line 5: column \"colour\": \"\" is a missing value, and it is the class"); /* the empty line counts */
     REQUIRE(table(text, &(wick_csv_options){.one_hot = true, .skip = "id|a*|y", .missing = WICK_CSV_MEAN}, &t) == WICK_OK);
     check_rows(t, 4, (const float[]){1.5f, 0, 0, 1, (float)(7. / 3), 1, 0, 0, 2.5f, 0, 0, 0, 3, 0, 1, 0}, NULL);
     wick_csv_free(&t);
@@ -88,7 +90,10 @@ TEST(what_does_not_fit_is_named) {
         {"a,b\n1,2\n", "has no column \"c\"", {.label = "c"}, WICK_ERR_INVALID},
         {"a,b\n1,2\n", "has no column \"c\"", {.target = "c"}, WICK_ERR_INVALID},
         {"a,b\n1,2\n1,x\n", "line 3: column \"b\": \"x\" is no number", {.target = "b"}, WICK_ERR_INVALID},
-        {"a,b\n1,2\nnull,3\n", "line 3: column \"a\": \"null\" is a missing value", {.missing = WICK_CSV_REFUSE}, WICK_ERR_INVALID},
+        {"a,b\n1,2\nnull,3\n",
+         "line 3: column \"a\": \"null\" is a missing value",
+         {.missing = WICK_CSV_REFUSE},
+         WICK_ERR_INVALID},
     };
     REQUIRE(begin(NULL));
     for (size_t k = 0; k < WICK_COUNTOF(cases); k++) {
@@ -176,7 +181,7 @@ TEST(what_python_writes_is_read_as_python_reads_it) {
     end();
 }
 
-/* ---- another table by the coding of one --------------------------------------------------------------------------------------------------------- */
+/* ---- another table by the coding of one -------------------------------------------------------------------------- */
 
 /* What the last table was coded as; the caller frees it. */
 static char *coding_of(const char *text, const wick_csv_options *o) {
@@ -197,16 +202,22 @@ TEST(another_table_is_read_as_the_one_that_was_learned_from) {
     static const char learned[] = "id,u,town,v,kind\n1,1,Rome,10,yes\n2,2,\"say \"\"hi\"\"\",20,no\n3,3,Oslo,,maybe\n";
     wick_csv *t;
     REQUIRE(begin(NULL));
-    char *coding = coding_of(learned, &(wick_csv_options){.label = "kind", .skip = "id", .one_hot = true, .missing = WICK_CSV_MEAN});
+    char *coding = coding_of(
+        learned, &(wick_csv_options){.label = "kind", .skip = "id", .one_hot = true, .missing = WICK_CSV_MEAN});
     REQUIRE(coding);
     CHECK_STR_HAS(coding, "\"category\",\"town\",\"Oslo\",\"Rome\",\"say \"\"hi\"\"\"");
     /* Columns in another order, one more, one less, a category that is not known, and values missing. */
-    REQUIRE(table("kind;more;town;u\nyes;7;Oslo;4\nno;8;Bonn;\nno;8;;6,5\n", &(wick_csv_options){.coding = coding}, &t) == WICK_OK);
+    REQUIRE(table("kind;more;town;u\nyes;7;Oslo;4\nno;8;Bonn;\nno;8;;6,5\n", &(wick_csv_options){.coding = coding},
+                  &t) == WICK_OK);
     check_rows(t, 5, (const float[]){4, 1, 0, 0, 15, 2, 0, 0, 0, 15, 6.5f, 0, 0, 0, 15}, (const int64_t[]){2, 1, 1});
-    CHECK(tells(t, "cells are separated by a semicolon, and numbers have a decimal comma") && tells(t, "1 column was not learned from and is passed over: \"more\""));
-    CHECK(tells(t, "\"town\": 1 cell is of categories that are not among the coding's 3, the first \"Bonn\" in line 3: all zeros") && tells(t, "is not in the table and counts as missing: \"v\""));
+    CHECK(tells(t, "cells are separated by a semicolon, and numbers have a decimal comma") &&
+          tells(t, "1 column was not learned from and is passed over: \"more\""));
+    CHECK(tells(t, "\"town\": 1 cell is of categories that are not among the coding's 3, the first \"Bonn\" in line 3: "
+                   "all zeros") &&
+          tells(t, "is not in the table and counts as missing: \"v\""));
     const wick_csv_column *town = wick_csv_column_at(t, 2), *v = wick_csv_column_at(t, 3);
-    CHECK(wick_csv_columns(t) == 5 && town->categories == 3 && town->unknown == 1 && town->present && !v->present && v->mean == 15);
+    CHECK(wick_csv_columns(t) == 5 && town->categories == 3 && town->unknown == 1 && town->present && !v->present &&
+          v->mean == 15);
     CHECK(strcmp(wick_csv_coding(t), coding) == 0);
     wick_csv_free(&t);
     /* Rows to be told the class of. */
@@ -215,10 +226,12 @@ TEST(another_table_is_read_as_the_one_that_was_learned_from) {
     REQUIRE(table("u,town,v\n4,Rome,1\n", &(wick_csv_options){.coding = coding, .unlabelled = true}, &t) == WICK_OK);
     check_rows(t, 5, (const float[]){4, 0, 1, 0, 1}, NULL);
     wick_csv_free(&t);
-    REQUIRE(table("u,kind\n4,perhaps\n5,\n6,no", &(wick_csv_options){.coding = coding, .unlabelled = true}, &t) == WICK_OK);
+    REQUIRE(table("u,kind\n4,perhaps\n5,\n6,no", &(wick_csv_options){.coding = coding, .unlabelled = true}, &t) ==
+            WICK_OK);
     wick_dataset *d;
     REQUIRE(wick_dataset_of_csv(ctx, t, &d) == WICK_OK);
-    CHECK(wick_dataset_classes(d) == 3 && wick_dataset_label(d, 0) == -1 && wick_dataset_label(d, 1) == -1 && wick_dataset_label(d, 2) == 1);
+    CHECK(wick_dataset_classes(d) == 3 && wick_dataset_label(d, 0) == -1 && wick_dataset_label(d, 1) == -1 &&
+          wick_dataset_label(d, 2) == 1);
     wick_dataset_free(&d);
     wick_csv_free(&t);
     /* Of classes that are numbers, 1 and 1.0 are one. */
@@ -237,7 +250,8 @@ TEST(what_is_not_of_the_coding_is_refused) {
     } tables[] = {
         {"a,b\n1,2\n", "none of its columns is one of the 2 that were learned from, as \"u\": it has \"a\", \"b\""},
         {"u,town,kind\n1,Rome,new\n", "line 2: column \"kind\": \"new\" is not among the classes that were learned"},
-        {"u,town,kind\nx,Rome,yes\ny,Rome,yes\n1,Rome,no\n", "column \"u\" was one of numbers, and here 2 of 3 values are none"},
+        {"u,town,kind\nx,Rome,yes\ny,Rome,yes\n1,Rome,no\n",
+         "column \"u\" was one of numbers, and here 2 of 3 values are none"},
     };
     static const struct {
         const char *coding, *says;
@@ -248,20 +262,27 @@ TEST(what_is_not_of_the_coding_is_refused) {
         {"\"table\",\"2\"", "version 2, which is not read", WICK_ERR_VERSION},
         {"\"table\",\"1\",\"one_hot\"", "is cut off", WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\",\"often\"", "neither \"nan\"", WICK_ERR_FORMAT},
-        {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"leg\",\"u\"", "line 2 of the coding: is no kind of column", WICK_ERR_FORMAT},
+        {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"leg\",\"u\"", "line 2 of the coding: is no kind of column",
+         WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"number\",\"u\",\"1e999\"", "its mean is no number", WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"category\",\"u\",\"b\",\"a\"", "not in their order", WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"category\",\"u\",\"b\",\"b\"", "not in their order", WICK_ERR_FORMAT},
-        {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"class\",\"u\",\"texts\",\"b\"\n\"class\",\"v\",\"texts\"", "there is one already", WICK_ERR_FORMAT},
+        {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"class\",\"u\",\"texts\",\"b\"\n\"class\",\"v\",\"texts\"",
+         "there is one already", WICK_ERR_FORMAT},
     };
     wick_csv *t;
     REQUIRE(begin(NULL));
-    char *coding = coding_of("u,town,kind\n1,Rome,yes\n2,Oslo,no\n", &(wick_csv_options){.label = "kind", .missing = WICK_CSV_MEAN});
+    char *coding = coding_of("u,town,kind\n1,Rome,yes\n2,Oslo,no\n",
+                             &(wick_csv_options){.label = "kind", .missing = WICK_CSV_MEAN});
     REQUIRE(coding);
     for (size_t i = 0; i < WICK_COUNTOF(tables); i++)
-        CHECK_MSG(table(tables[i].text, &(wick_csv_options){.coding = coding}, &t) == WICK_ERR_MISMATCH && strstr(wick_context_error(ctx), tables[i].says), "table %zu: %s", i, wick_context_error(ctx));
+        CHECK_MSG(table(tables[i].text, &(wick_csv_options){.coding = coding}, &t) == WICK_ERR_MISMATCH &&
+                      strstr(wick_context_error(ctx), tables[i].says),
+                  "table %zu: %s", i, wick_context_error(ctx));
     for (size_t i = 0; i < WICK_COUNTOF(codings); i++)
-        CHECK_MSG(table("u\n1\n", &(wick_csv_options){.coding = codings[i].coding}, &t) == codings[i].status && strstr(wick_context_error(ctx), codings[i].says), "coding %zu: %s", i, wick_context_error(ctx));
+        CHECK_MSG(table("u\n1\n", &(wick_csv_options){.coding = codings[i].coding}, &t) == codings[i].status &&
+                      strstr(wick_context_error(ctx), codings[i].says),
+                  "coding %zu: %s", i, wick_context_error(ctx));
     free(coding);
     end();
 }
@@ -270,9 +291,11 @@ TEST(means_and_categories_follow_from_the_rows_that_are_learned_from) {
     wick_csv *t;
     REQUIRE(begin(NULL));
     const bool rows[] = {true, true, false, true};
-    const wick_csv_options o = {.label = "y", .one_hot = true, .missing = WICK_CSV_MEAN, .learned = rows, .n_learned = 4};
+    const wick_csv_options o = {
+        .label = "y", .one_hot = true, .missing = WICK_CSV_MEAN, .learned = rows, .n_learned = 4};
     REQUIRE(table("a,c,e,y\n1,p,,0\n3,q,,1\n100,r,5,2\n,p,,0\n", &o, &t) == WICK_OK);
-    CHECK(wick_csv_column_at(t, 0)->mean == 2 && wick_csv_column_at(t, 1)->categories == 2 && wick_csv_column_at(t, 2)->type == WICK_CSV_LEFT_OUT && wick_csv_column_at(t, 3)->categories == 3);
+    CHECK(wick_csv_column_at(t, 0)->mean == 2 && wick_csv_column_at(t, 1)->categories == 2 &&
+          wick_csv_column_at(t, 2)->type == WICK_CSV_LEFT_OUT && wick_csv_column_at(t, 3)->categories == 3);
     check_rows(t, 3, (const float[]){1, 1, 0, 3, 0, 1, 100, 0, 0, 2, 1, 0}, (const int64_t[]){0, 1, 2, 0});
     CHECK(tells(t, "no value in any row and is left out: \"e\""));
     wick_csv_free(&t);
@@ -281,7 +304,7 @@ TEST(means_and_categories_follow_from_the_rows_that_are_learned_from) {
     end();
 }
 
-/* ---- what people's tables look like ------------------------------------------------------------------------------------------------------------------ */
+/* ---- what people's tables look like ------------------------------------------------------------------------------ */
 
 TEST(forms_that_spreadsheets_write_are_found) {
     static const struct {
@@ -311,33 +334,48 @@ TEST(forms_that_spreadsheets_write_are_found) {
     }
     /* Latin-1, and the bytes that Windows has between; damage is no Latin-1. */
     REQUIRE(table("gr\xf6\xdf" "e,b\n\x80,1\n", NULL, &t) == WICK_OK && tells(t, "Windows-1252"));
-    CHECK(strcmp(wick_csv_column_at(t, 0)->name, "gr\xc3\xb6\xc3\x9f" "e") == 0 && strcmp(wick_csv_category(t, 0, 0), "\xe2\x82\xac") == 0);
+    CHECK(strcmp(wick_csv_column_at(t, 0)->name, "gr\xc3\xb6\xc3\x9f"
+                                                 "e") == 0 &&
+          strcmp(wick_csv_category(t, 0, 0), "\xe2\x82\xac") == 0);
     wick_csv_free(&t);
-    CHECK(table("\xc3\xa4,b\n\xe4,1\n", NULL, &t) == WICK_ERR_FORMAT && strstr(wick_context_error(ctx), "line 2: byte 5 is not UTF-8"));
-    CHECK(table_text("\xff\xfe" "a\0\0\xd8", 6, NULL, &t) == WICK_ERR_FORMAT && strstr(wick_context_error(ctx), "half a character"));
-    CHECK(table_text("\xff\xfe" "a\0b", 5, NULL, &t) == WICK_ERR_FORMAT && table_text("\xff\xfe\0\0", 4, NULL, &t) == WICK_ERR_UNSUPPORTED);
+    CHECK(table("\xc3\xa4,b\n\xe4,1\n", NULL, &t) == WICK_ERR_FORMAT &&
+          strstr(wick_context_error(ctx), "line 2: byte 5 is not UTF-8"));
+    CHECK(table_text("\xff\xfe"
+                     "a\0\0\xd8",
+                     6, NULL, &t) == WICK_ERR_FORMAT &&
+          strstr(wick_context_error(ctx), "half a character"));
+    CHECK(table_text("\xff\xfe"
+                     "a\0b",
+                     5, NULL, &t) == WICK_ERR_FORMAT &&
+          table_text("\xff\xfe\0\0", 4, NULL, &t) == WICK_ERR_UNSUPPORTED);
     /* The first line of names. */
-    REQUIRE(table("5.1,3.5,setosa\n4.9,3.0,setosa\n", NULL, &t) == WICK_OK && tells(t, "2 of the 3 names of columns in the first line are numbers"));
+    REQUIRE(table("5.1,3.5,setosa\n4.9,3.0,setosa\n", NULL, &t) == WICK_OK &&
+            tells(t, "2 of the 3 names of columns in the first line are numbers"));
     wick_csv_free(&t);
     REQUIRE(table("0,1,2,y\n4.9,3.0,5,a\n", NULL, &t) == WICK_OK && !tells(t, "first line"));
     wick_csv_free(&t);
     /* A comma in texts is no separator, and what is said counts. */
     REQUIRE(table("a;b\nx, y;1\nz, w;2\n", NULL, &t) == WICK_OK && wick_csv_columns(t) == 2);
     wick_csv_free(&t);
-    REQUIRE(table("a;b\n1,5;2\n", &(wick_csv_options){.separator = ';', .decimal = '.'}, &t) == WICK_OK && wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY && !wick_csv_note(t, 1));
+    REQUIRE(table("a;b\n1,5;2\n", &(wick_csv_options){.separator = ';', .decimal = '.'}, &t) == WICK_OK &&
+            wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY && !wick_csv_note(t, 1));
     wick_csv_free(&t);
     end();
 }
 
 TEST(pandas_missing_values_are_missing) {
-    static const char *const texts[] = {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-                                        "NAN", "-NAN", "+nan", "-nan(ind)", "nan(0x1)", "?"};
+    static const char *const texts[] = {"",     "#N/A",      "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
+                                        "-nan", "1.#IND",    "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
+                                        "NaN",  "None",      "n/a",      "nan",  "null",    "NAN",      "-NAN",
+                                        "+nan", "-nan(ind)", "nan(0x1)", "?"};
     wick_csv *t;
     REQUIRE(begin(NULL));
     for (size_t i = 0; i < WICK_COUNTOF(texts); i++) {
         char text[64];
         snprintf(text, sizeof text, "a,b\n%s,1\n2,3\n", texts[i]);
-        CHECK_MSG(table(text, NULL, &t) == WICK_OK && wick_csv_column_at(t, 0)->type == WICK_CSV_NUMBER && wick_csv_column_at(t, 0)->missing == 1, "%s", texts[i]);
+        CHECK_MSG(table(text, NULL, &t) == WICK_OK && wick_csv_column_at(t, 0)->type == WICK_CSV_NUMBER &&
+                      wick_csv_column_at(t, 0)->missing == 1,
+                  "%s", texts[i]);
         wick_csv_free(&t);
     }
     REQUIRE(table("a,b\nnano,1\nnan(,3\n", NULL, &t) == WICK_OK && wick_csv_column_at(t, 0)->categories == 2);
@@ -349,7 +387,13 @@ TEST(a_cell_among_numbers_that_is_none_is_told) {
     char text[4096] = "a,b\n", *to = text + 4;
     wick_csv *t;
     REQUIRE(begin(NULL));
-    for (int i = 0; i < 40; i++) to += sprintf(to, "%s,%d\n", i == 3 ? "12 cm" : i == 5 ? "\"1,234.5\"" : i == 6 ? "\"1,234,567\"" : (const char *[]){"0.5", "7", "-2e3"}[i % 3], i);
+    for (int i = 0; i < 40; i++)
+        to += sprintf(to, "%s,%d\n",
+                      i == 3   ? "12 cm"
+                      : i == 5 ? "\"1,234.5\""
+                      : i == 6 ? "\"1,234,567\""
+                               : (const char *[]){"0.5", "7", "-2e3"}[i % 3],
+                      i);
     /* Three different numbers and a text may well be categories; forty and a text are numbers. */
     REQUIRE(table(text, NULL, &t) == WICK_OK);
     CHECK(wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY && tells(t, "1 column is of categories: \"a\" (6)"));
@@ -357,16 +401,19 @@ TEST(a_cell_among_numbers_that_is_none_is_told) {
     for (int i = 40; i < 80; i++) to += sprintf(to, "%d.25,%d\n", i, i);
     REQUIRE(table(text, NULL, &t) == WICK_OK);
     const wick_csv_column *a = wick_csv_column_at(t, 0);
-    CHECK(a->type == WICK_CSV_NUMBER && a->odd == 1 && a->max == 1234567 && !a->whole && tells(t, "column \"a\" is of numbers, and 1 of 80 cells are none, the first \"12 cm\" in line 5"));
+    CHECK(a->type == WICK_CSV_NUMBER && a->odd == 1 && a->max == 1234567 && !a->whole &&
+          tells(t, "column \"a\" is of numbers, and 1 of 80 cells are none, the first \"12 cm\" in line 5"));
     CHECK(tells(t, "column \"a\" has 2 numbers with thousands separators, the first \"1,234.5\" in line 7"));
     wick_dataset *d;
     REQUIRE(wick_dataset_of_csv(ctx, t, &d) == WICK_OK);
     CHECK(isnan(*(const float *)wick_dataset_at(d, 3, 0)) && *(const float *)wick_dataset_at(d, 5, 0) == 1234.5f);
     wick_dataset_free(&d);
     wick_csv_free(&t);
-    CHECK(table(text, &(wick_csv_options){.missing = WICK_CSV_REFUSE}, &t) == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "line 5: column \"a\": \"12 cm\" is no number"));
+    CHECK(table(text, &(wick_csv_options){.missing = WICK_CSV_REFUSE}, &t) == WICK_ERR_INVALID &&
+          strstr(wick_context_error(ctx), "line 5: column \"a\": \"12 cm\" is no number"));
     /* No thousands: groups of other sizes, and a zero in front. */
-    REQUIRE(table("a\n\"12,34\"\n\"0,123\"\n\"1234,567\"\n1.5\n2.5\n3.5\n4.5\n", NULL, &t) == WICK_OK && wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY);
+    REQUIRE(table("a\n\"12,34\"\n\"0,123\"\n\"1234,567\"\n1.5\n2.5\n3.5\n4.5\n", NULL, &t) == WICK_OK &&
+            wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY);
     wick_csv_free(&t);
     end();
 }
@@ -374,14 +421,18 @@ TEST(a_cell_among_numbers_that_is_none_is_told) {
 TEST(numbers_that_are_too_large_are_named) {
     wick_csv *t;
     REQUIRE(begin(NULL));
-    CHECK(table("a,b\n1,2\n3,1e400\n", NULL, &t) == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "line 3: column \"b\": \"1e400\" is more than a number of 32 bits can hold"));
-    CHECK(table("a,b\n1,2\n-1e39,1\n", NULL, &t) == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "line 3: column \"a\""));
-    CHECK(table("a,b\n1,2\n-inf,1\n", &(wick_csv_options){.missing = WICK_CSV_MEAN}, &t) == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "line 3: column \"a\": \"-inf\" is no finite number"));
+    CHECK(table("a,b\n1,2\n3,1e400\n", NULL, &t) == WICK_ERR_INVALID &&
+          strstr(wick_context_error(ctx), "line 3: column \"b\": \"1e400\" is more than a number of 32 bits can hold"));
+    CHECK(table("a,b\n1,2\n-1e39,1\n", NULL, &t) == WICK_ERR_INVALID &&
+          strstr(wick_context_error(ctx), "line 3: column \"a\""));
+    CHECK(table("a,b\n1,2\n-inf,1\n", &(wick_csv_options){.missing = WICK_CSV_MEAN}, &t) == WICK_ERR_INVALID &&
+          strstr(wick_context_error(ctx), "line 3: column \"a\": \"-inf\" is no finite number"));
     REQUIRE(table("a,b\n1,2\n-inf,1\n", NULL, &t) == WICK_OK);
     check_rows(t, 2, (const float[]){1, 2, -INFINITY, 1}, NULL);
     wick_csv_free(&t);
     /* A column without a value: left out where it would be its mean. */
-    REQUIRE(table("a,b,\n1,2,\n3,4,\n", &(wick_csv_options){.missing = WICK_CSV_MEAN}, &t) == WICK_OK && tells(t, "1 column has no value in any row and is left out: 3, which has no name"));
+    REQUIRE(table("a,b,\n1,2,\n3,4,\n", &(wick_csv_options){.missing = WICK_CSV_MEAN}, &t) == WICK_OK &&
+            tells(t, "1 column has no value in any row and is left out: 3, which has no name"));
     check_rows(t, 2, (const float[]){1, 2, 3, 4}, NULL);
     wick_csv_free(&t);
     end();
@@ -397,9 +448,11 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
         wick_csv *t;
         wick_dataset *d = NULL;
         c.fail_at = c.calls + k;
-        wick_status status = table("a,b,c,\xe4\n1,x,2,p\n3,y,4,q\n5,z,\"6,5\",p\n", &(wick_csv_options){.label = "b", .target = "c"}, &t);
+        wick_status status = table("a,b,c,\xe4\n1,x,2,p\n3,y,4,q\n5,z,\"6,5\",p\n",
+                                   &(wick_csv_options){.label = "b", .target = "c"}, &t);
         char *coding = status == WICK_OK ? strdup(wick_csv_coding(t)) : NULL;
-        if (coding) wick_csv_free(&t), status = table("c,more,b,a\n1,2,x,3\n", &(wick_csv_options){.coding = coding}, &t);
+        if (coding)
+            wick_csv_free(&t), status = table("c,more,b,a\n1,2,x,3\n", &(wick_csv_options){.coding = coding}, &t);
         free(coding);
         if (status == WICK_OK) status = wick_dataset_of_csv(ctx, t, &d);
         CHECK_MSG(status == WICK_OK || status == WICK_ERR_NOMEM, "%s", wick_context_error(ctx));

@@ -243,7 +243,9 @@ TEST(what_is_no_picture_is_named) {
     CHECK_STR_HAS(wick_context_error(ctx), "none.png");
     CHECK_INT(wick_image_open(ctx, path_of(""), 0, &m), WICK_ERR_IO);
     CHECK_INT(wick_image_decode(ctx, "\0\0\0\030ftypheic", 12, "x.heic", 0, &m), WICK_ERR_FORMAT);
-    CHECK_STR_HAS(wick_context_error(ctx), "x.heic: is a HEIC picture, as phones take them, not a picture that is read; heif-convert x.heic new.png");
+    CHECK_STR_HAS(
+        wick_context_error(ctx),
+        "x.heic: is a HEIC picture, as phones take them, not a picture that is read; heif-convert x.heic new.png");
     CHECK_INT(wick_image_decode(ctx, "", 0, "empty", 0, &m), WICK_ERR_FORMAT);
     CHECK_INT(wick_image_decode(ctx, "", 0, NULL, 0, &m), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "a picture in memory");

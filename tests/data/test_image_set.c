@@ -187,7 +187,8 @@ TEST(faults_are_refused_and_name_the_file) {
     OPEN("train");
     wick_dataset_free(&d);
     put("train/b/1.png", "make_images.py"); /* empty: no such picture */
-    REFUSED("train", WICK_ERR_FORMAT, "train/b/1.png: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): 0 bytes");
+    REFUSED("train", WICK_ERR_FORMAT,
+            "train/b/1.png: no picture that is read (JPEG, PNG, BMP, WebP, GIF, PNM, TIFF, JPEG 2000): 0 bytes");
     put("train/b/1.png", "color420.jpg");
     if (have(ctx, "grey.jpg"))
         REFUSED("train", WICK_ERR_SHAPE, "train/b/1.png: is 37 x 50 pixels; the pictures before it are 9 x 13");

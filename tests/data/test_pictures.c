@@ -1,4 +1,5 @@
-/* Pictures of the kinds that came later, and those that say how they are to be turned: against Pillow, cut, and damaged. */
+/* Pictures of the kinds that came later, and those that say how they are to be turned: against Pillow, cut, and
+ * damaged. */
 #include <dirent.h>
 
 #define SAMPLES "pictures"
@@ -23,7 +24,10 @@ static bool ends(const char *name, const char *end) {
 
 /* What reads a file of that name; NULL: Wick itself. The message must name it where it is missing. */
 static const char *package_of(const char *name) {
-    static const struct { const char *end, *package; } packages[] = {{".tif", "libtiff6"}, {".jp2", "libopenjp2-7"}, {".j2k", "libopenjp2-7"}, {".jpg", "libturbojpeg0"}, {".png", "libspng0"}, {".webp", "libwebp7"}};
+    static const struct {
+        const char *end, *package;
+    } packages[] = {{".tif", "libtiff6"},      {".jp2", "libopenjp2-7"}, {".j2k", "libopenjp2-7"},
+                    {".jpg", "libturbojpeg0"}, {".png", "libspng0"},     {".webp", "libwebp7"}};
     for (size_t i = 0; i < sizeof packages / sizeof packages[0]; i++)
         if (ends(name, packages[i].end)) return packages[i].package;
     return NULL;
@@ -56,9 +60,11 @@ static int check_all(const char *end) {
         CHECK_MSG(status == WICK_OK, "%s: %s", g->name, wick_context_error(ctx));
         if (status != WICK_OK) continue;
         const int64_t *dims = wick_image_dims(m), channels = g->dims[0] > dims[0] ? dims[0] : g->dims[0];
-        CHECK_MSG(g->rank == 3 && dims[1] == g->dims[1] && dims[2] == g->dims[2] && wick_image_count(m) == 1, "%s: %lld x %lld", g->name, (long long)dims[1], (long long)dims[2]);
+        CHECK_MSG(g->rank == 3 && dims[1] == g->dims[1] && dims[2] == g->dims[2] && wick_image_count(m) == 1,
+                  "%s: %lld x %lld", g->name, (long long)dims[1], (long long)dims[2]);
         for (int64_t i = 0; i < channels * dims[1] * dims[2]; i++)
-            CHECK_MSG(fabs(wick_image_pixels(m, 0)[i] - g->values[i]) <= (strcmp(g->name, "deep.tif") == 0), "%s: value %lld is %d, not %g", g->name, (long long)i, wick_image_pixels(m, 0)[i],
+            CHECK_MSG(fabs(wick_image_pixels(m, 0)[i] - g->values[i]) <= (strcmp(g->name, "deep.tif") == 0),
+                      "%s: value %lld is %d, not %g", g->name, (long long)i, wick_image_pixels(m, 0)[i],
                       g->values[i]); /* libtiff takes the upper 8 of 16 bits */
         wick_image_free(&m);
         count++;
@@ -99,12 +105,15 @@ TEST(pictures_are_turned_as_they_say) {
         for (kind = 0; !ends(g->name, kinds[kind]); kind++) continue;
         for (int as_stored = 0; as_stored < 2; as_stored++) {
             wick_context_set_pictures(ctx, (wick_pictures){.as_stored = as_stored});
-            CHECK_MSG(wick_image_open(ctx, path_of(g->name), 3, &m) == WICK_OK, "%s: %s", g->name, wick_context_error(ctx));
+            CHECK_MSG(wick_image_open(ctx, path_of(g->name), 3, &m) == WICK_OK, "%s: %s", g->name,
+                      wick_context_error(ctx));
             const int64_t *dims = wick_image_dims(m);
             const bool across = g->name[4] >= '5';
-            CHECK_MSG(dims[1] == (across && !as_stored ? 11 : 7) && dims[2] == (across && !as_stored ? 7 : 11), "%s: %lld x %lld", g->name, (long long)dims[1], (long long)dims[2]);
+            CHECK_MSG(dims[1] == (across && !as_stored ? 11 : 7) && dims[2] == (across && !as_stored ? 7 : 11),
+                      "%s: %lld x %lld", g->name, (long long)dims[1], (long long)dims[2]);
             for (int64_t i = 0; i < g->count && !as_stored; i++)
-                CHECK_MSG(wick_image_pixels(m, 0)[i] == g->values[i], "%s: value %lld is %d, not %g", g->name, (long long)i, wick_image_pixels(m, 0)[i], g->values[i]);
+                CHECK_MSG(wick_image_pixels(m, 0)[i] == g->values[i], "%s: value %lld is %d, not %g", g->name,
+                          (long long)i, wick_image_pixels(m, 0)[i], g->values[i]);
             wick_image_free(&m);
         }
         wick_context_set_pictures(ctx, (wick_pictures){0});
@@ -152,7 +161,8 @@ TEST(what_is_wrong_with_a_pixmap_or_a_gif_is_said) {
     wick_context_free(&ctx);
 }
 
-/* Every beginning is refused, as long as no pixel is there yet or the format has an end; changed bits are refused or read, and never more than that. */
+/* Every beginning is refused, as long as no pixel is there yet or the format has an end; changed bits are refused or
+ * read, and never more than that. */
 static void abuse(wick_context *ctx, const char *name) {
     size_t size = 0;
     uint8_t *file = read_file(path_of(name), &size);
@@ -162,7 +172,8 @@ static void abuse(wick_context *ctx, const char *name) {
         uint8_t *part = malloc(cut + !cut);
         REQUIRE(part);
         memcpy(part, file, cut);
-        CHECK_MSG(wick_image_decode(ctx, part, cut, name, 0, &m) != WICK_OK, "%s cut to %zu of %zu bytes was read", name, cut, size);
+        CHECK_MSG(wick_image_decode(ctx, part, cut, name, 0, &m) != WICK_OK, "%s cut to %zu of %zu bytes was read",
+                  name, cut, size);
         CHECK_STR_HAS(wick_context_error(ctx), name);
         wick_image_free(&m);
         free(part);
@@ -171,7 +182,8 @@ static void abuse(wick_context *ctx, const char *name) {
         uint8_t *changed = malloc(size);
         REQUIRE(changed);
         memcpy(changed, file, size);
-        for (int flips = test_rand_int(1, 4); flips > 0; flips--) changed[test_rand() % size] ^= (uint8_t)(1 << test_rand_int(0, 7));
+        for (int flips = test_rand_int(1, 4); flips > 0; flips--)
+            changed[test_rand() % size] ^= (uint8_t)(1 << test_rand_int(0, 7));
         if (wick_image_decode(ctx, changed, size, name, 3, &m) == WICK_OK) CHECK(wick_image_dims(m)[0] == 3);
         wick_image_free(&m);
         free(changed);
@@ -185,7 +197,8 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
     REQUIRE(ctx && dir);
     int count = 0;
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (entry->d_name[0] != '.' && (strncmp(entry->d_name, "turn", 4) != 0 || entry->d_name[4] == '6') && !ends(entry->d_name, "film.gif") /* of a film half is enough */ && have(ctx, entry->d_name))
+        if (entry->d_name[0] != '.' && (strncmp(entry->d_name, "turn", 4) != 0 || entry->d_name[4] == '6') &&
+            !ends(entry->d_name, "film.gif") /* of a film half is enough */ && have(ctx, entry->d_name))
             abuse(ctx, entry->d_name), count++;
     closedir(dir);
     CHECK(count >= 11);
@@ -211,7 +224,8 @@ TEST(damaged_exif_turns_nothing) {
         for (int bit = 0; bit < 8; bit++) {
             wick_image *m;
             file[i] ^= (uint8_t)(1 << bit);
-            CHECK_MSG(wick_image_decode(ctx, file, size, "x", 3, &m) == WICK_OK, "byte %zu: %s", i, wick_context_error(ctx));
+            CHECK_MSG(wick_image_decode(ctx, file, size, "x", 3, &m) == WICK_OK, "byte %zu: %s", i,
+                      wick_context_error(ctx));
             turned += m && wick_image_dims(m)[1] == 11;
             wick_image_free(&m);
             file[i] ^= (uint8_t)(1 << bit);

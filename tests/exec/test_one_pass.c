@@ -111,7 +111,8 @@ TEST(bags_reduced_as_they_are_gathered_have_the_bits_of_two_kernels) {
             }
             index[bags * each - 2 < 0 ? 0 : bags * each - 2] = rows; /* of a block that the last task goes over twice, maybe */
             char error[300], expected[100];
-            snprintf(expected, sizeof expected, "index number %lld is %lld, outside the axis of %lld", (long long)(bags * each - 2), (long long)rows, (long long)rows);
+            snprintf(expected, sizeof expected, "index number %lld is %lld, outside the axis of %lld",
+                     (long long)(bags * each - 2), (long long)rows, (long long)rows);
             run(&u, 3, 3, in, (const void *[]){table, index, scale}, 1, (void *[]){y[1]}, error, sizeof error, WICK_ERR_INDEX);
             CHECK_MSG(strstr(error, expected), "%s: not %s", error, expected);
             for (int way = 0; way < 3; way++) free(y[way]);

@@ -164,7 +164,8 @@ static size_t change_list(const wick_safetensors *f, bool own_kind, uint8_t *to,
     if (wick_safetensors_parse(&g, to, size, "", &msg) != WICK_OK) return size;
     char crc[16];
     const char *format = wick_safetensors_get_meta(&g, WICK_META_FORMAT);
-    snprintf(crc, sizeof crc, "%08x", wick_seal_crc(g.by_name, g.count, format && !strcmp(format, "1") ? NULL : g.meta, g.meta_count));
+    snprintf(crc, sizeof crc, "%08x",
+             wick_seal_crc(g.by_name, g.count, format && !strcmp(format, "1") ? NULL : g.meta, g.meta_count));
     wick_safetensors_close(&g);
     for (size_t i = 0; i < n_meta; i++)
         if (!strcmp(meta[i].key, WICK_META_CRC)) {

@@ -55,10 +55,17 @@ FUZZ_TARGET(csv) {
     /* By its own coding a table is what it was; by a damaged one it is refused, or something else. */
     char *coding = strdup(wick_csv_coding(csv));
     wick_csv *again;
-    FUZZ_PROMISE(coding && (wick_csv_read(ctx, path, &(wick_csv_options){.separator = o.separator, .no_header = o.no_header, .coding = coding}, &again) != WICK_OK || strcmp(wick_csv_coding(again), coding) == 0));
+    FUZZ_PROMISE(coding && (wick_csv_read(ctx, path,
+                                          &(wick_csv_options){
+                                              .separator = o.separator, .no_header = o.no_header, .coding = coding},
+                                          &again) != WICK_OK ||
+                            strcmp(wick_csv_coding(again), coding) == 0));
     wick_csv_free(&again);
     if (*coding) coding[size % strlen(coding)] = (char)(data[size - 1] | 1);
-    if (coding && wick_csv_read(ctx, path, &(wick_csv_options){.no_header = o.no_header, .coding = coding, .unlabelled = true}, &again) != WICK_OK) FUZZ_PROMISE(!again);
+    if (coding &&
+        wick_csv_read(ctx, path, &(wick_csv_options){.no_header = o.no_header, .coding = coding, .unlabelled = true},
+                      &again) != WICK_OK)
+        FUZZ_PROMISE(!again);
     wick_csv_free(&again);
     free(coding);
     wick_csv_free(&csv);

@@ -1,10 +1,12 @@
-/* null_arguments.c: every function of the public headers is called with each of its pointers NULL in turn, beside otherwise valid arguments. The answer is an error with
- * a text, a poisoned tensor, or nothing done, as its header says; never a crash.
+/* null_arguments.c: every function of the public headers is called with each of its pointers NULL in turn, beside
+ * otherwise valid arguments. The answer is an error with a text, a poisoned tensor, or nothing done, as its header
+ * says; never a crash.
  *
  *   null_arguments [NAME]      NAME: wick_item, say
  *
- * The functions and the types of their parameters are read from the headers, so a new one is called here too; what has a type of which there is no value below fails. A call goes
- * by the platform's convention: whole numbers and pointers in one row, doubles in another, both of which x86-64 and AArch64 keep apart; each call is in a process of its own. */
+ * The functions and the types of their parameters are read from the headers, so a new one is called here too; what has
+ * a type of which there is no value below fails. A call goes by the platform's convention: whole numbers and pointers
+ * in one row, doubles in another, both of which x86-64 and AArch64 keep apart; each call is in a process of its own. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,10 +18,11 @@
 
 enum { MOST_ARGUMENTS = 16, MOST_SECONDS = 20, SCRATCH = 1 << 16 };
 
-/* ---- what there is of each type --------------------------------------------------------------------------------------------------------- */
+/* ---- what there is of each type ---------------------------------------------------------------------------------- */
 
 static wick_context *ctx;
-static char scratch[MOST_ARGUMENTS][SCRATCH] __attribute__((aligned(64))); /* zeros: options of defaults, and room for what is written */
+static char scratch[MOST_ARGUMENTS][SCRATCH]
+    __attribute__((aligned(64))); /* zeros: options of defaults, and room for what is written */
 static float numbers[4096];
 static char folder[64];
 
@@ -36,14 +39,19 @@ static wick_status record(wick_context *c, wick_tensor *const *in, wick_tensor *
     out[0] = wick_add(in[0], in[0]);
     return WICK_OK;
 }
-static wick_tensor *scalar_of(wick_context *c, wick_tensor *const *in, void *user) { return (void)c, (void)user, wick_sum(in[0], WICK_ALL_AXES, false); }
+static wick_tensor *scalar_of(wick_context *c, wick_tensor *const *in, void *user) {
+    return (void)c, (void)user, wick_sum(in[0], WICK_ALL_AXES, false);
+}
 static uint64_t nothing(void) { return 0; } /* of every other callback */
-static wick_status shape_of(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out, char *error, size_t size) {
+static wick_status shape_of(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out,
+                            char *error, size_t size) {
     (void)user, (void)attr, (void)n_in, (void)n_out, (void)error, (void)size;
     out[0] = in[0];
     return WICK_OK;
 }
-static int64_t kernel_of(const wick_custom_work *work, int64_t begin, int64_t end) { return (void)work, (void)begin, (void)end, -1; }
+static int64_t kernel_of(const wick_custom_work *work, int64_t begin, int64_t end) {
+    return (void)work, (void)begin, (void)end, -1;
+}
 
 static const char *path_of(const char *name) {
     static char paths[16][128];
@@ -57,8 +65,11 @@ static void write_file(const char *path, const char *text) {
 }
 
 /* A picture of 1 x 1, and two samples of 8,000 a second. */
-static const uint8_t bmp[58] = {'B', 'M', 58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 4};
-static const uint8_t wav[48] = {'R', 'I', 'F', 'F', 40, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16, 0, 0, 0, 1, 0, 1, 0, 0x40, 0x1f, 0, 0, 0x80, 0x3e, 0, 0, 2, 0, 16, 0, 'd', 'a', 't', 'a', 4, 0, 0, 0};
+static const uint8_t bmp[58] = {'B', 'M', 58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0,
+                                1,   0,   0,  0, 1, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0,  0, 4};
+static const uint8_t wav[48] = {'R', 'I', 'F', 'F', 40, 0, 0,   0,   'W', 'A',  'V',  'E', 'f', 'm',  't',
+                                ' ', 16,  0,   0,   0,  1, 0,   1,   0,   0x40, 0x1f, 0,   0,   0x80, 0x3e,
+                                0,   0,   2,   0,   16, 0, 'd', 'a', 't', 'a',  4,    0,   0,   0};
 
 #define MAKE(call) CHECK_MSG((call) == WICK_OK, "%s: %s", #call, wick_context_error(ctx))
 static void make_values(void) {
@@ -107,7 +118,8 @@ static void make_values(void) {
     MAKE(wick_checkpoint_open(ctx, path_of("c.safetensors"), &checkpoint));
     MAKE(wick_weights_open(ctx, path_of("c.safetensors"), &weights));
     MAKE(wick_compare_files(ctx, path_of("c.safetensors"), path_of("c.safetensors"), NULL, &comparison));
-    const wick_spec fields[2] = {{.name = "x", .dtype = WICK_U8, .rank = 2, .dims = {4, 4}}, {.name = "label", .dtype = WICK_I64}};
+    const wick_spec fields[2] = {{.name = "x", .dtype = WICK_U8, .rank = 2, .dims = {4, 4}},
+                                 {.name = "label", .dtype = WICK_I64}};
     static const int64_t labels[8];
     MAKE(wick_dataset_of_arrays(ctx, 8, 2, fields, (const void *const[]){pixels, labels}, 1, 2, &dataset));
     MAKE(wick_loader_new(ctx, dataset, &(wick_loader_options){.batch = 2}, &loader));
@@ -122,21 +134,36 @@ static void make_values(void) {
     MAKE(wick_model_summary(model, record, NULL, 1, &spec, &summary));
     MAKE(wick_transform_new(ctx, "flip", NULL, &fields[0], &transform));
     MAKE(wick_kernel_from_expr(ctx, "x + 1", &kernel));
-    MAKE(wick_dynamic_new(ctx, record, NULL, 1, &(wick_dim){.name = "n", .min = 1, .max = 8}, 1, &(wick_dynamic_input){.name = "x", .dtype = WICK_F32, .rank = 1, .dims = {"n"}}, 1, NULL, &dynamic));
+    MAKE(wick_dynamic_new(ctx, record, NULL, 1, &(wick_dim){.name = "n", .min = 1, .max = 8}, 1,
+                          &(wick_dynamic_input){.name = "x", .dtype = WICK_F32, .rank = 1, .dims = {"n"}}, 1, NULL,
+                          &dynamic));
     MAKE(wick_dynamic_find_shapes(dynamic, &shapes));
     MAKE(wick_runner_new(dynamic, &runner));
-    MAKE(wick_custom_register(ctx, &(wick_custom_def){.name = "nothing", .version = 1, .min_inputs = 1, .max_inputs = 1, .results = 1, .shape = shape_of, .kernel = kernel_of}, &custom));
+    MAKE(wick_custom_register(ctx,
+                              &(wick_custom_def){.name = "nothing",
+                                                 .version = 1,
+                                                 .min_inputs = 1,
+                                                 .max_inputs = 1,
+                                                 .results = 1,
+                                                 .shape = shape_of,
+                                                 .kernel = kernel_of},
+                              &custom));
     MAKE(wick_image_decode(ctx, bmp, sizeof bmp, "p.bmp", 0, &image));
     MAKE(wick_audio_decode(ctx, wav, sizeof wav, "a.wav", 0, &audio));
-    have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model), have("wick_plan", plan), have("wick_workspace", workspace);
-    have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset), have("wick_loader", loader), have("wick_checkpoint", checkpoint);
-    have("wick_weights", weights), have("wick_csv", csv), have("wick_files", files), have("wick_records", records), have("wick_records_writer", kept), have("wick_comparison", comparison);
-    have("wick_summary", summary), have("wick_transform", transform), have("wick_kernel", kernel), have("wick_spec", &spec), have("float", numbers);
-    have("wick_dynamic", dynamic), have("wick_runner", runner), have("wick_shapes", shapes), have("wick_custom_op", (void *)(uintptr_t)custom), have("wick_scope", scope), have("int64_t", ones);
+    have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model),
+        have("wick_plan", plan), have("wick_workspace", workspace);
+    have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset),
+        have("wick_loader", loader), have("wick_checkpoint", checkpoint);
+    have("wick_weights", weights), have("wick_csv", csv), have("wick_files", files), have("wick_records", records),
+        have("wick_records_writer", kept), have("wick_comparison", comparison);
+    have("wick_summary", summary), have("wick_transform", transform), have("wick_kernel", kernel),
+        have("wick_spec", &spec), have("float", numbers);
+    have("wick_dynamic", dynamic), have("wick_runner", runner), have("wick_shapes", shapes),
+        have("wick_custom_op", (void *)(uintptr_t)custom), have("wick_scope", scope), have("int64_t", ones);
     have("wick_image", image), have("wick_audio", audio);
 }
 
-/* ---- declarations ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------------------------------------------------ */
 
 typedef struct parameter {
     char text[160], type[80]; /* type: without const and stars */
@@ -151,9 +178,13 @@ typedef struct declaration {
 } declaration;
 
 /* Structs that functions return, or are given, by value. What is longer than 16 bytes is returned through memory. */
-#define STRUCTS(S) S(wick_context_stats) S(wick_difference) S(wick_dim) S(wick_dynamic_info) S(wick_init) S(wick_isa) S(wick_layer_info) S(wick_limits) S(wick_class_score) \
-    S(wick_mix) S(wick_named) S(wick_onnx_info) S(wick_onnx_op) S(wick_onnx_port) S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info) \
-    S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field) S(wick_loader_place) S(wick_pictures)
+#define STRUCTS(S)                                                                                                     \
+    S(wick_context_stats)                                                                                              \
+    S(wick_difference) S(wick_dim) S(wick_dynamic_info) S(wick_init) S(wick_isa) S(wick_layer_info) S(wick_limits)     \
+        S(wick_class_score) S(wick_mix) S(wick_named) S(wick_onnx_info) S(wick_onnx_op) S(wick_onnx_port)              \
+            S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info)                   \
+                S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field)         \
+                    S(wick_loader_place) S(wick_pictures)
 #define SIZE_OF(name) {#name, sizeof(name)},
 static const struct {
     const char *name;
@@ -165,9 +196,33 @@ static size_t struct_size(const char *type) {
     return 0;
 }
 /* Types that are passed as whole numbers: those of C, and enums. */
-static const char *const whole[] = {"int", "unsigned", "size_t", "int64_t", "uint64_t", "int32_t", "uint32_t", "uint8_t", "bool", "void", "char", "wick_status", "wick_dtype", "wick_role", "wick_bag",
-    "wick_compression", "wick_fft_norm", "wick_mel_scale", "wick_pad_mode", "wick_put", "wick_quantile_mode", "wick_reduction", "wick_resize_mode", "wick_score_mean", "wick_window_kind"};
-static const char *const callbacks[] = {"wick_function", "wick_scalar_function", "wick_layer_watch", "wick_init_rule", "wick_layer_fn", "wick_gradient_rule", "wick_tap_fn"};
+static const char *const whole[] = {"int",
+                                    "unsigned",
+                                    "size_t",
+                                    "int64_t",
+                                    "uint64_t",
+                                    "int32_t",
+                                    "uint32_t",
+                                    "uint8_t",
+                                    "bool",
+                                    "void",
+                                    "char",
+                                    "wick_status",
+                                    "wick_dtype",
+                                    "wick_role",
+                                    "wick_bag",
+                                    "wick_compression",
+                                    "wick_fft_norm",
+                                    "wick_mel_scale",
+                                    "wick_pad_mode",
+                                    "wick_put",
+                                    "wick_quantile_mode",
+                                    "wick_reduction",
+                                    "wick_resize_mode",
+                                    "wick_score_mean",
+                                    "wick_window_kind"};
+static const char *const callbacks[] = {"wick_function", "wick_scalar_function", "wick_layer_watch", "wick_init_rule",
+                                        "wick_layer_fn", "wick_gradient_rule",   "wick_tap_fn"};
 #define IS_IN(list, text) is_in(list, sizeof list / sizeof *list, text)
 static bool is_in(const char *const *list, size_t n, const char *text) {
     for (size_t i = 0; i < n; i++)
@@ -221,7 +276,9 @@ static bool read_declaration(char *at, declaration *d) {
     parameter returns;
     memset(d, 0, sizeof *d);
     if (!end) return false;
-    while (name > at && (name[-1] == '_' || (name[-1] >= 'a' && name[-1] <= 'z') || (name[-1] >= '0' && name[-1] <= '9'))) name--;
+    while (name > at &&
+           (name[-1] == '_' || (name[-1] >= 'a' && name[-1] <= 'z') || (name[-1] >= '0' && name[-1] <= '9')))
+        name--;
     snprintf(d->name, sizeof d->name, "%.*s", (int)(open - name), name);
     read_type(at, (size_t)(name - at), &returns);
     snprintf(d->returns, sizeof d->returns, "%s", returns.type);
@@ -241,7 +298,7 @@ static bool read_declaration(char *at, declaration *d) {
     return true;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 /* 0: there is no value of that type. */
 static bool value_of(const declaration *d, int k, uint64_t *out, double *real) {
@@ -254,15 +311,22 @@ static bool value_of(const declaration *d, int k, uint64_t *out, double *real) {
         return true;
     }
     if (p->callback) {
-        void (*fn)(void) = !strcmp(p->type, "wick_function") ? (void (*)(void))record : !strcmp(p->type, "wick_scalar_function") ? (void (*)(void))scalar_of : (void (*)(void))nothing;
+        void (*fn)(void) = !strcmp(p->type, "wick_function")          ? (void (*)(void))record
+                           : !strcmp(p->type, "wick_scalar_function") ? (void (*)(void))scalar_of
+                                                                      : (void (*)(void))nothing;
         memcpy(out, &fn, sizeof fn);
         return true;
     }
     if (!p->stars) {
         const char *last = strrchr(p->text, ' ');
         if (struct_size(p->type) || !IS_IN(whole, p->type)) return false;
-        *out = last && (!strcmp(last, " n") || !strncmp(last, " n_", 3) || !strcmp(last, " classes") || !strcmp(last, " times") || !strcmp(last, " steps") || !strcmp(last, " count") || !strcmp(last, " n_a") || !strcmp(last, " n_b")) ? 1
-               : last && !strcmp(last, " rank") ? 2 : last && (!strcmp(last, " size") || !strcmp(last, " room") || !strcmp(last, " bytes")) ? 24 : 0;
+        *out = last && (!strcmp(last, " n") || !strncmp(last, " n_", 3) || !strcmp(last, " classes") ||
+                        !strcmp(last, " times") || !strcmp(last, " steps") || !strcmp(last, " count") ||
+                        !strcmp(last, " n_a") || !strcmp(last, " n_b"))
+                   ? 1
+               : last && !strcmp(last, " rank")                                                        ? 2
+               : last && (!strcmp(last, " size") || !strcmp(last, " room") || !strcmp(last, " bytes")) ? 24
+                                                                                                       : 0;
         return true;
     }
     static char text[] = "x";
@@ -271,9 +335,13 @@ static bool value_of(const declaration *d, int k, uint64_t *out, double *real) {
     for (int i = 0; i < n_values; i++) {
         const size_t length = strlen(values[i].type);
         if (p->stars == 1 && !strcmp(values[i].type, p->type)) at = values[i].at;
-        if (p->stars == 2 && p->is_const && !strncmp(values[i].type, p->type, length - 2) && values[i].type[length - 1] == '*' && length - 2 == strlen(p->type)) at = values[i].at;
-        const bool ends = strstr(d->name, "_free") || strstr(d->name, "_close") || strstr(d->name, "_commit") || strstr(d->name, "_abort");
-        if (p->stars == 2 && !p->is_const && ends && !strcmp(values[i].type, p->type)) slots[k] = values[i].at, at = &slots[k];
+        if (p->stars == 2 && p->is_const && !strncmp(values[i].type, p->type, length - 2) &&
+            values[i].type[length - 1] == '*' && length - 2 == strlen(p->type))
+            at = values[i].at;
+        const bool ends = strstr(d->name, "_free") || strstr(d->name, "_close") || strstr(d->name, "_commit") ||
+                          strstr(d->name, "_abort");
+        if (p->stars == 2 && !p->is_const && ends && !strcmp(values[i].type, p->type))
+            slots[k] = values[i].at, at = &slots[k];
     }
     *out = (uint64_t)(uintptr_t)at;
     return true;
@@ -282,10 +350,14 @@ static bool value_of(const declaration *d, int k, uint64_t *out, double *real) {
 typedef struct big {
     uint64_t words[256];
 } big;
-#define ARGUMENTS(i, r) i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12], i[13], r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]
+#define ARGUMENTS(i, r)                                                                                                \
+    i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12], i[13], r[0], r[1], r[2], r[3],    \
+        r[4], r[5], r[6], r[7]
 #define U uint64_t
-typedef U scalar_fn(U, U, U, U, U, U, U, U, U, U, U, U, U, U, double, double, double, double, double, double, double, double);
-typedef big big_fn(U, U, U, U, U, U, U, U, U, U, U, U, U, U, double, double, double, double, double, double, double, double);
+typedef U scalar_fn(U, U, U, U, U, U, U, U, U, U, U, U, U, U, double, double, double, double, double, double, double,
+                    double);
+typedef big big_fn(U, U, U, U, U, U, U, U, U, U, U, U, U, U, double, double, double, double, double, double, double,
+                   double);
 
 enum { FINE, SILENT = 2 };
 /* In a child: the call, with argument `missing` NULL. */
@@ -308,8 +380,10 @@ static int call(const declaration *d, void *function, int missing) {
     scalar_fn *fn;
     memcpy(&fn, &function, sizeof fn);
     const U result = fn(ARGUMENTS(row, reals));
-    const bool of_context = !strcmp(d->at[0].type, "wick_context") || !strcmp(d->at[0].type, "wick_tensor") || !strcmp(d->at[0].type, "wick_model");
-    if (!d->returns_pointer && !strcmp(d->returns, "wick_status") && (int)result && missing > 0 && of_context && strcmp(d->name, "wick_tensor_error") && strcmp(d->name, "wick_context_status"))
+    const bool of_context = !strcmp(d->at[0].type, "wick_context") || !strcmp(d->at[0].type, "wick_tensor") ||
+                            !strcmp(d->at[0].type, "wick_model");
+    if (!d->returns_pointer && !strcmp(d->returns, "wick_status") && (int)result && missing > 0 && of_context &&
+        strcmp(d->name, "wick_tensor_error") && strcmp(d->name, "wick_context_status"))
         return *wick_context_error(ctx) ? FINE : SILENT;
     if (d->returns_pointer && !strcmp(d->returns, "wick_tensor") && result) {
         const char *text = "x";
@@ -318,14 +392,17 @@ static int call(const declaration *d, void *function, int missing) {
     return FINE;
 }
 
-/* What a function is of has to be there: its context, or the object that comes first; all but tensors, which may be NULL everywhere, and what is freed. */
+/* What a function is of has to be there: its context, or the object that comes first; all but tensors, which may be
+ * NULL everywhere, and what is freed. */
 static bool is_object(const declaration *d, int k) {
     const parameter *p = &d->at[k];
     if (p->stars != 1 || p->callback || !strcmp(p->type, "wick_tensor")) return false;
     if (!strcmp(p->type, "wick_context")) return true;
-    static const char *const objects[] = {"wick_model", "wick_plan", "wick_workspace", "wick_onnx", "wick_optimizer", "wick_dataset", "wick_loader", "wick_checkpoint", "wick_weights", "wick_csv",
-        "wick_files", "wick_records", "wick_records_writer", "wick_comparison", "wick_summary", "wick_transform", "wick_kernel", "wick_dynamic", "wick_runner", "wick_shapes", "wick_image", "wick_audio",
-        "wick_custom_op"};
+    static const char *const objects[] = {
+        "wick_model",          "wick_plan",       "wick_workspace", "wick_onnx",      "wick_optimizer", "wick_dataset",
+        "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
+        "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
+        "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op"};
     return k == 0 && IS_IN(objects, p->type);
 }
 
@@ -343,7 +420,9 @@ static void check_function(const declaration *d) {
         CHECK_MSG(known, "%s: there is no value for '%s'", d->name, d->at[k].text);
         if (!known) return;
     }
-    CHECK_MSG(d->returns_pointer || struct_size(d->returns) || IS_IN(whole, d->returns) || !strcmp(d->returns, "double"), "%s returns %s, of which nothing is known", d->name, d->returns);
+    CHECK_MSG(d->returns_pointer || struct_size(d->returns) || IS_IN(whole, d->returns) ||
+                  !strcmp(d->returns, "double"),
+              "%s returns %s, of which nothing is known", d->name, d->returns);
     for (int k = 0; k < d->n; k++) {
         if ((!d->at[k].stars && !d->at[k].callback) || is_object(d, k)) continue;
         fflush(stdout);
@@ -355,7 +434,11 @@ static void check_function(const declaration *d) {
         int status = -1;
         CHECK(waitpid(child, &status, 0) == child);
         const int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        if (!WIFEXITED(status) || WEXITSTATUS(status)) test_fails++, printf("  %s with NULL for '%s': %s\n", d->name, d->at[k].text, signal_number ? strsignal(signal_number) : WEXITSTATUS(status) == SILENT ? "an error without a text" : "ended");
+        if (!WIFEXITED(status) || WEXITSTATUS(status))
+            test_fails++, printf("  %s with NULL for '%s': %s\n", d->name, d->at[k].text,
+                                 signal_number                   ? strsignal(signal_number)
+                                 : WEXITSTATUS(status) == SILENT ? "an error without a text"
+                                                                 : "ended");
         calls++;
     }
 }
@@ -399,7 +482,8 @@ TEST(names_and_extents_of_states_are_needed) {
     wick_context *c;
     wick_model *m;
     REQUIRE(wick_context_new(&c, NULL) == WICK_OK && wick_model_new(c, &m) == WICK_OK);
-    CHECK(wick_tensor_error(wick_model_state(m, NULL, WICK_ROLE_PARAM, WICK_F32, 0, NULL, wick_init_constant(0)), NULL));
+    CHECK(
+        wick_tensor_error(wick_model_state(m, NULL, WICK_ROLE_PARAM, WICK_F32, 0, NULL, wick_init_constant(0)), NULL));
     CHECK(wick_tensor_error(wick_model_state(m, "x", WICK_ROLE_PARAM, WICK_F32, 1, NULL, wick_init_constant(0)), NULL));
     (void)wick_model_state(NULL, "x", WICK_ROLE_PARAM, WICK_F32, 0, NULL, wick_init_constant(0));
     CHECK(wick_model_reinit(NULL, "x", wick_init_constant(0)));

@@ -477,9 +477,12 @@ static bool golden_states(net *n, double scale) {
 }
 
 TEST(a_checkpoint_rewritten_by_python_is_whole) {
-    const char *const paths[] = {WICK_SOURCE_DIR "/tests/golden/checkpoint.safetensors", WICK_SOURCE_DIR "/tests/golden/rewritten.safetensors",
-                                 WICK_SOURCE_DIR "/tests/golden/checkpoint2.safetensors", WICK_SOURCE_DIR "/tests/golden/rewritten2.safetensors"}; /* by wick.format */
-    const char *golden = getenv("WICK_GOLDEN"); /* where to write the one of today's format, before the script rewrites it */
+    const char *const paths[] = {WICK_SOURCE_DIR "/tests/golden/checkpoint.safetensors",
+                                 WICK_SOURCE_DIR "/tests/golden/rewritten.safetensors",
+                                 WICK_SOURCE_DIR "/tests/golden/checkpoint2.safetensors",
+                                 WICK_SOURCE_DIR "/tests/golden/rewritten2.safetensors"}; /* by wick.format */
+    const char *golden =
+        getenv("WICK_GOLDEN"); /* where to write the one of today's format, before the script rewrites it */
     net a, b;
     REQUIRE(net_open(&a, 77, false) && net_open(&b, 2, false));
     REQUIRE(golden_states(&a, 1) && golden_states(&b, 0));
@@ -505,7 +508,9 @@ TEST(a_checkpoint_rewritten_by_python_is_whole) {
         wick_context_random(b.ctx, &seed, &stream);
         CHECK_INT(seed, 77);
     }
-    for (int k = 0; k < 4; k += 2) CHECK_MSG(strcmp(order[k], order[k + 1]) != 0, "both are in the order %s", order[k]); /* or nothing was tested */
+    for (int k = 0; k < 4; k += 2)
+        CHECK_MSG(strcmp(order[k], order[k + 1]) != 0, "both are in the order %s",
+                  order[k]); /* or nothing was tested */
     net_close(&a);
     net_close(&b);
 }
@@ -563,7 +568,8 @@ static bool is_sound(size_t n) {
     return sound;
 }
 
-/* Every byte of the file, the length and the blanks behind the header too: as each of its bits, and as the bytes that JSON might take for the same. */
+/* Every byte of the file, the length and the blanks behind the header too: as each of its bits, and as the bytes that
+ * JSON might take for the same. */
 TEST(no_changed_byte_is_accepted) {
     static const uint8_t as[] = {0, ' ', '\t', '\n', '\r', '"', '0', '1', 'A', 'f', 0xFF};
     SETUP;
@@ -592,22 +598,28 @@ TEST(no_changed_byte_is_accepted) {
 
 /* The same of what the readers of named tensors are given, in one file and in shards. */
 TEST(no_changed_byte_of_written_weights_is_accepted) {
-    const char *const files[] = {"w.safetensors", "s-00001-of-00001.safetensors"}, *const opened[] = {"w.safetensors", "s.safetensors.index.json"};
+    const char *const files[] = {"w.safetensors", "s-00001-of-00001.safetensors"}, *const opened[] = {
+                                                                                       "w.safetensors",
+                                                                                       "s.safetensors.index.json"};
     REQUIRE(folder_make());
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
     const float values[] = {1, 2, 3};
     const wick_named_tensor named = {"layer.weight", wick_from(ctx, WICK_F32, WICK_DIMS(3), values)};
-    const wick_meta meta[] = {{"wick.format", "1"}, {"wick.crc32c", "00000000"}, {"note", "kept"}}; /* as of an older file that is converted */
+    const wick_meta meta[] = {{"wick.format", "1"},
+                              {"wick.crc32c", "00000000"},
+                              {"note", "kept"}}; /* as of an older file that is converted */
     for (int i = 0; i < 2; i++) {
-        REQUIRE(wick_weights_write(ctx, in_folder(opened[i]), 1, &named, &(wick_weights_write_options){.n_meta = 3, .meta = meta}) == WICK_OK);
+        REQUIRE(wick_weights_write(ctx, in_folder(opened[i]), 1, &named,
+                                   &(wick_weights_write_options){.n_meta = 3, .meta = meta}) == WICK_OK);
         const size_t n = read_bytes(in_folder(files[i]));
         for (size_t at = 0; at <= n; at++) {
             wick_weights *w = NULL;
             if (at < n) bytes[at] ^= 4;
             write_bytes(in_folder(files[i]), n);
             const wick_status status = wick_weights_open(ctx, in_folder(opened[i]), &w);
-            CHECK_MSG((status == WICK_OK) == (at == n), "%s: byte %zu of %zu: %s", files[i], at, n, wick_context_error(ctx));
+            CHECK_MSG((status == WICK_OK) == (at == n), "%s: byte %zu of %zu: %s", files[i], at, n,
+                      wick_context_error(ctx));
             wick_weights_free(&w);
             if (at < n) bytes[at] ^= 4;
         }
@@ -634,9 +646,13 @@ TEST(a_newer_format_is_refused_and_a_changed_file_needs_no_checksum) {
     patched("\"wick.format\":\"2\"", "\"wick.format\":\"3\"");
     CHECK_INT(open_only(&b, in_folder("patched")), WICK_ERR_VERSION);
     CHECK_STR_HAS(wick_context_error(b.ctx), "patched");
-    static const char *const damaged[][2] = {{"\"wick.format\":\"2\"", "\"wick.format\":\"x\""}, {"\"wick.format\":\"2\"", "\"wick.format\":\"1\""},
-                                             {"wick.crc32c\":\"", "wick.crc32c\":\"x"}, {"wick.crc32c", "wick.crcXXX"}, {"wick.format", "were.format"},
-                                             {"optim.m.fc1.weight", "optim.m.fc3.weight"}, {"wick.seed", "wick.sXXX"}};
+    static const char *const damaged[][2] = {{"\"wick.format\":\"2\"", "\"wick.format\":\"x\""},
+                                             {"\"wick.format\":\"2\"", "\"wick.format\":\"1\""},
+                                             {"wick.crc32c\":\"", "wick.crc32c\":\"x"},
+                                             {"wick.crc32c", "wick.crcXXX"},
+                                             {"wick.format", "were.format"},
+                                             {"optim.m.fc1.weight", "optim.m.fc3.weight"},
+                                             {"wick.seed", "wick.sXXX"}};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         patched(damaged[i][0], damaged[i][1]);
         CHECK_MSG(open_only(&b, in_folder("patched")) == WICK_ERR_FORMAT, "%s", damaged[i][1]);

@@ -394,7 +394,8 @@ static void add_floats(pb *node, const char *name, int n, float value) {
 /* A tree of a test and two leaves, with some numbers changed: next nodes, feature, entry's node and target, and how many split values there are. */
 static pb tree_model(int64_t yes, int64_t no, int64_t feature, int64_t leaf, int64_t target, int n_splits, int64_t last_id) {
     static const char *const modes[] = {"BRANCH_LEQ", "LEAF", "LEAF"};
-    pb g = {0}, x = pb_value("x", -1), y = pb_value("y", -1), n = pb_node("TreeEnsembleRegressor", "x", NULL, "y"), a = {0};
+    pb g = {0}, x = pb_value("x", -1), y = pb_value("y", -1), n = pb_node("TreeEnsembleRegressor", "x", NULL, "y"),
+       a = {0};
     pb_text(&n, 7, "ai.onnx.ml");
     pb_text(&a, 1, "nodes_modes");
     for (int i = 0; i < 3; i++) pb_text(&a, 9, modes[i]);

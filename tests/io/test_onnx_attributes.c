@@ -7,7 +7,8 @@
 
 static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1}); }
 
-/* "f2,3" and the like: f float, i int64, u uint8, h int8, s int32, b bool, d double; without dims: a scalar. Values 0, 1, 2 ... (of a float: and a half). After '=': these. */
+/* "f2,3" and the like: f float, i int64, u uint8, h int8, s int32, b bool, d double; without dims: a scalar. Values 0,
+ * 1, 2 ... (of a float: and a half). After '=': these. */
 static void add_input(pb *g, const char *name, const char *spec) {
     static const char letters[] = "fiuhsbd";
     static const int types[] = {1, 7, 2, 3, 6, 9, 11};
@@ -28,7 +29,11 @@ static void add_input(pb *g, const char *name, const char *spec) {
         const double v = next ? strtod(next + 1, &next) : (double)i + (k ? 0 : 0.5);
         const float f = (float)v;
         const int64_t l = (int64_t)v;
-        memcpy(data + (size_t)i * sizes[k], letters[k] == 'd' ? (const void *)&v : k ? (const void *)&l : (const void *)&f, sizes[k]);
+        memcpy(data + (size_t)i * sizes[k],
+               letters[k] == 'd' ? (const void *)&v
+               : k               ? (const void *)&l
+                                 : (const void *)&f,
+               sizes[k]);
     }
     pb t = pb_tensor(name, types[k], rank, dims, data, (size_t)n * sizes[k]);
     pb_message(g, 5, &t);
@@ -223,16 +228,19 @@ TEST(dtypes_that_an_op_does_not_take_are_refused) {
         {"Reshape", "", "f4 i2=2,2", "f4 s2=2,2", "input 1 is of i32, not i64"},
         {"Gather", "", "f4 s2", "f4 f2=0,1", "input 1 is of f32, not i64 or i32"},
         {"Slice", "", "f4 s1=1 s1=3", "f4 f1=1 f1=3", "input 1 is of f32, not i64 or i32"},
-        {"BatchNormalization", "", "f1,2,2 f2 f2 f2 f2=1,1", "i1,2,2 f2 f2 f2 f2=1,1", "input 0 is of i64, not a float"},
+        {"BatchNormalization", "", "f1,2,2 f2 f2 f2 f2=1,1", "i1,2,2 f2 f2 f2 f2=1,1",
+         "input 0 is of i64, not a float"},
         {"CenterCropPad", "", "f4 s1=2", "f4 f1=2", "input 1 is of f32, not i64 or i32"},
         {"HannWindow", "", "s=4", "f=4", "input 0 is of f32, not i64 or i32"},
         {"Range", "", "i i=4 i=1", "i f=4 i=1", "input 1 is of f32, input 0 of i64"},
         {"ConstantOfShape", "", "i1=2", "s1=2", "input 0 is of i32, not i64"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        CHECK_MSG(run_node(types[i].op, 20, types[i].good, types[i].attributes, 1) == WICK_OK, "%s of %s: %s", types[i].op, types[i].good, wick_context_error(ctx));
+        CHECK_MSG(run_node(types[i].op, 20, types[i].good, types[i].attributes, 1) == WICK_OK, "%s of %s: %s",
+                  types[i].op, types[i].good, wick_context_error(ctx));
         wick_context_clear_error(ctx);
-        CHECK_MSG(run_node(types[i].op, 20, types[i].bad, types[i].attributes, 1) == WICK_ERR_FORMAT, "%s of %s", types[i].op, types[i].bad);
+        CHECK_MSG(run_node(types[i].op, 20, types[i].bad, types[i].attributes, 1) == WICK_ERR_FORMAT, "%s of %s",
+                  types[i].op, types[i].bad);
         CHECK_STR_HAS(wick_context_error(ctx), types[i].op);
         CHECK_STR_HAS(wick_context_error(ctx), types[i].says);
         wick_context_clear_error(ctx);

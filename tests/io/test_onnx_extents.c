@@ -1,4 +1,5 @@
-/* Open extents of models that are written again: right at all extents, those far from where they were recorded too, or refused with axis and op. Models are made here, by pb.h. */
+/* Open extents of models that are written again: right at all extents, those far from where they were recorded too, or
+ * refused with axis and op. Models are made here, by pb.h. */
 #include <unistd.h>
 
 #include "io/onnx/schema.h"
@@ -48,14 +49,16 @@ static void ints(pb *g, const char *name, int n, const int64_t *values) {
 }
 #define INTS(g, name, ...) ints(g, name, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__})
 
-/* The model of the graph, which is freed, and as it is written again; false: that was refused (error: the context's). */
+/* The model of the graph, which is freed, and as it is written again; false: that was refused (error: the context's).
+ */
 static bool write_again(pb *g, const wick_onnx_save_options *options, wick_onnx **first, wick_onnx **second) {
     char to[300];
     pb m = pb_model(g, 18);
     snprintf(to, sizeof to, "%s", at("again.onnx"));
     *first = open_model(&m, NULL), *second = NULL;
     CHECK_MSG(*first, "%s", wick_context_error(ctx));
-    return *first && wick_onnx_resave(*first, NULL, to, options) == WICK_OK && wick_onnx_open(ctx, to, NULL, second) == WICK_OK;
+    return *first && wick_onnx_resave(*first, NULL, to, options) == WICK_OK &&
+           wick_onnx_open(ctx, to, NULL, second) == WICK_OK;
 }
 
 /* Both at extents, which all open dims of x have. */
@@ -64,8 +67,10 @@ static void same_at(const char *what, wick_onnx *first, wick_onnx *second, int64
     wick_spec in = wick_onnx_input_spec(first, 0);
     const wick_onnx_port p = wick_onnx_input(first, 0);
     for (int d = 0; d < in.rank; d++) in.dims[d] = p.dims[d] < 0 ? n : p.dims[d];
-    wick_tensor *x = wick_sin(wick_arange(ctx, WICK_F32, 1, 1, wick_tensor_count(wick_zeros(ctx, WICK_BOOL, in.rank, in.dims))));
-    wick_onnx_value given = {.kind = WICK_VALUE_TENSOR, .tensor = wick_reshape(x, in.rank, in.dims)}, want = {0}, got = {0};
+    wick_tensor *x =
+        wick_sin(wick_arange(ctx, WICK_F32, 1, 1, wick_tensor_count(wick_zeros(ctx, WICK_BOOL, in.rank, in.dims))));
+    wick_onnx_value given = {.kind = WICK_VALUE_TENSOR, .tensor = wick_reshape(x, in.rank, in.dims)}, want = {0},
+                    got = {0};
     wick_status status = wick_onnx_apply(first, &given, &want);
     if (status == WICK_OK) status = wick_onnx_apply(second, &given, &got);
     if (status == WICK_OK) status = wick_onnx_value_compare(ctx, &got, &want, 1e-4, 1e-5);
@@ -73,11 +78,15 @@ static void same_at(const char *what, wick_onnx *first, wick_onnx *second, int64
     wick_scope_close(&scope);
 }
 static void holds(const char *what, pb *g) {
-    static const int64_t extents[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 40, 64, 100, 159, 160, 161, 320, 511, 513, 700};
+    static const int64_t extents[] = {1,  2,  3,  4,   5,   7,   8,   9,   15,  16,  17,
+                                      31, 40, 64, 100, 159, 160, 161, 320, 511, 513, 700};
     wick_onnx *first, *second;
     const bool good = write_again(g, NULL, &first, &second);
     CHECK_MSG(good, "%s: %s", what, wick_context_error(ctx));
-    if (good) CHECK_MSG(wick_onnx_input(second, 0).dims[0] < 0 || wick_onnx_input(second, 0).dims[wick_onnx_input(second, 0).rank - 1] < 0, "%s is not open", what);
+    if (good)
+        CHECK_MSG(wick_onnx_input(second, 0).dims[0] < 0 ||
+                      wick_onnx_input(second, 0).dims[wick_onnx_input(second, 0).rank - 1] < 0,
+                  "%s is not open", what);
     for (size_t i = 0; good && i < WICK_COUNTOF(extents); i++) same_at(what, first, second, extents[i]);
     wick_context_clear_error(ctx);
     wick_onnx_free(&second);
@@ -98,7 +107,8 @@ static void refused(pb *g, const wick_onnx_save_options *options, const char *ax
 static pb part(int64_t a, int64_t b) {
     pb g = graph_of(1, (const char *[]){"n"});
     INTS(&g, "a", a), INTS(&g, "b", b), INTS(&g, "zero", 0);
-    node(&g, "Shape x : s"), node(&g, "Add s a : t"), node(&g, "Div t b : e"), node(&g, "Slice x zero e : p"), node(&g, "ReduceSum p : y");
+    node(&g, "Shape x : s"), node(&g, "Add s a : t"), node(&g, "Div t b : e"), node(&g, "Slice x zero e : p"),
+        node(&g, "ReduceSum p : y");
     return g;
 }
 TEST(quotients_of_extents_hold_far_from_where_they_were_recorded) {
@@ -135,7 +145,8 @@ TEST(what_an_op_gives_is_read_from_its_result) {
     REQUIRE(set_up());
     pb g = graph_of(2, (const char *[]){"2", "n"});
     INTS(&g, "zero", 0), INTS(&g, "end", INT64_MAX), INTS(&g, "axis", 1), INTS(&g, "two", 2);
-    node(&g, "Slice x zero end axis two : a"), node(&g, "Slice a zero end axis two : b"), node(&g, "Shape b : s"), node(&g, "Expand b s : c"), node(&g, "Transpose c : d");
+    node(&g, "Slice x zero end axis two : a"), node(&g, "Slice a zero end axis two : b"), node(&g, "Shape b : s"),
+        node(&g, "Expand b s : c"), node(&g, "Transpose c : d");
     node(&g, "Shape d : r"), node(&g, "Reshape d r : y");
     holds("halves of halves", &g);
     wick_context_free(&ctx);
@@ -148,9 +159,11 @@ TEST(extents_that_become_numbers_of_tensors_are_followed) {
     holds("the middle", &g);
     g = graph_of(1, (const char *[]){"n"});
     INTS(&g, "axes", 0);
-    pb zero = pb_tensor("zero", ONNX_INT64, 0, NULL, "\0\0\0\0\0\0\0\0", 8), one = pb_tensor("one", ONNX_INT64, 0, NULL, "\1\0\0\0\0\0\0\0", 8);
+    pb zero = pb_tensor("zero", ONNX_INT64, 0, NULL, "\0\0\0\0\0\0\0\0", 8),
+       one = pb_tensor("one", ONNX_INT64, 0, NULL, "\1\0\0\0\0\0\0\0", 8);
     pb_message(&g, 5, &zero), pb_message(&g, 5, &one);
-    node(&g, "Shape x : s"), node(&g, "Squeeze s axes : n"), node(&g, "Range zero n one : r"), node(&g, "CastLike r x : f"), node(&g, "Mul f x : y");
+    node(&g, "Shape x : s"), node(&g, "Squeeze s axes : n"), node(&g, "Range zero n one : r"),
+        node(&g, "CastLike r x : f"), node(&g, "Mul f x : y");
     holds("a range", &g);
     wick_context_free(&ctx);
 }
@@ -158,7 +171,8 @@ TEST(numbers_worked_out_from_extents_are_refused_where_nothing_says_them) {
     REQUIRE(set_up());
     pb g = graph_of(1, (const char *[]){"n"});
     INTS(&g, "limit", 600), INTS(&g, "two", 2), INTS(&g, "zero", 0);
-    node(&g, "Shape x : s"), node(&g, "Greater s limit : c"), node(&g, "Where c two s : e"), node(&g, "Slice x zero e : y"); /* falls back to 2 beyond 600 */
+    node(&g, "Shape x : s"), node(&g, "Greater s limit : c"), node(&g, "Where c two s : e"),
+        node(&g, "Slice x zero e : y"); /* falls back to 2 beyond 600 */
     refused(&g, NULL, "n (axis 0 of x)", "slice at");
     wick_context_free(&ctx);
 }

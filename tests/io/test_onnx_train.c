@@ -140,25 +140,30 @@ static wick_onnx *ends_in(const char *op, const char *follower, int64_t width) {
 }
 TEST(what_bounds_the_last_numbers_is_left_out) {
     REQUIRE(set_up());
-    static const char *const ops[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign"}, *const followers[] = {"Identity", "Flatten", "Dropout", "Sigmoid"};
+    static const char *const ops[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign"},
+                             *const followers[] = {"Identity", "Flatten", "Dropout", "Sigmoid"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         for (size_t k = 0; k < sizeof followers / sizeof *followers; k++) {
             float y[2];
             wick_onnx *onnx = ends_in(ops[i], followers[k], 2);
             REQUIRE(onnx);
             CHECK_MSG(wick_onnx_drop_softmax(onnx) && !wick_onnx_drop_softmax(onnx), "%s, %s", ops[i], followers[k]);
-            wick_tensor *out = wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, 2, (const int64_t[]){1, 3}, (float[]){10, 20, 30}));
+            wick_tensor *out =
+                wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, 2, (const int64_t[]){1, 3}, (float[]){10, 20, 30}));
             CHECK_MSG(wick_read(out, y, sizeof y) == WICK_OK, "%s", wick_context_error(ctx));
-            CHECK_MSG(fabsf(y[0] + 8) < 1e-4f && fabsf(y[1] - 24) < 1e-4f, "%s, %s: %g %g", ops[i], followers[k], (double)y[0], (double)y[1]);
+            CHECK_MSG(fabsf(y[0] + 8) < 1e-4f && fabsf(y[1] - 24) < 1e-4f, "%s, %s: %g %g", ops[i], followers[k],
+                      (double)y[0], (double)y[1]);
             wick_onnx_free(&onnx);
         }
-    /* A binary classifier of one number gets a head of two, and its Sigmoid goes also where a Relu or a pool keeps it from the end. */
+    /* A binary classifier of one number gets a head of two, and its Sigmoid goes also where a Relu or a pool keeps it
+     * from the end. */
     wick_onnx *onnx = ends_in("Sigmoid", "Relu", 1);
     float y[2];
     REQUIRE(onnx);
     CHECK(!wick_onnx_drop_softmax(onnx));
     CHECK_MSG(wick_onnx_replace_head(onnx, 2, NULL) == WICK_OK, "%s", wick_context_error(ctx));
-    wick_tensor *out = wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, 2, (const int64_t[]){1, 3}, (float[]){1000, -2000, 3000}));
+    wick_tensor *out =
+        wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, 2, (const int64_t[]){1, 3}, (float[]){1000, -2000, 3000}));
     CHECK(wick_read(out, y, sizeof y) == WICK_OK && fmaxf(y[0], y[1]) != 1);
     wick_onnx_free(&onnx);
     wick_context_free(&ctx);

@@ -553,15 +553,18 @@ TEST(links_are_followed_where_they_end_beside_the_model) {
     wick_onnx_free(&onnx);
     REQUIRE(mkdir(at("blobs"), 0700) == 0 && mkdir(at("snapshots"), 0700) == 0 && unlink(at("a.bin")) == 0);
     REQUIRE(rename(at("model.onnx"), at("blobs/aaa")) == 0 && rename(at("w.bin"), at("blobs/bbb")) == 0);
-    REQUIRE(symlink("../blobs/aaa", at("snapshots/m.onnx")) == 0 && symlink("../blobs/bbb", at("snapshots/a.bin")) == 0);
+    REQUIRE(symlink("../blobs/aaa", at("snapshots/m.onnx")) == 0 &&
+            symlink("../blobs/bbb", at("snapshots/a.bin")) == 0);
     CHECK_MSG(wick_onnx_open(ctx, at("snapshots/m.onnx"), NULL, &onnx) == WICK_OK, "%s", wick_context_error(ctx));
     wick_onnx_free(&onnx);
-    static const char *const elsewhere[] = {"../other.bin", "../../../../etc/passwd", "/etc/passwd", "../blobs/none", "a.bin", "../blobs"};
+    static const char *const elsewhere[] = {
+        "../other.bin", "../../../../etc/passwd", "/etc/passwd", "../blobs/none", "a.bin", "../blobs"};
     write_file("other.bin", "\0\0\200?\0\0\0@", 8);
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
         REQUIRE(unlink(at("snapshots/a.bin")) == 0 && symlink(elsewhere[i], at("snapshots/a.bin")) == 0);
         CHECK_MSG(wick_onnx_open(ctx, at("snapshots/m.onnx"), NULL, &onnx) != WICK_OK, "%s", elsewhere[i]);
-        CHECK_STR_HAS(wick_context_error(ctx), "is a symbolic link that leads out of the folder, or nowhere: put a copy");
+        CHECK_STR_HAS(wick_context_error(ctx),
+                      "is a symbolic link that leads out of the folder, or nowhere: put a copy");
     }
     wick_context_free(&ctx);
 }

@@ -74,7 +74,9 @@ static void check_golden(const char *path) {
 }
 
 /* The same arrays as in stored.npz, where they can be read. */
-static const char *deflated_file(void) { return have_library("libz.so.1") ? GOLDEN "deflated.npz" : GOLDEN "stored.npz"; }
+static const char *deflated_file(void) {
+    return have_library("libz.so.1") ? GOLDEN "deflated.npz" : GOLDEN "stored.npz";
+}
 
 TEST(numpy_and_shards_are_read) {
     REQUIRE(set_up());
@@ -218,9 +220,11 @@ TEST(an_index_leads_nowhere_else) {
         put_index(text);
         refused(at(index), WICK_ERR_FORMAT, "names no .safetensors file in the folder of the index");
     }
-    put_index("{\"weight_map\": {\"fc1.weight\": \"link.safetensors\", \"fc1.bias\": \"link.safetensors\", \"long\": \"link.safetensors\"}}");
+    put_index("{\"weight_map\": {\"fc1.weight\": \"link.safetensors\", \"fc1.bias\": \"link.safetensors\", \"long\": "
+              "\"link.safetensors\"}}");
     CHECK(symlink("s1.safetensors", at("link.safetensors")) == 0);
-    CHECK_MSG(wick_weights_open(ctx, at(index), &w) == WICK_OK, "%s", wick_context_error(ctx)); /* it stays in the folder */
+    CHECK_MSG(wick_weights_open(ctx, at(index), &w) == WICK_OK, "%s",
+              wick_context_error(ctx)); /* it stays in the folder */
     wick_weights_free(&w);
     CHECK(unlink(at("link.safetensors")) == 0 && symlink("/etc/passwd", at("link.safetensors")) == 0);
     refused(at(index), WICK_ERR_IO, "is a symbolic link that leads out");
@@ -467,23 +471,34 @@ static size_t make_npy(char *to, const char *dict, const void *elements, size_t 
 }
 
 TEST(arrays_of_texts_are_read_beside_tensors) {
-    static const char ucs4[] = "o\0\0\0n\0\0\0e\0\0\0" "\xe4\0\0\0\0\0\0\0\0\0\0\0" "\x08\xf4\x01\0\0\0\0\0\0\0\0\0", big[] = "\0\0\0o\0\0\0k", bytes[] = "abcd\0\0";
+    static const char ucs4[] = "o\0\0\0n\0\0\0e\0\0\0"
+                               "\xe4\0\0\0\0\0\0\0\0\0\0\0"
+                               "\x08\xf4\x01\0\0\0\0\0\0\0\0\0",
+                      big[] = "\0\0\0o\0\0\0k", bytes[] = "abcd\0\0";
     char npy[4][256];
     wick_msg msg;
     wick_weights *w;
     wick_texts t;
     REQUIRE(set_up());
-    const size_t n[] = {make_npy(npy[0], "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }", ucs4, 36), make_npy(npy[1], "{'descr': '>U2', 'fortran_order': False, 'shape': (1, 1), }", big, 8),
-                        make_npy(npy[2], "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", bytes, 6), make_npy(npy[3], "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", "\1\2", 2)};
+    const size_t n[] = {make_npy(npy[0], "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }", ucs4, 36),
+                        make_npy(npy[1], "{'descr': '>U2', 'fortran_order': False, 'shape': (1, 1), }", big, 8),
+                        make_npy(npy[2], "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", bytes, 6),
+                        make_npy(npy[3], "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", "\1\2", 2)};
     for (int packed = 0; packed < 1 + have_library("libz.so.1"); packed++) {
-        const wick_zip_piece pieces[] = {{"names.npy", npy[0], "", n[0], 0}, {"big.npy", npy[1], "", n[1], 0}, {"bytes.npy", npy[2], "", n[2], 0}, {"x.npy", npy[3], "", n[3], 0}};
+        const wick_zip_piece pieces[] = {{"names.npy", npy[0], "", n[0], 0},
+                                         {"big.npy", npy[1], "", n[1], 0},
+                                         {"bytes.npy", npy[2], "", n[2], 0},
+                                         {"x.npy", npy[3], "", n[3], 0}};
         CHECK_INT(wick_zip_write(at("texts.npz"), pieces, 4, packed, &msg), WICK_OK);
         REQUIRE(wick_weights_open(ctx, at("texts.npz"), &w) == WICK_OK);
-        CHECK(wick_weights_count(w) == 1 && strcmp(wick_weights_at(w, 0).name, "x") == 0 && wick_weights_find(w, "names") == -1);
-        CHECK(wick_weights_texts_at(w, 0, &t) && strcmp(t.name, "names") == 0 && t.rank == 1 && t.count == 3 && strcmp(t.texts[0], "one") == 0 && strcmp(t.texts[1], "\xc3\xa4") == 0 &&
+        CHECK(wick_weights_count(w) == 1 && strcmp(wick_weights_at(w, 0).name, "x") == 0 &&
+              wick_weights_find(w, "names") == -1);
+        CHECK(wick_weights_texts_at(w, 0, &t) && strcmp(t.name, "names") == 0 && t.rank == 1 && t.count == 3 &&
+              strcmp(t.texts[0], "one") == 0 && strcmp(t.texts[1], "\xc3\xa4") == 0 &&
               strcmp(t.texts[2], "\xf0\x9f\x90\x88") == 0);
         CHECK(wick_weights_texts_at(w, 1, &t) && t.rank == 2 && t.count == 1 && strcmp(t.texts[0], "ok") == 0);
-        CHECK(wick_weights_texts_at(w, 2, &t) && t.count == 2 && strcmp(t.texts[0], "abc") == 0 && strcmp(t.texts[1], "d") == 0);
+        CHECK(wick_weights_texts_at(w, 2, &t) && t.count == 2 && strcmp(t.texts[0], "abc") == 0 &&
+              strcmp(t.texts[1], "d") == 0);
         CHECK(!wick_weights_texts_at(w, 3, &t) && !wick_weights_texts_at(w, -1, &t));
         wick_weights_free(&w);
     }
@@ -495,14 +510,18 @@ TEST(arrays_of_texts_are_read_beside_tensors) {
         {"{'descr': '<U', 'fortran_order': False, 'shape': (2,), }", "no dtype", WICK_ERR_FORMAT},
         {"{'descr': '<U4294967297', 'fortran_order': False, 'shape': (2,), }", "without a length", WICK_ERR_FORMAT},
         {"{'descr': '<U1', 'fortran_order': False, 'shape': (3,), }", "shape and dtype make 12", WICK_ERR_FORMAT},
-        {"{'descr': '<U1', 'fortran_order': False, 'shape': (4611686018427387904,), }", "shape and dtype make", WICK_ERR_FORMAT},
+        {"{'descr': '<U1', 'fortran_order': False, 'shape': (4611686018427387904,), }", "shape and dtype make",
+         WICK_ERR_FORMAT},
         {"{'descr': '<U1', 'fortran_order': False, 'shape': (2,), }", "text 1 (byte", WICK_ERR_FORMAT},
         {"{'descr': '<U1', 'fortran_order': True, 'shape': (1, 2), }", "columns first", WICK_ERR_UNSUPPORTED},
     };
     for (size_t k = 0; k < WICK_COUNTOF(wrong); k++) {
         const size_t size = make_npy(npy[0], wrong[k].dict, "a\0\0\0\0\xd8\0\0", 8);
-        CHECK_INT(wick_zip_write(at("texts.npz"), &(wick_zip_piece){"t.npy", npy[0], "", size, 0}, 1, false, &msg), WICK_OK);
-        CHECK_MSG(wick_weights_open(ctx, at("texts.npz"), &w) == wrong[k].status && strstr(wick_context_error(ctx), wrong[k].says), "%s: %s", wrong[k].dict, wick_context_error(ctx));
+        CHECK_INT(wick_zip_write(at("texts.npz"), &(wick_zip_piece){"t.npy", npy[0], "", size, 0}, 1, false, &msg),
+                  WICK_OK);
+        CHECK_MSG(wick_weights_open(ctx, at("texts.npz"), &w) == wrong[k].status &&
+                      strstr(wick_context_error(ctx), wrong[k].says),
+                  "%s: %s", wrong[k].dict, wick_context_error(ctx));
     }
     wick_context_free(&ctx);
 }

@@ -484,15 +484,22 @@ static int write_page(const char *path) {
     FILE *f = fopen(path, "wb");
     if (!f) return perror(path), 1;
     measure(6);
-    fprintf(f, "# Accuracy\n\n"
-               "The largest error found per elementwise op, in units of the last place (ulp) of the type: 0.5 is a result rounded right. Against the\n"
-               "C library's `long double`, or sums and iterations in it where it has no such function, over the row's domain, all magnitudes, numbers\n"
-               "around 1, moderate ones and special values, 6 times 4,099 of each. Half types compute in f32 and round once: over all numbers of\n"
-               "f16 and every third of bf16. `bound` is what `tests/kernels/test_elementwise.c` holds every tier to (f32, f64; half types: one\n"
-               "rounding more). Ops that are one operation, or exact, are not listed. Sine, cosine and tangent are of arguments of any size. What counts as\n"
-               "the unit where a formula loses digits by cancellation (`gelu`, `silu`, `mish`, `logaddexp`, the gamma functions beside their roots) is\n"
-               "said in that file, `unit_of`.\n\n"
-               "Written by `test_kernels_elementwise --write` on a machine with the tiers of the table.\n\n| op | bound |");
+    fprintf(
+        f, "# Accuracy\n\n"
+           "The largest error found per elementwise op, in units of the last place (ulp) of the type: 0.5 is a result "
+           "rounded right. Against the\n"
+           "C library's `long double`, or sums and iterations in it where it has no such function, over the row's "
+           "domain, all magnitudes, numbers\n"
+           "around 1, moderate ones and special values, 6 times 4,099 of each. Half types compute in f32 and round "
+           "once: over all numbers of\n"
+           "f16 and every third of bf16. `bound` is what `tests/kernels/test_elementwise.c` holds every tier to (f32, "
+           "f64; half types: one\n"
+           "rounding more). Ops that are one operation, or exact, are not listed. Sine, cosine and tangent are of "
+           "arguments of any size. What counts as\n"
+           "the unit where a formula loses digits by cancellation (`gelu`, `silu`, `mish`, `logaddexp`, the gamma "
+           "functions beside their roots) is\n"
+           "said in that file, `unit_of`.\n\n"
+           "Written by `test_kernels_elementwise --write` on a machine with the tiers of the table.\n\n| op | bound |");
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) fprintf(f, " f32 %s | f64 %s |", wick_tier_name((wick_tier)tier), wick_tier_name((wick_tier)tier));
     fprintf(f, " f16 | bf16 |\n|---|---|");
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) fprintf(f, "---|---|");
@@ -769,8 +776,9 @@ TEST(replace_inf_tells_the_two_apart) {
 }
 
 /* Quotients on both sides of the bound of the form without a loop, mixed in one chunk, give what the loop gives: the reference has only that. */
-/* Arguments beyond what multiples of pi/2 in a few parts reach, some of them as near to one as a number can be; sine, cosine and tangent by mpmath in 3,000 bits.
- * Among small ones, so that a chunk has both; the small ones keep their bits. */
+/* Arguments beyond what multiples of pi/2 in a few parts reach, some of them as near to one as a number can be; sine,
+ * cosine and tangent by mpmath in 3,000 bits. Among small ones, so that a chunk has both; the small ones keep their
+ * bits. */
 static const struct {
     double x, want[3];
 } far_turns[][11] = {{
@@ -804,10 +812,12 @@ TEST(turns_are_counted_at_any_size) {
         for (int f64 = 0; f64 < 2; f64++)
             for (int k = 0; k < 3; k++) {
                 wick_ew_fn fn = (*wick_ew_kernels((wick_tier)tier))[ops[k]][f64 ? WICK_CF64 : WICK_CF32];
-                void *in = f64 ? (void *)da : (void *)fa, *out[2] = {f64 ? (void *)dy[0] : (void *)fy[0], f64 ? (void *)dy[1] : (void *)fy[1]};
+                void *in = f64 ? (void *)da : (void *)fa,
+                     *out[2] = {f64 ? (void *)dy[0] : (void *)fy[0], f64 ? (void *)dy[1] : (void *)fy[1]};
                 for (int i = 0; i < MANY; i++) da[i] = 0.01 * i - 7, fa[i] = (float)da[i];
                 fn(out[0], in, NULL, NULL, MANY);
-                for (int i = 0; i < 11 && far_turns[f64][i].x != 0; i++) da[37 * i + 5] = far_turns[f64][i].x, fa[37 * i + 5] = (float)far_turns[f64][i].x;
+                for (int i = 0; i < 11 && far_turns[f64][i].x != 0; i++)
+                    da[37 * i + 5] = far_turns[f64][i].x, fa[37 * i + 5] = (float)far_turns[f64][i].x;
                 da[1990] = fa[1990] = INFINITY, da[1991] = fa[1991] = NAN;
                 fn(out[1], in, NULL, NULL, MANY);
                 for (int i = 0; i < MANY; i++) {
@@ -817,9 +827,12 @@ TEST(turns_are_counted_at_any_size) {
                         CHECK(isnan(after));
                     } else if (i % 37 == 5 && at < 11 && far_turns[f64][at].x != 0) {
                         const long double want = (long double)far_turns[f64][at].want[k], unit = ulp_of(want, f64);
-                        CHECK_MSG(fabsl((long double)after - want) <= 3 * unit, "%s %s(%.17g) = %.17g, want %.17g", wick_tier_name((wick_tier)tier), row_names[ops[k]], far_turns[f64][at].x, after, (double)want);
+                        CHECK_MSG(fabsl((long double)after - want) <= 3 * unit, "%s %s(%.17g) = %.17g, want %.17g",
+                                  wick_tier_name((wick_tier)tier), row_names[ops[k]], far_turns[f64][at].x, after,
+                                  (double)want);
                     } else
-                        CHECK_MSG(before == after, "%s %s(%.17g): %.17g, but %.17g beside large ones", wick_tier_name((wick_tier)tier), row_names[ops[k]], da[i], before, after);
+                        CHECK_MSG(before == after, "%s %s(%.17g): %.17g, but %.17g beside large ones",
+                                  wick_tier_name((wick_tier)tier), row_names[ops[k]], da[i], before, after);
                 }
                 if (f64) memcpy(dy[0], da, sizeof da); else memcpy(fy[0], fa, sizeof fa); /* in place */
                 fn(out[0], out[0], NULL, NULL, MANY);

@@ -549,17 +549,23 @@ TEST(margins_may_be_longer_than_the_axis_and_have_gradients) {
                     for (int i = 0; i < 8; i++) x[i] = (float)(i + 1);
                     for (int i = 0; i < MOST; i++) w[i] = (float)(i * i % 11);
                     wick_tensor *leaf = wick_from(ctx, WICK_F32, 2, (const int64_t[]){2, n}, x), *g;
-                    wick_tensor *out = wick_pad_with(leaf, 2, (const int64_t[]){0, before}, (const int64_t[]){0, after}, (wick_pad_mode)mode);
-                    wick_grad(wick_sum(wick_mul(out, wick_from(ctx, WICK_F32, 1, &total, w)), WICK_ALL_AXES, false), 1, &leaf, &g);
+                    wick_tensor *out = wick_pad_with(leaf, 2, (const int64_t[]){0, before}, (const int64_t[]){0, after},
+                                                     (wick_pad_mode)mode);
+                    wick_grad(wick_sum(wick_mul(out, wick_from(ctx, WICK_F32, 1, &total, w)), WICK_ALL_AXES, false), 1,
+                              &leaf, &g);
                     CHECK(wick_eval(ctx, 2, (wick_tensor *[]){out, g}, NULL) == WICK_OK);
-                    CHECK_MSG(wick_read(out, y, (size_t)(2 * total) * sizeof *y) == WICK_OK, "%s", wick_context_error(ctx));
+                    CHECK_MSG(wick_read(out, y, (size_t)(2 * total) * sizeof *y) == WICK_OK, "%s",
+                              wick_context_error(ctx));
                     for (int64_t i = 0; i < 2 * total; i++) {
                         const int64_t from = padded_from(i % total - before, n, (wick_pad_mode)mode);
                         CHECK(y[i] == x[i / total * n + from]);
                         want[i / total * n + from] += w[i % total];
                     }
-                    CHECK_MSG(wick_read(g, got, (size_t)(2 * n) * sizeof *got) == WICK_OK, "%s", wick_context_error(ctx));
-                    for (int i = 0; i < 2 * n; i++) CHECK_MSG(got[i] == want[i], "mode %d, %d places, %d before, %d after", mode, (int)n, (int)before, (int)after);
+                    CHECK_MSG(wick_read(g, got, (size_t)(2 * n) * sizeof *got) == WICK_OK, "%s",
+                              wick_context_error(ctx));
+                    for (int i = 0; i < 2 * n; i++)
+                        CHECK_MSG(got[i] == want[i], "mode %d, %d places, %d before, %d after", mode, (int)n,
+                                  (int)before, (int)after);
                 }
     wick_context_free(&ctx);
 }
@@ -615,14 +621,24 @@ TEST(indices_outside_fail_the_run_and_name_the_first) {
         const char *says;
     } cases[] = {
         {wick_take_along_axis(x, 0, bad), "index number 1 is -4, outside the axis of 3"},
-        {wick_take_along_axis(x, 0, wick_transpose(wick_slice(bad, 0, 1, 2, 1), 0, 1)), "index number 1 is 3, outside the axis of 3"},
-        {wick_put_along_axis(x, 0, wick_slice(bad, 0, 1, 2, 1), wick_zeros(ctx, WICK_F32, WICK_DIMS(1, 3)), WICK_PUT_ADD), "index number 1 is 3, outside the axis of 3"},
-        {wick_gather(x, 1, wick_from(ctx, WICK_I64, WICK_DIMS(3), (int64_t[]){0, -5, 9})), "index number 1 is -5, outside the axis of 4"},
-        {wick_scatter_add(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2), (int64_t[]){2, 7}), wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4))), "index number 1 is 7, outside the axis of 3"},
+        {wick_take_along_axis(x, 0, wick_transpose(wick_slice(bad, 0, 1, 2, 1), 0, 1)),
+         "index number 1 is 3, outside the axis of 3"},
+        {wick_put_along_axis(x, 0, wick_slice(bad, 0, 1, 2, 1), wick_zeros(ctx, WICK_F32, WICK_DIMS(1, 3)),
+                             WICK_PUT_ADD),
+         "index number 1 is 3, outside the axis of 3"},
+        {wick_gather(x, 1, wick_from(ctx, WICK_I64, WICK_DIMS(3), (int64_t[]){0, -5, 9})),
+         "index number 1 is -5, outside the axis of 4"},
+        {wick_scatter_add(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2), (int64_t[]){2, 7}),
+                          wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4))),
+         "index number 1 is 7, outside the axis of 3"},
         {wick_take_along_axis(x, 1, bad), NULL},
-        {wick_gather_nd(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2, 2), (int64_t[]){2, 3, 0, 4})), "index number 3 is 4, outside its axis of 4"},
-        {wick_embedding(x, wick_from(ctx, WICK_I32, WICK_DIMS(2), (int32_t[]){2, 3}), -1), "index number 1 is 3, outside the axis of 3"},
-        {wick_masked_scatter(x, wick_cast(wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4)), WICK_BOOL), wick_zeros(ctx, WICK_F32, WICK_DIMS(11))), "index number 11 "},
+        {wick_gather_nd(x, 0, wick_from(ctx, WICK_I64, WICK_DIMS(2, 2), (int64_t[]){2, 3, 0, 4})),
+         "index number 3 is 4, outside its axis of 4"},
+        {wick_embedding(x, wick_from(ctx, WICK_I32, WICK_DIMS(2), (int32_t[]){2, 3}), -1),
+         "index number 1 is 3, outside the axis of 3"},
+        {wick_masked_scatter(x, wick_cast(wick_ones(ctx, WICK_F32, WICK_DIMS(3, 4)), WICK_BOOL),
+                             wick_zeros(ctx, WICK_F32, WICK_DIMS(11))),
+         "index number 11 "},
     };
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         wick_tensor *y = cases[i].y;
@@ -654,8 +670,10 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_repeat_interleave(x, INT64_MAX, 0), "repeat_interleave(f32[2,3]): axis 0"},
         {wick_roll(x, 1, (const int64_t[]){1}, (int[]){2}), "roll(f32[2,3]): axis 2"},
         {wick_move_axis(x, 0, 2), "axis 0 to 2"},
-        {wick_pad_with(x, 2, (const int64_t[]){0, INT64_MAX}, NULL, WICK_PAD_REFLECT), "axis 1 of 3 places cannot get 9223372036854775807 and 9223372036854775807 more"},
-        {wick_pad_with(wick_slice(x, 1, 0, 0, 1), 2, (const int64_t[]){0, 1}, NULL, WICK_PAD_WRAP), "axis 1 of 0 places cannot get 1 and 1 more"},
+        {wick_pad_with(x, 2, (const int64_t[]){0, INT64_MAX}, NULL, WICK_PAD_REFLECT),
+         "axis 1 of 3 places cannot get 9223372036854775807 and 9223372036854775807 more"},
+        {wick_pad_with(wick_slice(x, 1, 0, 0, 1), 2, (const int64_t[]){0, 1}, NULL, WICK_PAD_WRAP),
+         "axis 1 of 0 places cannot get 1 and 1 more"},
         {wick_pad_with(x, 1, (const int64_t[]){0}, NULL, WICK_PAD_EDGE), "counts for 1 axes"},
         {wick_tril(v, 0), "tril(f32[3]): needs two axes"},
         {wick_take_along_axis(x, 0, wick_zeros(ctx, WICK_I64, WICK_DIMS(1, 4))), "more places than the data in axis 1"},

@@ -55,19 +55,27 @@ TEST(what_does_not_fit_is_refused_by_name) {
     const refusal cases[] = {
         {wick_conv(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 3, 3, 3)), NULL, NULL), "4 input channels"},
         {wick_conv(x, w, NULL, &(wick_conv_options){.groups = 2}), "2 groups"},
-        {wick_conv(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 9, 3)), NULL, NULL), "a kernel of 9 with dilation 1 does not fit into 8 padded by 0"},
+        {wick_conv(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 9, 3)), NULL, NULL),
+         "a kernel of 9 with dilation 1 does not fit into 8 padded by 0"},
         {wick_conv(x, w, wick_zeros(ctx, WICK_F32, WICK_DIMS(5)), NULL), "bias"},
-        {wick_conv(x, wick_zeros(ctx, WICK_I32, WICK_DIMS(6, 4, 3, 3)), b, &(wick_conv_options){.stride = {-1}}), "stride -1"},
+        {wick_conv(x, wick_zeros(ctx, WICK_I32, WICK_DIMS(6, 4, 3, 3)), b, &(wick_conv_options){.stride = {-1}}),
+         "stride -1"},
         {wick_conv(x, w, b, &(wick_conv_options){.pad = {-1}}), "padding of -1"},
         {wick_conv(x, w, b, &(wick_conv_options){.pad = {1}, .pad_end = {-2}}), "padding of 1 and -1"},
         {wick_conv(x, w, b, &(wick_conv_options){.stride = {1, 1, 2}}), "options for 3 dims, but x [N, C, dims] has 2"},
         {wick_conv(x, w, b, &(wick_conv_options){.output_pad = {1}}), "output_pad"},
         {wick_conv(b, w, NULL, NULL), "1 to 3 dims"},
         {wick_conv(x, wick_cast(w, WICK_I64), NULL, NULL), ""}, /* promotes to f32 */
-        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)), NULL, &(wick_conv_options){.output_pad = {1}}), "larger stride"},
+        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)), NULL,
+                             &(wick_conv_options){.output_pad = {1}}),
+         "larger stride"},
         {wick_conv_transpose(x, w, NULL, NULL), "output channels"},
-        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 1, 3, 3)), wick_zeros(ctx, WICK_F32, WICK_DIMS(7)), NULL), "bias must be f32[1]"},
-        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2)), NULL), "bias must be f32[2]"},
+        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 1, 3, 3)),
+                             wick_zeros(ctx, WICK_F32, WICK_DIMS(7)), NULL),
+         "bias must be f32[1]"},
+        {wick_conv_transpose(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 2, 3, 3)),
+                             wick_zeros(ctx, WICK_F64, WICK_DIMS(2)), NULL),
+         "bias must be f32[2]"},
         {wick_conv(x, w, b, &(wick_conv_options){.stride = {2000}}), "strides are 1 to 1024"},
         {wick_max_pool(x, NULL), "options are NULL"},
         {wick_flip(x, 2, NULL), "2 axes at NULL"},
@@ -76,8 +84,10 @@ TEST(what_does_not_fit_is_refused_by_name) {
         {wick_max_pool(x, &(wick_pool_options){.kernel = {2}}), "kernel 0"},
         {wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}, .pad = {2}}), "more than half"},
         {wick_avg_pool(x, &(wick_pool_options){.kernel = {2, 2}, .dilation = {2}}), "no dilation"},
-        {wick_max_pool(x, &(wick_pool_options){.kernel = {3, 3}, .pad = {1, 1}, .pad_end = {-2, 0}}), "no padding is negative"},
-        {wick_avg_pool(x, &(wick_pool_options){.kernel = {3, 3}, .pad_end = {0, 3}}), "a window would lie in the padding"},
+        {wick_max_pool(x, &(wick_pool_options){.kernel = {3, 3}, .pad = {1, 1}, .pad_end = {-2, 0}}),
+         "no padding is negative"},
+        {wick_avg_pool(x, &(wick_pool_options){.kernel = {3, 3}, .pad_end = {0, 3}}),
+         "a window would lie in the padding"},
         {wick_adaptive_avg_pool(x, (const int64_t[]){2, 0}), "0 outputs"},
         {wick_max_pool(wick_zeros(ctx, WICK_F32, WICK_DIMS(4)), &(wick_pool_options){.kernel = {2}}), "1 to 3 dims"},
     };
@@ -85,7 +95,8 @@ TEST(what_does_not_fit_is_refused_by_name) {
     wick_context_free(&ctx);
 }
 
-/* As TensorFlow's SAME has it where strides do not divide: the padding made by an op of its own is another way to the same numbers. */
+/* As TensorFlow's SAME has it where strides do not divide: the padding made by an op of its own is another way to the
+ * same numbers. */
 TEST(padding_at_the_end_alone_is_that_of_a_padded_image) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
@@ -95,15 +106,24 @@ TEST(padding_at_the_end_alone_is_that_of_a_padded_image) {
         for (int stride = 1; stride <= 3; stride++)
             for (int before = 0; before <= kernel / 2; before++)
                 for (int end = 0; end < kernel; end++) {
-                    wick_pool_options o = {.kernel = {kernel, kernel}, .stride = {stride, stride}, .pad = {before, before}, .pad_end = {end - before, end - before}}, none = o;
+                    wick_pool_options o = {.kernel = {kernel, kernel},
+                                           .stride = {stride, stride},
+                                           .pad = {before, before},
+                                           .pad_end = {end - before, end - before}},
+                                      none = o;
                     memset(none.pad, 0, sizeof none.pad), memset(none.pad_end, 0, sizeof none.pad_end);
                     const int64_t low[4] = {0, 0, before, before}, high[4] = {0, 0, end, end};
-                    wick_tensor *pairs[2][2] = {{wick_max_pool(x, &o), wick_max_pool(wick_pad(x, 4, low, high, -INFINITY), &none)},
-                                                {wick_avg_pool(x, &o), wick_avg_pool(wick_pad(x, 4, low, high, 0), &none)}};
+                    wick_tensor *pairs[2][2] = {
+                        {wick_max_pool(x, &o), wick_max_pool(wick_pad(x, 4, low, high, -INFINITY), &none)},
+                        {wick_avg_pool(x, &o), wick_avg_pool(wick_pad(x, 4, low, high, 0), &none)}};
                     for (int k = 0; k < 2; k++) {
                         double differ = 1;
-                        CHECK_MSG(wick_item(wick_max(wick_abs(wick_sub(pairs[k][0], pairs[k][1])), WICK_ALL_AXES, false), &differ) == WICK_OK && differ < 1e-14,
-                                  "kernel %d stride %d pads %d, %d: off by %g (%s)", kernel, stride, before, end, differ, wick_context_error(ctx));
+                        CHECK_MSG(
+                            wick_item(wick_max(wick_abs(wick_sub(pairs[k][0], pairs[k][1])), WICK_ALL_AXES, false),
+                                      &differ) == WICK_OK &&
+                                differ < 1e-14,
+                            "kernel %d stride %d pads %d, %d: off by %g (%s)", kernel, stride, before, end, differ,
+                            wick_context_error(ctx));
                     }
                 }
     wick_context_free(&ctx);

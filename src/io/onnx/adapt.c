@@ -49,7 +49,8 @@ static void free_specs(const wick_onnx *onnx, wick_spec *s) { wick_release(NULL,
 
 enum { SAMPLES = 2 };
 
-/* Numbers of [0, 1), bytes of any value, the same ones for ever; of samples [first, first + n). Other integers are 0, which is safe as an index too. */
+/* Numbers of [0, 1), bytes of any value, the same ones for ever; of samples [first, first + n). Other integers are 0,
+ * which is safe as an index too. */
 static wick_tensor *noise(wick_context *ctx, const wick_spec *s, int64_t first, int64_t n) {
     int64_t each = 1;
     for (int d = 1; d < s->rank; d++) each *= s->dims[d];
@@ -166,9 +167,11 @@ static bool is_one_of(const onnx_step *s, const char *const *ops) {
 
 /* What makes probabilities, or other bounded numbers, of logits. */
 static const char *const bounds[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign", NULL};
-static const char *const reshapes[] = {"Identity", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Cast", NULL};
+static const char *const reshapes[] = {"Identity",  "Flatten", "Reshape", "Squeeze",
+                                       "Unsqueeze", "Dropout", "Cast",    NULL};
 
-/* Leaves out what bounds the numbers on the way back from the first output, through ops of `passes`, up to any other. Returns whether there was any. */
+/* Leaves out what bounds the numbers on the way back from the first output, through ops of `passes`, up to any other.
+ * Returns whether there was any. */
 static bool drop_bounds(wick_onnx *onnx, const char *const *passes) {
     onnx_block *b = onnx->main;
     bool any = false;
@@ -218,7 +221,9 @@ static bool flag(const onnx_step *s, const char *name) {
 }
 
 /* What may stand behind a head, besides `bounds`. */
-static const char *const followers[] = {"Identity", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Cast", "Relu", "GlobalAveragePool", "AveragePool", "ReduceMean", NULL};
+static const char *const followers[] = {"Identity",          "Flatten",     "Reshape",    "Squeeze",
+                                        "Unsqueeze",         "Dropout",     "Cast",       "Relu",
+                                        "GlobalAveragePool", "AveragePool", "ReduceMean", NULL};
 
 /* Walks back from the first output; false: it ends at *at. */
 static bool walk_back(const wick_onnx *onnx, const bool *is_static, head *h, onnx_ref *end) {
@@ -245,7 +250,8 @@ static bool walk_back(const wick_onnx *onnx, const bool *is_static, head *h, onn
             at = s->in[!h->bias_input];
             continue;
         }
-        if (!(is_one_of(s, followers) || is_one_of(s, bounds)) || !s->n_in || h->bias) return false; /* behind an Add that is no bias of the layer, nothing passes */
+        if (!(is_one_of(s, followers) || is_one_of(s, bounds)) || !s->n_in || h->bias)
+            return false; /* behind an Add that is no bias of the layer, nothing passes */
         at = s->in[0];
     }
 }

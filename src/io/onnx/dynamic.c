@@ -151,7 +151,8 @@ static wick_status check_formulas(wick_onnx *onnx, named *a) {
 }
 
 wick_status wick_onnx_check_inputs(wick_onnx *onnx, const wick_spec *in, int n_dims, const wick_dim *dims) {
-    if ((onnx->n_in && !in) || (n_dims > 0 && !dims)) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_check_inputs: in or dims is NULL");
+    if ((onnx->n_in && !in) || (n_dims > 0 && !dims))
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_check_inputs: in or dims is NULL");
     const size_t most = (size_t)onnx->n_in * WICK_MAX_DIMS + 1;
     named a = {0};
     wick_arena_init(&a.arena, &onnx->ctx->alloc, 4096);

@@ -183,7 +183,8 @@ onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name 
     if (!shape) return &wick_export_absent;
     bool zero = false;
     int open = 0;
-    for (int d = 0; d < like->type.rank; d++) zero |= like->type.dims[d] == 0, open += !wick_export_is_fixed_at(e, like, d);
+    for (int d = 0; d < like->type.rank; d++)
+        zero |= like->type.dims[d] == 0, open += !wick_export_is_fixed_at(e, like, d);
     if ((zero || open > 1) && e->opset >= 14) wick_export_int(e, "allowzero", 1);
     return ONNX(e, "Reshape", x, shape);
 }
@@ -226,7 +227,8 @@ static bool is_number(const wick_node *node) { return node->op == &wick_op_slot 
 /* Of a slot or constant, in recording r. */
 static uint64_t bits_at(const onnx_export *e, const wick_node *node, int r) {
     const wick_node *other = e->at[r]->nodes[node->position];
-    return node->op == &wick_op_slot ? e->recordings[r].slots[other->slot[0]] : ((const wick_constant_attr *)other->attr)->bits;
+    return node->op == &wick_op_slot ? e->recordings[r].slots[other->slot[0]]
+                                     : ((const wick_constant_attr *)other->attr)->bits;
 }
 static double number_of(wick_dtype dtype, uint64_t bits) {
     double number = 0;
@@ -260,8 +262,10 @@ static onnx_name *following(onnx_export *e, const wick_value *v) {
         if (whole) values[r] = (int64_t)number;
     }
     const onnx_extent x = whole ? wick_export_follow(e, v->node, values) : (onnx_extent){.kind = ONNX_EXTENT_UNKNOWN};
-    if (x.kind == ONNX_EXTENT_OPEN) return wick_export_cast(e, wick_export_squeeze(e, wick_export_extent_value(e, &x), 1, &(int64_t){0}), dtype);
-    for (int r = 0; values && is_number(v->node) && r < e->n_recordings; r++) values[r] = (int64_t)bits_at(e, v->node, r);
+    if (x.kind == ONNX_EXTENT_OPEN)
+        return wick_export_cast(e, wick_export_squeeze(e, wick_export_extent_value(e, &x), 1, &(int64_t){0}), dtype);
+    for (int r = 0; values && is_number(v->node) && r < e->n_recordings; r++)
+        values[r] = (int64_t)bits_at(e, v->node, r);
     wick_export_lacks(e, v->node, wick_export_why(e, "a number depends on", values));
     return NULL;
 }
@@ -271,7 +275,8 @@ static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
     uint64_t bits = 0;
     const wick_proto_out queued = e->attrs; /* of the node that reads it */
     e->attrs = (wick_proto_out){0};
-    onnx_name *one = number_bits(e, v->node, &bits) ? number_of_bits(e, (wick_dtype)v->type.dtype, bits) : following(e, v);
+    onnx_name *one =
+        number_bits(e, v->node, &bits) ? number_of_bits(e, (wick_dtype)v->type.dtype, bits) : following(e, v);
     if (one && whole && v->type.rank) {
         onnx_name *shape = wick_export_shape(e, v->node, v, false);
         one = shape ? ONNX(e, "Expand", one, shape) : NULL;
@@ -348,7 +353,9 @@ static bool same_leaf(onnx_export *e, const wick_node *node, int r, const void *
     return same && data && !memcmp(data, same, wick_type_bytes(type));
 }
 /* A few whole numbers in a row. */
-static bool is_list(const wick_type *type) { return type->dtype == WICK_I64 && type->rank <= 1 && wick_type_count(type) <= WICK_MAX_DIMS; }
+static bool is_list(const wick_type *type) {
+    return type->dtype == WICK_I64 && type->rank <= 1 && wick_type_count(type) <= WICK_MAX_DIMS;
+}
 
 /* 0, 1, 2 ... in all recordings, however long they are there? */
 static bool counts_up(onnx_export *e, const wick_node *node) {
@@ -374,21 +381,26 @@ static onnx_name *count_of(onnx_export *e, wick_value *v) {
     const onnx_extent extent = wick_export_extent(e, v, 0);
     onnx_name *n = wick_export_extents(e, v->node, 1, &extent);
     if (!n) return NULL;
-    n = ONNX(e, "Range", wick_export_scalar(e, WICK_I64, 0), wick_export_squeeze(e, n, 1, &(int64_t){0}), wick_export_scalar(e, WICK_I64, 1));
+    n = ONNX(e, "Range", wick_export_scalar(e, WICK_I64, 0), wick_export_squeeze(e, n, 1, &(int64_t){0}),
+             wick_export_scalar(e, WICK_I64, 1));
     return v->type.dtype == WICK_I64 ? n : wick_export_cast(e, n, (wick_dtype)v->type.dtype);
 }
 
-/* Such a tensor that is another one for other extents, as the shape that an importer asked for: each number as an expression; or NULL. */
+/* Such a tensor that is another one for other extents, as the shape that an importer asked for: each number as an
+ * expression; or NULL. */
 static onnx_name *list_of(onnx_export *e, const wick_value *v) {
     const wick_node *node = v->node;
     const int n = (int)wick_type_count(&v->type);
     onnx_extent extents[WICK_MAX_DIMS];
     int64_t *values = wick_export_alloc(e, (size_t)e->n_recordings, sizeof *values);
-    if (!values || e->depth || !is_list(&v->type)) return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
+    if (!values || e->depth || !is_list(&v->type))
+        return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
     for (int k = 0; k < n; k++) {
         for (int r = 0; r < e->n_recordings; r++) {
-            const int64_t *data = leaf_data(e, &e->recordings[r].leaves[e->at[r]->nodes[node->position]->slot[0]], &v->type);
-            if (!data || !wick_type_equal(&v->type, &e->at[r]->nodes[node->position]->out[0].type)) return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
+            const int64_t *data =
+                leaf_data(e, &e->recordings[r].leaves[e->at[r]->nodes[node->position]->slot[0]], &v->type);
+            if (!data || !wick_type_equal(&v->type, &e->at[r]->nodes[node->position]->out[0].type))
+                return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
             values[r] = data[k];
         }
         extents[k] = wick_export_follow(e, node, values);
@@ -409,10 +421,13 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
         int r = 1;
         bool shaped = true;
         while (r < e->n_recordings && same_leaf(e, node, r, data, &shaped)) r++;
-        if (r < e->n_recordings && ((shaped && is_list(type)) || counts_up(e, node))) continue; /* numbers made of extents: said where they are read */
+        if (r < e->n_recordings && ((shaped && is_list(type)) || counts_up(e, node)))
+            continue; /* numbers made of extents: said where they are read */
         if (r < e->n_recordings) {
             const char *why = wick_export_why(e, "a tensor that the function makes depends on", NULL);
-            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: %s%s%s; make it with ops, or give the extent a number", why, node->site ? " at " : "", node->site ? node->site : "");
+            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED,
+                                     "export: %s%s%s; make it with ops, or give the extent a number", why,
+                                     node->site ? " at " : "", node->site ? node->site : "");
         }
         const char *state = state_name(model, leaf);
         if (state && !take_name(e, keep_text(e, state))) state = NULL; /* an input has its name */
@@ -435,7 +450,12 @@ static const onnx_export_row *row_of(const wick_op *op) {
 
 /* The first opset with tensors of a dtype. */
 static int dtype_since(int dtype) {
-    return dtype == WICK_U2 || dtype == WICK_I2 ? 25 : dtype == WICK_F8_E8M0 ? 24 : dtype == WICK_F4_E2M1 ? 23 : dtype == WICK_U4 || dtype == WICK_I4 ? 21 : wick_onnx_is_f8((wick_dtype)dtype) ? 19 : 0;
+    return dtype == WICK_U2 || dtype == WICK_I2   ? 25
+           : dtype == WICK_F8_E8M0                ? 24
+           : dtype == WICK_F4_E2M1                ? 23
+           : dtype == WICK_U4 || dtype == WICK_I4 ? 21
+           : wick_onnx_is_f8((wick_dtype)dtype)   ? 19
+                                                  : 0;
 }
 static bool has_dtypes(const onnx_export *e, const wick_node *node) {
     int since = 0;
@@ -452,7 +472,8 @@ void wick_export_graph(onnx_export *e) {
         if (!has_dtypes(e, node)) wick_export_lacks(e, node, "of this dtype; a later opset it has");
         else if (node->op->flags & WICK_OP_ELEMENTWISE) wick_export_elementwise(e, node);
         else if (!row) wick_export_lacks(e, node, NULL);
-        else if (!row->shaped && wick_export_varies(e, node)) wick_export_lacks(e, node, wick_export_why_varies(e, node));
+        else if (!row->shaped && wick_export_varies(e, node))
+            wick_export_lacks(e, node, wick_export_why_varies(e, node));
         else row->fn(e, node);
         wick_export_see(e, node);
     }
@@ -504,7 +525,8 @@ static wick_status name_ports(onnx_export *e) {
     return WICK_OK;
 }
 
-static wick_status run_export(onnx_export *e, const onnx_source *source, const char *path, int64_t least, int64_t step) {
+static wick_status run_export(onnx_export *e, const onnx_source *source, const char *path, int64_t least,
+                              int64_t step) {
     const int asked = e->options->opset;
     if (asked && (asked < OLDEST_OPSET || asked > NEWEST_OPSET))
         return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: opset %d; from %d to %d are written", asked, OLDEST_OPSET, NEWEST_OPSET);
@@ -525,7 +547,8 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
     return wick_export_write(e, path);
 }
 
-static wick_status export_at(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path, const wick_onnx_save_options *options, int64_t least, int64_t step) {
+static wick_status export_at(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path,
+                             const wick_onnx_save_options *options, int64_t least, int64_t step) {
     wick_context *ctx = wick_model_context(source->model);
     onnx_export *e = wick_calloc(NULL, sizeof *e);
     if (!e) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
@@ -548,20 +571,24 @@ static wick_status export_at(const onnx_source *source, int n_in, const wick_spe
 /* Rather than what an op says of the extents that were tried. */
 static bool is_own(const wick_msg *msg) { return strncmp(msg->text, "export: ", 8) == 0; }
 
-/* 1 broadcasts, and would not be told from a 1 that stays; where things are few, functions may go another way than with many; and images may have to be
- * multiples of what a network halves five times. */
-static wick_status export_source(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path, const wick_onnx_save_options *options) {
+/* 1 broadcasts, and would not be told from a 1 that stays; where things are few, functions may go another way than with
+ * many; and images may have to be multiples of what a network halves five times. */
+static wick_status export_source(const onnx_source *source, int n_in, const wick_spec *in, int n_out, const char *path,
+                                 const wick_onnx_save_options *options) {
     static const wick_onnx_save_options none;
     static const struct {
         int64_t least, step;
     } tries[] = {{3, 1}, {17, 1}, {65, 1}, {64, 32}, {1100, 1}};
     wick_context *ctx = wick_model_context(source->model);
     if (!path || !*path) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: no path");
-    if (n_in < 0 || n_out < 1 || (n_in && !in)) return wick_context_fail(ctx, WICK_ERR_INVALID, "export: needs specs of the inputs, and an output");
+    if (n_in < 0 || n_out < 1 || (n_in && !in))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "export: needs specs of the inputs, and an output");
     wick_msg first = {0};
     for (size_t i = 0; i < WICK_COUNTOF(tries); i++) {
-        const wick_status status = export_at(source, n_in, in, n_out, path, options ? options : &none, tries[i].least, tries[i].step);
-        const bool other = status == WICK_ERR_UNSUPPORTED || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID; /* it may be the extents */
+        const wick_status status =
+            export_at(source, n_in, in, n_out, path, options ? options : &none, tries[i].least, tries[i].step);
+        const bool other = status == WICK_ERR_UNSUPPORTED || status == WICK_ERR_SHAPE ||
+                           status == WICK_ERR_INVALID; /* it may be the extents */
         if (status == WICK_OK && i) wick_context_clear_error(ctx);
         if (!other || !options || !options->n_symbols) return status;
         if (!i || (!is_own(&first) && is_own(&ctx->msg))) first = ctx->msg;
@@ -574,7 +601,8 @@ wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int 
                            const wick_onnx_save_options *options) {
     const bool training = wick_model_training(model);
     wick_model_set_training(model, false);
-    const wick_status status = export_source(&(onnx_source){model, fn, user, options ? options->prepare : NULL, NULL}, n_in, in, n_out, path, options);
+    const wick_status status = export_source(&(onnx_source){model, fn, user, options ? options->prepare : NULL, NULL},
+                                             n_in, in, n_out, path, options);
     wick_model_set_training(model, training);
     return status;
 }
@@ -591,7 +619,9 @@ static int constants(void *user, int64_t *numbers, int most) {
     for (size_t i = 0; i < b->n_weights + b->n && n < most; i++) {
         const onnx_value *v = i < b->n_weights ? &b->weights[i].value : &b->steps[i - b->n_weights].constant;
         int64_t few[4];
-        if (v->v.kind != WICK_VALUE_TENSOR || !wick_dtype_is_integer(wick_tensor_dtype(v->v.tensor)) || wick_tensor_count(v->v.tensor) > 4) continue;
+        if (v->v.kind != WICK_VALUE_TENSOR || !wick_dtype_is_integer(wick_tensor_dtype(v->v.tensor)) ||
+            wick_tensor_count(v->v.tensor) > 4)
+            continue;
         if (wick_onnx_elements(v->v.tensor, WICK_I64, few) != WICK_OK) continue;
         for (int64_t k = 0; k < wick_tensor_count(v->v.tensor) && n < most; k++) {
             const int64_t x = few[k] < 0 ? -few[k] : few[k];
@@ -648,7 +678,8 @@ static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path
     const int n = open_extents(onnx, specs, tie, symbols, arena, tied);
     if (n < 0) return wick_context_fail(ctx, WICK_ERR_NOMEM, "export: out of memory");
     if (!o.n_symbols) o.symbols = symbols, o.n_symbols = n;
-    return export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare, constants}, onnx->n_in, specs, onnx->n_out, path, &o);
+    return export_source(&(onnx_source){onnx->model, wick_onnx_function, onnx, prepare, constants}, onnx->n_in, specs,
+                         onnx->n_out, path, &o);
 }
 
 wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options) {

@@ -1,11 +1,13 @@
 /* export.h: a recorded graph becomes an ONNX model.
  *
- *   function -> recordings (export_extents.c): one for the extents given, and where extents are symbols many more, at which all that is written has to hold
- *            -> ONNX nodes (export_ops.c and its like): a table says for each of Wick's ops what it becomes, as a row or a small function
+ *   function -> recordings (export_extents.c): one for the extents given, and where extents are symbols many more, at
+ * which all that is written has to hold
+ *            -> ONNX nodes (export_ops.c and its like): a table says for each of Wick's ops what it becomes, as a row
+ * or a small function
  *            -> file (export_write.c): what nobody reads is left out
  *
- * A small function reads its node's inputs with wick_export_in, makes ONNX nodes with ONNX(e, "Op", inputs ...), for which attributes are queued before, and
- * says with wick_export_set what the node's result is. */
+ * A small function reads its node's inputs with wick_export_in, makes ONNX nodes with ONNX(e, "Op", inputs ...), for
+ * which attributes are queued before, and says with wick_export_set what the node's result is. */
 #ifndef WICK_IO_ONNX_EXPORT_H
 #define WICK_IO_ONNX_EXPORT_H
 
@@ -56,7 +58,8 @@ typedef struct onnx_extent {
 } onnx_extent;
 enum { ONNX_MOST_SYMBOLS = 8, ONNX_MOST_RECORDINGS = 192 };
 
-/* Of an expression: its value in the graph, i64 [1], once a node needed it; and what it is an extent of, where it was only seen. */
+/* Of an expression: its value in the graph, i64 [1], once a node needed it; and what it is an extent of, where it was
+ * only seen. */
 typedef struct onnx_said {
     onnx_name *name, *of;
     int axis;
@@ -77,7 +80,8 @@ typedef struct onnx_export {
     int opset;
     int n_in, n_out;
     const wick_spec *in;
-    /* recordings: [0] for the extents given, [s + 1] with symbol s alone moved, then others; points: their extents, [n_recordings][n_symbols] */
+    /* recordings: [0] for the extents given, [s + 1] with symbol s alone moved, then others; points: their extents,
+     * [n_recordings][n_symbols] */
     int n_symbols, n_recordings, most_recordings;
     const char *symbols[ONNX_MOST_SYMBOLS];
     int symbol_input[ONNX_MOST_SYMBOLS], symbol_axis[ONNX_MOST_SYMBOLS];
@@ -126,13 +130,14 @@ bool wick_export_varies(const onnx_export *e, const wick_node *node);
 /* The number that v is, everywhere; false: it is none that is known. */
 bool wick_export_number(const onnx_export *e, const wick_value *v, double *number);
 
-/* ---- extents ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- extents ----------------------------------------------------------------------------------------------------- */
 
 wick_status wick_export_symbols(onnx_export *e); /* those of the options */
 /* All recordings; the first at extents of at least `least`, in multiples of step. */
 wick_status wick_export_record(onnx_export *e, const onnx_source *source, int64_t least, int64_t step);
 void wick_export_specs(const onnx_export *e, const int64_t *extents, wick_spec *in);
-double wick_export_elements(const onnx_export *e, const int64_t *extents, wick_spec *in); /* of all inputs, whose specs it sets */
+double wick_export_elements(const onnx_export *e, const int64_t *extents,
+                            wick_spec *in); /* of all inputs, whose specs it sets */
 void wick_export_say_point(const onnx_export *e, wick_str *s, const int64_t *extents);
 /* Runs what was written at extents for which the function records other ops, and compares. */
 wick_status wick_export_check(onnx_export *e, const onnx_source *source);
@@ -140,7 +145,8 @@ onnx_extent wick_export_extent(onnx_export *e, const wick_value *v, int dim);
 /* The expression with these values, by recording; it is for node, or for what it reads. */
 onnx_extent wick_export_follow(onnx_export *e, const wick_node *node, const int64_t *values);
 bool wick_export_is_fixed(onnx_export *e, const wick_value *v); /* all of its extents are numbers */
-bool wick_export_same_extent(onnx_export *e, const wick_value *a, int dim, const wick_value *b, int other); /* in all recordings */
+bool wick_export_same_extent(onnx_export *e, const wick_value *a, int dim, const wick_value *b,
+                             int other); /* in all recordings */
 bool wick_export_is_fixed_at(onnx_export *e, const wick_value *v, int dim);
 bool wick_export_is_one(onnx_export *e, const wick_value *v, int dim);
 onnx_name *wick_export_extent_value(onnx_export *e, const onnx_extent *x); /* i64 [1] */

@@ -1,5 +1,6 @@
-/* export_check.c: what was written, run where the function records other ops than elsewhere: at extents of 1, which broadcast, or where a branch of its code changes. There no graph
- * tells whether the written one holds, but its numbers do. */
+/* export_check.c: what was written, run where the function records other ops than elsewhere: at extents of 1, which
+ * broadcast, or where a branch of its code changes. There no graph tells whether the written one holds, but its numbers
+ * do. */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
@@ -19,7 +20,8 @@ static bool draws(const wick_graph *g) {
 
 /* Numbers for an input: different ones of floats, 0 and 1 of others. */
 static wick_tensor *some(wick_context *ctx, const wick_spec *in) {
-    wick_tensor *places = wick_arange(ctx, WICK_F64, 1, 1, wick_tensor_count(wick_zeros(ctx, WICK_BOOL, in->rank, in->dims)));
+    wick_tensor *places =
+        wick_arange(ctx, WICK_F64, 1, 1, wick_tensor_count(wick_zeros(ctx, WICK_BOOL, in->rank, in->dims)));
     wick_tensor *x = wick_sin(wick_mul(places, wick_like(places, 0.7)));
     if (!wick_dtype_is_float(in->dtype)) x = wick_gt(x, wick_like(x, 0.3));
     return wick_reshape(wick_cast(x, in->dtype), in->rank, in->dims);
@@ -29,8 +31,12 @@ static wick_tensor *some(wick_context *ctx, const wick_spec *in) {
 static wick_status compare(onnx_export *e, const wick_onnx_value *want, const wick_onnx_value *got, bool random) {
     for (int i = 0; i < e->n_out; i++) {
         wick_onnx_value a = want[i], b = got[i];
-        if (random) a.tensor = wick_zeros(e->ctx, wick_tensor_dtype(a.tensor), wick_tensor_rank(a.tensor), wick_tensor_dims(a.tensor));
-        if (random) b.tensor = wick_zeros(e->ctx, wick_tensor_dtype(b.tensor), wick_tensor_rank(b.tensor), wick_tensor_dims(b.tensor));
+        if (random)
+            a.tensor =
+                wick_zeros(e->ctx, wick_tensor_dtype(a.tensor), wick_tensor_rank(a.tensor), wick_tensor_dims(a.tensor));
+        if (random)
+            b.tensor =
+                wick_zeros(e->ctx, wick_tensor_dtype(b.tensor), wick_tensor_rank(b.tensor), wick_tensor_dims(b.tensor));
         if (wick_onnx_value_compare(e->ctx, &b, &a, 1e-3, 1e-4) == WICK_OK) continue;
         char text[WICK_MSG_MAX / 2];
         wick_str s = wick_str_on(text, sizeof text);
@@ -42,11 +48,13 @@ static wick_status compare(onnx_export *e, const wick_onnx_value *want, const wi
 }
 
 /* Both at one point. Where the function itself fails, or is too large to be run, *ran is false. */
-static wick_status run_both(onnx_export *e, const onnx_source *source, wick_onnx *written, const wick_spec *in, bool random, wick_onnx_value *values, bool *ran) {
+static wick_status run_both(onnx_export *e, const onnx_source *source, wick_onnx *written, const wick_spec *in,
+                            bool random, wick_onnx_value *values, bool *ran) {
     wick_onnx_value *want = values + e->n_in, *got = want + e->n_out;
     wick_tensor **x = wick_export_alloc(e, (size_t)(e->n_in + e->n_out) + 1, sizeof(wick_tensor *)), **y = x + e->n_in;
     if (!x) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
-    for (int i = 0; i < e->n_in; i++) x[i] = some(e->ctx, &in[i]), values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = x[i]};
+    for (int i = 0; i < e->n_in; i++)
+        x[i] = some(e->ctx, &in[i]), values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = x[i]};
     wick_status status = source->before ? source->before(source->user, in) : WICK_OK;
     if (status == WICK_OK) status = source->fn(e->ctx, x, y, source->user);
     if (status == WICK_OK) status = wick_eval(e->ctx, e->n_out, y, NULL);
@@ -63,11 +71,14 @@ static wick_status differs(onnx_export *e, const int64_t *extents, const char *w
     wick_str s = wick_str_on(point, sizeof point);
     wick_export_say_point(e, &s, extents);
     snprintf(text, sizeof text, "%s", why);
-    return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: one graph can't be it for all extents: for %s the function records other ops than elsewhere, first %s (%s); give the extent a number, or a range without it",
+    return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED,
+                             "export: one graph can't be it for all extents: for %s the function records other ops "
+                             "than elsewhere, first %s (%s); give the extent a number, or a range without it",
                              point, e->odd_why, text);
 }
 
-/* The points to run: the least first, then those spread over the rest. Those too large for that are where an export ends. */
+/* The points to run: the least first, then those spread over the rest. Those too large for that are where an export
+ * ends. */
 static wick_status check_points(onnx_export *e, const onnx_source *source, wick_onnx *written) {
     wick_spec *in = wick_export_alloc(e, (size_t)e->n_in + 1, sizeof *in);
     wick_onnx_value *values = wick_export_alloc(e, (size_t)(e->n_in + 2 * e->n_out) + 1, sizeof *values);
@@ -76,14 +87,16 @@ static wick_status check_points(onnx_export *e, const onnx_source *source, wick_
     const bool random = draws(e->at[0]);
     for (int i = 0; i < e->n_odd; i++) {
         const int64_t *extents = e->odd + (size_t)i * (size_t)e->n_symbols;
-        if (wick_export_elements(e, extents, in) > MOST_ELEMENTS) return differs(e, extents, "too many elements to be tried");
+        if (wick_export_elements(e, extents, in) > MOST_ELEMENTS)
+            return differs(e, extents, "too many elements to be tried");
     }
     wick_status status = WICK_OK;
     for (int n = 0; n < WICK_MIN(e->n_odd, MOST_RUN) && status == WICK_OK; n++) {
         int at = -1;
         for (int i = 0; i < e->n_odd; i++) { /* the smallest of the rest, and the largest of it, in turn */
             const int64_t *a = e->odd + (size_t)i * (size_t)e->n_symbols;
-            const double size = wick_export_elements(e, a, in), best = at < 0 ? 0 : wick_export_elements(e, e->odd + (size_t)at * (size_t)e->n_symbols, in);
+            const double size = wick_export_elements(e, a, in),
+                         best = at < 0 ? 0 : wick_export_elements(e, e->odd + (size_t)at * (size_t)e->n_symbols, in);
             if (!done[i] && (at < 0 || (n % 4 == 3 ? size > best : size < best))) at = i;
         }
         const int64_t *extents = e->odd + (size_t)at * (size_t)e->n_symbols;
@@ -93,7 +106,9 @@ static wick_status check_points(onnx_export *e, const onnx_source *source, wick_
         wick_scope *scope = wick_scope_open(e->ctx);
         status = scope ? run_both(e, source, written, in, random, values, &ran) : WICK_ERR_NOMEM;
         wick_scope_close(&scope);
-        if (status == WICK_OK || status == WICK_ERR_NOMEM || status == WICK_ERR_CANCELLED || status == WICK_ERR_DEADLINE) continue;
+        if (status == WICK_OK || status == WICK_ERR_NOMEM || status == WICK_ERR_CANCELLED ||
+            status == WICK_ERR_DEADLINE)
+            continue;
         char why[WICK_MSG_MAX];
         snprintf(why, sizeof why, "%s", wick_context_error(e->ctx));
         wick_context_clear_error(e->ctx);

@@ -18,7 +18,13 @@ typedef struct outside {
 /* Goes into region r of node: its nodes follow, those made outside are seen no more but by name. */
 static bool enter(onnx_export *e, const wick_node *node, int r, outside *o) {
     if (e->depth >= MOST_DEPTH) return wick_export_lacks(e, node, "so deep within each other"), false;
-    *o = (outside){.first = e->first, .last = e->last, .at = e->at, .names = e->names, .said = e->said, .n_extents = e->extents.n, .cap_said = e->cap_said};
+    *o = (outside){.first = e->first,
+                   .last = e->last,
+                   .at = e->at,
+                   .names = e->names,
+                   .said = e->said,
+                   .n_extents = e->extents.n,
+                   .cap_said = e->cap_said};
     wick_graph **at = wick_export_alloc(e, ONNX_MOST_RECORDINGS, sizeof *at);
     onnx_said *said = wick_export_alloc(e, (size_t)e->cap_said + 1, sizeof *said);
     if (e->nomem) return false;

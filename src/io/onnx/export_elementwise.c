@@ -249,11 +249,15 @@ static onnx_name *saturated(onnx_export *e, onnx_name *x, wick_dtype from, wick_
     const wick_dtype d = from == WICK_F64 ? WICK_F64 : WICK_F32;
     if (d != from) x = wick_export_cast(e, x, d);
     /* The largest float below 2^bits, which is no float's whole range: what is above is chosen afterwards. */
-    const double past = ldexp(1, bits), below = bits < 24 ? past - 1 : ldexp(1 - (d == WICK_F32 ? 0x1p-24 : 0x1p-53), bits);
+    const double past = ldexp(1, bits),
+                 below = bits < 24 ? past - 1 : ldexp(1 - (d == WICK_F32 ? 0x1p-24 : 0x1p-53), bits);
     const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-    onnx_name *held = ONNX(e, "Clip", x, wick_export_scalar(e, d, natural ? 0 : -past), wick_export_scalar(e, d, below));
+    onnx_name *held =
+        ONNX(e, "Clip", x, wick_export_scalar(e, d, natural ? 0 : -past), wick_export_scalar(e, d, below));
     held = wick_export_cast(e, ONNX(e, "Where", ONNX(e, "IsNaN", x), wick_export_scalar(e, d, 0), held), to);
-    return bits < 24 ? held : ONNX(e, "Where", ONNX(e, "GreaterOrEqual", x, wick_export_scalar(e, d, past)), wick_export_array(e, to, 0, NULL, &most), held);
+    return bits < 24 ? held
+                     : ONNX(e, "Where", ONNX(e, "GreaterOrEqual", x, wick_export_scalar(e, d, past)),
+                            wick_export_array(e, to, 0, NULL, &most), held);
 }
 
 void wick_export_elementwise(onnx_export *e, const wick_node *node) {

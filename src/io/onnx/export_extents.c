@@ -1,4 +1,5 @@
-/* export_extents.c: open extents. A function in C works with numbers, so it is recorded at many lists of extents, and what is written has to hold at all of them.
+/* export_extents.c: open extents. A function in C works with numbers, so it is recorded at many lists of extents, and
+ * what is written has to hold at all of them.
  *
  *   an extent is   the same number everywhere           -> that number
  *                  one that an input has by its symbol   -> Shape of the input
@@ -6,13 +7,14 @@
  *                  made of these                         -> Add, Mul, Div, Min, Max
  *                  none of this                          -> the export is refused, with axis and op
  *
- * Where the points leave open which of two expressions it is, that is refused too. Where the function records other ops than elsewhere, the written model is run there (export_check.c). */
+ * Where the points leave open which of two expressions it is, that is refused too. Where the function records other ops
+ * than elsewhere, the written model is run there (export_check.c). */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
 #include <stdio.h>
 
-/* ---- points ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 static int find_symbol(const onnx_export *e, const char *name) {
     int s = 0;
@@ -27,9 +29,12 @@ static wick_status read_range(onnx_export *e, const wick_onnx_symbol *x, int s) 
     for (int i = 0; i < e->options->n_ranges; i++) {
         const wick_dim *range = &e->options->ranges[i];
         if (!range->name || (strcmp(range->name, x->name) != 0 && strcmp(range->name, place) != 0)) continue;
-        const int64_t by = WICK_MAX(range->multiple, 1), least = (WICK_MAX(range->min, 1) + by - 1) / by * by, most = range->max / by * by;
+        const int64_t by = WICK_MAX(range->multiple, 1), least = (WICK_MAX(range->min, 1) + by - 1) / by * by,
+                      most = range->max / by * by;
         if (range->min < 0 || range->multiple < 0 || most > INT32_MAX || least > most)
-            return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: symbol %s: there is nothing in %lld..%lld, multiples of %lld", x->name, (long long)range->min, (long long)range->max, (long long)by);
+            return wick_context_fail(e->ctx, WICK_ERR_INVALID,
+                                     "export: symbol %s: there is nothing in %lld..%lld, multiples of %lld", x->name,
+                                     (long long)range->min, (long long)range->max, (long long)by);
         e->least[s] = least, e->most[s] = most, e->multiple[s] = by;
     }
     return WICK_OK;
@@ -39,10 +44,14 @@ wick_status wick_export_symbols(onnx_export *e) {
     const wick_onnx_save_options *o = e->options;
     for (int i = 0; i < o->n_symbols; i++) {
         const wick_onnx_symbol *x = &o->symbols[i];
-        if (!x->name || !*x->name || x->input < 0 || x->input >= e->n_in || x->axis < 0 || x->axis >= e->in[x->input].rank)
-            return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: symbol %d, %s, is at axis %d of input %d, which is not there", i, x->name ? x->name : "without a name", x->axis, x->input);
+        if (!x->name || !*x->name || x->input < 0 || x->input >= e->n_in || x->axis < 0 ||
+            x->axis >= e->in[x->input].rank)
+            return wick_context_fail(e->ctx, WICK_ERR_INVALID,
+                                     "export: symbol %d, %s, is at axis %d of input %d, which is not there", i,
+                                     x->name ? x->name : "without a name", x->axis, x->input);
         const int s = find_symbol(e, x->name);
-        if (s == ONNX_MOST_SYMBOLS) return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: more than %d symbols", ONNX_MOST_SYMBOLS);
+        if (s == ONNX_MOST_SYMBOLS)
+            return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: more than %d symbols", ONNX_MOST_SYMBOLS);
         if (s == e->n_symbols) {
             e->symbols[e->n_symbols++] = x->name;
             e->symbol_input[s] = x->input, e->symbol_axis[s] = x->axis;
@@ -77,20 +86,23 @@ double wick_export_elements(const onnx_export *e, const int64_t *extents, wick_s
 /* "h = 3 (axis 2 of x), w = 5 (axis 3 of x)" */
 void wick_export_say_point(const onnx_export *e, wick_str *s, const int64_t *extents) {
     for (int k = 0; k < e->n_symbols; k++)
-        wick_str_add(s, "%s%s = %lld (axis %d of %s)", k ? ", " : "", e->symbols[k], (long long)extents[k], e->symbol_axis[k], e->ports[e->symbol_input[k]]->text);
+        wick_str_add(s, "%s%s = %lld (axis %d of %s)", k ? ", " : "", e->symbols[k], (long long)extents[k],
+                     e->symbol_axis[k], e->ports[e->symbol_input[k]]->text);
 }
 
-/* ---- recordings -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
 
 /* Are the graphs one but for extents? *differs: the first node that is not. */
 static bool same_graphs(const wick_graph *a, const wick_graph *b, const wick_node **differs) {
     for (size_t i = 0; i < a->n; i++) {
         const wick_node *x = *differs = a->nodes[i], *y = i < b->n ? b->nodes[i] : NULL;
-        if (!y || x->op != y->op || x->n_in != y->n_in || x->n_out != y->n_out || x->n_regions != y->n_regions) return false;
+        if (!y || x->op != y->op || x->n_in != y->n_in || x->n_out != y->n_out || x->n_regions != y->n_regions)
+            return false;
         for (int k = 0; k < x->n_in; k++)
             if (x->in[k]->id != y->in[k]->id) return false;
         for (int k = 0; k < x->n_out; k++)
-            if (x->out[k].type.rank != y->out[k].type.rank || x->out[k].type.dtype != y->out[k].type.dtype) return false;
+            if (x->out[k].type.rank != y->out[k].type.rank || x->out[k].type.dtype != y->out[k].type.dtype)
+                return false;
         for (int k = 0; k < x->n_regions; k++) {
             wick_graph_number(x->regions[k]), wick_graph_number(y->regions[k]);
             if (!same_graphs(x->regions[k], y->regions[k], differs)) return false;
@@ -105,7 +117,8 @@ static void keep_odd(onnx_export *e, const int64_t *extents, const wick_node *no
     memcpy(e->odd + (size_t)e->n_odd * (size_t)e->n_symbols, extents, (size_t)e->n_symbols * sizeof *extents);
     if (!e->n_odd++) {
         wick_str s = wick_str_on(e->odd_why, sizeof e->odd_why);
-        wick_str_add(&s, "%s%s%s", node ? node->op->name : "the end", node && node->site ? " at " : "", node && node->site ? node->site : "");
+        wick_str_add(&s, "%s%s%s", node ? node->op->name : "the end", node && node->site ? " at " : "",
+                     node && node->site ? node->site : "");
     }
 }
 
@@ -125,10 +138,14 @@ static wick_status record(onnx_export *e, const onnx_source *source, const int64
     wick_arena_free(arena);
     wick_arena_init(arena, NULL, 1 << 14);
     wick_status status = source->before ? source->before(source->user, in) : WICK_OK;
-    if (status == WICK_OK) status = wick_recording_make(e->ctx, source->fn, source->user, e->n_in, in, e->n_out, arena, to);
+    if (status == WICK_OK)
+        status = wick_recording_make(e->ctx, source->fn, source->user, e->n_in, in, e->n_out, arena, to);
     if (status != WICK_OK) return status;
     wick_graph_number(to->graph);
-    if (to->assigns) status = wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: the function assigns states, which ONNX can't say: export what evaluates, not what trains");
+    if (to->assigns)
+        status = wick_context_fail(
+            e->ctx, WICK_ERR_UNSUPPORTED,
+            "export: the function assigns states, which ONNX can't say: export what evaluates, not what trains");
     const wick_node *node = NULL;
     if (status == WICK_OK && e->n_recordings && !same_graphs(e->recordings[0].graph, to->graph, &node)) {
         keep_odd(e, extents, node);
@@ -152,7 +169,9 @@ enum { SMALL = 32 };
 static wick_status try_point(onnx_export *e, const onnx_source *source, int64_t *extents) {
     int64_t most = 0;
     for (int s = 0; s < e->n_symbols; s++) {
-        if (extents[s] < e->least[s] || extents[s] > e->most[s] || extents[s] % e->multiple[s] || extents[s] > e->enough[s]) return WICK_OK;
+        if (extents[s] < e->least[s] || extents[s] > e->most[s] || extents[s] % e->multiple[s] ||
+            extents[s] > e->enough[s])
+            return WICK_OK;
         most = WICK_MAX(most, extents[s]);
     }
     const int odd = e->n_odd;
@@ -160,9 +179,12 @@ static wick_status try_point(onnx_export *e, const onnx_source *source, int64_t 
     e->large = false;
     const wick_status status = record(e, source, extents);
     const bool grows = e->large || (e->n_odd > odd && e->odd_nodes > nodes), fails = status != WICK_OK;
-    for (int s = 0; s < e->n_symbols && (grows || fails); s++) /* its loops are unrolled, or it needs too much: no further that way */
+    for (int s = 0; s < e->n_symbols && (grows || fails);
+         s++) /* its loops are unrolled, or it needs too much: no further that way */
         if (extents[s] > point(e, 0)[s] && extents[s] > SMALL) e->enough[s] = extents[s];
-    if (!fails || (status == WICK_ERR_NOMEM && most <= SMALL) || status == WICK_ERR_CANCELLED || status == WICK_ERR_DEADLINE) return status;
+    if (!fails || (status == WICK_ERR_NOMEM && most <= SMALL) || status == WICK_ERR_CANCELLED ||
+        status == WICK_ERR_DEADLINE)
+        return status;
     return wick_context_clear_error(e->ctx), WICK_OK;
 }
 
@@ -182,7 +204,8 @@ static wick_status move(onnx_export *e, const onnx_source *source, int s, int64_
 }
 
 enum { MOST_NUMBERS = 32 };
-/* Numbers that the ops have as parameters or extents: where they cut, what they put together. Something may change there. */
+/* Numbers that the ops have as parameters or extents: where they cut, what they put together. Something may change
+ * there. */
 static int collect_numbers(const onnx_export *e, const onnx_source *source, int64_t *numbers) {
     const wick_graph *g = e->recordings[0].graph;
     int n = source->numbers ? source->numbers(source->user, numbers, MOST_NUMBERS / 2) : 0;
@@ -190,7 +213,8 @@ static int collect_numbers(const onnx_export *e, const onnx_source *source, int6
         const wick_node *node = g->nodes[i];
         const bool leaf = node->op->flags & WICK_OP_LEAF;
         const int64_t *attr = node->op->flags & WICK_OP_POINTERS || leaf ? NULL : node->attr;
-        const int n_attr = attr ? (int)WICK_MIN(node->attr_size / sizeof *attr, (size_t)16) : 0, rank = leaf ? node->out[0].type.rank : 0;
+        const int n_attr = attr ? (int)WICK_MIN(node->attr_size / sizeof *attr, (size_t)16) : 0,
+                  rank = leaf ? node->out[0].type.rank : 0;
         for (int k = 0; k < n_attr + rank; k++) {
             const int64_t x = k < n_attr ? attr[k] : node->out[0].type.dims[k - n_attr];
             bool known = x < 5 || x > 1 << 20;
@@ -202,10 +226,12 @@ static int collect_numbers(const onnx_export *e, const onnx_source *source, int6
     return n;
 }
 
-/* The points at which everything has to hold: small ones one by one, about powers of two and the numbers in the graph, primes, large ones; one by one and together. */
+/* The points at which everything has to hold: small ones one by one, about powers of two and the numbers in the graph,
+ * primes, large ones; one by one and together. */
 static wick_status record_more(onnx_export *e, const onnx_source *source, int64_t step) {
-    static const int64_t marks[] = {1,   2,   5,   34,  131, 515, 4099, 65537, 3,  4,  6,  7,  8,  9,  511, 512, 513, 127, 128, 129, 1023, 1024,
-                                    1025, 255, 256, 257, 63,  64,  65,   31,    32, 33, 15, 16, 17, 10, 11,  12,  13,  14,  97,  211, 499,  997, 10007};
+    static const int64_t marks[] = {1,   2,   5,   34,  131, 515,  4099, 65537, 3,   4,   6,   7,   8,   9,   511,
+                                    512, 513, 127, 128, 129, 1023, 1024, 1025,  255, 256, 257, 63,  64,  65,  31,
+                                    32,  33,  15,  16,  17,  10,   11,   12,    13,  14,  97,  211, 499, 997, 10007};
     enum { FIRST = 8, TOGETHER = 24 };
     int64_t numbers[MOST_NUMBERS], extents[ONNX_MOST_SYMBOLS];
     const int n = collect_numbers(e, source, numbers), marked = WICK_COUNTOF(marks);
@@ -249,8 +275,10 @@ static wick_status record_first(onnx_export *e, const onnx_source *source, int64
         const int odd = e->n_odd;
         WICK_TRY(record(e, source, extents));
         if (e->n_odd == odd) continue;
-        return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: for another %s (axis %d of %s) the function records other ops, first %s: give it a number", e->symbols[s], e->symbol_axis[s],
-                                 e->ports[e->symbol_input[s]]->text, e->odd_why);
+        return wick_context_fail(
+            e->ctx, WICK_ERR_UNSUPPORTED,
+            "export: for another %s (axis %d of %s) the function records other ops, first %s: give it a number",
+            e->symbols[s], e->symbol_axis[s], e->ports[e->symbol_input[s]]->text, e->odd_why);
     }
     return WICK_OK;
 }
@@ -273,14 +301,17 @@ wick_status wick_export_record(onnx_export *e, const onnx_source *source, int64_
     const size_t nodes = WICK_MAX(e->recordings[0].graph->n, (size_t)1);
     e->most_recordings = (int)WICK_MIN(WICK_MAX(MOST_NODES / nodes, (size_t)FEWEST), n);
     WICK_TRY(record_more(e, source, step));
-    if (!wick_extents_init(&e->extents, &e->arena, e->n_symbols, e->symbols, e->n_recordings, e->points)) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
+    if (!wick_extents_init(&e->extents, &e->arena, e->n_symbols, e->symbols, e->n_recordings, e->points))
+        return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
     return WICK_OK;
 }
 
-/* ---- extents ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- extents ----------------------------------------------------------------------------------------------------- */
 
 /* v in recording r. */
-static const wick_value *twin(const onnx_export *e, const wick_value *v, int r) { return &e->at[r]->nodes[v->node->position]->out[v->index]; }
+static const wick_value *twin(const onnx_export *e, const wick_value *v, int r) {
+    return &e->at[r]->nodes[v->node->position]->out[v->index];
+}
 
 /* The extent in all recordings; whether it is always the same. */
 static bool extents_of(const onnx_export *e, const wick_value *v, int dim, int64_t *row) {
@@ -318,7 +349,9 @@ bool wick_export_same_extent(onnx_export *e, const wick_value *a, int dim, const
     return !memcmp(e->rows[0], e->rows[1], (size_t)e->n_recordings * sizeof *e->rows[0]);
 }
 bool wick_export_is_fixed_at(onnx_export *e, const wick_value *v, int dim) { return extents_of(e, v, dim, e->rows[0]); }
-bool wick_export_is_one(onnx_export *e, const wick_value *v, int dim) { return extents_of(e, v, dim, e->rows[0]) && e->rows[0][0] == 1; }
+bool wick_export_is_one(onnx_export *e, const wick_value *v, int dim) {
+    return extents_of(e, v, dim, e->rows[0]) && e->rows[0][0] == 1;
+}
 bool wick_export_is_fixed(onnx_export *e, const wick_value *v) {
     for (int d = 0; d < v->type.rank; d++)
         if (!extents_of(e, v, d, e->rows[0])) return false;
@@ -341,7 +374,8 @@ const char *wick_export_why(onnx_export *e, const char *what, const int64_t *val
             }
             if (!moves) continue;
         }
-        wick_str_add(&s, "%s%s (axis %d of %s)", n++ ? ", " : "", e->symbols[k], e->symbol_axis[k], e->ports[e->symbol_input[k]]->text);
+        wick_str_add(&s, "%s%s (axis %d of %s)", n++ ? ", " : "", e->symbols[k], e->symbol_axis[k],
+                     e->ports[e->symbol_input[k]]->text);
     }
     if (!n) wick_str_add(&s, "the open extents");
     const char *kept = wick_arena_strdup(&e->arena, text);
@@ -352,7 +386,8 @@ const char *wick_export_why(onnx_export *e, const char *what, const int64_t *val
 const char *wick_export_why_varies(onnx_export *e, const wick_node *node) {
     for (int r = 0; r < e->n_recordings; r++) { /* 0 and 1 tell as much */
         const wick_node *other = e->at[r]->nodes[node->position];
-        e->rows[0][r] = other->attr_size != node->attr_size || (node->attr_size && memcmp(other->attr, node->attr, node->attr_size));
+        e->rows[0][r] = other->attr_size != node->attr_size ||
+                        (node->attr_size && memcmp(other->attr, node->attr, node->attr_size));
     }
     return wick_export_why(e, "its parameters follow", e->rows[0]);
 }
@@ -372,7 +407,7 @@ void wick_export_see(onnx_export *e, const wick_node *node) {
     }
 }
 
-/* ---- nodes that give them -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes that give them ---------------------------------------------------------------------------------------- */
 
 onnx_said *wick_export_said(onnx_export *e, int32_t i) {
     if (i < 0) return NULL;
@@ -416,7 +451,8 @@ static onnx_name *quotient(onnx_export *e, const wick_extent *x) {
 
 static onnx_name *sum(onnx_export *e, const wick_extent *x) {
     const wick_extent b = e->extents.at[x->b];
-    const bool less = b.kind == WICK_EXTENT_PRODUCT && e->extents.at[b.a].kind == WICK_EXTENT_NUMBER && e->extents.at[b.a].number == -1;
+    const bool less = b.kind == WICK_EXTENT_PRODUCT && e->extents.at[b.a].kind == WICK_EXTENT_NUMBER &&
+                      e->extents.at[b.a].number == -1;
     return less ? ONNX(e, "Sub", say(e, x->a), say(e, b.b)) : ONNX(e, "Add", say(e, x->a), say(e, x->b));
 }
 
@@ -459,7 +495,8 @@ onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, con
         char what[64];
         wick_str s = wick_str_on(what, sizeof what);
         wick_str_add(&s, "extent %d follows in no simple way", d);
-        if (extents[d].kind == ONNX_EXTENT_UNKNOWN) return wick_export_lacks(e, node, wick_export_why(e, what, NULL)), NULL;
+        if (extents[d].kind == ONNX_EXTENT_UNKNOWN)
+            return wick_export_lacks(e, node, wick_export_why(e, what, NULL)), NULL;
     }
     for (int d = 0; d <= n; d++) {
         if (d < n && extents[d].kind == ONNX_EXTENT_FIXED) {

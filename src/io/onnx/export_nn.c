@@ -437,7 +437,9 @@ static void resample(onnx_export *e, const wick_node *node) {
         return;
     }
     const bool usual = a->axis >= 2 && rank <= (a->mode == WICK_CUBIC ? 4 : 5) && (a->mode != WICK_CUBIC || rank == 4); /* what ONNX Runtime resizes */
-    if (linear && (up || a->antialias || (a->mode != WICK_NEAREST && !usual) || (a->coordinates == WICK_HALF_PIXEL_SYMMETRIC && e->opset < 19))) { /* young attributes, which run-times differ in */
+    if (linear && (up || a->antialias || (a->mode != WICK_NEAREST && !usual) ||
+                   (a->coordinates == WICK_HALF_PIXEL_SYMMETRIC &&
+                    e->opset < 19))) { /* young attributes, which run-times differ in */
         by_weights(e, node);
         return;
     }

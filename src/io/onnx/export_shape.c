@@ -10,7 +10,8 @@ static void reshape(onnx_export *e, const wick_node *node) {
     int64_t axes[WICK_MAX_DIMS];
     int n = 0, k = 0;
     const wick_type *small = from->rank < to->rank ? from : to, *large = small == from ? to : from;
-    const wick_value *of = large == to ? &node->out[0] : node->in[0], *other = of == node->in[0] ? &node->out[0] : node->in[0];
+    const wick_value *of = large == to ? &node->out[0] : node->in[0],
+                     *other = of == node->in[0] ? &node->out[0] : node->in[0];
     for (int d = 0; d < large->rank; d++) { /* is it only extents of 1 that come or go? */
         if (k < small->rank && wick_export_same_extent(e, of, d, other, k)) k++;
         else if (wick_export_is_one(e, of, d)) axes[n++] = d;
@@ -62,7 +63,9 @@ static slice_end look_at(onnx_export *e, const wick_node *node, int64_t step, in
         int64_t n;
         const slice_attr *a = slice_of(e, node, r, &n);
         const bool down = step < 0;
-        const int64_t at = which == 0 ? a->start : which == 2 || !a->count ? a->start + step * a->count : a->start + step * (a->count - 1) + (down ? -1 : 1);
+        const int64_t at = which == 0                ? a->start
+                           : which == 2 || !a->count ? a->start + step * a->count
+                                                     : a->start + step * (a->count - 1) + (down ? -1 : 1);
         x.at[r] = at;
         if (!r) x.from_back = at - n;
         x.front &= at == x.at[0];
@@ -80,20 +83,27 @@ static onnx_name *say_end(onnx_export *e, const wick_node *node, const slice_end
     if (x->whole) return wick_export_list(e, 1, &(int64_t){down ? INT64_MIN : INT64_MAX});
     if (x->front && positive) return wick_export_list(e, 1, x->at);
     if (x->back && x->from_back < 0 && positive) return wick_export_list(e, 1, &x->from_back);
-    const onnx_extent extent = positive ? wick_export_follow(e, node, x->at) : (onnx_extent){.kind = ONNX_EXTENT_UNKNOWN};
+    const onnx_extent extent =
+        positive ? wick_export_follow(e, node, x->at) : (onnx_extent){.kind = ONNX_EXTENT_UNKNOWN};
     return extent.kind == ONNX_EXTENT_UNKNOWN ? NULL : wick_export_extent_value(e, &extent);
 }
 
 static void slice(onnx_export *e, const wick_node *node) {
     const slice_attr *a = node->attr;
     const int64_t step = step_of(e, node);
-    const slice_end start = look_at(e, node, step, 0), tight = look_at(e, node, step, 1), loose = look_at(e, node, step, 2);
+    const slice_end start = look_at(e, node, step, 0), tight = look_at(e, node, step, 1),
+                    loose = look_at(e, node, step, 2);
     onnx_name *from = step ? say_end(e, node, &start, step < 0) : NULL, *to = NULL;
     if (from && loose.whole) to = say_end(e, node, &loose, step < 0);
     if (from && !to) to = say_end(e, node, &tight, step < 0);
     if (from && !to) to = say_end(e, node, &loose, step < 0);
-    if (!to) wick_export_lacks(e, node, wick_export_why(e, "where it cuts follows in no simple way", from ? tight.at : start.at));
-    else wick_export_set(e, node, 0, ONNX(e, "Slice", wick_export_in(e, node, 0), from, to, wick_export_list(e, 1, &a->axis), wick_export_list(e, 1, &step)));
+    if (!to)
+        wick_export_lacks(e, node,
+                          wick_export_why(e, "where it cuts follows in no simple way", from ? tight.at : start.at));
+    else
+        wick_export_set(e, node, 0,
+                        ONNX(e, "Slice", wick_export_in(e, node, 0), from, to, wick_export_list(e, 1, &a->axis),
+                             wick_export_list(e, 1, &step)));
 }
 
 /* Places of the diagonal in rows of the two axes laid out as one: [places]. */

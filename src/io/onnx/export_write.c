@@ -66,7 +66,8 @@ static void put_nodes(const onnx_made *first, wick_proto_out *into) {
 }
 
 /* ValueInfoProto of v under its port's name. dims: of an input; NULL: v's own. */
-static void put_port(onnx_export *e, const char *name, const wick_value *v, const wick_spec *spec, int input, wick_proto_out *into, uint32_t field) {
+static void put_port(onnx_export *e, const char *name, const wick_value *v, const wick_spec *spec, int input,
+                     wick_proto_out *into, uint32_t field) {
     wick_proto_out dim = {0}, shape = {0}, tensor = {0}, type = {0}, info = {0};
     const int rank = spec ? spec->rank : v->type.rank;
     for (int d = 0; d < rank; d++) {
@@ -151,7 +152,8 @@ static wick_status write_weights(onnx_export *e, const char *path, const char *n
         }
     wick_msg msg = {0};
     const wick_safetensors_meta meta = {"format", "pt"};
-    if (wick_seal_write(file, w->tensors, w->n, &meta, 1, &msg) != WICK_OK) return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
+    if (wick_seal_write(file, w->tensors, w->n, &meta, 1, &msg) != WICK_OK)
+        return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
     wick_safetensors f; /* where the data begin says the file itself */
     if (wick_safetensors_open(&f, file, &msg) != WICK_OK) return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
     w->first = (size_t)(f.data - (const uint8_t *)f.map.data);
@@ -244,7 +246,8 @@ static wick_status write_all(const onnx_export *e, const file *f, sink *out, wic
         const size_t bytes = wick_type_bytes(&c->type);
         wick_proto_out head = {0};
         wick_proto_put_head(&head, GRAPH_INITIALIZER, f->tensors[i].n + (outside ? 0 : bytes));
-        wick_status status = head.nomem ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory") : put_bytes(out, head.at, head.n, msg);
+        wick_status status =
+            head.nomem ? wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory") : put_bytes(out, head.at, head.n, msg);
         wick_proto_drop(&head);
         if (status == WICK_OK) status = put_bytes(out, f->tensors[i].at, f->tensors[i].n, msg);
         if (status == WICK_OK && !outside && bytes) status = put_bytes(out, c->data, bytes, msg);
@@ -283,8 +286,10 @@ wick_status wick_export_bytes(onnx_export *e, uint8_t **bytes, size_t *n) {
     if (status == WICK_OK) status = write_all(e, &f, &out, &msg);
     if (status == WICK_OK) {
         out = (sink){.at = wick_alloc(NULL, out.n), .size = out.n};
-        status = out.at ? write_all(e, &f, &out, &msg) : wick_msg_set(&msg, WICK_ERR_NOMEM, "out of memory: %zu bytes", out.size);
-        if (status != WICK_OK) wick_release(NULL, out.at, out.size), wick_context_fail(e->ctx, status, "export: %s", msg.text);
+        status = out.at ? write_all(e, &f, &out, &msg)
+                        : wick_msg_set(&msg, WICK_ERR_NOMEM, "out of memory: %zu bytes", out.size);
+        if (status != WICK_OK)
+            wick_release(NULL, out.at, out.size), wick_context_fail(e->ctx, status, "export: %s", msg.text);
         else *bytes = out.at, *n = out.size;
     }
     drop(&f);

@@ -120,25 +120,35 @@ void wick_onnx_drop_step(onnx_step *step) {
 static wick_status make_ports(wick_onnx *onnx);
 static wick_status make_counts(wick_onnx *onnx);
 
-/* The versions are ones that there are, and a domain has one. Of domains that Wick does not know, nothing but that they are above 0. */
+/* The versions are ones that there are, and a domain has one. Of domains that Wick does not know, nothing but that they
+ * are above 0. */
 static wick_status check_opsets(wick_onnx *onnx, const onnx_opset *list, size_t n) {
     static const struct {
         const char *domain;
         int newest;
-    } known[] = {{"", NEWEST_OPSET}, {"ai.onnx.ml", 5}, {"ai.onnx.training", 1}, {"ai.onnx.preview.training", 1}, {"com.microsoft", 1}};
+    } known[] = {{"", NEWEST_OPSET},
+                 {"ai.onnx.ml", 5},
+                 {"ai.onnx.training", 1},
+                 {"ai.onnx.preview.training", 1},
+                 {"com.microsoft", 1}};
     for (size_t i = 0; i < n; i++) {
         const wick_bytes domain = wick_onnx_domain(list[i].domain);
         const long long version = (long long)list[i].version;
         const int shown = (int)WICK_MIN(domain.size, (size_t)80);
         WICK_TRY(wick_onnx_late(onnx, 16 + 4 * i, onnx->path));
         const char *of = domain.size ? " of the domain " : "";
-        if (version < 1) return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld%s%.*s: the first is 1", onnx->path, version, of, shown, domain.at);
+        if (version < 1)
+            return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld%s%.*s: the first is 1", onnx->path,
+                                version, of, shown, domain.at);
         for (size_t k = 0; k < WICK_COUNTOF(known); k++)
             if (wick_bytes_are(domain, known[k].domain) && version > known[k].newest)
-                return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld%s%.*s is newer than %d", onnx->path, version, of, shown, domain.at, known[k].newest);
+                return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: opset %lld%s%.*s is newer than %d", onnx->path,
+                                    version, of, shown, domain.at, known[k].newest);
         for (size_t k = 0; k < i; k++)
             if (wick_bytes_equal(wick_onnx_domain(list[k].domain), domain) && list[k].version != list[i].version)
-                return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: opset_import names two opsets%s%.*s, %lld and %lld", onnx->path, of, shown, domain.at, (long long)list[k].version, version);
+                return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT,
+                                    "%s: opset_import names two opsets%s%.*s, %lld and %lld", onnx->path, of, shown,
+                                    domain.at, (long long)list[k].version, version);
     }
     return WICK_OK;
 }
@@ -163,11 +173,15 @@ static wick_status open_file(wick_onnx *onnx, const char *path, const wick_map *
     if (!m->graph) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX model: it has no graph", path);
     if (m->ir_version > NEWEST_IR)
         return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path, (long long)m->ir_version, NEWEST_IR);
-    if (m->ir_version < 0) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: ir_version %lld: the first is 1", path, (long long)m->ir_version);
+    if (m->ir_version < 0)
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: ir_version %lld: the first is 1", path,
+                            (long long)m->ir_version);
     if (!m->opsets.n && m->ir_version != 1 && m->ir_version != 2) /* those have opset 1 */
-        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: opset_import is missing: the file does not say which version its ops are of", path);
+        return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT,
+                            "%s: opset_import is missing: the file does not say which version its ops are of", path);
     WICK_TRY(check_opsets(onnx, m->opsets.at, m->opsets.n));
-    for (size_t i = 0; i < m->functions.n; i++) WICK_TRY(check_opsets(onnx, m->functions.at[i].opsets.at, m->functions.at[i].opsets.n));
+    for (size_t i = 0; i < m->functions.n; i++)
+        WICK_TRY(check_opsets(onnx, m->functions.at[i].opsets.at, m->functions.at[i].opsets.n));
     WICK_TRY(wick_onnx_resolve(onnx));
     WICK_TRY(make_ports(onnx));
     bool *read = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->main->n_slots + 1);
@@ -181,9 +195,12 @@ static wick_status open_file(wick_onnx *onnx, const char *path, const wick_map *
     return wick_onnx_view_texts(onnx);
 }
 
-wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) { return wick_onnx_open_map(ctx, path, NULL, limits, out); }
+wick_status wick_onnx_open(wick_context *ctx, const char *path, const wick_onnx_limits *limits, wick_onnx **out) {
+    return wick_onnx_open_map(ctx, path, NULL, limits, out);
+}
 
-wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes, const wick_onnx_limits *limits, wick_onnx **out) {
+wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes,
+                               const wick_onnx_limits *limits, wick_onnx **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "onnx_open: out is NULL");
     *out = NULL;
     if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path given to read");
@@ -327,17 +344,22 @@ wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) { return i >= 0 && 
 wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0}; }
 
 int wick_onnx_defaults(const wick_onnx *onnx) { return onnx->n_defaults; }
-wick_onnx_port wick_onnx_default_at(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_defaults ? onnx->default_ports[i] : (wick_onnx_port){0}; }
+wick_onnx_port wick_onnx_default_at(const wick_onnx *onnx, int i) {
+    return i >= 0 && i < onnx->n_defaults ? onnx->default_ports[i] : (wick_onnx_port){0};
+}
 
 /* The initializer stays among the weights: wick_onnx_block takes it where the input is not given. */
 wick_status wick_onnx_open_default(wick_onnx *onnx, int i) {
-    if (i < 0 || i >= onnx->n_defaults) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: there is no default %d", onnx->path, i);
+    if (i < 0 || i >= onnx->n_defaults)
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: there is no default %d", onnx->path, i);
     wick_onnx_forget_prepared(onnx);
     onnx->in_ports[onnx->n_in] = onnx->default_ports[i];
     onnx->in_slots[onnx->n_in++] = onnx->default_slots[i];
     onnx->n_defaults--;
-    memmove(&onnx->default_ports[i], &onnx->default_ports[i + 1], (size_t)(onnx->n_defaults - i) * sizeof *onnx->default_ports);
-    memmove(&onnx->default_slots[i], &onnx->default_slots[i + 1], (size_t)(onnx->n_defaults - i) * sizeof *onnx->default_slots);
+    memmove(&onnx->default_ports[i], &onnx->default_ports[i + 1],
+            (size_t)(onnx->n_defaults - i) * sizeof *onnx->default_ports);
+    memmove(&onnx->default_slots[i], &onnx->default_slots[i + 1],
+            (size_t)(onnx->n_defaults - i) * sizeof *onnx->default_slots);
     return WICK_OK;
 }
 
@@ -473,8 +495,9 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
     size_t total = 0;
     for (int i = 0; i < b->n_out && status == WICK_OK; i++)
         if (!add_bytes(&results[i].v, &total) || total > onnx->limits.output_bytes)
-            status = wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED, "%s: output \"%s\": the outputs have more bytes than the limit of %zu (--max-output)", onnx->path,
-                                  onnx->out_ports[i].name, onnx->limits.output_bytes);
+            status = wick_msg_set(&onnx->msg, WICK_ERR_UNSUPPORTED,
+                                  "%s: output \"%s\": the outputs have more bytes than the limit of %zu (--max-output)",
+                                  onnx->path, onnx->out_ports[i].name, onnx->limits.output_bytes);
     for (int i = 0; i < b->n_out && status == WICK_OK; i++) out[i] = results[i].v;
     wick_release(&onnx->ctx->alloc, values, bytes);
     return status == WICK_OK ? status : wick_context_fail(onnx->ctx, status, "%s", onnx->msg.text);
@@ -494,7 +517,8 @@ static const onnx_prepared *find_prepared(const wick_onnx *onnx, const wick_onnx
 }
 
 wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onnx_value *out) {
-    if ((onnx->n_in && !in) || !out) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_apply: in or out is NULL");
+    if ((onnx->n_in && !in) || !out)
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_apply: in or out is NULL");
     if (!onnx->last && !(onnx->last = wick_calloc(&onnx->ctx->alloc, sizeof *onnx->last)))
         return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     free_run(onnx->last);
@@ -608,7 +632,8 @@ static wick_status check_specs(const wick_onnx *onnx, const wick_spec *in) {
 }
 
 wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
-    if (!plan || (onnx->n_in && !in)) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_compile: in or plan is NULL");
+    if (!plan || (onnx->n_in && !in))
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_compile: in or plan is NULL");
     *plan = NULL;
     const wick_watch was = wick_onnx_begin(onnx); /* of all its parts together */
     wick_status status = check_specs(onnx, in);
@@ -627,8 +652,10 @@ wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
     wick_dtype dtype;
     if (wick_onnx_dtype(port->elem, &dtype) && wick_tensor_dtype(x) != dtype) {
         if (wick_dtype_is_float(wick_tensor_dtype(x)) && !wick_dtype_is_float(dtype))
-            return wick_poison(ctx, WICK_ERR_DTYPE, "%s: its input \"%s\" is %s, and would cut off what is behind the point of %s: round and cast it", onnx->path, port->name, wick_dtype_name(dtype),
-                               wick_dtype_name(wick_tensor_dtype(x)));
+            return wick_poison(
+                ctx, WICK_ERR_DTYPE,
+                "%s: its input \"%s\" is %s, and would cut off what is behind the point of %s: round and cast it",
+                onnx->path, port->name, wick_dtype_name(dtype), wick_dtype_name(wick_tensor_dtype(x)));
         x = wick_cast(x, dtype);
     }
     wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x}, *out = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->n_out * sizeof *out);

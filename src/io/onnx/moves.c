@@ -1,5 +1,5 @@
-/* moves.c: elements that kernels don't have, in ops that only move them. Texts are numbered, and the numbers moved in their place; packed numbers (2 or more in a
- * byte) are moved in bytes, or as f32. */
+/* moves.c: elements that kernels don't have, in ops that only move them. Texts are numbered, and the numbers moved in
+ * their place; packed numbers (2 or more in a byte) are moved in bytes, or as f32. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "wick/shape.h"
@@ -58,9 +58,11 @@ static const mover *mover_of(const onnx_call *c, unsigned flag) {
 /* What makes new elements of those there are makes none of these. */
 static bool only_moves(onnx_call *c, const char *what) {
     const char *op = c->step->op->name;
-    if (!strncmp(op, "Scatter", 7) && !wick_onnx_text_is(c, "reduction", "none", "none")) return wick_onnx_fail(c, WICK_ERR_FORMAT, "reduces %s: it can only set them", what);
+    if (!strncmp(op, "Scatter", 7) && !wick_onnx_text_is(c, "reduction", "none", "none"))
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "reduces %s: it can only set them", what);
     if (!strcmp(op, "Resize") || !strcmp(op, "Upsample")) {
-        if (!wick_onnx_text_is(c, "mode", "nearest", "nearest")) return wick_onnx_fail(c, WICK_ERR_FORMAT, "of %s can only take the nearest", what);
+        if (!wick_onnx_text_is(c, "mode", "nearest", "nearest"))
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "of %s can only take the nearest", what);
         if (wick_onnx_text_is(c, "coordinate_transformation_mode", "", "tf_crop_and_resize"))
             return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "of %s has no extrapolation_value", what);
     }
@@ -76,7 +78,7 @@ static bool run_on(onnx_call *c, const onnx_value **args) {
     return c->status == WICK_OK;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 /* All texts that go in, by their numbers from 1 on. 0 is the empty text, which fills what has nothing. */
 typedef struct pool {
@@ -99,7 +101,8 @@ static bool as_numbers(onnx_call *c, const wick_onnx_value *v, pool *p, wick_onn
             p->texts[p->n + k] = &v->texts[k];
             p->numbers[p->n + k] = v->texts[k].size ? (int64_t)(p->n + k) + 1 : 0;
         }
-        *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, v->rank, v->dims, p->numbers + p->n)};
+        *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                 .tensor = wick_from(c->ctx, WICK_I64, v->rank, v->dims, p->numbers + p->n)};
         p->n += v->n;
     } else if (v->kind == WICK_VALUE_SEQUENCE) {
         wick_onnx_value *items = wick_onnx_alloc(c, v->n, sizeof *items);
@@ -115,7 +118,8 @@ static bool in_order(onnx_call *c, const wick_onnx_value *v, pool *p, wick_onnx_
     onnx_host h;
     if (!wick_onnx_number_texts(c, 1, &v, &out->tensor) || !wick_onnx_host_of(c, out->tensor, false, &h)) return false;
     for (int64_t k = 0; k < h.n; k++) p->texts[h.ints[k]] = &v->texts[k], p->numbers[k] = h.ints[k] + 1;
-    *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, v->rank, v->dims, p->numbers)};
+    *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                             .tensor = wick_from(c->ctx, WICK_I64, v->rank, v->dims, p->numbers)};
     p->n = v->n;
     return c->status == WICK_OK;
 }
@@ -137,7 +141,8 @@ static bool as_texts(onnx_call *c, const pool *p, bool dynamic, wick_onnx_value 
     if (!wick_onnx_host_of(c, v->tensor, dynamic, &h)) return false;
     wick_text *texts = wick_onnx_alloc(c, (size_t)h.n, sizeof *texts);
     for (int64_t k = 0; k < h.n && texts; k++) {
-        if ((uint64_t)h.ints[k] > p->n || wick_tensor_dtype(v->tensor) != WICK_I64) return wick_onnx_fail(c, WICK_ERR_FORMAT, "has strings and numbers to move");
+        if ((uint64_t)h.ints[k] > p->n || wick_tensor_dtype(v->tensor) != WICK_I64)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "has strings and numbers to move");
         texts[k] = h.ints[k] ? *p->texts[h.ints[k] - 1] : none;
     }
     *v = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = h.rank, .n = (size_t)h.n, .texts = texts};
@@ -154,7 +159,9 @@ static void move_texts(onnx_call *c, const mover *m, size_t total) {
     for (int i = 0; i < c->n_in; i++) {
         if (!(args[i] = c->in[i])) continue;
         values[i] = *c->in[i];
-        const bool good = m->flags & SAME && values[i].v.kind == WICK_VALUE_STRINGS ? in_order(c, &c->in[i]->v, &p, &values[i].v) : as_numbers(c, &c->in[i]->v, &p, &values[i].v);
+        const bool good = m->flags & SAME && values[i].v.kind == WICK_VALUE_STRINGS
+                              ? in_order(c, &c->in[i]->v, &p, &values[i].v)
+                              : as_numbers(c, &c->in[i]->v, &p, &values[i].v);
         if (!good) return;
         args[i] = &values[i];
     }
@@ -163,17 +170,21 @@ static void move_texts(onnx_call *c, const mover *m, size_t total) {
         if (m->texts >> WICK_MIN(i, 31) & 1 && !as_texts(c, &p, c->out[i].dynamic, &c->out[i].v)) return;
 }
 
-/* ---- packed numbers --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- packed numbers ---------------------------------------------------------------------------------------------- */
 
 /* The dtype that holds all of a packed one's numbers. */
-static wick_dtype unpacked(wick_dtype d) { return d == WICK_F4_E2M1 ? WICK_F32 : d == WICK_I4 || d == WICK_I2 ? WICK_I8 : WICK_U8; }
+static wick_dtype unpacked(wick_dtype d) {
+    return d == WICK_F4_E2M1 ? WICK_F32 : d == WICK_I4 || d == WICK_I2 ? WICK_I8 : WICK_U8;
+}
 
 static wick_onnx_value *cast_values(onnx_call *c, const wick_onnx_value *v, size_t n, wick_dtype from, wick_dtype to) {
     wick_onnx_value *out = wick_onnx_alloc(c, n, sizeof *out);
     for (size_t i = 0; i < n && out; i++) {
         out[i] = v[i];
-        if (v[i].kind == WICK_VALUE_TENSOR && wick_tensor_dtype(v[i].tensor) == from) out[i].tensor = wick_cast(v[i].tensor, to);
-        if (v[i].kind == WICK_VALUE_SEQUENCE && !(out[i].items = cast_values(c, v[i].items, v[i].n, from, to))) return NULL;
+        if (v[i].kind == WICK_VALUE_TENSOR && wick_tensor_dtype(v[i].tensor) == from)
+            out[i].tensor = wick_cast(v[i].tensor, to);
+        if (v[i].kind == WICK_VALUE_SEQUENCE && !(out[i].items = cast_values(c, v[i].items, v[i].n, from, to)))
+            return NULL;
     }
     return out;
 }
@@ -200,12 +211,13 @@ static void move_packed(onnx_call *c, const mover *m, wick_dtype packed) {
     }
     if (!run_on(c, args)) return;
     for (int i = 0; i < c->n_out; i++) {
-        const wick_onnx_value *cast = m->texts >> WICK_MIN(i, 31) & 1 ? cast_values(c, &c->out[i].v, 1, unpacked(packed), packed) : NULL;
+        const wick_onnx_value *cast =
+            m->texts >> WICK_MIN(i, 31) & 1 ? cast_values(c, &c->out[i].v, 1, unpacked(packed), packed) : NULL;
         if (cast) c->out[i].v = *cast;
     }
 }
 
-/* ---- rows of loops ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows of loops ----------------------------------------------------------------------------------------------- */
 
 /* x as kernels have its elements; *was: its dtype. */
 static wick_tensor *open_packed(wick_tensor *x, wick_dtype *was) {
@@ -257,7 +269,8 @@ bool wick_onnx_stack(onnx_call *c, size_t n, const wick_onnx_value *rows, int ax
         if (rows[i].kind != v->kind || (v->kind != WICK_VALUE_TENSOR && v->kind != WICK_VALUE_STRINGS))
             return wick_onnx_fail(c, WICK_ERR_FORMAT, "what is collected is neither tensors nor texts");
     if (v->kind == WICK_VALUE_TENSOR) return stack_tensors(c, n, rows, axis, out);
-    if (v->rank == WICK_MAX_DIMS || axis < 0 || axis > v->rank) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of texts of %d dims", axis, v->rank + 1);
+    if (v->rank == WICK_MAX_DIMS || axis < 0 || axis > v->rank)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of texts of %d dims", axis, v->rank + 1);
     int64_t outer, inner;
     *out = *v;
     memmove(out->dims + axis + 1, out->dims + axis, (size_t)(v->rank - axis) * sizeof *out->dims);
@@ -265,9 +278,11 @@ bool wick_onnx_stack(onnx_call *c, size_t n, const wick_onnx_value *rows, int ax
     around(out->rank, out->dims, axis, &outer, &inner);
     wick_text *texts = wick_onnx_alloc2(c, (int64_t)n, outer * inner, sizeof *texts);
     for (size_t i = 0; i < n && texts; i++) {
-        if (rows[i].rank != v->rank || memcmp(rows[i].dims, v->dims, (size_t)v->rank * sizeof *v->dims)) return wick_onnx_fail(c, WICK_ERR_SHAPE, "rows of texts have different shapes");
+        if (rows[i].rank != v->rank || memcmp(rows[i].dims, v->dims, (size_t)v->rank * sizeof *v->dims))
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "rows of texts have different shapes");
         for (int64_t o = 0; o < outer; o++)
-            for (int64_t k = 0; k < inner; k++) texts[(o * (int64_t)n + (int64_t)i) * inner + k] = rows[i].texts[o * inner + k];
+            for (int64_t k = 0; k < inner; k++)
+                texts[(o * (int64_t)n + (int64_t)i) * inner + k] = rows[i].texts[o * inner + k];
     }
     out->n = n * v->n, out->texts = texts;
     return texts != NULL;
@@ -280,7 +295,8 @@ bool wick_onnx_move(onnx_call *c) {
     for (int i = 0; i < c->n_in; i++) {
         if (!c->in[i]) continue;
         total += count_texts(&c->in[i]->v);
-        texts |= c->in[i]->v.kind == WICK_VALUE_STRINGS || (c->in[i]->v.kind == WICK_VALUE_SEQUENCE && c->in[i]->v.n && c->in[i]->v.items->kind == WICK_VALUE_STRINGS);
+        texts |= c->in[i]->v.kind == WICK_VALUE_STRINGS || (c->in[i]->v.kind == WICK_VALUE_SEQUENCE && c->in[i]->v.n &&
+                                                            c->in[i]->v.items->kind == WICK_VALUE_STRINGS);
         if (!any && is_packed(c->in[i], &of)) any = true, packed = of;
     }
     const mover *m = texts ? mover_of(c, TEXTS) : any ? mover_of(c, PACKED) : NULL;

@@ -5,7 +5,7 @@
 #include "io/npy.h"
 #include "io/onnx/onnx.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Which element of the file is number i in row-major order. */
 static size_t place_of(const wick_npy_header *h, size_t i) {
@@ -21,7 +21,9 @@ wick_status wick_onnx_read_npy_texts(wick_onnx *onnx, const wick_map *map, const
     const char **all;
     size_t n;
     WICK_TRY(wick_npy_parse(map->data, map->size, map->size, name, &h, &onnx->msg));
-    if (!h.texts) return wick_msg_set(&onnx->msg, WICK_ERR_DTYPE, "%s: holds numbers (%s), and texts are wanted", name, wick_dtype_name(h.dtype));
+    if (!h.texts)
+        return wick_msg_set(&onnx->msg, WICK_ERR_DTYPE, "%s: holds numbers (%s), and texts are wanted", name,
+                            wick_dtype_name(h.dtype));
     WICK_TRY(wick_npy_texts(&onnx->arena, &h, map->data + h.offset, name, &all, &n, &onnx->msg));
     wick_text *texts = wick_arena_alloc(&onnx->arena, (n + 1) * sizeof *texts);
     if (!texts) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", name);
@@ -34,7 +36,8 @@ wick_status wick_onnx_read_npy_texts(wick_onnx *onnx, const wick_map *map, const
     return WICK_OK;
 }
 
-wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, const int64_t *dims, wick_onnx_value *out) {
+wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, const int64_t *dims,
+                                 wick_onnx_value *out) {
     int64_t n = 1;
     bool good = text && out && rank >= 0 && rank <= WICK_MAX_DIMS && (dims || !rank);
     for (int d = 0; d < rank && good; d++) good = dims[d] >= 0 && !wick_mul_overflows(n, dims[d], &n);
@@ -43,7 +46,9 @@ wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, co
     const bool fits = (uint64_t)n <= onnx->limits.memory / sizeof(wick_text);
     wick_text *texts = fits ? wick_arena_alloc(&onnx->arena, ((size_t)n + 1) * sizeof *texts) : NULL;
     char *copy = texts ? wick_arena_alloc(&onnx->arena, length + 1) : NULL;
-    if (!copy) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%lld texts: out of memory, or beyond the limit", (long long)n);
+    if (!copy)
+        return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%lld texts: out of memory, or beyond the limit",
+                                 (long long)n);
     memcpy(copy, text, length + 1);
     for (int64_t i = 0; i < n; i++) texts[i] = (wick_text){copy, length};
     *out = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = rank, .n = (size_t)n, .texts = texts};
@@ -51,12 +56,16 @@ wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, co
     return WICK_OK;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* The character at text[at ..), and its bytes; 0: it is no UTF-8. */
 static size_t get_utf8(const wick_text *t, size_t at, uint32_t *c) {
     const uint8_t *s = (const uint8_t *)t->at + at;
-    const size_t n = *s < 0x80 ? 1 : *s >= 0xC2 && *s < 0xE0 ? 2 : *s >= 0xE0 && *s < 0xF0 ? 3 : *s >= 0xF0 && *s < 0xF5 ? 4 : 0;
+    const size_t n = *s < 0x80                 ? 1
+                     : *s >= 0xC2 && *s < 0xE0 ? 2
+                     : *s >= 0xE0 && *s < 0xF0 ? 3
+                     : *s >= 0xF0 && *s < 0xF5 ? 4
+                                               : 0;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     if (!n || n > t->size - at) return 0;
     *c = n == 1 ? *s : *s & (0x7Fu >> n);
@@ -103,10 +112,12 @@ wick_status wick_onnx_write_texts(wick_context *ctx, const wick_onnx_value *v, c
     wick_msg msg = {0};
     wick_writer *w = NULL;
     bool unicode;
-    if (!path || !v || v->kind != WICK_VALUE_STRINGS) return wick_context_fail(ctx, WICK_ERR_INVALID, "no path or no texts given to write");
+    if (!path || !v || v->kind != WICK_VALUE_STRINGS)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "no path or no texts given to write");
     for (size_t i = 0; i < v->n; i++)
         if (v->texts[i].size && !v->texts[i].at[v->texts[i].size - 1])
-            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: text %zu ends in a zero, which NumPy's files cannot say", path, i);
+            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                     "%s: text %zu ends in a zero, which NumPy's files cannot say", path, i);
     const size_t width = widest(v, &unicode);
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     snprintf(descr, sizeof descr, "%c%c%zu", !unicode ? '|' : little ? '<' : '>', unicode ? 'U' : 'S', width);

@@ -39,8 +39,11 @@ typedef struct onnx_family { /* a table of ops of one domain */
     const onnx_op *ops;
     size_t n;
 } onnx_family;
-extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant, wick_onnx_host_values, wick_onnx_control,
-    wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image, wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_contrib, wick_onnx_contrib_quant, wick_onnx_contrib_attention, wick_onnx_older, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview, wick_onnx_recurrent;
+extern const onnx_family wick_onnx_math, wick_onnx_shape, wick_onnx_nn, wick_onnx_reduce, wick_onnx_quant,
+    wick_onnx_host_values, wick_onnx_control, wick_onnx_signal, wick_onnx_loss, wick_onnx_attention, wick_onnx_image,
+    wick_onnx_ml, wick_onnx_trees, wick_onnx_classifiers, wick_onnx_contrib, wick_onnx_contrib_quant,
+    wick_onnx_contrib_attention, wick_onnx_older, wick_onnx_looked_up, wick_onnx_training, wick_onnx_preview,
+    wick_onnx_recurrent;
 
 /* Where a value is: `up` blocks outward, slot `slot` there. slot -1: not there. */
 typedef struct onnx_ref {
@@ -185,7 +188,8 @@ struct onnx_call {
     wick_msg *msg;
 };
 
-/* A float tensor as integers, truncated and held to their range: by a clip of floats, since ONNX does not say what a Cast makes of what is outside. */
+/* A float tensor as integers, truncated and held to their range: by a clip of floats, since ONNX does not say what a
+ * Cast makes of what is outside. */
 wick_tensor *wick_onnx_to_integer(wick_tensor *x, wick_dtype dtype);
 
 /* Inputs. An absent or missing one: NULL, or kind NONE. A wrong kind fails the call; then NULL. */
@@ -254,16 +258,19 @@ bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_c
 void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
 
 /* As wick_onnx_open, of bytes, which it takes in every case; NULL: of the file. */
-wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes, const wick_onnx_limits *limits, wick_onnx **out);
+wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes,
+                               const wick_onnx_limits *limits, wick_onnx **out);
 /* The first output for these inputs, and wherever it is asked for what has to be known on the host. */
 wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out);
 /* Zeros of these specs through the graph, with a step watched: to learn shapes. */
 wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run);
 /* Whether weights that these numbers are belong to the formula, like the statistics of a batch norm, and are not trained. */
 bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
-/* Where an input is texts or packed and the op only moves elements: runs it on what stands for them. False: it is no such call. */
+/* Where an input is texts or packed and the op only moves elements: runs it on what stands for them. False: it is no
+ * such call. */
 bool wick_onnx_move(onnx_call *c);
-/* Place i of an axis of a tensor, or of texts, without that axis; and values of one shape along a new axis. False: the call failed. */
+/* Place i of an axis of a tensor, or of texts, without that axis; and values of one shape along a new axis. False: the
+ * call failed. */
 bool wick_onnx_take_row(onnx_call *c, const wick_onnx_value *v, int axis, int64_t i, wick_onnx_value *out);
 bool wick_onnx_stack(onnx_call *c, size_t n, const wick_onnx_value *rows, int axis, wick_onnx_value *out);
 /* A tensor of any dtype repeated to these dims. */

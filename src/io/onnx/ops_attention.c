@@ -30,8 +30,10 @@ static wick_tensor *repeated(wick_tensor *x, int64_t heads) {
 }
 
 /* What is added to the scores, 0 or -Inf where it hides: the mask, causality, and keys behind the ends of samples. NULL: nothing is hidden. */
-static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *lengths, wick_dtype dtype, int64_t lq, int64_t lk, int64_t past) {
-    const int64_t left = wick_onnx_int(c, "left_window_size", -1), right = wick_onnx_int(c, "right_window_size", -1); /* -1: all of that side */
+static wick_tensor *bias_of(onnx_call *c, wick_tensor *mask, wick_tensor *lengths, wick_dtype dtype, int64_t lq,
+                            int64_t lk, int64_t past) {
+    const int64_t left = wick_onnx_int(c, "left_window_size", -1),
+                  right = wick_onnx_int(c, "right_window_size", -1); /* -1: all of that side */
     const bool causal = wick_onnx_int(c, "is_causal", 0);
     if (!mask && !lengths && !causal && left < 0 && right < 0) return NULL;
     wick_tensor *bias = NULL, *zero = wick_constant(c->ctx, dtype, 0), *hidden = wick_constant(c->ctx, dtype, -INFINITY);

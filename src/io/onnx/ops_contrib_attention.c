@@ -243,7 +243,8 @@ static void group_query_attention(onnx_call *c) {
     if (!v) return;
     const int64_t batch = wick_tensor_dim(q, 0), s = wick_tensor_dim(q, 2), held = past_k ? wick_tensor_dim(past_k, 2) : 0;
     if (total.n != 1 || total.ints[0] < s || ends.n != batch || total.ints[0] > held + s) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "total_sequence_length %lld is not that of %lld keys and %lld held ones", total.n ? (long long)total.ints[0] : 0, (long long)s, (long long)held);
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "total_sequence_length %lld is not that of %lld keys and %lld held ones",
+                       total.n ? (long long)total.ints[0] : 0, (long long)s, (long long)held);
         return;
     }
     const int64_t all = total.ints[0], most = WICK_MAX(held, all);

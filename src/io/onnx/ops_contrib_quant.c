@@ -184,17 +184,20 @@ static wick_tensor *spread_bits(wick_tensor *x, int64_t bits) {
 }
 /* [N, blocks] as what goes with weights [N, K]: by their blocks, or by the group that each k is said to be of. */
 static wick_tensor *by_group(wick_tensor *p, wick_tensor *groups, int64_t block, int64_t k) {
-    return groups ? wick_gather(p, 1, wick_slice(wick_reshape(groups, 1, (int64_t[]){-1}), 0, 0, k, 1)) : wick_slice(wick_repeat_interleave(p, block, 1), 1, 0, k, 1);
+    return groups ? wick_gather(p, 1, wick_slice(wick_reshape(groups, 1, (int64_t[]){-1}), 0, 0, k, 1))
+                  : wick_slice(wick_repeat_interleave(p, block, 1), 1, 0, k, 1);
 }
-/* Weights of 2, 4 or 8 bits in blocks along K: B [N, blocks, bytes]. A scale and a zero point go with each block; with g_idx (GPTQ's order of activations) with each group of k.
- * Those of 4 bits in order stay as they are, others become floats. */
+/* Weights of 2, 4 or 8 bits in blocks along K: B [N, blocks, bytes]. A scale and a zero point go with each block; with
+ * g_idx (GPTQ's order of activations) with each group of k. Those of 4 bits in order stay as they are, others become
+ * floats. */
 static void matmul_n_bits(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *scales = wick_onnx_tensor(c, 2), *zeros = wick_onnx_optional(c, 3), *bias = wick_onnx_optional(c, 5);
     const int64_t k = wick_onnx_int(c, "K", 0), n = wick_onnx_int(c, "N", 0), bits = wick_onnx_int(c, "bits", 4), block = wick_onnx_int(c, "block_size", 0);
     if (c->status != WICK_OK) return;
     wick_tensor *groups = wick_onnx_optional(c, 4);
     if (wick_onnx_int(c, "weight_prepacked", 0)) {
-        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "B is laid out for one kind of GPU (weight_prepacked): write the model without that");
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
+                       "B is laid out for one kind of GPU (weight_prepacked): write the model without that");
         return;
     }
     if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block > 1 << 20 || k < 1 || n < 1 || k > INT32_MAX || n > INT32_MAX) {
@@ -220,16 +223,23 @@ static void matmul_n_bits(onnx_call *c) {
         wick_onnx_set(c, 0, wick_cast(y, dtype));
         return;
     }
-    wick_tensor *q = wick_reshape(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), 2, (int64_t[]){n, blocks * block}), *zero;
+    wick_tensor *q = wick_reshape(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), 2,
+                                  (int64_t[]){n, blocks * block}),
+                *zero;
     if (!zeros) zero = wick_constant(c->ctx, precise, (double)(1 << (bits - 1)));
-    else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks) zero = wick_reshape(wick_cast(zeros, precise), 2, (int64_t[]){n, blocks});
-    else if (packed_zeros) zero = wick_slice(wick_cast(spread_bits(wick_reshape(zeros, 2, (int64_t[]){n, packed}), bits), precise), 1, 0, blocks, 1);
+    else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks)
+        zero = wick_reshape(wick_cast(zeros, precise), 2, (int64_t[]){n, blocks});
+    else if (packed_zeros)
+        zero = wick_slice(wick_cast(spread_bits(wick_reshape(zeros, 2, (int64_t[]){n, packed}), bits), precise), 1, 0,
+                          blocks, 1);
     else {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld zero points of %s for %lld blocks", (long long)wick_tensor_count(zeros), wick_dtype_name(wick_tensor_dtype(zeros)), (long long)(n * blocks));
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld zero points of %s for %lld blocks", (long long)wick_tensor_count(zeros),
+                       wick_dtype_name(wick_tensor_dtype(zeros)), (long long)(n * blocks));
         return;
     }
     if (zeros) zero = by_group(zero, groups, block, k);
-    wick_tensor *scale = by_group(wick_reshape(wick_cast(scales, precise), 2, (int64_t[]){n, blocks}), groups, block, k);
+    wick_tensor *scale =
+        by_group(wick_reshape(wick_cast(scales, precise), 2, (int64_t[]){n, blocks}), groups, block, k);
     wick_tensor *w = wick_mul(wick_sub(wick_cast(wick_slice(q, 1, 0, k, 1), precise), zero), scale);
     wick_onnx_set(c, 0, wick_cast(wick_linear(wick_cast(a, precise), w, bias ? wick_cast(bias, precise) : NULL), dtype));
 }

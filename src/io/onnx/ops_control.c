@@ -137,7 +137,8 @@ static void branch(onnx_call *c) {
     }
     if (!truth(c, wick_onnx_in(c, 0), &taken)) return;
     const onnx_block *body = wick_onnx_body(c, taken ? "then_branch" : "else_branch");
-    if (!body || !wick_onnx_body(c, taken ? "else_branch" : "then_branch")) return; /* a file needs both, whichever is taken */
+    if (!body || !wick_onnx_body(c, taken ? "else_branch" : "then_branch"))
+        return; /* a file needs both, whichever is taken */
     onnx_value *out = wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out);
     if (!out) return;
     if (body->n_out < c->n_out) {
@@ -167,11 +168,16 @@ static bool add_row(onnx_call *c, rows *r, const onnx_value *v) {
     return true;
 }
 
-static int rank_of(const wick_onnx_value *v) { return v->kind == WICK_VALUE_TENSOR ? wick_tensor_rank(v->tensor) : v->rank; }
-static const int64_t *dims_of(const wick_onnx_value *v) { return v->kind == WICK_VALUE_TENSOR ? wick_tensor_dims(v->tensor) : v->dims; }
+static int rank_of(const wick_onnx_value *v) {
+    return v->kind == WICK_VALUE_TENSOR ? wick_tensor_rank(v->tensor) : v->rank;
+}
+static const int64_t *dims_of(const wick_onnx_value *v) {
+    return v->kind == WICK_VALUE_TENSOR ? wick_tensor_dims(v->tensor) : v->dims;
+}
 
 /* Rows become one value; of none, an empty one of the declared type. */
-static wick_onnx_value stacked(onnx_call *c, const rows *r, const onnx_block *body, int output, int axis, bool reversed) {
+static wick_onnx_value stacked(onnx_call *c, const rows *r, const onnx_block *body, int output, int axis,
+                               bool reversed) {
     wick_onnx_value y = {0};
     if (r->n) {
         for (size_t i = 0; i < r->n / 2 && reversed; i++) {
@@ -187,13 +193,15 @@ static wick_onnx_value stacked(onnx_call *c, const rows *r, const onnx_block *bo
     wick_dtype dtype;
     int64_t dims[WICK_MAX_DIMS] = {0};
     const bool texts = type && type->elem == ONNX_STRING;
-    if (!type || (!texts && !wick_onnx_dtype(type->elem, &dtype)) || (type->shape && type->shape->dims.n >= WICK_MAX_DIMS))
+    if (!type || (!texts && !wick_onnx_dtype(type->elem, &dtype)) ||
+        (type->shape && type->shape->dims.n >= WICK_MAX_DIMS))
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "ran no round, and its body's output %d has no type", output), y;
     const int rank = type->shape ? (int)type->shape->dims.n : 0;
     for (int i = 0; i < rank; i++) dims[i + 1] = type->shape->dims.at[i].head.has & ONNX_DIM_HAS_VALUE ? type->shape->dims.at[i].value : 0;
     y = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = rank + 1};
     memcpy(y.dims, dims, sizeof y.dims);
-    return texts ? y : (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(c->ctx, dtype, rank + 1, dims)};
+    return texts ? y
+                 : (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(c->ctx, dtype, rank + 1, dims)};
 }
 
 /* in: round, condition, states; out: condition, states, rows. */
@@ -271,12 +279,14 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
         if (i < states) continue;
         const wick_onnx_value *x = &args[i].v;
         int axis;
-        if ((x->kind != WICK_VALUE_TENSOR && x->kind != WICK_VALUE_STRINGS) || !wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), rank_of(x), &axis)) {
+        if ((x->kind != WICK_VALUE_TENSOR && x->kind != WICK_VALUE_STRINGS) ||
+            !wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), rank_of(x), &axis)) {
             wick_onnx_fail(c, WICK_ERR_FORMAT, "a scanned input is no tensor");
             return;
         }
         if (rounds >= 0 && dims_of(x)[axis] != rounds) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "scanned inputs have %lld and %lld rows", (long long)rounds, (long long)dims_of(x)[axis]);
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "scanned inputs have %lld and %lld rows", (long long)rounds,
+                           (long long)dims_of(x)[axis]);
             return;
         }
         rounds = dims_of(x)[axis];
@@ -296,7 +306,8 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
     for (int i = 0; i < states && c->status == WICK_OK; i++) results[i] = in[i];
     for (int i = 0; i < n_rows && c->status == WICK_OK; i++) {
         const int axis = (int)WICK_MAX(-100, WICK_MIN(nth(out_axes, n_out_axes, i), 100));
-        results[states + i] = (onnx_value){stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i)), true};
+        results[states + i] =
+            (onnx_value){stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i)), true};
     }
     for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }

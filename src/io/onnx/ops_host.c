@@ -378,7 +378,8 @@ static void regex_full_match(onnx_call *c) {
     if (good) wick_onnx_set(c, 0, wick_from(c->ctx, WICK_BOOL, x->rank, x->dims, out));
 }
 
-/* Encoded pictures that are known when the graph is recorded: [height, width, channels], as they are stored: the text knows no EXIF. */
+/* Encoded pictures that are known when the graph is recorded: [height, width, channels], as they are stored: the text
+ * knows no EXIF. */
 static void image_decoder(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host h;

@@ -29,13 +29,17 @@ typedef struct resizing {
 static bool keep_aspect(onnx_call *c, wick_tensor *x, resizing *r, bool larger) {
     int by = 0;
     for (int i = 1; i < r->n; i++) {
-        const double one = (double)r->size[i] * (double)wick_tensor_dim(x, r->axes[by]), other = (double)r->size[by] * (double)wick_tensor_dim(x, r->axes[i]);
+        const double one = (double)r->size[i] * (double)wick_tensor_dim(x, r->axes[by]),
+                     other = (double)r->size[by] * (double)wick_tensor_dim(x, r->axes[i]);
         if (larger ? one > other : one < other) by = i;
     }
     const double to = (double)r->size[by], from = (double)wick_tensor_dim(x, r->axes[by]);
     for (int i = 0; i < r->n; i++) {
-        const double wanted = to * (double)wick_tensor_dim(x, r->axes[i]) / from; /* the product first: halves are exact */
-        if (!(wanted < 0x1p53)) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of %lld would become %g", r->axes[i], (long long)wick_tensor_dim(x, r->axes[i]), wanted);
+        const double wanted =
+            to * (double)wick_tensor_dim(x, r->axes[i]) / from; /* the product first: halves are exact */
+        if (!(wanted < 0x1p53))
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of %lld would become %g", r->axes[i],
+                                  (long long)wick_tensor_dim(x, r->axes[i]), wanted);
         r->size[i] = (int64_t)floor(wanted + 0.5);
         if ((double)r->size[i] != wanted) r->scale[i] = to / from;
     }
@@ -49,7 +53,8 @@ static bool resize_by_sizes(onnx_call *c, wick_tensor *x, resizing *r, int polic
     for (int i = 0; i < r->n; i++) {
         r->size[i] = sizes.ints[i];
         if (r->size[i] < 0 || r->size[i] > INT32_MAX)
-            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of %lld cannot become %lld", r->axes[i], (long long)wick_tensor_dim(x, r->axes[i]), (long long)r->size[i]);
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d of %lld cannot become %lld", r->axes[i],
+                                  (long long)wick_tensor_dim(x, r->axes[i]), (long long)r->size[i]);
     }
     return !policy || keep_aspect(c, x, r, policy == 2);
 }
@@ -78,7 +83,8 @@ static bool resize_by_scales(onnx_call *c, wick_tensor *x, resizing *r, bool cro
 static wick_tensor *resize_axes(wick_tensor *x, const resizing *r, wick_interpolate_options o, int which) {
     resizing some = {0};
     for (int i = 0; i < r->n; i++) {
-        const bool same = r->size[i] == wick_tensor_dim(x, r->axes[i]) && (r->scale[i] == 0 || r->scale[i] == 1) && o.coordinates != WICK_CROP_AND_RESIZE;
+        const bool same = r->size[i] == wick_tensor_dim(x, r->axes[i]) && (r->scale[i] == 0 || r->scale[i] == 1) &&
+                          o.coordinates != WICK_CROP_AND_RESIZE;
         if (same || (which && (which < 0) != (r->scale[i] < 1))) continue;
         some.axes[some.n] = r->axes[i], some.size[some.n] = r->size[i], some.scale[some.n] = r->scale[i];
         some.start[some.n] = r->start[i], some.end[some.n] = r->end[i];
@@ -91,8 +97,10 @@ static wick_tensor *resize_axes(wick_tensor *x, const resizing *r, wick_interpol
 static void resize(onnx_call *c) {
     static const char *const modes[] = {"nearest", "linear", "cubic"},
                              *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
-                             *const coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                                                     "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"},
+                             *const coordinates[] = {"half_pixel",          "half_pixel_symmetric",
+                                                     "pytorch_half_pixel",  "align_corners",
+                                                     "asymmetric",          "tf_crop_and_resize",
+                                                     "tf_half_pixel_for_nn"},
                              *const policies[] = {"stretch", "not_larger", "not_smaller"};
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x) return;
@@ -228,7 +236,10 @@ static void depth_to_space(onnx_call *c) {
 static void space_to_depth(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     const int64_t block = wick_onnx_int(c, "blocksize", 0);
-    if (x) wick_onnx_set(c, 0, wick_onnx_text_is(c, "mode", "DCR", "CRD") ? wick_pixel_unshuffle(x, block) : wick_space_to_depth(x, block));
+    if (x)
+        wick_onnx_set(c, 0,
+                      wick_onnx_text_is(c, "mode", "DCR", "CRD") ? wick_pixel_unshuffle(x, block)
+                                                                 : wick_space_to_depth(x, block));
 }
 
 static void col2im(onnx_call *c) {

@@ -125,7 +125,8 @@ static void selu(onnx_call *c) {
 static void thresholded_relu(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x) return;
-    wick_tensor *above = wick_gt(x, wick_like(x, wick_onnx_float(c, "alpha", 1))); /* of NaN false, as in ONNX's function */
+    wick_tensor *above =
+        wick_gt(x, wick_like(x, wick_onnx_float(c, "alpha", 1))); /* of NaN false, as in ONNX's function */
     wick_onnx_set(c, 0, wick_where(above, x, wick_like(x, 0)));
 }
 static void hard_sigmoid(onnx_call *c) {

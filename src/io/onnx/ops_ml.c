@@ -295,7 +295,8 @@ static void imputer(onnx_call *c) {
     /* both kinds may be there: that of x counts */
     if (!wick_onnx_list_attr(c, floats ? "imputed_value_floats" : "imputed_value_int64s", &values)) return;
     if (values.kind == ONNX_LIST_STRINGS || !values.n || (values.n != 1 && (!wick_tensor_rank(x) || (int64_t)values.n != wick_tensor_dim(x, -1)))) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu imputed values of x's kind for a last axis of %lld", values.n, (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu imputed values of x's kind for a last axis of %lld", values.n,
+                       (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
         return;
     }
     wick_tensor *to = wick_onnx_list_tensor(c, &values, wick_tensor_dtype(x), 1, &(int64_t){(int64_t)values.n});
@@ -357,7 +358,8 @@ static void zip_map(onnx_call *c) {
     if (!x || !wick_onnx_class_labels(c, &labels)) return;
     if (wick_tensor_rank(x) == 1) x = wick_unsqueeze(x, 0);
     if (wick_tensor_rank(x) != 2 || labels.kind == ONNX_LIST_NONE || (int64_t)labels.n != wick_tensor_dim(x, 1)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu labels do not fit its input, whose last axis is %lld", labels.n, (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu labels do not fit its input, whose last axis is %lld", labels.n,
+                       (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
         return;
     }
     /* Keys rise, as in everybody's maps. */
@@ -530,7 +532,8 @@ static int compare_subs(const void *a, const void *b, wick_watch *watch) {
         for (int64_t k = i * x->stride; k < i * x->stride + x->inner; k++) {
             if (x->whole) {
                 if (x->whole[k] == y->whole[k]) continue;
-                return (x->natural ? (uint64_t)x->whole[k] < (uint64_t)y->whole[k] : x->whole[k] < y->whole[k]) ? -1 : 1;
+                return (x->natural ? (uint64_t)x->whole[k] < (uint64_t)y->whole[k] : x->whole[k] < y->whole[k]) ? -1
+                                                                                                                : 1;
             }
             const double p = x->at[k], q = y->at[k];
             if (p != q && !(isnan(p) && isnan(q))) return isnan(p) ? 1 : isnan(q) ? -1 : p < q ? -1 : 1;
@@ -556,7 +559,14 @@ static void unique(onnx_call *c) {
             *inverse = first ? wick_onnx_alloc(c, (size_t)n, sizeof *inverse) : NULL;
     int64_t *count = inverse ? wick_onnx_alloc(c, (size_t)n, sizeof *count) : NULL, *of = count ? wick_onnx_alloc(c, (size_t)n, sizeof *of) : NULL;
     if (!of) return;
-    for (int64_t i = 0; i < n; i++) subs[i] = (sub){h.floats + i * inner, wick_onnx_is_float(x) ? NULL : h.ints + i * inner, wick_tensor_dtype(x) == WICK_U64, outer, inner, n * inner, i};
+    for (int64_t i = 0; i < n; i++)
+        subs[i] = (sub){h.floats + i * inner,
+                        wick_onnx_is_float(x) ? NULL : h.ints + i * inner,
+                        wick_tensor_dtype(x) == WICK_U64,
+                        outer,
+                        inner,
+                        n * inner,
+                        i};
     if (!wick_onnx_sort(c, subs, (size_t)n, sizeof *subs, compare_subs)) return;
     int64_t m = 0;
     for (int64_t i = 0; i < n && wick_onnx_spend(c, 1); i++) {

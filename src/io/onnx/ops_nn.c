@@ -194,7 +194,8 @@ static void conv_transpose(onnx_call *c) {
         int64_t before = pads && !valid ? pads[i] : 0, after = pads && !valid ? pads[n + i] : 0;
         const int64_t *dims = want ? want + (n_shape - n) : NULL;
         if (dims || upper || lower) {
-            /* The odd one lies in front unless SAME_UPPER says otherwise. What is longer than all windows reach is longer at its end, as in ONNX Runtime. */
+            /* The odd one lies in front unless SAME_UPPER says otherwise. What is longer than all windows reach is
+             * longer at its end, as in ONNX Runtime. */
             const int64_t out = dims ? dims[i] : in * stride[i], total = full - out;
             before = total < 0 ? 0 : upper ? total / 2 : total - total / 2;
             after = total - before;
@@ -233,11 +234,13 @@ static wick_tensor *padded(wick_tensor *x, const window *w, double value) {
     return wick_pad(x, wick_tensor_rank(x), before, after, value);
 }
 
-/* Whether Wick's pooling says these windows itself; and how, then. The largest passes over padding, so that there may be as much as the last window needs. */
+/* Whether Wick's pooling says these windows itself; and how, then. The largest passes over padding, so that there may
+ * be as much as the last window needs. */
 static bool plain(const window *w, bool max, wick_pool_options *o) {
     *o = (wick_pool_options){0};
     for (int i = 0; i < w->n; i++) {
-        const int64_t span = w->dilation[i] * (w->kernel[i] - 1) + 1, end = (w->out[i] - 1) * w->stride[i] + span - w->in[i] - w->before[i];
+        const int64_t span = w->dilation[i] * (w->kernel[i] - 1) + 1,
+                      end = (w->out[i] - 1) * w->stride[i] + span - w->in[i] - w->before[i];
         const int64_t after = max ? WICK_MAX(end, 0) : w->after[i], room = w->in[i] + w->before[i] + after - span;
         if (w->before[i] > w->kernel[i] / 2 || (after > w->before[i] && after >= span) || room < 0) return false;
         if (w->out[i] != room / w->stride[i] + 1) o->ceil_mode = true;
@@ -443,7 +446,8 @@ static wick_tensor *mixed(wick_tensor *was, wick_tensor *now, double momentum) {
     return wick_cast(wick_add(scaled(was, momentum), scaled(now, 1 - momentum)), wick_tensor_dtype(was));
 }
 
-/* spatial 0: each element of a sample by itself, with statistics over the samples. t: x, scale, bias, mean, variance, all but x of a sample's shape. */
+/* spatial 0: each element of a sample by itself, with statistics over the samples. t: x, scale, bias, mean, variance,
+ * all but x of a sample's shape. */
 static void by_element(onnx_call *c, wick_tensor *t[5], bool training) {
     wick_tensor *x = t[0];
     const int rank = wick_tensor_rank(x), first = 0;
@@ -468,8 +472,8 @@ static void batch_norm(onnx_call *c) {
         if (!(t[i] = wick_onnx_tensor(c, i))) return;
     wick_tensor *x = t[0], *mean = t[3], *var = t[4];
     const double eps = wick_onnx_float(c, "epsilon", 1e-5f), momentum = wick_onnx_float(c, "momentum", 0.9f);
-    const bool training =
-        c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0 : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
+    const bool training = c->opset >= 14 ? wick_onnx_int(c, "training_mode", 0) != 0
+                                         : c->opset < 7 && !wick_onnx_int(c, "is_test", 0) && c->n_out > 1;
     if (c->opset < 9 && !wick_onnx_int(c, "spatial", 1)) {
         by_element(c, t, training);
         return;
@@ -556,7 +560,8 @@ static void lrn(onnx_call *c) {
     const int channels = 1;
     const bool mirrored = size % 2 == 0; /* of an even size ONNX has one more channel behind, Wick as PyTorch before */
     if (mirrored) x = wick_flip(x, 1, &channels);
-    wick_tensor *y = wick_local_response_norm(x, size, wick_onnx_float(c, "alpha", 0.0001f), wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1));
+    wick_tensor *y = wick_local_response_norm(x, size, wick_onnx_float(c, "alpha", 0.0001f),
+                                              wick_onnx_float(c, "beta", 0.75f), wick_onnx_float(c, "bias", 1));
     wick_onnx_set(c, 0, mirrored ? wick_flip(y, 1, &channels) : y);
 }
 

@@ -30,7 +30,8 @@ wick_tensor *wick_onnx_to_integer(wick_tensor *x, wick_dtype dtype) {
     const bool natural = dtype == WICK_U8 || dtype == WICK_U16 || dtype == WICK_U4 || dtype == WICK_U2;
     if (bits > 16) return wick_cast(x, dtype); /* floats don't have their ends */
     const double most = (double)((1 << (natural ? bits : bits - 1)) - 1);
-    return wick_cast(wick_clip(wick_tensor_dtype(x) == WICK_F64 ? x : wick_cast(x, WICK_F32), natural ? 0 : -most - 1, most), dtype);
+    return wick_cast(
+        wick_clip(wick_tensor_dtype(x) == WICK_F64 ? x : wick_cast(x, WICK_F32), natural ? 0 : -most - 1, most), dtype);
 }
 
 /* Rounded half to even and held to the range of the type. zero is an f32, or NULL. */
@@ -124,7 +125,8 @@ static void dequantize(onnx_call *c) {
     wick_onnx_set(c, 0, wick_cast(wick_mul(f, s.scale), s.dtype));
 }
 
-/* The range has 0 in it, so that NaN, which it passes over, is 0 there; of a range of nothing the scale is 1. NaN itself becomes 0. All of it as ONNX Runtime. */
+/* The range has 0 in it, so that NaN, which it passes over, is 0 there; of a range of nothing the scale is 1. NaN
+ * itself becomes 0. All of it as ONNX Runtime. */
 wick_tensor *wick_onnx_quantise_range(wick_tensor *x, wick_tensor **scale, wick_tensor **point) {
     wick_tensor *zero = wick_like(x, 0), *high = zero, *low = zero;
     if (wick_tensor_count(x)) {

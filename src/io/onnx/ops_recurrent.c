@@ -1,5 +1,5 @@
-/* ops_recurrent.c: RNN, LSTM and GRU. What Wick's ops of these names have becomes one of them; other activations, and other numbers of theirs, become a
- * loop of plain ops (wick_scan_loop). */
+/* ops_recurrent.c: RNN, LSTM and GRU. What Wick's ops of these names have becomes one of them; other activations, and
+ * other numbers of theirs, become a loop of plain ops (wick_scan_loop). */
 #define WICK_NO_SITES
 #include <math.h>
 
@@ -17,7 +17,7 @@ static wick_tensor *reorder(wick_tensor *w, int gates, const int *order) {
     return wick_concat(gates, parts, 1);
 }
 
-/* ---- activations ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- activations ------------------------------------------------------------------------------------------------- */
 
 /* f(x) of ONNX's activations; alpha and beta: NAN where a file that has none is refused. */
 typedef struct kind {
@@ -60,7 +60,9 @@ static wick_tensor *apply(const activation *a, wick_tensor *x) {
     case SOFTSIGN: return wick_softsign(x);
     case AFFINE: return wick_add(wick_mul(x, wick_like(x, a->alpha)), wick_like(x, a->beta));
     case LEAKY_RELU: return wick_leaky_relu(x, a->alpha);
-    case THRESHOLDED_RELU: return wick_where(wick_lt(x, wick_like(x, a->alpha)), zero, x); /* x >= alpha stays, other than in the op of that name */
+    case THRESHOLDED_RELU:
+        return wick_where(wick_lt(x, wick_like(x, a->alpha)), zero,
+                          x); /* x >= alpha stays, other than in the op of that name */
     case SCALED_TANH: return wick_mul(wick_tanh(wick_mul(x, wick_like(x, a->beta))), wick_like(x, a->alpha));
     case ELU: return wick_elu(x, a->alpha);
     default: return wick_softplus(x);
@@ -76,33 +78,42 @@ static int kind_of(wick_bytes s) {
     return -1;
 }
 
-/* What the file says, one for each gate function of each direction. alpha and beta are lists of those functions that have one, in order. */
+/* What the file says, one for each gate function of each direction. alpha and beta are lists of those functions that
+ * have one, in order. */
 static bool read_activations(onnx_call *c, int gates, int directions, activations *out, wick_rnn_options *o) {
-    const onnx_attr *names = wick_onnx_attr(c, "activations"), *alpha = wick_onnx_attr(c, "activation_alpha"), *beta = wick_onnx_attr(c, "activation_beta");
+    const onnx_attr *names = wick_onnx_attr(c, "activations"), *alpha = wick_onnx_attr(c, "activation_alpha"),
+                    *beta = wick_onnx_attr(c, "activation_beta");
     const int each = gates == 4 ? 3 : gates == 3 ? 2 : 1;
     size_t n_alpha = 0, n_beta = 0;
     if (!names || !names->strings.n) {
-        for (int i = 0; i < each * directions; i++) out->at[i / each][i % each].kind = gates > 1 && i % each == 0 ? SIGMOID : TANH;
+        for (int i = 0; i < each * directions; i++)
+            out->at[i / each][i % each].kind = gates > 1 && i % each == 0 ? SIGMOID : TANH;
         return true;
     }
-    if (names->strings.n != (size_t)(each * directions)) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", names->strings.n, each * directions);
+    if (names->strings.n != (size_t)(each * directions))
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu activations, not %d", names->strings.n, each * directions);
     for (int i = 0; i < each * directions; i++) {
         const wick_bytes name = names->strings.at[i];
         const int k = kind_of(name);
-        if (k < 0) return wick_onnx_fail(c, WICK_ERR_FORMAT, "activation \"%.*s\" does not exist", (int)WICK_MIN(name.size, (size_t)40), name.at);
+        if (k < 0)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "activation \"%.*s\" does not exist",
+                                  (int)WICK_MIN(name.size, (size_t)40), name.at);
         activation *a = &out->at[i / each][i % each];
         *a = (activation){k, kinds[k].alpha, kinds[k].beta};
         if (kinds[k].has_alpha && alpha && n_alpha < alpha->floats.n) a->alpha = (double)alpha->floats.at[n_alpha++];
         if (kinds[k].has_beta && beta && n_beta < beta->floats.n) a->beta = (double)beta->floats.at[n_beta++];
         if (isnan(kinds[k].alpha) && (isnan(a->alpha) || isnan(a->beta)))
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "activation \"%.*s\" has no activation_alpha or activation_beta, and ONNX no default for them", (int)name.size, name.at);
+            return wick_onnx_fail(
+                c, WICK_ERR_FORMAT,
+                "activation \"%.*s\" has no activation_alpha or activation_beta, and ONNX no default for them",
+                (int)name.size, name.at);
         o->acts[i / each][i % each] = kinds[k].act;
         out->plain |= kinds[k].act == WICK_RNN_DEFAULT || a->alpha != kinds[k].alpha || a->beta != kinds[k].beta;
     }
     return true;
 }
 
-/* ---- a loop of plain ops ------------------------------------------------------------------------------------------------------------------- */
+/* ---- a loop of plain ops ----------------------------------------------------------------------------------------- */
 
 typedef struct step {
     int gates;
@@ -113,7 +124,9 @@ typedef struct step {
     wick_tensor *w, *bias, *peephole; /* of one direction; bias: a GRU's, of n, where r multiplies it. NULL: none */
 } step;
 
-static wick_tensor *gate(wick_tensor *x, const step *s, int k) { return wick_slice(x, -1, k * s->units, (k + 1) * s->units, 1); }
+static wick_tensor *gate(wick_tensor *x, const step *s, int k) {
+    return wick_slice(x, -1, k * s->units, (k + 1) * s->units, 1);
+}
 static wick_tensor *clipped(wick_tensor *x, const step *s) { return s->clip > 0 ? wick_clip(x, -s->clip, s->clip) : x; }
 
 /* Gates i f g o of p [B, 4 H]. */
@@ -131,10 +144,13 @@ static void lstm_step(const step *s, wick_tensor *p, wick_tensor *was, wick_tens
 
 /* Gates r z n of x and w. */
 static wick_tensor *gru_step(const step *s, wick_tensor *x, wick_tensor *h) {
-    wick_tensor *w_rz = wick_slice(s->w, 0, 0, 2 * s->units, 1), *w_n = wick_slice(s->w, 0, 2 * s->units, 3 * s->units, 1);
+    wick_tensor *w_rz = wick_slice(s->w, 0, 0, 2 * s->units, 1),
+                *w_n = wick_slice(s->w, 0, 2 * s->units, 3 * s->units, 1);
     wick_tensor *p = wick_linear(h, w_rz, NULL);
-    wick_tensor *r = apply(&s->acts[0], clipped(wick_add(gate(x, s, 0), gate(p, s, 0)), s)), *z = apply(&s->acts[0], clipped(wick_add(gate(x, s, 1), gate(p, s, 1)), s));
-    wick_tensor *side = s->reset_first ? wick_linear(wick_mul(r, h), w_n, s->bias) : wick_mul(r, wick_linear(h, w_n, s->bias));
+    wick_tensor *r = apply(&s->acts[0], clipped(wick_add(gate(x, s, 0), gate(p, s, 0)), s)),
+                *z = apply(&s->acts[0], clipped(wick_add(gate(x, s, 1), gate(p, s, 1)), s));
+    wick_tensor *side =
+        s->reset_first ? wick_linear(wick_mul(r, h), w_n, s->bias) : wick_mul(r, wick_linear(h, w_n, s->bias));
     wick_tensor *n = apply(&s->acts[1], clipped(wick_add(gate(x, s, 2), side), s));
     return wick_add(wick_mul(wick_sub(wick_like(z, 1), z), n), wick_mul(z, h));
 }
@@ -154,35 +170,55 @@ static wick_status one_step(wick_context *ctx, wick_tensor *const *in, wick_tens
 }
 
 /* Direction d of a tensor [D, ...], or NULL. */
-static wick_tensor *direction_of(wick_tensor *t, int64_t d) { return t ? wick_squeeze(wick_slice(t, 0, d, d + 1, 1), 0) : NULL; }
+static wick_tensor *direction_of(wick_tensor *t, int64_t d) {
+    return t ? wick_squeeze(wick_slice(t, 0, d, d + 1, 1), 0) : NULL;
+}
 static wick_tensor *start(wick_tensor *given, int64_t d, wick_tensor *x, int64_t units) {
-    return given ? direction_of(given, d) : wick_expand(wick_like(x, 0), 2, (const int64_t[]){wick_tensor_dim(x, 1), units});
+    return given ? direction_of(given, d)
+                 : wick_expand(wick_like(x, 0), 2, (const int64_t[]){wick_tensor_dim(x, 1), units});
 }
 
 /* As wick_rnn, wick_gru and wick_lstm. */
-static wick_tensor *looped(wick_context *ctx, int gates, wick_tensor *x, const wick_rnn_inputs *given, const wick_rnn_options *o, const activations *acts, wick_tensor **h_n,
-                           wick_tensor **c_n) {
+static wick_tensor *looped(wick_context *ctx, int gates, wick_tensor *x, const wick_rnn_inputs *given,
+                           const wick_rnn_options *o, const activations *acts, wick_tensor **h_n, wick_tensor **c_n) {
     const wick_dtype dtype = wick_tensor_dtype(x), computed = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
     const bool lstm = gates == 4, both = o->direction == WICK_RNN_BIDIRECTIONAL;
     x = wick_cast(o->batch_first ? wick_transpose(x, 0, 1) : x, computed);
-    wick_tensor *const all[] = {given->w_ih, given->w_hh, given->b_ih, given->b_hh, given->peephole, given->h0, given->c0};
+    wick_tensor *const all[] = {given->w_ih,     given->w_hh, given->b_ih, given->b_hh,
+                                given->peephole, given->h0,   given->c0};
     wick_tensor *t[WICK_COUNTOF(all)], *y[2], *h[2], *cell[2];
     for (size_t i = 0; i < WICK_COUNTOF(all); i++) t[i] = all[i] ? wick_cast(all[i], computed) : NULL;
     const int64_t steps = wick_tensor_dim(x, 0), units = wick_tensor_dim(t[1], 2);
     wick_tensor *counts = NULL; /* [T, B, 1] */
-    if (given->lengths) counts = wick_lt(wick_reshape(wick_arange(ctx, WICK_I64, 0, 1, steps), 3, (const int64_t[]){steps, 1, 1}), wick_unsqueeze(wick_cast(given->lengths, WICK_I64), 1));
+    if (given->lengths)
+        counts = wick_lt(wick_reshape(wick_arange(ctx, WICK_I64, 0, 1, steps), 3, (const int64_t[]){steps, 1, 1}),
+                         wick_unsqueeze(wick_cast(given->lengths, WICK_I64), 1));
     for (int64_t d = 0; d < 1 + both; d++) {
-        step s = {.gates = gates, .masked = counts != NULL, .reset_first = o->reset_first, .input_forget = o->input_forget, .clip = o->clip, .acts = acts->at[d],
-                  .units = units, .w = direction_of(t[1], d), .peephole = direction_of(t[4], d)};
+        step s = {.gates = gates,
+                  .masked = counts != NULL,
+                  .reset_first = o->reset_first,
+                  .input_forget = o->input_forget,
+                  .clip = o->clip,
+                  .acts = acts->at[d],
+                  .units = units,
+                  .w = direction_of(t[1], d),
+                  .peephole = direction_of(t[4], d)};
         wick_tensor *bias = direction_of(t[2], d), *b_hh = direction_of(t[3], d);
         if (b_hh && gates == 3) { /* that of n goes where r is known */
             s.bias = wick_slice(b_hh, 0, 2 * units, 3 * units, 1);
-            b_hh = wick_concat(2, (wick_tensor *[]){wick_slice(b_hh, 0, 0, 2 * units, 1), wick_expand(wick_like(b_hh, 0), 1, &units)}, 0);
+            b_hh = wick_concat(
+                2, (wick_tensor *[]){wick_slice(b_hh, 0, 0, 2 * units, 1), wick_expand(wick_like(b_hh, 0), 1, &units)},
+                0);
         }
         if (b_hh) bias = wick_add(bias, b_hh);
         wick_tensor *rows[2] = {wick_linear(x, direction_of(t[0], d), bias), counts}, *out[3];
         wick_tensor *states[2] = {start(t[5], d, x, units), lstm ? start(t[6], d, x, units) : NULL};
-        const wick_scan_options how = {.n_state = 1 + lstm, .n_x = 1 + (counts != NULL), .n_y = 1, .state = states, .x = rows, .rounds = steps,
+        const wick_scan_options how = {.n_state = 1 + lstm,
+                                       .n_x = 1 + (counts != NULL),
+                                       .n_y = 1,
+                                       .state = states,
+                                       .x = rows,
+                                       .rounds = steps,
                                        .reverse = d == 1 || o->direction == WICK_RNN_REVERSE};
         wick_scan_loop(ctx, one_step, &s, &how, out);
         h[d] = wick_unsqueeze(out[0], 0), cell[d] = lstm ? wick_unsqueeze(out[1], 0) : NULL, y[d] = out[1 + lstm];
@@ -193,9 +229,10 @@ static wick_tensor *looped(wick_context *ctx, int gates, wick_tensor *x, const w
     return wick_cast(o->batch_first ? wick_transpose(joined, 0, 1) : joined, dtype);
 }
 
-/* ---- the ops --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the ops ----------------------------------------------------------------------------------------------------- */
 
-/* A last state [directions, B, H] where samples had a step; 0 where they had none, as ONNX Runtime has it. lengths NULL: of all, none. */
+/* A last state [directions, B, H] where samples had a step; 0 where they had none, as ONNX Runtime has it. lengths
+ * NULL: of all, none. */
 static wick_tensor *of_some_steps(wick_tensor *state, wick_tensor *lengths) {
     wick_tensor *zero = wick_like(state, 0);
     if (!lengths) return wick_expand(zero, wick_tensor_rank(state), wick_tensor_dims(state));
@@ -204,10 +241,11 @@ static wick_tensor *of_some_steps(wick_tensor *state, wick_tensor *lengths) {
 }
 
 static void recurrent(onnx_call *c, int gates, const int *order) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *r = w ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL,
+                *r = w ? wick_onnx_tensor(c, 2) : NULL;
     if (!r) return;
-    wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5), *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL,
-                *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
+    wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5),
+                *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL, *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
     const bool batch_first = wick_onnx_int(c, "layout", 0);
     wick_rnn_options o = {.batch_first = batch_first,
                           .clip = wick_onnx_float(c, "clip", 0),
@@ -220,9 +258,13 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
     const int directions = o.direction == WICK_RNN_BIDIRECTIONAL ? 2 : 1;
     activations acts = {0};
     if (!read_activations(c, gates, directions, &acts, &o)) return;
-    if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 3 || wick_tensor_rank(r) != 3 || wick_tensor_dim(w, 1) % gates ||
-        wick_tensor_dim(r, 1) != wick_tensor_dim(w, 1) || wick_tensor_dim(w, 0) != directions || wick_tensor_dim(r, 0) != directions || (b && (wick_tensor_rank(b) != 2 || wick_tensor_dim(b, 1) != 2 * wick_tensor_dim(w, 1)))) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "X, W and R must have 3 dims, W and R [directions, %d H, ...], B [directions, %d H]", gates, 2 * gates);
+    if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 3 || wick_tensor_rank(r) != 3 ||
+        wick_tensor_dim(w, 1) % gates || wick_tensor_dim(r, 1) != wick_tensor_dim(w, 1) ||
+        wick_tensor_dim(w, 0) != directions || wick_tensor_dim(r, 0) != directions ||
+        (b && (wick_tensor_rank(b) != 2 || wick_tensor_dim(b, 1) != 2 * wick_tensor_dim(w, 1)))) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE,
+                       "X, W and R must have 3 dims, W and R [directions, %d H, ...], B [directions, %d H]", gates,
+                       2 * gates);
         return;
     }
     const int64_t hidden = wick_tensor_dim(r, 2), says = wick_onnx_int(c, "hidden_size", hidden);
@@ -230,8 +272,9 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "hidden_size is %lld, but R has %lld", (long long)says, (long long)hidden);
         return;
     }
-    wick_rnn_inputs in = {
-        .w_ih = gates > 1 ? reorder(w, gates, order) : w, .w_hh = gates > 1 ? reorder(r, gates, order) : r, .lengths = wick_onnx_optional(c, 4)};
+    wick_rnn_inputs in = {.w_ih = gates > 1 ? reorder(w, gates, order) : w,
+                          .w_hh = gates > 1 ? reorder(r, gates, order) : r,
+                          .lengths = wick_onnx_optional(c, 4)};
     if (b) {
         const int64_t half = wick_tensor_dim(b, 1) / 2;
         in.b_ih = wick_slice(b, 1, 0, half, 1), in.b_hh = wick_slice(b, 1, half, 2 * half, 1);

@@ -180,8 +180,10 @@ static void concat(onnx_call *c) {
     if (!xs) return;
     int axis;
     if (!n) wick_onnx_fail(c, WICK_ERR_FORMAT, "has no inputs");
-    else if (c->opset >= 4 && !wick_onnx_attr(c, "axis")) wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"axis\" is missing");
-    else if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(xs[0]), &axis)) wick_onnx_set(c, 0, wick_concat(n, xs, axis));
+    else if (c->opset >= 4 && !wick_onnx_attr(c, "axis"))
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"axis\" is missing");
+    else if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(xs[0]), &axis))
+        wick_onnx_set(c, 0, wick_concat(n, xs, axis));
 }
 
 static void split(onnx_call *c) {
@@ -635,7 +637,8 @@ static void cast_to(onnx_call *c, int64_t type) {
     else if (x && dtype == WICK_F8_E8M0 && wick_onnx_is_float(x)) wick_onnx_set(c, 0, to_power(c, x));
     else if (x && !wick_dtype_size(dtype) && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
         wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
-    else if (x && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x)) wick_onnx_set(c, 0, wick_onnx_to_integer(x, dtype));
+    else if (x && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
+        wick_onnx_set(c, 0, wick_onnx_to_integer(x, dtype));
     else if (x) wick_onnx_set(c, 0, wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype) : wick_cast(x, dtype));
 }
 static void cast(onnx_call *c) {

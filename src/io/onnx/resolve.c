@@ -3,11 +3,28 @@
 
 #include <stdlib.h>
 
-static const onnx_family *const families[] = {&wick_onnx_math,   &wick_onnx_shape, &wick_onnx_nn,      &wick_onnx_reduce,    &wick_onnx_host_values,
-                                              &wick_onnx_image,  &wick_onnx_loss,  &wick_onnx_control, &wick_onnx_attention, &wick_onnx_preview, &wick_onnx_recurrent,
-                                              &wick_onnx_signal, &wick_onnx_quant, &wick_onnx_ml,      &wick_onnx_looked_up, &wick_onnx_training,
-                                              &wick_onnx_trees,  &wick_onnx_classifiers, &wick_onnx_contrib, &wick_onnx_contrib_quant,
-                                              &wick_onnx_contrib_attention, &wick_onnx_older};
+static const onnx_family *const families[] = {&wick_onnx_math,
+                                              &wick_onnx_shape,
+                                              &wick_onnx_nn,
+                                              &wick_onnx_reduce,
+                                              &wick_onnx_host_values,
+                                              &wick_onnx_image,
+                                              &wick_onnx_loss,
+                                              &wick_onnx_control,
+                                              &wick_onnx_attention,
+                                              &wick_onnx_preview,
+                                              &wick_onnx_recurrent,
+                                              &wick_onnx_signal,
+                                              &wick_onnx_quant,
+                                              &wick_onnx_ml,
+                                              &wick_onnx_looked_up,
+                                              &wick_onnx_training,
+                                              &wick_onnx_trees,
+                                              &wick_onnx_classifiers,
+                                              &wick_onnx_contrib,
+                                              &wick_onnx_contrib_quant,
+                                              &wick_onnx_contrib_attention,
+                                              &wick_onnx_older};
 
 wick_onnx_row wick_onnx_row_at(int i) {
     size_t at = i < 0 ? SIZE_MAX : (size_t)i;
@@ -233,9 +250,12 @@ static wick_status resolve_step(resolver *r, onnx_block *b, onnx_step *step, con
     size_t index;
     if ((step->decl = find_function(r, domain, node->op, node->overload, &index))) step->function = r->onnx->function_blocks[index];
     else if (!(step->op = find_row(r->rows, domain, node->op, step->opset))) note_missing(r, domain, node->op, step->opset);
-    else if (!opset && !wick_bytes_are(domain, "com.microsoft")) /* which has no versions, and which some tools do not name */
-        return fail(r, node->head.place, WICK_ERR_FORMAT, "node", node->name.size || !node->out.n ? node->name : node->out.at[0],
-                    domain.size ? "is of a domain that opset_import does not name" : "is an op of ONNX, of no opset: opset_import names other domains alone");
+    else if (!opset &&
+             !wick_bytes_are(domain, "com.microsoft")) /* which has no versions, and which some tools do not name */
+        return fail(r, node->head.place, WICK_ERR_FORMAT, "node",
+                    node->name.size || !node->out.n ? node->name : node->out.at[0],
+                    domain.size ? "is of a domain that opset_import does not name"
+                                : "is an op of ONNX, of no opset: opset_import names other domains alone");
     return WICK_OK;
 }
 

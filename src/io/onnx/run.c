@@ -33,7 +33,9 @@ void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size) {
         bytes <= c->run->onnx->limits.memory - c->run->arena.bytes)
         at = wick_arena_zalloc(&c->run->arena, bytes ? bytes : 1);
     if (!at)
-        wick_onnx_fail(c, WICK_ERR_NOMEM, "host values need more memory than there is, or than the limit of %zu bytes (--max-memory)", c->run->onnx->limits.memory);
+        wick_onnx_fail(c, WICK_ERR_NOMEM,
+                       "host values need more memory than there is, or than the limit of %zu bytes (--max-memory)",
+                       c->run->onnx->limits.memory);
     return at;
 }
 
@@ -303,7 +305,8 @@ static bool check_result(onnx_call *c, int i) {
     const size_t max = c->run->onnx->limits.tensor_bytes;
     if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor), WICK_MAX(wick_dtype_size(wick_tensor_dtype(v->v.tensor)), 1), &bytes) ||
         bytes > max)
-        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "output %d would have more bytes than the limit of %zu (--max-tensor)", i, max);
+        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
+                              "output %d would have more bytes than the limit of %zu (--max-tensor)", i, max);
     return true;
 }
 
@@ -341,7 +344,9 @@ static wick_status charge(onnx_run *run, size_t units, const char *place, wick_m
     if (run->steps_left-- <= 0)
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: runs more nodes than the limit of %lld", place, (long long)limits->nodes);
     if (held > limits->memory || run->arena.bytes > limits->memory - held)
-        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: what is recorded takes more memory than the limit of %zu bytes (--max-memory)", place, limits->memory);
+        return wick_msg_set(msg, WICK_ERR_NOMEM,
+                            "%s: what is recorded takes more memory than the limit of %zu bytes (--max-memory)", place,
+                            limits->memory);
     return wick_onnx_late(run->onnx, units, place);
 }
 

@@ -1,12 +1,14 @@
-/* types.c: what dtypes the inputs of a node may have, where Wick's own ops would take more: they promote, and read any number as a condition, an index or a length. A file that ONNX's
- * checker and ONNX Runtime refuse for its types is refused here too, by node and input. Sources: the type constraints of the ONNX operator specifications. */
+/* types.c: what dtypes the inputs of a node may have, where Wick's own ops would take more: they promote, and read any
+ * number as a condition, an index or a length. A file that ONNX's checker and ONNX Runtime refuse for its types is
+ * refused here too, by node and input. Sources: the type constraints of the ONNX operator specifications. */
 #define WICK_NO_SITES
 #include <stdio.h>
 
 #include "io/onnx/onnx.h"
 
-/* A letter for each input. Capitals have one dtype: T any, F a float, N a number, S a number with a sign, I an integer, U one without a sign. Small letters stand for themselves:
- * f a float, n a number, b bool, l i64, x i64 or i32, '.' anything. '*': all that follow are like the one before. */
+/* A letter for each input. Capitals have one dtype: T any, F a float, N a number, S a number with a sign, I an integer,
+ * U one without a sign. Small letters stand for themselves: f a float, n a number, b bool, l i64, x i64 or i32, '.'
+ * anything. '*': all that follow are like the one before. */
 typedef struct rule {
     int since; /* the first opset that it holds for */
     const char *in, *ops; /* ops: with a blank before and behind each */
@@ -14,8 +16,10 @@ typedef struct rule {
 
 static const rule rules[] = {
     {1, "F",
-     " Acos Acosh Asin Asinh Atan Atanh AveragePool Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Hardmax LeakyRelu Log LogSoftmax "
-     "LpNormalization Mish Reciprocal Round Selu Sigmoid Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu LRN Det IsNaN IsInf "},
+     " Acos Acosh Asin Asinh Atan Atanh AveragePool Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu GlobalAveragePool "
+     "GlobalMaxPool HardSigmoid HardSwish Hardmax LeakyRelu Log LogSoftmax "
+     "LpNormalization Mish Reciprocal Round Selu Sigmoid Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh "
+     "ThresholdedRelu LRN Det IsNaN IsInf "},
     {1, "S", " Neg Relu "},
     {1, "N", " Abs Sign Shrink ArgMax ArgMin MaxPool "},
     {1, "I", " BitwiseNot "},
@@ -103,11 +107,15 @@ bool wick_onnx_check_types(onnx_call *c) {
         if (at[1] != '*') at++;
         if (!c->in[i] || c->in[i]->v.kind != WICK_VALUE_TENSOR) continue; /* rows refuse kinds themselves */
         const wick_dtype d = wick_tensor_dtype(c->in[i]->v.tensor);
-        if (!fits(letter, d)) return wick_onnx_fail(c, WICK_ERR_FORMAT, "input %d is of %s, not %s", i, wick_dtype_name(d), name_of(letter));
+        if (!fits(letter, d))
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "input %d is of %s, not %s", i, wick_dtype_name(d),
+                                  name_of(letter));
         if (letter < 'A' || letter > 'Z') continue;
         if (first < 0) first = i, shared = d;
         else if (d != shared)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "input %d is of %s, input %d of %s: the op takes them of one type; Cast one of them", i, wick_dtype_name(d), first, wick_dtype_name(shared));
+            return wick_onnx_fail(c, WICK_ERR_FORMAT,
+                                  "input %d is of %s, input %d of %s: the op takes them of one type; Cast one of them",
+                                  i, wick_dtype_name(d), first, wick_dtype_name(shared));
     }
     return true;
 }

@@ -161,7 +161,8 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
             WICK_IVDEP for (size_t i = 0; i < m; i++) d[at + i] = wick_##name##_of_##t(va[at + i], vb[at + i], r[i]);  \
         }                                                                                                              \
     }
-/* Rows that reduce by turns: a chunk at a time by the form without a branch, unless an argument of it is too large for that. */
+/* Rows that reduce by turns: a chunk at a time by the form without a branch, unless an argument of it is too large for
+ * that. */
 #define EW_BY_TURN(name, t, T, A, R, arity, expression)                                                                \
     EW_BY_LINE(name##_near, t, T, A, R, 1, wick_##name##_##t(a))                                                       \
     static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \

@@ -1,7 +1,8 @@
 /* nms.c: boxes that overlap better ones, left out. */
 #include "kernels/kernels.h"
 
-/* What is computed of f32 boxes is rounded to f32 step by step, as other programs have it: 7 / 10 is not above a limit of 0.7. */
+/* What is computed of f32 boxes is rounded to f32 step by step, as other programs have it: 7 / 10 is not above a limit
+ * of 0.7. */
 static double step_of(wick_ctype type, double v) { return type == WICK_CF64 ? v : (double)(float)v; }
 
 typedef struct box {

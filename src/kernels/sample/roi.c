@@ -27,7 +27,8 @@ static bool neighbours_of(const wick_roi *r, double y, double x, neighbours *q) 
     return true;
 }
 
-/* Places of f32 boxes are computed in f32, step by step, as other programs have it: a box of 5 by a scale of 0.8 is 4, and has no fifth sample. */
+/* Places of f32 boxes are computed in f32, step by step, as other programs have it: a box of 5 by a scale of 0.8 is 4,
+ * and has no fifth sample. */
 static double step_of(const wick_roi *r, double v) { return r->box_type == WICK_CF64 ? v : (double)(float)v; }
 /* Of sample i of `count` in a bin along an axis. */
 static double place_of(const wick_roi *r, double corner, double size, int64_t bin, int64_t i, int64_t count) {

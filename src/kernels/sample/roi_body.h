@@ -8,7 +8,8 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
         double corner[4], size[2], bin[2];
         int64_t count[2];
         for (int k = 0; k < 4; k++) {
-            const double at = r->box_type == WICK_CF64 ? ((const double *)boxes)[4 * n + k] : (double)((const float *)boxes)[4 * n + k];
+            const double at = r->box_type == WICK_CF64 ? ((const double *)boxes)[4 * n + k]
+                                                       : (double)((const float *)boxes)[4 * n + k];
             corner[k] = step_of(r, step_of(r, at * r->scale) - (r->aligned ? 0.5 : 0));
         }
         for (int d = 0; d < 2; d++) { /* 0: y, 1: x */
@@ -28,7 +29,8 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
                 for (int64_t i = 0; i < count[0]; i++)
                     for (int64_t j = 0; j < count[1]; j++) {
                         neighbours q;
-                        const double y = place_of(r, corner[1], bin[0], b / r->out[1], i, count[0]), x = place_of(r, corner[0], bin[1], b % r->out[1], j, count[1]);
+                        const double y = place_of(r, corner[1], bin[0], b / r->out[1], i, count[0]),
+                                     x = place_of(r, corner[0], bin[1], b % r->out[1], j, count[1]);
                         if (!neighbours_of(r, y, x, &q)) {
                             if (what == ROI_MAX && (!any || most < 0)) most = 0, any = true;
                             continue;

@@ -2,23 +2,26 @@
  * before it. Included by window_tier.c, with WINDOW_I the integer of WINDOW_T's size. */
 
 #define HALVES_SELECT(m, a, b) (((V)(((M)(a) & (m)) | ((M)(b) & ~(m)))))
-#define HALVES_LOAD(at)        (*(const U *)(at)) /* copied into an array, 16 bytes at a time, a vector would wait for them */
+/* Vectors are loaded where they lie: copied into an array, 16 bytes at a time, they would wait for the copy. */
+#define HALVES_LOAD(at)        (*(const U *)(at))
 #define HALVES_LATER(b, a)     (((b) > (a)) | ((b) != (b))) /* b takes over: it is larger, or NaN */
 
 /* y[i] = the largest of columns 2 i and 2 i + 1 of both rows; n >= L. */
-#define HALVES_MAX(L)                                                                                                            \
-    static void WINDOW_NAME(max_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, WINDOW_T *y) {                             \
-        typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
-        typedef WINDOW_I M __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
-        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));                  \
-        for (int64_t i = 0; i < n; i += L) {                                                                                          \
-            const int64_t at = WICK_MIN(i, n - L);                                                                                    \
-            const V a0 = HALVES_LOAD(x0 + 2 * at), a1 = HALVES_LOAD(x0 + 2 * at + L);                                                 \
-            const V b0 = HALVES_LOAD(x1 + 2 * at), b1 = HALVES_LOAD(x1 + 2 * at + L);                                                 \
-            const V j0 = HALVES_SELECT((M)HALVES_LATER(b0, a0), b0, a0), j1 = HALVES_SELECT((M)HALVES_LATER(b1, a1), b1, a1);         \
-            const V even = __builtin_shufflevector(j0, j1, HALVES_EVEN##L), odd = __builtin_shufflevector(j0, j1, HALVES_ODD##L);     \
-            *(U *)(y + at) = HALVES_SELECT((M)HALVES_LATER(odd, even), odd, even);                                                    \
-        }                                                                                                                             \
+#define HALVES_MAX(L)                                                                                                  \
+    static void WINDOW_NAME(max_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, WINDOW_T *y) {              \
+        typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                         \
+        typedef WINDOW_I M __attribute__((vector_size(L * sizeof(WINDOW_T))));                                         \
+        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));   \
+        for (int64_t i = 0; i < n; i += L) {                                                                           \
+            const int64_t at = WICK_MIN(i, n - L);                                                                     \
+            const V a0 = HALVES_LOAD(x0 + 2 * at), a1 = HALVES_LOAD(x0 + 2 * at + L);                                  \
+            const V b0 = HALVES_LOAD(x1 + 2 * at), b1 = HALVES_LOAD(x1 + 2 * at + L);                                  \
+            const V j0 = HALVES_SELECT((M)HALVES_LATER(b0, a0), b0, a0),                                               \
+                    j1 = HALVES_SELECT((M)HALVES_LATER(b1, a1), b1, a1);                                               \
+            const V even = __builtin_shufflevector(j0, j1, HALVES_EVEN##L),                                            \
+                    odd = __builtin_shufflevector(j0, j1, HALVES_ODD##L);                                              \
+            *(U *)(y + at) = HALVES_SELECT((M)HALVES_LATER(odd, even), odd, even);                                     \
+        }                                                                                                              \
     }
 #define HALVES_EVEN8 0, 2, 4, 6, 8, 10, 12, 14
 #define HALVES_ODD8  1, 3, 5, 7, 9, 11, 13, 15
@@ -30,28 +33,32 @@
 #define HALVES_HIGH4 2, 6, 3, 7
 
 /* v gets y[i] where the largest is (the first, or the last NaN), else 0: in order a b of the upper row, c d of the lower. */
-#define HALVES_PUT(L)                                                                                                            \
-    static void WINDOW_NAME(put_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, const WINDOW_T *y, WINDOW_T *v0, WINDOW_T *v1) { \
-        typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
-        typedef WINDOW_I M __attribute__((vector_size(L * sizeof(WINDOW_T))));                                                        \
-        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));                  \
-        for (int64_t i = 0; i < n; i += L) {                                                                                          \
-            const int64_t at = WICK_MIN(i, n - L);                                                                                    \
-            const V up[2] = {HALVES_LOAD(x0 + 2 * at), HALVES_LOAD(x0 + 2 * at + L)}, g = HALVES_LOAD(y + at);                        \
-            const V low[2] = {HALVES_LOAD(x1 + 2 * at), HALVES_LOAD(x1 + 2 * at + L)};                                                \
-            const V a = __builtin_shufflevector(up[0], up[1], HALVES_EVEN##L), b = __builtin_shufflevector(up[0], up[1], HALVES_ODD##L); \
-            const V c = __builtin_shufflevector(low[0], low[1], HALVES_EVEN##L), d = __builtin_shufflevector(low[0], low[1], HALVES_ODD##L); \
-            const M to_b = (M)HALVES_LATER(b, a);                                                                                     \
-            const V ab = HALVES_SELECT(to_b, b, a);                                                                                   \
-            const M to_c = (M)HALVES_LATER(c, ab);                                                                                    \
-            const V abc = HALVES_SELECT(to_c, c, ab);                                                                                 \
-            const M to_d = (M)HALVES_LATER(d, abc), gd = (M)g & to_d, gc = (M)g & ~to_d & to_c, gab = (M)g & ~to_d & ~to_c;            \
-            const M ga = gab & ~to_b, gb = gab & to_b;                                                                                \
-            *(U *)(v0 + 2 * at) = (V)__builtin_shufflevector(ga, gb, HALVES_LOW##L);                                                  \
-            *(U *)(v0 + 2 * at + L) = (V)__builtin_shufflevector(ga, gb, HALVES_HIGH##L);                                             \
-            *(U *)(v1 + 2 * at) = (V)__builtin_shufflevector(gc, gd, HALVES_LOW##L);                                                  \
-            *(U *)(v1 + 2 * at + L) = (V)__builtin_shufflevector(gc, gd, HALVES_HIGH##L);                                             \
-        }                                                                                                                             \
+#define HALVES_PUT(L)                                                                                                  \
+    static void WINDOW_NAME(put_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, const WINDOW_T *y,          \
+                                        WINDOW_T *v0, WINDOW_T *v1) {                                                  \
+        typedef WINDOW_T V __attribute__((vector_size(L * sizeof(WINDOW_T))));                                         \
+        typedef WINDOW_I M __attribute__((vector_size(L * sizeof(WINDOW_T))));                                         \
+        typedef WINDOW_T U __attribute__((vector_size(L * sizeof(WINDOW_T)), aligned(sizeof(WINDOW_T)), may_alias));   \
+        for (int64_t i = 0; i < n; i += L) {                                                                           \
+            const int64_t at = WICK_MIN(i, n - L);                                                                     \
+            const V up[2] = {HALVES_LOAD(x0 + 2 * at), HALVES_LOAD(x0 + 2 * at + L)}, g = HALVES_LOAD(y + at);         \
+            const V low[2] = {HALVES_LOAD(x1 + 2 * at), HALVES_LOAD(x1 + 2 * at + L)};                                 \
+            const V a = __builtin_shufflevector(up[0], up[1], HALVES_EVEN##L),                                         \
+                    b = __builtin_shufflevector(up[0], up[1], HALVES_ODD##L);                                          \
+            const V c = __builtin_shufflevector(low[0], low[1], HALVES_EVEN##L),                                       \
+                    d = __builtin_shufflevector(low[0], low[1], HALVES_ODD##L);                                        \
+            const M to_b = (M)HALVES_LATER(b, a);                                                                      \
+            const V ab = HALVES_SELECT(to_b, b, a);                                                                    \
+            const M to_c = (M)HALVES_LATER(c, ab);                                                                     \
+            const V abc = HALVES_SELECT(to_c, c, ab);                                                                  \
+            const M to_d = (M)HALVES_LATER(d, abc), gd = (M)g & to_d, gc = (M)g & ~to_d & to_c,                        \
+                    gab = (M)g & ~to_d & ~to_c;                                                                        \
+            const M ga = gab & ~to_b, gb = gab & to_b;                                                                 \
+            *(U *)(v0 + 2 * at) = (V)__builtin_shufflevector(ga, gb, HALVES_LOW##L);                                   \
+            *(U *)(v0 + 2 * at + L) = (V)__builtin_shufflevector(ga, gb, HALVES_HIGH##L);                              \
+            *(U *)(v1 + 2 * at) = (V)__builtin_shufflevector(gc, gd, HALVES_LOW##L);                                   \
+            *(U *)(v1 + 2 * at + L) = (V)__builtin_shufflevector(gc, gd, HALVES_HIGH##L);                              \
+        }                                                                                                              \
     }
 HALVES_MAX(8)
 HALVES_MAX(4)

@@ -1,17 +1,20 @@
-/* window_body.h: pooling of planes, once per type: the rows of a window become one row, which the compiler makes vectors of, then its columns
- * are joined, windows side by side. WINDOW_JOIN(a, b) joins two values. Included by window_tier.c for max and for mean. */
+/* window_body.h: pooling of planes, once per type: the rows of a window become one row, which the compiler makes
+ * vectors of, then its columns are joined, windows side by side. WINDOW_JOIN(a, b) joins two values. Included by
+ * window_tier.c for max and for mean. */
 
-/* Joins the columns of n windows that lie inside of their row, `step` apart: y[o] = x[o step], x[o step + dilation], ... A step that is known
- * when this is compiled makes vectors. */
-static inline __attribute__((always_inline)) void WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns_by))(int64_t n, int64_t step, int64_t kernel, int64_t dilation, const WINDOW_T *restrict x,
-                                                                                                 WINDOW_T *restrict y) {
+/* Joins the columns of n windows that lie inside of their row, `step` apart: y[o] = x[o step], x[o step + dilation],
+ * ... A step that is known when this is compiled makes vectors. */
+static inline __attribute__((always_inline)) void
+WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns_by))(int64_t n, int64_t step, int64_t kernel, int64_t dilation,
+                                                const WINDOW_T *restrict x, WINDOW_T *restrict y) {
     for (int64_t o = 0; o < n; o++) y[o] = x[o * step];
     for (int64_t j = 1; j < kernel; j++) {
         const WINDOW_T *restrict at = x + j * dilation;
         for (int64_t o = 0; o < n; o++) y[o] = WINDOW_JOIN(y[o], at[o * step]);
     }
 }
-static void WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))(int64_t n, int64_t step, int64_t kernel, int64_t dilation, const WINDOW_T *x, WINDOW_T *y) {
+static void WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))(int64_t n, int64_t step, int64_t kernel, int64_t dilation,
+                                                         const WINDOW_T *x, WINDOW_T *y) {
     if (step == 2 && kernel == 2 && dilation == 1) { /* halving */
         const WINDOW_T *restrict from = x;
         WINDOW_T *restrict to = y;
@@ -29,7 +32,8 @@ static void WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))(int64_t n, int64_t step
 }
 
 /* y[o] of one window, of which some columns may lie outside; `above`: how many rows its mean counts. */
-static WINDOW_T WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(const wick_windows *w, int64_t o, int64_t above, const WINDOW_T *line) {
+static WINDOW_T WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(const wick_windows *w, int64_t o, int64_t above,
+                                                            const WINDOW_T *line) {
     const wick_span s = wick_span_of(w, 2, o);
     const int64_t count = above * wick_span_count(w, 2, o);
     if (!count) return WINDOW_EMPTY;
@@ -69,12 +73,18 @@ static void WINDOW_NAME(WINDOW_OP)(const wick_windows *w, int64_t begin, int64_t
                         } else
                             for (int64_t i = 0; i < width; i++) line[i] = WINDOW_JOIN(line[i], row[i]);
                     }
-                const int64_t above = wick_span_count(w, 0, oz) * wick_span_count(w, 1, oy), count = above * w->kernel[2];
+                const int64_t above = wick_span_count(w, 0, oz) * wick_span_count(w, 1, oy),
+                              count = above * w->kernel[2];
                 const int64_t from = joined && above ? low : w->out[2], to = joined && above ? high : w->out[2];
-                for (int64_t ox = 0; ox < from; ox++) y[ox] = WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(w, ox, above, joined);
-                if (from < to) WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))(to - from, w->stride[2], w->kernel[2], w->dilation[2], joined + from * w->stride[2] - w->pad[2], y + from);
+                for (int64_t ox = 0; ox < from; ox++)
+                    y[ox] = WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(w, ox, above, joined);
+                if (from < to)
+                    WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))
+                    (to - from, w->stride[2], w->kernel[2], w->dilation[2], joined + from * w->stride[2] - w->pad[2],
+                     y + from);
                 for (int64_t ox = from; ox < to; ox++) y[ox] = WINDOW_DONE(y[ox], count);
-                for (int64_t ox = to; ox < w->out[2]; ox++) y[ox] = WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(w, ox, above, joined);
+                for (int64_t ox = to; ox < w->out[2]; ox++)
+                    y[ox] = WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(w, ox, above, joined);
             }
     }
 }
