@@ -15,36 +15,43 @@
 typedef struct classifier {
     wick_context *ctx;
     wick_model *model;
-    char *arch;       /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's), FILE beside the checkpoint */
-    wick_onnx *onnx;  /* that file, which then has the model; or NULL */
-    bool last;        /* of images [C, H, W], the ONNX file takes [H, W, C] */
-    int64_t net[3];   /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single channel is given for each; 0: as they are */
+    char *arch; /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's),
+                   FILE beside the checkpoint */
+    wick_onnx *onnx; /* that file, which then has the model; or NULL */
+    bool last;       /* of images [C, H, W], the ONNX file takes [H, W, C] */
+    int64_t net[3];  /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single
+                        channel is given for each; 0: as they are */
     wick_network network;
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
     uint32_t onnx_crc; /* of the file that the network is of, and those beside it */
     double mean, deviation;
-    bool as_stored;   /* pictures are not turned as their EXIF orientation says */
-    bool floats;      /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
-    char *transform;  /* of floats; without chance where the model is tested or used. NULL: none */
-    int64_t limit;    /* samples of each split that it was trained and chosen with; 0: all, or not known */
-    int64_t rate;     /* of recordings, samples a second: those that it is used on are resampled to it; 0: samples are none, or stay as they are */
-    char *label;      /* the column or tensor of the data that is the class, as --label; NULL: one of the usual */
-    char *coding;     /* what was learned of a table or of tensors, as source_open gives it; NULL: nothing */
+    bool as_stored;  /* pictures are not turned as their EXIF orientation says */
+    bool floats;     /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
+    char *transform; /* of floats; without chance where the model is tested or used. NULL: none */
+    int64_t limit;   /* samples of each split that it was trained and chosen with; 0: all, or not known */
+    int64_t rate; /* of recordings, samples a second: those that it is used on are resampled to it; 0: samples are none,
+                     or stay as they are */
+    char *label;  /* the column or tensor of the data that is the class, as --label; NULL: one of the usual */
+    char *coding; /* what was learned of a table or of tensors, as source_open gives it; NULL: nothing */
     char separator, decimal; /* of a table, where the training was told; 0: found */
     bool no_header;
     char *names;              /* of the classes, with tabs between */
     const char **class_names; /* each by itself */
-    char *data; /* the set it was trained on, as --data takes it */
+    char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
 
-/* A new one, for the samples of a data set. transform and label: as --transform of floats and --label say, or "". Exit codes; what went wrong has been said. blame: the code when the network is. */
+/* A new one, for the samples of a data set. transform and label: as --transform of floats and --label say, or "". Exit
+ * codes; what went wrong has been said. blame: the code when the network is. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *transform, const char *label, const char *arch, int blame);
-/* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are classes, or head asks for it. */
-int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data, const char *path, bool head, int blame);
-/* Such a file by itself, to be trained: `classes` of them, or (0) as many as it has outputs. Between the two calls c->rank, dims and pixels may be set to what images are, where the file leaves it open. */
+/* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are
+ * classes, or head asks for it. */
+int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                        const char *path, bool head, int blame);
+/* Such a file by itself, to be trained: `classes` of them, or (0) as many as it has outputs. Between the two calls
+ * c->rank, dims and pixels may be set to what images are, where the file leaves it open. */
 int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits);
 int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head);
 /* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. An input of
@@ -53,12 +60,14 @@ int classifier_set_range(classifier *c, const char *text, const char *whose, int
 /* Whether n samples, as the network gets them, are such that its input can hold them, where that is of integers. Exit
  * codes; what went wrong has been said. */
 int classifier_check_samples(const classifier *c, const float *x, int64_t n);
-/* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them. */
+/* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them.
+ */
 int classifier_keep_onnx(const classifier *c, const char *path, const char *folder);
 /* Before classifier_logits is recorded in a plan for a batch of n. A status of the context. */
 wick_status classifier_prepare(classifier *c, int64_t n);
 #define CLASSIFIER_ONNX "model.onnx" /* in the folder of a run */
-/* A new one, for images of these extents ("3,32,32"), whose pixels and data set nobody knows. It has no parameters yet. */
+/* A new one, for images of these extents ("3,32,32"), whose pixels and data set nobody knows. It has no parameters yet.
+ */
 int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes);
 /* Whether a checkpoint says what wick train writes into its own. */
 bool classifier_is_in(const wick_checkpoint *file);
@@ -92,7 +101,8 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
 /* As wick_status source_open, by what the model learned, with its classes. */
 wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
                                   wick_dataset **out);
-/* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been said. */
+/* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been
+ * said. */
 int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out);
 /* Says, with an exit code, how a data set does not fit the model. */
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);

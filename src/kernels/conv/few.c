@@ -59,7 +59,7 @@ void wick_few_run(const wick_convolution *c, int64_t height, int64_t width, cons
                 q->lay(there ? n : 0, there ? first : 0, s, pitch, there ? image + (k * in[1] + y) * in[2] + lo[2] + first : image, lines + (l * c->ci + k) * line);
             }
         for (int64_t row = 0, y = lo[1] + begin * c->stride[1]; row < rows; row++, y += c->stride[1], f.dst += width * c->co) {
-            int64_t from = 0, to = kernel[1]; /* as clip_taps of conv.c */
+            int64_t from = 0, to = kernel[1]; /* as clip_taps of conv_correlate.c */
             for (; finite && from < to && y + from * c->dilation[1] < 0; from++) {}
             for (; finite && from < to && y + (to - 1) * c->dilation[1] >= in[1]; to--) {}
             f.steps = (to - from) * row_steps;
