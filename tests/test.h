@@ -75,6 +75,13 @@ static const char *test_skipped;
 #define TEST_SANITIZED 0
 #endif
 
+/* Are there hours for it? scripts/campaign sets WICK_LONG: every compiler at every level, every tier. Else a test takes some
+ * of them in turn, so that each is seen by something. */
+static inline bool test_long(void) {
+    const char *set = getenv("WICK_LONG");
+    return set && *set && strcmp(set, "0") != 0;
+}
+
 /* A small generator for inputs of tests; the same numbers on every machine. */
 static uint64_t test_seed = 0x9E3779B97F4A7C15u;
 static inline uint64_t test_rand(void) {

@@ -179,11 +179,13 @@ static void tidy(wick_jit *j) {
 
 #define MADE "wick made\n" /* behind what a compiler made well, until it is sealed */
 
-/* The shell's part: the compiler in the background, and MADE. These are words of the shell itself: the PATH may have a
- * compiler and nothing else. The shell ends at once, and so is waited for. */
+/* The shell's part: the compiler in the background, and MADE; at idle priority, but where a run waits for it. These are
+ * words of the shell itself: the PATH may have a compiler and nothing else. The shell ends at once, and so is waited
+ * for. */
 static const char script[] =
-    "umask 077; T=$1; shift; if command -v nice >/dev/null; then set -- nice -n 19 \"$@\"; fi; "
-    "if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi; { \"$@\" <&3 && echo wick made >>\"$T\"; } >&4 "
+    "umask 077; T=$1 W=$2; shift 2; case $W in idle) if command -v nice >/dev/null; then set -- nice -n 19 \"$@\"; fi; "
+    "if command -v chrt >/dev/null; then set -- chrt -i 0 \"$@\"; fi;; esac; { \"$@\" <&3 && echo wick made >>\"$T\"; "
+    "} >&4 "
     "2>&4 &";
 
 static bool spawn(const char *const *argv, int in, int out) {
@@ -310,6 +312,7 @@ static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wic
                             script,
                             "sh",
                             path,
+                            j->mode == WICK_JIT_WAIT ? "now" : "idle",
                             j->compiler,
                             "-x",
                             "c",
