@@ -4,7 +4,7 @@
 
 #include "machine.h"
 #include "step.h"
-#include "talk.h"
+#include "log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ enum { FITS = sizeof fits / sizeof fits[0] };
 /* A stream moves twice its bytes: half of the core's cache, half of the last one (or 8 times the core's), four times that (256 MB at most). */
 static work sized(work w, const wick_tuning *t) {
     if (w.kind != STREAM) return w;
-    const int64_t near = t->cost_near_bytes, far = t->cost_far_bytes;
+    const int64_t near = t->cost_l2_bytes, far = t->cost_dram_bytes;
     const int64_t bytes = w.m == 1 ? near / 2 : w.m == 2 ? (far / 2 < 8 * near ? far / 2 : 8 * near) : 4 * far < 256 << 20 ? 4 * far : 256 << 20;
     w.m = bytes / 8 / w.n > 0 ? bytes / 8 / w.n : 1;
     return w;
@@ -248,8 +248,8 @@ static void size_caches(wick_tuning *t) {
     bool any = false;
     for (int i = 0; i < m.n_caches; i++) {
         if (strcmp(m.caches[i].type, "Instruction") == 0 || !m.caches[i].bytes || m.caches[i].level < 2) continue;
-        if (!any) t->cost_near_bytes = (int64_t)m.caches[i].bytes;
-        t->cost_far_bytes = (int64_t)m.caches[i].bytes;
+        if (!any) t->cost_l2_bytes = (int64_t)m.caches[i].bytes;
+        t->cost_dram_bytes = (int64_t)m.caches[i].bytes;
         any = true;
     }
 }

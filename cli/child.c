@@ -1,6 +1,6 @@
 #include "child.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "class_folders.h"
 
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/datasets.h"
 

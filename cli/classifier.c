@@ -1,8 +1,8 @@
 #include "classifier_parts.h"
 
-#include "kinds.h"
+#include "file_types.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/image.h"
 
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int classifier_out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
+int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
 /* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
 static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
     const int rank = wick_tensor_rank(logits);
     if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
     if (rank == 2)
-        return talk_fail(
+        return log_fail(
             blame,
             "%s: the network gives %lld number%s an image, the data has %lld class%s: end it with \"linear classes\"",
             whose, (long long)wick_tensor_dim(logits, 1), plural(wick_tensor_dim(logits, 1)), (long long)c->classes,
@@ -26,7 +26,7 @@ static int check_logits(const classifier *c, const wick_tensor *logits, const ch
     for (int d = 1, n = 0; d < rank; d++)
         n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%lld", d > 1 ? ", " : "",
                       (long long)wick_tensor_dim(logits, d));
-    return talk_fail(blame,
+    return log_fail(blame,
                      "%s: the network gives [%s] an image, not the %lld numbers of its classes: \"flatten\" or "
                      "\"globalpool\" belongs before \"linear classes\"",
                      whose, shape, (long long)c->classes);
@@ -44,7 +44,7 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
-                                 : talk_fail(talk_code(status, blame), "%s: %s", whose, text);
+                                 : log_fail(log_code(status, blame), "%s: %s", whose, text);
     wick_scope_close(&scope);
     wick_model_set_training(c->model, training);
     return code;
@@ -88,7 +88,7 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
                         const char *transform, const char *label, const char *arch) {
     *c = (classifier){.ctx = ctx, .deviation = 1, .floats = wick_dataset_field(dataset, 0)->dtype == WICK_F32};
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
-        return talk_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
+        return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
                          wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
     if ((c->floats && *transform && !(c->transform = strdup(transform))) || (*label && !(c->label = strdup(label))))
         return classifier_out_of_memory();
@@ -98,12 +98,12 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
     if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
     const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
     if (status == WICK_ERR_SHAPE)
-        return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", talk_why(ctx, status));
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+        return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", log_why(ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     bool fits;
     code = classifier_join_names(c, dataset);
     if (code == CLI_OK) code = classifier_split_names(c, &fits);
-    if (code == CLI_OK && !fits) code = talk_fail(CLI_BAD_FILE, "%s: the name of a class has a tab in it", data);
+    if (code == CLI_OK && !fits) code = log_fail(CLI_BAD_FILE, "%s: the name of a class has a tab in it", data);
     if (code != CLI_OK) return code;
     c->arch = strdup(arch);
     c->data = strdup(data);
@@ -116,7 +116,7 @@ int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset 
     if (code != CLI_OK) return code;
     if (wick_model_new(ctx, &c->model) != WICK_OK) return classifier_out_of_memory();
     wick_status status = wick_zoo_find(ctx, c->arch, &c->network);
-    if (status != WICK_OK) return talk_fail(blame, "%s", talk_why(ctx, status));
+    if (status != WICK_OK) return log_fail(blame, "%s", log_why(ctx, status));
     return classifier_make_parameters(c, c->arch, blame);
 }
 
@@ -214,21 +214,21 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     for (int i = 0; i < KEYS; i++) {
         value[i] = wick_checkpoint_meta(file, keys[i]);
         if (!value[i])
-            return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path,
+            return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path,
                              keys[i]);
     }
     double classes;
     c->arch = strdup(value[ARCH]);
     if (!c->arch) return classifier_out_of_memory();
     if (!is_onnx(c) && wick_zoo_find(c->ctx, c->arch, &c->network) != WICK_OK)
-        return talk_fail(CLI_BAD_FILE, "%s: %s", path, wick_context_error(c->ctx));
-    if (!read_dims(c, value[DIMS])) return talk_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
+        return log_fail(CLI_BAD_FILE, "%s: %s", path, wick_context_error(c->ctx));
+    if (!read_dims(c, value[DIMS])) return log_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
     if (!read_real(&classes, value[CLASSES]) || !(classes >= 1 && classes <= CLASSIFIER_MOST_CLASSES) ||
         classes != floor(classes))
-        return talk_fail(CLI_BAD_FILE, "%s: bad classes '%s'", path, value[CLASSES]);
+        return log_fail(CLI_BAD_FILE, "%s: bad classes '%s'", path, value[CLASSES]);
     c->classes = (int64_t)classes;
     if (!read_real(&c->mean, value[MEAN]) || !read_real(&c->deviation, value[DEVIATION]) || c->deviation < 0)
-        return talk_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
+        return log_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
     c->data = strdup(value[DATA]);
     if (!c->data) return classifier_out_of_memory();
     const char *transform = wick_checkpoint_meta(file, "transform"), *label = wick_checkpoint_meta(file, "label");
@@ -237,14 +237,14 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     c->floats = wick_checkpoint_meta(file, "floats") != NULL;
     c->as_stored = wick_checkpoint_meta(file, "as-stored") != NULL;
     c->rate = rate ? strtoll(rate, NULL, 10) : 0;
-    if (c->rate < 0) return talk_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
+    if (c->rate < 0) return log_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
     const char *coding =
         wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
     if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) ||
         (coding && !(c->coding = strdup(coding))))
         return classifier_out_of_memory();
     const char *form = wick_checkpoint_meta(file, "form");
-    if (form && !read_form(c, form)) return talk_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
+    if (form && !read_form(c, form)) return log_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
     bool fits = false;
     int code = CLI_OK;
@@ -254,7 +254,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
         code = classifier_out_of_memory();
     if (code == CLI_OK) code = classifier_split_names(c, &fits);
     if (code == CLI_OK && !fits)
-        code = talk_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
+        code = log_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
     return code;
 }
 
@@ -290,16 +290,16 @@ static int load_from(classifier *c, const wick_checkpoint *file, const char *pat
     if (code != CLI_OK) return code;
     wick_status status = wick_checkpoint_load(file, c->model, false);
     if (status == WICK_OK) return CLI_OK;
-    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", path, talk_why(c->ctx, status));
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s: %s", path, log_why(c->ctx, status));
 }
 
 int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes) {
     *c = (classifier){.ctx = ctx, .classes = classes};
     if (!read_dims(c, dims))
-        return talk_fail(CLI_USAGE, "--input needs the extents of an image, 28,28 or 3,32,32, not '%s'", dims);
+        return log_fail(CLI_USAGE, "--input needs the extents of an image, 28,28 or 3,32,32, not '%s'", dims);
     c->arch = strdup(arch);
     if (!c->arch || wick_model_new(ctx, &c->model) != WICK_OK) return classifier_out_of_memory();
-    if (wick_zoo_find(ctx, c->arch, &c->network) != WICK_OK) return talk_fail(CLI_USAGE, "%s", wick_context_error(ctx));
+    if (wick_zoo_find(ctx, c->arch, &c->network) != WICK_OK) return log_fail(CLI_USAGE, "%s", wick_context_error(ctx));
     return CLI_OK;
 }
 
@@ -309,11 +309,11 @@ static int not_opened(wick_context *ctx, wick_status status, const char *model, 
     char *last = folder && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
     int code =
         last && path_exists(last)
-            ? talk_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
+            ? log_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
         : folder && !path_exists(path)
-            ? talk_fail(CLI_BAD_FILE, "%s: cannot open: no such file, and %s is no folder of wick train without it",
+            ? log_fail(CLI_BAD_FILE, "%s: cannot open: no such file, and %s is no folder of wick train without it",
                         path, model)
-            : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+            : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     free(last);
     return code;
 }

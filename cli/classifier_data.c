@@ -6,7 +6,7 @@
 #include "options.h"
 #include "paths.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_
     const wick_transform_options options = {.still = true, .rate = (double)wick_dataset_rate(dataset)};
     const wick_status status = wick_transform_new(c->ctx, c->transform, &options, wick_dataset_field(dataset, 0), out);
     return status == WICK_OK ? CLI_OK
-                             : talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(c->ctx, status));
+                             : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(c->ctx, status));
 }
 
 /* Dims of a sample as the network gets it. */
@@ -32,7 +32,7 @@ int classifier_sample_dims(const classifier *c, const wick_dataset *dataset, int
     *pixels = 1;
     for (int i = 0; i < spec.rank; i++) *pixels *= dims[i] = spec.dims[i];
     if (spec.rank && spec.dims[0] < 0)
-        return talk_fail(CLI_USAGE, "the samples have lengths of their own, and the network takes one: --transform "
+        return log_fail(CLI_USAGE, "the samples have lengths of their own, and the network takes one: --transform "
                                     "with fit=N or window=N makes them alike");
     return CLI_OK;
 }
@@ -76,7 +76,7 @@ int classifier_read_size(const char *text, const char *whose, int blame, int64_t
         if (end == width) size[1] = 0;
     }
     if (*end || size[0] < 1 || size[1] < 1 || size[0] > CLASSIFIER_MOST_PIXELS / size[1])
-        return talk_fail(blame, "%s--image-size '%s' is no height and width in pixels, such as 224x224", whose, text);
+        return log_fail(blame, "%s--image-size '%s' is no height and width in pixels, such as 224x224", whose, text);
     return CLI_OK;
 }
 
@@ -110,7 +110,7 @@ int classifier_pictures_of(classifier *c, const cli_options *o) {
     static const char *const of_files[] = {"as-stored", "image-size"};
     for (int i = 0; i < 2 && c->data[0]; i++)
         if (options_given(o, of_files[i]))
-            return talk_fail(CLI_USAGE, "--%s is for an ONNX file: %s says itself how pictures are read", of_files[i],
+            return log_fail(CLI_USAGE, "--%s is for an ONNX file: %s says itself how pictures are read", of_files[i],
                              o->model);
     int64_t size[2];
     const int code = classifier_read_size(o->image_size, "", CLI_USAGE, size);
@@ -161,13 +161,13 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
                          wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0])
-        return talk_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
+        return log_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
     const bool is_file = source_is_file(data),
                whole = (is_file && !source_is_divided(c->ctx, data)) ||
                        class_folders_are(c->ctx, data); /* whole: has no parts of its own */
     if (strcmp(*split, "all") == 0 && !whole)
-        return talk_fail(
+        return log_fail(
             CLI_USAGE,
             "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
     talk("reading %s", data);
@@ -186,12 +186,12 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
         return code;
     }
     char why[2048];
-    snprintf(why, sizeof why, "%s", talk_why(c->ctx, status));
+    snprintf(why, sizeof why, "%s", log_why(c->ctx, status));
     wick_dataset *there;
     if (status != WICK_ERR_IO || is_file || classifier_open_split(c, data, other, form, &there) != WICK_OK)
-        return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
-    return talk_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other,
+    return log_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other,
                      why);
 }
 
@@ -214,20 +214,20 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     int64_t pixels = 1, dims[WICK_MAX_DIMS];
     int rank;
     if (c->floats != (wick_dataset_field(dataset, 0)->dtype == WICK_F32))
-        return talk_fail(CLI_BAD_FILE, "%s: its samples are %s, the model takes %s", name,
+        return log_fail(CLI_BAD_FILE, "%s: its samples are %s, the model takes %s", name,
                          wick_dtype_name(wick_dataset_field(dataset, 0)->dtype), c->floats ? "f32" : "pixels, u8");
     const int code = classifier_sample_dims(c, dataset, &rank, dims, &pixels);
     if (code != CLI_OK) return code;
-    if (wick_dataset_count(dataset) == 0) return talk_fail(CLI_BAD_FILE, "%s holds no images", name);
+    if (wick_dataset_count(dataset) == 0) return log_fail(CLI_BAD_FILE, "%s holds no images", name);
     if (pixels != c->pixels)
-        return talk_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
+        return log_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
                          (long long)pixels, plural(pixels), (long long)c->pixels);
     char has[WICK_MAX_DIMS * 24], takes[WICK_MAX_DIMS * 24];
     if (!same_extents(c, rank, dims) && !c->onnx)
-        return talk_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
+        return log_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
                          classifier_extents(rank, dims, has), classifier_extents(c->rank, c->dims, takes));
     if (wick_dataset_classes(dataset) > c->classes)
-        return talk_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
+        return log_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                          (long long)wick_dataset_classes(dataset), (long long)c->classes);
     /* Classes that are only numbered, as in IDX files, fit any names. */
     for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
@@ -235,7 +235,7 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
         snprintf(number, sizeof number, "%lld", (long long)k);
         const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
         if (strcmp(theirs, ours) != 0 && strcmp(theirs, number) != 0 && strcmp(ours, number) != 0)
-            return talk_fail(CLI_BAD_FILE, "class %lld is '%s' in %s, and '%s' to the model", (long long)k, theirs,
+            return log_fail(CLI_BAD_FILE, "class %lld is '%s' in %s, and '%s' to the model", (long long)k, theirs,
                              name, ours);
     }
     return CLI_OK;

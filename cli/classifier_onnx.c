@@ -5,7 +5,7 @@
 #include "numbers.h"
 #include "paths.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/reduce.h"
 #include "wick/shape.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 
 static int onnx_failed(const classifier *c, wick_status status, int blame) {
-    return talk_fail(talk_code(status, blame), "%s", talk_why(c->ctx, status));
+    return log_fail(log_code(status, blame), "%s", log_why(c->ctx, status));
 }
 
 /* Opens the file, which has to be a function of one batch of images. */
@@ -26,12 +26,12 @@ static int open_onnx(classifier *c, const char *path, const wick_onnx_limits *li
     c->model = wick_onnx_model(c->onnx);
     c->onnx_crc = wick_onnx_checksum(c->onnx);
     const char *missing = wick_onnx_unsupported(c->onnx);
-    if (*missing) return talk_fail(blame, "%s: has ops that Wick lacks: %s", path, missing);
+    if (*missing) return log_fail(blame, "%s: has ops that Wick lacks: %s", path, missing);
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
     wick_dtype dtype;
     if (wick_onnx_inputs(c->onnx) != 1 || port.kind != WICK_VALUE_TENSOR || !wick_onnx_elem_dtype(port.elem, &dtype) ||
         port.rank < 2)
-        return talk_fail(blame, "%s: takes no batch of images: it has %d input%s", path, wick_onnx_inputs(c->onnx),
+        return log_fail(blame, "%s: takes no batch of images: it has %d input%s", path, wick_onnx_inputs(c->onnx),
                          plural(wick_onnx_inputs(c->onnx)));
     return CLI_OK;
 }
@@ -69,10 +69,10 @@ static int check_range(const classifier *c, const char *text, const char *whose,
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
     port_type(&port, type, sizeof type);
     if (!*text)
-        return talk_fail(
+        return log_fail(
             blame, "%sits pixels are scaled to fractions, and the input %s is %s, which can't hold them: train again",
             whose, port.name, type);
-    return talk_fail(
+    return log_fail(
         blame, "%s--input-range %s: the input %s is %s, and can't hold the fractions that this makes of pixels: %s",
         whose, text, port.name, type,
         least < 0 && most < 255 ? "-128,127 makes whole numbers" : "0,255 leaves them as bytes");
@@ -92,10 +92,10 @@ int classifier_check_samples(const classifier *c, const float *x, int64_t n) {
         if (v >= low && v <= high && v == trunc(v)) continue;
         port_type(&port, type, sizeof type);
         if (c->floats)
-            return talk_fail(CLI_BAD_FILE,
+            return log_fail(CLI_BAD_FILE,
                              "the samples have %.9g, and the input %s of the network, %s, can't hold that", v,
                              port.name, type);
-        return talk_fail(CLI_USAGE,
+        return log_fail(CLI_USAGE,
                          "a pixel is %.9g, and the input %s of the network, %s, can't hold that: --input-range "
                          "%lld,%llu scales them",
                          v, port.name, type, (long long)least,
@@ -156,7 +156,7 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
         dims[i] = port.dims[i + 1];
         if (dims[i] < 0 && c->rank == rank) dims[i] = c->dims[i]; /* the file leaves it open */
         if (dims[i] < 1 || dims[i] > CLASSIFIER_MOST_PIXELS / pixels)
-            return talk_fail(blame,
+            return log_fail(blame,
                              "%s: dim %d of its input \"%s\" has no extent, and images are not known to have one", path,
                              i + 1, port.name);
         pixels *= dims[i];
@@ -166,7 +166,7 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
     char theirs[WICK_MAX_DIMS * 24], ours[WICK_MAX_DIMS * 24];
     if (known && pixels != known) {
         if (!classifier_can_be_resized(c, rank, dims))
-            return talk_fail(blame, "%s: takes images of [%s], those of %s are [%s]", path,
+            return log_fail(blame, "%s: takes images of [%s], those of %s are [%s]", path,
                              classifier_extents(rank, dims, theirs), c->data,
                              classifier_extents(c->rank, c->dims, ours));
         classifier_tell_resized(c);
@@ -223,10 +223,10 @@ static int64_t onnx_width(classifier *c, const char *path, int blame) {
     const int64_t width = status == WICK_OK ? wick_tensor_count(y) : 0;
     char dims[WICK_MAX_DIMS * 24];
     if (status != WICK_OK)
-        talk_fail(talk_code(status, blame), "%s (for an image of [%s])", text,
+        log_fail(log_code(status, blame), "%s (for an image of [%s])", text,
                   classifier_extents(spec.rank - 1, spec.dims + 1, dims));
     else if (width < 1 || width > CLASSIFIER_MOST_CLASSES)
-        talk_fail(blame, "%s: gives %lld numbers for an image, which are no classes", path, (long long)width);
+        log_fail(blame, "%s: gives %lld numbers for an image, which are no classes", path, (long long)width);
     wick_scope_close(&scope);
     return width > 0 && width <= CLASSIFIER_MOST_CLASSES ? width : 0;
 }
@@ -292,7 +292,7 @@ int classifier_build_onnx(classifier *c, const char *checkpoint, const char *crc
     const size_t length = comma ? (size_t)(comma - name) : strlen(name);
     const bool head = comma != NULL;
     if (!length || name[0] == '.' || memchr(name, '/', length) || (head && strcmp(comma, ",head") != 0))
-        return talk_fail(CLI_BAD_FILE, "%s: bad arch '%s'", checkpoint, c->arch);
+        return log_fail(CLI_BAD_FILE, "%s: bad arch '%s'", checkpoint, c->arch);
     const char *slash = strrchr(checkpoint, '/');
     char *path;
     if (asprintf(&path, "%.*s%.*s", slash ? (int)(slash - checkpoint + 1) : 0, checkpoint, (int)length, name) < 0)
@@ -302,7 +302,7 @@ int classifier_build_onnx(classifier *c, const char *checkpoint, const char *crc
     char is[16] = "";
     if (code == CLI_OK) snprintf(is, sizeof is, "%08lx", (unsigned long)c->onnx_crc);
     if (code == CLI_OK && crc && strcmp(crc, is) != 0)
-        code = talk_fail(CLI_BAD_FILE,
+        code = log_fail(CLI_BAD_FILE,
                          "%s: damaged, or not the file that %s was made of: its checksum is %s, and should be %s", path,
                          checkpoint, is, crc);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
@@ -333,10 +333,10 @@ static int copy_file(wick_context *ctx, const char *from, const char *to) {
     }
     const bool whole = in && feof(in) && !ferror(in);
     int code =
-        whole ? CLI_OK : talk_fail(in ? CLI_FAILED : CLI_BAD_FILE, "could not read %s: %s", from, strerror(errno));
+        whole ? CLI_OK : log_fail(in ? CLI_FAILED : CLI_BAD_FILE, "could not read %s: %s", from, strerror(errno));
     if (in) fclose(in);
     if (code == CLI_OK && wick_file_write(ctx, to, bytes, n) != WICK_OK)
-        code = talk_fail(CLI_FAILED, "could not save: %s", wick_context_error(ctx));
+        code = log_fail(CLI_FAILED, "could not save: %s", wick_context_error(ctx));
     free(bytes);
     return code;
 }
@@ -346,7 +346,7 @@ int classifier_keep_onnx(const classifier *c, const char *path, const char *fold
     int code = CLI_OK;
     for (int i = -1; code == CLI_OK && (name = i < 0 ? CLASSIFIER_ONNX : wick_onnx_file_at(c->onnx, i)); i++) {
         if (strchr(name, '/'))
-            return talk_fail(CLI_BAD_FILE, "%s: keeps tensors in %s, a folder below its own: put the file beside it",
+            return log_fail(CLI_BAD_FILE, "%s: keeps tensors in %s, a folder below its own: put the file beside it",
                              path, name);
         char *from = NULL, *to = path_join(folder, name);
         if (i < 0)
@@ -374,7 +374,7 @@ int classifier_set_range(classifier *c, const char *text, const char *whose, int
     const double high = strtod(second, &end);
     if (second == text || second[-1] != ',' || end == second || *end || !isfinite(low) || !isfinite(high) ||
         !(low < high))
-        return talk_fail(blame, "%s--input-range '%s' is not auto, nor two numbers like 0,255", whose, text);
+        return log_fail(blame, "%s--input-range '%s' is not auto, nor two numbers like 0,255", whose, text);
     c->deviation = 1 / (high - low);
     c->mean = -low / (high - low);
     return check_range(c, text, whose, blame);

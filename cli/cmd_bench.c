@@ -4,7 +4,7 @@
 #include "bench/tables.h"
 #include "options.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/io.h"
 
@@ -65,9 +65,9 @@ static int refuse_pattern(const char *pattern) {
     while (bench_row_at(n)) n++;
     const char *near = nearest_name(pattern, 2 * n, suite_or_row, NULL);
     if (path_exists(pattern))
-        return talk_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model",
+        return log_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model",
                          pattern);
-    return talk_fail(CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them", pattern, near);
+    return log_fail(CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them", pattern, near);
 }
 
 static int read_threads(const cli_options *o, int *counts, int *n) {
@@ -79,7 +79,7 @@ static int read_threads(const cli_options *o, int *counts, int *n) {
         if (!*end) return CLI_OK;
         s = end + 1;
     }
-    return talk_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX,
+    return log_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX,
                      o->thread_counts);
 }
 
@@ -206,7 +206,7 @@ static int plan_rows(const cli_options *o, const int *threads, int n_threads, be
     while (bench_row_at(rows)) rows++;
     all->at = calloc((size_t)(rows * BENCH_SIZES * n_threads) + 1, sizeof *all->at);
     all->roofs = calloc((size_t)n_threads, sizeof *all->roofs);
-    if (!all->at || !all->roofs) return talk_fail(CLI_FAILED, "out of memory");
+    if (!all->at || !all->roofs) return log_fail(CLI_FAILED, "out of memory");
     for (int t = 0; t < n_threads; t++)
         for (int i = 0; (row = bench_row_at(i)); i++)
             for (int k = 0; (size = bench_row_size(row, k)); k++) {
@@ -232,12 +232,12 @@ static int check_counters(const cli_options *o, char *why, size_t room) {
     snprintf(why, room, "%s", c.why);
     counter_close(&c);
     if (!*why || !o->instructions || alone_has_callgrind()) return CLI_OK;
-    return talk_fail(CLI_FAILED, "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
+    return log_fail(CLI_FAILED, "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
 }
 
 static int run_all(bench_results *all, const cli_options *o, const int *threads, int n_threads) {
     char no_counters[96];
-    progress_line progress = {.on = !o->quiet && talk_columns(stderr) > 0, .rows = all->n};
+    progress_line progress = {.on = !o->quiet && log_columns(stderr) > 0, .rows = all->n};
     int code = check_counters(o, no_counters, sizeof no_counters);
     for (int t = 0; code == CLI_OK && t < n_threads; t++) {
         ceiling_pin(threads[t], -1);
@@ -282,14 +282,14 @@ static int check_files(bench_results *all, const cli_options *o) {
     if (*o->against) {
         size_t size;
         char *text = path_read(o->against, &size);
-        code = text ? results_read(all, text, o->against, KEEP_BASE) : talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
+        code = text ? results_read(all, text, o->against, KEEP_BASE) : log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
         free(text);
     }
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
         const char *slash = strrchr(targets[i], '/');
         char *folder = strndup(targets[i], slash ? (size_t)(slash - targets[i]) + 1 : 0);
-        if (!folder) code = talk_fail(CLI_FAILED, "out of memory");
-        else if (*targets[i] && access(*folder ? folder : ".", W_OK) != 0) code = talk_fail(CLI_FAILED, "%s: cannot be written: %s", targets[i], strerror(errno));
+        if (!folder) code = log_fail(CLI_FAILED, "out of memory");
+        else if (*targets[i] && access(*folder ? folder : ".", W_OK) != 0) code = log_fail(CLI_FAILED, "%s: cannot be written: %s", targets[i], strerror(errno));
         free(folder);
     }
     return code;
@@ -305,10 +305,10 @@ static int write_file(const bench_results *all, const char *path, void (*print)(
     const bool whole = out && !ferror(out);
     if (!out || fclose(out) != 0 || !whole || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK) {
         free(text);
-        return talk_fail(CLI_FAILED, "%s: out of memory", path);
+        return log_fail(CLI_FAILED, "%s: out of memory", path);
     }
     const wick_status status = wick_file_write(ctx, path, text, size);
-    const int code = status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(ctx, status));
+    const int code = status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "%s", log_why(ctx, status));
     wick_context_free(&ctx);
     free(text);
     return code;
@@ -328,9 +328,9 @@ int cmd_bench(cli_options *o) {
     if (o->list) return list_rows(o), CLI_OK;
     int threads[MOST_THREAD_COUNTS], n_threads = 0, code = read_threads(o, threads, &n_threads);
     const bool compares = *o->against || *o->regress;
-    if (*o->against && *o->regress) code = talk_fail(CLI_USAGE, "--against and --regress are two different bases");
-    if (code == CLI_OK && !known_sizes(o->sizes)) code = talk_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
-    if (*o->peers && *o->regress) code = talk_fail(CLI_USAGE, "--peers has no effect beside --regress");
+    if (*o->against && *o->regress) code = log_fail(CLI_USAGE, "--against and --regress are two different bases");
+    if (code == CLI_OK && !known_sizes(o->sizes)) code = log_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
+    if (*o->peers && *o->regress) code = log_fail(CLI_USAGE, "--peers has no effect beside --regress");
     if (code == CLI_OK) code = plan_rows(o, threads, n_threads, &all);
     if (code == CLI_OK && o->runs) {
         code = run_alone(&all, o);

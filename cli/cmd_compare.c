@@ -2,7 +2,7 @@
 #include "classifier.h"
 #include "options.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include "wick/compare.h"
@@ -23,7 +23,7 @@ static int compare_options(const cli_options *o, wick_compare_options *options) 
         double value;
     } all[] = {{"tolerance", o->tolerance}, {"rtol", o->rtol}, {"atol", o->atol}};
     for (int i = 0; i < 3; i++)
-        if (all[i].value < 0 && all[i].value != -1) return talk_fail(CLI_USAGE, "--%s %g is below 0", all[i].name, all[i].value);
+        if (all[i].value < 0 && all[i].value != -1) return log_fail(CLI_USAGE, "--%s %g is below 0", all[i].name, all[i].value);
     *options = (wick_compare_options){.tolerance = given(o->tolerance), .rtol = given(o->rtol), .atol = given(o->atol), .pattern = *o->only ? o->only : NULL};
     options->exact = any && options->tolerance == 0 && options->rtol == 0 && options->atol == 0;
     return CLI_OK;
@@ -63,19 +63,19 @@ static void print_row(const wick_difference *d, int name, int shape) {
     char ours[224], theirs[224], count[64];
     shape_text(&d->ours, ours, sizeof ours);
     shape_text(&d->theirs, theirs, sizeof theirs);
-    talk_print("%-9s  %-*s  ", kinds[d->kind], name, d->name);
+    log_print("%-9s  %-*s  ", kinds[d->kind], name, d->name);
     switch (d->kind) {
-    case WICK_ONLY_OURS: talk_print("%s\n", ours); return;
-    case WICK_ONLY_THEIRS: talk_print("%s\n", theirs); return;
-    case WICK_OTHER_SHAPE: talk_print("%s in A, %s in B%s\n", ours, theirs, is_transposed(d) ? ": transposed?" : ""); return;
+    case WICK_ONLY_OURS: log_print("%s\n", ours); return;
+    case WICK_ONLY_THEIRS: log_print("%s\n", theirs); return;
+    case WICK_OTHER_SHAPE: log_print("%s in A, %s in B%s\n", ours, theirs, is_transposed(d) ? ": transposed?" : ""); return;
     case WICK_SAME:
     case WICK_DIFFERS: break;
     }
     snprintf(count, sizeof count, "%lld of %lld", (long long)d->differing, (long long)elements(&d->ours));
     const bool dtypes = d->ours.dtype != d->theirs.dtype;
-    talk_print("%-*s  %18s  %9.3g  %9.3g", shape, ours, count, d->worst, d->relative);
-    if (d->worst > 0) talk_print("  %lld: %.9g, %.9g", (long long)d->element, d->our_value, d->their_value);
-    talk_print("%s%s\n", dtypes ? "  B is " : "", dtypes ? wick_dtype_name(d->theirs.dtype) : "");
+    log_print("%-*s  %18s  %9.3g  %9.3g", shape, ours, count, d->worst, d->relative);
+    if (d->worst > 0) log_print("  %lld: %.9g, %.9g", (long long)d->element, d->our_value, d->their_value);
+    log_print("%s%s\n", dtypes ? "  B is " : "", dtypes ? wick_dtype_name(d->theirs.dtype) : "");
 }
 
 static void print_table(const wick_comparison *c, const char *what) {
@@ -98,7 +98,7 @@ static void print_table(const wick_comparison *c, const char *what) {
         const int of = count_kind(c, (wick_difference_kind)kind);
         if (of) printf("%s %d %s", n++ ? "," : "", of, counted[kind]);
     }
-    if (first >= 0) talk_print("; the first is %s", wick_comparison_at(c, first).name);
+    if (first >= 0) log_print("; the first is %s", wick_comparison_at(c, first).name);
     printf("\n");
 }
 
@@ -117,7 +117,7 @@ static void json_spec(json *j, const char *key, const wick_spec *spec) {
 
 static void print_json(const wick_comparison *c, const char *what, bool same) {
     const int first = wick_comparison_first(c);
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_bool(&j, "same", same);
     json_text(&j, "first", first >= 0 ? wick_comparison_at(c, first).name : NULL);
@@ -140,7 +140,7 @@ static void print_json(const wick_comparison *c, const char *what, bool same) {
         json_close(&j, '}');
     }
     json_close(&j, ']');
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 /* ---- the two ways ---------------------------------------------------------------------------------------------------------------- */
@@ -165,19 +165,19 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 static int read_input(const classifier *c, wick_model *holder, const wick_checkpoint *file, const char *path, wick_tensor **x) {
     int i = 0;
     while (i < wick_checkpoint_count(file) && strcmp(wick_checkpoint_tensor(file, i).name, "input") != 0) i++;
-    if (i == wick_checkpoint_count(file)) return talk_fail(CLI_BAD_FILE, "%s has no tensor \"input\": what the layers' results are of", path);
+    if (i == wick_checkpoint_count(file)) return log_fail(CLI_BAD_FILE, "%s has no tensor \"input\": what the layers' results are of", path);
     const wick_spec spec = wick_checkpoint_tensor(file, i);
     const int64_t n = elements(&spec);
     char shape[224];
     shape_text(&spec, shape, sizeof shape);
     if (spec.rank < 1 || n < 1 || n % c->pixels || spec.dims[0] != n / c->pixels)
-        return talk_fail(CLI_BAD_FILE, "%s: \"input\" is %s; the model takes %lld numbers an image", path, shape, (long long)c->pixels);
+        return log_fail(CLI_BAD_FILE, "%s: \"input\" is %s; the model takes %lld numbers an image", path, shape, (long long)c->pixels);
     wick_tensor *state = wick_model_state(holder, "input", WICK_ROLE_BUFFER, WICK_F32, spec.rank, spec.dims, wick_init_constant(0));
     const char *text;
     wick_status status = wick_tensor_error(state, &text);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: \"input\": %s", path, text);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s: \"input\": %s", path, text);
     status = wick_checkpoint_load_some(file, holder, &(wick_load_options){.only = "input"}, NULL);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", path, talk_why(c->ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s: %s", path, log_why(c->ctx, status));
     int64_t dims[WICK_MAX_DIMS] = {spec.dims[0]};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     *x = wick_reshape(state, c->rank + 1, dims);
@@ -207,18 +207,18 @@ int cmd_compare(cli_options *o) {
     wick_comparison *c = NULL;
     wick_status status = WICK_OK;
     const char *what = o->layers ? "layer" : "tensor";
-    if (o->n_files != 1) return talk_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
+    if (o->n_files != 1) return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     int code = compare_options(o, &options);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     if (o->layers)
         code = compare_layers(ctx, o, &options, &status, &c);
     else
         status = compare_files(ctx, o, &options, &c);
     if (code == CLI_OK && !c)
-        code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+        code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     else if (code == CLI_OK && !wick_comparison_count(c))
-        code = talk_fail(CLI_USAGE, "%s", talk_why(ctx, status)); /* nothing of those names */
+        code = log_fail(CLI_USAGE, "%s", log_why(ctx, status)); /* nothing of those names */
     else if (code == CLI_OK) {
         if (o->json)
             print_json(c, o->layers ? "layers" : "tensors", status == WICK_OK);

@@ -3,7 +3,7 @@
 #include "options.h"
 #include "planned.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 #include "trainer.h"
 
 #include "wick/codegen.h"
@@ -68,7 +68,7 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
     snprintf(path, sizeof path, "%s/%s.c", o->out, o->name);
     const bool compiled = object_size_compiled(o->cc, path, &size);
     if (o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "model", p->title);
         json_text(&j, "source", path);
@@ -84,11 +84,11 @@ static void report(const cli_options *o, const planned *p, const wick_c_info *in
             json_integer(&j, "object_const_bytes", size.constant);
             json_integer(&j, "object_ram_bytes", size.ram);
         }
-        talk_json_close(&j);
+        log_json_close(&j);
         return;
     }
-    talk_print("%s\n", p->title);
-    talk_print("%s: %d kernels", path, info->kernels);
+    log_print("%s\n", p->title);
+    log_print("%s: %d kernels", path, info->kernels);
     if (info->folded) printf(", %d more computed now", info->folded);
     printf("\n");
     if (compiled) print_size("code", size.code, o->cc);
@@ -113,22 +113,22 @@ static void tell_samples(const planned *p) {
 
 int cmd_compile(cli_options *o) {
     const char *stray = without_train(o);
-    if (!*o->out) return talk_fail(CLI_USAGE, "needs --out DIR");
-    if (stray) return talk_fail(CLI_USAGE, "--%s is for --train", stray);
+    if (!*o->out) return log_fail(CLI_USAGE, "needs --out DIR");
+    if (stray) return log_fail(CLI_USAGE, "--%s is for --train", stray);
     double value;
     const char *below = trainer_below_zero(o, &value);
-    if (below) return talk_fail(CLI_USAGE, "--%s %g is below 0", below, value);
-    if (o->loss && options_given(o, "label-smoothing")) return talk_fail(CLI_USAGE, "--label-smoothing is for cross-entropy, and not for --loss mse");
+    if (below) return log_fail(CLI_USAGE, "--%s %g is below 0", below, value);
+    if (o->loss && options_given(o, "label-smoothing")) return log_fail(CLI_USAGE, "--label-smoothing is for cross-entropy, and not for --loss mse");
     if (strcmp(o->isa, "plain") != 0 && !options_given(o, "cc")) o->cc = strcmp(o->isa, "avx2") == 0 ? "cc -O3 -mavx2 -mfma" : "cc -O3 -mavx512f -mfma";
     param_groups groups;
     char error[160];
-    if (o->train && !groups_read(&groups, o->group, o->freeze, 1, error, sizeof error)) return talk_fail(CLI_USAGE, "%s", error);
+    if (o->train && !groups_read(&groups, o->group, o->freeze, 1, error, sizeof error)) return log_fail(CLI_USAGE, "%s", error);
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     planned p = {0};
     int code = planned_open(&p, o, ctx);
     const char **in = code == CLI_OK ? port_names(&p, false) : NULL, **out = in ? port_names(&p, true) : NULL;
-    if (code == CLI_OK && !out) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && !out) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         const char *slash = strrchr(p.title, '/'); /* the files are the same whatever folder the model is in */
         wick_c_options options = {.name = o->name, .title = slash ? slash + 1 : p.title, .inputs = in, .outputs = out, .weights_apart = strcmp(o->weights, "file") == 0, .lanes = (int)o->lanes, .isa = strcmp(o->isa, "plain") == 0 ? NULL : o->isa};
@@ -138,7 +138,7 @@ int cmd_compile(cli_options *o) {
             report(o, &p, &info);
             tell_samples(&p);
         } else
-            code = talk_fail(status == WICK_ERR_INVALID ? CLI_USAGE : status == WICK_ERR_UNSUPPORTED ? CLI_BAD_FILE : talk_code(status, CLI_FAILED), "%s", talk_why(ctx, status));
+            code = log_fail(status == WICK_ERR_INVALID ? CLI_USAGE : status == WICK_ERR_UNSUPPORTED ? CLI_BAD_FILE : log_code(status, CLI_FAILED), "%s", log_why(ctx, status));
     }
     free(in);
     free(out);

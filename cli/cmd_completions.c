@@ -1,6 +1,6 @@
 /* wick completions: a script that teaches a shell the commands, the options and what their values may be. */
 #include "options.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/data.h"
 #include "wick/registry.h"
@@ -231,5 +231,5 @@ int cmd_completions(cli_options *o) {
         write[i]();
         return CLI_OK;
     }
-    return talk_fail(CLI_USAGE, "no completions for '%s'; the shells are bash, zsh and fish", o->model);
+    return log_fail(CLI_USAGE, "no completions for '%s'; the shells are bash, zsh and fish", o->model);
 }

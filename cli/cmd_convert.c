@@ -1,9 +1,9 @@
 /* wick convert: a file becomes one of another kind: what A is its first bytes say, what it becomes the end of B's name. */
 #include "convert.h"
-#include "kinds.h"
+#include "file_types.h"
 #include "options.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include <stdio.h>
@@ -47,12 +47,12 @@ static const conversion *find(const char *from, const file_kind *kind, const cha
             at += (size_t)snprintf(ends + at, sizeof ends - at, "%s%s", at ? ", " : "", c->to[i]);
         }
     }
-    if (at) talk_fail(CLI_USAGE, "%s, %s, does not become %s; what it becomes is a file whose name ends in %s", from, kind->name, to, ends);
+    if (at) log_fail(CLI_USAGE, "%s, %s, does not become %s; what it becomes is a file whose name ends in %s", from, kind->name, to, ends);
     return NULL;
 }
 
 int cmd_convert(cli_options *o) {
-    if (o->n_files != 1) return talk_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
+    if (o->n_files != 1) return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     const char *to = o->files[0];
     const file_kind *kind = kind_of(o->model);
     unsigned as = 0;
@@ -61,17 +61,17 @@ int cmd_convert(cli_options *o) {
     const conversion *c = find(o->model, kind, to);
     if (!c) return CLI_USAGE;
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], c->cases | (has_end(to, ".json") ? TO_SHARDS : has_end(to, ".npz") ? TO_NPZ : 0));
-    if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
-    if (path_same(o->model, to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
+    if (idle) return log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
+    if (path_same(o->model, to)) return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int code = c->fn(ctx, o);
     if (code == CLI_OK && o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "wrote", to);
-        talk_json_close(&j);
+        log_json_close(&j);
     } else if (code == CLI_OK) talk("wrote %s", to);
     wick_context_free(&ctx);
     return code;

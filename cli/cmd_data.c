@@ -3,8 +3,8 @@
 #include "interrupt.h"
 #include "options.h"
 #include "paths.h"
-#include "sheet.h"
-#include "talk.h"
+#include "facts.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static const char *action_name(int i, const void *user) {
 
 int data_failed(data_job *d, wick_status status, int blame) {
     data_progress_end(d);
-    if (status == WICK_ERR_CANCELLED) return talk_fail(CLI_INTERRUPTED, "interrupted: nothing was written");
-    return talk_fail(talk_code(status, blame), "%s", talk_why(d->ctx, status));
+    if (status == WICK_ERR_CANCELLED) return log_fail(CLI_INTERRUPTED, "interrupted: nothing was written");
+    return log_fail(log_code(status, blame), "%s", log_why(d->ctx, status));
 }
 
 void data_progress_end(data_job *d) {
@@ -53,7 +53,7 @@ void data_progress_end(data_job *d) {
 bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of) {
     if (interrupted()) return false;
     if (d->o->quiet) return true;
-    const bool terminal = talk_live(stderr);
+    const bool terminal = log_live(stderr);
     const double now = now_seconds();
     if (now - d->shown < (terminal ? 0.1 : 10)) return true;
     d->shown = now;
@@ -89,40 +89,40 @@ bool data_is_picture(const wick_spec *a, int64_t shape[3]) {
 int data_info(data_job *d) {
     const wick_records *r = wick_files_records(d->f);
     const wick_spec *a = wick_files_array(d->f);
-    sheet s;
+    facts s;
     char text[256], bytes[32];
-    sheet_open(&s, d->o->json);
+    facts_open(&s, d->o->json);
     const int64_t count = wick_files_count(d->f), classes = wick_files_classes(d->f), passed = wick_files_passed(d->f);
     if (d->o->json) json_text(&s.j, "path", wick_files_path(d->f));
-    else talk_print("%s\n", wick_files_path(d->f));
-    sheet_text(&s, "form", "form", wick_files_form(d->f));
+    else log_print("%s\n", wick_files_path(d->f));
+    facts_text(&s, "form", "form", wick_files_form(d->f));
     snprintf(text, sizeof text, "%lld %s", (long long)count, a ? "arrays" : "files");
-    sheet_integer(&s, "count", "holds", count, text);
+    facts_integer(&s, "count", "holds", count, text);
     if (a) {
         int n = snprintf(text, sizeof text, "%s [", wick_dtype_name(a->dtype));
         for (int k = 0; k < a->rank; k++) n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", k ? ", " : "", (long long)a->dims[k]);
         snprintf(text + n, sizeof text - (size_t)n, "]");
-        sheet_text(&s, "array", "each", text);
+        facts_text(&s, "array", "each", text);
     }
     snprintf(text, sizeof text, "%lld", (long long)classes);
-    sheet_integer(&s, "classes", "classes", classes, text);
+    facts_integer(&s, "classes", "classes", classes, text);
     if (passed) {
         snprintf(text, sizeof text, "%lld files of other kinds (--all takes them)", (long long)passed);
-        sheet_integer(&s, "passed_over", "passed over", passed, text);
+        facts_integer(&s, "passed_over", "passed over", passed, text);
     }
     if (r) {
         uint64_t size = 0, stored = 0;
         wick_record_entry e;
         for (int64_t i = 0; i < wick_records_count(r); i++)
             if (wick_records_at(r, i, &e) == WICK_OK) size += e.size, stored += e.stored;
-        sheet_text(&s, "compression", NULL, wick_compression_name(wick_records_compression(r)));
-        sheet_integer(&s, "bytes", NULL, (int64_t)size, format_bytes(bytes, size));
+        facts_text(&s, "compression", NULL, wick_compression_name(wick_records_compression(r)));
+        facts_integer(&s, "bytes", NULL, (int64_t)size, format_bytes(bytes, size));
         snprintf(text, sizeof text, "%s (%.1f %%)", format_bytes(bytes, stored), size ? 100.0 * (double)stored / (double)size : 100.0);
-        sheet_integer(&s, "stored", "as stored", (int64_t)stored, text);
-        if (wick_records_dictionary(r)) sheet_integer(&s, "dictionary", NULL, (int64_t)wick_records_dictionary(r), format_bytes(bytes, wick_records_dictionary(r)));
+        facts_integer(&s, "stored", "as stored", (int64_t)stored, text);
+        if (wick_records_dictionary(r)) facts_integer(&s, "dictionary", NULL, (int64_t)wick_records_dictionary(r), format_bytes(bytes, wick_records_dictionary(r)));
         snprintf(text, sizeof text, "%lld", (long long)wick_records_parts(r));
-        sheet_integer(&s, "parts", NULL, wick_records_parts(r), text);
-        if (wick_records_tail(r)) sheet_integer(&s, "tail", NULL, (int64_t)wick_records_tail(r), wick_records_tail_reason(r));
+        facts_integer(&s, "parts", NULL, wick_records_parts(r), text);
+        if (wick_records_tail(r)) facts_integer(&s, "tail", NULL, (int64_t)wick_records_tail(r), wick_records_tail_reason(r));
     }
     if (d->o->json) {
         json_open(&s.j, "class_names", '[');
@@ -131,10 +131,10 @@ int data_info(data_job *d) {
     } else if (classes) {
         enum { SHOWN = 20 };
         printf("  %-14s  ", "");
-        for (int64_t k = 0; k < classes && k < SHOWN; k++) talk_print("%s%s", k ? ", " : "", wick_files_class(d->f, k));
+        for (int64_t k = 0; k < classes && k < SHOWN; k++) log_print("%s%s", k ? ", " : "", wick_files_class(d->f, k));
         printf(classes > SHOWN ? ", ...\n" : "\n");
     }
-    sheet_close(&s);
+    facts_close(&s);
     return CLI_OK;
 }
 
@@ -161,7 +161,7 @@ static int told(data_job *d, const wick_pack_report *r) {
     char bytes[32], stored[32];
     data_progress_end(d);
     if (d->o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "wrote", d->to);
         json_bool(&j, "appended", d->o->append);
@@ -169,7 +169,7 @@ static int told(data_job *d, const wick_pack_report *r) {
         json_integer(&j, "bytes", (int64_t)r->bytes);
         json_integer(&j, "stored", (int64_t)r->stored);
         json_integer(&j, "passed_over", wick_files_passed(d->f));
-        talk_json_close(&j);
+        log_json_close(&j);
     } else {
         talk(d->o->append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to, (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes), format_bytes(stored, r->stored));
         if (wick_files_passed(d->f)) talk("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
@@ -180,8 +180,8 @@ static int told(data_job *d, const wick_pack_report *r) {
 int data_pack(data_job *d) {
     const wick_pack_options p = pack_options(d);
     wick_pack_report report = {0};
-    if (!wick_files_count(d->f)) return talk_fail(CLI_BAD_FILE, "%s: holds nothing to pack%s", wick_files_path(d->f), wick_files_passed(d->f) ? ": --all takes files of every kind" : "");
-    if (p.append && (options_given(d->o, "compression") || options_given(d->o, "dictionary"))) return talk_fail(CLI_USAGE, "--append takes no --compression or --dictionary: %s has its own", d->to);
+    if (!wick_files_count(d->f)) return log_fail(CLI_BAD_FILE, "%s: holds nothing to pack%s", wick_files_path(d->f), wick_files_passed(d->f) ? ": --all takes files of every kind" : "");
+    if (p.append && (options_given(d->o, "compression") || options_given(d->o, "dictionary"))) return log_fail(CLI_USAGE, "--append takes no --compression or --dictionary: %s has its own", d->to);
     const wick_status status = wick_files_pack(d->f, d->to, &p, &report);
     if (status == WICK_ERR_SHAPE || (p.append && status == WICK_ERR_INVALID)) return data_failed(d, status, CLI_USAGE);
     return status == WICK_OK ? told(d, &report) : data_failed(d, status, report.unread ? CLI_BAD_FILE : CLI_FAILED);
@@ -215,14 +215,14 @@ static int read_parts(const cli_options *o, part parts[PARTS], int *n) {
         const size_t length = equals ? (size_t)(equals - text) : 0;
         p->share = equals ? strtod(equals + 1, &end) : 0;
         if (!length || length >= sizeof p->name || memchr(text, '/', length) || text[0] == '.' || !end || end == equals + 1 || *end || !(p->share > 0 && p->share <= 1))
-            return talk_fail(CLI_USAGE, "--part %s is not NAME=SHARE, as in train=0.8", text);
+            return log_fail(CLI_USAGE, "--part %s is not NAME=SHARE, as in train=0.8", text);
         snprintf(p->name, sizeof p->name, "%.*s", (int)length, text);
         for (int k = 0; k < *n; k++)
-            if (strcmp(parts[k].name, p->name) == 0) return talk_fail(CLI_USAGE, "--part %s: there is another of that name", text);
+            if (strcmp(parts[k].name, p->name) == 0) return log_fail(CLI_USAGE, "--part %s: there is another of that name", text);
         all += p->share;
-        if (++*n == PARTS && i + 1 < given) return talk_fail(CLI_USAGE, "more than %d parts", PARTS);
+        if (++*n == PARTS && i + 1 < given) return log_fail(CLI_USAGE, "more than %d parts", PARTS);
     }
-    return all <= 1 + 1e-9 ? CLI_OK : talk_fail(CLI_USAGE, "the shares of --part come to %g, more than 1", all);
+    return all <= 1 + 1e-9 ? CLI_OK : log_fail(CLI_USAGE, "the shares of --part come to %g, more than 1", all);
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014): the same split for a seed on every machine. */
@@ -290,7 +290,7 @@ static int write_parts(data_job *d, part *parts, int n) {
         talk("wrote %s: %lld of %lld", path, (long long)parts[p].n, (long long)wick_files_count(d->f));
     }
     if (!d->o->json) return CLI_OK;
-    j = talk_json_open();
+    j = log_json_open();
     json_bool(&j, "ok", true);
     json_open(&j, "parts", '[');
     for (int p = 0; p < n; p++) {
@@ -302,7 +302,7 @@ static int write_parts(data_job *d, part *parts, int n) {
         json_close(&j, '}');
     }
     json_close(&j, ']');
-    talk_json_close(&j);
+    log_json_close(&j);
     return CLI_OK;
 }
 
@@ -311,16 +311,16 @@ int data_split(data_job *d) {
     int n, code = read_parts(d->o, parts, &n);
     if (code != CLI_OK) return code;
     const int64_t count = wick_files_count(d->f);
-    if (!count) return talk_fail(CLI_BAD_FILE, "%s: holds nothing to split", wick_files_path(d->f));
-    if (strcmp(wick_files_form(d->f), "tar") == 0) return talk_fail(CLI_USAGE, "%s: an archive is read in its own order: wick data pack makes a record file of it, which can be split", d->path);
+    if (!count) return log_fail(CLI_BAD_FILE, "%s: holds nothing to split", wick_files_path(d->f));
+    if (strcmp(wick_files_form(d->f), "tar") == 0) return log_fail(CLI_USAGE, "%s: an archive is read in its own order: wick data pack makes a record file of it, which can be split", d->path);
     int32_t *labels = malloc((size_t)count * sizeof *labels);
     int64_t *places = malloc((size_t)count * sizeof *places);
     bool good = labels && places;
     for (int p = 0; p < n; p++) good &= (parts[p].order = malloc((size_t)count * sizeof *places)) != NULL;
-    if (!good) code = talk_fail(CLI_FAILED, "out of memory");
+    if (!good) code = log_fail(CLI_FAILED, "out of memory");
     const wick_status status = good ? read_labels(d, labels) : WICK_OK;
     if (status != WICK_OK) code = data_failed(d, status, CLI_BAD_FILE);
-    if (code == CLI_OK && !path_make_folder(d->to)) code = talk_fail(CLI_FAILED, "%s: cannot be made", d->to);
+    if (code == CLI_OK && !path_make_folder(d->to)) code = log_fail(CLI_FAILED, "%s: cannot be made", d->to);
     if (code == CLI_OK) {
         deal(parts, n, labels, places, count, wick_files_classes(d->f), (uint64_t)d->o->seed);
         code = write_parts(d, parts, n);
@@ -338,21 +338,21 @@ int cmd_data(cli_options *o) {
     while (i < ACTIONS && strcmp(o->model, actions[i].name) != 0) i++;
     if (i == ACTIONS) {
         const char *near = nearest_name(o->model, ACTIONS, action_name, NULL);
-        return talk_fail(CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split and bench", o->model, near ? "; did you mean " : "", near ? near : "");
+        return log_fail(CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split and bench", o->model, near ? "; did you mean " : "", near ? near : "");
     }
     const int want = 1 + actions[i].to;
-    if (o->n_files != want) return talk_fail(CLI_USAGE, want == 1 ? "%s needs one PATH, not %d" : "%s needs PATH and what to write, TO, not %d", actions[i].name, o->n_files);
+    if (o->n_files != want) return log_fail(CLI_USAGE, want == 1 ? "%s needs one PATH, not %d" : "%s needs PATH and what to write, TO, not %d", actions[i].name, o->n_files);
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], actions[i].bit);
-    if (idle) return talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
-    if (o->dictionary && o->compression != WICK_ZSTD) return talk_fail(CLI_USAGE, "--dictionary is for --compression zstd");
-    if (o->level && o->compression == WICK_STORED && !o->append) return talk_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
+    if (idle) return log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
+    if (o->dictionary && o->compression != WICK_ZSTD) return log_fail(CLI_USAGE, "--dictionary is for --compression zstd");
+    if (o->level && o->compression == WICK_STORED && !o->append) return log_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
     if (o->level && o->compression == WICK_LZ4 && (o->level < 2 || o->level > 12))
-        return talk_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
+        return log_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
-    if (d.to && path_same(d.path, d.to)) return talk_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
+    if (d.to && path_same(d.path, d.to)) return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
     wick_status status =
         wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
-    if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     if (actions[i].to) interrupt_watch();
     char *table = data_find_table(d.path, o->split);
     if (table) {
@@ -363,7 +363,7 @@ int cmd_data(cli_options *o) {
         return done;
     }
     status = wick_files_open(d.ctx, d.path, &(wick_files_options){.split = o->split, .all = o->all, .salvage = o->salvage}, &d.f);
-    const int code = status == WICK_OK ? actions[i].run(&d) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(d.ctx, status));
+    const int code = status == WICK_OK ? actions[i].run(&d) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(d.ctx, status));
     wick_files_free(&d.f);
     wick_context_free(&d.ctx);
     return code;

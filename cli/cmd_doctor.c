@@ -2,7 +2,7 @@
 #include "child.h"
 #include "machine.h"
 #include "measure.h"
-#include "sheet.h"
+#include "facts.h"
 #include "tuned.h"
 
 #include "wick/data.h"
@@ -45,7 +45,7 @@ typedef struct patient {
     int threads;
     const char *chosen, *best; /* tiers */
     char compiler[COMPILERS][256], library[LIBRARIES][512]; /* first words and paths; "": not here */
-    sheet s;
+    facts s;
     char *advice[MOST_ADVICE]; /* owned; what memory is short for is left out */
     int n_advice;
 } patient;
@@ -61,10 +61,10 @@ static void system_section(patient *p) {
     struct utsname host;
     char text[512] = "";
     if (uname(&host) == 0) snprintf(text, sizeof text, "%.64s %.64s on %.64s", host.sysname, host.release, host.machine);
-    sheet_section(&p->s, "system", "System");
-    sheet_text(&p->s, "version", "Wick", wick_version());
-    sheet_text(&p->s, "kernel", NULL, text);
-    sheet_section_end(&p->s);
+    facts_section(&p->s, "system", "System");
+    facts_text(&p->s, "version", "Wick", wick_version());
+    facts_text(&p->s, "kernel", NULL, text);
+    facts_section_end(&p->s);
 #ifndef __OPTIMIZE__
     advise(p, "this command was built without optimisation: configure with -DCMAKE_BUILD_TYPE=Release");
 #endif
@@ -89,7 +89,7 @@ static void show_extensions(patient *p) {
     if (p->s.as_json)
         json_close(&p->s.j, ']');
     else
-        sheet_text(&p->s, "extensions", NULL, list[0] ? list : "none");
+        facts_text(&p->s, "extensions", NULL, list[0] ? list : "none");
 }
 
 static void show_tiers(patient *p) {
@@ -104,14 +104,14 @@ static void show_tiers(patient *p) {
     if (p->s.as_json)
         json_close(&p->s.j, ']');
     else
-        sheet_text(&p->s, "tiers", NULL, list);
-    sheet_text(&p->s, "tier", "tier in use", p->chosen);
+        facts_text(&p->s, "tiers", NULL, list);
+    facts_text(&p->s, "tier", "tier in use", p->chosen);
     show_extensions(p);
     if (strcmp(p->chosen, p->best) != 0) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), p->best);
     if (tuned_from())
-        sheet_text(&p->s, "tuning", NULL, tuned_from());
+        facts_text(&p->s, "tuning", NULL, tuned_from());
     else
-        sheet_none(&p->s, "tuning", NULL, "none: the defaults hold (wick tune measures this machine)");
+        facts_none(&p->s, "tuning", NULL, "none: the defaults hold (wick tune measures this machine)");
 #if defined(__x86_64__)
     if (strcmp(p->best, "base") == 0)
         advise(p, "no AVX2 here: in a virtual machine let the CPU's features through (QEMU: -cpu host), else products run at a fraction");
@@ -134,7 +134,7 @@ static void show_caches(patient *p) {
             json_close(&p->s.j, '}');
         } else {
             snprintf(text, sizeof text, "%s, of CPUs %s", format_bytes(bytes, c->bytes), c->shared[0] ? c->shared : "unknown");
-            sheet_text(&p->s, name, NULL, text);
+            facts_text(&p->s, name, NULL, text);
         }
     }
     if (p->s.as_json) json_close(&p->s.j, ']');
@@ -144,17 +144,17 @@ static void show_count(patient *p, const char *key, const char *label, int count
     char text[16];
     snprintf(text, sizeof text, "%d", count);
     if (count)
-        sheet_integer(&p->s, key, label, count, text);
+        facts_integer(&p->s, key, label, count, text);
     else
-        sheet_none(&p->s, key, label, "none");
+        facts_none(&p->s, key, label, "none");
 }
 
 static void cpu_section(patient *p) {
     const machine *m = &p->m;
     const wick_limits *l = &p->limits;
     char text[160];
-    sheet_section(&p->s, "cpu", "CPU");
-    sheet_text(&p->s, "model", NULL, m->cpu);
+    facts_section(&p->s, "cpu", "CPU");
+    facts_text(&p->s, "model", NULL, m->cpu);
     show_tiers(p);
     show_count(p, "online", "CPUs online", l->online);
     show_count(p, "affinity", "affinity mask", l->affinity);
@@ -163,12 +163,12 @@ static void cpu_section(patient *p) {
     show_caches(p);
     const bool no = strncmp(m->smt, "not", 3) == 0; /* the kernel writes "notsupported" */
     snprintf(text, sizeof text, "%s%.100s", no ? "not " : "", m->smt + (no ? 3 : 0));
-    sheet_text(&p->s, "smt", "SMT", text);
+    facts_text(&p->s, "smt", "SMT", text);
     snprintf(text, sizeof text, "%s%s%s", m->governor, m->driver[0] ? " of " : "", m->driver);
-    sheet_text(&p->s, "governor", NULL, text);
+    facts_text(&p->s, "governor", NULL, text);
     snprintf(text, sizeof text, "%.2f over the last minute", m->load);
-    sheet_real(&p->s, "load", NULL, m->load, text);
-    sheet_section_end(&p->s);
+    facts_real(&p->s, "load", NULL, m->load, text);
+    facts_section_end(&p->s);
 
     if (l->affinity < l->online)
         advise(p, "the affinity mask leaves %d of %d CPUs to this process: see taskset, cpusets or the batch system", l->affinity, l->online);
@@ -188,21 +188,21 @@ static void cpu_section(patient *p) {
 static void show_bytes(patient *p, const char *key, const char *label, uint64_t bytes, const char *none) {
     char text[32];
     if (bytes)
-        sheet_integer(&p->s, key, label, (int64_t)bytes, format_bytes(text, bytes));
+        facts_integer(&p->s, key, label, (int64_t)bytes, format_bytes(text, bytes));
     else
-        sheet_none(&p->s, key, label, none);
+        facts_none(&p->s, key, label, none);
 }
 
 static void memory_section(patient *p) {
     const machine *m = &p->m;
     const long page = sysconf(_SC_PAGESIZE);
-    sheet_section(&p->s, "memory", "Memory");
+    facts_section(&p->s, "memory", "Memory");
     show_bytes(p, "total", NULL, m->total, "unknown");
     show_bytes(p, "available", NULL, m->available, "unknown");
     show_bytes(p, "limit", "cgroup limit", p->limits.memory, "none");
     show_bytes(p, "page", NULL, page > 0 ? (uint64_t)page : 0, "unknown");
-    sheet_text(&p->s, "huge_pages", "huge pages", m->huge);
-    sheet_section_end(&p->s);
+    facts_text(&p->s, "huge_pages", "huge pages", m->huge);
+    facts_section_end(&p->s);
     char left[32];
     if (p->limits.memory && p->limits.memory < m->total / 2)
         advise(p, "cgroups let this process have %s of the machine's memory: raise it (docker run --memory) for large models",
@@ -238,18 +238,18 @@ static void look_around(patient *p) {
 }
 
 static void compiler_section(patient *p) {
-    sheet_section(&p->s, "compilers", "Compilers (to build Wick, not to run it)");
+    facts_section(&p->s, "compilers", "Compilers (to build Wick, not to run it)");
     for (int i = 0; i < COMPILERS; i++) {
         if (p->compiler[i][0])
-            sheet_text(&p->s, compilers[i], NULL, p->compiler[i]);
+            facts_text(&p->s, compilers[i], NULL, p->compiler[i]);
         else
-            sheet_none(&p->s, compilers[i], NULL, "not found");
+            facts_none(&p->s, compilers[i], NULL, "not found");
     }
-    sheet_section_end(&p->s);
+    facts_section_end(&p->s);
 }
 
 static void library_section(patient *p) {
-    sheet_section(&p->s, "libraries", "Libraries");
+    facts_section(&p->s, "libraries", "Libraries");
     for (int i = 0; i < LIBRARIES; i++) {
         const char *path = p->library[i], *use = libraries[i].use;
         char text[640];
@@ -260,31 +260,31 @@ static void library_section(patient *p) {
             json_close(&p->s.j, '}');
         } else {
             snprintf(text, sizeof text, "%s (%s)", path[0] ? path : "not found", use);
-            sheet_text(&p->s, NULL, libraries[i].name, text);
+            facts_text(&p->s, NULL, libraries[i].name, text);
         }
         if (!path[0] && libraries[i].package) advise(p, "%s is missing, which %s: apt install %s", libraries[i].name, use, libraries[i].package);
     }
-    sheet_section_end(&p->s);
+    facts_section_end(&p->s);
 }
 
 static void data_section(patient *p) {
     bool found = false;
     const char *name, *folder = getenv("WICK_DATA");
-    sheet_section(&p->s, "data", "Data");
+    facts_section(&p->s, "data", "Data");
     if (folder && *folder)
-        sheet_text(&p->s, "WICK_DATA", NULL, folder);
+        facts_text(&p->s, "WICK_DATA", NULL, folder);
     else
-        sheet_none(&p->s, "WICK_DATA", NULL, "not set");
+        facts_none(&p->s, "WICK_DATA", NULL, "not set");
     for (int i = 0; (name = wick_dataset_known(i)); i++) {
         char path[1024];
         if (wick_dataset_find(name, path, sizeof path)) {
-            sheet_text(&p->s, name, NULL, path);
+            facts_text(&p->s, name, NULL, path);
             found = true;
         } else {
-            sheet_none(&p->s, name, NULL, "not found");
+            facts_none(&p->s, name, NULL, "not found");
         }
     }
-    sheet_section_end(&p->s);
+    facts_section_end(&p->s);
     if (!found) advise(p, "no data set is found by name: apt install dataset-fashion-mnist, or set WICK_DATA to the folder that has them");
 }
 
@@ -306,21 +306,21 @@ WICK_PRINTF(5, 6) static void show_speed(patient *p, const char *key, const char
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    sheet_real(&p->s, key, label, speed > 0 ? speed : -1, text);
+    facts_real(&p->s, key, label, speed > 0 ? speed : -1, text);
 }
 
 static void speed_section(patient *p) {
     speeds v;
     measure_speeds(&v, p->threads, room_for_vectors(p));
     double share = v.peak > 0 ? v.product / v.peak : 0, scaling = v.product > 0 ? v.products / v.product : 0;
-    sheet_section(&p->s, "measured", "Measured");
+    facts_section(&p->s, "measured", "Measured");
     show_speed(p, "core_peak_gflops", "peak of a core", v.peak, "%.1f GFLOP/s: f32 multiply-adds in registers", v.peak);
     show_speed(p, "product_gflops", "matrix product", v.product, "%.1f GFLOP/s on one thread, %.0f %% of the peak", v.product, 100 * share);
     show_speed(p, "threads_product_gflops", "", v.products, "%.1f GFLOP/s on %d thread%s, %.2f times that", v.products, p->threads,
                plural(p->threads), scaling);
     show_speed(p, "memory_gb_per_second", "memory", v.memory, "%.1f GB/s read and written on %d thread%s", v.memory, p->threads,
                plural(p->threads));
-    sheet_section_end(&p->s);
+    facts_section_end(&p->s);
     if (scaling > 0 && p->threads > 1 && scaling < 0.6 * p->threads)
         advise(p, "%d threads were only %.1f times as fast as one: cores that are shared, other processes or a busy host take the rest",
                p->threads, scaling);
@@ -343,7 +343,7 @@ int cmd_doctor(cli_options *o) {
     wick_context *ctx;
     look_around(&p); /* before there are threads */
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     p.threads = wick_context_threads(ctx);
     wick_context_free(&ctx);
     for (int i = 0; i < wick_isa_count(); i++) {
@@ -352,7 +352,7 @@ int cmd_doctor(cli_options *o) {
         if (isa.chosen) p.chosen = isa.name;
     }
     machine_read(&p.m, "");
-    sheet_open(&p.s, o->json);
+    facts_open(&p.s, o->json);
     system_section(&p);
     cpu_section(&p);
     memory_section(&p);
@@ -361,7 +361,7 @@ int cmd_doctor(cli_options *o) {
     data_section(&p);
     if (!o->no_measure) speed_section(&p);
     advice_section(&p);
-    sheet_close(&p.s);
+    facts_close(&p.s);
     for (int i = 0; i < p.n_advice; i++) free(p.advice[i]);
     return CLI_OK;
 }

@@ -2,7 +2,7 @@
 #include "evaluate.h"
 #include "options.h"
 #include "source.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include "wick/metrics.h"
@@ -45,7 +45,7 @@ static class_label label_of(const view *v, int64_t k) {
 
 static bool occurs(const view *v, int64_t k) { return v->e->classes[k].support || v->e->classes[k].predicted; }
 
-static void print_padded(const char *text, int width, int wanted) { talk_print("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
+static void print_padded(const char *text, int width, int wanted) { log_print("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
 
 static void print_scores(class_scores s) {
     printf("  %7.2f %%  %7.2f %%  %7.2f %%  %7.2f %%", 100 * s.precision, 100 * s.recall, 100 * s.f1, 100 * s.iou);
@@ -71,7 +71,7 @@ static void print_classes(const view *v, int width) {
 
 static void print_matrix(const view *v, int width, int cell) {
     const int64_t n = v->c->classes;
-    bool color = talk_color(stdout);
+    bool color = log_color(stdout);
     printf("confusion: a line is what the %ss are, a column what they were taken for\n%*s", source_noun(v->e->dataset),
            width, "");
     for (int64_t k = 0; k < n; k++) printf("%*lld", cell, (long long)k);
@@ -94,7 +94,7 @@ static void print_pairs(const view *v) {
     int found = largest_mistakes(count, n, MOST_PAIRS, pairs);
     printf("the most confused pairs; the matrix of %lld classes is too wide for here, --json has it\n", (long long)n);
     for (int i = 0; i < found; i++)
-        talk_print("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);
+        log_print("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);
     if (!found) printf("       none\n");
 }
 
@@ -107,7 +107,7 @@ static void print_confusion(const view *v, int width) {
     int64_t most = n - 1;
     for (int64_t i = 0; i < n * n; i++)
         if (v->e->confusion[i] > most) most = v->e->confusion[i];
-    int cell = 2 + snprintf(NULL, 0, "%lld", (long long)most), columns = talk_columns(stdout);
+    int cell = 2 + snprintf(NULL, 0, "%lld", (long long)most), columns = log_columns(stdout);
     if (width + n * cell <= (columns ? columns : PAGE_WIDTH))
         print_matrix(v, width, cell);
     else
@@ -165,7 +165,7 @@ static void report_json(const view *v) {
     const evaluation *r = v->result;
     const wick_dataset *d = v->e->dataset;
     const double count = (double)r->count;
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "model", v->o->model);
     json_text(&j, "data", v->data);
@@ -201,13 +201,13 @@ static void report_json(const view *v) {
         json_close(&j, '}');
     }
     json_confusion(&j, v);
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 /* --top, which must leave some class out to mean anything. */
 static int choose_top(const cli_options *o, const classifier *c, int64_t *top) {
     if (options_given(o, "top") && o->top >= c->classes)
-        return talk_fail(CLI_USAGE, "--top %lld: the model knows %lld class%s, so any answer would do", (long long)o->top, (long long)c->classes,
+        return log_fail(CLI_USAGE, "--top %lld: the model knows %lld class%s, so any answer would do", (long long)o->top, (long long)c->classes,
                          c->classes == 1 ? "" : "es");
     *top = o->top ? o->top : c->classes > USUAL_TOP ? USUAL_TOP : 0;
     return CLI_OK;
@@ -257,7 +257,7 @@ static int measure(const cli_options *o, classifier *c, const wick_dataset *data
     if (code == CLI_OK && images <= MOST_SCORES / c->classes) {
         kept.p = step_buffer(images * c->classes, sizeof *kept.p);
         kept.labels = step_buffer(images, sizeof *kept.labels);
-        if (!kept.p || !kept.labels) code = talk_fail(CLI_FAILED, "out of memory");
+        if (!kept.p || !kept.labels) code = log_fail(CLI_FAILED, "out of memory");
         e.look = keep_scores;
         e.user = &kept;
     }
@@ -279,10 +279,10 @@ int cmd_eval(cli_options *o) {
     source_options form;
     wick_dataset *dataset = NULL;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
-    if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
+    if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);

@@ -2,7 +2,7 @@
 #include "draw_graph.h"
 #include "graph_text.h"
 #include "planned.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include "wick/registry.h"
@@ -24,7 +24,7 @@ static int find(const planned *p, const char *pass, bool before, const char **te
         while (k < i && strcmp(p->graphs[k].pass, p->graphs[i].pass) != 0) k++;
         if (k == i) snprintf(list + n, sizeof list - n, " %s", p->graphs[i].pass);
     }
-    return talk_fail(CLI_USAGE, "--%s: no pass '%s' ran; those that did:%s", before ? "before" : "after", pass, list);
+    return log_fail(CLI_USAGE, "--%s: no pass '%s' ran; those that did:%s", before ? "before" : "after", pass, list);
 }
 
 /* Writes what draw gives into a file, whole or not at all. */
@@ -35,8 +35,8 @@ static int to_file(const planned *p, const char *path, bool (*draw)(FILE *out, c
     const bool drawn = out && draw(out, arg), whole = out && fclose(out) == 0 && drawn;
     const wick_status status = whole ? wick_file_write(p->ctx, path, text, size) : WICK_OK;
     free(text);
-    if (!whole) return talk_fail(CLI_FAILED, "%s: the graph has more nodes than can be drawn, %d, or than fit into memory", path, DRAW_MOST_NODES);
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(p->ctx, status));
+    if (!whole) return log_fail(CLI_FAILED, "%s: the graph has more nodes than can be drawn, %d, or than fit into memory", path, DRAW_MOST_NODES);
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "%s", log_why(p->ctx, status));
 }
 
 static bool svg(FILE *out, const void *arg) { return draw_graph(out, arg); }
@@ -54,7 +54,7 @@ static bool dot(FILE *out, const void *arg) {
 static int draw(const planned *p, const char *text) {
     const cli_options *o = p->o;
     graph_text g;
-    if (!graph_text_read(&g, text, p->n_in, p->in)) return talk_fail(CLI_FAILED, "out of memory");
+    if (!graph_text_read(&g, text, p->n_in, p->in)) return log_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < g.n_outputs; i++) {
         wick_onnx_wire *w = g.graph.outputs[i] < 0 ? NULL : &g.wires[g.graph.outputs[i]]; /* that made it, or an input with its own name */
         if (w && !*w->name) w->name = p->onnx ? wick_onnx_output(p->onnx, i).name : o->train ? "loss" : "scores";
@@ -78,7 +78,7 @@ static int64_t nodes_in(const char *text) {
 }
 
 static void print_json(const planned *p, const char *before, const char *text) {
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "model", p->title);
     json_open(&j, "passes", '[');
@@ -91,7 +91,7 @@ static void print_json(const planned *p, const char *before, const char *text) {
     json_close(&j, ']');
     if (before) json_text(&j, "before", before);
     json_text(&j, before ? "after" : "graph", text);
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 static int show(const planned *p) {
@@ -109,17 +109,17 @@ static int show(const planned *p) {
         size_t size = 0;
         FILE *out = open_memstream(&lines, &size);
         const bool made = out && graph_text_difference(out, before, text);
-        if (out && fclose(out) == 0 && made) talk_lines(lines);
-        else code = talk_fail(CLI_FAILED, "out of memory");
+        if (out && fclose(out) == 0 && made) log_lines(lines);
+        else code = log_fail(CLI_FAILED, "out of memory");
         free(lines);
-    } else if (o->as_text || (!*o->svg && !*o->dot)) talk_lines(text);
+    } else if (o->as_text || (!*o->svg && !*o->dot)) log_lines(text);
     return code;
 }
 
 int cmd_graph(cli_options *o) {
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     planned p = {.keeps_graphs = true};
     int code = planned_open(&p, o, ctx);
     if (code == CLI_OK) code = show(&p);

@@ -1,7 +1,7 @@
 /* wick info: this build on this machine, what a checkpoint holds, or what a network costs. */
 #include "layers.h"
 #include "options.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include <math.h>
@@ -23,13 +23,13 @@ static int show_build(const cli_options *o, wick_context *ctx) {
                wick_context_threads(ctx), numerics);
         return CLI_OK;
     }
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "version", wick_version());
     json_text(&j, "tier", tier);
     json_integer(&j, "threads", wick_context_threads(ctx));
     json_text(&j, "numerics", numerics);
-    talk_json_close(&j);
+    log_json_close(&j);
     return CLI_OK;
 }
 
@@ -49,23 +49,23 @@ static void show_value(const char *value) {
         while (digits <= 17 && strtod(number, NULL) != real);
         value = number;
     }
-    for (size_t n; n = strcspn(value, "\t"), value[n]; value += n + 1) talk_print("%.*s, ", (int)n, value);
-    talk_print("%s\n", value);
+    for (size_t n; n = strcspn(value, "\t"), value[n]; value += n + 1) log_print("%.*s, ", (int)n, value);
+    log_print("%s\n", value);
 }
 
 static void show_text(const wick_checkpoint *file, const char *path) {
     const char *key, *value;
     double numbers = 0, bytes = 0;
-    talk_print("%s\n\n", path);
+    log_print("%s\n\n", path);
     printf("metadata\n");
     for (int i = 0; wick_checkpoint_meta_at(file, i, &key, &value); i++) {
-        talk_print("  %-18s ", key);
+        log_print("  %-18s ", key);
         show_value(value);
     }
     printf("\ntensors\n");
     for (int i = 0; i < wick_checkpoint_count(file); i++) {
         wick_spec spec = wick_checkpoint_tensor(file, i);
-        talk_print("  %-28s %-5s [", spec.name, wick_dtype_name(spec.dtype));
+        log_print("  %-28s %-5s [", spec.name, wick_dtype_name(spec.dtype));
         for (int d = 0; d < spec.rank; d++) printf("%s%lld", d ? ", " : "", (long long)spec.dims[d]);
         printf("]\n");
         numbers += elements(&spec);
@@ -78,7 +78,7 @@ static void show_text(const wick_checkpoint *file, const char *path) {
 
 static void show_json(const wick_checkpoint *file, const char *path, const classifier *c, const wick_summary *layers) {
     const char *key, *value;
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "path", path);
     json_open(&j, "metadata", '{');
@@ -105,7 +105,7 @@ static void show_json(const wick_checkpoint *file, const char *path, const class
     }
     json_close(&j, ']');
     if (layers) layers_json(c, layers, &j);
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 /* The layers follow where the metadata says which network it is. */
@@ -136,18 +136,18 @@ static int show_network(const cli_options *o, wick_context *ctx) {
     char arch[4096];
     classifier c = {0};
     wick_summary *layers = NULL;
-    if (o->model) return talk_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
-    if (*o->arch && *o->net) return talk_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
-    if (!*o->input) return talk_fail(CLI_USAGE, "--%s needs --input, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
+    if (o->model) return log_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
+    if (*o->arch && *o->net) return log_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
+    if (!*o->input) return log_fail(CLI_USAGE, "--%s needs --input, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
     if ((size_t)snprintf(arch, sizeof arch, "%s%s", *o->net ? "net:" : "", *o->net ? o->net : o->arch) >= sizeof arch)
-        return talk_fail(CLI_USAGE, "the network is longer than any");
+        return log_fail(CLI_USAGE, "the network is longer than any");
     int code = classifier_for_arch(&c, ctx, arch, o->input, o->classes);
     if (code == CLI_OK) code = layers_of(&c, CLI_USAGE, &layers);
     if (code == CLI_OK && o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         layers_json(&c, layers, &j);
-        talk_json_close(&j);
+        log_json_close(&j);
     } else if (code == CLI_OK)
         layers_print(&c, layers);
     wick_summary_free(&layers);
@@ -157,10 +157,10 @@ static int show_network(const cli_options *o, wick_context *ctx) {
 
 int cmd_info(cli_options *o) {
     if ((*o->input || options_given(o, "classes")) && !*o->arch && !*o->net)
-        return talk_fail(CLI_USAGE, "--input and --classes are of a network; give --arch or --net");
+        return log_fail(CLI_USAGE, "--input and --classes are of a network; give --arch or --net");
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const bool network = *o->arch || *o->net;
     int code = network ? show_network(o, ctx) : o->model ? show_checkpoint(o, ctx) : show_build(o, ctx);
     wick_context_free(&ctx);

@@ -1,6 +1,6 @@
 /* wick ops: what can be recorded in a graph, and what else computes. */
 #include "options.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/onnx.h"
 #include "wick/registry.h"
@@ -81,7 +81,7 @@ static int list_onnx(const cli_options *o) {
     int n = 0, shown = 0;
     while (wick_onnx_row_at(n).name) n++;
     wick_onnx_row *rows = calloc((size_t)n + 1, sizeof *rows);
-    if (!rows) return talk_fail(CLI_FAILED, "out of memory");
+    if (!rows) return log_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < n; i++) {
         rows[i] = wick_onnx_row_at(i);
         shown += !o->model || strcmp(rows[i].name, o->model) == 0;
@@ -90,9 +90,9 @@ static int list_onnx(const cli_options *o) {
     int code = CLI_OK;
     if (!shown) {
         const char *near = nearest_name(o->model, n, row_name, rows);
-        code = talk_fail(CLI_USAGE, near ? "Wick runs no ONNX op '%s'; did you mean %s?" : "Wick runs no ONNX op '%s'; wick ops --onnx lists those that it does", o->model, near);
+        code = log_fail(CLI_USAGE, near ? "Wick runs no ONNX op '%s'; did you mean %s?" : "Wick runs no ONNX op '%s'; wick ops --onnx lists those that it does", o->model, near);
     } else if (o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_open(&j, "rows", '[');
         for (int i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static int list_onnx(const cli_options *o) {
             json_close(&j, '}');
         }
         json_close(&j, ']');
-        talk_json_close(&j);
+        log_json_close(&j);
     } else {
         printf("%-28s %-22s %s\n", "ONNX op", "domain", "opsets");
         for (int i = 0; i < n; i++) {
@@ -126,7 +126,7 @@ int cmd_ops(cli_options *o) {
     while (o->model && one < count && strcmp(wick_op_at(one).name, o->model) != 0) one++;
     if (one == count) {
         const char *near = nearest_name(o->model, count, name_at, NULL);
-        return talk_fail(CLI_USAGE, near ? "there is no op '%s'; did you mean %s?" : "there is no op '%s'; wick ops lists them", o->model, near);
+        return log_fail(CLI_USAGE, near ? "there is no op '%s'; did you mean %s?" : "there is no op '%s'; wick ops lists them", o->model, near);
     }
     if (!o->json && o->model) {
         print_one(one);
@@ -142,7 +142,7 @@ int cmd_ops(cli_options *o) {
         }
         return CLI_OK;
     }
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     if (o->model)
         write_json(&j, "op", one);
@@ -151,6 +151,6 @@ int cmd_ops(cli_options *o) {
         for (int i = 0; i < count; i++) write_json(&j, NULL, i);
         json_close(&j, ']');
     }
-    talk_json_close(&j);
+    log_json_close(&j);
     return CLI_OK;
 }

@@ -5,7 +5,7 @@
 #include "plan_memory.h"
 #include "plan_range.h"
 #include "planned.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static ceiling_compute arithmetic_of(const wick_plan_kernel *k) {
 static int predict(view *v) {
     v->info = wick_plan_get_info(v->p.plan);
     v->rows = calloc((size_t)v->info.kernels + 1, sizeof *v->rows);
-    if (!v->rows) return talk_fail(CLI_FAILED, "out of memory");
+    if (!v->rows) return log_fail(CLI_FAILED, "out of memory");
     talk("measuring what this machine can do, on %d thread%s", wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
     roof_measure(&v->ceilings, wick_context_threads(v->p.ctx), ROOF_BRIEF);
     for (int i = 0; i < v->info.kernels; i++) {
@@ -118,14 +118,14 @@ static int bind(bound *b, const planned *p) {
         good = (b->out[i] = wick_buffer_new(p->ctx, wick_spec_bytes(&s)));
     }
     const wick_status status = good ? wick_workspace_new(p->plan, &b->space) : WICK_ERR_NOMEM;
-    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(p->ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(p->ctx, status));
 }
 
 /* Seconds of a run; below 0: it failed, which has been said. */
 static double run_once(const bound *b) {
     const double from = now_seconds();
     if (wick_run(b->space, (const void *const *)b->in, b->out) == WICK_OK) return now_seconds() - from;
-    talk_fail(CLI_FAILED, "on random inputs: %s", wick_workspace_error(b->space));
+    log_fail(CLI_FAILED, "on random inputs: %s", wick_workspace_error(b->space));
     return -1;
 }
 
@@ -138,7 +138,7 @@ static int run_plan(view *v, const bound *b, samples *kernels, samples *whole) {
         if (took < 0) return CLI_FAILED;
         bool good = v->runs < 0 || samples_add(whole, took);
         for (int i = 0; i < n && v->runs >= 0 && good; i++) good = samples_add(&kernels[i], (double)wick_workspace_kernel_ns(b->space, i, NULL) * 1e-9);
-        if (!good) return talk_fail(CLI_FAILED, "out of memory");
+        if (!good) return log_fail(CLI_FAILED, "out of memory");
     }
     samples_sort(whole);
     v->seconds = stats_quantile(whole, 0.5);
@@ -193,7 +193,7 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
     int code = planned_open(&p, &o, v->p.ctx);
     if (code == CLI_OK) code = bind(&b, &p);
     bool *differ = code == CLI_OK ? differing(with, &b) : NULL;
-    if (code == CLI_OK && !differ) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && !differ) code = log_fail(CLI_FAILED, "out of memory");
     const double start = now_seconds();
     g->decided = code == CLI_OK && (b.info.kernels != v->info.kernels || b.info.predicted_seconds != v->info.predicted_seconds);
     for (int i = -2; code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < seconds); i++) {
@@ -202,7 +202,7 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
         double first = run_once(with), second = first < 0 ? -1 : run_once(&b);
         if (second < 0) code = CLI_FAILED;
         if (decision) first = within(with, differ), second = within(&b, differ + v->info.kernels);
-        if (i >= 0 && code == CLI_OK && !samples_add(&more, second - first)) code = talk_fail(CLI_FAILED, "out of memory");
+        if (i >= 0 && code == CLI_OK && !samples_add(&more, second - first)) code = log_fail(CLI_FAILED, "out of memory");
     }
     if (code == CLI_OK && g->decided) {
         samples_sort(&more);
@@ -251,7 +251,7 @@ static int measure(view *v) {
     const int n = v->info.kernels;
     samples *kernels = calloc((size_t)n + 1, sizeof *kernels), whole = {0};
     bound b;
-    int code = kernels ? bind(&b, &v->p) : talk_fail(CLI_FAILED, "out of memory");
+    int code = kernels ? bind(&b, &v->p) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = run_plan(v, &b, kernels, &whole);
     const bool races = !v->o->max_batch && !v->o->memory_budget && !v->p.dynamic;
     if (code == CLI_OK && races) code = race_decisions(v, &b);
@@ -272,7 +272,7 @@ static int measure(view *v) {
 static void print_tuning(void) {
     if (!tuned()) return;
     wick_tuning t = *tuned();
-    talk_print("tuned by %s:", tuned_from());
+    log_print("tuned by %s:", tuned_from());
     for (int i = 0; i < wick_tuning_count(); i++) {
         const wick_tuning_field f = wick_tuning_at(i);
         if (!f.is_cost && *f.of(&t) != f.fallback) printf(" %s=%lld", f.name, (long long)*f.of(&t));
@@ -282,7 +282,7 @@ static void print_tuning(void) {
 
 static void print_totals(const view *v) {
     const wick_plan_info *p = &v->info;
-    talk_print("%s\n", v->p.title);
+    log_print("%s\n", v->p.title);
     printf("%d kernel%s, %.4g MFLOP, %.4g MB read and written, %.3g FLOP a byte\n", p->kernels, plural(p->kernels), p->flops * 1e-6, p->bytes * 1e-6,
            p->bytes > 0 ? p->flops / p->bytes : 0);
     printf("memory: %.4g MB of intermediates in use at most, in an arena of %.4g MB", (double)p->live_bytes * 1e-6, (double)p->arena_bytes * 1e-6);
@@ -290,8 +290,8 @@ static void print_totals(const view *v) {
     printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
     if (p->conversions)
         printf("layout: %d conversion%s of images between planes and channels last, %.4g MB of the above\n", p->conversions, plural(p->conversions), p->conversion_bytes * 1e-6);
-    if (p->again)
-        printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->again, plural(p->again), p->again_flops * 1e-6);
+    if (p->recomputed)
+        printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->recomputed, plural(p->recomputed), p->recomputed_flops * 1e-6);
     if (v->p.fit.batch) {
         printf("largest batch for %.4g MB: %lld, which takes %.4g MB with weights, states, inputs and results; one more ", (double)v->o->max_batch * 1e-6, (long long)v->p.fit.batch,
                (double)v->p.fit.bytes * 1e-6);
@@ -325,7 +325,7 @@ static void print_remarks(view *v, int i) {
             v->told[l] = true;
             times++;
         }
-        talk_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "", i < 0 && r->place ? r->place : "", r->text);
+        log_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "", i < 0 && r->place ? r->place : "", r->text);
         if (r->measured) printf("; measured: %.3g, where the plans' predictions differ by %.3g", r->saved_seconds * 1e6, r->saved_by_model * 1e6);
         if (times > 1) printf(" (%d times)", times);
         printf("\n");
@@ -346,11 +346,11 @@ static void print_text(view *v) {
         plan_type_text(type, sizeof type, k->result);
         if (strcmp(k->ops, k->name) == 0) snprintf(ops, sizeof ops, "%s", k->ops);
         else snprintf(ops, sizeof ops, "%.60s (%.30s)", k->ops, k->name);
-        talk_print("%4d %-34.34s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
+        log_print("%4d %-34.34s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
                    (double)k->live_bytes * 1e-3, r->floor.seconds * 1e6, r->floor.bound);
         printf(" %12.4g", k->predicted_seconds * 1e6);
         if (measured) printf(" %10.4g %6.1f%% %7.0f%%", r->seconds * 1e6, 100 * r->seconds / v->seconds, r->seconds > 0 ? 100 * r->floor.seconds / r->seconds : 0);
-        talk_print("  %s\n", k->place ? k->place : "");
+        log_print("  %s\n", k->place ? k->place : "");
         if (measured) print_remarks(v, i);
     }
     if (!measured) return;
@@ -371,7 +371,7 @@ static void type_json(json *j, const char *name, const wick_spec *s) {
 static void print_json(const view *v) {
     const wick_plan_info *p = &v->info;
     const bool measured = v->seconds > 0;
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "model", v->p.title);
     json_integer(&j, "threads", wick_context_threads(v->p.ctx));
@@ -386,8 +386,8 @@ static void print_json(const view *v) {
     json_integer(&j, "state_bytes", (int64_t)p->state_bytes);
     json_integer(&j, "input_bytes", (int64_t)p->input_bytes);
     json_integer(&j, "output_bytes", (int64_t)p->output_bytes);
-    json_integer(&j, "again", p->again);
-    json_real(&j, "again_flops", p->again_flops, 12);
+    json_integer(&j, "again", p->recomputed);
+    json_real(&j, "again_flops", p->recomputed_flops, 12);
     json_integer(&j, "conversions", p->conversions);
     json_real(&j, "conversion_bytes", p->conversion_bytes, 12);
     if (v->p.fit.batch) {
@@ -462,30 +462,30 @@ static void print_json(const view *v) {
         }
         json_close(&j, ']');
     }
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------------------------------------- */
 
 static int draw(const view *v) {
-    if (!v->info.arena_bytes) return talk_fail(CLI_FAILED, "--svg: the plan needs no memory of its own, so there is nothing to draw");
+    if (!v->info.arena_bytes) return log_fail(CLI_FAILED, "--svg: the plan needs no memory of its own, so there is nothing to draw");
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) plan_memory_draw(out, v->p.plan, v->p.title, true);
     const wick_status status = out && fclose(out) == 0 ? wick_file_write(v->p.ctx, v->o->svg, text, size) : WICK_ERR_NOMEM;
     free(text);
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(v->p.ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "%s", log_why(v->p.ctx, status));
 }
 
 static int look(cli_options *o, bool explain) {
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     view v = {.o = o, .p = {.keeps_remarks = explain}};
     int code = planned_open(&v.p, o, ctx);
     if (code == CLI_OK) code = predict(&v);
-    if (code == CLI_OK && explain && !(v.told = calloc(v.p.n_remarks + 1, sizeof *v.told))) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && explain && !(v.told = calloc(v.p.n_remarks + 1, sizeof *v.told))) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && explain) code = measure(&v);
     if (code == CLI_OK && !explain && *o->svg) code = draw(&v);
     if (code == CLI_OK && o->json) print_json(&v);

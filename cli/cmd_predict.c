@@ -1,10 +1,10 @@
 /* wick predict: shows images and the probability that the model gives each class. */
-#include "kinds.h"
+#include "file_types.h"
 #include "options.h"
 #include "picture.h"
 #include "step.h"
 #include "source.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include "wick/data.h"
@@ -71,15 +71,15 @@ typedef struct subject {
 
 static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     const char *const *names = v->c->class_names;
-    bool color = talk_color(stdout);
-    if (s->file) talk_print("%s", s->file);
+    bool color = log_color(stdout);
+    if (s->file) log_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
-    if (s->label >= 0) talk_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
-    else talk_print(": taken for %s\n", names[best]);
+    if (s->label >= 0) log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
+    else log_print(": taken for %s\n", names[best]);
     if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, color);
     for (int64_t i = 0; i < shown; i++) {
         int64_t k = v->order[i];
-        talk_print("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
+        log_print("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
         picture_bar(stdout, (double)v->probability[k], BAR_WIDTH, color);
         fputc('\n', stdout);
     }
@@ -112,7 +112,7 @@ static int look(viewer *v, const subject *s) {
     const int fits = classifier_check_samples(c, v->x, 1);
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+        return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
     int64_t best = 0;
     for (int64_t k = 0; k < c->classes; k++) {
         v->order[k] = k;
@@ -140,7 +140,7 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
                        .index = index,
                        .label = wick_dataset_label(d, index)};
     if (s.pixels || s.sample) return look(v, &s);
-    return talk_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
+    return log_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
                      floats ? "samples" : "images", (long long)count - 1);
 }
 
@@ -202,22 +202,22 @@ static int look_at_recording(viewer *v, const char *file) {
     if (status == WICK_OK)
         status = wick_transform_new(c->ctx, c->transform,
                                     &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
-    if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(c->ctx, status));
+    if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
     const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
     const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
-    if (code == CLI_OK && !length) code = talk_fail(CLI_BAD_FILE, "%s: has no sample", file);
+    if (code == CLI_OK && !length) code = log_fail(CLI_BAD_FILE, "%s: has no sample", file);
     int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
     for (int d = 1; code == CLI_OK && d < wick_transform_output(t)->rank; d++)
         count *= wick_transform_output(t)->dims[d];
     void *work = scratch ? aligned_alloc(64, (scratch + 63) / 64 * 64) : NULL;
     float *sample = step_buffer(c->pixels, sizeof *sample);
-    if (code == CLI_OK && (!sample || (scratch && !work))) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && (!sample || (scratch && !work))) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && count != c->pixels)
-        code = talk_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
+        code = log_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
                          (long long)c->pixels);
     if (code == CLI_OK &&
         wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK)
-        code = talk_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
+        code = log_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
     if (code == CLI_OK) code = look(v, &(subject){.sample = sample, .file = file, .label = -1, .alone = true});
     free(sample);
     free(work);
@@ -238,7 +238,7 @@ static int look_at_file(viewer *v, const char *file) {
         wick_image_free(&image);
         image = other;
     }
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     const int64_t count = wick_image_count(image);
     const bool chosen = options_given(v->o, "index");
     char few[32];
@@ -249,7 +249,7 @@ static int look_at_file(viewer *v, const char *file) {
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
             const subject s = {.pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
             code = i < count ? look(v, &s)
-                             : talk_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i, file, (long long)count, plural(count));
+                             : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i, file, (long long)count, plural(count));
         }
     wick_image_free(&image);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
@@ -262,10 +262,10 @@ static int check_list(const char *list) {
     const char *s = list;
     while (*s || s == list) {
         if (!next_range(&s, &first, &last))
-            return talk_fail(CLI_USAGE, "--index '%s' is not a list like 3,7,20-24", list);
+            return log_fail(CLI_USAGE, "--index '%s' is not a list like 3,7,20-24", list);
         total += last - first < MOST_IMAGES ? last - first + 1 : MOST_IMAGES + 1;
         if (total > MOST_IMAGES)
-            return talk_fail(CLI_USAGE, "--index '%s' asks for more than %d images", list, MOST_IMAGES);
+            return log_fail(CLI_USAGE, "--index '%s' asks for more than %d images", list, MOST_IMAGES);
     }
     return CLI_OK;
 }
@@ -275,9 +275,9 @@ static int look_at_all(viewer *v) {
     v->x = step_buffer(c->pixels, sizeof *v->x);
     v->probability = step_buffer(c->classes, sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
-    if (!v->x || !v->probability || !v->order) return talk_fail(CLI_FAILED, "out of memory");
+    if (!v->x || !v->probability || !v->order) return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
-    if (status != WICK_OK) return talk_fail(CLI_FAILED, "%s", talk_why(c->ctx, status));
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
     const char *list = v->o->index;
     int64_t first, last;
@@ -301,16 +301,16 @@ static int look_at_all(viewer *v) {
 
 static int look_in_json(viewer *v) {
     v->json.out = open_memstream(&v->text, &v->text_size);
-    if (!v->json.out) return talk_fail(CLI_FAILED, "out of memory");
+    if (!v->json.out) return log_fail(CLI_FAILED, "out of memory");
     int code = look_at_all(v);
     bool whole = fclose(v->json.out) == 0;
-    if (code == CLI_OK && !whole) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && !whole) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "model", v->o->model);
         json_raw(&j, "images", v->text);
-        talk_json_close(&j);
+        log_json_close(&j);
     }
     free(v->text);
     return code;
@@ -326,17 +326,17 @@ static int find_images(viewer *v, wick_dataset **dataset) {
         bool rows = true;
         for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
         if (rows && c->floats && c->transform)
-            return talk_fail(CLI_BAD_FILE,
+            return log_fail(CLI_BAD_FILE,
                              "wick predict looks at samples as they are, and those of %s go through a --transform: "
                              "wick eval measures the model on all of them",
                              o->model);
         if (!rows && c->floats && !c->onnx)
-            return talk_fail(CLI_BAD_FILE,
+            return log_fail(CLI_BAD_FILE,
                              "%s learned from numbers, not from pictures, of which it doesn't know the scale: give "
                              "samples as those of %s",
                              o->model, c->data);
         if (v->drawn || rows) return CLI_OK;
-        return talk_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
+        return log_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
                          plural(c->rank));
     }
     source_options form;
@@ -349,12 +349,12 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     if (floats) return CLI_OK;
     const char *noun = source_noun(*dataset), *data = o->data[0] ? o->data : c->data;
     if (!wick_dataset_sample(*dataset, 0) && strcmp(noun, "image") == 0)
-        return talk_fail(CLI_BAD_FILE,
+        return log_fail(CLI_BAD_FILE,
                          "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the "
                          "model on all of them",
                          data);
     if (!wick_dataset_sample(*dataset, 0))
-        return talk_fail(CLI_BAD_FILE,
+        return log_fail(CLI_BAD_FILE,
                          "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model "
                          "on all of them, wick convert makes ONNX of it, which wick run gives files to",
                          noun, data);
@@ -368,7 +368,7 @@ static int check_options(const cli_options *o) {
     static const char *const of_sets[] = {"data", "split"};
     for (size_t i = 0; o->n_files && i < sizeof of_sets / sizeof of_sets[0]; i++)
         if (options_given(o, of_sets[i]))
-            return talk_fail(CLI_USAGE, "--%s is for images of a data set; %s is a file", of_sets[i], o->files[0]);
+            return log_fail(CLI_USAGE, "--%s is for images of a data set; %s is a file", of_sets[i], o->files[0]);
     return check_list(o->index);
 }
 
@@ -380,10 +380,10 @@ int cmd_predict(cli_options *o) {
     int code = check_options(o);
     if (code != CLI_OK) return code;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
-    if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = talk_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
+    if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);

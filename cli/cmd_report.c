@@ -7,7 +7,7 @@
 #include "paths.h"
 #include "run.h"
 #include "source.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_SECONDS = 5 /* ten steps of half a second */ };
 
-static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
+static int out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
 /* What the run was given, and its log. A run whose --log was a device or pipe has no curves: what it wrote went elsewhere. Runs of other programs, and those that another log's path was lost of, have neither. */
 static int open_run(report *r) {
@@ -29,7 +29,7 @@ static int open_run(report *r) {
     if (path_exists(last)) {
         wick_checkpoint *file;
         wick_status status = wick_checkpoint_open(r->ctx, last, &file);
-        code = status == WICK_OK ? run_options(file, last, &r->kept) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
+        code = status == WICK_OK ? run_options(file, last, &r->kept) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status));
         r->has_options = code == CLI_OK;
         wick_checkpoint_free(&file);
     }
@@ -64,7 +64,7 @@ static int open_split(report *r, const char *split, wick_dataset **out) {
     form.told = true;
     wick_status status = classifier_open_split(&r->c, r->data, split, &form, out);
     if (status == WICK_OK) return classifier_check_dataset(&r->c, *out, r->data);
-    return status == WICK_ERR_IO ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status));
+    return status == WICK_ERR_IO ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status));
 }
 
 static int open_data(report *r) {
@@ -73,7 +73,7 @@ static int open_data(report *r) {
     if (code == CLI_OK) code = open_split(r, "test", &r->test);
     if (code != CLI_OK) return code;
     r->measured = r->test ? r->test : r->train;
-    return r->measured ? CLI_OK : talk_fail(CLI_BAD_FILE, "%s; give --data", wick_context_error(r->ctx));
+    return r->measured ? CLI_OK : log_fail(CLI_BAD_FILE, "%s; give --data", wick_context_error(r->ctx));
 }
 
 /* Notes what each image was taken for, and how probable that was: the softmax at its largest logit. */
@@ -176,7 +176,7 @@ static int save_page(report *r, const char *path) {
     if (fclose(out) != 0 && code == CLI_OK) code = out_of_memory();
     if (code == CLI_OK) {
         wick_status status = wick_file_write(r->ctx, path, text, size);
-        if (status != WICK_OK) code = talk_fail(CLI_FAILED, "%s", talk_why(r->ctx, status));
+        if (status != WICK_OK) code = log_fail(CLI_FAILED, "%s", log_why(r->ctx, status));
     }
     free(text);
     return code;
@@ -190,7 +190,7 @@ static void print_result(const report *r, const char *path) {
         printf("%s\n", path);
         return;
     }
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "path", path);
     json_text(&j, "model", r->o->model);
@@ -200,17 +200,17 @@ static void print_result(const report *r, const char *path) {
     json_real(&j, "accuracy", accuracy, 9);
     json_real(&j, "loss", r->result.loss, 9);
     json_integer(&j, "steps_timed", r->timed);
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 int cmd_report(cli_options *o) {
     report r = {.o = o};
     if (!path_is_folder(o->model))
-        return talk_fail(CLI_BAD_FILE, "%s is no folder of a run: give the one that has its best.safetensors", o->model);
+        return log_fail(CLI_BAD_FILE, "%s is no folder of a run: give the one that has its best.safetensors", o->model);
     char *path = o->out[0] ? strdup(o->out) : path_join(o->model, "report.html");
     if (!path || wick_context_new(&r.ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) {
         free(path);
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     }
     int code = open_model(&r);
     if (code == CLI_OK) code = open_run(&r);

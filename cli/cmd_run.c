@@ -1,12 +1,12 @@
 /* wick run: an ONNX model on inputs from files, over one step or a sequence. */
 #include "budget.h"
-#include "kinds.h"
+#include "file_types.h"
 #include "labels.h"
 #include "options.h"
 #include "paths.h"
 #include "ports.h"
 #include "runner.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 #include "values.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int runner_failed(const runner *r, wick_status status) { return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(r->ctx, status)); }
+int runner_failed(const runner *r, wick_status status) { return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status)); }
 
 void runner_progress(runner *r, const char *what, int64_t step, int64_t steps) {
     enum { PAUSE = 2 }; /* seconds */
@@ -46,10 +46,10 @@ int runner_feed_one(runner *r, int i, int64_t step) {
     } else if (port.optional) {
         r->in[i] = (wick_onnx_value){0};
     } else if (!r->others) {
-        return talk_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name, port_type(&port, text, sizeof text),
+        return log_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name, port_type(&port, text, sizeof text),
                          port.name);
     } else if (port.kind != WICK_VALUE_TENSOR) {
-        return talk_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_type(&port, text, sizeof text));
+        return log_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_type(&port, text, sizeof text));
     } else {
         status = feed_read(&r->filled, r->ctx, r->onnx, &port, "random", &r->in[i]);
     }
@@ -64,7 +64,7 @@ int runner_feed(runner *r, int64_t step) {
             if ((!r->feeds[i].steps && !r->carried[i]) == later) code = runner_feed_one(r, i, step);
     runner_unlearn(r, known);
     const wick_status status = code == CLI_OK ? runner_hold(r) : WICK_OK;
-    return status == WICK_OK ? code : talk_fail(talk_code(status, CLI_USAGE), "%s", talk_why(r->ctx, status));
+    return status == WICK_OK ? code : log_fail(log_code(status, CLI_USAGE), "%s", log_why(r->ctx, status));
 }
 
 wick_status runner_step(runner *r) {
@@ -106,7 +106,7 @@ static int find_port(const runner *r, bool input, const char *name) {
     for (int i = 0; i < n; i++)
         if (strcmp(name_of(i, r->onnx), name) == 0) return i;
     const char *near = nearest_name(name, n, name_of, r->onnx);
-    talk_fail(CLI_USAGE, near ? "--state: the model has no %s \"%s\"; did you mean %s?" : "--state: the model has no %s \"%s\"; one is %s",
+    log_fail(CLI_USAGE, near ? "--state: the model has no %s \"%s\"; did you mean %s?" : "--state: the model has no %s \"%s\"; one is %s",
               input ? "input" : "output", name, near ? near : n ? name_of(0, r->onnx) : "none");
     return -1;
 }
@@ -121,11 +121,11 @@ static int read_states(runner *r) {
         for (const char *e = equals; e; e = strchr(e + 1, '='))
             for (int i = 0; i < r->n_in; i++)
                 if (strlen(input_name(i, r->onnx)) == (size_t)(e - item) && memcmp(input_name(i, r->onnx), item, (size_t)(e - item)) == 0) equals = e;
-        if (!equals) return talk_fail(CLI_USAGE, "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
+        if (!equals) return log_fail(CLI_USAGE, "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
         snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
         const int in = find_port(r, true, name), out = in < 0 ? -1 : find_port(r, false, equals + 1);
         if (out < 0) return CLI_USAGE;
-        if (r->back[in] >= 0) return talk_fail(CLI_USAGE, "--state %s: the input %s has a state already, from %s", item, name, output_name(r->back[in], r->onnx));
+        if (r->back[in] >= 0) return log_fail(CLI_USAGE, "--state %s: the input %s has a state already, from %s", item, name, output_name(r->back[in], r->onnx));
         r->back[in] = out, r->forward[out] = in, r->n_states++;
     }
     return CLI_OK;
@@ -169,7 +169,7 @@ static wick_status keep(runner *r, track *t, int i, int64_t step, int64_t steps)
 /* out: outputs along a first axis of steps, and the last states. */
 static int run_sequence(runner *r, int64_t steps) {
     track *tracks = calloc((size_t)r->n_out + 1, sizeof *tracks);
-    int code = tracks ? CLI_OK : talk_fail(CLI_FAILED, "out of memory");
+    int code = tracks ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
     for (int64_t step = 0; step < steps && code == CLI_OK; step++) {
         wick_scope *scope = wick_scope_open(r->ctx);
         wick_status status = WICK_OK;
@@ -202,10 +202,10 @@ static int count_steps(const runner *r, int64_t *steps) {
     for (int i = 0; i < r->n_in; i++) {
         const feed *f = &r->feeds[i];
         const char *name = wick_onnx_input(r->onnx, i).name;
-        if (r->back[i] >= 0 && f->steps > 1) return talk_fail(CLI_USAGE, "the input %s is a state: --input gives it one value, to begin with", name);
+        if (r->back[i] >= 0 && f->steps > 1) return log_fail(CLI_USAGE, "the input %s is a state: --input gives it one value, to begin with", name);
         if (f->steps <= 1) continue;
         if (longest && f->steps != *steps)
-            return talk_fail(CLI_USAGE, "the input %s has %lld steps, and %s has %lld", name, (long long)f->steps, longest, (long long)*steps);
+            return log_fail(CLI_USAGE, "the input %s has %lld steps, and %s has %lld", name, (long long)f->steps, longest, (long long)*steps);
         *steps = f->steps;
         longest = name;
     }
@@ -241,9 +241,9 @@ static wick_status write_json(runner *r, const char *path, const wick_onnx_value
 }
 
 static int write_outputs(runner *r) {
-    if (!path_make_folder(r->o->output)) return talk_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
+    if (!path_make_folder(r->o->output)) return log_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
     char (*names)[256] = calloc((size_t)r->n_out + 1, sizeof *names);
-    if (!names) return talk_fail(CLI_FAILED, "out of memory");
+    if (!names) return log_fail(CLI_FAILED, "out of memory");
     int code = CLI_OK;
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
         const wick_onnx_port port = wick_onnx_output(r->onnx, i);
@@ -255,7 +255,7 @@ static int write_outputs(runner *r) {
         const wick_status status = v->kind == WICK_VALUE_TENSOR    ? wick_npy_write(r->ctx, path, v->tensor)
                                    : v->kind == WICK_VALUE_STRINGS ? wick_onnx_write_texts(r->ctx, v, path)
                                                                    : write_json(r, path, v);
-        if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(r->ctx, status));
+        if (status != WICK_OK) code = log_fail(log_code(status, CLI_FAILED), "%s", log_why(r->ctx, status));
         else talk("wrote %s", path);
     }
     free(names);
@@ -292,26 +292,26 @@ static wick_status output_json(json *j, const runner *r, int i, const labels *na
 }
 
 static int show_json(const runner *r, const labels *names) {
-    json j = talk_json_open();
+    json j = log_json_open();
     wick_status status = WICK_OK;
     json_bool(&j, "ok", true);
     json_open(&j, "outputs", '[');
     for (int i = 0; i < r->n_out && status == WICK_OK; i++) status = output_json(&j, r, i, names);
     json_close(&j, ']');
-    talk_json_close(&j);
+    log_json_close(&j);
     return status == WICK_OK ? CLI_OK : runner_failed(r, status);
 }
 
 static int show(runner *r, const labels *names) {
     bool scores = !names->top;
     for (int i = 0; i < r->n_out && !scores; i++) scores = has_scores(r, i);
-    if (!scores) return talk_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class", *r->o->labels ? "labels" : "topk", r->o->model);
+    if (!scores) return log_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class", *r->o->labels ? "labels" : "topk", r->o->model);
     if (r->o->json) return show_json(r, names);
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_value *v = &r->out[i];
         const bool ranked = names->top && has_scores(r, i);
         char text[512];
-        talk_print("%s, %s", wick_onnx_output(r->onnx, i).name, value_type(v, text, sizeof text));
+        log_print("%s, %s", wick_onnx_output(r->onnx, i).name, value_type(v, text, sizeof text));
         if (ranked) {
             printf(":\n");
             if (v->kind == WICK_VALUE_TENSOR) labels_print(names, v->tensor);
@@ -398,7 +398,7 @@ static int check_uses(const runner *r, unsigned now) {
     if (now & FEED_RECORDING && r->n_states) now |= STEPS;
     if (has_random_ops(r->onnx)) now |= FEED_CHANCE;
     const option_case *idle = options_idle(o, uses, sizeof uses / sizeof uses[0], now);
-    return idle ? talk_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what) : CLI_OK;
+    return idle ? log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what) : CLI_OK;
 }
 
 /* Chance fills open extents with one: that is told where they are more than a batch. */
@@ -444,11 +444,11 @@ int cmd_run(cli_options *o) {
     const wick_onnx_limits limits = budget_limits(o);
     budget_watch(o);
     wick_status status = wick_context_new(&r.ctx, &options);
-    if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     status = wick_onnx_open(r.ctx, o->model, &limits, &r.onnx);
     if (status != WICK_OK) code = runner_failed(&r, status);
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
-        code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
+        code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));
     if (code == CLI_OK) code = feeds_open_defaults(o, r.ctx, r.onnx);
     if (code == CLI_OK && *o->check) code = runner_check_defaults(&r);
     if (code == CLI_OK) {
@@ -457,7 +457,7 @@ int cmd_run(cli_options *o) {
         r.feeds = calloc((size_t)r.n_in + 1, sizeof *r.feeds);
         r.back = calloc((size_t)(r.n_in + r.n_out) + 1, sizeof *r.back);
         r.carried = calloc((size_t)r.n_in + 1, sizeof *r.carried);
-        if (!r.in || !r.feeds || !r.back || !r.carried) code = talk_fail(CLI_FAILED, "out of memory");
+        if (!r.in || !r.feeds || !r.back || !r.carried) code = log_fail(CLI_FAILED, "out of memory");
     }
     if (code == CLI_OK) {
         r.out = r.in + r.n_in, r.forward = r.back + r.n_in;
@@ -469,7 +469,7 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = check_uses(&r, has);
         if (code == CLI_OK) note_pixels(&r, has);
         if (code == CLI_OK && *o->output && path_exists(o->output) && !path_is_folder(o->output))
-            code = talk_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory", o->output);
+            code = log_fail(CLI_USAGE, "--output %s is a file: outputs go to files NAME.npy in a directory", o->output);
         if (code == CLI_OK) code = runner_open_dims(&r);
         if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds, false);
         for (int i = 0; i < r.n_in && code == CLI_OK && status == WICK_OK; i++)

@@ -9,7 +9,7 @@
 #include "run.h"
 #include "source.h"
 #include "steplog.h"
-#include "talk.h"
+#include "log.h"
 #include "trainer.h"
 #include "tuned.h"
 #include "weights.h"
@@ -48,28 +48,28 @@ static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; 
 /* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
-    if (!*o->weights && (*o->rename || o->fit)) return talk_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
+    if (!*o->weights && (*o->rename || o->fit)) return log_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
     if (*o->onnx) {
         static const char *const others[] = {"arch", "net", "hidden", "dropout"};
         for (int i = 0; i < 4; i++)
-            if (options_given(o, others[i])) return talk_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
+            if (options_given(o, others[i])) return log_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
         snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
         return CLI_OK;
     }
-    if (o->head) return talk_fail(blame(whose), "%s--head is for a --model", whose);
+    if (o->head) return log_fail(blame(whose), "%s--head is for a --model", whose);
     if (*o->net) {
         if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))
-            return talk_fail(CLI_USAGE, "--net says all; it takes no --arch, --hidden or --dropout beside it");
+            return log_fail(CLI_USAGE, "--net says all; it takes no --arch, --hidden or --dropout beside it");
         if ((size_t)snprintf(text, size, "net:%s", o->net) >= size)
-            return talk_fail(blame(whose), "%s--net is longer than any network", whose);
+            return log_fail(blame(whose), "%s--net is longer than any network", whose);
         if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
-        return talk_fail(blame(whose), "%s--%s", whose, wick_context_error(ctx)); /* which begins with "net: column" */
+        return log_fail(blame(whose), "%s--%s", whose, wick_context_error(ctx)); /* which begins with "net: column" */
     }
     if (wick_zoo_find(ctx, o->arch, &network) != WICK_OK)
-        return talk_fail(blame(whose), "%s--arch: %s", whose, wick_context_error(ctx));
+        return log_fail(blame(whose), "%s--arch: %s", whose, wick_context_error(ctx));
     bool whole = strpbrk(o->arch, ":,") || network.net;
     if (whole && (options_given(o, "hidden") || options_given(o, "dropout")))
-        return talk_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
+        return log_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
     size_t length;
     if (whole) {
         length = (size_t)snprintf(text, size, "%s", o->arch);
@@ -82,9 +82,9 @@ static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose
         length = (size_t)snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
     }
     if (length >= size) /* what is cut off would be another network */
-        return talk_fail(blame(whose), "%s--%s is longer than any network", whose, whole ? "arch" : "hidden");
+        return log_fail(blame(whose), "%s--%s is longer than any network", whose, whole ? "arch" : "hidden");
     if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
-    return talk_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
+    return log_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
 static bool is_plateau(const cli_options *o) { return strcmp(options_text(o, "schedule"), "plateau") == 0; }
@@ -94,44 +94,44 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     const option_use *use;
     for (int i = 0; (use = trainer_use(i)); i++)
         if (options_given(o, use->name) && !trainer_uses(use, o))
-            return talk_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices, options_text(o, use->by));
+            return log_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices, options_text(o, use->by));
     param_groups groups;
     const wick_optim_options optim = trainer_optim(o, steps, &groups);
     const wick_schedule *s = &optim.schedule;
     const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
     const double peak = trainer_peak(&optim);
     char error[512];
-    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error)) return talk_fail(blame(whose), "%s%s", whose, error);
+    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error)) return log_fail(blame(whose), "%s%s", whose, error);
     int64_t milestones[WICK_MILESTONES];
     if (o->accumulate > steps)
-        return talk_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
+        return log_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
                          whose, (long long)o->accumulate, (long long)steps, plural(steps));
     if (ends && s->warmup >= s->total)
-        return talk_fail(
+        return log_fail(
             blame(whose),
             "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
             "more --epochs",
             whose, (long long)s->warmup, (long long)s->total, plural(s->total), options_text(o, "schedule"));
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
-        return talk_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
+        return log_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
-        return talk_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise, (long long)s->total, plural(s->total));
+        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise, (long long)s->total, plural(s->total));
     if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->lr_at, milestones))
-        return talk_fail(blame(whose), "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'", whose, WICK_MILESTONES, o->lr_at);
+        return log_fail(blame(whose), "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'", whose, WICK_MILESTONES, o->lr_at);
     if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || is_plateau(o)) && s->lr_min > peak)
-        return talk_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose,
+        return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose,
                          s->lr_min, peak);
     const bool gamma = s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
     if ((gamma || is_plateau(o)) && !(s->gamma > 0))
-        return talk_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
-    if (is_plateau(o) && s->gamma >= 1) return talk_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
+        return log_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
+    if (is_plateau(o) && s->gamma >= 1) return log_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
     double value;
     const char *below = trainer_below_zero(o, &value);
-    if (below) return talk_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
+    if (below) return log_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
     const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA && ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
-    if (o->cycle_momentum && !moves) return talk_fail(blame(whose), "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer", whose);
+    if (o->cycle_momentum && !moves) return log_fail(blame(whose), "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer", whose);
     if (o->nesterov && o->momentum == 0)
-        return talk_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
+        return log_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
 }
 
@@ -140,14 +140,14 @@ static int read_augment(const training *t, const cli_options *o, const char *who
     const int rank = wick_dataset_rank(t->train);
     const int64_t *dims = wick_dataset_dims(t->train);
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
-    if (floats && strcmp(o->augment, "none") != 0) return talk_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
+    if (floats && strcmp(o->augment, "none") != 0) return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
     if (!augment_read(o->augment, loading))
-        return talk_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4", whose, o->augment);
+        return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4", whose, o->augment);
     if ((loading->flip || loading->crop) && rank < 2)
-        return talk_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s", whose, o->augment, o->data,
+        return log_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s", whose, o->augment, o->data,
                          rank, plural(rank));
     if (loading->crop && (loading->crop >= dims[rank - 2] || loading->crop >= dims[rank - 1]))
-        return talk_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose, o->augment,
+        return log_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose, o->augment,
                          (long long)dims[rank - 2], (long long)dims[rank - 1]);
     return CLI_OK;
 }
@@ -157,23 +157,23 @@ static int read_transform(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     const wick_spec *image = wick_dataset_field(t->train, 0);
     if (!*o->transform) return CLI_OK;
-    if (strcmp(o->augment, "none") != 0) return talk_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
+    if (strcmp(o->augment, "none") != 0) return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
     if (t->c.floats) {
         const wick_transform_options options = {.rate = (double)wick_dataset_rate(t->train)};
         const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
         loading->transform = t->transform;
-        return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(t->ctx, status));
+        return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
     }
     bool normalises = false;
     for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',') normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
     const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_USAGE), "--transform: %s", talk_why(t->ctx, status));
-    if (!normalises) return talk_fail(CLI_USAGE, "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the network is tested", o->transform);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
+    if (!normalises) return log_fail(CLI_USAGE, "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the network is tested", o->transform);
     const wick_spec *made = wick_transform_output(t->transform);
     for (int d = 0; d < image->rank; d++)
         if (made->dims[d] != image->dims[d])
-            return talk_fail(CLI_USAGE, "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with", o->transform, (long long)made->dims[made->rank - 2],
+            return log_fail(CLI_USAGE, "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with", o->transform, (long long)made->dims[made->rank - 2],
                              (long long)made->dims[made->rank - 1], (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
     loading->transform = t->transform;
     return CLI_OK;
@@ -188,11 +188,11 @@ static int fix_paths(cli_options *o) {
         char *whole = i == 1 ? path_placed(values[i])
                              : path_absolute(values[i]); /* a log that is a link is refused, not followed */
         if (!whole)
-            return talk_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
+            return log_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
                              strerror(errno));
         bool ok = options_replace(o, names[i], whole);
         free(whole);
-        if (!ok) return talk_fail(CLI_FAILED, "out of memory");
+        if (!ok) return log_fail(CLI_FAILED, "out of memory");
     }
     return CLI_OK;
 }
@@ -247,42 +247,42 @@ static int open_data(training *t) {
     wick_status status = open_split(t, "train", &t->train);
     if (status == WICK_ERR_SHAPE && !how.height) {
         char first[1024];
-        snprintf(first, sizeof first, "%s", talk_why(t->ctx, status));
+        snprintf(first, sizeof first, "%s", log_why(t->ctx, status));
         if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size))
-            return talk_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
+            return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
         how.height = size[0], how.width = size[1];
         wick_context_set_pictures(t->ctx, how);
         status = open_split(t, "train", &t->train);
     }
     const bool chosen = options_given(t->o, "data") || *t->o->resume;
     if (status != WICK_OK)
-        return talk_fail(talk_code(status, CLI_BAD_FILE), "%s%s", talk_why(t->ctx, status),
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s%s", log_why(t->ctx, status),
                          chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
     if (wick_dataset_count(t->train) == 0)
-        return talk_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
-    if (t->o->rate && !source_is_audio(t->train)) return talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
+        return log_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
+    if (t->o->rate && !source_is_audio(t->train)) return log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
-        if (sample->dims[i] == 0) return talk_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
+        if (sample->dims[i] == 0) return log_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
     status = open_split(t, "test", &t->test);
     if (status == WICK_ERR_IO) {
         talk("%s has no test %ss: the best epoch is that of the best training accuracy", data, source_noun(t->train));
         return CLI_OK;
     }
     if (status == WICK_OK) return CLI_OK;
-    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
 }
 
 /* The file that --model names; a run that goes on has a copy of it. */
 static int from_onnx(training *t, const cli_options *kept) {
     const cli_options *o = t->o;
     char *copy = kept ? path_join(t->folder, CLASSIFIER_ONNX) : NULL;
-    if (kept && !copy) return talk_fail(CLI_FAILED, "out of memory");
+    if (kept && !copy) return log_fail(CLI_FAILED, "out of memory");
     const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head, kept ? CLI_BAD_FILE : CLI_USAGE);
     free(copy);
     if (code != CLI_OK || strcmp(o->input_range, "auto") != 0) return code;
     const wick_status status = wick_dataset_moments(t->ctx, t->train, &t->c.mean, &t->c.deviation);
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
 }
 
 /* What other data will be read by. */
@@ -292,7 +292,7 @@ static int keep_coding(training *t) {
     t->c.separator = so.separator;
     t->c.decimal = so.decimal;
     t->c.no_header = so.no_header;
-    return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : talk_fail(CLI_FAILED, "out of memory");
+    return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : log_fail(CLI_FAILED, "out of memory");
 }
 
 static int build(training *t) {
@@ -338,10 +338,10 @@ static int go_on(training *t) {
     trainer_resumed(&t->t);
     const run_state *state = &t->r.state;
     if (wick_loader_seek(t->t.loader, state->epoch, state->sample) != WICK_OK)
-        return talk_fail(CLI_BAD_FILE, "the checkpoint's place: %s", wick_context_error(t->ctx));
+        return log_fail(CLI_BAD_FILE, "the checkpoint's place: %s", wick_context_error(t->ctx));
     int64_t batches = t->steps / t->o->epochs, batch = t->t.batch;
     if (state->step != state->epoch * batches + (state->sample + batch - 1) / batch)
-        return talk_fail(CLI_BAD_FILE, "the checkpoint's place: step %lld is not at image %lld after %lld epoch%s",
+        return log_fail(CLI_BAD_FILE, "the checkpoint's place: step %lld is not at image %lld after %lld epoch%s",
                          (long long)state->step, (long long)state->sample, (long long)state->epoch,
                          plural(state->epoch));
     talk("going on after step %lld of %lld, in epoch %lld of %lld", (long long)state->step, (long long)t->steps,
@@ -359,7 +359,7 @@ static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log
 static int checkpoint(training *t) {
     const int error = steplog_sync(&t->log) ? 0 : errno;
     const int code = run_save_last(&t->r);
-    return error && code == CLI_OK ? talk_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
+    return error && code == CLI_OK ? log_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
                                                strerror(error), (long long)t->r.state.step)
                                    : code;
 }
@@ -409,11 +409,11 @@ static void show_progress(training *t) {
 static int step_failed(training *t, wick_status status, const char *error, int64_t n) {
     int64_t number = t->r.state.step;
     progress_clear(&t->p);
-    if (status != WICK_ERR_NOT_FINITE) return talk_fail(CLI_FAILED, "step %lld: %s", (long long)number + 1, error);
+    if (status != WICK_ERR_NOT_FINITE) return log_fail(CLI_FAILED, "step %lld: %s", (long long)number + 1, error);
     char why[1024], first[1024];
     snprintf(first, sizeof first, "%s", error);
     trainer_explain(&t->t, number, n, why, sizeof why);
-    return talk_fail(CLI_NOT_FINITE,
+    return log_fail(CLI_NOT_FINITE,
                      "step %lld met NaN or Inf (%s); first: %s. A smaller --lr or --clip may help. The last "
                      "checkpoint is %s",
                      (long long)number + 1, first, why, t->r.last);
@@ -441,7 +441,7 @@ static int one_step(training *t, int64_t n, double start) {
 }
 
 /* How the images came, and who waited for whom. */
-static void talk_loader(const wick_loader *loader) {
+static void log_loader(const wick_loader *loader) {
     wick_loader_stats s;
     wick_loader_get_stats(loader, &s);
     talk("  data: %.0f images/s, %.1f batches/s, %d worker%s; an image: get %.1f us, transform %.1f us (p95 %.1f, %.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB", s.samples_per_second,
@@ -484,7 +484,7 @@ static int end_epoch(training *t) {
     if (t->test) snprintf(tested, sizeof tested, "  test %.2f %%", state->test_accuracy * 100);
     talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %%%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
          state->train_loss, state->train_accuracy * 100, tested, best ? "  best" : "", state->seconds);
-    if (t->o->verbose) talk_loader(t->t.loader);
+    if (t->o->verbose) log_loader(t->t.loader);
     return checkpoint(t);
 }
 
@@ -502,13 +502,13 @@ static int save_and_leave(training *t) {
     fprintf(stderr, "interrupted after step %lld, which is saved; go on with\n  %s\n", (long long)t->r.state.step,
             command);
     if (o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", false);
         json_integer(&j, "exit", CLI_INTERRUPTED);
         json_text(&j, "error", "interrupted");
         json_integer(&j, "step", t->r.state.step);
         json_text(&j, "resume", command);
-        talk_json_close(&j);
+        log_json_close(&j);
     }
     return CLI_INTERRUPTED;
 }
@@ -546,7 +546,7 @@ static void report(const training *t) {
         printf("%s\n", t->r.best);
         return;
     }
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_integer(&j, "epochs", state->epoch);
     json_integer(&j, "steps", state->step);
@@ -567,7 +567,7 @@ static void report(const training *t) {
     json_text(&j, "path", t->r.best);
     json_text(&j, "last", t->r.last);
     json_text(&j, "log", t->log.path);
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 /* A resumed run that has come to its end: says so and how to go on, and touches no file. */
@@ -591,10 +591,10 @@ static int train(training *t) {
     cli_options *o = t->o;
     bool resuming = o->resume[0] != '\0';
     if (resuming && (options_given(o, "out") || o->force))
-        return talk_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
+        return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
     if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .jit = WICK_JIT_ON}) !=
         WICK_OK)
-        return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     t->folder = resuming ? o->resume : o->out;
     int code = run_open(&t->r, o, &t->c, t->folder);
     if (code == CLI_OK) code = fix_paths(o);
@@ -605,7 +605,7 @@ static int train(training *t) {
     if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
     if (code != CLI_OK) return code;
     if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
-        return talk_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), steplog_why(errno));
+        return log_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), steplog_why(errno));
     interrupt_watch();
     /* At once, so that a folder or disk that can't be written is known before hours of work. */
     if (!resuming && (code = run_save_last(&t->r)) != CLI_OK) return code;
@@ -615,12 +615,12 @@ static int train(training *t) {
          (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
     if (o->memory_budget) {
         const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
-        talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again", (double)plan.arena_bytes * 1e-6, 100 * plan.again_flops / plan.flops);
+        talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again", (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
-        code = talk_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
+        code = log_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
     if (code == CLI_OK) report(t);
     return code;
 }

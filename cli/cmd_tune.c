@@ -6,9 +6,9 @@
 #include "bench/ceilings.h"
 #include "calibrate.h"
 #include "machine.h"
-#include "sheet.h"
+#include "facts.h"
 #include "step.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include <math.h>
@@ -188,14 +188,14 @@ static bool find_field(const char *name, wick_tuning_field *field) {
     return false;
 }
 
-static void machine_section(sheet *s, int threads) {
+static void machine_section(facts *s, int threads) {
     machine m;
     char label[32], text[64];
     machine_read(&m, "");
-    sheet_section(s, "machine", "Machine");
-    sheet_text(s, "valid_for", "valid for", wick_tuning_machine());
+    facts_section(s, "machine", "Machine");
+    facts_text(s, "valid_for", "valid for", wick_tuning_machine());
     snprintf(text, sizeof text, "%d", threads);
-    sheet_integer(s, "threads", NULL, threads, text);
+    facts_integer(s, "threads", NULL, threads, text);
     const char *tier = "base";
     for (int i = 0; i < wick_isa_count(); i++)
         if (wick_isa_at(i).chosen) tier = wick_isa_at(i).name;
@@ -206,15 +206,15 @@ static void machine_section(sheet *s, int threads) {
         snprintf(label, sizeof label, "L%d", m.caches[i].level);
         snprintf(key, sizeof key, "l%d_read_gbps", m.caches[i].level);
         snprintf(text, sizeof text, "%s, read at %.0f GB/s", format_bytes(bytes, m.caches[i].bytes), rate / 1e9);
-        sheet_real(s, key, label, rate / 1e9, text);
+        facts_real(s, key, label, rate / 1e9, text);
     }
-    sheet_section_end(s);
+    facts_section_end(s);
 }
 
 /* Each number; how: what is said beside it, or NULL. */
-static void numbers_section(sheet *s, const wick_tuning *tuning, const double *gain) {
+static void numbers_section(facts *s, const wick_tuning *tuning, const double *gain) {
     wick_tuning t = *tuning;
-    sheet_section(s, "tuning", "Tuning");
+    facts_section(s, "tuning", "Tuning");
     for (int i = 0; i < wick_tuning_count(); i++) {
         const wick_tuning_field f = wick_tuning_at(i);
         const int64_t value = *f.of(&t) ? *f.of(&t) : f.fallback;
@@ -222,28 +222,28 @@ static void numbers_section(sheet *s, const wick_tuning *tuning, const double *g
         if (value != f.fallback && !(gain && f.is_cost)) snprintf(was, sizeof was, " instead of %lld", (long long)f.fallback);
         if (gain && gain[i] < 1) snprintf(won, sizeof won, ", %.0f %% less time", 100 * (1 - gain[i]));
         snprintf(text, sizeof text, "%lld%s%s: %s", (long long)value, was, won, f.doc);
-        sheet_integer(s, f.name, NULL, value, text);
+        facts_integer(s, f.name, NULL, value, text);
     }
-    sheet_section_end(s);
+    facts_section_end(s);
 }
 
 static int show(const cli_options *o, const char *path) {
     const wick_tuning none = {0}, *now = tuned();
-    sheet s;
-    sheet_open(&s, o->json);
-    sheet_section(&s, "file", "File");
-    sheet_text(&s, "valid_for", "valid for", wick_tuning_machine());
+    facts s;
+    facts_open(&s, o->json);
+    facts_section(&s, "file", "File");
+    facts_text(&s, "valid_for", "valid for", wick_tuning_machine());
     if (path[0])
-        sheet_text(&s, "path", NULL, path);
+        facts_text(&s, "path", NULL, path);
     else
-        sheet_none(&s, "path", NULL, "neither XDG_CACHE_HOME nor HOME says where");
+        facts_none(&s, "path", NULL, "neither XDG_CACHE_HOME nor HOME says where");
     if (tuned_from())
-        sheet_text(&s, "used", NULL, tuned_from());
+        facts_text(&s, "used", NULL, tuned_from());
     else
-        sheet_none(&s, "used", NULL, "none: the defaults hold");
-    sheet_section_end(&s);
+        facts_none(&s, "used", NULL, "none: the defaults hold");
+    facts_section_end(&s);
     numbers_section(&s, now ? now : &none, NULL);
-    sheet_close(&s);
+    facts_close(&s);
     return CLI_OK;
 }
 
@@ -251,18 +251,18 @@ int cmd_tune(cli_options *o) {
     char path[1024], why[512];
     const char *named = getenv("WICK_TUNING");
     const bool placed = named && *named && strcmp(named, "off") != 0 ? snprintf(path, sizeof path, "%s", named) < (int)sizeof path : wick_tuning_path(path, sizeof path);
-    if (o->show && o->reset) return talk_fail(CLI_USAGE, "--show and --reset are two things");
+    if (o->show && o->reset) return log_fail(CLI_USAGE, "--show and --reset are two things");
     if (o->show) return show(o, placed ? path : "");
-    if (!placed) return talk_fail(CLI_FAILED, "neither XDG_CACHE_HOME nor HOME says where to keep it; WICK_TUNING=FILE does");
+    if (!placed) return log_fail(CLI_FAILED, "neither XDG_CACHE_HOME nor HOME says where to keep it; WICK_TUNING=FILE does");
     if (o->reset) {
-        if (unlink(path) != 0 && access(path, F_OK) == 0) return talk_fail(CLI_FAILED, "%s cannot be removed", path);
+        if (unlink(path) != 0 && access(path, F_OK) == 0) return log_fail(CLI_FAILED, "%s cannot be removed", path);
         if (o->json) {
-            json j = talk_json_open();
+            json j = log_json_open();
             json_bool(&j, "ok", true);
             json_text(&j, "path", path);
-            talk_json_close(&j);
+            log_json_close(&j);
         } else
-            talk_print("the defaults hold: there is no %s\n", path);
+            log_print("the defaults hold: there is no %s\n", path);
         return CLI_OK;
     }
     wick_tuning tuning = {0};
@@ -271,10 +271,10 @@ int cmd_tune(cli_options *o) {
     /* Before half a minute is spent: whether the result can be kept. What was there stays until then. */
     wick_tuning before;
     const bool had = wick_tuning_load(path, &before, NULL, 0) == WICK_OK;
-    if (wick_tuning_save(path, had ? &before : &tuning, why, sizeof why) != WICK_OK) return talk_fail(CLI_FAILED, "%s", why);
+    if (wick_tuning_save(path, had ? &before : &tuning, why, sizeof why) != WICK_OK) return log_fail(CLI_FAILED, "%s", why);
     if (!had) unlink(path); /* defaults are no measurements, should this be interrupted */
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return talk_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int threads = wick_context_threads(ctx);
     wick_context_free(&ctx);
     for (int i = 0; i < TRIALS; i++) {
@@ -283,26 +283,26 @@ int cmd_tune(cli_options *o) {
         talk("%d/%d %s: %s", i + 1, (int)TRIALS, field.name, field.doc);
         int at = 0;
         while (strcmp(wick_tuning_at(at).name, field.name) != 0) at++;
-        if (!decide(&trials[i], &tuning, &field, trials[i].threads ? threads : 1, o->time / TRIALS, &gain[at])) return talk_fail(CLI_FAILED, "out of memory while measuring %s", field.name);
+        if (!decide(&trials[i], &tuning, &field, trials[i].threads ? threads : 1, o->time / TRIALS, &gain[at])) return log_fail(CLI_FAILED, "out of memory while measuring %s", field.name);
     }
     talk("calibrating the cost model");
     double before_error, error;
-    if (!calibrate(&tuning, threads, o->time / 5, &before_error, &error)) return talk_fail(CLI_FAILED, "out of memory while calibrating");
-    if (wick_tuning_save(path, &tuning, why, sizeof why) != WICK_OK) return talk_fail(CLI_FAILED, "%s", why);
-    sheet s;
-    sheet_open(&s, o->json);
+    if (!calibrate(&tuning, threads, o->time / 5, &before_error, &error)) return log_fail(CLI_FAILED, "out of memory while calibrating");
+    if (wick_tuning_save(path, &tuning, why, sizeof why) != WICK_OK) return log_fail(CLI_FAILED, "%s", why);
+    facts s;
+    facts_open(&s, o->json);
     machine_section(&s, threads);
     numbers_section(&s, &tuning, gain);
-    sheet_section(&s, "model", "Cost model");
+    facts_section(&s, "model", "Cost model");
     char text[64];
     snprintf(text, sizeof text, "%.0f %% median, of the works that it was measured on", 100 * error);
-    sheet_real(&s, "error", NULL, error, text);
+    facts_real(&s, "error", NULL, error, text);
     snprintf(text, sizeof text, "%.0f %%", 100 * before_error);
-    sheet_real(&s, "error_before", "before", before_error, text);
-    sheet_section_end(&s);
-    sheet_section(&s, "file", "File");
-    sheet_text(&s, "path", NULL, path);
-    sheet_section_end(&s);
-    sheet_close(&s);
+    facts_real(&s, "error_before", "before", before_error, text);
+    facts_section_end(&s);
+    facts_section(&s, "file", "File");
+    facts_text(&s, "path", NULL, path);
+    facts_section_end(&s);
+    facts_close(&s);
     return CLI_OK;
 }

@@ -1,11 +1,11 @@
 /* wick verify: whether a file is sound: its structure, its names and its data are read, within the budgets, and the
  * graph of a model is recorded as wick run does. */
 #include "budget.h"
-#include "kinds.h"
+#include "file_types.h"
 #include "meta.h"
 #include "ports.h"
 #include "recorded.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include "wick/data.h"
@@ -33,7 +33,7 @@ static wick_status onnx(verified *v) {
     v->code = ports_check_dims(v->o, model);
     if (v->o->shallow) snprintf(v->lacks, sizeof v->lacks, "%s", wick_onnx_unsupported(model));
     else if (v->code == CLI_OK) v->code = recorded_find(v->o, v->ctx, model, &v->graph);
-    if (v->code == CLI_OK && *v->graph.fault) v->code = talk_fail(CLI_BAD_FILE, "%s", v->graph.fault);
+    if (v->code == CLI_OK && *v->graph.fault) v->code = log_fail(CLI_BAD_FILE, "%s", v->graph.fault);
     wick_onnx_free(&model);
     return WICK_OK;
 }
@@ -76,7 +76,7 @@ static wick_status recording(verified *v) {
     return status;
 }
 
-/* By format (kinds.c). What is not here Wick does not read. */
+/* By format (file_types.c). What is not here Wick does not read. */
 static const struct {
     const char *format;
     wick_status (*read)(verified *v);
@@ -95,27 +95,27 @@ int cmd_verify(cli_options *o) {
     budget_watch(o);
     const bool model = strcmp(kind->format, "onnx") == 0;
     if ((o->shallow || o->dims.n) && !model)
-        return talk_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->shallow ? "shallow" : "dim", o->model,
+        return log_fail(CLI_USAGE, "--%s is for ONNX models, and %s is %s", o->shallow ? "shallow" : "dim", o->model,
                          kind->name);
     verified v = {.o = o, .path = o->model, .limits = budget_limits(o)};
     wick_status status = wick_context_new(&v.ctx, &(wick_context_options){.tuning = tuned(), .threads = 1, .max_memory = budget_memory(o)});
-    if (status != WICK_OK) return talk_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     int code = CLI_OK;
     status = readers[k].read(&v);
-    if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(v.ctx, status));
+    if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(v.ctx, status));
     else if (v.code != CLI_OK) code = v.code;
     else if (o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "format", kind->format);
         json_text(&j, "unsupported", v.lacks);
         if (model) json_bool(&j, "recorded", v.graph.whole);
         if (model) json_text(&j, "note", v.graph.note);
-        talk_json_close(&j);
+        log_json_close(&j);
     } else {
-        talk_print("%s is sound (%s)", o->model, kind->format);
-        if (*v.lacks) talk_print("; Wick lacks %s", v.lacks);
-        if (*v.graph.note) talk_print("; %s", v.graph.note);
+        log_print("%s is sound (%s)", o->model, kind->format);
+        if (*v.lacks) log_print("; Wick lacks %s", v.lacks);
+        if (*v.graph.note) log_print("; %s", v.graph.note);
         if (v.uncovered) printf("; its metadata has no checksum, as of an older Wick");
         printf("\n");
     }

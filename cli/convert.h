@@ -12,7 +12,7 @@ typedef int (*convert_function)(wick_context *ctx, const cli_options *o);
 /* What becomes what; the last has no function. */
 enum { MOST_ENDS = 4 };
 typedef struct conversion {
-    unsigned as;               /* kinds of A, of kinds.h ... */
+    unsigned as;               /* kinds of A, of file_types.h ... */
     const char *from;          /* ... in words */
     const char *to[MOST_ENDS]; /* ends of B's name, NULLs behind them; of two that fit the longer one first */
     convert_function fn;

@@ -2,7 +2,7 @@
 #include "classifier.h"
 #include "convert.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ static char *weights_name(const cli_options *o) {
 }
 
 static int said(wick_context *ctx, wick_status status) {
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
 }
 
 /* The same where all that is read has been read. */
-static int wrote(wick_context *ctx, wick_status status) { return status == WICK_ERR_IO ? talk_fail(CLI_FAILED, "%s", talk_why(ctx, status)) : said(ctx, status); }
+static int wrote(wick_context *ctx, wick_status status) { return status == WICK_ERR_IO ? log_fail(CLI_FAILED, "%s", log_why(ctx, status)) : said(ctx, status); }
 
 /* Pixels from 0 to 1 [N, ...] -> logits: what the training did to pixels is part of the model. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -57,7 +57,7 @@ static int describe_samples(const classifier *c, char **doc) {
             : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
     if (n >= 0) return CLI_OK;
     *doc = NULL;
-    return talk_fail(CLI_FAILED, "out of memory");
+    return log_fail(CLI_FAILED, "out of memory");
 }
 
 int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
@@ -66,7 +66,7 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
     wick_spec specs[2];
     char *weights = weights_name(o);
     char *doc = NULL;
-    int code = weights ? classifier_load(&c, ctx, o->model) : talk_fail(CLI_FAILED, "out of memory");
+    int code = weights ? classifier_load(&c, ctx, o->model) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = describe_samples(&c, &doc);
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {
@@ -92,22 +92,22 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
  * which is said. */
 static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs, const wick_onnx_save_options *options) {
     char open[512], why[1024];
-    if (!ports_specs(o, onnx, -1, specs)) return talk_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
+    if (!ports_specs(o, onnx, -1, specs)) return log_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
     wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
     ports_open(onnx, specs, open, sizeof open);
     if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
-    snprintf(why, sizeof why, "%s", talk_why(ctx, status));
+    snprintf(why, sizeof why, "%s", log_why(ctx, status));
     wick_context_clear_error(ctx);
     if (!o->fix_open) {
         talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
              "makes an input a constant, --fix-open makes all that are open 1",
              open);
-        return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
     }
     ports_specs(o, onnx, 1, specs);
     status = wick_onnx_resave(onnx, specs, o->files[0], options);
     if (status == WICK_OK) return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers", open, why), CLI_OK;
-    return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
 }
 
 /* The ranges of --dim, for extents that stay open; to be freed. */
@@ -126,8 +126,8 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     char *weights = weights_name(o);
     const wick_onnx_limits limits = {.memory = (size_t)o->max_memory << 20};
     int code =
-        weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : talk_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = talk_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
+        weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
     if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
     if (code == CLI_OK) {
@@ -140,7 +140,7 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
                                                 .ranges = open_for,
                                                 .weights = o->external ? weights : NULL,
                                                 .graph = wick_onnx_get_info(onnx).graph};
-        code = specs && open_for ? resave(ctx, o, onnx, specs, &options) : talk_fail(CLI_FAILED, "out of memory");
+        code = specs && open_for ? resave(ctx, o, onnx, specs, &options) : log_fail(CLI_FAILED, "out of memory");
         free(specs);
         free(open_for);
         free(dims);

@@ -1,7 +1,7 @@
 /* wick convert: named tensors from a file of one kind to a file of another. */
 #include "convert.h"
 #include "options.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/ops.h"
 #include "wick/weights.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failed(const wick_context *ctx, wick_status status) { return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status)); }
+static int failed(const wick_context *ctx, wick_status status) { return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status)); }
 
 /* What --dtype says; false: tensors stay what they are. */
 static bool wanted_dtype(const cli_options *o, wick_dtype *dtype) {
@@ -28,7 +28,7 @@ static int collect(const cli_options *o, const wick_weights *w, wick_named_tenso
         wick_tensor *t = wick_weights_tensor(w, i);
         const char *text;
         const wick_status status = wick_tensor_error(t, &text);
-        if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s: %s", o->model, text);
+        if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s: %s", o->model, text);
         if (cast && is_float(wick_tensor_dtype(t)) && wick_tensor_dtype(t) != dtype) t = wick_cast(t, dtype);
         tensors[i] = (wick_named_tensor){wick_weights_at(w, i).name, t};
     }
@@ -56,11 +56,11 @@ int convert_weights(wick_context *ctx, const cli_options *o) {
     wick_meta *meta;
     const int n_meta = collect_meta(w, &meta);
     wick_scope *scope = wick_scope_open(ctx);
-    int code = tensors && meta && scope ? collect(o, w, tensors) : talk_fail(CLI_FAILED, "out of memory");
+    int code = tensors && meta && scope ? collect(o, w, tensors) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         const wick_weights_write_options options = {.max_shard = (size_t)o->max_shard * 1000000, .n_meta = n_meta, .meta = meta, .compress = o->compress};
         status = wick_weights_write(ctx, o->files[0], n, tensors, &options);
-        if (status != WICK_OK) code = talk_fail(status == WICK_ERR_INVALID || status == WICK_ERR_UNSUPPORTED ? CLI_USAGE : CLI_FAILED, "%s", talk_why(ctx, status));
+        if (status != WICK_OK) code = log_fail(status == WICK_ERR_INVALID || status == WICK_ERR_UNSUPPORTED ? CLI_USAGE : CLI_FAILED, "%s", log_why(ctx, status));
     }
     wick_scope_close(&scope);
     free(tensors);

@@ -2,7 +2,7 @@
 #include "data.h"
 #include "interrupt.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/datasets.h"
 
@@ -111,14 +111,14 @@ static int measure(data_job *d, const wick_dataset *set, const wick_loader_optio
     const double cpu = (double)(clock() - computed) / CLOCKS_PER_SEC;
     *speed = (speeds){(double)samples / (seconds > 0 ? seconds : 1), (double)samples / (cpu > 0 ? cpu : 1)};
     if (status != WICK_OK) return data_failed(d, status, CLI_BAD_FILE);
-    return interrupted() ? talk_fail(CLI_INTERRUPTED, "interrupted") : CLI_OK;
+    return interrupted() ? log_fail(CLI_INTERRUPTED, "interrupted") : CLI_OK;
 }
 
 int data_bench(data_job *d) {
     const cli_options *o = d->o;
     int counts[MOST_COUNTS];
     const int n = read_counts(o->worker_counts, counts);
-    if (!n) return talk_fail(CLI_USAGE, "--workers takes numbers up to %d, with commas between: 0,1,2; not '%s'", WICK_WORKERS_MAX, o->worker_counts);
+    if (!n) return log_fail(CLI_USAGE, "--workers takes numbers up to %d, with commas between: 0,1,2; not '%s'", WICK_WORKERS_MAX, o->worker_counts);
     wick_dataset *set = NULL;
     wick_transform *transform = NULL;
     wick_loader_stats stats[MOST_COUNTS];
@@ -128,7 +128,7 @@ int data_bench(data_job *d) {
     int code = status == WICK_OK ? CLI_OK : data_failed(d, status, CLI_BAD_FILE);
     const wick_transform_options half = {.mean = 0.5, .deviation = 0.25, .rate = set ? (double)wick_dataset_rate(set) : 0}; /* numbers as good as others, for the time they take */
     if (code == CLI_OK && *o->transform && (status = wick_transform_new(d->ctx, o->transform, &half, wick_dataset_field(set, 0), &transform)) != WICK_OK) code = data_failed(d, status, CLI_USAGE);
-    if (code == CLI_OK && o->rate && wick_dataset_rate(set) != o->rate) code = talk_fail(CLI_USAGE, "--rate is for recordings; %s holds none", d->path);
+    if (code == CLI_OK && o->rate && wick_dataset_rate(set) != o->rate) code = log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", d->path);
     for (int i = 0; i < n && code == CLI_OK; i++) {
         const wick_loader_options options = {.batch = o->batch, .shuffle = true, .seed = 1, .transform = transform, .workers = counts[i], .prefetch = (int)o->prefetch, .adaptive = o->adaptive,
                                              .on_fault = o->skip ? WICK_FAULT_SKIP : WICK_FAULT_STOP};
@@ -147,7 +147,7 @@ int data_bench(data_job *d) {
     }
     if (code == CLI_OK && !o->json) printf("%s\n", stats[n - 1].advice);
     if (code == CLI_OK && o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "path", d->path);
         json_integer(&j, "samples", wick_dataset_count(set));
@@ -157,7 +157,7 @@ int data_bench(data_job *d) {
         json_open(&j, "rows", '[');
         for (int i = 0; i < n; i++) put_row(&j, &stats[i], speed[i]);
         json_close(&j, ']');
-        talk_json_close(&j);
+        log_json_close(&j);
     }
     wick_dataset_free(&set);
     wick_transform_free(&transform);

@@ -1,7 +1,7 @@
 /* wick data head: the first of a set: pictures drawn in the terminal, recordings as their loudness over time, arrays as their first numbers. */
 #include "data.h"
 #include "picture.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/io.h"
 
@@ -50,11 +50,11 @@ typedef struct head {
 } head;
 
 static int columns(void) {
-    const int wide = talk_columns(stdout);
+    const int wide = log_columns(stdout);
     return wide > 2 ? wide - 1 : COLUMNS;
 }
 
-static void show_pixels(const uint8_t *pixels, const int64_t shape[3]) { picture_print(stdout, pixels, shape, talk_color(stdout)); }
+static void show_pixels(const uint8_t *pixels, const int64_t shape[3]) { picture_print(stdout, pixels, shape, log_color(stdout)); }
 
 static wick_status show_picture(head *h, const wick_file *file) {
     wick_context *ctx = h->d->ctx;
@@ -92,7 +92,7 @@ static wick_status show_recording(head *h, const wick_file *file) {
         json_integer(&h->j, "samples", length);
     } else {
         printf(", %.2f s at %lld Hz\n", (double)length / (double)rate, (long long)rate);
-        draw_loudness(wick_audio_samples(audio, 0), length, talk_color(stdout));
+        draw_loudness(wick_audio_samples(audio, 0), length, log_color(stdout));
     }
     const char *path = h->d->o->svg;
     if (*path && !h->drawn) {
@@ -101,9 +101,9 @@ static wick_status show_recording(head *h, const wick_file *file) {
         FILE *out = open_memstream(&text, &size);
         status = out ? draw_audio(out, ctx, audio, file->name) : WICK_OK;
         const bool whole = out && !ferror(out), drawn = out && fclose(out) == 0 && whole;
-        if (status == WICK_OK && !drawn) h->code = talk_fail(CLI_FAILED, "out of memory");
+        if (status == WICK_OK && !drawn) h->code = log_fail(CLI_FAILED, "out of memory");
         else if (status == WICK_OK && wick_file_write(ctx, path, text, size) != WICK_OK)
-            h->code = talk_fail(CLI_FAILED, "%s", wick_context_error(ctx));
+            h->code = log_fail(CLI_FAILED, "%s", wick_context_error(ctx));
         else if (status == WICK_OK) h->drawn = true;
         free(text);
     }
@@ -138,13 +138,13 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
         json_integer(&h->j, "bytes", (int64_t)file->size);
         json_text(&h->j, "what", what);
     } else {
-        talk_print("#%lld%s%s%s%s", (long long)i, *file->name ? " " : "", file->name, class_name ? ": " : "", class_name ? class_name : "");
+        log_print("#%lld%s%s%s%s", (long long)i, *file->name ? " " : "", file->name, class_name ? ": " : "", class_name ? class_name : "");
     }
     if (!strcmp(what, "picture")) status = show_picture(h, file);
     else if (!strcmp(what, "recording")) status = show_recording(h, file);
     else if (!strcmp(what, "array")) show_array(h, file);
     else if (!h->d->o->json) printf(", %zu bytes\n", file->size);
-    if (status != WICK_OK && h->d->o->json) json_text(&h->j, "broken", talk_why(h->d->ctx, status));
+    if (status != WICK_OK && h->d->o->json) json_text(&h->j, "broken", log_why(h->d->ctx, status));
     if (h->d->o->json) json_close(&h->j, '}');
     return status;
 }
@@ -152,9 +152,9 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
 int data_head(data_job *d) {
     head h = {.d = d};
     const int64_t n = wick_files_count(d->f), from = d->o->from, last = d->o->count < n - from ? from + d->o->count : n;
-    if (from >= n && n) return talk_fail(CLI_USAGE, "--from %lld: %s has %lld, counted from 0", (long long)from, wick_files_path(d->f), (long long)n);
+    if (from >= n && n) return log_fail(CLI_USAGE, "--from %lld: %s has %lld, counted from 0", (long long)from, wick_files_path(d->f), (long long)n);
     if (d->o->json) {
-        h.j = talk_json_open();
+        h.j = log_json_open();
         json_open(&h.j, "items", '[');
     }
     for (int64_t i = from; i < last; i++) {
@@ -164,18 +164,18 @@ int data_head(data_job *d) {
         else if (d->o->json) {
             json_open(&h.j, NULL, '{');
             json_integer(&h.j, "index", i);
-            json_text(&h.j, "broken", talk_why(d->ctx, status));
+            json_text(&h.j, "broken", log_why(d->ctx, status));
             json_close(&h.j, '}');
         }
         if (status == WICK_OK) continue;
         h.code = CLI_BAD_FILE; /* and on with the next */
-        if (!d->o->json) talk_print("\n#%lld is broken: %s\n", (long long)i, talk_why(d->ctx, status));
+        if (!d->o->json) log_print("\n#%lld is broken: %s\n", (long long)i, log_why(d->ctx, status));
     }
     if (d->o->json) {
         json_close(&h.j, ']');
         json_bool(&h.j, "ok", h.code == CLI_OK);
-        talk_json_close(&h.j);
+        log_json_close(&h.j);
     }
-    if (h.code == CLI_OK && *d->o->svg && !h.drawn) return talk_fail(CLI_USAGE, "--svg draws recordings, and none of these is one");
+    if (h.code == CLI_OK && *d->o->svg && !h.drawn) return log_fail(CLI_USAGE, "--svg draws recordings, and none of these is one");
     return h.code;
 }

@@ -1,8 +1,8 @@
 /* wick data stats and verify: every one of a set is read and decoded: how many of each class, how large, mean and deviation of each channel, and what is broken. */
 #include "data.h"
 #include "picture.h"
-#include "sheet.h"
-#include "talk.h"
+#include "facts.h"
+#include "log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,14 +87,14 @@ static void note(data_job *d, survey *s, int64_t i, const char *name, wick_statu
     broken *b = &s->broken[s->n_broken - 1];
     b->index = i;
     b->name = strdup(name);
-    b->why = strdup(talk_why(d->ctx, status));
+    b->why = strdup(log_why(d->ctx, status));
 }
 
 /* An exit code: CLI_OK also where some are broken. */
 static int read_all(data_job *d, survey *s) {
     const int64_t n = wick_files_count(d->f);
     s->classes = calloc((size_t)wick_files_classes(d->f) + 1, sizeof *s->classes);
-    if (!s->classes) return talk_fail(CLI_FAILED, "out of memory");
+    if (!s->classes) return log_fail(CLI_FAILED, "out of memory");
     bool more = true;
     for (int64_t i = 0; more; i++) {
         wick_file file;
@@ -133,7 +133,7 @@ static void tell_broken(data_job *d, json *j, const survey *s) {
             json_text(j, "name", b->name);
             json_text(j, "why", b->why);
             json_close(j, '}');
-        } else talk_print("broken: #%lld %s%s%s\n", (long long)b->index, b->name ? b->name : "", b->name && *b->name ? ": " : "", b->why ? b->why : "");
+        } else log_print("broken: #%lld %s%s%s\n", (long long)b->index, b->name ? b->name : "", b->name && *b->name ? ": " : "", b->why ? b->why : "");
     }
     if (as_json) json_close(j, ']');
     else if (s->n_broken > BROKEN_SHOWN) printf("and %lld more\n", (long long)s->n_broken - BROKEN_SHOWN);
@@ -154,22 +154,22 @@ int data_verify(data_job *d) {
         tell_tail(d);
         json j = {0};
         if (d->o->json) {
-            j = talk_json_open();
+            j = log_json_open();
             json_bool(&j, "ok", !s.n_broken);
             json_text(&j, "form", wick_files_form(d->f));
             json_integer(&j, "count", s.count);
             json_integer(&j, "tail", r ? (int64_t)wick_records_tail(r) : 0);
         }
         tell_broken(d, &j, &s);
-        if (d->o->json) talk_json_close(&j);
-        else if (!s.n_broken) talk_print("%s: all %lld are sound%s\n", wick_files_path(d->f), (long long)s.count, salvaged ? ", of what could be salvaged" : "");
-        else talk_print("%s: %lld of %lld are broken\n", wick_files_path(d->f), (long long)s.n_broken, (long long)s.count);
+        if (d->o->json) log_json_close(&j);
+        else if (!s.n_broken) log_print("%s: all %lld are sound%s\n", wick_files_path(d->f), (long long)s.count, salvaged ? ", of what could be salvaged" : "");
+        else log_print("%s: %lld of %lld are broken\n", wick_files_path(d->f), (long long)s.n_broken, (long long)s.count);
     }
     release(&s);
     return code;
 }
 
-static void tell_channels(sheet *t, const survey *s) {
+static void tell_channels(facts *t, const survey *s) {
     char text[160];
     if (!s->pixels) return;
     const int n = s->color ? 3 : 1;
@@ -189,12 +189,12 @@ static void tell_channels(sheet *t, const survey *s) {
             int at = snprintf(text, sizeof text, "%.4f", v[0]);
             for (int c = 1; c < n; c++) at += snprintf(text + at, sizeof text - (size_t)at, ", %.4f", v[c]);
             snprintf(text + at, sizeof text - (size_t)at, k ? " (of pixels from 0 to 1)" : "");
-            sheet_text(t, k ? "std" : "mean", NULL, text);
+            facts_text(t, k ? "std" : "mean", NULL, text);
         }
     }
 }
 
-static void tell_classes(data_job *d, sheet *t, const survey *s) {
+static void tell_classes(data_job *d, facts *t, const survey *s) {
     const int64_t n = wick_files_classes(d->f);
     int64_t most = 1;
     for (int64_t k = 0; k < n; k++) most = s->classes[k] > most ? s->classes[k] : most;
@@ -207,8 +207,8 @@ static void tell_classes(data_job *d, sheet *t, const survey *s) {
             json_integer(&t->j, "count", s->classes[k]);
             json_close(&t->j, '}');
         } else {
-            talk_print("%16s %8lld  ", wick_files_class(d->f, k), (long long)s->classes[k]);
-            picture_bar(stdout, (double)s->classes[k] / (double)most, BAR_WIDTH, talk_color(stdout));
+            log_print("%16s %8lld  ", wick_files_class(d->f, k), (long long)s->classes[k]);
+            picture_bar(stdout, (double)s->classes[k] / (double)most, BAR_WIDTH, log_color(stdout));
             printf("\n");
         }
     }
@@ -218,25 +218,25 @@ static void tell_classes(data_job *d, sheet *t, const survey *s) {
 
 int data_stats(data_job *d) {
     survey s = {0};
-    sheet t;
+    facts t;
     char text[160], a[32], b[32], c[32];
     int code = read_all(d, &s);
     if (code != CLI_OK) return release(&s), code;
     code = s.n_broken ? CLI_BAD_FILE : CLI_OK;
     if (d->o->json) {
-        t = (sheet){.as_json = true, .j = talk_json_open()};
+        t = (facts){.as_json = true, .j = log_json_open()};
         json_bool(&t.j, "ok", !s.n_broken);
     } else {
-        sheet_open(&t, false);
-        talk_print("%s\n", wick_files_path(d->f));
+        facts_open(&t, false);
+        log_print("%s\n", wick_files_path(d->f));
     }
     snprintf(text, sizeof text, "%lld", (long long)s.count);
-    sheet_integer(&t, "count", NULL, s.count, text);
+    facts_integer(&t, "count", NULL, s.count, text);
     snprintf(text, sizeof text, "%s, each %s to %s", format_bytes(a, s.bytes), format_bytes(b, s.smallest), format_bytes(c, s.largest));
-    sheet_integer(&t, "bytes", NULL, (int64_t)s.bytes, text);
+    facts_integer(&t, "bytes", NULL, (int64_t)s.bytes, text);
     if (s.pictures) {
         snprintf(text, sizeof text, "%lld", (long long)s.pictures);
-        sheet_integer(&t, "pictures", NULL, s.pictures, text);
+        facts_integer(&t, "pictures", NULL, s.pictures, text);
         for (int k = 0; k < 2; k++) {
             snprintf(text, sizeof text, s.low[k] == s.high[k] ? "%lld" : "%lld to %lld", (long long)s.low[k], (long long)s.high[k]);
             if (d->o->json) {
@@ -244,24 +244,24 @@ int data_stats(data_job *d) {
                 json_integer(&t.j, NULL, s.low[k]);
                 json_integer(&t.j, NULL, s.high[k]);
                 json_close(&t.j, ']');
-            } else sheet_text(&t, k ? "width" : "height", NULL, text);
+            } else facts_text(&t, k ? "width" : "height", NULL, text);
         }
     }
     tell_channels(&t, &s);
     if (s.recordings) {
         snprintf(text, sizeof text, "%lld, %.2f to %.2f s each, %.1f s together", (long long)s.recordings, s.shortest, s.longest, s.seconds);
-        sheet_integer(&t, "recordings", NULL, s.recordings, text);
+        facts_integer(&t, "recordings", NULL, s.recordings, text);
         if (d->o->json) {
             json_real(&t.j, "seconds", s.seconds, 9);
             json_real(&t.j, "shortest", s.shortest, 9);
             json_real(&t.j, "longest", s.longest, 9);
         }
         snprintf(text, sizeof text, s.rates ? "%lld Hz, %lld of another" : "%lld Hz", (long long)s.rate, (long long)s.rates);
-        sheet_integer(&t, "rate", NULL, s.rate, text);
+        facts_integer(&t, "rate", NULL, s.rate, text);
     }
     tell_classes(d, &t, &s);
     tell_broken(d, &t.j, &s);
-    sheet_close(&t);
+    facts_close(&t);
     tell_tail(d);
     release(&s);
     return code;

@@ -55,7 +55,7 @@ typedef struct link {
     int32_t wire;
 } link;
 
-typedef struct sheet {
+typedef struct facts {
     const drawing *d;
     cell *cells;
     size_t n_cells, room_cells;
@@ -71,9 +71,9 @@ typedef struct sheet {
     size_t *starts; /* ... from here on, by layer; and the links down from a layer */
     size_t *link_starts;
     bool good;
-} sheet;
+} facts;
 
-static int add_cell(sheet *s, cell c) {
+static int add_cell(facts *s, cell c) {
     if (s->n_cells == MOST_CELLS) s->good = false;
     if (s->good && s->n_cells == s->room_cells) {
         const size_t room = s->room_cells ? 2 * s->room_cells : 256;
@@ -85,7 +85,7 @@ static int add_cell(sheet *s, cell c) {
     s->cells[s->n_cells] = c;
     return (int)s->n_cells++;
 }
-static void add_link(sheet *s, int from, int to, int32_t wire) {
+static void add_link(facts *s, int from, int to, int32_t wire) {
     if (s->good && s->n_links == s->room_links) {
         const size_t room = s->room_links ? 2 * s->room_links : 256;
         link *more = realloc(s->links, room * sizeof *more);
@@ -98,13 +98,13 @@ static void add_link(sheet *s, int from, int to, int32_t wire) {
 static bool is_constant(const wick_onnx_node *n) { return strcmp(n->op, "Constant") == 0 && !*n->domain; }
 
 /* Whether wire i carries data, and is no weight. */
-static bool carries(const sheet *s, int32_t i) {
+static bool carries(const facts *s, int32_t i) {
     const wick_onnx_wire *w = &s->d->graph->wires[i];
     return w->from == -1 || (w->from >= 0 && s->fed[w->from]);
 }
 
 /* Where nothing is fed, all is. */
-static void find_fed(sheet *s) {
+static void find_fed(facts *s) {
     const wick_onnx_graph *g = s->d->graph;
     for (int64_t v = 0; v < g->n_nodes; v++) {
         const wick_onnx_node *n = &g->nodes[v];
@@ -119,7 +119,7 @@ static void find_fed(sheet *s) {
 }
 
 /* The only node that v's data come from, if it gives them to nobody else; -1: there is none such. */
-static int64_t only_maker(const sheet *s, const int64_t *readers, int64_t v) {
+static int64_t only_maker(const facts *s, const int64_t *readers, int64_t v) {
     const wick_onnx_graph *g = s->d->graph;
     const wick_onnx_node *n = &g->nodes[v];
     int64_t maker = -1;
@@ -137,7 +137,7 @@ static int64_t only_maker(const sheet *s, const int64_t *readers, int64_t v) {
     return all == mine ? maker : -1;
 }
 
-static void make_boxes(sheet *s) {
+static void make_boxes(facts *s) {
     const wick_onnx_graph *g = s->d->graph;
     int64_t *readers = calloc((size_t)g->n_wires + 1, sizeof *readers); /* by wire; those of outputs too */
     s->good = readers != NULL;
@@ -168,7 +168,7 @@ static void make_boxes(sheet *s) {
 /* ---- layers --------------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Data go down: a box is one layer below the lowest that it reads from. What reads nothing stands right above its first reader. */
-static void make_layers(sheet *s) {
+static void make_layers(facts *s) {
     const wick_onnx_graph *g = s->d->graph;
     for (int64_t v = 0; v < g->n_nodes; v++) {
         const int to = s->box[v];
@@ -199,7 +199,7 @@ static void make_layers(sheet *s) {
 }
 
 /* Edges between neighbouring layers: a long one bends once in each layer that it passes, and all that leave one cell with one wire share their bends. */
-static void make_links(sheet *s) {
+static void make_links(facts *s) {
     const wick_onnx_graph *g = s->d->graph;
     int *deepest = calloc((size_t)g->n_wires + 1, sizeof *deepest), *bend = calloc((size_t)g->n_wires + 1, sizeof *bend);
     s->good &= deepest && bend;
@@ -243,7 +243,7 @@ static int by_wish(const void *a, const void *b) {
     return *(const int *)a - *(const int *)b;
 }
 
-static void sort_cells(sheet *s) {
+static void sort_cells(facts *s) {
     compared = s->cells;
     qsort(s->sorted, s->n_cells, sizeof *s->sorted, by_wish);
     size_t at = 0;
@@ -256,10 +256,10 @@ static void sort_cells(sheet *s) {
 }
 
 /* Where a cell stands in its layer, from 0 to 1. */
-static double share_of(const sheet *s, const cell *c) { return (c->order + 0.5) / (double)(s->starts[c->layer + 1] - s->starts[c->layer]); }
+static double share_of(const facts *s, const cell *c) { return (c->order + 0.5) / (double)(s->starts[c->layer + 1] - s->starts[c->layer]); }
 
 /* Sets wish to the mean of places, or of shares, over the neighbours above (down) or below; what has none keeps its own. In one layer, or in all: -1. */
-static void wish_for(sheet *s, int layer, bool down, bool places, int *count) {
+static void wish_for(facts *s, int layer, bool down, bool places, int *count) {
     const size_t from = layer < 0 ? 0 : s->starts[layer], to = layer < 0 ? s->n_cells : s->starts[layer + 1];
     for (size_t i = from; i < to; i++) s->cells[s->sorted[i]].wish = 0, count[s->sorted[i]] = 0;
     const int upper = down ? layer - 1 : layer; /* links are sorted by the layer of their upper end */
@@ -282,7 +282,7 @@ static int by_upper(const void *a, const void *b) {
     return x->from != y->from ? x->from - y->from : x->to != y->to ? x->to - y->to : x->wire - y->wire;
 }
 
-static void sort_links(sheet *s) {
+static void sort_links(facts *s) {
     linked = s->cells;
     if (s->n_links) qsort(s->links, s->n_links, sizeof *s->links, by_upper);
     size_t at = 0;
@@ -296,7 +296,7 @@ static void sort_links(sheet *s) {
 static double apart(const cell *a, const cell *b) { return (a->w + b->w) / 2 + (a->kind == BEND && b->kind == BEND ? GAP_BENDS : GAP_X); }
 
 /* Cells of a layer as near to their wishes as their order and widths allow: the mean of what comes out from the left and from the right. */
-static void place_layer(sheet *s, int layer, double *left) {
+static void place_layer(facts *s, int layer, double *left) {
     const size_t from = s->starts[layer], to = s->starts[layer + 1];
     for (size_t i = from; i < to; i++) {
         const cell *c = &s->cells[s->sorted[i]];
@@ -311,7 +311,7 @@ static void place_layer(sheet *s, int layer, double *left) {
     }
 }
 
-static void place(sheet *s) {
+static void place(facts *s) {
     int *count = calloc(s->n_cells + 1, sizeof *count);
     double *left = calloc(s->n_cells + 1, sizeof *left);
     s->sorted = calloc(s->n_cells + 1, sizeof *s->sorted);
@@ -365,7 +365,7 @@ static double width_of(const char *text) {
 }
 
 /* "Conv  w 16x3x3x3" and "1x16x30x30  41 %" */
-static void row_text(const sheet *s, int64_t v, char *op, char *weight, char *shape, char *share, size_t size) {
+static void row_text(const facts *s, int64_t v, char *op, char *weight, char *shape, char *share, size_t size) {
     const wick_onnx_graph *g = s->d->graph;
     const wick_onnx_node *n = &g->nodes[v];
     snprintf(op, size, "%s%s%.60s%s", n->domain, *n->domain ? "::" : "", n->op, n->bodies ? " {\xE2\x80\xA6}" : "");
@@ -383,7 +383,7 @@ static void row_text(const sheet *s, int64_t v, char *op, char *weight, char *sh
 }
 
 /* What the names of a box's nodes begin with, up to a / or a point; "": they have nothing in common. */
-static void module_of(const sheet *s, const cell *c, char *text, size_t size) {
+static void module_of(const facts *s, const cell *c, char *text, size_t size) {
     const wick_onnx_graph *g = s->d->graph;
     snprintf(text, size, "%s", g->nodes[c->first].name);
     for (int64_t v = s->next[c->first]; v >= 0; v = s->next[v]) {
@@ -401,7 +401,7 @@ static void module_of(const sheet *s, const cell *c, char *text, size_t size) {
 static bool folded(const cell *c) { return c->rows > LONGEST; }
 
 /* Widths and heights, of what is drawn in each cell. */
-static void measure(sheet *s) {
+static void measure(facts *s) {
     char op[160], weight[160], shape[160], share[160], module[160];
     for (size_t i = 0; i < s->n_cells; i++) {
         cell *c = &s->cells[i];
@@ -442,7 +442,7 @@ static void draw_text(FILE *out, double x, double y, const char *style, const ch
     fputs("</text>", out);
 }
 
-static void draw_row(FILE *out, const sheet *s, const cell *c, int64_t v, double y) {
+static void draw_row(FILE *out, const facts *s, const cell *c, int64_t v, double y) {
     const wick_onnx_graph *g = s->d->graph;
     const wick_onnx_node *n = &g->nodes[v];
     char op[160], weight[160], shape[160], share[160], text[200];
@@ -471,7 +471,7 @@ static void draw_row(FILE *out, const sheet *s, const cell *c, int64_t v, double
     fputs("</g>\n", out);
 }
 
-static void draw_cell(FILE *out, const sheet *s, const cell *c) {
+static void draw_cell(FILE *out, const facts *s, const cell *c) {
     const double left = c->x - c->w / 2;
     char text[200];
     if (c->kind == BEND) return;
@@ -509,7 +509,7 @@ static void draw_cell(FILE *out, const sheet *s, const cell *c) {
     }
 }
 
-static void draw_links(FILE *out, const sheet *s) {
+static void draw_links(FILE *out, const facts *s) {
     for (size_t i = 0; i < s->n_links; i++) {
         const cell *a = &s->cells[s->links[i].from], *b = &s->cells[s->links[i].to];
         const double y0 = a->floor, y1 = b->y, bow = fmax(GAP_Y / 2.0, (y1 - y0) / 2);
@@ -531,7 +531,7 @@ static const char style[] =
     ".row rect{stroke:var(--edge)}.row:hover rect{stroke:var(--ink)}.link{fill:none;stroke:var(--line);stroke-width:1.3}.arrow{marker-end:url(#tip)}#tip path{fill:var(--line)}\n"
     ".heavy{fill:var(--heavy)}.norm{fill:var(--norm)}.pool{fill:var(--pool)}.shape{fill:var(--shape)}.flow{fill:var(--flow)}.plain{fill:var(--plain)}.lacking{fill:var(--lacking)}\n";
 
-static void draw_head(FILE *out, const sheet *s) {
+static void draw_head(FILE *out, const facts *s) {
     const drawing *d = s->d;
     static const char *const names[] = {"heavy", "products", "norm", "normalise", "pool", "pool, resize, reduce", "shape", "shapes and types", "flow", "control", "plain", "others"};
     draw_text(out, MARGIN, 30, "title", d->title, 1e5);
@@ -549,7 +549,7 @@ static void draw_head(FILE *out, const sheet *s) {
 
 bool draw_graph(FILE *out, const drawing *d) {
     const wick_onnx_graph *g = d->graph;
-    sheet s = {.d = d, .good = g->n_nodes <= DRAW_MOST_NODES};
+    facts s = {.d = d, .good = g->n_nodes <= DRAW_MOST_NODES};
     if (!s.good) return false;
     s.next = calloc((size_t)g->n_nodes + 1, sizeof *s.next);
     s.box = calloc((size_t)g->n_nodes + 1, sizeof *s.box);

@@ -1,7 +1,7 @@
 #include "environment.h"
 
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/context.h"
 
@@ -19,17 +19,17 @@ static void isa(const char *value) {
     for (int i = 0, n = 0; i < wick_isa_extension_count(); i++)
         n += snprintf(extensions + n, sizeof extensions - (size_t)n, "%s %s", i ? "," : "",
                       wick_isa_extension_at(i).name);
-    talk_warn("WICK_ISA=%s is ignored; the tiers are%s; behind one, or alone, a minus leaves out one of%s", value,
+    log_warn("WICK_ISA=%s is ignored; the tiers are%s; behind one, or alone, a minus leaves out one of%s", value,
               tiers, extensions);
 }
 
 static void data(const char *value) {
-    if (!path_is_folder(value)) talk_warn("WICK_DATA=%s is no folder: no set of data is found there", value);
+    if (!path_is_folder(value)) log_warn("WICK_DATA=%s is no folder: no set of data is found there", value);
 }
 
 static void compiler(const char *value) {
     if (strchr(value, '/') && access(value, X_OK) != 0)
-        talk_warn("WICK_CC=%s can't be run: kernels are not compiled", value);
+        log_warn("WICK_CC=%s can't be run: kernels are not compiled", value);
 }
 
 /* Each has a list of values, or a check. WICK_TUNING is a file, which says itself what is wrong with it. */
@@ -56,6 +56,6 @@ void environment_check(void) {
         if (!value || !*value) continue;
         if (variables[i].check) variables[i].check(value);
         else if (!is_one_of(value, variables[i].values))
-            talk_warn("%s=%s is ignored; it may be one of: %s", variables[i].name, value, variables[i].values);
+            log_warn("%s=%s is ignored; it may be one of: %s", variables[i].name, value, variables[i].values);
     }
 }

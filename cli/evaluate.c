@@ -1,6 +1,6 @@
 #include "evaluate.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
         e->confusion = step_buffer(c->classes * c->classes, sizeof *e->confusion);
         ok = ok && e->confusion;
     }
-    if (!ok) return talk_fail(CLI_FAILED, "out of memory");
+    if (!ok) return log_fail(CLI_FAILED, "out of memory");
     const int code = classifier_transform(c, dataset, &e->transform);
     if (code != CLI_OK) return code;
     wick_loader_options loading = {.batch = e->batch, .transform = e->transform};
@@ -48,7 +48,7 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     wick_status status = wick_loader_new(c->ctx, dataset, &loading, &e->loader);
     if (status == WICK_OK) status = compile(e, &e->full, e->batch);
     if (status == WICK_OK && e->tail) status = compile(e, &e->rest, e->tail);
-    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(c->ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
 }
 
 int evaluator_run(evaluator *e, evaluation *result) {
@@ -60,7 +60,7 @@ int evaluator_run(evaluator *e, evaluation *result) {
     for (;;) {
         wick_batch b;
         const wick_status loaded = wick_loader_take(e->loader, &b);
-        if (loaded != WICK_OK) return talk_fail(talk_code(loaded, CLI_BAD_FILE), "%s", talk_why(e->c->ctx, loaded));
+        if (loaded != WICK_OK) return log_fail(log_code(loaded, CLI_BAD_FILE), "%s", log_why(e->c->ctx, loaded));
         const int64_t n = b.count;
         if (!n) break;
         const int fits = classifier_check_samples(e->c, b.fields[0], n);
@@ -70,7 +70,7 @@ int evaluator_run(evaluator *e, evaluation *result) {
         float batch_loss;
         wick_status status = wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], e->y},
                                       (void *[OUTPUTS]){&batch_loss, e->predicted, e->logits});
-        if (status != WICK_OK) return talk_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
+        if (status != WICK_OK) return log_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
         loss += (double)batch_loss;
         for (int64_t i = 0; i < n; i++) {
             const int64_t label = e->y[i], predicted = e->predicted[i];

@@ -1,11 +1,11 @@
 #include "feed.h"
 
-#include "kinds.h"
+#include "file_types.h"
 #include "numbers.h"
 #include "options.h"
 #include "paths.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 #include "values.h"
 
 #include "wick/io.h"
@@ -190,7 +190,7 @@ void feed_free(feed *f) {
 }
 
 int feed_failed(const wick_context *ctx, wick_status status) {
-    return talk_fail(talk_code(status, status == WICK_ERR_INVALID || status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    return log_fail(log_code(status, status == WICK_ERR_INVALID || status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_BAD_FILE), "%s", log_why(ctx, status));
 }
 
 /* ---- --input -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -218,15 +218,15 @@ static int find_input(wick_onnx *onnx, const char *item, const char **what) {
         }
     }
     if (n == 1 && (!equals || path_exists(item))) return *what = item, 0; /* the only one needs no name */
-    if (!n) talk_fail(CLI_USAGE, "--input \"%s\": the model has no inputs", item);
-    else if (!equals || path_exists(item)) talk_fail(CLI_USAGE, "--input %s: the model has %d inputs: say which, for example %s=%s", item, n, first, item);
+    if (!n) log_fail(CLI_USAGE, "--input \"%s\": the model has no inputs", item);
+    else if (!equals || path_exists(item)) log_fail(CLI_USAGE, "--input %s: the model has %d inputs: say which, for example %s=%s", item, n, first, item);
     if (!n || !equals || path_exists(item)) return -1;
     char wanted[256];
     snprintf(wanted, sizeof wanted, "%.*s", (int)(equals - item), item);
     const char *near = nearest_name(wanted, n, input_name, onnx);
     char all[1024] = "";
     for (int i = 0, at = 0; i < n && at < (int)sizeof all; i++) at += snprintf(all + at, sizeof all - (size_t)at, "%s%s", i ? ", " : "", wick_onnx_input(onnx, i).name);
-    talk_fail(CLI_USAGE, near ? "--input: the model has no input \"%s\"; did you mean %s?" : "--input: the model has no input \"%s\"; it has %s", wanted, near ? near : all);
+    log_fail(CLI_USAGE, near ? "--input: the model has no input \"%s\"; did you mean %s?" : "--input: the model has no input \"%s\"; it has %s", wanted, near ? near : all);
     return -1;
 }
 
@@ -267,8 +267,8 @@ int feeds_list(const cli_options *o, wick_onnx *onnx, feed *feeds, unsigned *has
         }
         const int at = find_input(onnx, what, &what);
         if (at < 0) return CLI_USAGE;
-        if (!*what) return talk_fail(CLI_USAGE, "--input %s needs a file, a number or random behind the =", o->inputs.items[i]);
-        if (!add_file(&feeds[at], what)) return talk_fail(CLI_FAILED, "out of memory");
+        if (!*what) return log_fail(CLI_USAGE, "--input %s needs a file, a number or random behind the =", o->inputs.items[i]);
+        if (!add_file(&feeds[at], what)) return log_fail(CLI_FAILED, "out of memory");
         *has |= has_of(what);
     }
     return CLI_OK;

@@ -2,7 +2,7 @@
 #include "feed.h"
 #include "numbers.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/data.h"
 #include "wick/ops.h"

@@ -3,7 +3,7 @@
 #include "numbers.h"
 #include "options.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/data.h"
 #include "wick/ops.h"

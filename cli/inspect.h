@@ -3,7 +3,7 @@
 #define WICK_CLI_INSPECT_H
 
 #include "cli.h"
-#include "kinds.h"
+#include "file_types.h"
 
 #include "wick/context.h"
 

@@ -5,7 +5,7 @@
 #include "open_dims.h"
 #include "ports.h"
 #include "recorded.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/io.h"
 
@@ -99,7 +99,7 @@ static bool find_layers(subject *s) {
 
 static void print_port(const char *what, const wick_onnx_port *p) {
     char text[256];
-    talk_print("%-11s %s  %s\n", what, p->name, port_type(p, text, sizeof text));
+    log_print("%-11s %s  %s\n", what, p->name, port_type(p, text, sizeof text));
 }
 
 static void print_layers(const subject *s) {
@@ -109,7 +109,7 @@ static void print_layers(const subject *s) {
         const layer *l = &s->layers[i];
         char text[128] = "?";
         if (l->result && l->result->rank >= 0) spec_text(l->result->dtype, l->result->rank, l->result->dims, text, sizeof text);
-        talk_print("  %-22.40s %-10.24s", *l->node->name ? l->node->name : l->node->n_out && l->node->out[0] >= 0 ? s->graph.wires[l->node->out[0]].name : "", l->node->op);
+        log_print("  %-22.40s %-10.24s", *l->node->name ? l->node->name : l->node->n_out && l->node->out[0] >= 0 ? s->graph.wires[l->node->out[0]].name : "", l->node->op);
         printf(" %11.4g %6.1f%%  %-20s %.0f\n", l->flops * 1e-6, s->total > 0 ? 100 * l->flops / s->total : 0, text, l->parameters);
     }
 }
@@ -119,13 +119,13 @@ static void print_text(const subject *s) {
     const wick_onnx_info info = wick_onnx_get_info(onnx);
     const char *key, *value;
     int64_t version;
-    talk_print("%-11s %s%s%s%s%s\n", "model", info.graph, *info.producer ? ", made by " : "", info.producer, *info.producer_version ? " " : "",
+    log_print("%-11s %s%s%s%s%s\n", "model", info.graph, *info.producer ? ", made by " : "", info.producer, *info.producer_version ? " " : "",
                info.producer_version);
     printf("%-11s IR %lld, opset", "format", (long long)info.ir_version);
-    for (int i = 0; wick_onnx_opset_at(onnx, i, &key, &version); i++) talk_print("%s %s%s%lld", i ? "," : "", key, *key ? " " : "", (long long)version);
+    for (int i = 0; wick_onnx_opset_at(onnx, i, &key, &version); i++) log_print("%s %s%s%lld", i ? "," : "", key, *key ? " " : "", (long long)version);
     printf("\n");
     for (int i = 0; wick_onnx_meta_at(onnx, i, &key, &value); i++)
-        talk_print("%-11s %s: %.*s%s\n", i ? "" : "metadata", key, METADATA_SHOWN, value, strlen(value) > METADATA_SHOWN ? "..." : "");
+        log_print("%-11s %s: %.*s%s\n", i ? "" : "metadata", key, METADATA_SHOWN, value, strlen(value) > METADATA_SHOWN ? "..." : "");
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         print_port("input", &p);
@@ -143,19 +143,19 @@ static void print_text(const subject *s) {
     if (info.functions) printf(", in functions too (%lld)", (long long)info.functions);
     for (int i = 0; i < info.ops; i++) {
         const wick_onnx_op op = wick_onnx_op_at(onnx, i);
-        talk_print("%s%lld %s%s%s%s", i ? ", " : ": ", (long long)op.count, op.domain, *op.domain ? "::" : "", op.name, op.supported ? "" : " (Wick has no such op)");
+        log_print("%s%lld %s%s%s%s", i ? ", " : ": ", (long long)op.count, op.domain, *op.domain ? "::" : "", op.name, op.supported ? "" : " (Wick has no such op)");
     }
     printf("\n");
     if (s->plan) {
         const wick_plan_info p = wick_plan_get_info(s->plan);
         printf("%-11s %d kernels, %.4g GFLOP, %.4g MB moved\n", "plan", p.kernels, p.flops * 1e-9, p.bytes * 1e-6);
         printf("%-11s at most %.4g MB besides weights, inputs and outputs\n", "memory", (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
-    } else talk_print("%-11s none: %s\n", "plan", s->why);
-    if (*s->open) talk_print("%-11s %s: 1 here; --dim NAME=N says another\n", "open", s->open);
+    } else log_print("%-11s none: %s\n", "plan", s->why);
+    if (*s->open) log_print("%-11s %s: 1 here; --dim NAME=N says another\n", "open", s->open);
     open_dims_print(&s->dims, onnx);
-    if (*wick_onnx_unsupported(onnx)) talk_print("%-11s %s\n", "lacks", wick_onnx_unsupported(onnx));
-    if (*s->recording.fault) talk_print("%-11s %s\n", "fault", s->recording.fault);
-    if (*s->recording.note) talk_print("%-11s %s\n", "note", s->recording.note);
+    if (*wick_onnx_unsupported(onnx)) log_print("%-11s %s\n", "lacks", wick_onnx_unsupported(onnx));
+    if (*s->recording.fault) log_print("%-11s %s\n", "fault", s->recording.fault);
+    if (*s->recording.note) log_print("%-11s %s\n", "note", s->recording.note);
     print_layers(s);
 }
 
@@ -166,7 +166,7 @@ static void print_json(const subject *s) {
     const wick_onnx_info info = wick_onnx_get_info(onnx);
     const char *key, *value;
     int64_t version;
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", !*s->recording.fault);
     if (*s->recording.fault) json_integer(&j, "exit", CLI_BAD_FILE), json_text(&j, "error", s->recording.fault);
     json_text(&j, "format", "onnx");
@@ -242,7 +242,7 @@ static void print_json(const subject *s) {
         json_close(&j, '}');
     }
     json_close(&j, ']');
-    talk_json_close(&j);
+    log_json_close(&j);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -260,10 +260,10 @@ static int draw(const subject *s) {
     const bool good = out && draw_graph(out, &d);
     const bool whole = out && fclose(out) == 0 && good;
     int code = CLI_OK;
-    if (!whole) code = talk_fail(CLI_FAILED, "%s: %lld nodes are more than can be drawn: %d, or what fits into memory", s->o->model, (long long)s->graph.n_nodes, DRAW_MOST_NODES);
+    if (!whole) code = log_fail(CLI_FAILED, "%s: %lld nodes are more than can be drawn: %d, or what fits into memory", s->o->model, (long long)s->graph.n_nodes, DRAW_MOST_NODES);
     else {
         const wick_status status = wick_file_write(s->ctx, s->o->svg, text, size);
-        if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_FAILED), "%s", talk_why(s->ctx, status));
+        if (status != WICK_OK) code = log_fail(log_code(status, CLI_FAILED), "%s", log_why(s->ctx, status));
     }
     free(text);
     return code;
@@ -273,7 +273,7 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
     subject s = {.o = o, .ctx = ctx};
     const wick_onnx_limits limits = budget_limits(o);
     wick_status status = wick_onnx_open(ctx, o->model, &limits, &s.onnx);
-    int code = status == WICK_OK ? ports_check_dims(o, s.onnx) : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    int code = status == WICK_OK ? ports_check_dims(o, s.onnx) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     if (code == CLI_OK) code = ports_fix_inputs(o, s.onnx);
     if (code == CLI_OK) {
         const int n = wick_onnx_inputs(s.onnx);
@@ -286,8 +286,8 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
         if (!s.specs) snprintf(s.why, sizeof s.why, "its inputs are not all tensors of known rank");
         else if (wick_onnx_compile(s.onnx, specs, NULL, &s.plan) != WICK_OK) snprintf(s.why, sizeof s.why, "%s", wick_context_error(ctx));
         status = wick_onnx_get_graph(s.onnx, s.specs, &s.graph);
-        if (status != WICK_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
-        else if (!find_layers(&s)) code = talk_fail(CLI_FAILED, "out of memory");
+        if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+        else if (!find_layers(&s)) code = log_fail(CLI_FAILED, "out of memory");
         const bool asked = o->dims.n || o->inputs.n; /* then it may be those numbers that don't fit */
         if (code == CLI_OK && !s.plan && !asked && !*wick_onnx_unsupported(s.onnx))
             code = recorded_find(o, ctx, s.onnx, &s.recording);
@@ -296,7 +296,7 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
         if (code == CLI_OK) (o->json ? print_json : print_text)(&s);
         if (code == CLI_OK && *s.recording.fault) {
             fflush(stdout);
-            code = o->json ? CLI_BAD_FILE : talk_fail(CLI_BAD_FILE, "%s", s.recording.fault);
+            code = o->json ? CLI_BAD_FILE : log_fail(CLI_BAD_FILE, "%s", s.recording.fault);
         }
         free(specs);
     }

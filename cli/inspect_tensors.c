@@ -1,7 +1,7 @@
 /* Files of tensors: names, dtypes, dims and bytes. */
 #include "inspect.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/weights.h"
 
@@ -17,7 +17,7 @@ static void show(const cli_options *o, json *j, const wick_spec *s, total *t) {
     for (int i = 0; i < s->rank; i++) numbers *= (double)s->dims[i];
     t->tensors++, t->numbers += numbers, t->bytes += (double)bytes;
     if (!o->json) {
-        talk_print("  %-40s %-24s %12zu bytes\n", s->name, spec_text(s->dtype, s->rank, s->dims, text, sizeof text), bytes);
+        log_print("  %-40s %-24s %12zu bytes\n", s->name, spec_text(s->dtype, s->rank, s->dims, text, sizeof text), bytes);
         return;
     }
     json_open(j, NULL, '{');
@@ -30,7 +30,7 @@ static void show(const cli_options *o, json *j, const wick_spec *s, total *t) {
 
 static void show_texts(const cli_options *o, json *j, const wick_texts *t) {
     if (!o->json) {
-        talk_print("  %-40s %lld text%s%s%s%s\n", t->name, (long long)t->count, plural(t->count), t->count ? ": " : "",
+        log_print("  %-40s %lld text%s%s%s%s\n", t->name, (long long)t->count, plural(t->count), t->count ? ": " : "",
                    t->count ? t->texts[0] : "", t->count > 1 ? " ..." : "");
         return;
     }
@@ -48,14 +48,14 @@ static void finish(const cli_options *o, json *j, const total *t) {
         json_close(j, ']');
         json_real(j, "numbers", t->numbers, 15);
         json_real(j, "bytes", t->bytes, 15);
-        talk_json_close(j);
+        log_json_close(j);
     } else printf("%d tensor%s, %.0f numbers, %.4g MB\n", t->tensors, plural(t->tensors), t->numbers, t->bytes * 1e-6);
 }
 
 static json begin(const cli_options *o, const file_kind *kind) {
     json j = {0};
-    if (!o->json) return talk_print("%s is %s\n", o->model, kind->name), j;
-    j = talk_json_open();
+    if (!o->json) return log_print("%s is %s\n", o->model, kind->name), j;
+    j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "format", kind->format);
     return j;
@@ -64,14 +64,14 @@ static json begin(const cli_options *o, const file_kind *kind) {
 int inspect_tensors(const cli_options *o, wick_context *ctx, const file_kind *kind) {
     wick_weights *file;
     const wick_status status = wick_weights_open(ctx, o->model, &file);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     json j = begin(o, kind);
     const char *key, *value;
     total t = {0};
     if (o->json) json_open(&j, "metadata", '{');
     for (int i = 0; wick_weights_meta_at(file, i, &key, &value); i++) {
         if (o->json) json_text(&j, key, value);
-        else talk_print("  %s: %.100s\n", key, value);
+        else log_print("  %s: %.100s\n", key, value);
     }
     if (o->json) json_close(&j, '}'), json_open(&j, "tensors", '[');
     for (int i = 0; i < wick_weights_count(file); i++) {

@@ -1,8 +1,8 @@
 #include "labels.h"
 
-#include "kinds.h"
+#include "file_types.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/ops.h"
 
@@ -16,10 +16,10 @@ static int read_names(labels *l, const char *path) {
     const bool text = kind ? strcmp(kind->format, "text") == 0 : errno == ENOTSUP; /* a pipe will do */
     if (!text) return kind_refuse(path, kind, "a list of names, a line each");
     size_t size;
-    if (!(l->text = path_read(path, &size))) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    if (!(l->text = path_read(path, &size))) return log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
     size_t lines = 1;
     for (const char *s = l->text; *s; s++) lines += *s == '\n';
-    if (!(l->names = calloc(lines, sizeof *l->names))) return talk_fail(CLI_FAILED, "out of memory");
+    if (!(l->names = calloc(lines, sizeof *l->names))) return log_fail(CLI_FAILED, "out of memory");
     for (char *rest = l->text, *line; (line = strsep(&rest, "\n"));) {
         if (!rest && !*line) break;
         const size_t n = strlen(line);
@@ -79,7 +79,7 @@ void labels_print(const labels *l, wick_tensor *x) {
     score *s = scores_of(x, &n);
     for (int64_t i = 0; s && i < n && i < l->top; i++) {
         printf("%12.6g  ", s[i].value);
-        if (s[i].number < l->n) talk_print("%s\n", l->names[s[i].number]);
+        if (s[i].number < l->n) log_print("%s\n", l->names[s[i].number]);
         else printf("class %lld\n", (long long)s[i].number);
     }
     free(s);

@@ -1,7 +1,7 @@
 #include "layers.h"
 
-#include "sheet.h"
-#include "talk.h"
+#include "facts.h"
+#include "log.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ int layers_of(classifier *c, int blame, wick_summary **out) {
     classifier_specs(c, 1, specs);
     wick_status status = classifier_prepare(c, 1);
     if (status == WICK_OK) status = wick_model_summary(c->model, record, c, 1, specs, out);
-    return status == WICK_OK ? CLI_OK : talk_fail(talk_code(status, blame), "%s: %s", c->arch, talk_why(c->ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, blame), "%s: %s", c->arch, log_why(c->ctx, status));
 }
 
 void layer_shape(const wick_spec *spec, char *text, size_t size) {
@@ -50,13 +50,13 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     }
     classifier_specs(c, 1, specs);
     layer_shape(&specs[0], in, sizeof in);
-    talk_print("%s\n", c->arch);
+    log_print("%s\n", c->arch);
     printf("images of [%s], %lld classes\n\n", in, (long long)c->classes);
     printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output", "parameters", "work", "memory");
     for (int i = 0; i < count; i++) {
         const wick_layer_info row = wick_summary_at(layers, i);
         layer_shape(&row.output, shape, sizeof shape);
-        talk_print("%-*s  %-*s  %-*s  %11lld  %13s  %12s\n", (int)name, row.output.name, (int)kind, row.kind, (int)output, shape, (long long)row.parameters,
+        log_print("%-*s  %-*s  %-*s  %11lld  %13s  %12s\n", (int)name, row.output.name, (int)kind, row.kind, (int)output, shape, (long long)row.parameters,
                format_flops(flops, row.flops), format_bytes(bytes, (uint64_t)row.bytes));
     }
     printf("%-*s  %11lld  %13s  %12s\n", (int)(name + kind + output) + 4, "total", (long long)t.parameters, format_flops(flops, t.flops),

@@ -5,7 +5,7 @@
 #include "hints.h"
 #include "options.h"
 #include "streams.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include "wick/context.h"
@@ -88,7 +88,7 @@ static int run_command(int argc, char **argv) {
     const char *word = argc > 1 ? argv[1] : "--help";
     bool as_json = wants_json(argc, argv);
     cli_options options = {.program = argv[0], .command = CMD_COUNT, .json = as_json};
-    talk_setup(&options);
+    log_setup(&options);
     environment_check();
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("wick %s\n", wick_version());
@@ -110,14 +110,14 @@ static int run_command(int argc, char **argv) {
         return CLI_OK;
     }
     if (man && strcmp(word, "net") == 0)
-        return talk_fail(CLI_USAGE, "the layers have no man page of their own: wick help net shows them, wick help --man has them");
+        return log_fail(CLI_USAGE, "the layers have no man page of their own: wick help net shows them, wick help --man has them");
     options.command = find_command(word);
     if (options.command == CMD_COUNT && word[0] == '-')
-        return talk_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);
+        return log_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);
     if (options.command == CMD_COUNT) {
         char hint[300];
         hint_command(word, hint, sizeof hint);
-        return talk_fail(CLI_USAGE, "unknown command '%s'%s%s (see wick --help)", word, *hint ? "; " : "", hint);
+        return log_fail(CLI_USAGE, "unknown command '%s'%s%s (see wick --help)", word, *hint ? "; " : "", hint);
     }
     if (help) {
         (man ? man_page : help_command)(options.command, stdout);
@@ -127,9 +127,9 @@ static int run_command(int argc, char **argv) {
     char error[512];
     int code = options_parse(&options, argc, argv, 2, error, sizeof error);
     if (code != CLI_OK) options.json = as_json;
-    talk_setup(&options);
+    log_setup(&options);
     if (code != CLI_OK) {
-        talk_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error,
+        log_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error,
                   cli_commands[options.command].name);
     } else if (options.help) {
         help_command(options.command, stdout);

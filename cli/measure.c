@@ -2,7 +2,7 @@
 
 #include "bench/ceilings.h"
 #include "step.h"
-#include "talk.h"
+#include "log.h"
 #include "tuned.h"
 
 #include <stdlib.h>

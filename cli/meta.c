@@ -1,6 +1,6 @@
 #include "meta.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

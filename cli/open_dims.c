@@ -1,6 +1,6 @@
 #include "open_dims.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +45,12 @@ int open_dims_find(open_dims *d, const cli_options *o, wick_context *ctx, wick_o
     if (asked > WICK_MAX_NAMED_DIMS) return snprintf(d->why, sizeof d->why, "more than %d dims are open", WICK_MAX_NAMED_DIMS), CLI_OK;
     if (*wick_onnx_unsupported(onnx)) return snprintf(d->why, sizeof d->why, "Wick lacks %s", wick_onnx_unsupported(onnx)), CLI_OK;
     d->tried = calloc((size_t)d->n, sizeof *d->tried);
-    if (!d->tried) return talk_fail(CLI_FAILED, "out of memory");
+    if (!d->tried) return log_fail(CLI_FAILED, "out of memory");
     for (int g = 0; g < (guessed ? GUESSES : 1); g++) {
         const wick_status status = find_in(d, onnx, &guesses[g]);
         if (status == WICK_OK) return CLI_OK;
-        if (status == WICK_ERR_CANCELLED || status == WICK_ERR_DEADLINE) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
-        if (!*d->why) snprintf(d->why, sizeof d->why, "%s", talk_why(ctx, status));
+        if (status == WICK_ERR_CANCELLED || status == WICK_ERR_DEADLINE) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+        if (!*d->why) snprintf(d->why, sizeof d->why, "%s", log_why(ctx, status));
     }
     free(d->tried);
     d->tried = NULL;
@@ -78,13 +78,13 @@ static int row_of(const open_dims *d, int output) { return d->shapes ? wick_shap
 void open_dims_print(const open_dims *d, const wick_onnx *onnx) {
     char range[80];
     for (int k = 0; k < d->n; k++) {
-        talk_print("%-11s %s: ", k ? "" : "dims", d->dims[k].name);
+        log_print("%-11s %s: ", k ? "" : "dims", d->dims[k].name);
         bool any = false;
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
             const wick_onnx_port p = wick_onnx_input(onnx, i);
             for (int a = 0; a < p.rank; a++) {
                 if (!has_name(&p, a, d->dims[k].name)) continue;
-                talk_print("%s%s axis %d", any ? ", " : "", p.name, a);
+                log_print("%s%s axis %d", any ? ", " : "", p.name, a);
                 any = true;
             }
         }
@@ -93,22 +93,22 @@ void open_dims_print(const open_dims *d, const wick_onnx *onnx) {
     }
     if (!d->n) return;
     if (!d->shapes) {
-        talk_print("%-11s not known in terms of the dims: %s\n", "shapes", d->why);
+        log_print("%-11s not known in terms of the dims: %s\n", "shapes", d->why);
         return;
     }
     for (int i = 0; i < wick_onnx_outputs(onnx); i++) {
         const int row = row_of(d, i);
         if (row < 0) continue;
         const wick_shape_row shape = wick_shapes_at(d->shapes, row);
-        talk_print("%-11s %s: %s%s\n", i ? "" : "shapes", wick_onnx_output(onnx, i).name, wick_dtype_name(shape.dtype), shape.text);
+        log_print("%-11s %s: %s%s\n", i ? "" : "shapes", wick_onnx_output(onnx, i).name, wick_dtype_name(shape.dtype), shape.text);
     }
     printf("%-11s for ", "");
     for (int k = 0, n = 0; k < d->n; k++)
-        if (!d->dims[k].formula) talk_print("%s%s=%s", n++ ? ", " : "", d->dims[k].name, range_text(&d->tried[k], range, sizeof range));
+        if (!d->dims[k].formula) log_print("%s%s=%s", n++ ? ", " : "", d->dims[k].name, range_text(&d->tried[k], range, sizeof range));
     printf("\n");
     const int other = wick_shapes_exceptions(d->shapes);
     if (other)
-        talk_print("%-11s other ops are recorded for %d of %d lists of extents that were tried: %s\n", "", other, wick_shapes_recordings(d->shapes), wick_shapes_exception(d->shapes));
+        log_print("%-11s other ops are recorded for %d of %d lists of extents that were tried: %s\n", "", other, wick_shapes_recordings(d->shapes), wick_shapes_exception(d->shapes));
 }
 
 void open_dims_json(json *j, const open_dims *d, const wick_onnx *onnx) {

@@ -1,6 +1,6 @@
 #include "page.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { WIDTH = 80, NARROWEST = 40, WIDEST = 120, WIDE = 100, NARROW = 64 };
 
 page page_on(FILE *out) {
-    const int columns = talk_columns(out), width = columns <= 0          ? WIDTH
+    const int columns = log_columns(out), width = columns <= 0          ? WIDTH
                                                    : columns < NARROWEST ? NARROWEST
                                                    : columns > WIDEST    ? WIDEST
                                                                          : columns;

@@ -1,10 +1,10 @@
 #include "planned.h"
 
 #include "budget.h"
-#include "kinds.h"
+#include "file_types.h"
 #include "options.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 #include "trainer.h"
 
 #include "wick/registry.h"
@@ -69,17 +69,17 @@ static bool can_be_left_out(const char *names) {
 }
 
 static int too_little(const planned *p, const char *option, wick_status status) {
-    return talk_fail(CLI_USAGE, "--%s: %s", option, talk_why(p->ctx, status));
+    return log_fail(CLI_USAGE, "--%s: %s", option, log_why(p->ctx, status));
 }
 
 /* A name in --without that is none is the command line's fault, and anything else the model's. */
 static int failed(const planned *p, wick_status status) {
-    const char *why = talk_why(p->ctx, status);
+    const char *why = log_why(p->ctx, status);
     const wick_compile_options options = {.memory_budget = (size_t)p->o->memory_budget, .wide = p->o->wide};
-    const char *option = talk_compiling(p->ctx, status, &options);
-    if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, why);
-    if (strstr(why, "no parameter is in the group")) return talk_fail(CLI_USAGE, "%s", why); /* of --freeze or --group */
-    return !can_be_left_out(p->o->without) || strstr(why, "to leave out") ? talk_fail(CLI_USAGE, "--without: %s", why) : talk_fail(talk_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
+    const char *option = log_compiling(p->ctx, status, &options);
+    if (option) return log_fail(CLI_USAGE, "--%s: %s", option, why);
+    if (strstr(why, "no parameter is in the group")) return log_fail(CLI_USAGE, "%s", why); /* of --freeze or --group */
+    return !can_be_left_out(p->o->without) || strstr(why, "to leave out") ? log_fail(CLI_USAGE, "--without: %s", why) : log_fail(log_code(status, p->o->model ? CLI_BAD_FILE : CLI_USAGE), "%s", why);
 }
 
 /* ---- ONNX files --------------------------------------------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static int plan_range(planned *p) {
     int code = ports_dims(o, p->onnx, &p->named, &n_named); /* all that are open: without a --dim they are 1, as elsewhere */
     for (int k = 0; k < n_named && code == CLI_OK; k++) {
         if (p->named[k].formula) continue;
-        if (n == WICK_MAX_NAMED_DIMS) return talk_fail(CLI_USAGE, "--dim: ranges are for models of up to %d open dims", WICK_MAX_NAMED_DIMS);
+        if (n == WICK_MAX_NAMED_DIMS) return log_fail(CLI_USAGE, "--dim: ranges are for models of up to %d open dims", WICK_MAX_NAMED_DIMS);
         dims[n++] = p->named[k].range;
     }
     if (code != CLI_OK) return code;
@@ -108,7 +108,7 @@ static int plan_range(planned *p) {
     status = wick_runner_new(p->dynamic, &r);
     if (status == WICK_OK) status = wick_runner_bind_dims(r, p->bound.at);
     if (status != WICK_OK) {
-        code = talk_fail(talk_code(status, CLI_BAD_FILE), "%s", r ? wick_runner_error(r) : "out of memory");
+        code = log_fail(log_code(status, CLI_BAD_FILE), "%s", r ? wick_runner_error(r) : "out of memory");
         wick_runner_free(&r);
         return code;
     }
@@ -122,25 +122,25 @@ static int plan_range(planned *p) {
 
 static int plan_onnx(planned *p) {
     const cli_options *o = p->o;
-    if (o->train) return talk_fail(CLI_USAGE, "--train is for networks of wick train; an ONNX file becomes one by wick train --model %s", o->model);
-    if (o->max_batch) return talk_fail(CLI_USAGE, "--max-batch is for networks of wick train");
-    if (options_given(o, "batch")) return talk_fail(CLI_USAGE, "--batch is for networks of wick train; --dim NAME=N sets an open extent of an ONNX file");
+    if (o->train) return log_fail(CLI_USAGE, "--train is for networks of wick train; an ONNX file becomes one by wick train --model %s", o->model);
+    if (o->max_batch) return log_fail(CLI_USAGE, "--max-batch is for networks of wick train");
+    if (options_given(o, "batch")) return log_fail(CLI_USAGE, "--batch is for networks of wick train; --dim NAME=N sets an open extent of an ONNX file");
     const wick_onnx_limits limits = budget_limits(o);
     wick_status status = wick_onnx_open(p->ctx, o->model, &limits, &p->onnx);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(p->ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(p->ctx, status));
     int code = ports_check_dims(o, p->onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, p->onnx);
     if (code != CLI_OK) return code;
     p->n_in = wick_onnx_inputs(p->onnx);
     p->in = calloc((size_t)p->n_in + 1, sizeof *p->in);
-    if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
+    if (!p->in) return log_fail(CLI_FAILED, "out of memory");
     char open[256] = "";
     const bool range = ports_have_range(o);
-    if (!ports_specs(o, p->onnx, -1, p->in)) return talk_fail(CLI_BAD_FILE, "%s: its inputs are not all tensors of known rank: there is no one plan", o->model);
+    if (!ports_specs(o, p->onnx, -1, p->in)) return log_fail(CLI_BAD_FILE, "%s: its inputs are not all tensors of known rank: there is no one plan", o->model);
     ports_open(p->onnx, p->in, open, sizeof open);
     ports_specs(o, p->onnx, 1, p->in);
     if (range && (code = plan_range(p)) != CLI_OK) return code;
-    if (!range && options_given(o, "plans")) return talk_fail(CLI_USAGE, "--plans is for ranges of --dim");
+    if (!range && options_given(o, "plans")) return log_fail(CLI_USAGE, "--plans is for ranges of --dim");
     const wick_compile_options options = compiling(p);
     status = wick_onnx_compile(p->onnx, p->in, &options, &p->plan);
     if (status != WICK_OK && *open && !range) talk("%s: open extents are 1 here (%s); --dim NAME=N says another", o->model, open);
@@ -186,10 +186,10 @@ static wick_status make_trained(planned *p, const wick_compile_options *options)
 static int named_network(planned *p) {
     const cli_options *o = p->o;
     char arch[4096];
-    if (*o->arch && *o->net) return talk_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
-    if (o->inputs.n != 1) return talk_fail(CLI_USAGE, "--%s needs --input once, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
+    if (*o->arch && *o->net) return log_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
+    if (o->inputs.n != 1) return log_fail(CLI_USAGE, "--%s needs --input once, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
     if ((size_t)snprintf(arch, sizeof arch, "%s%s", *o->net ? "net:" : "", *o->net ? o->net : o->arch) >= sizeof arch)
-        return talk_fail(CLI_USAGE, "the network is longer than any");
+        return log_fail(CLI_USAGE, "the network is longer than any");
     return classifier_for_arch(&p->c, p->ctx, arch, o->inputs.items[0], o->classes);
 }
 
@@ -197,18 +197,18 @@ static int named_network(planned *p) {
 static int trained_onnx(planned *p) {
     const cli_options *o = p->o;
     classifier *c = &p->c;
-    if (o->inputs.n) return talk_fail(CLI_USAGE, "--input makes an input a constant, which --train does not take");
+    if (o->inputs.n) return log_fail(CLI_USAGE, "--input makes an input a constant, which --train does not take");
     const wick_onnx_limits limits = budget_limits(o);
     int code = classifier_open_onnx(c, p->ctx, o->model, &limits);
     if (code == CLI_OK) code = ports_check_dims(o, c->onnx);
     if (code != CLI_OK) return code;
     const wick_onnx_port port = wick_onnx_input(c->onnx, 0);
     char place[300];
-    if (port.dims[0] < 0 && port_extent(o, &port, 0, -1) >= 0) return talk_fail(CLI_USAGE, "--dim %s: --batch says how many images are in a step", port_dim_name(&port, 0, place, sizeof place));
+    if (port.dims[0] < 0 && port_extent(o, &port, 0, -1) >= 0) return log_fail(CLI_USAGE, "--dim %s: --batch says how many images are in a step", port_dim_name(&port, 0, place, sizeof place));
     c->pixels = 1;
     for (int d = 1; d < port.rank; d++) {
         const int64_t extent = port_extent(o, &port, d, -1), most = (int64_t)1 << 40;
-        if (extent < 0) return talk_fail(CLI_USAGE, "%s: dim %d of its input \"%s\" has no extent: --dim %s=N says it", o->model, d, port.name, port_dim_name(&port, d, place, sizeof place));
+        if (extent < 0) return log_fail(CLI_USAGE, "%s: dim %d of its input \"%s\" has no extent: --dim %s=N says it", o->model, d, port.name, port_dim_name(&port, d, place, sizeof place));
         c->dims[c->rank++] = extent;
         c->pixels = extent && c->pixels > most / extent ? most : c->pixels * extent; /* too many are refused then */
     }
@@ -217,10 +217,10 @@ static int trained_onnx(planned *p) {
 
 static int plan_network(planned *p, bool onnx) {
     const cli_options *o = p->o;
-    if (options_given(o, "plans")) return talk_fail(CLI_USAGE, "--plans is for ranges of --dim");
-    if (o->dims.n && !onnx) return talk_fail(CLI_USAGE, "--dim is for open extents of ONNX files; --batch says how many images");
-    if (o->model && o->inputs.n && !onnx) return talk_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
-    if (o->command == CMD_COMPILE && o->head && !onnx) return talk_fail(CLI_USAGE, "--head is for an ONNX file");
+    if (options_given(o, "plans")) return log_fail(CLI_USAGE, "--plans is for ranges of --dim");
+    if (o->dims.n && !onnx) return log_fail(CLI_USAGE, "--dim is for open extents of ONNX files; --batch says how many images");
+    if (o->model && o->inputs.n && !onnx) return log_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
+    if (o->command == CMD_COMPILE && o->head && !onnx) return log_fail(CLI_USAGE, "--head is for an ONNX file");
     int code = onnx ? trained_onnx(p) : o->model ? classifier_load(&p->c, p->ctx, o->model) : named_network(p);
     if (code != CLI_OK) return code;
     wick_status status = WICK_OK;
@@ -231,16 +231,16 @@ static int plan_network(planned *p, bool onnx) {
     else if (o->train)
         status = wick_optimizer_new(p->c.model, &(wick_optim_options){.kind = WICK_ADAM, .loss_scale.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0}, &p->optimizer);
     p->in = calloc(2, sizeof *p->in);
-    if (!p->in) return talk_fail(CLI_FAILED, "out of memory");
+    if (!p->in) return log_fail(CLI_FAILED, "out of memory");
     p->n_in = 1 + o->train;
     int64_t batch = o->batch;
-    if (o->max_batch && options_given(o, "batch")) return talk_fail(CLI_USAGE, "--max-batch finds the batch; it takes no --batch beside it");
-    if (o->max_batch && p->c.onnx) return talk_fail(CLI_USAGE, "--max-batch is for networks by name or text, not for runs that began with an ONNX file");
+    if (o->max_batch && options_given(o, "batch")) return log_fail(CLI_USAGE, "--max-batch finds the batch; it takes no --batch beside it");
+    if (o->max_batch && p->c.onnx) return log_fail(CLI_USAGE, "--max-batch is for networks by name or text, not for runs that began with an ONNX file");
     if (o->max_batch && status == WICK_OK) {
         classifier_specs(&p->c, 1, p->in);
         for (int i = 0; i < p->n_in; i++) p->in[i].dims[0] = WICK_BATCH;
         status = wick_plan_max_batch(p->ctx, record, p, p->n_in, p->in, 1, &options, (size_t)o->max_batch, &p->fit);
-        if (status == WICK_ERR_NOMEM && strstr(talk_why(p->ctx, status), "one sample")) return too_little(p, "max-batch", status); /* not: out of memory */
+        if (status == WICK_ERR_NOMEM && strstr(log_why(p->ctx, status), "one sample")) return too_little(p, "max-batch", status); /* not: out of memory */
         batch = p->fit.batch;
     }
     classifier_specs(&p->c, batch, p->in);
@@ -258,14 +258,14 @@ int planned_open(planned *p, const cli_options *o, wick_context *ctx) {
     p->o = o;
     p->ctx = ctx;
     const bool named = *o->arch || *o->net;
-    if (!o->model && !named) return talk_fail(CLI_USAGE, "needs MODEL, or --arch or --net with --input (see wick %s --help)", cli_commands[o->command].name);
-    if (o->model && named) return talk_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
+    if (!o->model && !named) return log_fail(CLI_USAGE, "needs MODEL, or --arch or --net with --input (see wick %s --help)", cli_commands[o->command].name);
+    if (o->model && named) return log_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
     int code = o->model ? kind_check(o->model, AS_MODEL | AS_RUN, "a model") : CLI_OK;
     const file_kind *kind = code == CLI_OK && o->model ? kind_of(o->model) : NULL;
     const bool onnx = kind && kind->as & AS_MODEL, trains = onnx && o->train && o->command == CMD_COMPILE;
-    if (code == CLI_OK && options_given(o, "classes") && !named && !trains) code = talk_fail(CLI_USAGE, "--classes is for --arch and --net%s", o->command == CMD_COMPILE ? ", and for --train of an ONNX file" : "");
+    if (code == CLI_OK && options_given(o, "classes") && !named && !trains) code = log_fail(CLI_USAGE, "--classes is for --arch and --net%s", o->command == CMD_COMPILE ? ", and for --train of an ONNX file" : "");
     if (code == CLI_OK) code = onnx && !trains ? plan_onnx(p) : plan_network(p, trains);
-    if (code == CLI_OK && p->out_of_memory) code = talk_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && p->out_of_memory) code = log_fail(CLI_FAILED, "out of memory");
     return code;
 }
 

@@ -2,7 +2,7 @@
 
 #include "numbers.h"
 #include "options.h"
-#include "talk.h"
+#include "log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int 
     *n = 0;
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) most += (size_t)(wick_onnx_input(onnx, i).rank > 0 ? wick_onnx_input(onnx, i).rank : 0);
     port_dim *list = *out = calloc(most, sizeof *list);
-    if (!list) return talk_fail(CLI_FAILED, "out of memory");
+    if (!list) return log_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         for (int d = 0; d < p.rank; d++) {
@@ -171,12 +171,12 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         size_t at = 0;
         bool known = false;
         wick_dim range = {0};
-        if (!port_range(item, &length, &range)) return talk_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
+        if (!port_range(item, &length, &range)) return log_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
         if (range.max > range.min && !takes_ranges(o))
-            return talk_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run, inspect and convert", item);
-        if (least_of(&range) > range.max) return talk_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item, (long long)range.multiple);
+            return log_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run, inspect and convert", item);
+        if (least_of(&range) > range.max) return log_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item, (long long)range.multiple);
         for (int i = 0; i < k; i++)
-            if (strncmp(o->dims.items[i], item, length + 1) == 0) return talk_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
+            if (strncmp(o->dims.items[i], item, length + 1) == 0) return log_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
             const wick_onnx_port p = wick_onnx_input(onnx, i);
             for (int d = 0; d < p.rank; d++) {
@@ -187,8 +187,8 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
                 if (at < sizeof names && !strstr(names, own)) at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", own);
             }
         }
-        if (!known && !*names) return talk_fail(CLI_USAGE, "--dim %s: all extents of the model's inputs are fixed", item);
-        if (!known) return talk_fail(CLI_USAGE, "--dim %s: no input has an open dim '%.*s'; there %s %s", item, (int)length, item, strstr(names, ", ") ? "are" : "is", names);
+        if (!known && !*names) return log_fail(CLI_USAGE, "--dim %s: all extents of the model's inputs are fixed", item);
+        if (!known) return log_fail(CLI_USAGE, "--dim %s: no input has an open dim '%.*s'; there %s %s", item, (int)length, item, strstr(names, ", ") ? "are" : "is", names);
     }
     return CLI_OK;
 }
@@ -227,22 +227,22 @@ int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
         const char *rest = equals ? equals + 1 : "";
         double value;
         if (!equals || equals == item || !number_read(&rest, &value) || *rest)
-            return talk_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant",
+            return log_fail(CLI_USAGE, "--input needs NAME=NUMBER here, not '%s': the input becomes that constant",
                              item);
         const size_t name = (size_t)(equals - item);
         const int n = wick_onnx_inputs(onnx);
         int i = 0;
         while (i < n && (strlen(wick_onnx_input(onnx, i).name) != name || memcmp(wick_onnx_input(onnx, i).name, item, name) != 0)) i++;
-        if (i == n) return talk_fail(CLI_USAGE, "--input: the model has no input '%.*s'", (int)name, item);
+        if (i == n) return log_fail(CLI_USAGE, "--input: the model has no input '%.*s'", (int)name, item);
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         wick_spec spec = wick_onnx_input_spec(onnx, i);
         for (int d = 0; d < spec.rank; d++) spec.dims[d] = port_extent(o, &p, d, 1);
-        if (spec.rank < 0) return talk_fail(CLI_BAD_FILE, "--input %s: it is no tensor of known dims", item);
+        if (spec.rank < 0) return log_fail(CLI_BAD_FILE, "--input %s: it is no tensor of known dims", item);
         wick_tensor *constant;
         if (number_fill(ctx, &p, item, equals + 1, spec.rank, spec.dims, &constant) != WICK_OK)
-            return talk_fail(CLI_USAGE, "--input %s", wick_context_error(ctx));
+            return log_fail(CLI_USAGE, "--input %s", wick_context_error(ctx));
         if (wick_onnx_fix_input(onnx, i, constant) != WICK_OK)
-            return talk_fail(CLI_BAD_FILE, "--input %s: %s", item, wick_context_error(ctx));
+            return log_fail(CLI_BAD_FILE, "--input %s: %s", item, wick_context_error(ctx));
     }
     return CLI_OK;
 }

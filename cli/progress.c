@@ -1,6 +1,6 @@
 #include "progress.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <string.h>
 
@@ -8,8 +8,8 @@ void progress_setup(progress *p, bool quiet, int64_t samples_done, double second
     double now = now_seconds();
     *p = (progress){
         .on = !quiet,
-        .live = talk_live(stderr),
-        .color = talk_color(stderr),
+        .live = log_live(stderr),
+        .color = log_color(stderr),
         .printed = now,
         .mark_seconds = seconds_done,
         .mark_samples = samples_done,
@@ -37,7 +37,7 @@ static void measure(progress *p, const progress_view *view) {
 
 /* How long a line may be: less than the width, since after the last column some terminals wrap. */
 static size_t columns(void) {
-    int width = talk_columns(stderr);
+    int width = log_columns(stderr);
     return width > 1 ? (size_t)width - 1 : 79;
 }
 

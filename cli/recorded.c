@@ -3,7 +3,7 @@
 #include "feed.h"
 #include "open_dims.h"
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/io.h"
 #include "wick/ops.h"
@@ -110,7 +110,7 @@ static wick_status record(subject *s, bool *depends, char *why, size_t size) {
     wick_status status = s->texts ? WICK_ERR_UNSUPPORTED : wick_onnx_prepare(s->onnx, s->specs);
     if (status == WICK_OK) return status;
     if (status != WICK_ERR_UNSUPPORTED) { /* nothing was asked for that depends on inputs */
-        snprintf(why, size, "%s", talk_why(s->ctx, status));
+        snprintf(why, size, "%s", log_why(s->ctx, status));
         return status;
     }
     wick_status first = WICK_OK;
@@ -118,7 +118,7 @@ static wick_status record(subject *s, bool *depends, char *why, size_t size) {
     for (int k = 0; k < CONTENTS && (k < CHANCE || !any);
          k++) { /* a condition may be true of one and false of the other */
         status = record_with(s, (contents)k);
-        const char *text = status == WICK_OK ? "" : talk_why(s->ctx, status);
+        const char *text = status == WICK_OK ? "" : log_why(s->ctx, status);
         any |= status == WICK_OK;
         if (status == WICK_OK) continue;
         if (*why && strcmp(why, text) != 0) *depends = true;
@@ -235,7 +235,7 @@ static int find(subject *s, recorded *out) {
         const wick_status status = record(s, &depends, why, sizeof why);
         if (is_final(status)) {
             if (g) break; /* larger extents than the first may be too large */
-            return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", why);
+            return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
         }
         out->good = status == WICK_OK;
         if (out->good) say_guess(s, g, "", said, sizeof said);
@@ -282,7 +282,7 @@ int recorded_find(const cli_options *o, wick_context *ctx, wick_onnx *onnx, reco
         return CLI_OK;
     }
     s.specs = calloc((size_t)s.n_in + 1, sizeof *s.specs);
-    const int code = s.specs ? find(&s, out) : talk_fail(CLI_FAILED, "out of memory");
+    const int code = s.specs ? find(&s, out) : log_fail(CLI_FAILED, "out of memory");
     free(s.specs);
     return code;
 }

@@ -5,7 +5,7 @@
 #include "html.h"
 #include "picture.h"
 #include "png.h"
-#include "talk.h"
+#include "log.h"
 
 #include <math.h>
 #include <stdlib.h>

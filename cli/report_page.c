@@ -6,7 +6,7 @@
 #include "layers.h"
 #include "options.h"
 #include "source.h"
-#include "talk.h"
+#include "log.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "chart.h"
 #include "html.h"
 #include "plan_memory.h"
-#include "talk.h"
+#include "log.h"
 
 #include <stdlib.h>
 

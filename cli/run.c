@@ -2,7 +2,7 @@
 
 #include "options.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static const struct {
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof fields[0], KEY = 80 };
 
-static int out_of_memory(void) { return talk_fail(CLI_FAILED, "out of memory"); }
+static int out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
 int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
     *r = (run){.o = o, .c = c, .folder = folder};
@@ -67,14 +67,14 @@ static int lock(run *r) {
     enum { TRIES = 50, MILLISECONDS = 20 };
     const int fd = open(r->lock, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
     if (fd < 0 && errno == ELOOP)
-        return talk_fail(CLI_FAILED, "%s is a symbolic link, which no run makes: remove it", r->lock);
+        return log_fail(CLI_FAILED, "%s is a symbolic link, which no run makes: remove it", r->lock);
     r->locked = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (fd >= 0 && !r->locked) close(fd);
     /* One that was killed holds the lock until its memory is given back, so try for a second. */
     for (int i = 0; r->locked && flock(fileno(r->locked), LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK) return CLI_OK;
         if (i == TRIES)
-            return talk_fail(CLI_FAILED, "another training is at work in %s; wait for it, or choose another --out",
+            return log_fail(CLI_FAILED, "another training is at work in %s; wait for it, or choose another --out",
                              r->folder);
         usleep(MILLISECONDS * 1000);
     }
@@ -84,17 +84,17 @@ static int lock(run *r) {
 int run_start(run *r) {
     const char *folder = r->folder;
     if (!path_make_folder(folder))
-        return talk_fail(CLI_FAILED, "could not make the folder %s: %s", folder, strerror(errno));
+        return log_fail(CLI_FAILED, "could not make the folder %s: %s", folder, strerror(errno));
     int code = lock(r);
     if (code != CLI_OK) return code;
     const char *const old[] = {r->last, r->previous, r->best};
     for (int i = 0; i < 3; i++) {
         if (!path_exists(old[i])) continue;
         if (!r->o->force)
-            return talk_fail(CLI_USAGE,
+            return log_fail(CLI_USAGE,
                              "%s holds a run; go on with --resume %s, start over with --force, or choose another --out",
                              folder, folder);
-        if (unlink(old[i]) != 0) return talk_fail(CLI_FAILED, "could not remove %s: %s", old[i], strerror(errno));
+        if (unlink(old[i]) != 0) return log_fail(CLI_FAILED, "could not remove %s: %s", old[i], strerror(errno));
     }
     return CLI_OK;
 }
@@ -131,7 +131,7 @@ static int save(run *r, const char *path, meta *list, bool complete, wick_save_o
     if (!complete)
         code = out_of_memory();
     else if ((status = wick_save(r->c->model, path, &how)) != WICK_OK)
-        code = talk_fail(CLI_FAILED, "could not save: %s", talk_why(r->c->ctx, status));
+        code = log_fail(CLI_FAILED, "could not save: %s", log_why(r->c->ctx, status));
     meta_free(list);
     return code;
 }
@@ -179,9 +179,9 @@ int run_options(const wick_checkpoint *file, const char *path, cli_options *kept
         snprintf(key, sizeof key, "option.%s", name);
         const char *value = wick_checkpoint_meta(file, key);
         if (!value && is_later(name)) value = options_fallback(i);
-        if (!value) return talk_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
+        if (!value) return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
         int code = options_restore(kept, i, value, error, sizeof error);
-        if (code != CLI_OK) return talk_fail(code == CLI_USAGE ? CLI_BAD_FILE : code, "%s: %s", path, error);
+        if (code != CLI_OK) return log_fail(code == CLI_USAGE ? CLI_BAD_FILE : code, "%s: %s", path, error);
     }
     return CLI_OK;
 }
@@ -193,7 +193,7 @@ static int restore_options(run *r, cli_options *o, const char *path) {
     char error[512];
     for (int i = 0; code == CLI_OK && (name = options_kept(&r->kept, i, &text)); i++) {
         code = options_restore(o, i, text, error, sizeof error);
-        if (code != CLI_OK) return talk_fail(code, "%s", error);
+        if (code != CLI_OK) return log_fail(code, "%s", error);
     }
     return code;
 }
@@ -216,11 +216,11 @@ static int restore_state(run *r, const char *path) {
         snprintf(key, sizeof key, "run.%s", fields[i].name);
         const char *value = wick_checkpoint_meta(r->file, key);
         if (!value || !read_field(i, value, &r->state))
-            return talk_fail(CLI_BAD_FILE, "%s: bad or missing '%s' in its metadata", path, key);
+            return log_fail(CLI_BAD_FILE, "%s: bad or missing '%s' in its metadata", path, key);
     }
     const run_state *s = &r->state;
     if (s->seen != s->sample || s->correct > s->seen || s->best_epoch > s->epoch || s->stale > s->epoch)
-        return talk_fail(CLI_BAD_FILE, "%s: its metadata contradict each other in 'run.*'", path);
+        return log_fail(CLI_BAD_FILE, "%s: its metadata contradict each other in 'run.*'", path);
     return CLI_OK;
 }
 
@@ -232,12 +232,12 @@ static int replace_damaged(run *r) {
     bool ok = rename(r->last, damaged) == 0 || errno == ENOENT;
     free(damaged);
     ok = ok && rename(r->previous, r->last) == 0;
-    return ok ? CLI_OK : talk_fail(CLI_FAILED, "could not rename %s: %s", r->last, strerror(errno));
+    return ok ? CLI_OK : log_fail(CLI_FAILED, "could not rename %s: %s", r->last, strerror(errno));
 }
 
 int run_find(run *r, wick_context *ctx, cli_options *o) {
     if (!path_exists(r->last) && !path_exists(r->previous))
-        return talk_fail(CLI_BAD_FILE, "there is no run to resume: %s does not exist", r->last);
+        return log_fail(CLI_BAD_FILE, "there is no run to resume: %s does not exist", r->last);
     int code = lock(r);
     if (code != CLI_OK) return code;
     const char *path = r->last;
@@ -245,12 +245,12 @@ int run_find(run *r, wick_context *ctx, cli_options *o) {
     /* A file that is there and can't be opened, for want of rights or memory, is not damaged. */
     bool damaged = (status == WICK_ERR_FORMAT || !path_exists(path)) && path_exists(r->previous);
     if (damaged) {
-        talk("%s; going on from the one before", talk_why(ctx, status));
+        talk("%s; going on from the one before", log_why(ctx, status));
         path = r->previous;
         status = wick_checkpoint_open(ctx, path, &r->file);
     }
     if (status == WICK_OK) meta_note(r->file, path);
-    if (status != WICK_OK) return talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     code = restore_options(r, o, path);
     if (code == CLI_OK) code = restore_state(r, path);
     return code == CLI_OK && damaged ? replace_damaged(r) : code;
@@ -274,12 +274,12 @@ static int check_data(run *r) {
             continue;
         }
         if (coding && strcmp(then, now.pairs[i].value) != 0)
-            code = talk_fail(
+            code = log_fail(
                 CLI_BAD_FILE,
                 "%s has changed since the run was started: its columns, categories, means or layout are others",
                 r->c->data);
         else if (!then || strcmp(then, now.pairs[i].value) != 0)
-            code = talk_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
+            code = log_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
                              strcmp(key, "onnx.crc32c") ? r->c->data : "the run's " CLASSIFIER_ONNX, key,
                              then ? then : "?", now.pairs[i].value);
     }
@@ -297,5 +297,5 @@ int run_load(run *r) {
     wick_status status = wick_checkpoint_load(r->file, r->c->model, true);
     wick_checkpoint_free(&r->file);
     if (status == WICK_OK) return CLI_OK;
-    return talk_fail(talk_code(status, CLI_BAD_FILE), "the checkpoint does not fit: %s", talk_why(r->c->ctx, status));
+    return log_fail(log_code(status, CLI_BAD_FILE), "the checkpoint does not fit: %s", log_why(r->c->ctx, status));
 }

@@ -2,7 +2,7 @@
 #include "bench/stats.h"
 #include "options.h"
 #include "runner.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/plan.h"
 
@@ -124,7 +124,7 @@ static void show(const subject *s, const times *t) {
     wick_plan_info info = {0};
     if (s->plan) info = wick_plan_get_info(s->plan);
     if (r->o->json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", true);
         json_integer(&j, "runs", v->n);
         json_integer(&j, "threads", threads);
@@ -145,7 +145,7 @@ static void show(const subject *s, const times *t) {
             json_real(&j, "flops", info.flops, 6);
             json_real(&j, "gflops_per_second", info.flops / median * 1e-9, 6);
         }
-        talk_json_close(&j);
+        log_json_close(&j);
         return;
     }
     printf("%lld runs on %d thread%s: median %.4g ms (%.4g to %.4g with 95 %%), min %.4g, mean %.4g, p95 %.4g, p99 %.4g\n", (long long)v->n, threads,

@@ -1,7 +1,7 @@
 /* wick run --check: the model beside the outputs that it gave elsewhere. */
 #include "paths.h"
 #include "runner.h"
-#include "talk.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +41,9 @@ static int open_set(checker *c, const char *folder, int64_t *steps) {
             const wick_status status = feed_open(r->o, r->ctx, r->onnx, &port, path, f);
             if (status != WICK_OK) return runner_failed(r, status);
         } else if (!input || r->feeds[i].steps || r->others || port.optional || r->back[i] >= 0) continue;
-        else return talk_fail(CLI_BAD_FILE, "%s has no input_%d.pb or .npy, for %s; --input %s=FILE gives what a set lacks, --state %s=OUTPUT carries an output back", folder, i, port.name, port.name, port.name);
+        else return log_fail(CLI_BAD_FILE, "%s has no input_%d.pb or .npy, for %s; --input %s=FILE gives what a set lacks, --state %s=OUTPUT carries an output back", folder, i, port.name, port.name, port.name);
         if (f->steps == *steps || (f->steps == 1 && !f->stacked)) continue;
-        if (*steps != 1) return talk_fail(CLI_BAD_FILE, "%s has %lld steps, where others have %lld", path, (long long)f->steps, (long long)*steps);
+        if (*steps != 1) return log_fail(CLI_BAD_FILE, "%s has %lld steps, where others have %lld", path, (long long)f->steps, (long long)*steps);
         *steps = f->steps;
     }
     return CLI_OK;
@@ -78,7 +78,7 @@ static int check_set(checker *c, const char *folder) {
         int64_t step; /* the first that differs; -1: none */
         char why[1024];
     } *verdicts = calloc((size_t)r->n_out + 1, sizeof *verdicts);
-    if (!verdicts) return talk_fail(CLI_FAILED, "out of memory");
+    if (!verdicts) return log_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < r->n_out; i++) verdicts[i].step = -1;
     for (int64_t step = 0; step < steps && code == CLI_OK; step++) {
         wick_scope *scope = wick_scope_open(r->ctx);
@@ -99,7 +99,7 @@ static int check_set(checker *c, const char *folder) {
         }
         if (code == CLI_OK && status == WICK_OK) status = runner_carry(r);
         wick_scope_close(&scope);
-        if (status != WICK_OK && code == CLI_OK) code = talk_fail(talk_code(status, CLI_BAD_FILE), "with the inputs of %s: %s", folder, talk_why(r->ctx, status));
+        if (status != WICK_OK && code == CLI_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "with the inputs of %s: %s", folder, log_why(r->ctx, status));
         runner_progress(r, folder, step + 1, steps);
     }
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
@@ -118,11 +118,11 @@ static int check_set(checker *c, const char *folder) {
             json_text(c->j, "why", agrees ? NULL : verdicts[i].why);
             json_close(c->j, '}');
         } else {
-            talk_print("%s  %s: ", folder, port.name);
+            log_print("%s  %s: ", folder, port.name);
             if (agrees && steps > 1) printf("agrees at all %lld steps\n", (long long)steps);
             else if (agrees) printf("agrees\n");
-            else if (steps > 1) talk_print("differs from step %lld on: %s\n", (long long)verdicts[i].step, verdicts[i].why);
-            else talk_print("differs: %s\n", verdicts[i].why);
+            else if (steps > 1) log_print("differs from step %lld on: %s\n", (long long)verdicts[i].step, verdicts[i].why);
+            else log_print("differs: %s\n", verdicts[i].why);
         }
     }
     free(verdicts);
@@ -159,9 +159,9 @@ static int check_inputs(const runner *r) {
         for (int set = 0; !lacks && set_folder(r, set, folder); set++) lacks = !value_path(folder, "input", i, path);
         any |= lacks && !r->feeds[i].steps;
         if (!lacks && r->feeds[i].steps)
-            return talk_fail(CLI_USAGE, "--input %s has no effect here: the sets in %s have it, %s", wick_onnx_input(r->onnx, i).name, r->o->check, path);
+            return log_fail(CLI_USAGE, "--input %s has no effect here: the sets in %s have it, %s", wick_onnx_input(r->onnx, i).name, r->o->check, path);
     }
-    return r->others && !any ? talk_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs", r->o->check) : CLI_OK;
+    return r->others && !any ? log_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs", r->o->check) : CLI_OK;
 }
 
 /* Sets DIR/test_data_set_0, 1 ... or DIR itself. With --state the sets are one sequence, in this order. */
@@ -170,14 +170,14 @@ int runner_check(runner *r) {
     json j = {0};
     checker c = {.r = r, .j = r->o->json ? &j : NULL};
     c.in = calloc((size_t)(r->n_in + r->n_out) + 1, sizeof *c.in);
-    if (!c.in) return talk_fail(CLI_FAILED, "out of memory");
+    if (!c.in) return log_fail(CLI_FAILED, "out of memory");
     c.want = c.in + r->n_in;
-    int code = path_is_folder(r->o->check) ? check_inputs(r) : talk_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->check);
+    int code = path_is_folder(r->o->check) ? check_inputs(r) : log_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->check);
     FILE *held = NULL; /* the object is held back: a failure prints another one */
     char *text = NULL;
     size_t text_size = 0;
     if (c.j && code == CLI_OK) {
-        if (!(held = open_memstream(&text, &text_size))) code = talk_fail(CLI_FAILED, "out of memory");
+        if (!(held = open_memstream(&text, &text_size))) code = log_fail(CLI_FAILED, "out of memory");
         j.out = held;
         if (held) json_open(&j, NULL, '{'), json_open(&j, "outputs", '[');
     }
@@ -187,7 +187,7 @@ int runner_check(runner *r) {
         wick_scope_close(&scope);
         c.sets++;
     }
-    if (code == CLI_OK && !c.compared) code = talk_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->check);
+    if (code == CLI_OK && !c.compared) code = log_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->check);
     const int verdict = c.differing ? CLI_DIFFERENT : CLI_OK;
     if (code == CLI_OK && c.j) {
         json_close(&j, ']');

@@ -1,6 +1,6 @@
 #include "runlog.h"
 
-#include "talk.h"
+#include "log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,17 +81,17 @@ static int read_lines(runlog *log, FILE *file, const char *path) {
         number++;
         if (!whole && feof(file)) break;
         if (!whole || !parse_row(line, &row)) {
-            code = talk_fail(CLI_BAD_FILE, "%s:%lld is no line of a training's log", path, number);
+            code = log_fail(CLI_BAD_FILE, "%s:%lld is no line of a training's log", path, number);
         } else if (row.step < last) {
-            code = talk_fail(CLI_BAD_FILE, "%s:%lld goes back to step %.0f", path, number, row.step);
+            code = log_fail(CLI_BAD_FILE, "%s:%lld goes back to step %.0f", path, number, row.step);
         } else {
             bool of_epoch = isnan(row.loss) && !isnan(row.epoch) && isnan(row.lr);
             bool ok = of_epoch ? append(&log->epochs, &log->n_epochs, &log->epoch_room, &row) : append(&log->steps, &log->n_steps, &log->step_room, &row);
-            if (!ok) code = talk_fail(CLI_FAILED, "out of memory");
+            if (!ok) code = log_fail(CLI_FAILED, "out of memory");
             last = row.step;
         }
     }
-    if (code == CLI_OK && ferror(file)) code = talk_fail(CLI_BAD_FILE, "could not read %s: %s", path, strerror(errno));
+    if (code == CLI_OK && ferror(file)) code = log_fail(CLI_BAD_FILE, "could not read %s: %s", path, strerror(errno));
     return code;
 }
 
@@ -102,11 +102,11 @@ int runlog_read(runlog *log, const char *path) {
     FILE *file = fd >= 0 && fstat(fd, &st) == 0 ? fdopen(fd, "r") : NULL;
     int code = CLI_OK;
     if (!file)
-        code = talk_fail(errno == ENOMEM ? CLI_FAILED : CLI_BAD_FILE, "could not read the log %s: %s", path, strerror(errno));
+        code = log_fail(errno == ENOMEM ? CLI_FAILED : CLI_BAD_FILE, "could not read the log %s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
-        code = talk_fail(CLI_BAD_FILE, "could not read the log %s: not a regular file", path);
+        code = log_fail(CLI_BAD_FILE, "could not read the log %s: not a regular file", path);
     else if (st.st_size > LOG_MAX_BYTES)
-        code = talk_fail(CLI_BAD_FILE, "could not read the log %s: it has more than 1 GiB", path);
+        code = log_fail(CLI_BAD_FILE, "could not read the log %s: it has more than 1 GiB", path);
     else
         code = read_lines(log, file, path);
     if (file)

@@ -2,7 +2,7 @@
 
 #include "class_folders.h"
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -153,7 +153,7 @@ int source_read_options(const cli_options *o, source_options *so) {
                            .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0) so->separator = '\t';
     else if (*separator && (separator[1] || strchr("\"\r\n", *separator)))
-        return talk_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
+        return log_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
     if (strcmp(decimal, "auto") != 0) so->decimal = strcmp(decimal, "comma") == 0 ? ',' : *decimal ? '.' : 0;
     return CLI_OK;
 }

@@ -1,6 +1,6 @@
 /* Tables: what a network learns from, and by what other tables are coded as that was. */
 #include "source_kinds.h"
-#include "talk.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>

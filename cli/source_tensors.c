@@ -1,7 +1,7 @@
 /* Tensors of a .npz or safetensors file: one is learned from, one is the class; texts may be the classes, or their
  * names. */
 #include "source_kinds.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/weights.h"
 

@@ -1,7 +1,7 @@
 #include "trainer.h"
 
 #include "options.h"
-#include "talk.h"
+#include "log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -149,10 +149,10 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
     while (fits < count && count % fits == t->tail) fits++;
     char leaves[32] = "none";
     if (count % fits) snprintf(leaves, sizeof leaves, "%lld", (long long)(count % fits));
-    return talk_fail(talk_code(status, CLI_USAGE),
+    return log_fail(log_code(status, CLI_USAGE),
                      "%s; the last batch of each epoch is %lld sample%s, which %lld in batches of %lld leave over: "
                      "--batch %lld leaves %s",
-                     talk_why(t->c->ctx, status), (long long)t->tail, plural(t->tail), (long long)count,
+                     log_why(t->c->ctx, status), (long long)t->tail, plural(t->tail), (long long)count,
                      (long long)t->batch, (long long)fits, leaves);
 }
 
@@ -178,12 +178,12 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     if (status == WICK_OK) return CLI_OK;
     if (status == WICK_ERR_SHAPE && tail) return tail_failed(t, status, count);
     if (status == WICK_ERR_SHAPE && t->batch == 1)
-        return talk_fail(CLI_USAGE, "%s; each batch is one sample%s", talk_why(c->ctx, status),
+        return log_fail(CLI_USAGE, "%s; each batch is one sample%s", log_why(c->ctx, status),
                          count > 1 ? ": --batch 2 or more" : ", for there is one");
-    const char *option = talk_compiling(c->ctx, status, compiling);
+    const char *option = log_compiling(c->ctx, status, compiling);
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
-    if (option) return talk_fail(CLI_USAGE, "--%s: %s", option, talk_why(c->ctx, status));
-    return talk_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "", talk_why(c->ctx, status));
+    if (option) return log_fail(CLI_USAGE, "--%s: %s", option, log_why(c->ctx, status));
+    return log_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "", log_why(c->ctx, status));
 }
 
 void trainer_free(trainer *t) {
@@ -198,14 +198,14 @@ int trainer_note_loss(trainer *t, double loss) {
     if (!t->plateau) return CLI_OK;
     wick_status status = wick_optimizer_metric(t->optimizer, loss);
     t->scale = wick_optimizer_plateau(t->optimizer);
-    return status == WICK_OK ? CLI_OK : talk_fail(CLI_FAILED, "%s", talk_why(t->c->ctx, status));
+    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(t->c->ctx, status));
 }
 
 int trainer_load(trainer *t, int64_t *n) {
     const wick_status status = wick_loader_take(t->loader, &t->loaded);
     *n = t->loaded.count;
     return status == WICK_OK ? classifier_check_samples(t->c, t->loaded.fields[0], *n)
-                             : talk_fail(talk_code(status, CLI_BAD_FILE), "%s", talk_why(t->c->ctx, status));
+                             : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->c->ctx, status));
 }
 
 static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }
@@ -247,7 +247,7 @@ void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t s
     wick_compile_options options = {.no_passes = true, .check_finite = true, .precision = t->compiling.precision, .wide = t->compiling.wide};
     wick_status status = compile(t, updates(t, number), n < t->batch, &options, &s);
     if (status != WICK_OK) {
-        snprintf(text, size, "the step could not be repeated op by op: %s", talk_why(t->c->ctx, status));
+        snprintf(text, size, "the step could not be repeated op by op: %s", log_why(t->c->ctx, status));
         return;
     }
     status = run(t, &s, number, &result);

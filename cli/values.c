@@ -1,7 +1,7 @@
 #include "values.h"
 
 #include "ports.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/ops.h"
 
@@ -144,7 +144,7 @@ wick_status value_json(json *j, const char *key, const wick_onnx_value *v) {
 /* Rows of texts in quotes, in brackets as NumPy prints them; of long axes the ends. */
 static void print_texts(const wick_text *texts, int rank, const int64_t *dims, int indent, bool all) {
     if (!rank) {
-        talk_print("\"%.*s\"", (int)(texts->size < 4000 ? texts->size : 4000), texts->at);
+        log_print("\"%.*s\"", (int)(texts->size < 4000 ? texts->size : 4000), texts->at);
         return;
     }
     int64_t each = 1;
@@ -175,8 +175,8 @@ static void print_map(const wick_onnx_value *v) {
         }
         char *key = key_of(&keys, (int64_t)i);
         const char *quote = keys.texts ? "\"" : "";
-        talk_print("%s%s%s%s: ", i ? ", " : "", quote, key ? key : "?", quote);
-        if (values.texts) talk_print("\"%.*s\"", (int)values.texts[i].size, values.texts[i].at);
+        log_print("%s%s%s%s: ", i ? ", " : "", quote, key ? key : "?", quote);
+        if (values.texts) log_print("\"%.*s\"", (int)values.texts[i].size, values.texts[i].at);
         else if (values.dtype == WICK_F64)
             printf("%.*g", values.digits == DIGITS ? 7 : 15, ((const double *)values.data)[i]);
         else printf("%lld", (long long)((const int64_t *)values.data)[i]);
@@ -248,7 +248,7 @@ static void map_top(json *j, const wick_onnx_value *v, int64_t top) {
             json_text(j, "label", key);
             json_real(j, "score", s[i].value, DIGITS);
             json_close(j, '}');
-        } else talk_print("%12.6g  %s\n", s[i].value, key ? key : "?");
+        } else log_print("%12.6g  %s\n", s[i].value, key ? key : "?");
         free(key);
     }
     if (j) json_close(j, ']');

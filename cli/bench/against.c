@@ -2,7 +2,7 @@
 #include "results.h"
 
 #include "../json_read.h"
-#include "../talk.h"
+#include "../log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,9 +64,9 @@ int results_read(bench_results *all, const char *text, const char *path, results
             samples_free(&row.us);
         }
     }
-    if (j.bad) return talk_fail(CLI_BAD_FILE, "%s is no result of wick bench --json: byte %td is not what belongs there", path, j.at - text);
-    if (!any) return talk_fail(CLI_BAD_FILE, "%s has no rows: is it a result of wick bench --json?", path);
-    return memory ? CLI_OK : talk_fail(CLI_FAILED, "out of memory");
+    if (j.bad) return log_fail(CLI_BAD_FILE, "%s is no result of wick bench --json: byte %td is not what belongs there", path, j.at - text);
+    if (!any) return log_fail(CLI_BAD_FILE, "%s has no rows: is it a result of wick bench --json?", path);
+    return memory ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
 void results_judge(bench_results *all) {

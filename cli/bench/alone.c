@@ -2,7 +2,7 @@
 
 #include "../json.h"
 #include "../json_read.h"
-#include "../talk.h"
+#include "../log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,12 +33,12 @@ bool alone_run(const bench_result *r, int size, int64_t runs, bool as_json) {
     const double peak = memory_peak(&s.mark);
     if (!ok) talk("%s: not run: %s", r->key, s.why);
     else if (as_json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_text(&j, "row", r->key);
         json_text(&j, "tier", tier_name());
         json_real(&j, "planned_bytes", s.planned, 15);
         json_real(&j, "peak_bytes", peak, 15);
-        talk_json_close(&j);
+        log_json_close(&j);
     } else {
         printf("%s  %lld run%s, tier %s, memory besides inputs: %.1f MB planned, %.1f MB measured\n", r->key, (long long)runs, plural(runs), tier_name(), 1e-6 * s.planned, 1e-6 * peak);
     }

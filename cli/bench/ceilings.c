@@ -265,7 +265,7 @@ typedef struct part {
     int loop;        /* of arithmetic, or -1 */
     ceiling_access access;
     read_fn *read;
-    bool past_caches; /* for writing and copying */
+    bool nontemporal; /* for writing and copying */
     char *from, *to; /* memory of all */
     size_t bytes;    /* of this part: a multiple of 2048 */
     int64_t repeats;
@@ -280,7 +280,7 @@ static void work(part *p, int64_t repeats) {
     else
         for (; repeats > 0; repeats--) {
             if (p->access == CEILING_READ) p->sink = p->read(p->from + at, p->bytes);
-            else if (p->past_caches) stream(p->access == CEILING_COPY ? p->from + at : NULL, p->to + at, p->bytes);
+            else if (p->nontemporal) stream(p->access == CEILING_COPY ? p->from + at : NULL, p->to + at, p->bytes);
             else if (p->access == CEILING_WRITE) memset(p->to + at, (int)repeats & 1, p->bytes);
             else memcpy(p->to + at, p->from + at, p->bytes);
             __asm__ volatile("" ::: "memory");
@@ -357,8 +357,8 @@ double ceiling_memory_rate(ceiling_access access, const char *tier, int threads,
         if (p.from) memset(p.from, 1, all);
         if (p.to) memset(p.to, 1, all);
         rate = best_rate(&p, threads);
-        p.past_caches = access != CEILING_READ;
-        const double other = p.past_caches ? best_rate(&p, threads) : 0;
+        p.nontemporal = access != CEILING_READ;
+        const double other = p.nontemporal ? best_rate(&p, threads) : 0;
         if (other > rate) rate = other;
     }
     free(p.from);

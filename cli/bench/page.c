@@ -3,7 +3,7 @@
 
 #include "../chart.h"
 #include "../html.h"
-#include "../talk.h"
+#include "../log.h"
 
 #include <math.h>
 #include <string.h>

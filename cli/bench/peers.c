@@ -2,7 +2,7 @@
 
 #include "../json.h"
 #include "../paths.h"
-#include "../talk.h"
+#include "../log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +48,9 @@ int peers_start(peers *p, const char *python, int threads) {
     for (int i = 0; i < PEER_FILES; i++) p->files[i] = -1;
     signal(SIGPIPE, SIG_IGN); /* it may end; then writing to it fails */
     snprintf(count, sizeof count, "%d", threads);
-    if (!make_files(p)) return talk_fail(CLI_FAILED, "no memory for the peers' inputs: %s", strerror(errno));
-    if (pipe2(to, O_CLOEXEC) != 0) return talk_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
-    if (pipe2(from, O_CLOEXEC) != 0) return close(to[0]), close(to[1]), talk_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
+    if (!make_files(p)) return log_fail(CLI_FAILED, "no memory for the peers' inputs: %s", strerror(errno));
+    if (pipe2(to, O_CLOEXEC) != 0) return log_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
+    if (pipe2(from, O_CLOEXEC) != 0) return close(to[0]), close(to[1]), log_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
@@ -64,7 +64,7 @@ int peers_start(peers *p, const char *python, int threads) {
     p->to = fdopen(to[1], "w");
     p->from = fdopen(from[0], "r");
     if (error) p->child = 0;
-    if (error || !p->to || !p->from) return talk_fail(CLI_FAILED, "%s could not be started: %s", python, strerror(error ? error : errno));
+    if (error || !p->to || !p->from) return log_fail(CLI_FAILED, "%s could not be started: %s", python, strerror(error ? error : errno));
     return CLI_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include "../options.h"
 #include "../paths.h"
-#include "../talk.h"
+#include "../log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +48,9 @@ static int build(const char *revision, char program[96]) {
     static const char line[] = FOLDER "/commit";
     char tree[64], made[80], named[256];
     snprintf(named, sizeof named, "%s^{commit}", revision);
-    if (RUN(line, "git", "rev-parse", "--verify", "--quiet", "--short=12", named) != 0) return talk_fail(CLI_USAGE, "--regress: git knows no commit %s here", revision);
+    if (RUN(line, "git", "rev-parse", "--verify", "--quiet", "--short=12", named) != 0) return log_fail(CLI_USAGE, "--regress: git knows no commit %s here", revision);
     char *commit = first_line(line);
-    if (!commit) return talk_fail(CLI_FAILED, "%s: cannot be read: %s", line, strerror(errno));
+    if (!commit) return log_fail(CLI_FAILED, "%s: cannot be read: %s", line, strerror(errno));
     snprintf(tree, sizeof tree, FOLDER "/%.40s", commit);
     free(commit);
     snprintf(made, sizeof made, "%s/build", tree);
@@ -58,10 +58,10 @@ static int build(const char *revision, char program[96]) {
     if (path_exists(program)) return CLI_OK;
     talk("building %s in %s", revision, tree);
     if (!path_exists(tree) && RUN(NULL, "git", "worktree", "add", "--quiet", "--force", "--detach", tree, named) != 0)
-        return talk_fail(CLI_FAILED, "git could not make a worktree of %s in %s", revision, tree);
+        return log_fail(CLI_FAILED, "git could not make a worktree of %s in %s", revision, tree);
     if (RUN("/dev/null", "cmake", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Release", "-DWICK_TESTS=OFF", "-DWICK_BENCH=OFF", "-DWICK_EXAMPLES=OFF") != 0 ||
         RUN("/dev/null", "cmake", "--build", made, "--parallel", "--target", "wick_cli") != 0)
-        return talk_fail(CLI_FAILED, "%s could not be built: cmake --build %s shows why", revision, made);
+        return log_fail(CLI_FAILED, "%s could not be built: cmake --build %s shows why", revision, made);
     return CLI_OK;
 }
 
@@ -76,10 +76,10 @@ static int bench(bench_results *all, const cli_options *o, const char *program, 
     const char *rest[] = {"--json", "--quiet", "--time", seconds, "--size", o->sizes, "--threads", o->thread_counts};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) words[n++] = rest[i];
     const int code = run(words, out);
-    if (code == CLI_USAGE) return talk_fail(CLI_FAILED, "%s has no such rows, or no wick bench", program);
-    if (code != CLI_OK) return talk_fail(CLI_FAILED, "%s bench ended with %d", program, code);
+    if (code == CLI_USAGE) return log_fail(CLI_FAILED, "%s has no such rows, or no wick bench", program);
+    if (code != CLI_OK) return log_fail(CLI_FAILED, "%s bench ended with %d", program, code);
     char *text = path_read(out, &size);
-    if (!text) return talk_fail(CLI_FAILED, "%s: cannot be read: %s", out, strerror(errno));
+    if (!text) return log_fail(CLI_FAILED, "%s: cannot be read: %s", out, strerror(errno));
     const int read = results_read(all, text, out, base ? KEEP_BASE_MEDIAN : KEEP_MEDIAN);
     free(text);
     return read;
@@ -88,9 +88,9 @@ static int bench(bench_results *all, const cli_options *o, const char *program, 
 int results_regress(bench_results *all, const cli_options *o) {
     char out[64], program[96], self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) return talk_fail(CLI_FAILED, "/proc/self/exe: %s", strerror(errno));
+    if (length < 0) return log_fail(CLI_FAILED, "/proc/self/exe: %s", strerror(errno));
     self[length] = '\0';
-    if (!path_make_folder(FOLDER)) return talk_fail(CLI_FAILED, "%s: cannot be made: %s", FOLDER, strerror(errno));
+    if (!path_make_folder(FOLDER)) return log_fail(CLI_FAILED, "%s: cannot be made: %s", FOLDER, strerror(errno));
     snprintf(out, sizeof out, FOLDER "/%d.json", (int)getpid());
     int code = build(o->regress, program);
     for (int round = 0; round < 2 * ROUNDS && code == CLI_OK; round++) {

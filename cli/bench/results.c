@@ -2,7 +2,7 @@
 
 #include "tables.h"
 
-#include "../talk.h"
+#include "../log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static void write_result(json *j, const bench_result *r) {
 }
 
 void results_write_json(const bench_results *all) {
-    json j = talk_json_open();
+    json j = log_json_open();
     json_bool(&j, "ok", true);
     json_text(&j, "version", wick_version());
     json_open(&j, "ceilings", '[');
@@ -205,5 +205,5 @@ void results_write_json(const bench_results *all) {
     for (int i = 0; i < all->n; i++) write_result(&j, &all->at[i]);
     json_close(&j, ']');
     for (int i = 0; i < TABLES; i++) tables_write_json((bench_table_id)i, &j, all);
-    talk_json_close(&j);
+    log_json_close(&j);
 }

@@ -31,7 +31,7 @@ typedef wick_status (*wick_function)(wick_context *ctx, wick_tensor *const *in, 
 /* Records fn as a segment: what it makes is not kept for gradients but made again from in[] when they are computed, as by PyTorch's
  * torch.utils.checkpoint.checkpoint. Kept are the inputs, the results, and results of reductions that are much smaller than what they reduce.
  * Random numbers are drawn again, the same ones; states that fn assigns are assigned once. Results and gradients have the bits that they have
- * without. What of fn nobody needs for a gradient is not made again. Segments may be nested. The price is known before it is paid: again_flops
+ * without. What of fn nobody needs for a gradient is not made again. Segments may be nested. The price is known before it is paid: recomputed_flops
  * of wick_plan_info. The status is fn's. In a compiled function or outside of one. */
 WICK_API WICK_MUST_CHECK wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out, wick_tensor **out);
 
@@ -77,8 +77,8 @@ typedef struct wick_plan_info {
     size_t scratch_bytes; /* per-thread scratch of one workspace, all threads together */
     double flops, bytes;  /* of one run: arithmetic, and memory read and written by kernels */
     size_t input_bytes, output_bytes, state_bytes; /* of the caller's buffers, and of captured tensors: states, and others in memory */
-    int again;            /* ops that make values again for gradients, instead of keeping them (wick_recompute, memory_budget) ... */
-    double again_flops;   /* ... and how much of flops they are */
+    int recomputed;            /* ops that make values again for gradients, instead of keeping them (wick_recompute, memory_budget) ... */
+    double recomputed_flops;   /* ... and how much of flops they are */
     int conversions;      /* kernels that only lay an image out anew, by planes (row-major) or by pixels (channels last), in each run */
     double conversion_bytes; /* that these read and write */
     double predicted_seconds; /* of a run, the first one apart: by a model whose numbers `wick tune` measures (wick/tuning.h); of loops at most */

@@ -18,7 +18,7 @@ typedef struct wick_tuning {
     int64_t int8_task_work;
     /* What work takes here: plans say by these how long they will run, and passes choose between ways to the same bits (docs/plans.md, "Predicted time"). */
     int64_t cost_step_ns, cost_wake_ns, cost_block_ns, cost_row_ns, cost_piece_ns; /* besides work: of a step, of waking threads, and what of parts of a program */
-    int64_t cost_near_bytes, cost_far_bytes, cost_near_rate, cost_far_rate, cost_memory_rate; /* caches, and MB/s */
+    int64_t cost_l2_bytes, cost_dram_bytes, cost_l2_rate, cost_dram_rate, cost_memory_rate; /* caches, and MB/s */
     int64_t cost_light_rate, cost_heavy_rate, cost_reduce_rate;                             /* millions of ops of elements a second */
     int64_t cost_gemm_rate, cost_conv_rate, cost_winograd_rate, cost_depthwise_rate, cost_pool_rate, cost_rows_rate, cost_attention_rate, cost_recurrent_rate, cost_int8_rate,
         cost_other_rate; /* MFLOP/s */

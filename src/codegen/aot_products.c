@@ -655,7 +655,7 @@ static bool all_finite(wick_ctype type, const void *data, int64_t n) {
 }
 
 /* A gradient of the input without strides is a convolution of what comes to the outputs, by the kernel from its last tap on. */
-static wick_convolution turned(const wick_convolution *c) {
+static wick_convolution transposed(const wick_convolution *c) {
     wick_convolution t = *c;
     if (c->what != WICK_CONV_DATA) return t;
     t.ci = c->co, t.co = c->ci;
@@ -679,7 +679,7 @@ size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_i
     if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_scratch(s);
     const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
     if (!m || m->conv.what == WICK_CONV_WEIGHT) return 0;
-    const wick_convolution *c = &m->conv, geometry = turned(c);
+    const wick_convolution *c = &m->conv, geometry = transposed(c);
     const bool known = buffers[s->refs[m->at[WICK_STEP_CONV_B] - 1].buffer].place == WICK_C_DATA;
     if (known && is_vectors(c, isa)) return wick_c_vector_scratch(&geometry);
     return (known ? 0 : scratch_weights(c)) + (c->winograd ? (size_t)(16 * (c->what == WICK_CONV_DATA ? c->co : c->ci)) * sizeof(float) : 0);
@@ -695,7 +695,7 @@ static wick_dtype converts(const wick_c_printer *p, const wick_step *s, const wi
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_step_conv *m = s->args;
     if (m->conv.what == WICK_CONV_WEIGHT) return wick_c_print_conv_weight(p, s);
-    const wick_convolution geometry = turned(&m->conv), *const c = &geometry;
+    const wick_convolution geometry = transposed(&m->conv), *const c = &geometry;
     const bool strided = m->conv.what == WICK_CONV_DATA && has_strides(&m->conv);
     const wick_ref *at[WICK_STEP_CONV_REFS];
     for (int i = 0; i < WICK_STEP_CONV_REFS; i++) at[i] = m->at[i] ? &s->refs[m->at[i] - 1] : NULL;

@@ -4,7 +4,7 @@
 enum { TRIES = 16, QUICK_NS = 10000, QUICK_EVERY = 16 };
 
 /* A word times n, shifted, is uniform in [0, n) to n / 2^32. */
-static wick_status transform(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to, wick_fault *fault) {
+static wick_status transform(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to, wick_fault *fault) {
     if (m->transform)
         return wick_transform_run(m->transform, m->seed, (uint64_t)slot->epoch, sample, from, m->signal ? wick_dataset_length(m->dataset, sample, 0) : 0, to, b->scratch, fault);
     wick_pixel_window w = {m->height, m->width, 0, 0, m->height, m->width, false, false};
@@ -43,13 +43,13 @@ static void pad(wick_dtype dtype, double value, void *to, size_t n) {
     }
 }
 
-static void *place_of(const wick_maker *m, const wick_slot *slot, int k, int64_t i) {
+static void *place_of(const wick_sample_pipeline *m, const wick_slot *slot, int k, int64_t i) {
     const size_t rows = m->varies[k] ? (size_t)slot->padded[k] : 1;
     return (char *)slot->fields[k] + (size_t)i * rows * m->row_bytes[k];
 }
 
 /* Fields that belong to the picture. */
-static void join(const wick_maker *m, wick_bench *b, const wick_slot *slot, int64_t i, int64_t sample) {
+static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot, int64_t i, int64_t sample) {
     const uint8_t *mask = b->masks;
     for (int k = 1; k < m->n_fields; k++) {
         void *place = place_of(m, slot, k, i);
@@ -63,7 +63,7 @@ static void join(const wick_maker *m, wick_bench *b, const wick_slot *slot, int6
     }
 }
 
-static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, int64_t sample, wick_fault *fault) {
+static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i, int64_t sample, wick_fault *fault) {
     void *out[WICK_DATASET_FIELDS] = {NULL};
     const bool changes = m->pixels || m->signal;
     const bool timed = (b->tick++ & (b->every - 1)) == 0;
@@ -104,15 +104,15 @@ static wick_status make(const wick_maker *m, wick_bench *b, wick_slot *slot, int
     }
     if (!timed) return WICK_OK;
     const uint64_t end = any ? wick_now_ns() : made;
-    wick_meter_add(&b->get, got - start, b->every);
-    if (changes) wick_meter_add(&b->transform, made - got, b->every);
-    if (any) wick_meter_add(&b->collate, end - made, b->every);
+    wick_time_histogram_add(&b->get, got - start, b->every);
+    if (changes) wick_time_histogram_add(&b->transform, made - got, b->every);
+    if (any) wick_time_histogram_add(&b->collate, end - made, b->every);
     b->every = end - start > QUICK_NS ? 1 : QUICK_EVERY;
     return WICK_OK;
 }
 
 /* From the last to the first, each with the one before it, which is as it was; the first with what was kept of the last. */
-void wick_mix_batch(const wick_maker *m, wick_bench *b, wick_slot *slot) {
+void wick_mix_batch(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot) {
     const uint64_t start = wick_now_ns();
     const int64_t n = wick_field_elements(&m->fields[0], 0);
     int64_t i = slot->n - 1, before, some = 1;
@@ -128,16 +128,16 @@ void wick_mix_batch(const wick_maker *m, wick_bench *b, wick_slot *slot) {
         wick_mix_numbers(&mix, m->classes, before < 0 ? b->kept + n : place_of(m, slot, 1, before), place_of(m, slot, 1, i));
         some++;
     }
-    wick_meter_add(&b->collate, (wick_now_ns() - start) / (uint64_t)some, (uint64_t)some);
+    wick_time_histogram_add(&b->collate, (wick_now_ns() - start) / (uint64_t)some, (uint64_t)some);
 }
 
-int64_t wick_sample_length(const wick_maker *m, int64_t sample, int k) {
+int64_t wick_sample_length(const wick_sample_pipeline *m, int64_t sample, int k) {
     const int64_t length = wick_dataset_length(m->dataset, sample, k);
     return k == 0 && m->signal && length >= 0 ? wick_transform_rows(m->transform, length) : length;
 }
 
 /* Whether another sample can stand in this one's place: where lengths vary it must be as long at most. */
-static bool fits(const wick_maker *m, wick_slot *slot, int64_t i, int64_t sample) {
+static bool fits(const wick_sample_pipeline *m, wick_slot *slot, int64_t i, int64_t sample) {
     int64_t lengths[WICK_DATASET_FIELDS];
     for (int k = 0; k < m->n_fields; k++) {
         lengths[k] = m->varies[k] ? wick_sample_length(m, sample, k) : 0;
@@ -148,7 +148,7 @@ static bool fits(const wick_maker *m, wick_slot *slot, int64_t i, int64_t sample
     return true;
 }
 
-wick_status wick_make_sample(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, wick_fault *fault) {
+wick_status wick_make_sample(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i, wick_fault *fault) {
     const int64_t sample = slot->samples[i];
     wick_status status = make(m, b, slot, i, sample, fault);
     if (status == WICK_OK || m->on_fault != WICK_FAULT_SUBSTITUTE) return status;

@@ -2,9 +2,9 @@
 #ifndef WICK_DATA_BATCH_H
 #define WICK_DATA_BATCH_H
 
-#include "data/crew.h"
+#include "data/worker_pool.h"
 #include "data/dataset.h"
-#include "data/meter.h"
+#include "data/time_histogram.h"
 #include "data/order.h"
 #include "data/transform.h"
 #include "kernels/pixels/pixels.h"
@@ -23,20 +23,20 @@ typedef struct wick_slot {
 } wick_slot;
 
 /* What a worker has for itself. */
-typedef struct wick_bench {
+typedef struct wick_worker_scratch {
     _Alignas(WICK_ALIGN) uint8_t *pixels; /* one sample's first field, as the data set has it */
     void *scratch;                        /* of the transform */
     uint8_t *masks;                       /* as the data set has them, one behind the other */
     float *kept;                          /* mixing: a sample, and behind it its class */
-    wick_meter get, transform, collate;
+    wick_time_histogram get, transform, collate;
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
     _Atomic uint64_t substituted;
     _Atomic uint64_t real, cpu; /* ns that it has made samples for, and has computed */
-} wick_bench;
+} wick_worker_scratch;
 
 /* What samples are made by; constant while workers run. */
-typedef struct wick_maker {
+typedef struct wick_sample_pipeline {
     const wick_dataset *dataset;
     uint64_t seed;
     int n_fields;
@@ -58,13 +58,13 @@ typedef struct wick_maker {
     bool flip;
     int64_t crop;
     int64_t planes, height, width;
-} wick_maker;
+} wick_sample_pipeline;
 
 /* dims[0] of a field of a sample as it is in a batch, where it varies there; -1: it cannot be told. */
-int64_t wick_sample_length(const wick_maker *m, int64_t sample, int k);
+int64_t wick_sample_length(const wick_sample_pipeline *m, int64_t sample, int k);
 /* Sample i of the slot, or what stands for it. *fault says what is wrong with the sample itself. */
-wick_status wick_make_sample(const wick_maker *m, wick_bench *b, wick_slot *slot, int64_t i, wick_fault *fault);
+wick_status wick_make_sample(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i, wick_fault *fault);
 /* Mixup and cutmix of those samples of the slot that could be made, when all have been. */
-void wick_mix_batch(const wick_maker *m, wick_bench *b, wick_slot *slot);
+void wick_mix_batch(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot);
 
 #endif

@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "data/dataset.h"
-#include "data/meter.h"
+#include "data/time_histogram.h"
 #include "wick/datasets.h"
 
 typedef struct entry {
@@ -19,7 +19,7 @@ typedef struct cache {
     const wick_dataset *set;
     size_t most, bytes;
     uint64_t hits, misses;
-    wick_meter times[2]; /* of hits and of misses; written under the lock */
+    wick_time_histogram times[2]; /* of hits and of misses; written under the lock */
     int64_t count;
     entry **kept; /* [count] */
     entry *newest, *oldest;
@@ -67,7 +67,7 @@ static entry *new_entry(cache *c, int64_t i) {
 /* Kept from now on, if those that nobody reads leave room for it and no other thread was faster. */
 static void keep(cache *c, entry *e, uint64_t start) {
     pthread_mutex_lock(&c->lock);
-    wick_meter_add(&c->times[1], wick_now_ns() - start, 1);
+    wick_time_histogram_add(&c->times[1], wick_now_ns() - start, 1);
     for (entry *old = c->oldest, *next; old && !c->kept[e->number] && c->bytes > c->most - e->bytes; old = next) {
         next = old->newer;
         if (!old->pins) drop(c, old);
@@ -98,7 +98,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
         copy_out(c, e, out);
         pthread_mutex_lock(&c->lock);
         e->pins--;
-        wick_meter_add(&c->times[0], wick_now_ns() - start, 1);
+        wick_time_histogram_add(&c->times[0], wick_now_ns() - start, 1);
         pthread_mutex_unlock(&c->lock);
         return WICK_OK;
     }

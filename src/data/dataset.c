@@ -176,7 +176,7 @@ bool wick_dataset_cache(const wick_dataset *d, uint64_t *hits, uint64_t *misses,
     return any;
 }
 
-int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick_meter **meters[2]) {
+int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick_time_histogram **meters[2]) {
     if (d->cached[0] && n < most) {
         for (int i = 0; i < 2; i++) meters[i][n] = d->cached[i];
         n++;

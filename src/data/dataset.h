@@ -8,7 +8,7 @@
 #include "wick/dataset.h"
 
 struct wick_stream;
-struct wick_meter;
+struct wick_time_histogram;
 struct wick_dataset {
     wick_allocator alloc;
     wick_arena names; /* of fields, and of classes that are numbers */
@@ -19,14 +19,14 @@ struct wick_dataset {
     size_t field_bytes[WICK_DATASET_FIELDS]; /* of a sample; where the length varies, of one row */
     const wick_dataset *const *parts;        /* what it asks, n_parts of them: their caches are counted too */
     int n_parts;
-    struct wick_meter *cached[2]; /* of a cache: times of hits and of misses; else NULL */
+    struct wick_time_histogram *cached[2]; /* of a cache: times of hits and of misses; else NULL */
     struct wick_stream *stream;              /* where samples come one after the other; NULL: each by its number */
 };
 
 /* WICK_ERR_UNSUPPORTED where one of the sets has no samples by number. */
 wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset *const *sets);
 /* Appends the times of all caches that it asks, behind the n that are there, to at most `most`: hits to meters[0], misses to meters[1]; returns how many there are then. */
-int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick_meter **meters[2]);
+int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick_time_histogram **meters[2]);
 /* Elements of the dims from `first` on; -1: they do not fit 63 bits. */
 int64_t wick_field_elements(const wick_spec *field, int first);
 static inline bool wick_field_varies(const wick_spec *field) { return field->rank > 0 && field->dims[0] < 0; }

@@ -17,7 +17,7 @@
 struct wick_loader {
     wick_context *ctx;
     wick_allocator alloc;
-    wick_maker maker;
+    wick_sample_pipeline pipeline;
     wick_order order;
     wick_spec batch_fields[WICK_DATASET_FIELDS]; /* [batch, ...] */
     wick_loader_options options;
@@ -34,11 +34,11 @@ struct wick_loader {
     int held;      /* the slot that the caller has; -1: none */
     size_t slot_bytes[WICK_DATASET_FIELDS];
     int64_t longest[WICK_DATASET_FIELDS];
-    wick_crew *crew;
-    wick_bench *benches; /* [1 + workers] */
+    wick_worker_pool *crew;
+    wick_worker_scratch *benches; /* [1 + workers] */
     struct { wick_status status; int64_t i; wick_fault fault; } *faults; /* [depth]: the first sample of a slot that failed */
     _Atomic int fault_lock; /* of faults; held for a copy */
-    wick_meter *make, *wait;
+    wick_time_histogram *make, *wait;
     uint64_t handed; /* when the caller got its batch */
     uint64_t began;  /* when it asked for the first one; 0: it has not */
     struct { uint64_t since, waited; int batches, full, given; } look; /* full: batches that were ready; given: that were given out before, and could be */
@@ -75,14 +75,14 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
     uint64_t none = 0;
     const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed)) atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
-    for (int64_t i = begin; i < end && !wick_crew_halted(l->crew); i++) {
+    for (int64_t i = begin; i < end && !wick_worker_pool_halted(l->crew); i++) {
         wick_fault fault = {""};
-        const wick_status status = wick_make_sample(&l->maker, &l->benches[worker], slot, i, &fault);
+        const wick_status status = wick_make_sample(&l->pipeline, &l->benches[worker], slot, i, &fault);
         if (WICK_LIKELY(status == WICK_OK)) continue;
         slot->failed[i] = 1;
         note_fault(l, number, i, status, &fault);
     }
-    if (l->maker.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin && !wick_crew_halted(l->crew)) wick_mix_batch(&l->maker, &l->benches[worker], slot);
+    if (l->pipeline.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin && !wick_worker_pool_halted(l->crew)) wick_mix_batch(&l->pipeline, &l->benches[worker], slot);
     const uint64_t end_ns = wick_now_ns();
     atomic_fetch_add_explicit(&l->benches[worker].real, end_ns - start, memory_order_relaxed);
     atomic_fetch_add_explicit(&l->benches[worker].cpu, thread_ns() - computed, memory_order_relaxed);
@@ -93,7 +93,7 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
 
 /* The lengths of its samples, and what they are padded to. */
 static wick_status measure(wick_loader *l, wick_slot *s) {
-    const wick_maker *m = &l->maker;
+    const wick_sample_pipeline *m = &l->pipeline;
     for (int k = 0; k < m->n_fields; k++) {
         if (!m->varies[k]) continue;
         int64_t most = 0;
@@ -118,7 +118,7 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
  * Where everything is in memory that would only cost calls. */
 static bool reads_disk(wick_loader *l) {
     struct rusage use;
-    if (!l->maker.dataset->source.ahead || getrusage(RUSAGE_SELF, &use) != 0) return false;
+    if (!l->pipeline.dataset->source.ahead || getrusage(RUSAGE_SELF, &use) != 0) return false;
     const bool read = !l->looked || use.ru_inblock != l->blocks;
     l->looked = true;
     l->blocks = use.ru_inblock;
@@ -148,8 +148,8 @@ static wick_status give_out(wick_loader *l) {
             atomic_store(&s->begun, 0);
             atomic_store(&s->rest, s->n);
             l->busy |= (uint64_t)1 << number;
-            if (reads_disk(l)) wick_dataset_ahead(l->maker.dataset, s->samples, s->n);
-            wick_crew_give(l->crew, number, s->n);
+            if (reads_disk(l)) wick_dataset_ahead(l->pipeline.dataset, s->samples, s->n);
+            wick_worker_pool_give(l->crew, number, s->n);
         }
         l->next = end;
         l->number++;
@@ -157,14 +157,14 @@ static wick_status give_out(wick_loader *l) {
 }
 
 static void forget(wick_loader *l) {
-    wick_crew_halt(l->crew);
+    wick_worker_pool_halt(l->crew);
     l->busy = 0;
     l->held = -1;
 }
 
 /* Leaves out the samples that failed. */
 static int64_t close_gaps(wick_loader *l, wick_slot *s) {
-    const wick_maker *m = &l->maker;
+    const wick_sample_pipeline *m = &l->pipeline;
     int64_t to = 0;
     for (int64_t i = 0; i < s->n; i++) {
         if (s->failed[i]) continue;
@@ -192,7 +192,7 @@ static uint64_t bit_of(const wick_loader *l, const wick_slot *s) { return (uint6
 
 /* What is given out next begins at that place of the epoch. */
 static void go_on_from(wick_loader *l, int64_t place, uint64_t ahead) {
-    wick_stream *stream = l->maker.dataset->stream;
+    wick_stream *stream = l->pipeline.dataset->stream;
     l->next = place;
     l->number = 0;
     l->skip = ahead;
@@ -220,7 +220,7 @@ static wick_status stop_at(wick_loader *l, wick_slot *s) {
 /* Whether what failed in a slot may be left out: what the policy passes over, and what is behind the end of a stream. Where reading a stream failed nothing comes any more, whatever the policy. */
 static bool passes(wick_loader *l, const wick_slot *s) {
     const int number = (int)(s - l->slots);
-    const wick_dataset *d = l->maker.dataset;
+    const wick_dataset *d = l->pipeline.dataset;
     const int64_t last = s->samples[s->n - 1];
     switch (d->stream ? wick_stream_at(d->stream, last) : WICK_STREAM_GOES_ON) {
     case WICK_STREAM_GOES_ON: break;
@@ -234,7 +234,7 @@ static bool passes(wick_loader *l, const wick_slot *s) {
         l->faults[number].status = wick_dataset_get(d, last, (void *[WICK_DATASET_FIELDS]){NULL}, &l->faults[number].fault);
         return false;
     }
-    return l->maker.on_fault == WICK_FAULT_SKIP;
+    return l->pipeline.on_fault == WICK_FAULT_SKIP;
 }
 
 /* ---- what follows from measuring -------------------------------------------------------------------------------------------------------- */
@@ -269,14 +269,14 @@ static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int fu
     const bool ready = l->look.full * 4 >= l->look.given * 3;
     l->quiet = waiting < 0.01 && ready ? l->quiet + 1 : 0;
     if (waiting > 0.05 && l->hands < l->options.workers) {
-        wick_crew_allow(l->crew, ++l->hands);
+        wick_worker_pool_allow(l->crew, ++l->hands);
         if (l->shrunk) l->floor = l->hands; /* with fewer it waits */
     } else if (waiting > 0.05 && l->ahead < l->depth - 1) {
         l->ahead++;
     } else if (l->quiet >= 2 && l->hands > WICK_MAX(1, l->floor)) {
         l->quiet = 0;
         l->shrunk = true;
-        wick_crew_allow(l->crew, --l->hands);
+        wick_worker_pool_allow(l->crew, --l->hands);
     }
     l->look.since = now;
     l->look.waited = 0;
@@ -298,14 +298,14 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
             return l->options.workers ? give_out(l) : WICK_OK;
         }
         wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
-        const int full = __builtin_popcountll(wick_crew_done(l->crew, l->busy)), given = __builtin_popcountll(l->busy) - 1;
-        const uint64_t done = wick_crew_wait(l->crew, s ? bit_of(l, s) : l->busy);
+        const int full = __builtin_popcountll(wick_worker_pool_done(l->crew, l->busy)), given = __builtin_popcountll(l->busy) - 1;
+        const uint64_t done = wick_worker_pool_wait(l->crew, s ? bit_of(l, s) : l->busy);
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
         const bool failed = l->faults[number].status != WICK_OK;
         if (failed && !passes(l, s)) return stop_at(l, s);
         l->busy &= ~bit_of(l, s);
-        wick_meter_add(l->make, atomic_load(&s->ended) - atomic_load(&s->begun), 1);
+        wick_time_histogram_add(l->make, atomic_load(&s->ended) - atomic_load(&s->begun), 1);
         const int64_t count = failed ? close_gaps(l, s) : s->n;
         if (l->over) { /* what was given out behind it has no samples */
             forget(l);
@@ -316,15 +316,15 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
         l->held = number;
         batch->count = count;
         batch->samples = s->samples;
-        for (int k = 0; k < l->maker.n_fields; k++) {
+        for (int k = 0; k < l->pipeline.n_fields; k++) {
             batch->fields[k] = s->fields[k];
             batch->lengths[k] = s->lengths[k];
-            batch->padded[k] = l->maker.varies[k] ? s->padded[k] : 0;
+            batch->padded[k] = l->pipeline.varies[k] ? s->padded[k] : 0;
         }
         const uint64_t end = wick_now_ns();
         l->samples += (uint64_t)count;
         l->batches++;
-        wick_meter_add(l->wait, end - start, 1);
+        wick_time_histogram_add(l->wait, end - start, 1);
         wick_window_add(&l->window, end, end - start, count, full);
         follow_waiting(l, end, end - start, full, given);
         l->handed = end;
@@ -334,18 +334,18 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
 
 int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
     wick_batch b;
-    if (l->maker.varies[0] || (y && (l->maker.n_fields < 2 || l->maker.varies[1]))) {
+    if (l->pipeline.varies[0] || (y && (l->pipeline.n_fields < 2 || l->pipeline.varies[1]))) {
         (void)wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: wick_loader_next is for fields of fixed dims; take batches by wick_loader_take");
         return -1;
     }
     if (wick_loader_take(l, &b) != WICK_OK) return -1;
-    if (x) memcpy(x, b.fields[0] ? b.fields[0] : l->slots[0].fields[0], (size_t)b.count * l->maker.row_bytes[0]);
-    if (y) memcpy(y, b.fields[1] ? b.fields[1] : l->slots[0].fields[1], (size_t)b.count * l->maker.row_bytes[1]);
+    if (x) memcpy(x, b.fields[0] ? b.fields[0] : l->slots[0].fields[0], (size_t)b.count * l->pipeline.row_bytes[0]);
+    if (y) memcpy(y, b.fields[1] ? b.fields[1] : l->slots[0].fields[1], (size_t)b.count * l->pipeline.row_bytes[1]);
     return b.count;
 }
 
-const wick_spec *wick_loader_field(const wick_loader *l, int field) { return field >= 0 && field < l->maker.n_fields ? &l->batch_fields[field] : NULL; }
-int64_t wick_loader_batches(const wick_loader *l) { return wick_dataset_count(l->maker.dataset) < 0 ? -1 : wick_order_batches(&l->order); }
+const wick_spec *wick_loader_field(const wick_loader *l, int field) { return field >= 0 && field < l->pipeline.n_fields ? &l->batch_fields[field] : NULL; }
+int64_t wick_loader_batches(const wick_loader *l) { return wick_dataset_count(l->pipeline.dataset) < 0 ? -1 : wick_order_batches(&l->order); }
 
 /* ---- the place ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -444,7 +444,7 @@ static bool takes_pad(wick_dtype dtype, double value) {
 }
 
 /* What becomes of the first field. */
-static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loader_options *o) {
+static wick_status set_pixels(wick_context *ctx, wick_sample_pipeline *m, const wick_loader_options *o) {
     const wick_spec *f = &m->fields[0];
     const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0 || o->transform;
     m->pixels = !o->raw && f->dtype == WICK_U8 && !m->varies[0];
@@ -494,7 +494,7 @@ static wick_status set_pixels(wick_context *ctx, wick_maker *m, const wick_loade
 }
 
 /* What belongs to the first field. */
-static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_dataset *d, const wick_loader_options *o) {
+static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d, const wick_loader_options *o) {
     for (int k = 0; k < WICK_DATASET_FIELDS; k++) {
         const wick_joint joint = o->joint[k];
         if (!joint) continue;
@@ -521,7 +521,7 @@ static wick_status set_joint(wick_context *ctx, wick_maker *m, const wick_datase
 }
 
 /* Classes become numbers that can be mixed. */
-static wick_status set_mixing(wick_context *ctx, wick_maker *m, const wick_dataset *d) {
+static wick_status set_mixing(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d) {
     wick_spec *f = &m->fields[1];
     m->mixes = m->transform && wick_transform_mixes(m->transform);
     if (!m->mixes) return WICK_OK;
@@ -539,7 +539,7 @@ static wick_status set_mixing(wick_context *ctx, wick_maker *m, const wick_datas
 
 /* Room for the longest sample as it is, and as it becomes. */
 static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_dataset *d) {
-    wick_maker *m = &l->maker;
+    wick_sample_pipeline *m = &l->pipeline;
     int64_t rows = m->varies[0] ? 1 : wick_dataset_field(d, 0)->dims[0];
     if (m->varies[0] && d->stream) rows = wick_stream_longest(d->stream, 0);
     for (int64_t i = 0; m->varies[0] && !d->stream && i < d->source.count; i++) rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
@@ -553,8 +553,8 @@ static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_data
 }
 
 static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
-    wick_maker *m = &l->maker;
-    *m = (wick_maker){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
+    wick_sample_pipeline *m = &l->pipeline;
+    *m = (wick_sample_pipeline){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
     for (int k = 0; k < m->n_fields; k++) {
         m->fields[k] = *wick_dataset_field(d, k);
         m->varies[k] = wick_field_varies(&m->fields[k]);
@@ -605,7 +605,7 @@ static void *get_memory(wick_loader *l, size_t bytes) {
 }
 
 static bool make_slots(wick_loader *l) {
-    const wick_maker *m = &l->maker;
+    const wick_sample_pipeline *m = &l->pipeline;
     const int hands = l->options.workers + 1;
     l->slots = get_memory(l, (size_t)l->depth * sizeof *l->slots);
     l->faults = get_memory(l, (size_t)l->depth * sizeof *l->faults);
@@ -657,14 +657,14 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     if (status == WICK_OK) status = set_fields(l, ctx, dataset, &o);
     if (status == WICK_OK) status = wick_order_new(&l->order, ctx, dataset, &o);
     if (status == WICK_OK && !make_slots(l)) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples", l->depth, (long long)l->options.batch);
-    if (status == WICK_OK && wick_crew_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
+    if (status == WICK_OK && wick_worker_pool_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
         status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d workers", options->workers);
     if (status != WICK_OK) {
         wick_loader_free(&l);
         return status;
     }
-    l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_crew_bytes(l->crew);
-    if (options->adaptive && options->workers) wick_crew_allow(l->crew, l->hands);
+    l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_worker_pool_bytes(l->crew);
+    if (options->adaptive && options->workers) wick_worker_pool_allow(l->crew, l->hands);
     begin_epoch(l, 0, 0, 0);
     *out = l;
     return WICK_OK;
@@ -675,21 +675,21 @@ void wick_loader_free(wick_loader **loader) {
     if (!l) return;
     *loader = NULL;
     wick_allocator alloc = l->alloc;
-    wick_crew_free(&l->crew);
+    wick_worker_pool_free(&l->crew);
     for (int i = 0; l->slots && i < l->depth; i++) {
         wick_slot *s = &l->slots[i];
-        wick_release(&alloc, s->samples, (size_t)l->maker.batch * sizeof *s->samples);
-        wick_release(&alloc, s->failed, (size_t)l->maker.batch);
-        for (int k = 0; k < l->maker.n_fields; k++) {
+        wick_release(&alloc, s->samples, (size_t)l->pipeline.batch * sizeof *s->samples);
+        wick_release(&alloc, s->failed, (size_t)l->pipeline.batch);
+        for (int k = 0; k < l->pipeline.n_fields; k++) {
             wick_release(&alloc, s->fields[k], l->slot_bytes[k]);
-            wick_release(&alloc, s->lengths[k], (size_t)l->maker.batch * sizeof *s->lengths[k]);
+            wick_release(&alloc, s->lengths[k], (size_t)l->pipeline.batch * sizeof *s->lengths[k]);
         }
     }
     for (int i = 0; l->benches && i <= l->options.workers; i++) {
         wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
         wick_release(&alloc, l->benches[i].scratch, l->scratch);
-        wick_release(&alloc, l->benches[i].kept, l->maker.row_bytes[0] + l->maker.row_bytes[1]);
-        wick_release(&alloc, l->benches[i].masks, (size_t)l->maker.n_masks * l->maker.mask_bytes);
+        wick_release(&alloc, l->benches[i].kept, l->pipeline.row_bytes[0] + l->pipeline.row_bytes[1]);
+        wick_release(&alloc, l->benches[i].masks, (size_t)l->pipeline.n_masks * l->pipeline.mask_bytes);
     }
     wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
     wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
@@ -721,7 +721,7 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     if (!s) return;
     memset(s, 0, sizeof *s);
     const int hands = l->options.workers + 1;
-    wick_meter *meters[3][WICK_WORKERS_MAX + 1];
+    wick_time_histogram *meters[3][WICK_WORKERS_MAX + 1];
     uint64_t real = 0, cpu = 0;
     for (int i = 0; i < hands; i++) {
         meters[0][i] = &l->benches[i].get;
@@ -733,11 +733,11 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     }
     if (l->began) s->cpu = (double)cpu / (double)WICK_MAX(wick_now_ns() - l->began, 1);
     if (real) s->io_wait = WICK_MAX(0, 1 - (double)cpu / (double)real);
-    s->get = wick_meter_timing(meters[0], hands);
-    s->transform = wick_meter_timing(meters[1], hands);
-    s->collate = wick_meter_timing(meters[2], hands);
-    s->make = wick_meter_timing((wick_meter *[]){l->make}, 1);
-    s->wait = wick_meter_timing((wick_meter *[]){l->wait}, 1);
+    s->get = wick_time_histogram_timing(meters[0], hands);
+    s->transform = wick_time_histogram_timing(meters[1], hands);
+    s->collate = wick_time_histogram_timing(meters[2], hands);
+    s->make = wick_time_histogram_timing((wick_time_histogram *[]){l->make}, 1);
+    s->wait = wick_time_histogram_timing((wick_time_histogram *[]){l->wait}, 1);
     const wick_rates r = wick_window_rates(&l->window);
     s->samples_per_second = r.samples;
     s->batches_per_second = r.batches;
@@ -746,15 +746,15 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->samples = l->samples;
     s->batches = l->batches;
     s->skipped = l->skipped;
-    s->stolen = wick_crew_stolen(l->crew);
+    s->stolen = wick_worker_pool_stolen(l->crew);
     s->memory = s->memory_peak = l->memory; /* all of it is allocated at once */
     s->workers = l->hands;
     s->prefetch = l->options.workers ? l->ahead : 0;
     s->batch = l->order.batch;
-    (void)wick_dataset_cache(l->maker.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
-    const int caches = wick_dataset_cache_times(l->maker.dataset, 0, WICK_WORKERS_MAX + 1, (wick_meter **[]){meters[0], meters[1]}); /* which have been read */
-    s->cache_hit = wick_meter_timing(meters[0], caches);
-    s->cache_miss = wick_meter_timing(meters[1], caches);
+    (void)wick_dataset_cache(l->pipeline.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
+    const int caches = wick_dataset_cache_times(l->pipeline.dataset, 0, WICK_WORKERS_MAX + 1, (wick_time_histogram **[]){meters[0], meters[1]}); /* which have been read */
+    s->cache_hit = wick_time_histogram_timing(meters[0], caches);
+    s->cache_miss = wick_time_histogram_timing(meters[1], caches);
     s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
-    advise(s, wick_dataset_at(l->maker.dataset, 0, 0) != NULL, l->maker.signal);
+    advise(s, wick_dataset_at(l->pipeline.dataset, 0, 0) != NULL, l->pipeline.signal);
 }

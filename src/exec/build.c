@@ -106,7 +106,7 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
         b->first = 0;
         b->last = (int32_t)l->n_steps - 1;
     }
-    return plan->packs ? wick_packs_find(plan, l, stays) : WICK_OK;
+    return plan->packs ? wick_packed_weights_find(plan, l, stays) : WICK_OK;
 }
 
 /* How long each step will take. Those that are kept ran before; those that ride are in the time of the step that they ride on. */
@@ -147,8 +147,8 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     plan->operands = l.operands;
     plan->results = l.results;
     plan->n_results = l.n_results;
-    plan->again = plan->graph->again;
-    plan->again_flops = plan->graph->again_flops;
+    plan->recomputed = plan->graph->recomputed;
+    plan->recomputed_flops = plan->graph->recomputed_flops;
     plan->parallel = wick_arena_zalloc(&plan->arena, plan->n_steps + 1);
     if (!plan->parallel) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (size_t i = 0; i < plan->n_steps; i++) {
@@ -165,7 +165,7 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
 }
 
 static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                              const wick_pass_choice *passes, wick_packs *packs, wick_plan **out) {
+                              const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
     *out = NULL;
     wick_plan *plan = wick_calloc(&ctx->alloc, sizeof *plan);
     if (!plan) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
@@ -196,7 +196,7 @@ enum { TRIES = 24, REFINED = 3, STUCK = 8 }; /* plans made for a budget; of thes
 /* The checkpoint pass aims at bytes of a model; what comes of it is known when the plan is made. Tries targets until the arena fits, then
  * larger ones for less to be made again. On success *target is the best; 0: nothing has to be. */
 static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes,
-                               wick_packs *packs, size_t *target) {
+                               wick_packed_weights *packs, size_t *target) {
     const size_t budget = passes->memory_budget;
     size_t least = SIZE_MAX, fails = 0, now = 0, fits = 0;
     const uint32_t walk = ctx->walk; /* by which the graph is copied from what was walked; passes count on, on the copies */
@@ -210,7 +210,7 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
         ctx->walk = walk;
         WICK_TRY(status);
         const size_t arena = plan->arena_bytes;
-        const double more = plan->again_flops;
+        const double more = plan->recomputed_flops;
         wick_plan_release(plan);
         if (arena <= budget && !now) return *target = 0, WICK_OK;
         stuck = arena < least ? 0 : stuck + 1;
@@ -237,7 +237,7 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
 }
 
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_packs *packs, wick_plan **out) {
+                            const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
     *out = NULL;
     size_t target = 0;
     if (passes->memory_budget) {
@@ -256,7 +256,7 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
 void wick_plan_release(wick_plan *plan) {
     if (!plan) return;
     wick_memory_free(plan, &plan->memory);
-    wick_packs_leave(plan);
+    wick_packed_weights_leave(plan);
     for (size_t i = 0; plan->bindings && i < plan->n_leaves; i++) {
         wick_tensor_free(&plan->bindings[i].state);
         wick_array_unref(plan->bindings[i].array);

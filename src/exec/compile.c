@@ -104,7 +104,7 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
     return WICK_OK;
 }
 
-static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, const wick_pass_choice *passes, wick_packs *packs, wick_plan **out) {
+static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
     wick_context *ctx = t->ctx;
     WICK_TRY(collect(t, n_in, n_out));
     wick_walk *w = ctx->reached;
@@ -137,7 +137,7 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     p->n_out = n_out;
     p->check_finite = options && options->check_finite;
     status = bind(t, p, w);
-    if (status == WICK_OK && (status = wick_packs_join(p)) != WICK_OK) wick_msg_set(&ctx->msg, status, "out of memory compiling");
+    if (status == WICK_OK && (status = wick_packed_weights_join(p)) != WICK_OK) wick_msg_set(&ctx->msg, status, "out of memory compiling");
     if (status != WICK_OK) {
         wick_plan_release(p);
         *out = NULL;
@@ -176,7 +176,7 @@ static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, i
 typedef struct compilation {
     const wick_compile_options *options;
     const wick_pass_choice *passes;
-    wick_packs *packs;
+    wick_packed_weights *packs;
     wick_plan **out;
 } compilation;
 static wick_status then_compile(tracer *t, int n_in, int n_out, void *arg) {
@@ -190,7 +190,7 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
     return wick_compile_among(ctx, fn, user, n_in, in, n_out, options, NULL, out);
 }
 
-wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packs *packs,
+wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packed_weights *packs,
                                wick_plan **out) {
     *out = NULL;
     if (options && options->check_finite && !options->no_passes)
@@ -256,7 +256,7 @@ void wick_plan_free(wick_plan **plan) {
 wick_plan_info wick_plan_get_info(const wick_plan *p) {
     wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
                            .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
-                            .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .again = (int)p->again, .again_flops = p->again_flops,
+                            .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .recomputed = (int)p->recomputed, .recomputed_flops = p->recomputed_flops,
                             .predicted_seconds = p->predicted * 1e-9};
     for (size_t i = 0; i < p->n_steps; i++) {
         if (!p->steps[i].converts || p->steps[i].kept) continue;

@@ -158,10 +158,10 @@ wick_status wick_dynamic_new(wick_context *ctx, wick_function fn, void *user, in
     if (!d->options.cache_bytes) d->options.cache_bytes = CACHE_BYTES;
     d->limit = d->options.memory_limit ? d->options.memory_limit : SIZE_MAX;
     wick_arena_init(&d->arena, &ctx->alloc, 4096);
-    wick_packs_init(&d->packs, &ctx->alloc);
+    wick_packed_weights_init(&d->packs, &ctx->alloc);
     wick_status status = set_up(d, dims, in, &ctx->msg);
     if (status != WICK_OK) {
-        wick_packs_free(&d->packs);
+        wick_packed_weights_free(&d->packs);
         wick_arena_free(&d->arena);
         wick_release(&ctx->alloc, d, sizeof *d);
         return status;
@@ -276,7 +276,7 @@ void wick_dynamic_free(wick_dynamic **dynamic) {
         free_version(d, v);
     }
     for (wick_room *room; (room = take_room(d, 0));) wick_release(&d->ctx->alloc, room, room->bytes);
-    wick_packs_free(&d->packs);
+    wick_packed_weights_free(&d->packs);
     pthread_mutex_destroy(&d->compiler);
     pthread_mutex_destroy(&d->cache);
     pthread_cond_destroy(&d->made);
@@ -291,7 +291,7 @@ wick_dynamic_info wick_dynamic_get_info(const wick_dynamic *dynamic) {
     wick_dynamic_info info = d->counts;
     info.plans = d->n_versions, info.cached_bytes = d->kept;
     pthread_mutex_unlock(&d->cache);
-    info.packed_bytes = wick_packs_bytes(&d->packs);
+    info.packed_bytes = wick_packed_weights_bytes(&d->packs);
     info.dims = d->n_dims, info.inputs = d->n_in, info.outputs = d->n_out;
     return info;
 }
@@ -323,7 +323,7 @@ static wick_status make_plan(wick_dynamic *d, wick_variant *v, wick_plan **plan,
     v->each = wick_workspace_bytes(*plan);
     v->room = WICK_MAX(wick_workspace_room(*plan), sizeof(wick_room));
     const size_t run = info.arena_bytes + info.scratch_bytes;
-    v->bytes = (*plan)->arena.bytes + wick_packs_own(*plan);
+    v->bytes = (*plan)->arena.bytes + wick_packed_weights_own(*plan);
     if (run <= d->limit) return WICK_OK;
     wick_plan_free(plan);
     return wick_msg_set(msg, WICK_ERR_NOMEM, "with %s: a run takes %zu bytes, more than the limit of %zu", text, run, d->limit);

@@ -61,7 +61,7 @@ struct wick_dynamic {
     int n_versions;
     wick_room *rooms;
     size_t kept; /* bytes of plans, and of workspaces and rooms that no runner has */
-    wick_packs packs;
+    wick_packed_weights packs;
     atomic_int runners;
     wick_dynamic_info counts;
 };

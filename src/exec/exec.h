@@ -15,13 +15,13 @@ typedef struct wick_binding {
     wick_type type;
 } wick_binding;
 
-/* What kept steps make for several plans (packs.c). Locks: of the list, and of those who make one. */
-typedef struct wick_packs {
+/* What kept steps make for several plans (packed_weights.c). Locks: of the list, and of those who make one. */
+typedef struct wick_packed_weights {
     const wick_allocator *alloc;
     pthread_mutex_t list, making;
     struct wick_pack *first;
     size_t bytes; /* that there are */
-} wick_packs;
+} wick_packed_weights;
 /* One of them, as a plan sees it. */
 typedef struct wick_packing {
     struct wick_pack *pack;
@@ -47,8 +47,8 @@ struct wick_plan {
     uint64_t (*slots)[2]; /* compiled functions: run-time numbers as recorded; the second word of random ones is the offset */
     bool *slot_is_random;
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
-    double flops, bytes, again_flops;
-    uint32_t again;
+    double flops, bytes, recomputed_flops;
+    uint32_t recomputed;
     double *predicted_ns, predicted; /* by the model (kernels/cost.h): of each run of a step, of a run of the plan */
     bool check_finite;
     bool *parallel; /* by step: worth other threads */
@@ -67,7 +67,7 @@ struct wick_plan {
     struct wick_plan *next, *newer, *older;
     struct wick_memory *memory; /* kept for the next run */
     size_t kept_bytes; /* what kept steps made, and the others read: of the arena, unless there are packs */
-    wick_packs *packs; /* NULL: what kept steps make lies in the arena */
+    wick_packed_weights *packs; /* NULL: what kept steps make lies in the arena */
     wick_packing *packings;
     uint32_t n_packings;
 };
@@ -126,26 +126,26 @@ void wick_recording_drop(wick_recording *recording); /* what it counted; the are
 
 /* A plan for what was walked. leaf_layouts: by leaf. packs: where what it keeps between runs goes; NULL: to its arena. The context has the error. */
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_packs *packs, wick_plan **out);
+                            const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out);
 void wick_plan_release(wick_plan *plan);
 /* wick_compile for a function that has other plans, which share packs. */
-wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packs *packs,
+wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packed_weights *packs,
                                wick_plan **out);
 
-void wick_packs_init(wick_packs *packs, const wick_allocator *alloc);
-void wick_packs_free(wick_packs *packs); /* plans are gone */
-size_t wick_packs_bytes(wick_packs *packs);
+void wick_packed_weights_init(wick_packed_weights *packs, const wick_allocator *alloc);
+void wick_packed_weights_free(wick_packed_weights *packs); /* plans are gone */
+size_t wick_packed_weights_bytes(wick_packed_weights *packs);
 /* Finds those of a plan: of what kept steps write, the buffers that are to stay leave the arena. */
-wick_status wick_packs_find(wick_plan *plan, wick_lower *l, const bool *stays);
+wick_status wick_packed_weights_find(wick_plan *plan, wick_lower *l, const bool *stays);
 /* Joins the plans that want the same, once its leaves are bound. WICK_ERR_NOMEM, without a text. */
-wick_status wick_packs_join(wick_plan *plan);
-void wick_packs_leave(wick_plan *plan);
-size_t wick_packs_own(const wick_plan *plan); /* bytes of those that no other plan has, now */
+wick_status wick_packed_weights_join(wick_plan *plan);
+void wick_packed_weights_leave(wick_plan *plan);
+size_t wick_packed_weights_own(const wick_plan *plan); /* bytes of those that no other plan has, now */
 /* Where their buffers lie; memory for them is there from now on. false: out of memory. */
-bool wick_packs_place(const wick_plan *plan, char **base);
-/* Makes those that are not as the leaves' versions want them. *locked: they can't be kept, and this run alone may use them until wick_packs_done, also after an error. */
-wick_status wick_packs_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked);
-void wick_packs_done(const wick_plan *plan);
+bool wick_packed_weights_place(const wick_plan *plan, char **base);
+/* Makes those that are not as the leaves' versions want them. *locked: they can't be kept, and this run alone may use them until wick_packed_weights_done, also after an error. */
+wick_status wick_packed_weights_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked);
+void wick_packed_weights_done(const wick_plan *plan);
 
 /* A workspace whose memory is lent to it: so much, aligned, before it first runs and whenever it changes. Results that a caller doesn't want go there too. */
 wick_status wick_workspace_bare(wick_plan *plan, wick_workspace **out);

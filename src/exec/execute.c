@@ -14,7 +14,7 @@ wick_memory *wick_memory_bare(const wick_plan *plan, int threads) {
     m->arena_bytes = plan->arena_bytes;
     m->scratch_bytes = plan->scratch * (size_t)threads;
     m->base = wick_calloc(alloc, tables_size(plan));
-    if (!m->base || !wick_packs_place(plan, m->base)) {
+    if (!m->base || !wick_packed_weights_place(plan, m->base)) {
         wick_memory_free(plan, &m);
         return NULL;
     }
@@ -241,9 +241,9 @@ wick_status wick_execute(wick_execution *e) {
     bool locked = false;
     uint64_t word = wick_fp_enter();
     if (!plan->packs) forget_old_versions(e);
-    wick_status status = plan->packs ? wick_packs_make(e, run_packing, &locked) : WICK_OK;
+    wick_status status = plan->packs ? wick_packed_weights_make(e, run_packing, &locked) : WICK_OK;
     if (status == WICK_OK) status = run_steps(e);
-    if (locked) wick_packs_done(plan);
+    if (locked) wick_packed_weights_done(plan);
     wick_fp_restore(word);
     if (status != WICK_OK) memset(e->memory->done, 0, plan->n_steps * sizeof *e->memory->done); /* what kept steps hand on may not have been read */
     return status;

@@ -223,7 +223,7 @@ wick_node *wick_graph_copy_node(wick_graph *graph, const wick_node *node, wick_v
     copy->n_regions = node->n_regions;
     copy->phase = node->phase;
     copy->segment = node->segment;
-    copy->flags |= node->flags & (WICK_NODE_BACKWARD | WICK_NODE_AGAIN);
+    copy->flags |= node->flags & (WICK_NODE_BACKWARD | WICK_NODE_RECOMPUTED);
     return copy;
 }
 

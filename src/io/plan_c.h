@@ -36,10 +36,10 @@ static inline bool wick_c_is_printed(const wick_step *s) {
 }
 /* Without those of programs that ride along, whose own steps are printed. */
 static inline int wick_c_own_refs(const wick_step *s) {
-    const wick_band *band = s->kind == WICK_STEP_PROGRAM ? ((const wick_step_program *)s->args)->band : NULL;
-    if (band) return band->own;
-    const wick_rider *rider = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : NULL;
-    return rider && rider->program ? rider->refs : s->n_refs;
+    const wick_channel_loop *channel_loop = s->kind == WICK_STEP_PROGRAM ? ((const wick_step_program *)s->args)->channel_loop : NULL;
+    if (channel_loop) return channel_loop->own;
+    const wick_epilogue *epilogue = s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->epilogue : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->epilogue : NULL;
+    return epilogue && epilogue->program ? epilogue->refs : s->n_refs;
 }
 
 /* What holds halves, or is made of them, is kept as halves; results go where operands end. Plain code alone: variants for a tier have f32 there. */

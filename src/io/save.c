@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "io/checkpoint.h"
-#include "io/former.h"
+#include "io/previous_file.h"
 #include "ops/ops.h"
 
 typedef struct save {
@@ -76,14 +76,14 @@ static wick_status collect_meta(save *s, const wick_model *model) {
 
 static wick_status write_file(save *s, const char *path) {
     wick_msg msg;
-    wick_former former = {0};
-    if (s->options->keep_previous && wick_former_hold(&former, path, &s->ctx->alloc, &msg) != WICK_OK)
+    wick_previous_file previous = {0};
+    if (s->options->keep_previous && wick_previous_file_hold(&previous, path, &s->ctx->alloc, &msg) != WICK_OK)
         return wick_context_fail(s->ctx, msg.status, "save: %s", msg.text);
     wick_status status = wick_seal_write(path, s->tensors, s->n_tensors, s->meta, s->n_meta, &msg);
     if (status == WICK_OK)
-        status = wick_former_keep(&former, &msg);
+        status = wick_previous_file_keep(&previous, &msg);
     else
-        wick_former_drop(&former);
+        wick_previous_file_drop(&previous);
     return status == WICK_OK ? status : wick_context_fail(s->ctx, status, "save: %s", msg.text);
 }
 

@@ -35,8 +35,8 @@ void wick_work_program(wick_work *w, const wick_tuning *t, const wick_program_sh
 
 /* ns a byte in what `bytes` fit into; between one and two sizes of a cache part of them are found there. */
 static double byte_ns(const wick_tuning *t, double bytes, double sharing) {
-    const double near = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_near_bytes, 0.0), 1.0), far = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_far_bytes, 0.0), 1.0);
-    return 1e3 * (near / (double)t->cost_near_rate / sharing + (1 - near) * (far / (double)t->cost_far_rate / sharing + (1 - far) / (double)t->cost_memory_rate));
+    const double near = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_l2_bytes, 0.0), 1.0), far = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_dram_bytes, 0.0), 1.0);
+    return 1e3 * (near / (double)t->cost_l2_rate / sharing + (1 - near) * (far / (double)t->cost_dram_rate / sharing + (1 - far) / (double)t->cost_memory_rate));
 }
 
 double wick_bytes_ns(const wick_tuning *t, double bytes, double around) { return bytes * byte_ns(t, around, 1); }

@@ -56,7 +56,7 @@ typedef struct wick_fused_layout {
     uint8_t reach[WICK_FUSED_MAX_IO]; /* of a reduction whose lines may be machine code (fused/native.c) */
     uint8_t slot[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS], last_use[WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS];
     int n_unit, lane_rows, space, out_rank, part;
-    uint32_t turned; /* inputs, a bit each */
+    uint32_t transposed; /* inputs, a bit each */
     int64_t out_dims[WICK_MAX_DIMS], out_strides[WICK_MAX_DIMS];
 } wick_fused_layout;
 
@@ -131,7 +131,7 @@ typedef struct wick_gemm {
     bool lower;      /* C is square and symmetric, and what lies above its diagonal is not wanted: tiles that are all there are left out */
     uint8_t precision; /* wick_f32_precision: which ways to multiply f32 may be taken */
     bool keep;       /* B is packed once, for many products: stage 0 always packs it (f16, and bf16 without dot products: never) */
-    bool still;      /* B is the same in all of them: stage 0 packs it if it has to be packed at all, however few rows there are */
+    bool b_constant;      /* B is the same in all of them: stage 0 packs it if it has to be packed at all, however few rows there are */
     /* 0, or the dtype of A and B: WICK_BF16 or WICK_F16. Then type is WICK_CF32, in which sums are made; C and bias are of result, that dtype or WICK_F32; and
      * C is not accumulated. With a bias and a narrow result, A B is rounded to it first: the same as two ops. */
     uint8_t narrow, result;
@@ -281,7 +281,7 @@ typedef struct wick_convolution {
     bool few;   /* FORWARD: few channels to few outputs, from planes */
     bool whole; /* DATA with a stride: all phases at once */
     bool runs;  /* depthwise: units make pixels that lie one after the other */
-    bool past;  /* depthwise: results are written past the caches, since nothing of them would stay there */
+    bool nontemporal;  /* depthwise: results are written past the caches, since nothing of them would stay there */
     bool ahead; /* depthwise: what is read next is asked for, since it may come from memory */
     const struct wick_conv_kernel *code;
     const struct wick_gemm_kernel *gemm;
@@ -343,11 +343,11 @@ void wick_resample_run(const wick_resample *r, int64_t begin, int64_t end, const
 void wick_resample_copy(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y);
 
 /* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows. past: y is written past the caches, where it is aligned and a row fits L1 ---- */
-void wick_softmax_rows(wick_ctype type, bool log, bool past, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
+void wick_softmax_rows(wick_ctype type, bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
 /* (x - mean) * rstd * weight + bias; weight, bias (cols, or NULL); mean and rstd (one per row) are written.
  * Variance is the biased one, in two passes over the row; rstd = 1 / sqrt(var + eps). mean NULL: nothing is subtracted, and the
  * variance is the mean of the squares: RMS norm. */
-void wick_layer_norm_rows(wick_ctype type, bool past, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
+void wick_layer_norm_rows(wick_ctype type, bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
                           const void *weight, const void *bias, void *y, void *mean, void *rstd);
 /* loss[r] = logsumexp(x[r]) - x[r][label[r]]; probs (NULL or rows x cols) gets softmax(x). labels are i64.
  * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */
@@ -520,7 +520,7 @@ void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const 
  * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
 /* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. past: dst is part of more than caches keep. */
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
-                    const int64_t *index, void *dst, bool past);
+                    const int64_t *index, void *dst, bool nontemporal);
 /* The same of slices of `size` bytes, from one row of them; `more` indices follow these `count`, and what they name is asked for. */
 int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index, void *dst);
 

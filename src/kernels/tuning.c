@@ -21,10 +21,10 @@
     X(cost_block_ns, 4, 1, 100000, "ns that a program takes to begin an op on a block")                              \
     X(cost_row_ns, 4, 1, 100000, "ns that a result of a reduction takes besides its work")                            \
     X(cost_piece_ns, 35, 1, 100000, "ns that a part of a row takes: of a sum of wide rows, of a product with a program behind it") \
-    X(cost_near_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")                            \
-    X(cost_far_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                 \
-    X(cost_near_rate, 90000, 10, 100000000, "MB/s that steps move in a core's cache")                                 \
-    X(cost_far_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                  \
+    X(cost_l2_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")                            \
+    X(cost_dram_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                 \
+    X(cost_l2_rate, 90000, 10, 100000000, "MB/s that steps move in a core's cache")                                 \
+    X(cost_dram_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                  \
     X(cost_memory_rate, 12000, 10, 100000000, "MB/s in memory")
 
 #define RATES(X)                                                                                                      \

@@ -184,7 +184,7 @@ static wick_tensor *ungrouped(wick_tensor *x) {
 }
 /* What all query heads of a group gave to [B, Hkv, 1, L, D]. */
 static wick_tensor *over_group(wick_tensor *x) { return wick_sum(x, WICK_AXES(2), false); }
-static wick_tensor *turned(wick_tensor *x) { return wick_transpose(x, -1, -2); }
+static wick_tensor *transposed(wick_tensor *x) { return wick_transpose(x, -1, -2); }
 static wick_tensor *times(wick_tensor *x, double by) { return wick_mul(x, wick_like(x, by)); }
 
 /* Whether query i sees key j <= i + shift: bool [Lq, Lk]. */
@@ -195,7 +195,7 @@ static wick_tensor *seen_by(wick_context *ctx, int64_t queries, int64_t keys, in
 }
 /* scale q k^T + mask: [B, Hkv, group, Lq, Lk], of grouped q, k and mask. */
 static wick_tensor *scores_of(const attention_attr *attr, wick_tensor *q, wick_tensor *k, wick_tensor *mask) {
-    wick_tensor *s = times(wick_matmul(q, turned(k)), attr->scale);
+    wick_tensor *s = times(wick_matmul(q, transposed(k)), attr->scale);
     if (mask) s = wick_add(s, mask);
     if (attr->causal && s && !s->error) s = wick_where(seen_by(s->ctx, wick_tensor_dim(s, -2), wick_tensor_dim(s, -1), attr->shift), s, wick_like(s, -INFINITY));
     return s;
@@ -217,7 +217,7 @@ static void grad_attention(wick_gradient *g) {
     }
     const int64_t kv = wick_tensor_dim(g->in[1], 1); /* the gradient of the scores: as large as they are */
     wick_tensor *p = wick_exp(wick_sub(scores_of(attr, grouped(g->in[0], kv), grouped(g->in[1], kv), grouped(g->in[3], kv)), wick_unsqueeze(grouped(lse, kv), -1)));
-    wick_tensor *gp = wick_matmul(grouped(gy, kv), turned(grouped(g->in[2], kv)));
+    wick_tensor *gp = wick_matmul(grouped(gy, kv), transposed(grouped(g->in[2], kv)));
     g->gin[3] = ungrouped(wick_mul(p, wick_sub(gp, wick_unsqueeze(grouped(delta, kv), -1))));
 }
 
@@ -236,18 +236,18 @@ static void grad_attention_grad(wick_gradient *g) {
     wick_tensor *lse = wick_unsqueeze(grouped(g->in[4], kv), -1), *delta = wick_unsqueeze(grouped(g->in[5], kv), -1);
     wick_tensor *a = g->gout[0] ? grouped(g->gout[0], kv) : NULL, *b = g->gout[1] ? grouped(g->gout[1], kv) : NULL, *c = g->gout[2] ? grouped(g->gout[2], kv) : NULL;
     wick_tensor *p = wick_exp(wick_sub(scores_of(attr, q, k, attr->masked ? grouped(g->in[6], kv) : NULL), lse));
-    wick_tensor *inner = wick_sub(wick_matmul(gy, turned(v)), delta), *d = wick_mul(p, inner), *e = NULL, *w = NULL, *h = NULL, *gq = NULL, *gk = NULL, *ggy = NULL;
+    wick_tensor *inner = wick_sub(wick_matmul(gy, transposed(v)), delta), *d = wick_mul(p, inner), *e = NULL, *w = NULL, *h = NULL, *gq = NULL, *gk = NULL, *ggy = NULL;
 #define PLUS(to, x) ((to) = (to) ? wick_add(to, x) : (x))
-    if (a) PLUS(e, wick_matmul(a, turned(k)));
-    if (b) PLUS(e, wick_matmul(q, turned(b)));
+    if (a) PLUS(e, wick_matmul(a, transposed(k)));
+    if (b) PLUS(e, wick_matmul(q, transposed(b)));
     if (e) e = times(e, attr->scale), h = wick_mul(e, p), PLUS(w, wick_mul(e, inner));
-    if (c) PLUS(w, wick_matmul(gy, turned(c)));
+    if (c) PLUS(w, wick_matmul(gy, transposed(c)));
     wick_tensor *s = wick_mul(w, p);
-    if (a) PLUS(gk, wick_matmul(turned(d), a));
+    if (a) PLUS(gk, wick_matmul(transposed(d), a));
     if (b) PLUS(gq, wick_matmul(d, b));
     g->gin[0] = ungrouped(times(PLUS(gq, wick_matmul(s, k)), attr->scale));
-    g->gin[1] = over_group(times(PLUS(gk, wick_matmul(turned(s), q)), attr->scale));
-    if (h) g->gin[2] = over_group(wick_matmul(turned(h), gy)), PLUS(ggy, wick_matmul(h, v)), g->gin[5] = ungrouped(wick_neg(wick_sum(h, WICK_AXES(-1), false)));
+    g->gin[1] = over_group(times(PLUS(gk, wick_matmul(transposed(s), q)), attr->scale));
+    if (h) g->gin[2] = over_group(wick_matmul(transposed(h), gy)), PLUS(ggy, wick_matmul(h, v)), g->gin[5] = ungrouped(wick_neg(wick_sum(h, WICK_AXES(-1), false)));
     if (c) PLUS(ggy, wick_matmul(p, c));
     g->gin[3] = ungrouped(ggy);
     g->gin[4] = ungrouped(wick_neg(wick_sum(s, WICK_AXES(-1), false)));

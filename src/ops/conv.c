@@ -128,13 +128,13 @@ static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, i
     void *p[WICK_STEP_CONV_REFS];
     for (int i = 0; i < WICK_STEP_CONV_REFS; i++) p[i] = a->at[i] ? ptr[a->at[i] - 1] : NULL;
     for (int64_t stop; begin < end; begin = stop) { /* with a rider task by task */
-        stop = a->rider.program ? begin + 1 : end;
+        stop = a->epilogue.program ? begin + 1 : end;
         wick_conv_run(&a->conv, stage, begin, stop, p[WICK_STEP_CONV_A], p[WICK_STEP_CONV_B], p[WICK_STEP_CONV_BIAS], p[WICK_STEP_CONV_DST], p[WICK_STEP_CONV_SHARED], scratch);
         const int64_t channels = a->conv.groups * a->conv.co, per_task = a->conv.per_task;
-        for (int64_t unit = begin * per_task; a->rider.program && unit < WICK_MIN(a->conv.units, stop * per_task); unit++) {
+        for (int64_t unit = begin * per_task; a->epilogue.program && unit < WICK_MIN(a->conv.units, stop * per_task); unit++) {
             int64_t first, count;
             wick_conv_unit_pixels(&a->conv, unit, &first, &count);
-            wick_ride(&a->rider, first * channels, 1, 0, count * channels, ptr, scratch);
+            wick_ride(&a->epilogue, first * channels, 1, 0, count * channels, ptr, scratch);
         }
     }
     return -1;

@@ -20,7 +20,7 @@ static void add_program(wick_work *w, const wick_tuning *t, const wick_fused *f)
 }
 
 /* A product's rows of C that a task makes are done by more arithmetic where a program rides on them. */
-static void add_rider(wick_work *w, const wick_tuning *t, const wick_rider *r) {
+static void add_epilogue(wick_work *w, const wick_tuning *t, const wick_epilogue *r) {
     if (r->program) add_program(w, t, &r->program->fused);
 }
 
@@ -50,8 +50,8 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     switch (s->kind) {
     case WICK_STEP_PROGRAM: {
         const wick_step_program *a = s->args;
-        for (int i = 0; a->band && i < a->band->runs; i++) add_program(&w, t, &a->band->part[i].fused);
-        if (!a->band) add_program(&w, t, &a->fused);
+        for (int i = 0; a->channel_loop && i < a->channel_loop->runs; i++) add_program(&w, t, &a->channel_loop->part[i].fused);
+        if (!a->channel_loop) add_program(&w, t, &a->fused);
         break;
     }
     case WICK_STEP_PROGRAM_END:
@@ -61,7 +61,7 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
         const wick_step_gemm *a = s->args;
         const bool turned = a->gemm.b_row == 1 && a->gemm.n > 1; /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
         w.ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : turned ? 5 : 1);
-        add_rider(&w, t, &a->rider);
+        add_epilogue(&w, t, &a->epilogue);
         break;
     }
     case WICK_STEP_CONV: {
@@ -71,7 +71,7 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
         if (c->depthwise) w.ops[WICK_RATE_DEPTHWISE] = s->flops;
         else if (c->winograd) w.ops[WICK_RATE_WINOGRAD] = s->flops;
         else w.ops[WICK_RATE_CONV] = s->flops * pad;
-        add_rider(&w, t, &a->rider);
+        add_epilogue(&w, t, &a->epilogue);
         break;
     }
     case WICK_STEP_MAX_POOL_PUT: w.ops[WICK_RATE_OTHER] = 3 * s->flops; break; /* element by element, with branches */

@@ -32,8 +32,8 @@ static double number(wick_dtype d, const void *x, int64_t k) { return d == WICK_
 typedef struct parts {
     wick_tensor *re, *im;
 } parts;
-static wick_tensor *turned(wick_tensor *x) { return wick_transpose(x, -1, -2); }
-static parts adjoint(parts x) { return (parts){turned(x.re), wick_neg(turned(x.im))}; }
+static wick_tensor *transposed(wick_tensor *x) { return wick_transpose(x, -1, -2); }
+static parts adjoint(parts x) { return (parts){transposed(x.re), wick_neg(transposed(x.im))}; }
 static parts product(parts x, parts y) {
     return (parts){wick_sub(wick_matmul(x.re, y.re), wick_matmul(x.im, y.im)), wick_add(wick_matmul(x.re, y.im), wick_matmul(x.im, y.re))};
 }

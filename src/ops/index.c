@@ -40,14 +40,14 @@ static wick_status infer_gather(wick_infer *i) {
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_gather *a = args;
-    if (a->bags) return wick_bags_run(a, ptr, begin, end, scratch);
-    if (a->blocks == 1) return wick_gather_rows(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2], a->past);
+    if (a->gather_reduce) return wick_gather_reduce_run(a, ptr, begin, end, scratch);
+    if (a->blocks == 1) return wick_gather_rows(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), a->n, a->inner, a->count, ptr[0], ptr[1], ptr[2], a->nontemporal);
     const size_t slice = a->elem * (size_t)a->inner;
     int64_t first = -1;
     for (int64_t task = begin; task < end; task++) {
         const int64_t o = task / a->blocks, at = task % a->blocks * a->block;
         const int64_t bad = wick_gather_rows(a->elem, 0, 1, a->n, a->inner, WICK_MIN(a->block, a->count - at), (const char *)ptr[0] + (size_t)(o * a->n) * slice,
-                                             (const int64_t *)ptr[1] + at, (char *)ptr[2] + (size_t)(o * a->count + at) * slice, a->past);
+                                             (const int64_t *)ptr[1] + at, (char *)ptr[2] + (size_t)(o * a->count + at) * slice, a->nontemporal);
         if (bad >= 0 && (first < 0 || at + bad < first)) first = at + bad;
     }
     return first;
@@ -64,7 +64,7 @@ static wick_status lower_gather(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     wick_step_gather a = {.elem = wick_dtype_size((wick_dtype)x.type->dtype), .count = wick_type_count(index.type)};
     split_at(x.type, attr->axis, &a.outer, &a.n, &a.inner);
-    a.past = (int64_t)wick_type_bytes(out.type) >= l->ctx->tuning.stream_bytes;
+    a.nontemporal = (int64_t)wick_type_bytes(out.type) >= l->ctx->tuning.stream_bytes;
     const int64_t slice = (int64_t)a.elem * a.inner; /* tasks of about 128 KiB */
     a.block = WICK_MAX(1, WICK_MIN(a.count, (1 << 17) / WICK_MAX(slice, 8)));
     a.blocks = WICK_MAX(1, (a.count + a.block - 1) / a.block);

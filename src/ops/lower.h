@@ -132,8 +132,8 @@ typedef struct wick_lower {
     int n_results;
     wick_node *node; /* being lowered */
     bool bands;      /* programs may run channel by channel, one after the other: not where each op is a kernel of its own */
-    struct wick_band *band; /* that the next program may be a part of, if its step is this one: */
-    size_t band_next;
+    struct wick_channel_loop *channel_loop; /* that the next program may be a part of, if its step is this one: */
+    size_t channel_loop_next;
     const void *programs[64]; /* some of the steps' programs, by a hash: equal ones are one */
     bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;

@@ -86,18 +86,18 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
     const wick_step_gemm *m = args;
     while (begin < end) {
         int64_t n = begin / m->gemm.tasks, t = begin % m->gemm.tasks, a, b;
-        int64_t t_end = m->rider.program ? t + 1 : WICK_MIN(m->gemm.tasks, t + end - begin);
+        int64_t t_end = m->epilogue.program ? t + 1 : WICK_MIN(m->gemm.tasks, t + end - begin);
         batch_offsets(m, n, &a, &b);
         char *packed = m->gemm.tasks_pack ? (char *)ptr[3] + n * m->packed : NULL;
         wick_gemm_run(&m->gemm, t, t_end, (const char *)ptr[0] + a, (const char *)ptr[1] + b, m->bias ? ptr[m->bias] : NULL, (char *)ptr[2] + n * m->c,
                       packed, scratch);
         int64_t rows[2], cols[2];
-        if (m->rider.program && wick_gemm_task_block(&m->gemm, t, rows, cols)) {
+        if (m->epilogue.program && wick_gemm_task_block(&m->gemm, t, rows, cols)) {
             const int64_t at = (n * m->gemm.m + rows[0]) * m->gemm.n + cols[0], width = cols[1] - cols[0];
             if (width == m->gemm.n)
-                wick_ride(&m->rider, at, 1, 0, (rows[1] - rows[0]) * width, ptr, scratch);
+                wick_ride(&m->epilogue, at, 1, 0, (rows[1] - rows[0]) * width, ptr, scratch);
             else
-                wick_ride(&m->rider, at, rows[1] - rows[0], m->gemm.n, width, ptr, scratch);
+                wick_ride(&m->epilogue, at, rows[1] - rows[0], m->gemm.n, width, ptr, scratch);
         }
         begin += t_end - t;
     }
@@ -234,7 +234,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         g->bias = 1;
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
-    g->still = !g->narrow && wick_lower_is_kept(l, node->in[1]);
+    g->b_constant = !g->narrow && wick_lower_is_kept(l, node->in[1]);
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     g->precision = (uint8_t)l->ctx->options.f32_precision;
     wick_gemm_prepare(g);

@@ -24,7 +24,7 @@ static wick_status infer_softmax(wick_infer *i) {
 static int64_t run_softmax(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_softmax *a = args;
-    wick_softmax_rows(a->type, a->log, a->past, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, ptr[0], ptr[1]);
+    wick_softmax_rows(a->type, a->log, a->nontemporal, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, ptr[0], ptr[1]);
     return -1;
 }
 static double flops_softmax(const wick_node *node) { return 5.0 * (double)wick_type_count(&node->out[0].type); }
@@ -99,7 +99,7 @@ static int64_t run_layer_norm(const void *args, void *const *ptr, int64_t begin,
     (void)scratch;
     const wick_step_layer_norm *a = args;
     void *const *out = ptr + a->n_in;
-    wick_layer_norm_rows(a->type, a->past, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
+    wick_layer_norm_rows(a->type, a->nontemporal, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), a->cols, a->eps, ptr[0], a->n_in > 1 ? ptr[1] : NULL,
                          a->n_in > 2 ? ptr[2] : NULL, out[0], a->centred ? out[1] : NULL, out[1 + a->centred]);
     return -1;
 }

@@ -214,11 +214,11 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
     const size_t first = l->n_steps;
     WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
     if (node->flags & WICK_NODE_RIDES && !reduces) return wick_lower_ride(l, l->n_steps - 1);
-    if (reduces && !f->tasks2) WICK_TRY(wick_lower_bags(l, &plain));
-    if (!f->tasks2) return wick_lower_band(l, &plain, f, first, refs);
+    if (reduces && !f->tasks2) WICK_TRY(wick_lower_gather_reduce(l, &plain));
+    if (!f->tasks2) return wick_lower_channel_loop(l, &plain, f, first, refs);
     step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f->tasks2, .scratch = f->scratch, .bytes = 2.0 * (double)f->partials};
     WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
-    return wick_lower_band(l, &plain, f, first, refs);
+    return wick_lower_channel_loop(l, &plain, f, first, refs);
 }
 
 wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }

@@ -7,14 +7,14 @@
 
 enum { WAY_BACK = 16, TASKS_ENOUGH = 16 }; /* steps between the two that are looked at; tasks that make any number of threads busy */
 
-void wick_ride(const wick_rider *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch) {
+void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch) {
     wick_fused_run_rows(&r->program->fused, r->program->native, at, rows, row_step, n, ptr + r->refs, (char *)scratch + r->scratch);
 }
 
 /* Which ref of the step is its result. */
 static int result_of(const wick_step *s) { return s->kind == WICK_STEP_CONV ? ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_DST] - 1 : 2; }
-static wick_rider *rider_of(const wick_step *s) { /* arguments are the plan's own, which is being made */
-    return s->kind == WICK_STEP_CONV ? &((wick_step_conv *)(uintptr_t)s->args)->rider : &((wick_step_gemm *)(uintptr_t)s->args)->rider;
+static wick_epilogue *epilogue_of(const wick_step *s) { /* arguments are the plan's own, which is being made */
+    return s->kind == WICK_STEP_CONV ? &((wick_step_conv *)(uintptr_t)s->args)->epilogue : &((wick_step_gemm *)(uintptr_t)s->args)->epilogue;
 }
 
 /* Does the program read all that the step writes, element by element in the order of memory? */
@@ -41,7 +41,7 @@ static const char *why_not(const wick_lower *l, size_t i, size_t at) {
     const bool conv = s->kind == WICK_STEP_CONV;
     int64_t rows[2], cols[2];
     if (s->commits || program->commits) return "what writes states comes last";
-    if (rider_of(s)->program) return "another kernel runs in it already";
+    if (epilogue_of(s)->program) return "another kernel runs in it already";
     if (conv ? !wick_conv_makes_pixels(&((const wick_step_conv *)s->args)->conv) : !wick_gemm_task_block(&((const wick_step_gemm *)s->args)->gemm, 0, rows, cols))
         return "its kernel makes parts that lie apart";
     if (s->tasks < WICK_MIN(program->tasks, TASKS_ENOUGH)) return "it has fewer tasks to share between threads";
@@ -93,12 +93,12 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
             s->tasks = conv->tasks[1];
         }
         const size_t scratch = WICK_ALIGN_UP(s->scratch, WICK_ALIGN);
-        *rider_of(s) = (wick_rider){program->args, s->n_refs, scratch};
+        *epilogue_of(s) = (wick_epilogue){program->args, s->n_refs, scratch};
         s->refs = refs;
         s->n_refs += program->n_refs;
         s->scratch = scratch + program->scratch;
         program->rides = true;
-        if (s->kind == WICK_STEP_CONV) ((wick_step_conv *)(uintptr_t)s->args)->conv.past = false; /* it is read again at once */
+        if (s->kind == WICK_STEP_CONV) ((wick_step_conv *)(uintptr_t)s->args)->conv.nontemporal = false; /* it is read again at once */
         for (int k = 0; k < program->n_refs; k++) {
             wick_buffer *b = &l->buffers[program->refs[k].buffer];
             b->first = WICK_MIN(b->first, (int32_t)i);

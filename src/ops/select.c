@@ -163,15 +163,15 @@ wick_tensor *wick_embedding_bag(wick_tensor *weight, wick_tensor *index, wick_te
         return mode == WICK_BAG_SUM ? wick_sum(rows, WICK_AXES(1), false) : mode == WICK_BAG_MEAN ? wick_mean(rows, WICK_AXES(1), false) : wick_max(rows, WICK_AXES(1), false);
     }
     if (is_bad(offsets)) return offsets;
-    const int64_t bags = wick_tensor_count(offsets);
+    const int64_t gather_reduce = wick_tensor_count(offsets);
     wick_tensor *at = wick_positions(ctx, WICK_I64, total), *bag = wick_searchsorted(wick_as_index(offsets), at, true);
     if (is_bad(bag)) return bag;
     bag = wick_sub(bag, wick_like(bag, 1)); /* of each index */
-    wick_tensor *base = wick_expand(mode == WICK_BAG_MAX ? wick_like(rows, -INFINITY) : zero, WICK_DIMS(bags, d));
+    wick_tensor *base = wick_expand(mode == WICK_BAG_MAX ? wick_like(rows, -INFINITY) : zero, WICK_DIMS(gather_reduce, d));
     wick_tensor *y = wick_scatter(base, 0, bag, rows, mode == WICK_BAG_MAX ? WICK_PUT_MAX : WICK_PUT_ADD);
     if (mode == WICK_BAG_SUM || is_bad(y)) return y;
     wick_tensor *one = wick_like(bag, 1), *none = wick_like(bag, 0);
-    wick_tensor *count = wick_unsqueeze(wick_scatter(wick_expand(none, 1, &bags), 0, bag, wick_expand(one, 1, &total), WICK_PUT_ADD), -1);
+    wick_tensor *count = wick_unsqueeze(wick_scatter(wick_expand(none, 1, &gather_reduce), 0, bag, wick_expand(one, 1, &total), WICK_PUT_ADD), -1);
     if (mode == WICK_BAG_MAX) return wick_where(wick_gt(count, none), y, zero);
     return wick_div(y, wick_cast(wick_maximum(count, one), wick_tensor_dtype(y)));
 }

@@ -13,38 +13,38 @@
 typedef struct wick_step_program {
     wick_fused fused; /* prepared */
     const struct wick_native *native; /* or NULL: none will be there */
-    const struct wick_band *band;     /* NULL: or this program's step runs all of it */
+    const struct wick_channel_loop *channel_loop;     /* NULL: or this program's step runs all of it */
 } wick_step_program;
 
-/* Programs of one channel of images each, run one after the other for each channel (band.c). */
-enum { WICK_BAND_PARTS = 12 };
-typedef struct wick_band_part {
+/* Programs of one channel of images each, run one after the other for each channel (channel_loop.c). */
+enum { WICK_CHANNEL_LOOP_PARTS = 12 };
+typedef struct wick_channel_loop_part {
     wick_fused fused;
     int n_refs, ref[2 * WICK_FUSED_MAX_IO]; /* numbers among the step's refs */
     int64_t step[2 * WICK_FUSED_MAX_IO];    /* bytes from a channel to the next */
     bool full[2 * WICK_FUSED_MAX_IO];       /* there is more than a number of each */
-} wick_band_part;
-typedef struct wick_band {
+} wick_channel_loop_part;
+typedef struct wick_channel_loop {
     int64_t channels;
     size_t head;                /* its step */
     int n, runs, full, n_refs, own; /* parts, as many as may join, and those that run in it; those over images; refs, and those that the head's program has by itself */
     wick_ref refs[WICK_STEP_BUFFERS];
-    wick_band_part part[WICK_BAND_PARTS];
-} wick_band;
+    wick_channel_loop_part part[WICK_CHANNEL_LOOP_PARTS];
+} wick_channel_loop;
 /* The program f, as it was before it was prepared, has the steps from `first` to the last and these refs: it becomes one more part of the band before it, or begins one. */
-wick_status wick_lower_band(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first, const wick_ref *refs);
+wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first, const wick_ref *refs);
 
 /* A program that a GEMM or CONV runs on what each task has made, while it is in cache (ride.c). It is a step of its own too, which is marked: who runs plans leaves that
  * out, who prints them needs not know. */
-typedef struct wick_rider {
+typedef struct wick_epilogue {
     const wick_step_program *program; /* NULL: none */
     int refs;                         /* the number of its first ref among the step's */
     size_t scratch;                   /* where its own begins */
-} wick_rider;
+} wick_epilogue;
 /* The program's step, number `at`, is put into an earlier one where that can be; remarks say what became of it. */
 wick_status wick_lower_ride(wick_lower *l, size_t at);
 /* Rows of n elements of what the step writes: wick_fused_run_rows. */
-void wick_ride(const wick_rider *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch);
+void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch);
 
 /* GEMM: A, B, C, packed B if there are tasks_pack, bias if .bias; also of MIRROR, which copies half of C. */
 typedef struct wick_step_gemm {
@@ -54,7 +54,7 @@ typedef struct wick_step_gemm {
     int64_t c;                                                       /* bytes of one product */
     int64_t packed;                                                  /* bytes of one packed B, 0 when all share one */
     int bias;                                                        /* its number among the refs, or 0 */
-    wick_rider rider;
+    wick_epilogue epilogue;
 } wick_step_gemm;
 
 /* INTEGERS: A, B, C, of 32 or 64 bits, whose sums wrap; rows of B are contiguous. */
@@ -70,7 +70,7 @@ enum { WICK_STEP_CONV_A, WICK_STEP_CONV_B, WICK_STEP_CONV_BIAS, WICK_STEP_CONV_D
 typedef struct wick_step_conv {
     wick_convolution conv;
     int at[WICK_STEP_CONV_REFS]; /* numbers among the step's refs, from 1; 0: it has none */
-    wick_rider rider;
+    wick_epilogue epilogue;
 } wick_step_conv;
 
 /* MAX_POOL, MEAN_POOL: x, y. MAX_POOL_PUT: x, y, v; MEAN_POOL_SHARE: y, v. Of `planes` planes, or images with channels last. */
@@ -82,7 +82,7 @@ typedef struct wick_step_pool {
 /* SOFTMAX: x, y; rows are contiguous. */
 typedef struct wick_step_softmax {
     wick_ctype type;
-    bool log, past;
+    bool log, nontemporal;
     int64_t rows, cols, per_task;
 } wick_step_softmax;
 
@@ -90,7 +90,7 @@ typedef struct wick_step_softmax {
 typedef struct wick_step_layer_norm {
     wick_ctype type;
     int n_in;
-    bool centred, past;
+    bool centred, nontemporal;
     int64_t rows, cols, per_task;
     double eps;
 } wick_step_layer_norm;
@@ -129,20 +129,20 @@ typedef struct wick_step_gather {
     int64_t outer, n, inner, count;
     int64_t block, blocks; /* of the index, a task each; of one block: */
     int64_t per_task;      /* rows of outer */
-    bool past;             /* the caches */
-    const struct wick_bags *bags; /* NULL, or what it does instead: */
+    bool nontemporal;             /* the caches */
+    const struct wick_gather_reduce *gather_reduce; /* NULL, or what it does instead: */
 } wick_step_gather;
-/* Slices are gathered some at a time, and reduced while they are in L1 (bags.c): the reduction's step, which follows, has been done then. A unit is `each` slices, `units` at a time. */
-typedef struct wick_bags {
+/* Slices are gathered some at a time, and reduced while they are in L1 (gather_reduce.c): the reduction's step, which follows, has been done then. A unit is `each` slices, `units` at a time. */
+typedef struct wick_gather_reduce {
     wick_fused fused; /* of so many units */
     int gathered;     /* the number of what is gathered among its inputs */
     int64_t all, units, each, per_task;
     size_t room;                       /* bytes of what is gathered at a time */
     int64_t step[2 * WICK_FUSED_MAX_IO]; /* bytes of each operand from a unit to the next */
-} wick_bags;
+} wick_gather_reduce;
 /* The last step, a reduction, is done by the gather before it, if what that makes is for it alone. fused: the program as it was before it was prepared. */
-wick_status wick_lower_bags(wick_lower *l, const wick_fused *fused);
-int64_t wick_bags_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch);
+wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused);
+int64_t wick_gather_reduce_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch);
 
 /* RESAMPLE: x, y. */
 typedef struct wick_step_resample {

@@ -143,7 +143,7 @@ enum {
     WICK_NODE_AWAITED = 4,   /* while a walk looks who needs old versions: may run again later */
     WICK_NODE_BACKWARD = 8,  /* in a graph: computes gradients, or something for them */
     WICK_NODE_RIDES = 32,    /* in a graph: is to run on parts of the product before it as they are made */
-    WICK_NODE_AGAIN = 16,    /* in a graph: makes again what the forward pass made and didn't keep */
+    WICK_NODE_RECOMPUTED = 16,    /* in a graph: makes again what the forward pass made and didn't keep */
 };
 
 struct wick_node {
@@ -338,8 +338,8 @@ struct wick_graph {
     int n_inputs, n_outputs;
     wick_symbol *symbols;
     int n_symbols;
-    uint32_t again;     /* nodes that make values again for gradients (the checkpoint pass), ... */
-    double again_flops; /* ... and their arithmetic */
+    uint32_t recomputed;     /* nodes that make values again for gradients (the checkpoint pass), ... */
+    double recomputed_flops; /* ... and their arithmetic */
     bool failed; /* an append ran out of memory */
     bool compiled;       /* of a compiled function: states that it doesn't assign stay as they are from run to run */
     bool differentiated; /* gradients were taken in it */

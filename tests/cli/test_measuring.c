@@ -212,7 +212,7 @@ static void free_samples(bench_result *r, int n) {
     }
 }
 
-const cli_command cli_commands[CMD_COUNT]; /* main.c's, whose names talk.c says */
+const cli_command cli_commands[CMD_COUNT]; /* main.c's, whose names log.c says */
 #define CHECK_STR(text, expected) CHECK_MSG(strcmp(text, expected) == 0, "%s", text)
 /* The best of each row: 2 of 2 and 3, 0.5 of 4 and 0.5; their mean is 1, and the worst below 0.9. */
 TEST(goals_are_judged_by_the_best_peer_of_each_row) {

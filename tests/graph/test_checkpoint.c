@@ -27,13 +27,13 @@ TEST(checkpoint_copies_what_gradients_need) {
     bench_pass(&b, wick_pass_checkpoint);
     CHECK_INT(bench_count(&b, "exp"), 2);
     CHECK_INT(bench_count(&b, "sin"), 3); /* the last one's result nobody needs */
-    CHECK_INT(b.graph->again, 2);
-    CHECK(b.graph->again_flops == 4);
+    CHECK_INT(b.graph->recomputed, 2);
+    CHECK(b.graph->recomputed_flops == 4);
     int copies = 0;
     bool after_forward = false; /* copies come behind all of the forward pass */
     for (size_t i = 0; i < b.graph->n; i++) {
         const wick_node *node = b.graph->nodes[i];
-        copies += (node->flags & WICK_NODE_AGAIN) != 0;
+        copies += (node->flags & WICK_NODE_RECOMPUTED) != 0;
         after_forward |= (node->flags & WICK_NODE_BACKWARD) != 0;
         CHECK(!after_forward || node->flags & (WICK_NODE_BACKWARD | WICK_NODE_IN_GRAPH));
     }
@@ -50,7 +50,7 @@ TEST(without_marks_or_a_budget_nothing_is_copied) {
     BENCH_COLLECT(&b, g);
     bench_pass(&b, wick_pass_expand_grad);
     bench_pass(&b, wick_pass_checkpoint);
-    CHECK_INT(b.graph->again, 0);
+    CHECK_INT(b.graph->recomputed, 0);
     bench_close(&b);
 }
 
@@ -148,18 +148,18 @@ TEST(marked_parts_train_to_the_same_bits_in_less_memory) {
     for (int images = 0; images < 2; images++) {
         const outcome plain = train(images, 0, 0, 1, WICK_PRECISION_F32), marked = train(images, 1, 0, 1, WICK_PRECISION_F32);
         check_same(&plain, &marked);
-        CHECK_INT(plain.info.again, 0);
-        CHECK(marked.info.again > 0 && marked.info.again_flops > 0);
+        CHECK_INT(plain.info.recomputed, 0);
+        CHECK(marked.info.recomputed > 0 && marked.info.recomputed_flops > 0);
         CHECK_MSG(marked.info.live_bytes < plain.info.live_bytes, "%zu bytes marked, %zu plain", marked.info.live_bytes, plain.info.live_bytes);
         /* The price is what the plan has more of, but for values that fusion spares. */
         const double more = marked.info.flops - plain.info.flops;
-        CHECK_MSG(fabs(more - marked.info.again_flops) <= 0.1 * marked.info.flops, "%.0f FLOP more, %.0f said", more, marked.info.again_flops);
+        CHECK_MSG(fabs(more - marked.info.recomputed_flops) <= 0.1 * marked.info.flops, "%.0f FLOP more, %.0f said", more, marked.info.recomputed_flops);
     }
 }
 TEST(every_other_layer_as_a_segment) {
     const outcome plain = train(false, 0, 0, 1, WICK_PRECISION_F32), two = train(false, 2, 0, 1, WICK_PRECISION_F32);
     check_same(&plain, &two);
-    CHECK(two.info.again > 0 && two.info.live_bytes < plain.info.live_bytes);
+    CHECK(two.info.recomputed > 0 && two.info.live_bytes < plain.info.live_bytes);
 }
 
 TEST(a_budget_is_kept_with_the_same_bits) {
@@ -171,12 +171,12 @@ TEST(a_budget_is_kept_with_the_same_bits) {
             const outcome kept = train(images, 0, budget, 1, WICK_PRECISION_F32);
             CHECK_MSG(kept.info.arena_bytes <= budget && kept.info.arena_bytes > 0, "%zu bytes for a budget of %zu", kept.info.arena_bytes, budget);
             check_same(&plain, &kept);
-            CHECK(kept.info.again_flops > 0);
-            last = kept.info.again_flops;
+            CHECK(kept.info.recomputed_flops > 0);
+            last = kept.info.recomputed_flops;
         }
         CHECK(last < plain.info.flops); /* less than another pass */
         const outcome roomy = train(images, 0, plain.info.arena_bytes, 1, WICK_PRECISION_F32);
-        CHECK_INT(roomy.info.again, 0);
+        CHECK_INT(roomy.info.recomputed, 0);
         check_same(&plain, &roomy);
     }
 }

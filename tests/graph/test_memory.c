@@ -7,7 +7,7 @@
 
 /* The number of a step's first ref that is its rider's, which reads what the step has just written; its own refs come before. */
 static int riders_refs(const wick_step *s) {
-    const wick_rider *r = s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->rider : s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->rider : NULL;
+    const wick_epilogue *r = s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->epilogue : s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->epilogue : NULL;
     return r && r->program ? r->refs : s->n_refs;
 }
 

@@ -53,13 +53,13 @@ TEST(products_stay_apart_where_that_is_predicted_to_be_faster) {
 typedef struct heads {
     wick_tensor *w[4], *b[4];
     int n;
-    bool turned, relu;
+    bool transposed, relu;
 } heads;
 static wick_status forward(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     const heads *h = user;
     (void)ctx;
     for (int i = 0; i < h->n; i++) {
-        out[i] = wick_matmul(in[0], h->turned ? wick_transpose(h->w[i], 0, 1) : h->w[i]);
+        out[i] = wick_matmul(in[0], h->transposed ? wick_transpose(h->w[i], 0, 1) : h->w[i]);
         if (h->b[i]) out[i] = wick_add(out[i], h->b[i]);
         if (h->relu) out[i] = wick_relu(out[i]);
         out[i] = wick_tanh(out[i]);
@@ -81,14 +81,14 @@ TEST(merged_products_have_the_same_bits_and_follow_their_states) {
         bool taken;
     } cases[] = {{1, 64, 32, 3, true}, {4, 20, 7, 4, false}, {40, 30, 4, 3, true}, {40, 30, 16, 3, false}, {5, 64, 16, 2, false}, {1, 256, 64, 3, true}, {4, 256, 64, 3, false}, {3, 0, 4, 2, false}, {0, 5, 4, 2, true}};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++)
-        for (int turned = 0; turned < 2; turned++) {
+        for (int transposed = 0; transposed < 2; transposed++) {
             wick_scope *scope = wick_scope_open(ctx);
             const int64_t m = cases[c].m, k = cases[c].k, n = cases[c].n;
-            heads h = {.n = cases[c].heads, .turned = turned, .relu = c % 2};
+            heads h = {.n = cases[c].heads, .transposed = transposed, .relu = c % 2};
             fill_random(x, m * k, -1, 1);
             for (int i = 0; i < h.n; i++) {
                 fill_random(data, k * n, -1, 1);
-                h.w[i] = wick_from(ctx, WICK_F32, 2, turned ? (int64_t[]){n, k} : (int64_t[]){k, n}, data);
+                h.w[i] = wick_from(ctx, WICK_F32, 2, transposed ? (int64_t[]){n, k} : (int64_t[]){k, n}, data);
                 fill_random(data, n, -1, 1);
                 h.b[i] = c % 3 ? wick_from(ctx, WICK_F32, 1, &n, data) : NULL;
             }

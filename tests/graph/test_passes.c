@@ -201,9 +201,9 @@ TEST(gradients_are_written_out_in_one_order_whatever_order_a_rule_records_in) {
     for (int way = 0; way < 2; way++) {
         bench b;
         bench_open(&b);
-        bool turned = way;
+        bool transposed = way;
         wick_tensor *x = VEC(b.ctx, 1, 2), *y = wick_add(wick_exp(x), wick_mul(wick_sin(x), x)), *g;
-        wick_grad(wick_sum(wick_custom_gradient(y, 1, &x, sum_rule, &turned), WICK_ALL_AXES, false), 1, &x, &g);
+        wick_grad(wick_sum(wick_custom_gradient(y, 1, &x, sum_rule, &transposed), WICK_ALL_AXES, false), 1, &x, &g);
         bench_collect(&b, 1, &g);
         bench_pass(&b, wick_pass_expand_grad);
         bench_pass(&b, wick_pass_dce);
@@ -563,8 +563,8 @@ TEST(quantize_pools_bytes_without_their_scale) {
     bench_open(&b);
     const wick_pool_options o = {.kernel = {2}};
     wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 2, 6)), *s = number(b.ctx, WICK_F32, 0.5), *z = number(b.ctx, WICK_U8, 3), *negative = number(b.ctx, WICK_F32, -0.5);
-    wick_tensor *f = wick_dequantize(q, s, z, 0), *turned = wick_dequantize(q, negative, z, 0);
-    BENCH_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8), wick_quantize(wick_max_pool(turned, &o), negative, z, 0, WICK_U8),
+    wick_tensor *f = wick_dequantize(q, s, z, 0), *transposed = wick_dequantize(q, negative, z, 0);
+    BENCH_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8), wick_quantize(wick_max_pool(transposed, &o), negative, z, 0, WICK_U8),
                   wick_quantize(wick_max_pool(f, &o), negative, z, 0, WICK_U8));
     bench_pass(&b, wick_pass_quantize);
     CHECK_INT(bench_count(&b, "quantize"), 2);

@@ -72,7 +72,7 @@ typedef struct shape {
     const char *name;
     int kind; /* 0: a product of [a, k] and [k, n]; 1: of batches; 2: a convolution of [batch, c, h, w]; 3: its channels each on its own; 4: so, of an image with its channels last */
     int64_t batch, m, k, n, side, kernel, stride;
-    bool turned, f64;
+    bool transposed, f64;
 } shape;
 typedef struct use {
     const shape *s;
@@ -108,7 +108,7 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     (void)ctx;
     wick_tensor *x = in[0];
     if (s->kind == 4) x = wick_add(x, wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(s->k, s->k, 1, 1), 0.01), NULL, NULL));
-    wick_tensor *y = s->kind < 2 ? wick_matmul(in[0], s->turned ? wick_transpose(u->w, 0, 1) : u->w)
+    wick_tensor *y = s->kind < 2 ? wick_matmul(in[0], s->transposed ? wick_transpose(u->w, 0, 1) : u->w)
                                  : wick_conv(x, u->w, u->bias, &(wick_conv_options){.stride = {s->stride, s->stride}, .pad = {s->kernel / 2, s->kernel / 2}, .groups = s->kind >= 3 ? s->k : 1});
     wick_tensor *r = in[1];
     if (s->kind >= 2 && u->epilogue % 2) r = wick_conv(in[1], wick_full(ctx, s->f64 ? WICK_F64 : WICK_F32, WICK_DIMS(s->n, 1, 1, 1), 0.5), NULL, &(wick_conv_options){.groups = s->n}); /* in the plan's layout */
@@ -164,7 +164,7 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
                 float *weights = calloc((size_t)(per + 2 * s->n), sizeof *weights);
                 for (int64_t j = 0; j < per + 2 * s->n; j++) weights[j] = (float)((j * 7919 + 13 * (int64_t)e) % 101 - 50) / 60;
                 use u = {.s = s, .epilogue = e};
-                u.w = s->kind < 2 ? wick_from(ctx, WICK_F32, 2, s->turned ? (int64_t[]){s->n, s->k} : (int64_t[]){s->k, s->n}, weights)
+                u.w = s->kind < 2 ? wick_from(ctx, WICK_F32, 2, s->transposed ? (int64_t[]){s->n, s->k} : (int64_t[]){s->k, s->n}, weights)
                                   : wick_from(ctx, WICK_F32, 4, (int64_t[]){s->n, inner, s->kernel, s->kernel}, weights);
                 u.bias = e % 3 ? wick_from(ctx, WICK_F32, 1, &s->n, weights + per) : NULL;
                 u.scale = wick_from(ctx, WICK_F32, s->kind < 2 ? 1 : 3, s->kind < 2 ? &s->n : (int64_t[]){s->n, 1, 1}, weights + per + s->n);

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/former.h"
+#include "io/previous_file.h"
 #include "test.h"
 
 static int link_error; /* what link answers; 0: works */
@@ -64,15 +64,15 @@ static void replace(const char *text) {
 TEST(kept_when_the_new_file_is_in_place) {
     for (int stale = 0; stale < 2; stale++) {
         REQUIRE(folder_make());
-        wick_former f;
+        wick_previous_file f;
         wick_msg msg;
         put(path, "one"), put(prev, "zero");
         existing = stale;
-        REQUIRE(wick_former_hold(&f, path, NULL, &msg) == WICK_OK);
+        REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK);
         CHECK(strcmp(get(path), "one") == 0 && strcmp(get(prev), "zero") == 0); /* both whole until the last step */
         replace("two");
         CHECK(strcmp(get(prev), "zero") == 0);
-        CHECK(wick_former_keep(&f, &msg) == WICK_OK);
+        CHECK(wick_previous_file_keep(&f, &msg) == WICK_OK);
         CHECK(strcmp(get(path), "two") == 0 && strcmp(get(prev), "one") == 0);
         folder_remove();
     }
@@ -80,11 +80,11 @@ TEST(kept_when_the_new_file_is_in_place) {
 
 TEST(dropped_when_there_is_no_new_file) {
     REQUIRE(folder_make());
-    wick_former f;
+    wick_previous_file f;
     wick_msg msg;
     put(path, "one"), put(prev, "zero");
-    REQUIRE(wick_former_hold(&f, path, NULL, &msg) == WICK_OK);
-    wick_former_drop(&f);
+    REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK);
+    wick_previous_file_drop(&f);
     CHECK(strcmp(get(path), "one") == 0 && strcmp(get(prev), "zero") == 0);
     folder_remove();
 }
@@ -94,16 +94,16 @@ TEST(without_hard_links_it_is_moved_and_moved_back) {
     for (int i = 0; i < 4; i++) {
         REQUIRE(folder_make());
         link_error = errors[i];
-        wick_former f;
+        wick_previous_file f;
         wick_msg msg;
         put(path, "one");
-        REQUIRE(wick_former_hold(&f, path, NULL, &msg) == WICK_OK);
+        REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK);
         CHECK(strcmp(get(prev), "one") == 0); /* whole all the time, if only here */
-        wick_former_drop(&f);
+        wick_previous_file_drop(&f);
         CHECK(strcmp(get(path), "one") == 0 && access(prev, F_OK) != 0);
-        REQUIRE(wick_former_hold(&f, path, NULL, &msg) == WICK_OK);
+        REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK);
         replace("two");
-        CHECK(wick_former_keep(&f, &msg) == WICK_OK);
+        CHECK(wick_previous_file_keep(&f, &msg) == WICK_OK);
         CHECK(strcmp(get(path), "two") == 0 && strcmp(get(prev), "one") == 0);
         folder_remove();
     }
@@ -112,42 +112,42 @@ TEST(without_hard_links_it_is_moved_and_moved_back) {
 /* rename leaves both names when they are of one file. */
 TEST(two_savers_that_held_the_same_file_leave_no_name_behind) {
     REQUIRE(folder_make());
-    wick_former f, g;
+    wick_previous_file f, g;
     wick_msg msg;
     put(path, "one");
-    REQUIRE(wick_former_hold(&f, path, NULL, &msg) == WICK_OK && wick_former_hold(&g, path, NULL, &msg) == WICK_OK);
+    REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK && wick_previous_file_hold(&g, path, NULL, &msg) == WICK_OK);
     replace("two");
-    CHECK(wick_former_keep(&f, &msg) == WICK_OK);
+    CHECK(wick_previous_file_keep(&f, &msg) == WICK_OK);
     replace("three");
-    CHECK(wick_former_keep(&g, &msg) == WICK_OK);
+    CHECK(wick_previous_file_keep(&g, &msg) == WICK_OK);
     CHECK(strcmp(get(path), "three") == 0 && strcmp(get(prev), "one") == 0);
     folder_remove();
 }
 
 TEST(other_failures_change_nothing_and_are_told) {
     REQUIRE(folder_make());
-    wick_former f;
+    wick_previous_file f;
     wick_msg msg;
     put(path, "one"), put(prev, "zero");
     link_error = ENOSPC;
-    CHECK_INT(wick_former_hold(&f, path, NULL, &msg), WICK_ERR_IO);
+    CHECK_INT(wick_previous_file_hold(&f, path, NULL, &msg), WICK_ERR_IO);
     CHECK_STR_HAS(msg.text, path);
-    wick_former_drop(&f); /* nothing held: fine */
-    CHECK(wick_former_keep(&f, &msg) == WICK_OK);
+    wick_previous_file_drop(&f); /* nothing held: fine */
+    CHECK(wick_previous_file_keep(&f, &msg) == WICK_OK);
     CHECK(strcmp(get(path), "one") == 0 && strcmp(get(prev), "zero") == 0);
     folder_remove();
 }
 
 TEST(where_no_file_stands_there_is_nothing_to_keep) {
     REQUIRE(folder_make());
-    wick_former f;
+    wick_previous_file f;
     wick_msg msg;
-    CHECK(wick_former_hold(&f, path, NULL, &msg) == WICK_OK); /* the first save */
-    CHECK(wick_former_keep(&f, &msg) == WICK_OK);
-    CHECK(wick_former_hold(&f, folder, NULL, &msg) == WICK_OK); /* a folder is never moved */
-    wick_former_drop(&f);
-    CHECK(wick_former_hold(&f, "", NULL, &msg) == WICK_OK);
-    wick_former_drop(&f);
+    CHECK(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK); /* the first save */
+    CHECK(wick_previous_file_keep(&f, &msg) == WICK_OK);
+    CHECK(wick_previous_file_hold(&f, folder, NULL, &msg) == WICK_OK); /* a folder is never moved */
+    wick_previous_file_drop(&f);
+    CHECK(wick_previous_file_hold(&f, "", NULL, &msg) == WICK_OK);
+    wick_previous_file_drop(&f);
     struct stat st;
     CHECK(stat(folder, &st) == 0 && access(prev, F_OK) != 0);
     folder_remove();

@@ -79,7 +79,7 @@ static void use_free(use *u) {
 }
 
 /* An image of channels last, row-major, or back. */
-static void *turned(const use *u, int t, bool back) {
+static void *transposed(const use *u, int t, bool back) {
     const wick_convolution *c = &u->c;
     const int64_t pixels = product(t ? c->out : c->in), channels = c->groups * (t ? c->co : c->ci);
     char *to = malloc((size_t)u->size[t] * u->elem + 1), *from = u->at[t];
@@ -101,13 +101,13 @@ static void run(use *u, bool backwards) {
     void *kept[3] = {u->at[0], u->at[1], u->at[2]};
     for (int k = 0; k < 2; k++) {
         c->planes[k] = asked[k] && wick_conv_takes_planes(c, k);
-        if (c->planes[k]) u->at[which[k]] = turned(u, which[k], false);
+        if (c->planes[k]) u->at[which[k]] = transposed(u, which[k], false);
     }
     run_as_it_lies(u, backwards);
     for (int k = 0; k < 2; k++) {
         if (!c->planes[k]) continue;
         const int t = which[k];
-        void *result = t == made(u) ? turned(u, t, true) : NULL;
+        void *result = t == made(u) ? transposed(u, t, true) : NULL;
         if (result) memcpy(kept[t], result, (size_t)u->size[t] * u->elem);
         free(result);
         free(u->at[t]);
@@ -579,7 +579,7 @@ TEST(depthwise_lines_have_the_bits_of_each_alone) {
 TEST(depthwise_results_that_no_cache_would_keep_agree) {
     static const int channels[] = {8, 16, 24, 32, 48, 128};
     const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_enter(&small);
-    int past = 0;
+    int nontemporal = 0;
     for (size_t i = 0; i < WICK_COUNTOF(channels); i++)
         for (int k = 0; k < 7; k++) {
             use u;
@@ -589,7 +589,7 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
             for (int d = 0; d < 3; d++) u.c.in[d] = d ? k == 6 ? 28 : 23 + 2 * k : 1, u.c.kernel[d] = d ? 3 : 1, u.c.stride[d] = d && k > 3 ? 2 : 1, u.c.pad[d] = d > 0, u.c.dilation[d] = 1;
             REQUIRE(use_make(&u));
             check_use(&u);
-            past += u.c.past;
+            nontemporal += u.c.nontemporal;
             const size_t bytes = (size_t)u.size[made(&u)] * u.elem;
             void *first = malloc(bytes);
             for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
@@ -606,7 +606,7 @@ TEST(depthwise_results_that_no_cache_would_keep_agree) {
             use_free(&u);
         }
     wick_tuning_enter(before);
-    CHECK(past > 20);
+    CHECK(nontemporal > 20);
 }
 
 /* Images that L2 doesn't keep go by strips of columns: with the bits of rows, which are taken from the smallest on that a tuning lets be memory's. */

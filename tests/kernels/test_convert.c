@@ -361,8 +361,8 @@ TEST(pairs_and_repeats_are_copied_as_a_naive_loop_does) {
         REQUIRE(wick_tier_force((wick_tier)tier));
         for (int round = 0; round < 600; round++) {
             const int64_t a = test_rand_int(1, 40), b = test_rand_int(1, 40), gap = 2 * test_rand_int(0, 2), from = test_rand_int(0, 3), to = test_rand_int(0, 3);
-            const bool repeats = round % 3 == 0, turned = test_rand() % 2;
-            wick_copy c = {.rank = 3, .dims = {a, b, 2}, .dst_strides = {turned ? 2 : 2 * b, turned ? 2 * a : 2, 1}, .src = dtypes[round % 4], .dst = dtypes[round % 4]};
+            const bool repeats = round % 3 == 0, transposed = test_rand() % 2;
+            wick_copy c = {.rank = 3, .dims = {a, b, 2}, .dst_strides = {transposed ? 2 : 2 * b, transposed ? 2 * a : 2, 1}, .src = dtypes[round % 4], .dst = dtypes[round % 4]};
             c.src_strides[0] = repeats ? b : 2 * b, c.src_strides[1] = repeats ? 1 : 2, c.src_strides[2] = !repeats;
             if (!repeats && a * (2 * b + gap) < MOST - 8) c.src_strides[0] += gap;
             const size_t elem = wick_dtype_size(c.src);
@@ -392,12 +392,12 @@ TEST(large_transposes_and_conversions_are_cut_into_tasks) {
 }
 
 /* [rows, cols] to [cols, rows], both sides with a step of their own, the bytes between and around left alone. */
-static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step, int64_t d_step, size_t shift, bool past) {
+static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step, int64_t d_step, size_t shift, bool nontemporal) {
     const size_t s_bytes = (size_t)(s_step * cols * elem), d_bytes = (size_t)(d_step * rows * elem);
     uint8_t *src = malloc(s_bytes), *all = aligned_alloc(64, (d_bytes + 255) & ~(size_t)63), *dst = all + 64 + shift;
     for (size_t i = 0; i < s_bytes; i++) src[i] = (uint8_t)test_rand();
     memset(all, 0x77, (d_bytes + 255) & ~(size_t)63);
-    wick_convert_kernels(wick_tier_current())->transpose(elem, src, s_step, dst, d_step, rows, cols, past);
+    wick_convert_kernels(wick_tier_current())->transpose(elem, src, s_step, dst, d_step, rows, cols, nontemporal);
     wick_stream_end();
     bool good = true;
     for (int64_t i = 0; i < rows; i++)
@@ -409,7 +409,7 @@ static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step,
     for (size_t i = 0; i < 64 + shift; i++) good &= all[i] == 0x77;
     for (size_t i = 64 + shift + d_bytes; i < ((d_bytes + 255) & ~(size_t)63); i++) good &= all[i] == 0x77;
     CHECK_MSG(good, "%s: %d bytes, %lld x %lld, steps %lld and %lld, shift %zu, past %d", wick_tier_name(wick_tier_current()), elem, (long long)rows,
-              (long long)cols, (long long)s_step, (long long)d_step, shift, past);
+              (long long)cols, (long long)s_step, (long long)d_step, shift, nontemporal);
     free(src);
     free(all);
 }

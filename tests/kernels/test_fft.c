@@ -102,31 +102,31 @@ TEST(long_transforms_agree_with_the_reference) {
 static void check_columns(wick_fourier f) {
     const size_t pair = f.type == WICK_CF64 ? 16 : 8;
     const int64_t outer = f.rows / f.columns, all = f.rows * f.n;
-    char *x = malloc((size_t)all * pair + 1), *turned = malloc((size_t)all * pair + 1);
+    char *x = malloc((size_t)all * pair + 1), *transposed = malloc((size_t)all * pair + 1);
     for (int64_t i = 0; i < 2 * all; i++) set(&f, x, i, test_rand_real(-1, 1));
     for (int64_t o = 0; o < outer; o++)
         for (int64_t j = 0; j < f.n; j++)
             for (int64_t c = 0; c < f.columns; c++)
-                memcpy(turned + (size_t)((o * f.columns + c) * f.n + j) * pair, x + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
+                memcpy(transposed + (size_t)((o * f.columns + c) * f.n + j) * pair, x + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
     const wick_tier before = wick_tier_current();
     wick_fourier rows = f;
     rows.columns = 0;
     wick_tier_force(WICK_TIER_REF);
-    char *expected = transform(&rows, turned);
+    char *expected = transform(&rows, transposed);
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
         char *y = transform(&f, x);
         for (int64_t o = 0; o < outer; o++)
             for (int64_t j = 0; j < f.n; j++)
                 for (int64_t c = 0; c < f.columns; c++)
-                    memcpy(turned + (size_t)((o * f.columns + c) * f.n + j) * pair, y + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
-        const double error = error_of(&rows, turned, expected);
+                    memcpy(transposed + (size_t)((o * f.columns + c) * f.n + j) * pair, y + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
+        const double error = error_of(&rows, transposed, expected);
         CHECK_MSG(error < (f.type == WICK_CF64 ? 4e-14 : 2.5e-6), "%s n=%lld columns=%lld rows=%lld inverse=%d: %g", wick_fft_name(&f), (long long)f.n, (long long)f.columns,
                   (long long)f.rows, (int)f.inverse, error);
         free(y);
     }
     wick_tier_force(before);
-    free(x), free(turned), free(expected);
+    free(x), free(transposed), free(expected);
 }
 TEST(columns_agree_with_rows) {
     static const int64_t columns[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 40};

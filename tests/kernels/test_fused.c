@@ -578,7 +578,7 @@ TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
 TEST(units_beside_each_other_reduce_to_the_same_bits) {
     static const struct {
         int64_t outer, units, n;
-        bool turned;
+        bool transposed;
     } cases[] = {{1, 200, 1100, true}, {1, 33, 1025, true}, {3, 17, 2000, true}, {2, 40, 4096, true}, {1, 34, 4097, false} /* more than is turned */};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++) {
         const int64_t outer = cases[c].outer, units = cases[c].units, n = cases[c].n, total = outer * units * n;
@@ -606,7 +606,7 @@ TEST(units_beside_each_other_reduce_to_the_same_bits) {
                     f.n_reg = f.n_in + f.n_instr;
                     f.out[0] = (wick_fused_io){.reg = (uint8_t)(f.n_reg - 1), .strides = {units, 1, 0}};
                     wick_fused_prepare(&f);
-                    CHECK_MSG((f.layout.turned != 0) == (across && cases[c].turned), "%d of %lld, %d, mode %d", what, (long long)n, across, f.layout.mode);
+                    CHECK_MSG((f.layout.transposed != 0) == (across && cases[c].transposed), "%d of %lld, %d, mode %d", what, (long long)n, across, f.layout.mode);
                     void *ptr[4] = {x[across][0], x[across][1], b};
                     ptr[f.n_in] = got[across];
                     run_program(&f, ptr, what % 3);

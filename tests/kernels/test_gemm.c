@@ -121,7 +121,7 @@ static product product_make(wick_ctype type, int64_t m, int64_t n, int64_t k, in
                       .b_col = p.b.col,
                       .c_row = c_row,
                       .accumulate = test_rand() & 1,
-                      .still = test_rand() & 1,
+                      .b_constant = test_rand() & 1,
                       .bias = (int8_t)test_rand_int(0, 2),
                       .relu = test_rand_int(0, 3) == 0};
     p.a_data = elements(type, p.a.count, -1, 1);
@@ -304,8 +304,8 @@ TEST(few_rows_read_b_in_place) {
     for (int m = 1; m <= 13; m++) {
         static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 250, 300, 391};
         for (size_t i = 0; i < WICK_COUNTOF(cols); i++) {
-            const bool turned = test_rand() & 1; /* a narrow C goes as its transpose */
-            product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, turned ? cols[i] : m, turned ? m : cols[i], test_rand_int(1, 90),
+            const bool transposed = test_rand() & 1; /* a narrow C goes as its transpose */
+            product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, transposed ? cols[i] : m, transposed ? m : cols[i], test_rand_int(1, 90),
                                      test_rand_int(ROWS, PADDED_COLUMNS), test_rand_int(ROWS, PADDED_COLUMNS));
             product_try(&p);
             product_free(&p);

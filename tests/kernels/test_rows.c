@@ -148,11 +148,11 @@ TEST(a_row_has_the_same_bits_in_any_range_in_place_and_past_the_caches) {
         else
             wick_layer_norm_rows(type, true, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0], part[1]);
         CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld past the caches", wick_tier_name(t), k, (long long)cols);
-        const bool past = c % 2;
+        const bool nontemporal = c % 2;
         if (k < 4)
-            wick_softmax_rows(type, k & 2, past, 0, rows, cols, raw_x, raw_x);
+            wick_softmax_rows(type, k & 2, nontemporal, 0, rows, cols, raw_x, raw_x);
         else
-            wick_layer_norm_rows(type, past, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_x, part[0], part[1]);
+            wick_layer_norm_rows(type, nontemporal, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_x, part[0], part[1]);
         CHECK_MSG(!memcmp(raw_y, raw_x, bytes), "%s %d cols %lld in place", wick_tier_name(t), k, (long long)cols);
     }
 }

@@ -47,21 +47,21 @@ static void check_channels(const wick_windows *planes_of, int64_t planes, const 
     const int64_t in = product(w.in), out = product(w.out), sizes[8] = {in, in, out, out, out, out, in, in};
     results have;
     const void *given[3] = {x, v, g}, *wanted[5] = {want->max, want->mean, want->pick, want->put, want->share};
-    void *turned[8];
+    void *transposed[8];
     for (int k = 0; k < 8; k++) {
-        turned[k] = malloc((size_t)(planes * sizes[k]) * elem + 1);
+        transposed[k] = malloc((size_t)(planes * sizes[k]) * elem + 1);
         for (int64_t p = 0; p < planes; p++)
-            for (int64_t i = 0; i < sizes[k]; i++) set(w.type, turned[k], i * planes + p, get(w.type, k < 3 ? given[k] : wanted[k - 3], p * sizes[k] + i));
+            for (int64_t i = 0; i < sizes[k]; i++) set(w.type, transposed[k], i * planes + p, get(w.type, k < 3 ? given[k] : wanted[k - 3], p * sizes[k] + i));
     }
     w.channels = planes;
-    run(&w, 1, turned[0], turned[1], turned[2], &have);
-    check_same(&w, "channels' max", planes * out, have.max, turned[3], 0);
-    check_same(&w, "channels' pick", planes * out, have.pick, turned[5], 0);
-    check_same(&w, "channels' put", planes * in, have.put, turned[6], 0);
-    check_same(&w, "channels' share", planes * in, have.share, turned[7], 0);
-    if (!odd_values) check_same(&w, "channels' mean", planes * out, have.mean, turned[4], 0);
+    run(&w, 1, transposed[0], transposed[1], transposed[2], &have);
+    check_same(&w, "channels' max", planes * out, have.max, transposed[3], 0);
+    check_same(&w, "channels' pick", planes * out, have.pick, transposed[5], 0);
+    check_same(&w, "channels' put", planes * in, have.put, transposed[6], 0);
+    check_same(&w, "channels' share", planes * in, have.share, transposed[7], 0);
+    if (!odd_values) check_same(&w, "channels' mean", planes * out, have.mean, transposed[4], 0);
     release(&have);
-    for (int k = 0; k < 8; k++) free(turned[k]);
+    for (int k = 0; k < 8; k++) free(transposed[k]);
 }
 
 static void check_windows(wick_windows *w, bool odd_values) {

@@ -76,21 +76,21 @@ TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
             for (int kind = 0; kind < 32; kind++) {
                 const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
                 const wick_dtype da = both[kind & 1], db = both[kind >> 1 & 1];
-                const bool turned = kind & 16;
+                const bool transposed = kind & 16;
                 wick_scope *scope = wick_scope_open(ctx);
-                wick_tensor *a = bytes(ctx, da, 2, (int64_t[]){m, k}, a_values), *b = bytes(ctx, db, 2, turned ? (int64_t[]){n, k} : (int64_t[]){k, n}, b_values);
+                wick_tensor *a = bytes(ctx, da, 2, (int64_t[]){m, k}, a_values), *b = bytes(ctx, db, 2, transposed ? (int64_t[]){n, k} : (int64_t[]){k, n}, b_values);
                 int zb[128];
                 const int za = kind & 4 ? da == WICK_I8 ? -128 : 255 : 0;
                 wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, da, za) : NULL};
                 if (kind & 8) o.b_zero = bytes(ctx, db, 1, &n, zb);
-                wick_tensor *c = wick_int8_matmul(a, turned ? wick_transpose(b, 0, 1) : b, &o);
+                wick_tensor *c = wick_int8_matmul(a, transposed ? wick_transpose(b, 0, 1) : b, &o);
                 const int32_t *got = contents(c);
                 CHECK_MSG(got || m * n == 0, "%s", wick_context_error(ctx));
                 for (int64_t i = 0; got && i < m; i++)
                     for (int64_t j = 0; j < n; j++) {
                         int64_t sum = 0;
                         for (int64_t p = 0; p < k; p++)
-                            sum += (int64_t)(a_values[i * k + p] - za) * (b_values[turned ? j * k + p : p * n + j] - (kind & 8 ? zb[j] : 0));
+                            sum += (int64_t)(a_values[i * k + p] - za) * (b_values[transposed ? j * k + p : p * n + j] - (kind & 8 ? zb[j] : 0));
                         CHECK_MSG(got[i * n + j] == sum, "%s %x, %d x %d x %d, kind %d: [%d, %d] is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, (int)m,
                                   (int)n, (int)k, kind, (int)i, (int)j, got[i * n + j], (long long)sum);
                     }

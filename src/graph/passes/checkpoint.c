@@ -288,7 +288,7 @@ static bool copy_node(copier *c, uint32_t at) {
     }
     wick_node *copy = wick_graph_copy_node(s->graph, node, in);
     if (!copy) return false;
-    copy->flags |= WICK_NODE_BACKWARD | WICK_NODE_AGAIN;
+    copy->flags |= WICK_NODE_BACKWARD | WICK_NODE_RECOMPUTED;
     c->copy[at] = copy;
     s->copy_at[at] = c->now;
     if (is_view(node)) return true;
@@ -338,8 +338,8 @@ static bool rewrite(saver *s, wick_node **copies) {
         if (!wick_graph_push(graph, node)) return false;
         node->position = position;
     }
-    graph->again_flops += c.flops;
-    graph->again += c.made;
+    graph->recomputed_flops += c.flops;
+    graph->recomputed += c.made;
     return true;
 }
 

@@ -31,7 +31,7 @@ typedef struct fuser {
     uint32_t *stack;
     uint32_t *readers_at, *readers; /* who reads a node's results: compressed rows */
     bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
-    bool *early, *again;            /* of a group: has a node that is not of the backward pass, one that makes something again for it */
+    bool *early, *recomputed;            /* of a group: has a node that is not of the backward pass, one that makes something again for it */
     float *ns;                      /* of a group: what the model says, when it last grew */
     double said;                    /* for remarks: the time that was compared, and how it is told */
     char text[96];
@@ -132,7 +132,7 @@ static bool path_outside(fuser *f, uint32_t g, uint32_t h, const wick_node *node
 static bool fits(const fuser *f, uint32_t g, uint32_t h, extent *e) {
     const wick_value *in[WICK_FUSED_MAX_IO];
     int n_in = 0, n_out = 0;
-    bool again = false, others = false;
+    bool recomputed = false, others = false;
     *e = (extent){0};
     for (int part = 0; part < 2; part++) {
         for (uint32_t m = part ? h : g; m != NONE; m = f->next[m]) {
@@ -158,12 +158,12 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h, extent *e) {
             }
             n_out += seen;
             if (seen) e->bytes += (double)wick_type_bytes(&node->out[0].type);
-            again |= seen && node->flags & WICK_NODE_AGAIN;
-            others |= !(node->flags & WICK_NODE_AGAIN);
+            recomputed |= seen && node->flags & WICK_NODE_RECOMPUTED;
+            others |= !(node->flags & WICK_NODE_RECOMPUTED);
         }
     }
     e->n_in = n_in, e->n_out = n_out;
-    return n_out <= WICK_FUSED_MAX_IO && !(again && others);
+    return n_out <= WICK_FUSED_MAX_IO && !(recomputed && others);
 }
 
 static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
@@ -179,7 +179,7 @@ static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *
 /* Group b becomes part of group a, if it may. No node after `at` is in a group yet. */
 static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
-    if ((f->early[a] && f->again[b]) || (f->early[b] && f->again[a])) return false; /* it would be made at once, and kept */
+    if ((f->early[a] && f->recomputed[b]) || (f->early[b] && f->recomputed[a])) return false; /* it would be made at once, and kept */
     extent e;
     double ns;
     if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b, &e) || loses(f, a, &e, NULL, (double)f->ns[a] + (double)f->ns[b], &ns)) return false;
@@ -194,7 +194,7 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     f->size[a] += f->size[b];
     f->ns[a] = (float)ns;
     f->early[a] |= f->early[b];
-    f->again[a] |= f->again[b];
+    f->recomputed[a] |= f->recomputed[b];
     cover(f, f->first[a], at);
     return true;
 }
@@ -226,7 +226,7 @@ static void place(fuser *f, wick_node *node) {
     f->size[at] = 1;
     f->ns[at] = (float)alone_ns(f, node);
     f->early[at] = !(node->flags & WICK_NODE_BACKWARD);
-    f->again[at] = node->flags & WICK_NODE_AGAIN;
+    f->recomputed[at] = node->flags & WICK_NODE_RECOMPUTED;
     /* What only a reduction reads joins that, and not those that others read too: it is then never stored. */
     const uint32_t *readers = f->readers + f->readers_at[at];
     const bool reduced = f->readers_at[at + 1] == f->readers_at[at] + 1 && f->nodes[*readers]->op->flags & WICK_OP_REDUCE;
@@ -262,7 +262,7 @@ static void place_reduction(fuser *f, wick_node *node) {
     wick_value *in = node->in[0];
     uint32_t at = node->position, p = in->node->position, g = f->of[p];
     if (!is_elementwise(in->node) || !registers_hold(&in->type) || f->closed[g] || f->size[g] + 1 > MAX_OPS) return;
-    if (f->early[g] && node->flags & WICK_NODE_AGAIN) return;
+    if (f->early[g] && node->flags & WICK_NODE_RECOMPUTED) return;
     for (uint32_t m = g; m != NONE; m = f->next[m]) {
         if (f->is_output[m]) return;
         for (uint32_t r = f->readers_at[m]; r < f->readers_at[m + 1]; r++)
@@ -387,7 +387,7 @@ static bool rebuild(fuser *f) {
         if (f->of[i] != NONE) last[f->of[i]] = i;
     for (uint32_t i = 0; i < f->n; i++) {
         uint32_t depth = 0;
-        if (f->nodes[i]->mark == placed || (f->graph->again && f->of[i] != NONE && i < last[f->of[i]])) continue;
+        if (f->nodes[i]->mark == placed || (f->graph->recomputed && f->of[i] != NONE && i < last[f->of[i]])) continue;
         f->stack[depth++] = i;
         while (depth) {
             uint32_t at = f->stack[depth - 1], unit = f->of[at] == NONE ? at : f->of[at];
@@ -430,7 +430,7 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     if (reduces) return reduction_loses(f, g, b, &f->said) ? model_says(f, (double)f->ns[g] + alone_ns(f, b)) : "the reduction's input is seen by others too";
     if (!wick_same_dims(&a->out[0].type, &b->out[0].type)) return "it is broadcast: computing it for each element it goes to would repeat it";
     if (f->closed[g]) return "a kernel ends in one reduction";
-    if ((f->early[g] && f->again[h]) || (f->early[h] && f->again[g])) return "one of them is made again, later, so that it need not be kept";
+    if ((f->early[g] && f->recomputed[h]) || (f->early[h] && f->recomputed[g])) return "one of them is made again, later, so that it need not be kept";
     if (f->size[g] + f->size[h] > MAX_OPS) return "together they have too many ops for one kernel";
     extent e;
     if (!fits(f, g, h, &e)) return "together they have too many inputs or results for one kernel, or one is made again for others too";
@@ -492,7 +492,7 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     f.is_output = (bool *)(memory + words);
     f.closed = f.is_output + n;
     f.early = f.closed + n;
-    f.again = f.early + n;
+    f.recomputed = f.early + n;
     for (size_t i = 0; i < n; i++) {
         f.of[i] = f.next[i] = NONE;
         f.cut[i] = (uint32_t)i;

@@ -15,7 +15,7 @@ wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph
         graph->ctx->target = NULL;
         for (size_t k = before; k < graph->n; k++) {
             if (!graph->nodes[k]->segment) graph->nodes[k]->segment = node->segment; /* unless the rule set it */
-            graph->nodes[k]->flags |= node->flags & (WICK_NODE_BACKWARD | WICK_NODE_AGAIN);
+            graph->nodes[k]->flags |= node->flags & (WICK_NODE_BACKWARD | WICK_NODE_RECOMPUTED);
         }
         if (made)
             node->out[0].forward = &made->out[0];

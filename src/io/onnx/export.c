@@ -62,9 +62,9 @@ onnx_name *wick_export_name(onnx_export *e, const char *what) {
 
 /* ---- what is missing ----------------------------------------------------------------------------------------------------------------------- */
 
-void wick_export_lacks(onnx_export *e, const wick_node *node, const char *why) {
-    if (e->n_lacks++ < 40)
-        wick_str_add(&e->lacking, "%s%s%s%s%s%s", e->n_lacks > 1 ? ", " : "", node->op->name, node->site ? " at " : "", node->site ? node->site : "", why ? ": " : "",
+void wick_export_unsupported(onnx_export *e, const wick_node *node, const char *why) {
+    if (e->n_unsupported++ < 40)
+        wick_str_add(&e->lacking, "%s%s%s%s%s%s", e->n_unsupported > 1 ? ", " : "", node->op->name, node->site ? " at " : "", node->site ? node->site : "", why ? ": " : "",
                      why ? why : "");
     for (int k = 0; k < node->n_out; k++) wick_export_set(e, node, k, &wick_export_absent);
 }
@@ -266,7 +266,7 @@ static onnx_name *following(onnx_export *e, const wick_value *v) {
         return wick_export_cast(e, wick_export_squeeze(e, wick_export_extent_value(e, &x), 1, &(int64_t){0}), dtype);
     for (int r = 0; values && is_number(v->node) && r < e->n_recordings; r++)
         values[r] = (int64_t)bits_at(e, v->node, r);
-    wick_export_lacks(e, v->node, wick_export_why(e, "a number depends on", values));
+    wick_export_unsupported(e, v->node, wick_export_why(e, "a number depends on", values));
     return NULL;
 }
 
@@ -299,7 +299,7 @@ onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
         e->attrs = queued;
     }
     if (!e->names[v->id]) e->names[v->id] = uniform(e, v, true);
-    if (e->names[v->id] == &wick_export_absent && !e->n_lacks) wick_export_lacks(e, v->node, "one of its results, which is for gradients");
+    if (e->names[v->id] == &wick_export_absent && !e->n_unsupported) wick_export_unsupported(e, v->node, "one of its results, which is for gradients");
     return e->names[v->id];
 }
 onnx_name *wick_export_in(onnx_export *e, const wick_node *node, int k) { return wick_export_value(e, node->in[k]); }
@@ -394,13 +394,13 @@ static onnx_name *list_of(onnx_export *e, const wick_value *v) {
     onnx_extent extents[WICK_MAX_DIMS];
     int64_t *values = wick_export_alloc(e, (size_t)e->n_recordings, sizeof *values);
     if (!values || e->depth || !is_list(&v->type))
-        return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
+        return wick_export_unsupported(e, node, "its numbers follow the open extents"), NULL;
     for (int k = 0; k < n; k++) {
         for (int r = 0; r < e->n_recordings; r++) {
             const int64_t *data =
                 leaf_data(e, &e->recordings[r].leaves[e->at[r]->nodes[node->position]->slot[0]], &v->type);
             if (!data || !wick_type_equal(&v->type, &e->at[r]->nodes[node->position]->out[0].type))
-                return wick_export_lacks(e, node, "its numbers follow the open extents"), NULL;
+                return wick_export_unsupported(e, node, "its numbers follow the open extents"), NULL;
             values[r] = data[k];
         }
         extents[k] = wick_export_follow(e, node, values);
@@ -469,11 +469,11 @@ void wick_export_graph(onnx_export *e) {
         const wick_node *node = e->at[0]->nodes[i];
         if (node->op->flags & WICK_OP_LEAF) continue;
         const onnx_export_row *row = node->op->flags & WICK_OP_ELEMENTWISE ? NULL : row_of(node->op);
-        if (!has_dtypes(e, node)) wick_export_lacks(e, node, "of this dtype; a later opset it has");
+        if (!has_dtypes(e, node)) wick_export_unsupported(e, node, "of this dtype; a later opset it has");
         else if (node->op->flags & WICK_OP_ELEMENTWISE) wick_export_elementwise(e, node);
-        else if (!row) wick_export_lacks(e, node, NULL);
+        else if (!row) wick_export_unsupported(e, node, NULL);
         else if (!row->shaped && wick_export_varies(e, node))
-            wick_export_lacks(e, node, wick_export_why_varies(e, node));
+            wick_export_unsupported(e, node, wick_export_why_varies(e, node));
         else row->fn(e, node);
         wick_export_see(e, node);
     }
@@ -483,7 +483,7 @@ void wick_export_graph(onnx_export *e) {
 static void name_outputs(onnx_export *e) {
     for (int i = 0; i < e->n_out; i++) {
         onnx_name *port = e->ports[e->n_in + i], *made = wick_export_value(e, e->at[0]->outputs[i]);
-        bool taken = made->given || e->n_lacks;
+        bool taken = made->given || e->n_unsupported;
         for (int k = 0; k < i; k++) taken |= e->ports[e->n_in + k] == made;
         if (taken) made = ONNX(e, "Identity", made);
         made->text = port->text;
@@ -531,7 +531,7 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
     if (asked && (asked < OLDEST_OPSET || asked > NEWEST_OPSET))
         return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: opset %d; from %d to %d are written", asked, OLDEST_OPSET, NEWEST_OPSET);
     e->opset = asked ? asked : USUAL_OPSET;
-    e->lacking = wick_str_on(e->lacks, sizeof e->lacks);
+    e->lacking = wick_str_on(e->unsupported, sizeof e->unsupported);
     WICK_TRY(wick_export_symbols(e));
     WICK_TRY(name_ports(e));
     WICK_TRY(wick_export_record(e, source, least, step));
@@ -539,10 +539,10 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
     if (e->names) {
         WICK_TRY(add_leaves(e, source->model));
         wick_export_graph(e);
-        if (!e->n_lacks) name_outputs(e);
+        if (!e->n_unsupported) name_outputs(e);
     }
     if (!e->names || e->nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
-    if (e->n_lacks) return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: ONNX (opset %d) has no %s%s", e->opset, e->lacks, e->n_lacks > 40 || e->lacking.cut ? ", ..." : "");
+    if (e->n_unsupported) return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: ONNX (opset %d) has no %s%s", e->opset, e->unsupported, e->n_unsupported > 40 || e->lacking.cut ? ", ..." : "");
     WICK_TRY(wick_export_check(e, source));
     return wick_export_write(e, path);
 }

@@ -109,9 +109,9 @@ typedef struct onnx_export {
     int made;                                   /* for names */
     const char **taken;                         /* names: a hash table */
     size_t n_taken, cap_taken;
-    char lacks[2048]; /* ops that ONNX has nothing for: "erfinv (net.c:12)", ... */
+    char unsupported[2048]; /* ops that ONNX has nothing for: "erfinv (net.c:12)", ... */
     wick_str lacking;
-    int n_lacks;
+    int n_unsupported;
     bool opened;  /* the model was an ONNX file: its casts are what they were */
     bool contrib; /* a node is of another domain than ONNX's own */
     bool nomem;
@@ -191,7 +191,7 @@ onnx_name *wick_export_slice(onnx_export *e, onnx_name *x, int64_t axis, int64_t
 onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, const onnx_extent *extents);
 
 /* Notes that ONNX has nothing for the node; why may be NULL. */
-void wick_export_lacks(onnx_export *e, const wick_node *node, const char *why);
+void wick_export_unsupported(onnx_export *e, const wick_node *node, const char *why);
 /* Of the arena, zeroed. NULL only where it is more than ONNX_SPARE bytes: smaller requests get memory that may be written in any case, and e->nomem tells. */
 void *wick_export_alloc(onnx_export *e, size_t n, size_t size);
 enum { ONNX_SPARE = 4096 };

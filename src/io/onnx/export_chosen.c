@@ -10,7 +10,7 @@ static onnx_name *flat(onnx_export *e, onnx_name *x) { return ONNX(e, "Reshape",
 
 /* base [n, ...] with values added at (or put to) places [k] of axis 0; NULL: too old an opset. */
 static onnx_name *put(onnx_export *e, const wick_node *node, onnx_name *base, onnx_name *places, onnx_name *values, bool adds) {
-    if (adds && e->opset < 16) return wick_export_lacks(e, node, "from opset 16 on it has"), NULL;
+    if (adds && e->opset < 16) return wick_export_unsupported(e, node, "from opset 16 on it has"), NULL;
     if (adds) wick_export_text(e, "reduction", "add");
     return ONNX(e, "ScatterElements", base, places, values);
 }
@@ -71,7 +71,7 @@ static void nms(onnx_export *e, const wick_node *node) {
     const nms_attr *a = node->attr;
     const wick_type *kept = &node->out[0].type;
     if (!wick_export_is_fixed(e, &node->out[0]) || node->in[0]->type.dtype != WICK_F32) {
-        wick_export_lacks(e, node, "of a symbolic extent, or of f64");
+        wick_export_unsupported(e, node, "of a symbolic extent, or of f64");
         return;
     }
     const int64_t classes = kept->dims[1], groups = kept->dims[0] * classes, last = 1;
@@ -101,7 +101,7 @@ static void nms(onnx_export *e, const wick_node *node) {
 static void plane_put(onnx_export *e, const wick_node *node) {
     const wick_type *values = &node->in[0]->type, *planes = &node->out[0].type;
     if (!wick_export_is_fixed(e, &node->out[0]) || !wick_export_is_fixed(e, node->in[0])) {
-        wick_export_lacks(e, node, "of a symbolic extent");
+        wick_export_unsupported(e, node, "of a symbolic extent");
         return;
     }
     const int64_t rank = ((const plane_attr *)node->attr)->rank;
@@ -120,7 +120,7 @@ static void window_sum(onnx_export *e, const wick_node *node) {
     const wick_type *x = &node->in[0]->type, *y = &node->out[0].type;
     int64_t there[WICK_MAX_DIMS], back[WICK_MAX_DIMS], dims[WICK_MAX_DIMS], n = 0;
     if (e->opset < 16 || !wick_export_is_fixed(e, node->in[0])) {
-        wick_export_lacks(e, node, e->opset < 16 ? "from opset 16 on it has" : "of a symbolic extent");
+        wick_export_unsupported(e, node, e->opset < 16 ? "from opset 16 on it has" : "of a symbolic extent");
         return;
     }
     there[n++] = a->axis, there[n++] = x->rank - 1;
@@ -141,7 +141,7 @@ static void window_sum(onnx_export *e, const wick_node *node) {
 
 static void bit_cast(onnx_export *e, const wick_node *node) {
     if (e->opset < 26) {
-        wick_export_lacks(e, node, "from opset 26 on it has");
+        wick_export_unsupported(e, node, "from opset 26 on it has");
         return;
     }
     wick_export_int(e, "to", wick_onnx_type((wick_dtype)node->out[0].type.dtype));

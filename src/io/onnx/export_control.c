@@ -17,7 +17,7 @@ typedef struct outside {
 
 /* Goes into region r of node: its nodes follow, those made outside are seen no more but by name. */
 static bool enter(onnx_export *e, const wick_node *node, int r, outside *o) {
-    if (e->depth >= MOST_DEPTH) return wick_export_lacks(e, node, "so deep within each other"), false;
+    if (e->depth >= MOST_DEPTH) return wick_export_unsupported(e, node, "so deep within each other"), false;
     *o = (outside){.first = e->first,
                    .last = e->last,
                    .at = e->at,
@@ -115,7 +115,7 @@ static void branch(onnx_export *e, const wick_node *node) {
         if (!bodies[r]->out || !enter(e, node, r, &o)) return;
         set_inputs(e, captured);
         wick_export_graph(e);
-        for (int k = 0; k < e->at[0]->n_outputs && !e->n_lacks; k++) add_output(e, bodies[r], wick_export_value(e, e->at[0]->outputs[k]), &e->at[0]->outputs[k]->type);
+        for (int k = 0; k < e->at[0]->n_outputs && !e->n_unsupported; k++) add_output(e, bodies[r], wick_export_value(e, e->at[0]->outputs[k]), &e->at[0]->outputs[k]->type);
         leave(e, &o, bodies[r]);
     }
     wick_export_nodes(e, "If", 1, &condition, node->n_out, out);
@@ -148,7 +148,7 @@ static void loop(onnx_export *e, const wick_node *node) {
     if (!params || !in || !out) return;
     for (int k = 0; k < node->n_out && !scan; k++)
         if (!wick_export_is_fixed(e, &node->out[k])) {
-            wick_export_lacks(e, node, "with symbolic extents");
+            wick_export_unsupported(e, node, "with symbolic extents");
             return;
         }
     for (int k = 0; k < n_params; k++) params[k] = wick_export_in(e, node, lead + k);
@@ -190,7 +190,7 @@ static void loop(onnx_export *e, const wick_node *node) {
     set_inputs(e, params);
     wick_export_graph(e);
     const wick_graph *region = e->at[0];
-    if (!e->n_lacks) {
+    if (!e->n_unsupported) {
         if (!scan) add_output(e, body, a->conditional ? wick_export_value(e, region->outputs[0]) : wick_export_scalar(e, WICK_BOOL, 1), &flag);
         if (a->conditional) add_output(e, body, ONNX(e, "Add", round, wick_export_scalar(e, WICK_I64, 1)), &number);
         for (int k = 0; k < a->n_state + a->n_y; k++) {

@@ -292,7 +292,7 @@ void wick_export_elementwise(onnx_export *e, const wick_node *node) {
         in[1] = wick_export_scalar(e, d, low), in[2] = wick_export_scalar(e, d, high);
         text = "a b c Clip/3";
     }
-    if (!text || !*text || (r->single && d == WICK_F64)) wick_export_lacks(e, node, text && r->since > e->opset ? "from opset 18 on it has" : r->single ? "of f64" : NULL);
+    if (!text || !*text || (r->single && d == WICK_F64)) wick_export_unsupported(e, node, text && r->since > e->opset ? "from opset 18 on it has" : r->single ? "of f64" : NULL);
     else {
         onnx_name *y = run_text(e, text, in, d);
         wick_export_set(e, node, 0, d != own && result == own ? wick_export_cast(e, y, own) : y);

@@ -496,7 +496,7 @@ onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, con
         wick_str s = wick_str_on(what, sizeof what);
         wick_str_add(&s, "extent %d follows in no simple way", d);
         if (extents[d].kind == ONNX_EXTENT_UNKNOWN)
-            return wick_export_lacks(e, node, wick_export_why(e, what, NULL)), NULL;
+            return wick_export_unsupported(e, node, wick_export_why(e, what, NULL)), NULL;
     }
     for (int d = 0; d <= n; d++) {
         if (d < n && extents[d].kind == ONNX_EXTENT_FIXED) {

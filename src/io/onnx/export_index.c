@@ -16,7 +16,7 @@ static void take_along_axis(onnx_export *e, const wick_node *node) {
 static bool queue_reduction(onnx_export *e, const wick_node *node, int64_t how) {
     static const char *const names[] = {[WICK_PUT_SET] = "none", [WICK_PUT_ADD] = "add", [WICK_PUT_MUL] = "mul", [WICK_PUT_MAX] = "max", [WICK_PUT_MIN] = "min"};
     const int since = how == WICK_PUT_SET ? 0 : how == WICK_PUT_ADD || how == WICK_PUT_MUL ? 16 : 18;
-    if (e->opset < since) return wick_export_lacks(e, node, since == 16 ? "from opset 16 on it has" : "from opset 18 on it has"), false;
+    if (e->opset < since) return wick_export_unsupported(e, node, since == 16 ? "from opset 16 on it has" : "from opset 18 on it has"), false;
     if (how != WICK_PUT_SET) wick_export_text(e, "reduction", names[how]);
     return true;
 }
@@ -130,7 +130,7 @@ static void searchsorted(onnx_export *e, const wick_node *node) {
 static void triangle(onnx_export *e, const wick_node *node) {
     const triangle_attr *a = node->attr;
     if (e->opset < 14) {
-        wick_export_lacks(e, node, "from opset 14 on it has");
+        wick_export_unsupported(e, node, "from opset 14 on it has");
         return;
     }
     onnx_name *x = wick_export_in(e, node, 0), *k = wick_export_scalar(e, WICK_I64, (double)a->k);

@@ -53,7 +53,7 @@ static void running(onnx_export *e, const wick_node *node) {
         return;
     }
     if (!wick_export_is_fixed(e, node->in[0])) {
-        wick_export_lacks(e, node, "along symbolic extents");
+        wick_export_unsupported(e, node, "along symbolic extents");
         return;
     }
     if (a->exclusive && t->dims[a->axis]) y = moved(e, y, t, a, 1, product);
@@ -69,7 +69,7 @@ static void kthvalue(onnx_export *e, const wick_node *node) {
     const wick_type *t = &node->in[0]->type;
     const int64_t last = t->rank - 1, k = a->how == WICK_KTH ? a->k : (t->dims[last] + 1) / 2;
     if (a->how == WICK_NAN_MEDIAN || (a->how != WICK_KTH && wick_export_extent(e, node->in[0], (int)last).kind != ONNX_EXTENT_FIXED)) {
-        wick_export_lacks(e, node, "without NaN, or of a symbolic extent");
+        wick_export_unsupported(e, node, "without NaN, or of a symbolic extent");
         return;
     }
     onnx_name *in[2] = {wick_export_in(e, node, 0), wick_export_list(e, 1, &k)}, *out[2];
@@ -96,7 +96,7 @@ static void taps(onnx_export *e, const wick_node *node) {
 static void roi_align(onnx_export *e, const wick_node *node) {
     const roi_attr *a = node->attr;
     if (e->opset < 16 && a->aligned) {
-        wick_export_lacks(e, node, "with aligned boxes, which from opset 16 on it has");
+        wick_export_unsupported(e, node, "with aligned boxes, which from opset 16 on it has");
         return;
     }
     onnx_name *boxes = wick_export_in(e, node, 1);

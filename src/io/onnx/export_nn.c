@@ -153,7 +153,7 @@ static void conv_data(onnx_export *e, const wick_node *node) {
         alike &= !memcmp(a, &b, sizeof b);
     }
     if (!alike) {
-        wick_export_lacks(e, node, wick_export_why_varies(e, node));
+        wick_export_unsupported(e, node, wick_export_why_varies(e, node));
         return;
     }
     for (int d = 0; d < rank; d++) {
@@ -163,7 +163,7 @@ static void conv_data(onnx_export *e, const wick_node *node) {
             end[d] -= more[d], more[d] = 0;
         }
         if (more[d] < 0 || end[d] < 0 || a->pad[d] < 0) {
-            wick_export_lacks(e, node, "with such padding");
+            wick_export_unsupported(e, node, "with such padding");
             return;
         }
     }
@@ -246,7 +246,7 @@ static void pool(onnx_export *e, const wick_node *node) {
         return;
     }
     if ((a.adaptive || index) && !fixed) {
-        wick_export_lacks(e, node, index ? "over symbolic extents" : "adaptive, over symbolic extents");
+        wick_export_unsupported(e, node, index ? "over symbolic extents" : "adaptive, over symbolic extents");
         return;
     }
     const bool plain = plain_windows(node, &a);
@@ -257,7 +257,7 @@ static void pool(onnx_export *e, const wick_node *node) {
     onnx_name *unpadded = x;
     if (plain && a.ceil && fixed) x = close_windows(e, node, &a, x, max);
     if (!plain || (index && x != unpadded)) {
-        wick_export_lacks(e, node, "of windows of several sizes");
+        wick_export_unsupported(e, node, "of windows of several sizes");
         return;
     }
     window(e, "kernel_shape", rank, a.kernel, NULL, 0);
@@ -337,7 +337,7 @@ static onnx_name *causal_mask(onnx_export *e, const wick_node *node, const atten
     const int64_t rows = node->in[0]->type.dims[2], cols = node->in[1]->type.dims[2], dims[2] = {rows, cols};
     const size_t elem = wick_dtype_size(d);
     if (wick_export_extent(e, node->in[0], 2).kind != ONNX_EXTENT_FIXED || wick_export_extent(e, node->in[1], 2).kind != ONNX_EXTENT_FIXED) {
-        wick_export_lacks(e, node, "causal, with a symbolic length");
+        wick_export_unsupported(e, node, "causal, with a symbolic length");
         return &wick_export_absent;
     }
     char *mask = wick_export_alloc(e, (size_t)(rows * cols) + 1, elem);
@@ -362,7 +362,7 @@ static void attention(onnx_export *e, const wick_node *node) {
     const attention_attr *a = node->attr;
     const wick_dtype d = (wick_dtype)node->in[0]->type.dtype;
     if (a->dropout > 0) {
-        wick_export_lacks(e, node, "with dropout");
+        wick_export_unsupported(e, node, "with dropout");
         return;
     }
     onnx_name *q = wick_export_in(e, node, 0), *k = all_heads(e, node, 1), *v = all_heads(e, node, 2);
@@ -392,7 +392,7 @@ static void by_weights(onnx_export *e, const wick_node *node) {
     const bool good = weights && added && wick_read(out, weights, (size_t)a->in * row) == WICK_OK && wick_read(outside, added, row) == WICK_OK;
     wick_scope_close(&scope);
     if (!good) {
-        wick_export_lacks(e, node, "as a matrix");
+        wick_export_unsupported(e, node, "as a matrix");
         return;
     }
     int64_t order[WICK_MAX_DIMS];
@@ -428,12 +428,12 @@ static void resample(onnx_export *e, const wick_node *node) {
     const int rank = node->in[0]->type.rank;
     const bool linear = wick_export_extent(e, node->in[0], (int)a->axis).kind == ONNX_EXTENT_FIXED;
     if (!resamples_alike(e, node)) {
-        wick_export_lacks(e, node, wick_export_why_varies(e, node));
+        wick_export_unsupported(e, node, wick_export_why_varies(e, node));
         return;
     }
     const bool up = a->coordinates == WICK_HALF_PIXEL_UP; /* no name in the opsets that are written */
     if (up && !(linear && wick_dtype_is_float((wick_dtype)node->in[0]->type.dtype))) {
-        wick_export_lacks(e, node, "places of TensorFlow's nearest");
+        wick_export_unsupported(e, node, "places of TensorFlow's nearest");
         return;
     }
     const bool usual = a->axis >= 2 && rank <= (a->mode == WICK_CUBIC ? 4 : 5) && (a->mode != WICK_CUBIC || rank == 4); /* what ONNX Runtime resizes */

@@ -64,7 +64,7 @@ static void product(onnx_export *e, const wick_node *node) {
         if (a->has >> k & 1) v[k] = node->in[at++];
     for (int d = 0; d < a->conv.rank && conv; d++)
         if (a->conv.pad_end[d] < 0) {
-            wick_export_lacks(e, node, "with negative padding");
+            wick_export_unsupported(e, node, "with negative padding");
             return;
         }
     onnx_name *in[4] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), &wick_export_absent, &wick_export_absent};
@@ -107,7 +107,7 @@ static void int4_linear(onnx_export *e, const wick_node *node) {
     const wick_type *x = &node->in[0]->type, *q = &node->in[1]->type;
     const int zeros = a->has & WICK_BLOCKS_ZEROS ? 3 : 0, bias = a->has & WICK_BLOCKS_BIAS ? node->n_in - 1 : 0;
     if (x->dtype != WICK_F32 || !q->dims[0] || !q->dims[1]) {
-        wick_export_lacks(e, node, "of f64 or of no weights");
+        wick_export_unsupported(e, node, "of f64 or of no weights");
         return;
     }
     onnx_name *in[6] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), wick_export_in(e, node, 2), zeros ? wick_export_in(e, node, zeros) : &wick_export_absent, &wick_export_absent,
@@ -134,7 +134,7 @@ static void dequantize_blocks(onnx_export *e, const wick_node *node) {
     const wick_blocks_attr *a = node->attr;
     const int64_t *q = node->in[0]->type.dims, n = q[0], blocks = q[1], block = 2 * q[2];
     if (!n || !blocks) {
-        wick_export_lacks(e, node, "of no weights");
+        wick_export_unsupported(e, node, "of no weights");
         return;
     }
     const int64_t each[] = {n, blocks, block}, one[] = {n, blocks, 1};

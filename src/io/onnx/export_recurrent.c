@@ -65,7 +65,7 @@ static void recurrent(onnx_export *e, const wick_node *node) {
     }
     for (int k = 0; k < directions; k++)
         if (a->reverse[k] != (directions == 2 ? k : a->reverse[0])) {
-            wick_export_lacks(e, node, "with such directions");
+            wick_export_unsupported(e, node, "with such directions");
             return;
         }
 

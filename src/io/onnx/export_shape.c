@@ -98,7 +98,7 @@ static void slice(onnx_export *e, const wick_node *node) {
     if (from && !to) to = say_end(e, node, &tight, step < 0);
     if (from && !to) to = say_end(e, node, &loose, step < 0);
     if (!to)
-        wick_export_lacks(e, node,
+        wick_export_unsupported(e, node,
                           wick_export_why(e, "where it cuts follows in no simple way", from ? tight.at : start.at));
     else
         wick_export_set(e, node, 0,
@@ -131,7 +131,7 @@ static void diagonal(onnx_export *e, const wick_node *node) {
     extents[y->rank - 1] = (onnx_extent){.kind = ONNX_EXTENT_FIXED, .number = x->dims[a->a] * x->dims[a->b]};
     const int64_t n = y->dims[y->rank - 1];
     if (wick_export_extent(e, node->in[0], (int)a->a).kind != ONNX_EXTENT_FIXED || wick_export_extent(e, node->in[0], (int)a->b).kind != ONNX_EXTENT_FIXED) {
-        wick_export_lacks(e, node, "of a matrix with a symbolic extent");
+        wick_export_unsupported(e, node, "of a matrix with a symbolic extent");
         return;
     }
     onnx_name *shape = wick_export_extents(e, node, y->rank, extents);
@@ -148,7 +148,7 @@ static void view_scatter(onnx_export *e, const wick_node *node) {
     const scatter_attr *a = node->attr;
     const wick_type *base = &node->in[0]->type, *part = &node->in[1]->type;
     if (!wick_export_is_fixed(e, node->in[0]) || !wick_export_is_fixed(e, node->in[1])) {
-        wick_export_lacks(e, node, "into symbolic extents");
+        wick_export_unsupported(e, node, "into symbolic extents");
         return;
     }
     wick_layout whole, view;
@@ -158,7 +158,7 @@ static void view_scatter(onnx_export *e, const wick_node *node) {
     *with_out = like;
     with_out->out[0] = (wick_value){.node = with_out, .type = *part};
     if (!a->op->view(with_out, &whole, &view)) {
-        wick_export_lacks(e, node, NULL);
+        wick_export_unsupported(e, node, NULL);
         return;
     }
     const int64_t count = wick_type_count(part), all = wick_type_count(base);

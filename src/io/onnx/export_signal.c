@@ -13,7 +13,7 @@ static void by_matrix(onnx_export *e, const wick_node *node, int k_in, int k_out
     for (int d = x->rank - k_in; d < x->rank; d++) rows *= x->dims[d];
     for (int d = y->rank - k_out; d < y->rank; d++) cols *= y->dims[d];
     if (rows < 1 || cols < 1 || rows > MOST_MATRIX / cols || rows > MOST_MATRIX / rows || k_in + 1 > WICK_MAX_DIMS) {
-        wick_export_lacks(e, node, "over such an extent");
+        wick_export_unsupported(e, node, "over such an extent");
         return;
     }
     dims[0] = rows;
@@ -27,7 +27,7 @@ static void by_matrix(onnx_export *e, const wick_node *node, int k_in, int k_out
     wick_scope_close(&scope);
     if (!good) {
         e->nomem |= !matrix;
-        wick_export_lacks(e, node, "as a matrix");
+        wick_export_unsupported(e, node, "as a matrix");
         return;
     }
     onnx_name *m = wick_export_array(e, dtype, 2, (const int64_t[]){rows, cols}, matrix), *from = wick_export_in(e, node, 0);
@@ -90,7 +90,7 @@ static onnx_name *windows(onnx_export *e, onnx_name *x, int64_t axis, int64_t co
 static void frames(onnx_export *e, const wick_node *node) {
     const frames_attr *a = node->attr;
     const int last = node->in[0]->type.rank - 1;
-    if (wick_export_extent(e, node->in[0], last).kind != ONNX_EXTENT_FIXED) wick_export_lacks(e, node, "of a symbolic extent");
+    if (wick_export_extent(e, node->in[0], last).kind != ONNX_EXTENT_FIXED) wick_export_unsupported(e, node, "of a symbolic extent");
     else wick_export_set(e, node, 0, windows(e, wick_export_in(e, node, 0), last, node->out[0].type.dims[last], a->n, a->hop, 1));
 }
 /* The places within a window are the last axis. */

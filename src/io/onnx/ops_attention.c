@@ -181,11 +181,11 @@ static void rotary(onnx_call *c) {
     }
     cosine = wick_unsqueeze(cosine, 1), sine = wick_unsqueeze(sine, 1); /* [B, 1, L, dims / 2] */
     const bool neighbours = wick_onnx_int(c, "interleaved", 0);
-    wick_tensor *turned = wick_slice(x, 3, 0, dims, 1), *rest = wick_slice(x, 3, dims, width, 1);
-    wick_tensor *a = neighbours ? wick_slice(turned, 3, 0, dims, 2) : wick_slice(turned, 3, 0, dims / 2, 1),
-                *b = neighbours ? wick_slice(turned, 3, 1, dims, 2) : wick_slice(turned, 3, dims / 2, dims, 1);
+    wick_tensor *transposed = wick_slice(x, 3, 0, dims, 1), *rest = wick_slice(x, 3, dims, width, 1);
+    wick_tensor *a = neighbours ? wick_slice(transposed, 3, 0, dims, 2) : wick_slice(transposed, 3, 0, dims / 2, 1),
+                *b = neighbours ? wick_slice(transposed, 3, 1, dims, 2) : wick_slice(transposed, 3, dims / 2, dims, 1);
     wick_tensor *pair[2] = {wick_sub(wick_mul(cosine, a), wick_mul(sine, b)), wick_add(wick_mul(sine, a), wick_mul(cosine, b))};
-    wick_tensor *y = neighbours ? wick_reshape(wick_stack(2, pair, 4), 4, wick_tensor_dims(turned)) : wick_concat(2, pair, 3);
+    wick_tensor *y = neighbours ? wick_reshape(wick_stack(2, pair, 4), 4, wick_tensor_dims(transposed)) : wick_concat(2, pair, 3);
     if (dims < width) y = wick_concat(2, (wick_tensor *[]){y, rest}, 3);
     wick_onnx_set(c, 0, flat ? heads_together(y) : y);
 }

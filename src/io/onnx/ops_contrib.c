@@ -55,7 +55,7 @@ static void fused_gemm(onnx_call *c) {
 }
 
 /* batch: the first dim goes to the place before the last. */
-static wick_tensor *turned(wick_tensor *x, bool batch, bool transposed) {
+static wick_tensor *transposed(wick_tensor *x, bool batch, bool transposed) {
     const int rank = wick_tensor_rank(x);
     if (batch && rank > 2) x = wick_move_axis(x, 0, rank - 2);
     return transposed && rank > 1 ? wick_transpose(x, -1, -2) : x;
@@ -64,8 +64,8 @@ static void fused_matmul(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL;
     if (!b) return;
     const double alpha = wick_onnx_float(c, "alpha", 1);
-    wick_tensor *y = wick_matmul(turned(a, wick_onnx_int(c, "transBatchA", 0), wick_onnx_int(c, "transA", 0)),
-                                 turned(b, wick_onnx_int(c, "transBatchB", 0), wick_onnx_int(c, "transB", 0)));
+    wick_tensor *y = wick_matmul(transposed(a, wick_onnx_int(c, "transBatchA", 0), wick_onnx_int(c, "transA", 0)),
+                                 transposed(b, wick_onnx_int(c, "transBatchB", 0), wick_onnx_int(c, "transB", 0)));
     wick_onnx_set(c, 0, alpha == 1 ? y : wick_mul(y, wick_like(y, alpha)));
 }
 

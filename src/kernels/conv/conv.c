@@ -47,7 +47,7 @@ static void lay_out_scratch(wick_convolution *c) {
     if (c->winograd) c->at_taps = WICK_MAX(c->at_taps, wick_winograd_scratch(c)); /* the copy is for what it can't do */
     if (c->few)
         c->at_taps =
-            WICK_ALIGN_UP(wick_few_scratch(c, wick_conv_box_of(c, 0, 0).n[2]), WICK_ALIGN); /* there is no copy */
+            WICK_ALIGN_UP(wick_few_channels_scratch(c, wick_conv_box_of(c, 0, 0).n[2]), WICK_ALIGN); /* there is no copy */
     c->at_rows = c->at_taps + (size_t)conv_product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     c->scratch = c->at_panel;
@@ -158,7 +158,7 @@ void wick_conv_prepare(wick_convolution *c) {
     turn_columns(c);
     if (!c->depthwise) make_one_row(c);
     c->winograd = wick_winograd_fits(c);
-    c->few = !c->depthwise && (c->planes[0] || c->ci == 1) && !wick_few_refused(c);
+    c->few = !c->depthwise && (c->planes[0] || c->ci == 1) && !wick_few_channels_refused(c);
     c->whole = !c->depthwise && !wick_conv_whole_refused(c);
     if (c->what != WICK_CONV_WEIGHT && !c->whole)
         c->gemm = wick_gemm_tiles_of(c->type, data ? c->ci : c->co); /* few outputs: shorter vectors */
@@ -217,7 +217,7 @@ bool wick_conv_takes_planes(const wick_convolution *c, int which) {
     wick_convolution of = *c;
     of.code = &conv_tiers[wick_tier_current()]->type[c->type == WICK_CF64];
     if (of.code->direct) return false;
-    return !depthwise_refused(&of) || (which == 0 && !wick_few_refused(&of));
+    return !depthwise_refused(&of) || (which == 0 && !wick_few_channels_refused(&of));
 }
 
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
@@ -229,7 +229,7 @@ int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
     if (!c->few)
         out[n++] = (wick_rejected){"outputs side by side, from planes",
-                                   wick_few_refused(c) ? wick_few_refused(c) : "the image has channels last"};
+                                   wick_few_channels_refused(c) ? wick_few_channels_refused(c) : "the image has channels last"};
     if (!c->whole && conv_phases_of(c) > 1)
         out[n++] = (wick_rejected){"all phases of the stride at once", wick_conv_whole_refused(c)};
     return n;

@@ -4,7 +4,7 @@
 #define WICK_KERNELS_CONV_CONV_H
 
 #include "kernels/conv/depthwise.h"
-#include "kernels/conv/few.h"
+#include "kernels/conv/few_channels.h"
 #include "kernels/conv/winograd.h"
 
 /* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS such, fewer: parts of the image, so that threads find in their own
@@ -43,7 +43,7 @@ typedef struct wick_conv_kernel {
     void (*row_dots)(const wick_depthwise_row_of *r); /* with threes */
     void (*dots)(const wick_depthwise_run_of *r);
     const wick_winograd_kernels *winograd; /* f32 only; NULL: there are none */
-    const wick_few_kernels *few;           /* the same */
+    const wick_few_channels_kernels *few;           /* the same */
     /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */
     void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);
 } wick_conv_kernel;

@@ -275,7 +275,7 @@ void wick_conv_run_correlation(const wick_convolution *c, int64_t begin, int64_t
             continue;
         if (c->few) {
             const conv_box *b = &s.box;
-            wick_few_run(c, b->n[1], b->n[2], b->lo, (const float *)(const void *)(src + n * from_image),
+            wick_few_channels_run(c, b->n[1], b->n[2], b->lo, (const float *)(const void *)(src + n * from_image),
                          (const float *)(const void *)packed, ((const bool *)packed)[c->at_finite],
                          (const float *)(const void *)bias,
                          (float *)(void *)(dst + n * to_image) + conv_row_pixel(c, b, 0) * c->co, s.copy);

@@ -44,8 +44,8 @@
 #include "kernels/conv/winograd_vec.h"
 static const wick_winograd_kernels winograd_f32 = {L_f32, 1024 * L_f32 * L_f32, winograd_in, winograd_products, winograd_out};
 #if WICK_TIER_ID == 3
-#include "kernels/conv/few_vec.h"
-static const wick_few_kernels few_f32 = {L_f32, few_lay, few_line};
+#include "kernels/conv/few_channels_vec.h"
+static const wick_few_channels_kernels few_f32 = {L_f32, few_lay, few_line};
 #define few_of_f32 &few_f32
 #else
 #define few_of_f32 NULL

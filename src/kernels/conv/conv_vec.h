@@ -48,7 +48,7 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
 /* Past the caches: a vector is a line, or two neighbours written one after the other are, of which nothing has to be read first. */
 #if WICK_TIER_ID == 3
 #define CONV_PAST 1
-GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
+GEMM_INLINE void CONV_NAME(store_nontemporal)(CONV_T *p, CONV_NAME(vec) v) {
     if (GEMM_BITS == 32)
         _mm512_stream_ps((float *)(void *)p, (__m512)v);
     else
@@ -56,7 +56,7 @@ GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
 }
 #elif WICK_TIER_ID == 2
 #define CONV_PAST 1
-GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
+GEMM_INLINE void CONV_NAME(store_nontemporal)(CONV_T *p, CONV_NAME(vec) v) {
     if (GEMM_BITS == 32)
         _mm256_stream_ps((float *)(void *)p, (__m256)v);
     else
@@ -64,7 +64,7 @@ GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) {
 }
 #else
 #define CONV_PAST 0
-GEMM_INLINE void CONV_NAME(store_past)(CONV_T *p, CONV_NAME(vec) v) { CONV_NAME(store)(p, v); }
+GEMM_INLINE void CONV_NAME(store_nontemporal)(CONV_T *p, CONV_NAME(vec) v) { CONV_NAME(store)(p, v); }
 #endif
 /* Half a vector: twice, or beside zeros. */
 #if WICK_TIER_ID == 3
@@ -256,9 +256,9 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
         for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
     }
     dst += channel + line * r->dst_line;
-    if (CONV_PAST && r->past && whole && !pairs) {
+    if (CONV_PAST && r->nontemporal && whole && !pairs) {
         GEMM_UNROLL
-        for (int i = 0; i < n; i++) CONV_NAME(store_past)(dst + i * dst_pixel, acc[i]);
+        for (int i = 0; i < n; i++) CONV_NAME(store_nontemporal)(dst + i * dst_pixel, acc[i]);
         return;
     }
     GEMM_UNROLL
@@ -286,7 +286,7 @@ enum { CONV_STRIPS = WICK_TIER_ID > 1 };
  * which no store may change. far: what the next line reads is asked for first, all at once, and results may go past the caches. n, step and far are constants at every call. */
 GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n, const int step, const bool far) {
     const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel, ahead = r->ahead;
-    const bool left = r->left && at == 0, right = r->right && at + n == r->count, relu = r->relu, past = CONV_PAST && far && r->past;
+    const bool left = r->left && at == 0, right = r->right && at + n == r->count, relu = r->relu, nontemporal = CONV_PAST && far && r->nontemporal;
     const CONV_T *bias = (const CONV_T *)r->bias;
     for (int64_t line = 0; line < r->lines; line++) {
         const CONV_T *first[3], *second[3], *last[3], *w[3];
@@ -337,8 +337,8 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
             }
             GEMM_UNROLL
             for (int i = 0; i < n; i++) {
-                if (past)
-                    CONV_NAME(store_past)(dst + i * dst_pixel + channel, acc[i]);
+                if (nontemporal)
+                    CONV_NAME(store_nontemporal)(dst + i * dst_pixel + channel, acc[i]);
                 else
                     CONV_NAME(store)(dst + i * dst_pixel + channel, acc[i]);
             }
@@ -375,7 +375,7 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
     static void (*const strips[3][2])(const wick_depthwise_row_of *r, int64_t at, int64_t channels) = {{CONV_NAME(strip_7_1_false), CONV_NAME(strip_8_1_false)},
                                                                                                        {CONV_NAME(strip_7_2_false), CONV_NAME(strip_8_2_false)},
                                                                                                        {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
-    const bool far = r->ahead || r->past, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && far);
+    const bool far = r->ahead || r->nontemporal, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && far);
     if (strip) strips[step == 2 ? 1 + far : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
     for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, step == 1, false, false);
     if (rest && CONV_MASKED) CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false, false);
@@ -487,12 +487,12 @@ GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t 
         }
     }
     CONV_T *dst = (CONV_T *)r->dst + 2 * at * dst_pixel + channel;
-    const bool past = CONV_PAST && r->past && whole, odd = 2 * (at + n) <= r->count; /* the last one is there */
+    const bool nontemporal = CONV_PAST && r->nontemporal && whole, odd = 2 * (at + n) <= r->count; /* the last one is there */
     GEMM_UNROLL
     for (int i = 0; i < 2 * n; i++) {
         if (i == 2 * n - 1 && !odd) break;
-        if (past)
-            CONV_NAME(store_past)(dst + i * dst_pixel, acc[i]);
+        if (nontemporal)
+            CONV_NAME(store_nontemporal)(dst + i * dst_pixel, acc[i]);
         else
             CONV_STORE(dst + i * dst_pixel, acc[i]);
     }

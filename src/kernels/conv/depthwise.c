@@ -56,7 +56,7 @@ static bool from_memory(const wick_convolution *c, int64_t eighths) {
 }
 
 /* Why results are not written past the caches; NULL: they are, where they are aligned. */
-static const char *past_refused(const wick_convolution *c) {
+static const char *nontemporal_refused(const wick_convolution *c) {
     if (c->what == WICK_CONV_WEIGHT) return "it is not for gradients of weights";
     if (c->planes[1]) return "results are row-major";
     return from_memory(c, 7) ? NULL : "the images are not large enough";
@@ -94,7 +94,7 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
     int n = 0;
     if (c->what == WICK_CONV_DATA && c->stride[2] > 1) {
         if (both_refused(c)) out[n++] = (wick_rejected){"both phases of a row at once", both_refused(c)};
-        if (past_refused(c)) out[n++] = (wick_rejected){"results past the caches", past_refused(c)};
+        if (nontemporal_refused(c)) out[n++] = (wick_rejected){"results past the caches", nontemporal_refused(c)};
         return n;
     }
     const char *three = NULL; /* of the first phase that has a reason */
@@ -104,7 +104,7 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out) {
         three = three_refused(c, x);
     }
     if (three) out[n++] = (wick_rejected){"three taps of a row at once", three};
-    if (past_refused(c)) out[n++] = (wick_rejected){"results past the caches", past_refused(c)};
+    if (nontemporal_refused(c)) out[n++] = (wick_rejected){"results past the caches", nontemporal_refused(c)};
     return n;
 }
 
@@ -146,7 +146,7 @@ void wick_depthwise_prepare(wick_convolution *c) {
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
     const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
-    c->past = !past_refused(c);
+    c->nontemporal = !nontemporal_refused(c);
     c->ahead = !c->planes[0] && from_memory(c, 2);
     size_t most_bytes[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
@@ -205,7 +205,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
     return (wick_depthwise_row_of){.channels = u->channels, .count = x[2].count, .begin = inside.begin, .end = inside.end, .src = u->src, .columns = u->columns, .w = u->second,
                                    .n_columns = last - x[2].lo + 1, .src_pixel = u->source.pixel, .lo = x[2].lo, .step = x[2].step, .taps = x[2].taps, .tap_at = x[2].tap_at,
                                    .w_tap = c->groups, .zeros = u->zeros, .bias = u->bias, .relu = c->relu, .dst_pixel = u->other.pixel * x[2].dst_step,
-                                   .left = x[2].lo < 0, .right = last >= width, .far = c->ahead || (!c->planes[0] && bytes_of(c) > NEAR_BYTES), .past = c->past && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
+                                   .left = x[2].lo < 0, .right = last >= width, .far = c->ahead || (!c->planes[0] && bytes_of(c) > NEAR_BYTES), .nontemporal = c->nontemporal && ((uintptr_t)u->other.at | (uintptr_t)pixel) % 64 == 0,
                                    .three = !three_refused(c, x), .ahead = c->ahead ? x[1].step * width * u->source.pixel : 0, .line = u->line,
                                    .src_line = x[1].step * width * u->source.pixel, .dst_line = x[1].dst_step * other_dims(c)[2] * u->other.pixel};
 }
@@ -215,7 +215,7 @@ static wick_depthwise_row_of rows_of(const unit *u, const wick_conv_axis *x) {
 static int64_t lines_of(const unit *u, const wick_conv_axis *x, const wick_depthwise_row_of *row, int64_t y, int64_t end) {
     const wick_convolution *c = u->c;
     const int64_t *from = source_dims(c), lo = x[1].lo + y * x[1].step, last = from[1] - 1 - (x[1].taps - 1) * x[1].tap_at;
-    if (!row->three || (row->step == 1 && (row->past || row->ahead)) || x[0].taps != 1 || lo < 0 || lo > last) return 1;
+    if (!row->three || (row->step == 1 && (row->nontemporal || row->ahead)) || x[0].taps != 1 || lo < 0 || lo > last) return 1;
     const int64_t fit = c->cut == 2 ? end : LINES_BYTES / (x[1].step * from[2] * u->channels * c->code->elem);
     return WICK_MIN(WICK_MIN(end - y, (last - lo) / x[1].step + 1), WICK_MAX(fit, 1));
 }
@@ -427,5 +427,5 @@ void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, c
                 for (int64_t slab = weight ? 0 : rest % slabs; slab < (weight ? c->slabs : rest % slabs + 1); slab++) run_block(&u, slab, channel, source, other, scratch);
             }
     }
-    if (c->past) wick_stream_end();
+    if (c->nontemporal) wick_stream_end();
 }

@@ -46,7 +46,7 @@ typedef struct wick_depthwise_row_of {
     int64_t src_pixel, lo, step, taps, tap_at, w_tap;
     bool three;           /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
     bool left, right;     /* they do */
-    bool past;            /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
+    bool nontemporal;            /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
     const void *const *even; /* NULL, or both outputs of a stride of 2, `count` in all: an even one reads its column by these weights of a row, an odd one it and the next by w. Of
                                 columns only the last may lie outside, right: it does. No columns, bias or relu. */
     const void *zeros;       /* of all channels */

@@ -17,7 +17,7 @@ typedef struct wick_convert_table {
     void (*fill)(int elem, void *dst, const void *value, size_t n);
     /* dst[i * d_step + k] = src[i + k * s_step]: rows x cols elements of elem bytes (1, 2, 4, 8); past the caches where that can be, then
      * wick_stream_end comes before another thread is told */
-    void (*transpose)(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols, bool past);
+    void (*transpose)(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols, bool nontemporal);
 } wick_convert_table;
 
 extern const wick_convert_table wick_convert_table_ref, wick_convert_table_base, wick_convert_table_avx2, wick_convert_table_avx512;

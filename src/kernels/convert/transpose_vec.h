@@ -58,7 +58,7 @@ TRANSPOSE_INLINE __m256i transpose_load_32(const uint8_t *p, int64_t step) {
 
 /* n x n elements in each 16 bytes of n vectors: a round puts what is n / 2 vectors apart side by side. */
 #define TRANSPOSE_BLOCK_(name, bits, n, log, unpack, V, P, bytes)                                                                        \
-    TRANSPOSE_INLINE void name(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, const bool past) {            \
+    TRANSPOSE_INLINE void name(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, const bool nontemporal) {            \
         V x[n], y[n];                                                                                                                    \
         TRANSPOSE_UNROLL for (int j = 0; j < n; j++) x[j] = transpose_load_##bytes((const uint8_t *)(s + j * s_step), n * s_step * (bits / 8)); \
         TRANSPOSE_UNROLL for (int round = 0; round < log; round++) {                                                                     \
@@ -69,7 +69,7 @@ TRANSPOSE_INLINE __m256i transpose_load_32(const uint8_t *p, int64_t step) {
             TRANSPOSE_UNROLL for (int i = 0; i < n; i++) x[i] = y[i];                                                                    \
         }                                                                                                                                \
         TRANSPOSE_UNROLL for (int j = 0; j < n; j++)                                                                                     \
-            if (past)                                                                                                                    \
+            if (nontemporal)                                                                                                                    \
                 transpose_stream_##bytes(d + j * d_step, x[j]);                                                                          \
             else                                                                                                                         \
                 transpose_store_##bytes(d + j * d_step, x[j]);                                                                           \
@@ -87,7 +87,7 @@ TRANSPOSE_BLOCKS(64, 2, 1, epi64)
 /* 16 x 16: whole lines are read and written, whatever sets of a cache they share: each once, which the compiler must not do twice. Few addresses reach
  * all of them, or they would be fetched from the stack. */
 #define TRANSPOSE_HIDE(x) __asm__("" : "+r"(x))
-TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t d_step, const bool past) {
+TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint32_t *d, int64_t d_step, const bool nontemporal) {
     __m512i t[16];
     int64_t step = s_step, three = 3 * s_step;
     TRANSPOSE_HIDE(step);
@@ -113,7 +113,7 @@ TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint
         const __m512i out[4] = {_mm512_shuffle_i32x4(a, c, 0x88), _mm512_shuffle_i32x4(b, e, 0x88), _mm512_shuffle_i32x4(a, c, 0xdd), _mm512_shuffle_i32x4(b, e, 0xdd)};
         TRANSPOSE_UNROLL for (int q = 0; q < 4; q++) {
             uint32_t *const to = d + (q == 3 ? twelve : q * four);
-            if (past)
+            if (nontemporal)
                 _mm512_stream_si512((__m512i *)(void *)to, out[q]);
             else
                 _mm512_storeu_si512(to, out[q]);
@@ -123,7 +123,7 @@ TRANSPOSE_INLINE void transpose_lines_32(const uint32_t *s, int64_t s_step, uint
 #define TRANSPOSE_LINES 16
 #else
 #define TRANSPOSE_LINES 0
-#define transpose_lines_32(s, s_step, d, d_step, past) ((void)0)
+#define transpose_lines_32(s, s_step, d, d_step, nontemporal) ((void)0)
 #endif
 
 /* Three columns side by side, as of colours: whole vectors of rows become three vectors. Returns how many rows that was. */
@@ -187,16 +187,16 @@ static int64_t transpose_threes_8(const uint8_t *s, int64_t s_step, uint8_t *d, 
 #endif
 
 /* Neighbouring blocks of rows read one line of each column. */
-#define TRANSPOSE_(bits, n, lines, past)                                                                                                     \
+#define TRANSPOSE_(bits, n, lines, nontemporal)                                                                                                     \
     for (; k + wide <= cols; k += wide) {                                                                                                    \
         int64_t i = 0;                                                                                                                       \
         if (lines)                                                                                                                           \
-            for (; i + lines <= rows; i += lines) transpose_lines_32((const uint32_t *)s + i + k * s_step, s_step, (uint32_t *)d + i * d_step + k, d_step, past); \
-        for (; i + n <= rows; i += n) transpose_wide_##bits(s + i + k * s_step, s_step, d + i * d_step + k, d_step, past);                   \
+            for (; i + lines <= rows; i += lines) transpose_lines_32((const uint32_t *)s + i + k * s_step, s_step, (uint32_t *)d + i * d_step + k, d_step, nontemporal); \
+        for (; i + n <= rows; i += n) transpose_wide_##bits(s + i + k * s_step, s_step, d + i * d_step + k, d_step, nontemporal);                   \
         transpose_one_##bits(s + i + k * s_step, s_step, d + i * d_step + k, d_step, rows - i, wide);                                        \
     }
 #define TRANSPOSE(bits, n, lines)                                                                                                            \
-    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, int64_t cols, bool past) { \
+    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, int64_t cols, bool nontemporal) { \
         const int64_t wide = TRANSPOSE_BYTES * 8 / bits;                                                                                     \
         if ((bits == 32 || bits == 8) && cols == 3 && d_step == 3) {                                                                         \
             const int64_t done = bits == 8 ? transpose_threes_8((const uint8_t *)s, s_step, (uint8_t *)d, rows)                              \
@@ -204,7 +204,7 @@ static int64_t transpose_threes_8(const uint8_t *s, int64_t s_step, uint8_t *d, 
             s += done, d += 3 * done, rows -= done;                                                                                          \
         }                                                                                                                                    \
         int64_t k = 0;                                                                                                                       \
-        if (past && TRANSPOSE_BYTES == 64 && ((uintptr_t)d | (uintptr_t)(d_step * (bits / 8))) % 64 == 0) {                                  \
+        if (nontemporal && TRANSPOSE_BYTES == 64 && ((uintptr_t)d | (uintptr_t)(d_step * (bits / 8))) % 64 == 0) {                                  \
             TRANSPOSE_(bits, n, lines, true)                                                                                                 \
         } else {                                                                                                                             \
             TRANSPOSE_(bits, n, lines, false)                                                                                                \
@@ -225,9 +225,9 @@ TRANSPOSE(64, 2, 0)
 
 /* By squares, so that lines of both sides are met again while they are near. */
 #define TRANSPOSE(bits)                                                                                                                      \
-    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, int64_t cols, bool past) { \
+    static void transpose_##bits(const uint##bits##_t *s, int64_t s_step, uint##bits##_t *d, int64_t d_step, int64_t rows, int64_t cols, bool nontemporal) { \
         enum { SIDE = 16 };                                                                                                                  \
-        (void)past;                                                                                                                          \
+        (void)nontemporal;                                                                                                                          \
         for (int64_t i = 0; i < rows; i += SIDE)                                                                                             \
             for (int64_t k = 0; k < cols; k += SIDE)                                                                                         \
                 transpose_one_##bits(s + i + k * s_step, s_step, d + i * d_step + k, d_step, WICK_MIN(SIDE, rows - i), WICK_MIN(SIDE, cols - k)); \
@@ -239,19 +239,19 @@ TRANSPOSE(64)
 
 #endif
 
-static void transpose(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols, bool past) {
+static void transpose(int elem, const void *src, int64_t s_step, void *dst, int64_t d_step, int64_t rows, int64_t cols, bool nontemporal) {
     switch (elem) {
     case 1:
-        transpose_8(src, s_step, dst, d_step, rows, cols, past);
+        transpose_8(src, s_step, dst, d_step, rows, cols, nontemporal);
         break;
     case 2:
-        transpose_16(src, s_step, dst, d_step, rows, cols, past);
+        transpose_16(src, s_step, dst, d_step, rows, cols, nontemporal);
         break;
     case 4:
-        transpose_32(src, s_step, dst, d_step, rows, cols, past);
+        transpose_32(src, s_step, dst, d_step, rows, cols, nontemporal);
         break;
     default:
-        transpose_64(src, s_step, dst, d_step, rows, cols, past);
+        transpose_64(src, s_step, dst, d_step, rows, cols, nontemporal);
         break;
     }
 }

@@ -180,7 +180,7 @@ static void classify(wick_fused *f, int64_t block_max) {
                                                                        : WICK_FUSED_WALK;
         if (l->in_kind[i] == WICK_FUSED_STILL) l->in_run[i] = still;
         if (!lies_across(f, i)) continue;
-        l->turned |= (uint32_t)1 << i;
+        l->transposed |= (uint32_t)1 << i;
         l->in_run[i] = l->reduced;
     }
     for (int i = 0; i < f->n_out; i++) l->out_run[i] = linear_run(f->dims, f->out[i].strides, l->space, f->rank);
@@ -190,7 +190,7 @@ static void classify(wick_fused *f, int64_t block_max) {
 static int64_t buffer_items(const wick_fused *f, int i) {
     const wick_fused_layout *l = &f->layout;
     const wick_dtype dtype = (wick_dtype)f->in[i].dtype;
-    if (l->turned >> i & 1) return WICK_RED_TURNED * l->reduced;
+    if (l->transposed >> i & 1) return WICK_RED_TURNED * l->reduced;
     switch (l->in_kind[i]) {
     case WICK_FUSED_UNUSED:
         return 0;
@@ -497,7 +497,7 @@ void wick_fused_prepare(wick_fused *f) {
     if (f->reduces) plan_reduction(f, result_size);
     classify(f, f->block);
     if (f->reduces) {
-        if (l->turned) { /* tasks of whole lines */
+        if (l->transposed) { /* tasks of whole lines */
             l->task_items = ceil_div(l->task_items, WICK_RED_TURNED) * WICK_RED_TURNED;
             f->tasks = ceil_div(l->units, l->task_items);
         }

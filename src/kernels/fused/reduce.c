@@ -48,7 +48,7 @@ typedef struct reduction {
     int64_t cols;
     int64_t out_dims[WICK_MAX_DIMS];
     uint8_t *out;
-    int64_t turned; /* the first of the units that buffers hold turned; -1: none */
+    int64_t transposed; /* the first of the units that buffers hold turned; -1: none */
 } reduction;
 
 /* Points inputs that lie across units at unit u, turned; offsets: of it, in elements. Those beside it come along. */
@@ -58,14 +58,14 @@ static void turn_units(reduction *r, int64_t u, const int64_t *offsets) {
     const wick_fused_layout *l = r->l;
     const int64_t inner = f->dims[l->n_unit - 1], within = u % inner % WICK_RED_TURNED, first = u - within;
     for (int i = 0; i < f->n_in; i++) {
-        if (!(l->turned >> i & 1)) continue;
+        if (!(l->transposed >> i & 1)) continue;
         uint8_t *buffer = m->scratch + l->in_offset[i];
-        if (first != r->turned)
+        if (first != r->transposed)
             m->convert->transpose((int)m->in_size[i], (const uint8_t *)m->ptr[i] + (offsets[i] - within) * m->in_size[i], f->in[i].strides[l->space], buffer, l->reduced,
                                   WICK_MIN(WICK_RED_TURNED, inner - first % inner), l->reduced, false);
         m->in_base[i] = buffer + within * l->reduced * m->in_size[i];
     }
-    r->turned = first;
+    r->transposed = first;
 }
 
 /* Enters unit u: bases of all operands, and the dims of its tile. */
@@ -93,7 +93,7 @@ static void enter_unit(reduction *r, int64_t u) {
         }
     }
     wick_machine_enter(m, offsets);
-    if (l->turned) turn_units(r, u, offsets);
+    if (l->transposed) turn_units(r, u, offsets);
     r->out = (uint8_t *)m->ptr[f->n_in] + (wick_walk_offset(l->n_unit, f->dims, f->out[0].strides, unit) +
                                            (start ? start * f->out[0].strides[cut] : 0)) *
                                               (int64_t)wick_dtype_size((wick_dtype)f->out[0].dtype);
@@ -431,7 +431,7 @@ static bool run_sums(reduction *r, int64_t first, int64_t last) {
     const wick_fused_layout *l = r->l;
     const int64_t chunk = WICK_RED_CHUNK * WICK_RED_LANES, run = WICK_RED_RUN * WICK_RED_LANES;
     const float *x, *y;
-    if (l->planes || l->turned || l->tiles > 1 || m->lines || l->reduced % run || first == last) return false;
+    if (l->planes || l->transposed || l->tiles > 1 || m->lines || l->reduced % run || first == last) return false;
     enter_unit(r, first);
     const wick_red_mapped *mapped = mapped_of(r, 0, &x, &y);
     if (!mapped || !mapped->chunk) return false;
@@ -518,7 +518,7 @@ void wick_reduce_run(wick_machine *m, int stage, int64_t begin, int64_t end, voi
                    .elem = wick_ctype_size(type),
                    .reg = f->out[0].reg,
                    .cols = l->cols,
-                   .turned = -1};
+                   .transposed = -1};
     memcpy(r.out_dims, l->out_dims, sizeof r.out_dims);
     const int64_t last = WICK_MIN(end * l->task_items, l->units);
     switch ((wick_fused_mode)l->mode) {

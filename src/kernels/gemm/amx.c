@@ -49,7 +49,7 @@ static int64_t blocks_of(const wick_gemm *g) { return ceil_div(g->k, g->kc); }
 
 /* A task's scratch, or what stage 0 makes. */
 typedef struct amx_room {
-    char *a, *b, *turned, *part; /* panels; one whose lines go the other way; elements of one at an edge */
+    char *a, *b, *transposed, *part; /* panels; one whose lines go the other way; elements of one at an edge */
     float *sums, *plain, *totals;  /* 32 x 32; columns of B for multiply-adds; C where it holds less than f32 */
     int32_t *scale_a, *scale_b;
     size_t bytes;
@@ -64,7 +64,7 @@ static amx_room room_of(const wick_gemm *g, char *base) {
     amx_room r;
     size_t at = 0;
     const int64_t down = panels_of(WICK_MIN(g->mc, g->m)), across = panels_of(WICK_MIN(g->nc, g->n));
-    r.turned = take(base, &at, panel_bytes(g));
+    r.transposed = take(base, &at, panel_bytes(g));
     r.part = take(base, &at, SIDE * g->kc * 4);
     r.a = take(base, &at, down * panel_bytes(g));
     r.b = take(base, &at, g->tasks_pack ? 0 : across * panel_bytes(g));
@@ -157,7 +157,7 @@ static float power(int e) {
 }
 
 /* Elements (i, p) of an operand's panel at src + i * across + p * along, i < width, p < k; with of_a the panel is of A. Returns its scale. */
-static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_t width, int64_t k, int64_t across, int64_t along, char *dst, char *turned, char *part) {
+static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_t width, int64_t k, int64_t across, int64_t along, char *dst, char *transposed, char *part) {
     const int64_t elem = g->narrow ? 2 : 4, steps = ceil_div(k, STEP), padded = steps * STEP;
     bool down_k = of_a ? along == 1 : across != 1; /* neighbours are along k */
     if (width < SIDE || k < padded || (along != 1 && across != 1)) {
@@ -178,7 +178,7 @@ static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_
     }
     const bool turn = down_k != of_a; /* lines are rows of A, and rows of B */
     const int64_t step = STEP * along, line = down_k ? across : along, pair = SIDE * along, apart = part_bytes(g);
-    char *to = turn ? turned : dst;
+    char *to = turn ? transposed : dst;
     int32_t scale = 0;
     if (g->narrow) {
         g->amx->pairs(steps, (const uint16_t *)(const void *)src, step, line, pair, to);
@@ -191,14 +191,14 @@ static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_
     for (int64_t p = 0; turn && p < g->parts; p++)
         for (int64_t s = 0; s < steps; s++) {
             const int64_t at = p * apart + s * WICK_AMX_TILE;
-            g->kernel->pack(SIDE, SIDE, turned + at, 1, SIDE, dst + at, SIDE); /* moves 4 bytes as they are */
+            g->kernel->pack(SIDE, SIDE, transposed + at, 1, SIDE, dst + at, SIDE); /* moves 4 bytes as they are */
         }
     return scale;
 }
 
-static int32_t pack_b(const wick_gemm *g, const char *b, int64_t k0, int64_t panel, char *dst, char *turned, char *part) {
+static int32_t pack_b(const wick_gemm *g, const char *b, int64_t k0, int64_t panel, char *dst, char *transposed, char *part) {
     const int64_t elem = g->narrow ? 2 : 4, col = panel * SIDE;
-    return pack_panel(g, false, b + (k0 * g->b_row + col * g->b_col) * elem, WICK_MIN(SIDE, g->n - col), WICK_MIN(g->kc, g->k - k0), g->b_col, g->b_row, dst, turned, part);
+    return pack_panel(g, false, b + (k0 * g->b_row + col * g->b_col) * elem, WICK_MIN(SIDE, g->n - col), WICK_MIN(g->kc, g->k - k0), g->b_col, g->b_row, dst, transposed, part);
 }
 
 enum { PACK_STACK = WICK_AMX_TILE * 16 + WICK_AMX_SIDE * WICK_AMX_KC_1 * 4 };
@@ -316,7 +316,7 @@ void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a,
             for (int64_t p = 0; p < panels_of(t.r1 - t.r0); p++) {
                 const int64_t row = t.r0 + p * SIDE;
                 t.room.scale_a[p] = pack_panel(g, true, t.a + (row * g->a_row + t.k0 * g->a_col) * elem, WICK_MIN(SIDE, t.r1 - row), t.k, g->a_row, g->a_col,
-                                               t.room.a + p * panel_bytes(g), t.room.turned, t.room.part);
+                                               t.room.a + p * panel_bytes(g), t.room.transposed, t.room.part);
             }
             if (g->tasks_pack) {
                 const int64_t at = block * panels_of(g->n) + t.c0 / SIDE;
@@ -324,7 +324,7 @@ void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a,
                 continue;
             }
             for (int64_t p = 0; p < panels_of(t.c1 - t.c0); p++)
-                t.room.scale_b[p] = pack_b(g, b, t.k0, t.c0 / SIDE + p, t.room.b + p * panel_bytes(g), t.room.turned, t.room.part);
+                t.room.scale_b[p] = pack_b(g, b, t.k0, t.c0 / SIDE + p, t.room.b + p * panel_bytes(g), t.room.transposed, t.room.part);
             run_block(g, &t, t.room.b, t.room.scale_b);
         }
     }

@@ -83,13 +83,13 @@ static const char *outer_refused(const wick_gemm *g, const wick_gemm_kernel *q) 
     if (g->keep || g->accumulate || g->bias || g->relu) return "B is kept packed, or something is done to the results";
     return NULL;
 }
-static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v, const gemm_view *turned) {
+static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v, const gemm_view *transposed) {
     if (g->keep) return "B is kept packed";
     if (g->lower) return "C is symmetric";
     if (v->n > q->mr) return "C is wide";
-    return gemm_cost(q, turned) < gemm_cost(q, v) ? NULL : "it would cost no less";
+    return gemm_cost(q, transposed) < gemm_cost(q, v) ? NULL : "it would cost no less";
 }
-static const char *thin_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v) {
+static const char *gemv_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v) {
     if (g->keep) return "B is kept packed";
     if (g->lower) return "C is symmetric";
     if (v->b_col == 1) return v->m <= (gemm_is_far(q, v) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL : "there are more rows";
@@ -112,10 +112,10 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
     if (g->narrow) return n + wick_narrow_rejected(g, out + n);
     if (g->kernel->rows || g->how & GEMM_OUTER || !g->tasks) return n;
     const wick_gemm_kernel *q = g->kernel;
-    const gemm_view plain = gemm_view_of(g, 0), turned = gemm_view_of(g, GEMM_SWAP), v = g->how & GEMM_SWAP ? turned : plain;
+    const gemm_view plain = gemm_view_of(g, 0), transposed = gemm_view_of(g, GEMM_SWAP), v = g->how & GEMM_SWAP ? transposed : plain;
     out[n++] = (wick_rejected){"rows of C one after the other", outer_refused(g, q)};
-    if (!(g->how & GEMM_SWAP)) out[n++] = (wick_rejected){"the transpose of C instead", swap_refused(g, q, &plain, &turned)};
-    if (!(g->how & GEMM_THIN)) out[n++] = (wick_rejected){"one pass over B for few rows", thin_refused(g, q, &v)};
+    if (!(g->how & GEMM_SWAP)) out[n++] = (wick_rejected){"the transpose of C instead", swap_refused(g, q, &plain, &transposed)};
+    if (!(g->how & GEMM_THIN)) out[n++] = (wick_rejected){"one pass over B for few rows", gemv_refused(g, q, &v)};
     return n;
 }
 
@@ -172,10 +172,10 @@ void wick_gemm_prepare(wick_gemm *g) {
         return;
     }
     gemm_view v = gemm_view_of(g, 0);
-    const gemm_view turned = gemm_view_of(g, GEMM_SWAP);
-    if (!swap_refused(g, q, &v, &turned)) {
+    const gemm_view transposed = gemm_view_of(g, GEMM_SWAP);
+    if (!swap_refused(g, q, &v, &transposed)) {
         g->how = GEMM_SWAP;
-        v = turned;
+        v = transposed;
     }
 
     const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = ceil_div(v.n, nr);
@@ -186,7 +186,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     /* Of small products columns are cut first: such tasks share no part of B. */
     int64_t across = WICK_MIN(panels, want), down = 1;
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
-    if (!thin_refused(g, q, &v)) {
+    if (!gemv_refused(g, q, &v)) {
         const int64_t thin = WICK_MIN(1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS), WICK_GEMM_MAX_TASKS);
         across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS ? WICK_GEMM_SWEEP_NEAR : WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
         do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
@@ -220,7 +220,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
         const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool packs = turned_b || far_rows, share = packs ? g->still || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0; /* in place, vectors of rows that aren't whole lines lie in two */
+        const bool packs = turned_b || far_rows, share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0; /* in place, vectors of rows that aren't whole lines lie in two */
         if (share && !(g->how & GEMM_SWAP))
             g->how |= GEMM_SHARE_B, panel = false;
         else if (packs)
@@ -253,7 +253,7 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
 
 void wick_gemm_keep_packing(wick_gemm *g) {
     g->m = g->a_row = g->a_col = g->c_row = g->mc = g->nc = g->tasks = 0;
-    g->accumulate = g->lower = g->relu = g->still = false;
+    g->accumulate = g->lower = g->relu = g->b_constant = false;
     g->bias = 0;
     g->scratch = 0;
     if (g->narrow && !g->amx) wick_narrow_keep_packing(g);
@@ -280,7 +280,7 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
 }
 
 /* A task of a thin product: all rows, columns [c0, c1). Of columns that are contiguous the kernel goes through all blocks of k before the next ones. */
-static void gemm_thin(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1, const char *a, const char *b, const char *bias, char *c) {
+static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1, const char *a, const char *b, const char *bias, char *c) {
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem;
     const bool by_rows = v->b_col == 1;
@@ -305,7 +305,7 @@ static void gemm_thin(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_
             t.bias_mode = v->bias;
             t.relu = g->relu;
         }
-        (by_rows ? q->thin_rows : q->thin_columns)[v->m - 1](&t);
+        (by_rows ? q->gemv_rows : q->gemv_columns)[v->m - 1](&t);
         if (rest <= 0) return;
         t.a = (const char *)t.a + t.k * v->a_col * elem;
         t.b = (const char *)t.b + t.k * v->b_row * elem;
@@ -434,7 +434,7 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
         int64_t r0, c0;
         gemm_place(g, &v, t, whole, &r0, &c0);
         if (g->how & GEMM_THIN)
-            gemm_thin(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c);
+            gemv(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c);
         else
             gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed, scratch);
     }
@@ -442,9 +442,9 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 
 bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]) {
     if (g->amx || g->narrow || g->lower) return false;
-    const bool whole = g->kernel->rows || g->how & GEMM_OUTER, turned = !whole && g->how & GEMM_SWAP;
-    int64_t *const of_m = turned ? cols : rows, *const of_n = turned ? rows : cols;
-    const gemm_view v = gemm_view_of(g, turned ? GEMM_SWAP : 0);
+    const bool whole = g->kernel->rows || g->how & GEMM_OUTER, transposed = !whole && g->how & GEMM_SWAP;
+    int64_t *const of_m = transposed ? cols : rows, *const of_n = transposed ? rows : cols;
+    const gemm_view v = gemm_view_of(g, transposed ? GEMM_SWAP : 0);
     of_m[0] = task * g->mc;
     of_n[0] = 0;
     if (!whole) gemm_place(g, &v, task, false, &of_m[0], &of_n[0]);

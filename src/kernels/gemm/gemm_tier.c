@@ -69,7 +69,7 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/gemm/gemm_part.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/gemm/gemm_thin.h"
+#include "kernels/gemm/gemv.h"
 #undef GEMM_NAME
 #if WICK_TIER_ID == 3
 #undef GEMM_HALF
@@ -92,12 +92,12 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/gemm/gemm_part.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/gemm/gemm_thin.h"
+#include "kernels/gemm/gemv.h"
 
 #define GEMM_FIELDS(bytes, suffix)                                                                                     \
     .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV,                           \
     .masks = GEMM_MASKED, .squares = WICK_TIER_ID == 3 && (bytes) == 4, .tiles = tiles_##suffix,         \
-    .pack = pack_##suffix, .thin_rows = thin_rows_##suffix, .thin_columns = thin_columns_##suffix, .few_by_columns = WICK_COUNTOF(thin_columns_##suffix), .columns = columns_least_##suffix, .outer = outer_##suffix
+    .pack = pack_##suffix, .gemv_rows = gemv_rows_##suffix, .gemv_columns = gemv_columns_##suffix, .few_by_columns = WICK_COUNTOF(gemv_columns_##suffix), .columns = columns_least_##suffix, .outer = outer_##suffix
 
 #endif
 

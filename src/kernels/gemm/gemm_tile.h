@@ -105,7 +105,7 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
     enum { L = GEMM_NAME(L), W = (WICK_GEMM_MR + L - 1) / L * L, MOST = 32 };
 #if !GEMM_HALF
     if (t->c_row == 1 && t->c_col != 1 && rows > 1) { /* of a transpose: by columns, which are contiguous */
-        GEMM_T turned[MOST * W];
+        GEMM_T transposed[MOST * W];
         wick_gemm_tile u = *t;
         u.c_row = t->c_col;
         u.c_col = 1;
@@ -115,8 +115,8 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
             n = WICK_MIN(t->cols - j, MOST);
             u.c = (GEMM_T *)t->c + j * t->c_col;
             if (u.bias_mode == 2) u.bias = (const GEMM_T *)t->bias + j;
-            GEMM_NAME(pack_columns)(n, rows, acc + j, width, turned, W);
-            GEMM_NAME(finish_part)(&u, turned, (int)n, W);
+            GEMM_NAME(pack_columns)(n, rows, acc + j, width, transposed, W);
+            GEMM_NAME(finish_part)(&u, transposed, (int)n, W);
         }
         return;
     }

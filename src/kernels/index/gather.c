@@ -19,7 +19,7 @@ static inline void ask(const char *src, int64_t at, size_t size) {
 
 /* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. past: NULL, or results are in no cache when someone reads them, so that their lines need not
  * be read before they are written over. more: how many indices follow. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, const wick_convert_table *past, int64_t n, int64_t count, int64_t more,
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, const wick_convert_table *nontemporal, int64_t n, int64_t count, int64_t more,
                                                                   const char *src, const int64_t *index, char *dst) {
     int64_t bad = -1;
     for (int64_t i = 0; known && i < count; i++) memcpy(dst + (size_t)i * size, src + (size_t)index[i] * size, size);
@@ -30,17 +30,17 @@ static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, b
         if (WICK_UNLIKELY(at < 0)) {
             memset(dst, 0, size);
             if (bad < 0) bad = i;
-        } else if (past)
-            past->stream(dst, src + (size_t)at * size, size);
+        } else if (nontemporal)
+            nontemporal->stream(dst, src + (size_t)at * size, size);
         else
             memcpy(dst, src + (size_t)at * size, size);
     }
-    if (past) wick_stream_end();
+    if (nontemporal) wick_stream_end();
     return bad;
 }
 
 int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count,
-                         const void *src, const int64_t *index, void *dst, bool past) {
+                         const void *src, const int64_t *index, void *dst, bool nontemporal) {
     size_t size = (size_t)inner * elem;
     int64_t first = -1;
     bool known = end - begin > 1 && size <= 8; /* single elements of many rows: places are looked at once, not for each row */
@@ -66,7 +66,7 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
             bad = gather_sized(16, false, false, NULL, n, count, 0, s, index, d);
             break;
         default:
-            bad = past && size % LINE == 0 ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, 0, s, index, d)
+            bad = nontemporal && size % LINE == 0 ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, 0, s, index, d)
                                            : gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, 0, s, index, d);
             break;
         }

@@ -248,10 +248,10 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
         const uint8_t *from = b + (p->conv ? first * p->k : first * p->b_col);
         int64_t row = p->conv ? 1 : p->b_row, col = p->conv ? p->k : p->b_col;
         if (taps > 1) { /* [ci][taps] of a column become [taps][ci], as rows of A have them */
-            uint8_t *turned = scratch;
+            uint8_t *transposed = scratch;
             for (int64_t j = 0; j < cols; j++, from += p->k)
                 for (int64_t t = 0; t < taps; t++)
-                    for (int64_t c = 0; c < p->ci; c++) *turned++ = from[c * taps + t];
+                    for (int64_t c = 0; c < p->ci; c++) *transposed++ = from[c * taps + t];
             from = scratch;
         }
         pack_panel(p, d, cols, from, row, col, packed + panel * nr * p->padded * q->elem, &to, first, which * (p->conv ? p->n : 0) + first);

@@ -38,9 +38,9 @@ static void map(const wick_pixel_map *m, int64_t n, const uint8_t *src, bool mir
 #endif
     int64_t i = 0;
     if (mirrored) {
-        const __m256i turned = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+        const __m256i transposed = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
         for (; i + 8 <= n; i += 8)
-            _mm256_storeu_ps(dst + i, _mm256_permutevar8x32_ps(eight(_mm_loadl_epi64((const __m128i *)(const void *)(src + n - 8 - i)), scale, shift), turned));
+            _mm256_storeu_ps(dst + i, _mm256_permutevar8x32_ps(eight(_mm_loadl_epi64((const __m128i *)(const void *)(src + n - 8 - i)), scale, shift), transposed));
     } else {
         for (; i + 8 <= n; i += 8) _mm256_storeu_ps(dst + i, eight(_mm_loadl_epi64((const __m128i *)(const void *)(src + i)), scale, shift));
     }

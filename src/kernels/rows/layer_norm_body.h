@@ -2,7 +2,7 @@
  * per type. Ba, Kiros, Hinton: Layer normalization, 2016. Mean first, then the squares of distances from it: with one
  * pass over x and x^2 the variance of a row far from 0 would cancel away. Without means: Zhang, Sennrich: Root mean square
  * layer normalization, 2019. */
-static void ROWS_NAME(layer_norm)(bool past, int64_t begin, int64_t end, int64_t cols, double eps, const void *from,
+static void ROWS_NAME(layer_norm)(bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps, const void *from,
                                   const void *weight, const void *bias, void *to, void *means, void *rstds) {
     enum { L = ROWS_NAME(L) };
     const ROWS_T *w = weight, *b = bias;
@@ -10,7 +10,7 @@ static void ROWS_NAME(layer_norm)(bool past, int64_t begin, int64_t end, int64_t
     /* Step by step for some rows that stay in L1: the folds and roots that a row's step ends with overlap with the next row's. */
     enum { TOGETHER = 8 };
     const int64_t step = WICK_MIN(TOGETHER, WICK_MAX(ROWS_NAME(IN_L1) / WICK_MAX(cols, 1), 1));
-    past = past && ROWS_NAME(may_pass)(to, cols);
+    nontemporal = nontemporal && ROWS_NAME(may_pass)(to, cols);
     for (int64_t first = begin; first < end; first += step) {
         const int64_t rows = WICK_MIN(end - first, step);
         ROWS_T mean[TOGETHER] = {0}, rstd[TOGETHER];
@@ -22,12 +22,12 @@ static void ROWS_NAME(layer_norm)(bool past, int64_t begin, int64_t end, int64_t
             const ROWS_NAME(vec) shift = ROWS_NAME(set1)(mean[r]), scale = ROWS_NAME(set1)(rstd[r]);
             int64_t i = 0;
             for (; i + L <= cols; i += L) {
-                if (past) __builtin_prefetch(x + i + step * cols);
+                if (nontemporal) __builtin_prefetch(x + i + step * cols);
                 ROWS_NAME(vec) v = (ROWS_NAME(load)(x + i) - shift) * scale;
                 if (w) v *= ROWS_NAME(load)(w + i);
                 if (b) v += ROWS_NAME(load)(b + i);
-                if (past)
-                    ROWS_NAME(store_past)(y + i, v);
+                if (nontemporal)
+                    ROWS_NAME(store_nontemporal)(y + i, v);
                 else
                     ROWS_NAME(store)(y + i, v);
             }
@@ -41,5 +41,5 @@ static void ROWS_NAME(layer_norm)(bool past, int64_t begin, int64_t end, int64_t
         if (means) memcpy((ROWS_T *)means + first, mean, (size_t)rows * sizeof *mean);
         memcpy((ROWS_T *)rstds + first, rstd, (size_t)rows * sizeof *rstd);
     }
-    if (past) wick_stream_end();
+    if (nontemporal) wick_stream_end();
 }

@@ -4,8 +4,8 @@
 
 #include "kernels/kernels.h"
 
-typedef void wick_softmax_rows_fn(bool log, bool past, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
-typedef void wick_layer_norm_rows_fn(bool past, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
+typedef void wick_softmax_rows_fn(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
+typedef void wick_layer_norm_rows_fn(bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
                                      const void *weight, const void *bias, void *y, void *mean, void *rstd);
 typedef int64_t wick_nll_rows_fn(int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label,
                                  void *loss, void *probs);

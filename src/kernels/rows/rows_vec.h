@@ -39,7 +39,7 @@ typedef ROWS_T ROWS_NAME(vecu) __attribute__((vector_size(ROWS_BYTES), aligned(s
 ROWS_INLINE ROWS_NAME(vec) ROWS_NAME(load)(const ROWS_T *p) { return *(const ROWS_NAME(vecu) *)p; }
 ROWS_INLINE void ROWS_NAME(store)(ROWS_T *p, ROWS_NAME(vec) v) { *(ROWS_NAME(vecu) *)p = v; }
 /* Past the caches; p is aligned. */
-ROWS_INLINE void ROWS_NAME(store_past)(ROWS_T *p, ROWS_NAME(vec) v) {
+ROWS_INLINE void ROWS_NAME(store_nontemporal)(ROWS_T *p, ROWS_NAME(vec) v) {
 #if WICK_TIER_ID > 1
     ROWS_MM(stream)(p, v);
 #else

@@ -141,7 +141,7 @@ ROWS_INLINE void ROWS_NAME(group_softmax)(ROWS_NAME(group) *g, int64_t cols) {
 }
 
 /* Rows from memory and to memory, one by one: exponentials stay in L1, only quotients leave it, and of the next row a part is asked for with each vector. */
-static void ROWS_NAME(softmax_past)(bool log, int64_t rows, int64_t cols, const ROWS_T *x, ROWS_T *y) {
+static void ROWS_NAME(softmax_nontemporal)(bool log, int64_t rows, int64_t cols, const ROWS_T *x, ROWS_T *y) {
     enum { L = ROWS_NAME(L), CHUNK = ROWS_NAME(CHUNK) };
     ROWS_T exps[ROWS_NAME(IN_L1)];
     for (int64_t r = 0; r < rows; r++, x += cols, y += cols) {
@@ -149,15 +149,15 @@ static void ROWS_NAME(softmax_past)(bool log, int64_t rows, int64_t cols, const 
         double sum = 0;
         for (int64_t i = 0; i < cols; i += CHUNK) sum += (double)ROWS_NAME(exp_chunk)(x + i, WICK_MIN(cols - i, CHUNK), max, exps + i, true, cols);
         const ROWS_NAME(vec) a = ROWS_NAME(set1)(log ? max : (ROWS_T)(1 / sum)), b = ROWS_NAME(set1)(log ? ROWS_LOG((ROWS_T)sum) : 0);
-        for (int64_t i = 0; i < cols; i += L) ROWS_NAME(store_past)(y + i, log ? ROWS_NAME(load)(x + i) - a - b : ROWS_NAME(load)(exps + i) * a);
+        for (int64_t i = 0; i < cols; i += L) ROWS_NAME(store_nontemporal)(y + i, log ? ROWS_NAME(load)(x + i) - a - b : ROWS_NAME(load)(exps + i) * a);
     }
     wick_stream_end();
 }
 
-static void ROWS_NAME(softmax)(bool log, bool past, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
+static void ROWS_NAME(softmax)(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
     enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
-    if (past && cols > ROWS_NAME(SHORT) && ROWS_NAME(may_pass)(to, cols)) {
-        ROWS_NAME(softmax_past)(log, end - begin, cols, (const ROWS_T *)from + begin * cols, (ROWS_T *)to + begin * cols);
+    if (nontemporal && cols > ROWS_NAME(SHORT) && ROWS_NAME(may_pass)(to, cols)) {
+        ROWS_NAME(softmax_nontemporal)(log, end - begin, cols, (const ROWS_T *)from + begin * cols, (ROWS_T *)to + begin * cols);
         return;
     }
     const ROWS_T *x = (const ROWS_T *)from;

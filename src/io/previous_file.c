@@ -1,4 +1,4 @@
-#include "io/former.h"
+#include "io/previous_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +12,13 @@ static wick_status former_error(wick_msg *msg, const char *path, int error) {
     return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot keep the former file: %s", path, strerror(error));
 }
 
-static void former_free(wick_former *f) {
+static void former_free(wick_previous_file *f) {
     wick_release(f->alloc, f->path, f->block);
     f->path = NULL;
 }
 
-wick_status wick_former_hold(wick_former *f, const char *path, const wick_allocator *alloc, wick_msg *msg) {
-    *f = (wick_former){.alloc = alloc};
+wick_status wick_previous_file_hold(wick_previous_file *f, const char *path, const wick_allocator *alloc, wick_msg *msg) {
+    *f = (wick_previous_file){.alloc = alloc};
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return WICK_OK; /* what is wrong with it the writer will say */
     const size_t len = strlen(path);
@@ -45,7 +45,7 @@ wick_status wick_former_hold(wick_former *f, const char *path, const wick_alloca
 }
 
 /* Best effort: not every file system syncs folders, and the names are in order without it. */
-static void sync_folder(wick_former *f) {
+static void sync_folder(wick_previous_file *f) {
     char *slash = strrchr(f->path, '/');
     if (slash) slash[slash == f->path] = 0; /* path is of no further use */
     const int folder = open(slash ? f->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -54,7 +54,7 @@ static void sync_folder(wick_former *f) {
     close(folder);
 }
 
-wick_status wick_former_keep(wick_former *f, wick_msg *msg) {
+wick_status wick_previous_file_keep(wick_previous_file *f, wick_msg *msg) {
     if (!f->path) return WICK_OK;
     wick_status status = WICK_OK;
     if (!f->moved && rename(f->held, f->prev) != 0) {
@@ -68,7 +68,7 @@ wick_status wick_former_keep(wick_former *f, wick_msg *msg) {
     return status;
 }
 
-void wick_former_drop(wick_former *f) {
+void wick_previous_file_drop(wick_previous_file *f) {
     if (!f->path) return;
     if (f->moved)
         (void)!rename(f->prev, f->path);

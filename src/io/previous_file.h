@@ -1,6 +1,6 @@
-/* former.h: keeps the file that a save is about to replace, as PATH.prev. */
-#ifndef WICK_IO_FORMER_H
-#define WICK_IO_FORMER_H
+/* previous_file.h: keeps the file that a save is about to replace, as PATH.prev. */
+#ifndef WICK_IO_PREVIOUS_FILE_H
+#define WICK_IO_PREVIOUS_FILE_H
 
 #include "base/base.h"
 
@@ -10,17 +10,17 @@
  *
  * So a whole file is at PATH all the time. On a file system without hard links, hold renames PATH to PATH.prev instead
  * and drop renames it back: between the two, PATH.prev is the whole one. */
-typedef struct wick_former {
+typedef struct wick_previous_file {
     char *path, *held, *prev; /* in one block; NULL: there was nothing to keep */
     size_t block;
     const wick_allocator *alloc;
     bool moved; /* no hard links here: the file is at prev already */
-} wick_former;
+} wick_previous_file;
 
 /* alloc must outlive it. A path where no regular file stands holds nothing. On failure nothing has changed. */
-WICK_MUST_CHECK wick_status wick_former_hold(wick_former *f, const char *path, const wick_allocator *alloc,
+WICK_MUST_CHECK wick_status wick_previous_file_hold(wick_previous_file *f, const char *path, const wick_allocator *alloc,
                                              wick_msg *msg);
-WICK_MUST_CHECK wick_status wick_former_keep(wick_former *f, wick_msg *msg); /* after the new file is in place */
-void wick_former_drop(wick_former *f);                                       /* when it could not be written */
+WICK_MUST_CHECK wick_status wick_previous_file_keep(wick_previous_file *f, wick_msg *msg); /* after the new file is in place */
+void wick_previous_file_drop(wick_previous_file *f);                                       /* when it could not be written */
 
 #endif

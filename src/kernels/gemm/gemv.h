@@ -1,4 +1,4 @@
-/* gemm_thin.h: a few rows of A times B in place: what is read a few times only is not worth packing. The chain of multiply-adds per element is that of
+/* gemv.h: a few rows of A times B in place: what is read a few times only is not worth packing. The chain of multiply-adds per element is that of
  * the tiles. Included by gemm_tier.c once per type. */
 
 /* What follows the sums of `rows` rows: columns [at, at + cols) of C; sums of a row are `width` apart, and may be read to a whole number of vectors. */
@@ -303,13 +303,13 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
 GEMM_BY_COLUMNS(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(columns_##n),
-static wick_gemm_tile_fn *const GEMM_NAME(thin_columns)[] = {GEMM_BY_COLUMNS(GEMM_KERNEL)};
+static wick_gemm_tile_fn *const GEMM_NAME(gemv_columns)[] = {GEMM_BY_COLUMNS(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) static void GEMM_NAME(rows_##n)(const wick_gemm_tile *t) { GEMM_NAME(rows)(t, n, WICK_GEMM_WIDE(n)); }
 GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(rows_##n),
-static wick_gemm_tile_fn *const GEMM_NAME(thin_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)};
+static wick_gemm_tile_fn *const GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #undef GEMM_FEW
 #undef GEMM_MORE

@@ -1,18 +1,18 @@
-/* meter.c: histograms of times, and a sliding window of what was handed over. */
-#include "data/meter.h"
+/* time_histogram.c: histograms of times, and a sliding window of what was handed over. */
+#include "data/time_histogram.h"
 
 static int bucket_of(uint64_t ns) {
-    const uint64_t one = (uint64_t)1 << WICK_METER_FINE;
+    const uint64_t one = (uint64_t)1 << WICK_TIME_HISTOGRAM_FINE;
     if (ns < one) return (int)ns;
-    const int top = 63 - __builtin_clzll(ns), shift = top - WICK_METER_FINE;
-    const int b = ((shift + 1) << WICK_METER_FINE) + (int)(ns >> shift & (one - 1));
-    return WICK_MIN(b, WICK_METER_BUCKETS - 1);
+    const int top = 63 - __builtin_clzll(ns), shift = top - WICK_TIME_HISTOGRAM_FINE;
+    const int b = ((shift + 1) << WICK_TIME_HISTOGRAM_FINE) + (int)(ns >> shift & (one - 1));
+    return WICK_MIN(b, WICK_TIME_HISTOGRAM_BUCKETS - 1);
 }
 
 static double middle_of(int bucket) {
-    const int one = 1 << WICK_METER_FINE;
+    const int one = 1 << WICK_TIME_HISTOGRAM_FINE;
     if (bucket < one) return bucket;
-    const int shift = (bucket >> WICK_METER_FINE) - 1;
+    const int shift = (bucket >> WICK_TIME_HISTOGRAM_FINE) - 1;
     return ((double)(one + bucket % one) + 0.5) * (double)((uint64_t)1 << shift) - 0.5;
 }
 
@@ -22,7 +22,7 @@ static void grow(_Atomic uint64_t *at, uint64_t by) {
 }
 static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
 
-void wick_meter_add(wick_meter *m, uint64_t ns, uint64_t times) {
+void wick_time_histogram_add(wick_time_histogram *m, uint64_t ns, uint64_t times) {
     if (!get(&m->count) || ns < get(&m->least)) atomic_store_explicit(&m->least, ns, memory_order_relaxed);
     if (ns > get(&m->most)) atomic_store_explicit(&m->most, ns, memory_order_relaxed);
     grow(&m->count, times);
@@ -30,7 +30,7 @@ void wick_meter_add(wick_meter *m, uint64_t ns, uint64_t times) {
     grow(&m->buckets[bucket_of(ns)], times);
 }
 
-wick_timing wick_meter_timing(wick_meter *const *meters, int n) {
+wick_timing wick_time_histogram_timing(wick_time_histogram *const *meters, int n) {
     wick_timing s = {0};
     double *const to[] = {&s.median, &s.p95, &s.p99};
     const double part[] = {0.5, 0.95, 0.99};
@@ -47,7 +47,7 @@ wick_timing wick_meter_timing(wick_meter *const *meters, int n) {
     s.mean = s.total / (double)s.count;
     uint64_t seen = 0;
     int next = 0;
-    for (int b = 0; b < WICK_METER_BUCKETS && next < 3; b++) {
+    for (int b = 0; b < WICK_TIME_HISTOGRAM_BUCKETS && next < 3; b++) {
         for (int i = 0; i < n; i++) seen += get(&meters[i]->buckets[b]);
         for (; next < 3 && (double)seen >= part[next] * (double)s.count; next++) *to[next] = WICK_MIN(s.max, WICK_MAX(s.min, middle_of(b) * 1e-9));
     }

@@ -1,4 +1,4 @@
-#include "talk.h"
+#include "log.h"
 
 #include "utf8.h"
 
@@ -9,14 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of the one command that this process runs; read-only after the last talk_setup. */
+/* Of the one command that this process runs; read-only after the last log_setup. */
 static struct {
     bool quiet, json;
     int color;
     const char *command;
 } setup;
 
-void talk_setup(const cli_options *options) {
+void log_setup(const cli_options *options) {
     setup.quiet = options->quiet;
     setup.json = options->json;
     setup.color = options->color;
@@ -35,7 +35,7 @@ static void write_shown(FILE *out, const char *text, size_t length) {
     }
 }
 
-void talk_warn(const char *format, ...) {
+void log_warn(const char *format, ...) {
     char text[4096];
     va_list args;
     va_start(args, format);
@@ -57,7 +57,7 @@ void talk(const char *format, ...) {
     fputc('\n', stderr);
 }
 
-void talk_print(const char *format, ...) {
+void log_print(const char *format, ...) {
     char *text = NULL;
     va_list args;
     va_start(args, format);
@@ -72,7 +72,7 @@ void talk_print(const char *format, ...) {
     va_end(args);
 }
 
-void talk_lines(const char *text) {
+void log_lines(const char *text) {
     while (*text) {
         const size_t n = strcspn(text, "\n");
         write_shown(stdout, text, n);
@@ -93,7 +93,7 @@ static void json_place(json *j, const char *text) {
     json_integer(j, "byte", strtoll(at + sizeof mark - 1, NULL, 10));
 }
 
-int talk_fail(int code, const char *format, ...) {
+int log_fail(int code, const char *format, ...) {
     char text[4096];
     va_list args;
     va_start(args, format);
@@ -103,56 +103,56 @@ int talk_fail(int code, const char *format, ...) {
     write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
     if (setup.json) {
-        json j = talk_json_open();
+        json j = log_json_open();
         json_bool(&j, "ok", false);
         json_integer(&j, "exit", code);
         json_text(&j, "error", text);
         json_place(&j, text);
-        talk_json_close(&j);
+        log_json_close(&j);
     }
     return code;
 }
 
-int talk_code(wick_status status, int blame) {
+int log_code(wick_status status, int blame) {
     if (status == WICK_ERR_NOT_FINITE) return CLI_NOT_FINITE;
     return status == WICK_ERR_NOMEM || status == WICK_ERR_BUSY || status == WICK_ERR_INTERNAL ? CLI_FAILED : blame;
 }
 
-const char *talk_why(const wick_context *ctx, wick_status status) {
+const char *log_why(const wick_context *ctx, wick_status status) {
     /* An older failure's text tells nothing of this one. */
     bool told = wick_context_status(ctx) == status && wick_context_error(ctx)[0];
     return told ? wick_context_error(ctx) : wick_status_name(status);
 }
 
-const char *talk_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options) {
-    if (status == WICK_ERR_NOMEM && options->memory_budget && strstr(talk_why(ctx, status), "memory_budget")) return "memory-budget";
-    return status == WICK_ERR_INVALID && options->wide && strstr(talk_why(ctx, status), "mixed precision narrows no op") ? "wide" : NULL;
+const char *log_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options) {
+    if (status == WICK_ERR_NOMEM && options->memory_budget && strstr(log_why(ctx, status), "memory_budget")) return "memory-budget";
+    return status == WICK_ERR_INVALID && options->wide && strstr(log_why(ctx, status), "mixed precision narrows no op") ? "wide" : NULL;
 }
 
-bool talk_live(FILE *stream) {
+bool log_live(FILE *stream) {
     const char *term = getenv("TERM");
     return !(term && strcmp(term, "dumb") == 0) && isatty(fileno(stream));
 }
 
-bool talk_color(FILE *stream) {
+bool log_color(FILE *stream) {
     enum { AUTO, ALWAYS, NEVER };
     if (setup.color != AUTO) return setup.color == ALWAYS;
     const char *no_color = getenv("NO_COLOR");
-    return !(no_color && no_color[0]) && talk_live(stream);
+    return !(no_color && no_color[0]) && log_live(stream);
 }
 
-int talk_columns(FILE *stream) {
+int log_columns(FILE *stream) {
     struct winsize size;
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-json talk_json_open(void) {
+json log_json_open(void) {
     json j = {.out = stdout};
     json_open(&j, NULL, '{');
     return j;
 }
 
-void talk_json_close(json *j) {
+void log_json_close(json *j) {
     json_close(j, '}');
     fputc('\n', stdout);
 }

@@ -1,6 +1,6 @@
-/* meter.h: how long things take, and how many there are a second. A span is written by one thread and read by any; a window by the loader's caller alone. */
-#ifndef WICK_DATA_METER_H
-#define WICK_DATA_METER_H
+/* time_histogram.h: how long things take, and how many there are a second. A span is written by one thread and read by any; a window by the loader's caller alone. */
+#ifndef WICK_DATA_TIME_HISTOGRAM_H
+#define WICK_DATA_TIME_HISTOGRAM_H
 
 #include <stdatomic.h>
 
@@ -8,16 +8,16 @@
 #include "wick/loader.h"
 
 /* Times in buckets that are 1/16 of a power of two wide, from 1 ns to 18 minutes; quantiles are the middle of a bucket, so within 3.2 %. */
-enum { WICK_METER_FINE = 4, WICK_METER_BUCKETS = (40 - WICK_METER_FINE + 1) << WICK_METER_FINE };
-typedef struct wick_meter {
+enum { WICK_TIME_HISTOGRAM_FINE = 4, WICK_TIME_HISTOGRAM_BUCKETS = (40 - WICK_TIME_HISTOGRAM_FINE + 1) << WICK_TIME_HISTOGRAM_FINE };
+typedef struct wick_time_histogram {
     _Atomic uint64_t count, total, least, most; /* ns; least is 0 while count is */
-    _Atomic uint64_t buckets[WICK_METER_BUCKETS];
-} wick_meter;
+    _Atomic uint64_t buckets[WICK_TIME_HISTOGRAM_BUCKETS];
+} wick_time_histogram;
 
 /* `times` things that took ns each. */
-void wick_meter_add(wick_meter *m, uint64_t ns, uint64_t times);
+void wick_time_histogram_add(wick_time_histogram *m, uint64_t ns, uint64_t times);
 /* All of n meters together. */
-wick_timing wick_meter_timing(wick_meter *const *meters, int n);
+wick_timing wick_time_histogram_timing(wick_time_histogram *const *meters, int n);
 
 /* What was handed over lately. */
 enum { WICK_WINDOW = 64 };

@@ -1,4 +1,4 @@
-/* few_vec.h: the kernels of few.h, for f32 in AVX-512. Included by conv_tier.c. */
+/* few_channels_vec.h: the kernels of few_channels.h, for f32 in AVX-512. Included by conv_tier.c. */
 
 static void few_lay(int64_t n, int64_t first, int64_t stride, int64_t pitch, const float *src, float *dst) {
     enum { L = L_f32 };
@@ -45,7 +45,7 @@ static __attribute__((noinline)) void few_store(const __m512 acc[WICK_FEW_OUTPUT
 }
 
 /* `vecs` vectors of outputs from `first` on, whose channels are at most `channels`: constants at every call. */
-GEMM_INLINE void few_tile(const wick_few_line *f, int64_t first, const int vecs, const int channels) {
+GEMM_INLINE void few_tile(const wick_few_channels_line *f, int64_t first, const int vecs, const int channels) {
     __m512 acc[3][WICK_FEW_OUTPUTS];
     GEMM_UNROLL
     for (int i = 0; i < vecs * WICK_FEW_OUTPUTS; i++) acc[i / WICK_FEW_OUTPUTS][i % WICK_FEW_OUTPUTS] = _mm512_setzero_ps();
@@ -76,7 +76,7 @@ GEMM_INLINE void few_tile(const wick_few_line *f, int64_t first, const int vecs,
     for (int k = 0; k < vecs; k++) few_store(acc[k], f->count - first - k * L_f32, f->outputs, f->dst + (first + k * L_f32) * f->outputs);
 }
 
-static void few_line(const wick_few_line *f) {
+static void few_line(const wick_few_channels_line *f) {
     const bool all = f->outputs > 6;
     for (int64_t first = 0, n; first < f->count; first += n * L_f32) {
         n = WICK_MIN(3, (f->count - first + L_f32 - 1) / L_f32);

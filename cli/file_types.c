@@ -1,7 +1,7 @@
-#include "kinds.h"
+#include "file_types.h"
 
 #include "paths.h"
-#include "talk.h"
+#include "log.h"
 
 #include "wick/kinds.h"
 
@@ -86,8 +86,8 @@ const char *kind_why(const char *path, const file_kind *kind, const char *wanted
 
 int kind_refuse(const char *path, const file_kind *kind, const char *wanted) {
     char text[4096];
-    if (!kind) return talk_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, errno == ENOTSUP ? "it is a pipe or a device, no file" : strerror(errno));
-    return talk_fail(CLI_BAD_FILE, "%s", kind_why(path, kind, wanted, text, sizeof text));
+    if (!kind) return log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, errno == ENOTSUP ? "it is a pipe or a device, no file" : strerror(errno));
+    return log_fail(CLI_BAD_FILE, "%s", kind_why(path, kind, wanted, text, sizeof text));
 }
 
 int kind_check(const char *path, unsigned as, const char *wanted) {

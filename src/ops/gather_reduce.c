@@ -1,4 +1,4 @@
-/* bags.c: slices of a table that are reduced by groups, as bags of embeddings are: gathered some groups at a time into L1 and reduced there, instead of being written to memory as a whole and
+/* gather_reduce.c: slices of a table that are reduced by groups, as bags of embeddings are: gathered some groups at a time into L1 and reduced there, instead of being written to memory as a whole and
  * read again. Bits are the same: what a reduction gives for a unit does not depend on how many there are.
  *
  * The gather's step does it; the reduction's stays a step of the plan too, marked, so that who prints plans as code prints the two. */
@@ -7,8 +7,8 @@
 
 enum { ROOM = 16 << 10, LEAST = 128 << 10 }; /* bytes that are gathered at a time; of all that are gathered */
 
-int64_t wick_bags_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const wick_bags *b = g->bags;
+int64_t wick_gather_reduce_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    const wick_gather_reduce *b = g->gather_reduce;
     const wick_fused *f = &b->fused;
     const int64_t *index = ptr[1], tasks = WICK_MAX(1, b->all / b->per_task);
     const size_t slice = g->elem * (size_t)g->inner;
@@ -25,14 +25,14 @@ int64_t wick_bags_run(const wick_step_gather *g, void *const *ptr, int64_t begin
     return -1;
 }
 
-wick_status wick_lower_bags(wick_lower *l, const wick_fused *fused) {
+wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused) {
     if (l->n_steps < 2 || fused->n_keep < 1) return WICK_OK;
     wick_step *program = &l->steps[l->n_steps - 1], *s = program - 1;
     if (s->kind != WICK_STEP_GATHER || program->kind != WICK_STEP_PROGRAM || s->commits || program->commits || s->n_refs + program->n_refs > WICK_STEP_BUFFERS) return WICK_OK;
     wick_step_gather *g = (wick_step_gather *)(uintptr_t)s->args; /* the plan's own, which is being made */
     const wick_node *gather = s->node;
     const int64_t slice = (int64_t)g->elem * g->inner;
-    wick_bags b = {.fused = *fused, .gathered = -1, .all = fused->dims[0]};
+    wick_gather_reduce b = {.fused = *fused, .gathered = -1, .all = fused->dims[0]};
     for (int k = 0; k < program->n_refs; k++) {
         const bool same = program->refs[k].buffer == s->refs[2].buffer;
         if (same && (b.gathered >= 0 || k >= fused->n_in || program->refs[k].offset)) return WICK_OK;
@@ -52,12 +52,12 @@ wick_status wick_lower_bags(wick_lower *l, const wick_fused *fused) {
     wick_fused_prepare(&b.fused);
     if (b.fused.tasks2 || b.fused.partials || b.room > LEAST) return WICK_OK;
     wick_ref *refs = wick_arena_alloc(l->arena, (size_t)(s->n_refs + program->n_refs) * sizeof *refs);
-    wick_bags *kept = wick_arena_alloc(l->arena, sizeof *kept);
+    wick_gather_reduce *kept = wick_arena_alloc(l->arena, sizeof *kept);
     if (!refs || !kept) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
     memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
     memcpy(refs + s->n_refs, program->refs, (size_t)program->n_refs * sizeof *refs);
     *kept = b;
-    g->bags = kept;
+    g->gather_reduce = kept;
     s->tasks = WICK_MAX(1, b.all / b.per_task);
     s->scratch = b.room + b.fused.scratch;
     s->refs = refs;

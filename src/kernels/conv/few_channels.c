@@ -1,16 +1,16 @@
-/* few.c: control flow of few.h. Outputs go some lines at a time:
+/* few_channels.c: control flow of few_channels.h. Outputs go some lines at a time:
  *
  *   scratch: | at [tap][channel] | lines that they read [line][channel][phase][pitch] |
  */
 #include "kernels/conv/conv.h"
-#include "kernels/conv/few.h"
+#include "kernels/conv/few_channels.h"
 #include "kernels/gemm/gemm_tuning.h"
 
 /* The most channels; bytes of lines that are in L1 at once. */
 enum { FEW_CHANNELS = 4, FEW_LINES = 24 << 10 };
 
-const char *wick_few_refused(const wick_convolution *c) {
-    const wick_few_kernels *q = c->code->few;
+const char *wick_few_channels_refused(const wick_convolution *c) {
+    const wick_few_channels_kernels *q = c->code->few;
     const int64_t taps = c->kernel[1] * c->kernel[2];
     if (!q) return "this tier has none for the dtype";
     if (c->what != WICK_CONV_FORWARD) return "it is not for gradients";
@@ -37,12 +37,12 @@ static int64_t at_once(const wick_convolution *c, int64_t width) {
 static int64_t lines_of(const wick_convolution *c, int64_t outputs) { return (outputs - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1; }
 
 static size_t at_lines(const wick_convolution *c) { return WICK_ALIGN_UP((size_t)(c->kernel[1] * c->kernel[2] * c->ci) * sizeof(int64_t), WICK_ALIGN); }
-size_t wick_few_scratch(const wick_convolution *c, int64_t width) {
+size_t wick_few_channels_scratch(const wick_convolution *c, int64_t width) {
     return at_lines(c) + (size_t)(lines_of(c, at_once(c, width)) * c->ci * line_of(c, width) + c->code->few->lanes) * sizeof(float);
 }
 
-void wick_few_run(const wick_convolution *c, int64_t height, int64_t width, const int64_t *lo, const float *image, const float *packed, bool finite, const float *bias, float *dst, void *scratch) {
-    const wick_few_kernels *q = c->code->few;
+void wick_few_channels_run(const wick_convolution *c, int64_t height, int64_t width, const int64_t *lo, const float *image, const float *packed, bool finite, const float *bias, float *dst, void *scratch) {
+    const wick_few_channels_kernels *q = c->code->few;
     const int64_t line = line_of(c, width), pitch = pitch_of(c, width), s = c->stride[2], *in = c->in, *kernel = c->kernel, row_steps = kernel[2] * c->ci;
     const int64_t first = WICK_MAX(0, -lo[2]), n = WICK_MAX(0, WICK_MIN((width - 1) * s + (kernel[2] - 1) * c->dilation[2] + 1 - first, in[2] - lo[2] - first));
     int64_t *at = scratch, step = 0;
@@ -50,7 +50,7 @@ void wick_few_run(const wick_convolution *c, int64_t height, int64_t width, cons
     for (int64_t y = 0; y < kernel[1]; y++)
         for (int64_t x = 0; x < kernel[2]; x++)
             for (int64_t k = 0; k < c->ci; k++) at[step++] = (y * c->dilation[1] * c->ci + k) * line + x * c->dilation[2] % s * pitch + x * c->dilation[2] / s;
-    wick_few_line f = {.outputs = c->co, .count = width, .bias = bias, .relu = c->relu, .dst = dst};
+    wick_few_channels_line f = {.outputs = c->co, .count = width, .bias = bias, .relu = c->relu, .dst = dst};
     for (int64_t begin = 0, rows; begin < height; begin += rows) {
         rows = WICK_MIN(at_once(c, width), height - begin);
         for (int64_t l = 0, y = lo[1] + begin * c->stride[1]; l < lines_of(c, rows); l++, y++)

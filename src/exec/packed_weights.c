@@ -1,4 +1,4 @@
-/* packs.c: what kept steps make, outside of arenas: shared by all workspaces of a plan, and by all plans that want the same of the same states. Which is so where the steps are equal, with their
+/* packed_weights.c: what kept steps make, outside of arenas: shared by all workspaces of a plan, and by all plans that want the same of the same states. Which is so where the steps are equal, with their
  * arguments, byte by byte, and so are their sources: it is never guessed. Steps that hand on intermediates to each other, and all they leave, are one pack.
  *
  * A pack is made by the run that needs it first, and again when a state that it depends on has another version. No other run can be reading it then: it holds the state, as all readers do, and
@@ -19,16 +19,16 @@ typedef struct wick_pack {
     _Atomic uint64_t versions[]; /* of the leaves that it was made from */
 } wick_pack;
 
-void wick_packs_init(wick_packs *p, const wick_allocator *alloc) {
-    *p = (wick_packs){.alloc = alloc};
+void wick_packed_weights_init(wick_packed_weights *p, const wick_allocator *alloc) {
+    *p = (wick_packed_weights){.alloc = alloc};
     pthread_mutex_init(&p->list, NULL);
     pthread_mutex_init(&p->making, NULL);
 }
-void wick_packs_free(wick_packs *p) { /* plans have left */
+void wick_packed_weights_free(wick_packed_weights *p) { /* plans have left */
     pthread_mutex_destroy(&p->list);
     pthread_mutex_destroy(&p->making);
 }
-size_t wick_packs_bytes(wick_packs *p) {
+size_t wick_packed_weights_bytes(wick_packed_weights *p) {
     pthread_mutex_lock(&p->list);
     const size_t bytes = p->bytes;
     pthread_mutex_unlock(&p->list);
@@ -50,7 +50,7 @@ static uint32_t group_of(const wick_lower *l, uint32_t *of, const wick_step *s) 
     return 0;
 }
 
-wick_status wick_packs_find(wick_plan *plan, wick_lower *l, const bool *stays) {
+wick_status wick_packed_weights_find(wick_plan *plan, wick_lower *l, const bool *stays) {
     uint32_t *of = wick_arena_alloc(&plan->arena, (2 * l->n_buffers + 1) * sizeof *of), *number = of ? of + l->n_buffers : NULL, n = 0;
     if (!of) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (uint32_t b = 0; b < l->n_buffers; b++) of[b] = b, number[b] = NONE;
@@ -121,7 +121,7 @@ static bool put(writer *w, const void *data, size_t size) {
 /* Are its arguments all that it goes by, without pointers to what is the plan's? */
 static bool says_all(const wick_step *s) {
     static const bool says[] = {[WICK_STEP_PACK] = true, [WICK_STEP_INT8_PACK] = true, [WICK_STEP_COPY] = true, [WICK_STEP_PROGRAM] = true, [WICK_STEP_PROGRAM_END] = true, [WICK_STEP_JOIN] = true};
-    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind] && !(s->kind == WICK_STEP_PROGRAM && ((const wick_step_program *)s->args)->band);
+    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind] && !(s->kind == WICK_STEP_PROGRAM && ((const wick_step_program *)s->args)->channel_loop);
 }
 
 /* Steps in order, each with all it goes by: buffers by their order of appearance, states by who they are. *all is false where some step doesn't say. */
@@ -154,7 +154,7 @@ static bool write_key(writer *w, const wick_plan *plan, const wick_packing *p, b
 }
 
 static wick_status join(wick_plan *plan, wick_packing *p, writer *w) {
-    wick_packs *packs = plan->packs;
+    wick_packed_weights *packs = plan->packs;
     bool all;
     w->n = 0;
     if (!write_key(w, plan, p, &all)) return WICK_ERR_NOMEM;
@@ -179,7 +179,7 @@ static wick_status join(wick_plan *plan, wick_packing *p, writer *w) {
     return WICK_OK;
 }
 
-wick_status wick_packs_join(wick_plan *plan) {
+wick_status wick_packed_weights_join(wick_plan *plan) {
     if (!plan->n_packings) return WICK_OK;
     writer w = {.alloc = plan->packs->alloc};
     wick_status status = WICK_OK;
@@ -190,8 +190,8 @@ wick_status wick_packs_join(wick_plan *plan) {
     return status;
 }
 
-void wick_packs_leave(wick_plan *plan) {
-    wick_packs *packs = plan->packs;
+void wick_packed_weights_leave(wick_plan *plan) {
+    wick_packed_weights *packs = plan->packs;
     if (!plan->n_packings) return;
     pthread_mutex_lock(&packs->list);
     for (uint32_t g = 0; g < plan->n_packings; g++) {
@@ -207,7 +207,7 @@ void wick_packs_leave(wick_plan *plan) {
     pthread_mutex_unlock(&packs->list);
 }
 
-size_t wick_packs_own(const wick_plan *plan) {
+size_t wick_packed_weights_own(const wick_plan *plan) {
     size_t bytes = 0;
     if (!plan->n_packings) return 0;
     pthread_mutex_lock(&plan->packs->list);
@@ -218,8 +218,8 @@ size_t wick_packs_own(const wick_plan *plan) {
 
 /* ---- running with them ----------------------------------------------------------------------------------------------------------------------- */
 
-bool wick_packs_place(const wick_plan *plan, char **base) {
-    wick_packs *packs = plan->packs;
+bool wick_packed_weights_place(const wick_plan *plan, char **base) {
+    wick_packed_weights *packs = plan->packs;
     bool good = true;
     if (!plan->n_packings) return true;
     pthread_mutex_lock(&packs->list);
@@ -243,7 +243,7 @@ static bool is_made(const wick_packing *p, const uint64_t *versions) {
     return made;
 }
 
-wick_status wick_packs_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked) {
+wick_status wick_packed_weights_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked) {
     const wick_plan *plan = e->plan;
     wick_status status = WICK_OK;
     uint32_t g = 0;
@@ -265,4 +265,4 @@ wick_status wick_packs_make(wick_execution *e, wick_status (*run)(wick_execution
     if (!*locked) pthread_mutex_unlock(&plan->packs->making);
     return status;
 }
-void wick_packs_done(const wick_plan *plan) { pthread_mutex_unlock(&plan->packs->making); }
+void wick_packed_weights_done(const wick_plan *plan) { pthread_mutex_unlock(&plan->packs->making); }

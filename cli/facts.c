@@ -1,26 +1,26 @@
-#include "sheet.h"
+#include "facts.h"
 
 enum { LABEL_WIDTH = 14 };
 
-void sheet_open(sheet *s, bool as_json) {
-    *s = (sheet){.as_json = as_json, .color = talk_color(stdout)};
+void facts_open(facts *s, bool as_json) {
+    *s = (facts){.as_json = as_json, .color = log_color(stdout)};
     if (!as_json) return;
-    s->j = talk_json_open();
+    s->j = log_json_open();
     json_bool(&s->j, "ok", true);
 }
 
-void sheet_close(sheet *s) {
-    if (s->as_json) talk_json_close(&s->j);
+void facts_close(facts *s) {
+    if (s->as_json) log_json_close(&s->j);
 }
 
-void sheet_section(sheet *s, const char *key, const char *title) {
+void facts_section(facts *s, const char *key, const char *title) {
     if (s->as_json)
         json_open(&s->j, key, '{');
     else
         printf("%s%s%s\n", s->color ? "\x1b[1m" : "", title, s->color ? "\x1b[0m" : "");
 }
 
-void sheet_section_end(sheet *s) {
+void facts_section_end(facts *s) {
     if (s->as_json)
         json_close(&s->j, '}');
     else
@@ -31,32 +31,32 @@ static void line(const char *key, const char *label, const char *shown) {
     printf("  %-*s  %s\n", LABEL_WIDTH, label ? label : key, shown);
 }
 
-void sheet_none(sheet *s, const char *key, const char *label, const char *shown) {
+void facts_none(facts *s, const char *key, const char *label, const char *shown) {
     if (s->as_json)
         json_raw(&s->j, key, "null");
     else
         line(key, label, shown);
 }
 
-void sheet_text(sheet *s, const char *key, const char *label, const char *value) {
+void facts_text(facts *s, const char *key, const char *label, const char *value) {
     if (!value || !value[0])
-        sheet_none(s, key, label, "unknown");
+        facts_none(s, key, label, "unknown");
     else if (s->as_json)
         json_text(&s->j, key, value);
     else
         line(key, label, value);
 }
 
-void sheet_integer(sheet *s, const char *key, const char *label, int64_t value, const char *shown) {
+void facts_integer(facts *s, const char *key, const char *label, int64_t value, const char *shown) {
     if (s->as_json)
         json_integer(&s->j, key, value);
     else
         line(key, label, shown);
 }
 
-void sheet_real(sheet *s, const char *key, const char *label, double value, const char *shown) {
+void facts_real(facts *s, const char *key, const char *label, double value, const char *shown) {
     if (value < 0)
-        sheet_none(s, key, label, "unknown");
+        facts_none(s, key, label, "unknown");
     else if (s->as_json)
         json_real(&s->j, key, value, 6);
     else

@@ -1,7 +1,7 @@
-/* kinds.h: what a file is, by first bytes (wick/kinds.h) and not by names, for all commands: what a kind is called,
+/* file_types.h: what a file is, by first bytes (wick/kinds.h) and not by names, for all commands: what a kind is called,
  * what it can serve as, and which command takes it. */
-#ifndef WICK_CLI_KINDS_H
-#define WICK_CLI_KINDS_H
+#ifndef WICK_CLI_FILE_TYPES_H
+#define WICK_CLI_FILE_TYPES_H
 
 #include "cli.h"
 
