@@ -1,5 +1,7 @@
-/* bench_ahead.c: an epoch over a record file of pictures that lies on a disk and not in its cache: samples a second when workers read for themselves, when the loader tells the system what the next batches need
- * (wick_dataset_ahead), and when threads of their own read it before. In turn, medians; and the same where all is in the cache.   Usage: bench_ahead FILE.wrec [BATCH], of some 10,000 JPEGs; it is only read */
+/* bench_ahead.c: an epoch over a record file of pictures that lies on a disk and not in its cache: samples a second
+ * when workers read for themselves, when the loader tells the system what the next batches need (wick_dataset_ahead),
+ * and when threads of their own read it before. In turn, medians; and the same where all is in the cache.   Usage:
+ * bench_ahead FILE.wrec [BATCH], of some 10,000 JPEGs; it is only read */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,7 +31,9 @@ static bool quit;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 
-static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) { return (void)user, wick_dataset_get(inner, i, out, fault); }
+static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
+    return (void)user, wick_dataset_get(inner, i, out, fault);
+}
 static int64_t label(void *user, int64_t i) { return (void)user, wick_dataset_label(inner, i); }
 static void ahead(void *user, const int64_t *indices, int64_t n) {
     (void)user;
@@ -50,7 +54,9 @@ static void *reader(void *arg) {
         pthread_mutex_unlock(&lock);
         if (i < 0) return NULL;
         wick_record_entry e;
-        if (wick_records_at(records, i, &e) == WICK_OK && pread(file, room, e.stored < sizeof room ? e.stored : sizeof room, (off_t)e.offset) < 0) exit(1);
+        if (wick_records_at(records, i, &e) == WICK_OK &&
+            pread(file, room, e.stored < sizeof room ? e.stored : sizeof room, (off_t)e.offset) < 0)
+            exit(1);
     }
 }
 
@@ -65,11 +71,20 @@ static double run(way what, int workers, int64_t batch, bool cold) {
     struct timespec t0, t1;
     how = what;
     CHECK(wick_dataset_of_files(ctx, path, &(wick_files_options){.copy = true}, &inner));
-    wick_dataset_source source = {.count = wick_dataset_count(inner), .n_fields = 2, .fields = {*wick_dataset_field(inner, 0), *wick_dataset_field(inner, 1)}, .get = get, .ahead = what == WORKERS_READ ? NULL : ahead, .label = label,
+    wick_dataset_source source = {.count = wick_dataset_count(inner),
+                                  .n_fields = 2,
+                                  .fields = {*wick_dataset_field(inner, 0), *wick_dataset_field(inner, 1)},
+                                  .get = get,
+                                  .ahead = what == WORKERS_READ ? NULL : ahead,
+                                  .label = label,
                                   .classes = wick_dataset_classes(inner)};
     CHECK(wick_dataset_new(ctx, &source, &set));
     CHECK(wick_transform_new(ctx, "crop=4,flip,normalise", NULL, wick_dataset_field(set, 0), &list));
-    CHECK(wick_loader_new(ctx, set, &(wick_loader_options){.batch = batch, .shuffle = true, .seed = 3, .transform = list, .workers = workers, .prefetch = 4}, &loader));
+    CHECK(wick_loader_new(
+        ctx, set,
+        &(wick_loader_options){
+            .batch = batch, .shuffle = true, .seed = 3, .transform = list, .workers = workers, .prefetch = 4},
+        &loader));
     if (cold && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0) exit(1);
     quit = false;
     for (int i = 0; i < READERS && what == THREADS_READ; i++)
@@ -100,7 +115,9 @@ static int by_value(const void *a, const void *b) {
 int main(int argc, char **argv) {
     static const int workers[] = {1, 2, 4, 8};
     const int64_t batch = argc > 2 ? atoll(argv[2]) : 64;
-    if (argc < 2 || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK || (file = open(path = argv[1], O_RDONLY)) < 0) return fprintf(stderr, "usage: bench_ahead FILE.wrec [BATCH]\n"), 2;
+    if (argc < 2 || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK ||
+        (file = open(path = argv[1], O_RDONLY)) < 0)
+        return fprintf(stderr, "usage: bench_ahead FILE.wrec [BATCH]\n"), 2;
     CHECK(wick_records_open(ctx, path, &(wick_records_options){.copy = true}, &records));
     printf("| samples a second | workers |");
     for (int w = 0; w < WAYS; w++) printf(" %s |", ways[w]);

@@ -2,8 +2,9 @@
  *
  *   bench_compile [MODEL.onnx]
  *
- * Answers every line on stdin with milliseconds of processor time, one thread: "chain": a compiled function of 1,000 nodes (products, tanh and sums of
- * 16 x 16); "open": the model read, compiled and given a workspace, as a session of ONNX Runtime; "plan": that without reading the file. */
+ * Answers every line on stdin with milliseconds of processor time, one thread: "chain": a compiled function of 1,000
+ * nodes (products, tanh and sums of 16 x 16); "open": the model read, compiled and given a workspace, as a session of
+ * ONNX Runtime; "plan": that without reading the file. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,8 @@ static double processor_ms(void) {
 static wick_status chain(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
     wick_tensor *x = in[0];
-    for (int i = 0; i < 1000; i++) x = i % 3 == 0 ? wick_matmul(x, in[0]) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
+    for (int i = 0; i < 1000; i++)
+        x = i % 3 == 0 ? wick_matmul(x, in[0]) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
     out[0] = x;
     return WICK_OK;
 }

@@ -2,9 +2,10 @@
  *
  *   bench_compiled ROW plain|compiled|jit THREADS
  *
- * ROW: chain_N (10 elementwise ops over N f32), FILE.onnx, block or block_train (an encoder layer over [4, 64, 256], 8 heads, feed-forward 1024; with its gradients and Adam), adam
- * (an update of 1M numbers). plain: a plan without passes, a kernel for each op; jit: with loops by the system's compiler. Prints "ready"; then for every line "N" on stdin runs N times
- * and prints the ns of each. */
+ * ROW: chain_N (10 elementwise ops over N f32), FILE.onnx, block or block_train (an encoder layer over [4, 64, 256], 8
+ * heads, feed-forward 1024; with its gradients and Adam), adam (an update of 1M numbers). plain: a plan without passes,
+ * a kernel for each op; jit: with loops by the system's compiler. Prints "ready"; then for every line "N" on stdin runs
+ * N times and prints the ns of each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,9 @@ static wick_status chain(wick_context *c, wick_tensor *const *in, wick_tensor **
 }
 
 static wick_tensor *layer(wick_tensor *x) {
-    return wick_nn_encoder_layer(model, "layer", x, &(wick_nn_transformer_options){.feedforward = 4 * WIDTH, .gelu = true, .attention = {.heads = 8}});
+    return wick_nn_encoder_layer(
+        model, "layer", x,
+        &(wick_nn_transformer_options){.feedforward = 4 * WIDTH, .gelu = true, .attention = {.heads = 8}});
 }
 static wick_status block(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
@@ -45,7 +48,8 @@ static wick_status block_train(wick_context *c, wick_tensor *const *in, wick_ten
 /* The gradient of sum(w g) is g. */
 static wick_status update(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    wick_tensor *w = wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(ADAM), (wick_init){WICK_INIT_NORMAL, 0, 1});
+    wick_tensor *w =
+        wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(ADAM), (wick_init){WICK_INIT_NORMAL, 0, 1});
     wick_tensor *loss = wick_sum(wick_mul(w, in[0]), WICK_ALL_AXES, false);
     out[0] = wick_zeros(c, WICK_F32, WICK_SCALAR);
     return wick_optimizer_step(adam, loss);
@@ -58,9 +62,13 @@ int main(int argc, char **argv) {
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
     wick_spec in[2] = {{"x", WICK_F32, 1, {0}}, {"y", WICK_F32, 1, {0}}};
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = atoi(argv[3]), .seed = 1, .jit = !strcmp(argv[2], "jit") ? WICK_JIT_WAIT : WICK_JIT_OFF})) return 1;
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = atoi(argv[3]),
+                                                       .seed = 1,
+                                                       .jit = !strcmp(argv[2], "jit") ? WICK_JIT_WAIT : WICK_JIT_OFF}))
+        return 1;
     wick_status status = wick_model_new(ctx, &model);
-    if (status == WICK_OK) status = wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 1e-4}, &adam);
+    if (status == WICK_OK)
+        status = wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 1e-4}, &adam);
     int n_in = 1;
     if (status != WICK_OK) {
     } else if (!strncmp(row, "chain_", 6)) {
@@ -96,7 +104,8 @@ int main(int argc, char **argv) {
     for (char line[64]; fgets(line, sizeof line, stdin);) {
         for (long n = atol(line); n > 0; n--) {
             const uint64_t start = wick_now_ns();
-            if (wick_run(ws, (const void *const *)from, to) != WICK_OK) return fprintf(stderr, "%s\n", wick_workspace_error(ws)), 1;
+            if (wick_run(ws, (const void *const *)from, to) != WICK_OK)
+                return fprintf(stderr, "%s\n", wick_workspace_error(ws)), 1;
             printf("%llu%c", (unsigned long long)(wick_now_ns() - start), n == 1 ? '\n' : ' ');
         }
         fflush(stdout);

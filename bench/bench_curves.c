@@ -1,8 +1,9 @@
-/* bench_curves.c: ResNet-8 on CIFAR-10, or the LSTM of examples/char_lstm.c on a text, for bench/curves.py to lay beside PyTorch's from the same
- * start.
+/* bench_curves.c: ResNet-8 on CIFAR-10, or the LSTM of examples/char_lstm.c on a text, for bench/curves.py to lay
+ * beside PyTorch's from the same start.
  *
- *   bench_curves write resnet8|lstm DIR STEPS BATCH           first values (weights.safetensors) and batches (in0, in1: raw, one after the other)
- *   bench_curves train resnet8|lstm DIR STEPS BATCH THREADS   trains on those; prints the losses as a JSON list
+ *   bench_curves write resnet8|lstm DIR STEPS BATCH           first values (weights.safetensors) and batches (in0, in1:
+ * raw, one after the other) bench_curves train resnet8|lstm DIR STEPS BATCH THREADS   trains on those; prints the
+ * losses as a JSON list
  *
  * Data are found as the command finds them, the text as $WICK_DATA/text/tinyshakespeare.txt. */
 #include <stdio.h>
@@ -39,7 +40,7 @@ struct run {
     int64_t id_of[256], symbols;
 };
 
-/* ---- ResNet-8 --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- ResNet-8 ---------------------------------------------------------------------------------------------------- */
 
 static wick_status resnet8_open(run *r, int64_t batch) {
     wick_loader_options options = {.batch = batch, .shuffle = true, .drop_last = true, .seed = 1};
@@ -59,7 +60,7 @@ static void resnet8_draw(run *r, int64_t batch) {
     while (wick_loader_next(r->loader, r->data[0], r->data[1]) == 0) continue; /* the epoch's end */
 }
 
-/* ---- the LSTM --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the LSTM ---------------------------------------------------------------------------------------------------- */
 
 static wick_status lstm_open(run *r, int64_t batch) {
     const char *folder = getenv("WICK_DATA");
@@ -67,7 +68,8 @@ static wick_status lstm_open(run *r, int64_t batch) {
     (void)batch;
     snprintf(path, sizeof path, "%s/text/tinyshakespeare.txt", folder ? folder : ".");
     FILE *f = fopen(path, "rb");
-    if (!f) return wick_context_fail(r->ctx, WICK_ERR_IO, "%s: cannot be read; WICK_DATA names the folder of data", path);
+    if (!f)
+        return wick_context_fail(r->ctx, WICK_ERR_IO, "%s: cannot be read; WICK_DATA names the folder of data", path);
     r->text = malloc(1 << 24);
     r->size = r->text ? fread(r->text, 1, 1 << 24, f) : 0;
     fclose(f);
@@ -111,7 +113,7 @@ static const task tasks[] = {
      .draw = lstm_draw},
 };
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 static wick_status step(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     run *r = user;
@@ -145,7 +147,8 @@ static wick_status go(run *r, wick_plan *plan, const char *folder, long steps, i
             printf("%s%.9g%s", i ? ", " : "[", loss, i == steps - 1 ? "]\n" : "");
     }
     for (int k = 0; k < r->task->n_in; k++)
-        if (files[k] && fclose(files[k]) && status == WICK_OK) status = wick_context_fail(r->ctx, WICK_ERR_IO, "writing to %s failed", folder);
+        if (files[k] && fclose(files[k]) && status == WICK_OK)
+            status = wick_context_fail(r->ctx, WICK_ERR_IO, "writing to %s failed", folder);
     wick_workspace_free(&ws);
     return status;
 }
@@ -175,7 +178,8 @@ int main(int argc, char **argv) {
     wick_status status = wick_model_new(r.ctx, &r.model);
     if (status == WICK_OK) status = wick_optimizer_new(r.model, &r.task->optim, &r.optimizer);
     if (status == WICK_OK) status = r.task->open(&r, batch);
-    if (status == WICK_OK) status = wick_compile(r.ctx, step, &r, r.task->n_in, r.in, 1, NULL, &plan); /* makes the states */
+    /* makes the states */
+    if (status == WICK_OK) status = wick_compile(r.ctx, step, &r, r.task->n_in, r.in, 1, NULL, &plan);
     if (writes) {
         if (status == WICK_OK) status = wick_save(r.model, weights, &(wick_save_options){.weights_only = true});
     } else {

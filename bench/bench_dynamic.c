@@ -1,9 +1,12 @@
-/* bench_dynamic.c: what shapes and plans of a dynamic function cost, for a graph of 1,000 ops (products of [batch, 16] and [16, 16], activations, sums) and one of 16: recording it for one
- * batch, which infers every shape; finding the expressions; evaluating them for another batch; a bind that finds its plan, of the same extents and of others; one that makes it. Then four
- * layers of a transformer for 64 lengths, and with arguments an ONNX file: binds that make plans, first runs with them, binds that find them and later runs, and all memory that is then in use.
- * CPU time of one thread, medians.
+/* bench_dynamic.c: what shapes and plans of a dynamic function cost, for a graph of 1,000 ops (products of [batch, 16]
+ * and [16, 16], activations, sums) and one of 16: recording it for one batch, which infers every shape; finding the
+ * expressions; evaluating them for another batch; a bind that finds its plan, of the same extents and of others; one
+ * that makes it. Then four layers of a transformer for 64 lengths, and with arguments an ONNX file: binds that make
+ * plans, first runs with them, binds that find them and later runs, and all memory that is then in use. CPU time of one
+ * thread, medians.
  *
- *     bench_dynamic [MODEL.onnx [DIM=MIN..MAX/STEP ...]]        with as many lists of extents as there are, up to 64, drawn from all over the range */
+ *     bench_dynamic [MODEL.onnx [DIM=MIN..MAX/STEP ...]]        with as many lists of extents as there are, up to 64,
+ * drawn from all over the range */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,8 @@ static int ops;
 static wick_status chain(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
     wick_tensor *x = in[0];
-    for (int i = 0; i < ops; i++) x = i % 3 == 0 ? wick_matmul(x, weights) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
+    for (int i = 0; i < ops; i++)
+        x = i % 3 == 0 ? wick_matmul(x, weights) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
     out[0] = x;
     return WICK_OK;
 }
@@ -103,7 +107,7 @@ static void measure(wick_context *ctx, int n) {
     wick_dynamic_free(&d);
 }
 
-/* ---- memory of many extents ---------------------------------------------------------------------------------------------------------------- */
+/* ---- memory of many extents -------------------------------------------------------------------------------------- */
 
 static size_t in_use; /* bytes, of one thread */
 static void *take(void *user, size_t size, size_t align) {
@@ -129,7 +133,8 @@ static wick_status transformer(wick_context *ctx, wick_tensor *const *in, wick_t
         wick_tensor *h = wick_layer_norm(x, NULL, NULL, 1e-5), *part[3];
         for (int k = 0; k < 3; k++) part[k] = wick_transpose(wick_reshape(wick_matmul(h, of[i][k]), 4, heads), 1, 2);
         wick_tensor *scores = wick_matmul(wick_mul(part[0], wick_like(part[0], 0.125)), wick_transpose(part[1], 2, 3));
-        h = wick_reshape(wick_transpose(wick_matmul(wick_softmax(scores, -1), part[2]), 1, 2), 3, (int64_t[]){1, n, WIDTH});
+        h = wick_reshape(wick_transpose(wick_matmul(wick_softmax(scores, -1), part[2]), 1, 2), 3,
+                         (int64_t[]){1, n, WIDTH});
         x = wick_add(x, wick_matmul(h, of[i][3]));
         x = wick_add(x, wick_matmul(wick_gelu(wick_matmul(wick_layer_norm(x, NULL, NULL, 1e-5), of[i][4])), of[i][5]));
     }
@@ -156,7 +161,8 @@ static void many(const char *name, wick_dynamic *d, size_t before) {
             const wick_dim dim = wick_dynamic_dim(d, k);
             const int64_t step = dim.multiple ? dim.multiple : 1, values = (dim.max - dim.min) / step + 1;
             random = random * 6364136223846793005u + 1442695040888963407u;
-            lists[i][k] = dim.min + (points <= LISTS ? rest % values : (int64_t)((random >> 33) % (uint64_t)values)) * step;
+            lists[i][k] =
+                dim.min + (points <= LISTS ? rest % values : (int64_t)((random >> 33) % (uint64_t)values)) * step;
             rest /= values;
         }
     }
@@ -170,7 +176,8 @@ static void many(const char *name, wick_dynamic *d, size_t before) {
             if (wick_runner_bind_dims(r, lists[i])) stop(wick_runner_error(r));
             t[2 * pass][i] = now() - from;
             for (int k = 0; k < info.inputs && k < 16; k++) {
-                const size_t size = wick_spec_bytes(&(wick_spec){.dtype = wick_runner_input(r, k).dtype, .rank = 0}), all = wick_spec_bytes((wick_spec[]){wick_runner_input(r, k)});
+                const size_t size = wick_spec_bytes(&(wick_spec){.dtype = wick_runner_input(r, k).dtype, .rank = 0}),
+                             all = wick_spec_bytes((wick_spec[]){wick_runner_input(r, k)});
                 if (all <= sizes[k]) continue;
                 free(in[k]);
                 if (!(in[k] = calloc(1, sizes[k] = all))) stop("out of memory");
@@ -181,8 +188,10 @@ static void many(const char *name, wick_dynamic *d, size_t before) {
             t[2 * pass + 1][i] = now() - start;
         }
     const double bytes = (double)(in_use - before), packed = (double)wick_dynamic_get_info(d).packed_bytes;
-    printf("%s, %d lists of extents: a miss %.3g us, the first run %.3g us; a hit %.3g us, a later run %.3g us; %.4g MB in use, of which %.4g MB are packed weights\n", name, n,
-           median(t[0], n) / 1e3, median(t[1], n) / 1e3, median(t[2], n) / 1e3, median(t[3], n) / 1e3, bytes * 1e-6, packed * 1e-6);
+    printf("%s, %d lists of extents: a miss %.3g us, the first run %.3g us; a hit %.3g us, a later run %.3g us; %.4g "
+           "MB in use, of which %.4g MB are packed weights\n",
+           name, n, median(t[0], n) / 1e3, median(t[1], n) / 1e3, median(t[2], n) / 1e3, median(t[3], n) / 1e3,
+           bytes * 1e-6, packed * 1e-6);
     wick_runner_free(&r);
     for (int k = 0; k < 16; k++) free(in[k]);
     wick_dynamic_free(&d);
@@ -192,10 +201,13 @@ static void measure_transformer(wick_context *ctx) {
     static float data[WIDTH * WIDTH * 4];
     for (int i = 0; i < WIDTH * WIDTH * 4; i++) data[i] = (float)(i * 7 % 101) * 0.001f - 0.05f;
     for (int i = 0; i < LAYERS; i++)
-        for (int k = 0; k < 6; k++) of[i][k] = wick_from(ctx, WICK_F32, 2, (int64_t[]){k == 5 ? 4 * WIDTH : WIDTH, k == 4 ? 4 * WIDTH : WIDTH}, data);
+        for (int k = 0; k < 6; k++)
+            of[i][k] =
+                wick_from(ctx, WICK_F32, 2, (int64_t[]){k == 5 ? 4 * WIDTH : WIDTH, k == 4 ? 4 * WIDTH : WIDTH}, data);
     const size_t before = in_use;
     wick_dynamic *d;
-    if (wick_dynamic_new(ctx, transformer, NULL, 1, &(wick_dim){"seq", 8, 512, 8}, 1, &(wick_dynamic_input){"x", WICK_F32, 3, {"1", "seq", "256"}}, 1,
+    if (wick_dynamic_new(ctx, transformer, NULL, 1, &(wick_dim){"seq", 8, 512, 8}, 1,
+                         &(wick_dynamic_input){"x", WICK_F32, 3, {"1", "seq", "256"}}, 1,
                          &(wick_dynamic_options){.cache_bytes = SIZE_MAX / 2}, &d))
         stop(wick_context_error(ctx));
     many("transformer", d, before);
@@ -214,7 +226,8 @@ static void measure_file(wick_context *ctx, int n, char **args) {
     }
     const size_t before = in_use;
     wick_dynamic *d;
-    if (wick_onnx_dynamic(onnx, n - 1, dims, &(wick_dynamic_options){.cache_bytes = SIZE_MAX / 2}, &d)) stop(wick_context_error(ctx));
+    if (wick_onnx_dynamic(onnx, n - 1, dims, &(wick_dynamic_options){.cache_bytes = SIZE_MAX / 2}, &d))
+        stop(wick_context_error(ctx));
     many(args[0], d, before);
     wick_onnx_free(&onnx);
 }

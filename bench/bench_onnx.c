@@ -2,9 +2,9 @@
  *
  *   bench_onnx MODEL THREADS INPUT.npy...
  *
- * Prints "ready <ns from main to the first result> <compiled|recorded>"; then for every line "N" on stdin runs N times and prints the ns of each,
- * "o DIR" writes DIR/output_i.npy, and "m" prints the process's RssAnon in bytes. Inputs of one whole number are constants where the model can't be
- * compiled else: conditions hang on them. */
+ * Prints "ready <ns from main to the first result> <compiled|recorded>"; then for every line "N" on stdin runs N times
+ * and prints the ns of each, "o DIR" writes DIR/output_i.npy, and "m" prints the process's RssAnon in bytes. Inputs of
+ * one whole number are constants where the model can't be compiled else: conditions hang on them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,14 +90,16 @@ int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > PORTS) return fprintf(stderr, "bench_onnx MODEL THREADS INPUT.npy...\n"), 2;
     wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = atoi(argv[2])});
     if (status == WICK_OK) status = wick_onnx_open(ctx, argv[1], NULL, &onnx);
-    if (status == WICK_OK && wick_onnx_inputs(onnx) != argc - 3) return fprintf(stderr, "%s has %d inputs\n", argv[1], wick_onnx_inputs(onnx)), 2;
+    if (status == WICK_OK && wick_onnx_inputs(onnx) != argc - 3)
+        return fprintf(stderr, "%s has %d inputs\n", argv[1], wick_onnx_inputs(onnx)), 2;
     for (int i = 0; status == WICK_OK && i < argc - 3; i++) {
         in[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_npy_read(ctx, argv[3 + i])};
         status = wick_eval(ctx, 1, &in[i].tensor, NULL);
     }
     if (status == WICK_OK) status = prepare();
     if (status == WICK_OK) status = run();
-    if (status != WICK_OK) return fprintf(stderr, "%s\n", ws ? wick_workspace_error(ws) : ctx ? wick_context_error(ctx) : "no context"), 1;
+    if (status != WICK_OK)
+        return fprintf(stderr, "%s\n", ws ? wick_workspace_error(ws) : ctx ? wick_context_error(ctx) : "no context"), 1;
     printf("ready %llu %s\n", (unsigned long long)(wick_now_ns() - began), ws ? "compiled" : "recorded");
     fflush(stdout);
     for (char line[1024]; fgets(line, sizeof line, stdin); fflush(stdout)) {
@@ -112,7 +114,8 @@ int main(int argc, char **argv) {
             }
             putchar('\n');
         }
-        if (status != WICK_OK) return fprintf(stderr, "%s\n", ws ? wick_workspace_error(ws) : wick_context_error(ctx)), 1;
+        if (status != WICK_OK)
+            return fprintf(stderr, "%s\n", ws ? wick_workspace_error(ws) : wick_context_error(ctx)), 1;
     }
     wick_workspace_free(&ws);
     wick_plan_free(&plan);

@@ -1,5 +1,7 @@
-/* bench_pixels.c: how near the kernels of pictures (src/kernels/pixels) come to the memory, on each tier: bytes that they read and write, a second of one core's time, beside those of memcpy over as much, in turn. Pictures
- * of 3 x 224 x 224 (0.75 MB with their numbers: the second or third cache), and a pile of 64 MB that no cache holds.   Usage: bench_pixels */
+/* bench_pixels.c: how near the kernels of pictures (src/kernels/pixels) come to the memory, on each tier: bytes that
+ * they read and write, a second of one core's time, beside those of memcpy over as much, in turn. Pictures of 3 x 224 x
+ * 224 (0.75 MB with their numbers: the second or third cache), and a pile of 64 MB that no cache holds.   Usage:
+ * bench_pixels */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -27,29 +29,48 @@ static double run_mirrored(int64_t n) { return wick_pixels_map(&map, n, bytes, t
 static double run_affine(int64_t n) { return wick_pixels_kernels()->affine(n, 0.5f, 0.1f, y), 8.0 * (double)n; }
 static double run_share(int64_t n) { return wick_pixels_kernels()->share(n, 0.7f, 0.3f, x, y), 12.0 * (double)n; }
 static double run_brighten(int64_t n) { return wick_pixels_kernels()->brighten(n, 0.9f, y), 8.0 * (double)n; }
-static double run_saturate(int64_t n) { return wick_pixels_kernels()->saturate(n / 3, 0.9f, y, y + n / 3, y + n / 3 * 2), 8.0 * (double)n; }
-static double run_turn(int64_t n) { return wick_pixels_kernels()->turn(n / 3, 0.1f, y, y + n / 3, y + n / 3 * 2), 8.0 * (double)n; }
+static double run_saturate(int64_t n) {
+    return wick_pixels_kernels()->saturate(n / 3, 0.9f, y, y + n / 3, y + n / 3 * 2), 8.0 * (double)n;
+}
+static double run_turn(int64_t n) {
+    return wick_pixels_kernels()->turn(n / 3, 0.1f, y, y + n / 3, y + n / 3 * 2), 8.0 * (double)n;
+}
 static double run_mix(int64_t n) { /* rows of a resize */
-    for (int64_t at = 0; at + SIDE * TAPS <= n; at += SIDE) wick_pixels_kernels()->mix(SIDE, TAPS, weights, bytes + at, SIDE, y + at);
+    for (int64_t at = 0; at + SIDE * TAPS <= n; at += SIDE)
+        wick_pixels_kernels()->mix(SIDE, TAPS, weights, bytes + at, SIDE, y + at);
     return 5.0 * (double)n;
 }
 static double run_pick(int64_t n) { /* columns of a resize */
-    for (int64_t at = 0; at + SIDE + TAPS <= n; at += SIDE) wick_pixels_kernels()->pick(SIDE, TAPS, first, weights, x + at, 1, 0, y + at);
+    for (int64_t at = 0; at + SIDE + TAPS <= n; at += SIDE)
+        wick_pixels_kernels()->pick(SIDE, TAPS, first, weights, x + at, 1, 0, y + at);
     return 8.0 * (double)n;
 }
 static double run_smooth(int64_t n) { /* a blur's columns */
-    for (int64_t at = 0; at + SIDE * TAPS <= n; at += SIDE) wick_pixels_kernels()->smooth(SIDE, TAPS, weights, x + at, SIDE, 1, 0, y + at);
+    for (int64_t at = 0; at + SIDE * TAPS <= n; at += SIDE)
+        wick_pixels_kernels()->smooth(SIDE, TAPS, weights, x + at, SIDE, 1, 0, y + at);
     return 8.0 * (double)n;
 }
 static double run_warp(int64_t n) {
     for (int64_t at = 0; at + 3 * PLANE <= n; at += 3 * PLANE)
-        for (int64_t row = 0; row < SIDE; row++) wick_pixels_kernels()->warp(SIDE, 3 - 0.1 * (double)row, 0.1 + (double)row, 0.99, 0.1, 3, SIDE, SIDE, x + at, y + at + row * SIDE);
+        for (int64_t row = 0; row < SIDE; row++)
+            wick_pixels_kernels()->warp(SIDE, 3 - 0.1 * (double)row, 0.1 + (double)row, 0.99, 0.1, 3, SIDE, SIDE,
+                                        x + at, y + at + row * SIDE);
     return 8.0 * (double)n;
 }
 
-static const struct { const char *name; double (*run)(int64_t n); } kernels[] = {
-    {"bytes to numbers, normalised", run_map}, {"the same, mirrored", run_mirrored}, {"normalise numbers", run_affine}, {"brightness", run_brighten}, {"saturation", run_saturate},
-    {"hue", run_turn}, {"resize, rows (5 taps)", run_mix}, {"resize, columns (5 taps)", run_pick}, {"blur (5 taps)", run_smooth}, {"affine map", run_warp}, {"mixup", run_share},
+static const struct { const char *name; double (*run)(int64_t n);
+} kernels[] = {
+    {"bytes to numbers, normalised", run_map},
+    {"the same, mirrored", run_mirrored},
+    {"normalise numbers", run_affine},
+    {"brightness", run_brighten},
+    {"saturation", run_saturate},
+    {"hue", run_turn},
+    {"resize, rows (5 taps)", run_mix},
+    {"resize, columns (5 taps)", run_pick},
+    {"blur (5 taps)", run_smooth},
+    {"affine map", run_warp},
+    {"mixup", run_share},
 };
 
 static double rate(double (*run)(int64_t n), int64_t n) {

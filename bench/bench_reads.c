@@ -1,5 +1,6 @@
-/* bench_reads.c: random reads of a record file's size, from the disk (pages dropped before each turn) and from the page cache: by pread in 1 to 16 threads, and by io_uring with 16 and 64 reads under way, by its
- * system calls alone. Thousands of reads a second, medians of the turns.   Usage: bench_reads FILE (of some 100 MB; it is only read) */
+/* bench_reads.c: random reads of a record file's size, from the disk (pages dropped before each turn) and from the page
+ * cache: by pread in 1 to 16 threads, and by io_uring with 16 and 64 reads under way, by its system calls alone.
+ * Thousands of reads a second, medians of the turns.   Usage: bench_reads FILE (of some 100 MB; it is only read) */
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
@@ -37,9 +38,12 @@ static struct { int fd; char *sq, *cq; struct io_uring_sqe *entries; struct io_u
 static bool ring_open(void) {
     ring.fd = (int)syscall(SYS_io_uring_setup, DEEPEST, &ring.p);
     if (ring.fd < 0) return false;
-    ring.sq = mmap(NULL, ring.p.sq_off.array + ring.p.sq_entries * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQ_RING);
-    ring.cq = mmap(NULL, ring.p.cq_off.cqes + ring.p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_CQ_RING);
-    ring.entries = mmap(NULL, ring.p.sq_entries * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQES);
+    ring.sq = mmap(NULL, ring.p.sq_off.array + ring.p.sq_entries * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED,
+                   ring.fd, IORING_OFF_SQ_RING);
+    ring.cq = mmap(NULL, ring.p.cq_off.cqes + ring.p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
+                   MAP_SHARED, ring.fd, IORING_OFF_CQ_RING);
+    ring.entries = mmap(NULL, ring.p.sq_entries * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE, MAP_SHARED,
+                        ring.fd, IORING_OFF_SQES);
     return ring.sq != MAP_FAILED && ring.cq != MAP_FAILED && (void *)ring.entries != MAP_FAILED;
 }
 static _Atomic uint32_t *word(char *base, uint32_t offset) { return (_Atomic uint32_t *)(void *)(base + offset); }
@@ -54,13 +58,19 @@ static void by_ring(int depth) {
         uint32_t tail = *word(ring.sq, ring.p.sq_off.tail), submitted = 0;
         for (; n_free && given < READS; given++, tail++, submitted++) {
             const int slot = free_slots[--n_free];
-            ring.entries[tail & sq_mask] = (struct io_uring_sqe){.opcode = IORING_OP_READ, .fd = file, .addr = (uint64_t)(uintptr_t)buffers[slot], .len = SIZE, .off = (uint64_t)places[given], .user_data = (uint64_t)slot};
+            ring.entries[tail & sq_mask] = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+                                                                 .fd = file,
+                                                                 .addr = (uint64_t)(uintptr_t)buffers[slot],
+                                                                 .len = SIZE,
+                                                                 .off = (uint64_t)places[given],
+                                                                 .user_data = (uint64_t)slot};
             array[tail & sq_mask] = tail & sq_mask;
         }
         atomic_store_explicit(word(ring.sq, ring.p.sq_off.tail), tail, memory_order_release);
         if (syscall(SYS_io_uring_enter, ring.fd, submitted, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0) exit(1);
         uint32_t head = *word(ring.cq, ring.p.cq_off.head);
-        for (const uint32_t end = atomic_load_explicit(word(ring.cq, ring.p.cq_off.tail), memory_order_acquire); head != end; head++, got++) {
+        for (const uint32_t end = atomic_load_explicit(word(ring.cq, ring.p.cq_off.tail), memory_order_acquire);
+             head != end; head++, got++) {
             if (done[head & cq_mask].res != SIZE) failed = 1;
             free_slots[n_free++] = (int)done[head & cq_mask].user_data;
         }
@@ -68,8 +78,11 @@ static void by_ring(int depth) {
     }
 }
 
-static const struct { const char *name; void (*run)(int); int n; } ways[] = {
-    {"pread, 1 thread", by_threads, 1}, {"pread, 2 threads", by_threads, 2}, {"pread, 4 threads", by_threads, 4}, {"pread, 16 threads", by_threads, 16}, {"io_uring, 16 under way", by_ring, 16}, {"io_uring, 64 under way", by_ring, 64},
+static const struct { const char *name; void (*run)(int); int n;
+} ways[] = {
+    {"pread, 1 thread", by_threads, 1},      {"pread, 2 threads", by_threads, 2},
+    {"pread, 4 threads", by_threads, 4},     {"pread, 16 threads", by_threads, 16},
+    {"io_uring, 16 under way", by_ring, 16}, {"io_uring, 64 under way", by_ring, 64},
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
@@ -81,13 +94,16 @@ static int by_value(const void *a, const void *b) {
 int main(int argc, char **argv) {
     struct stat st;
     static double rates[2][WAYS][TURNS];
-    if (argc < 2 || (file = open(argv[1], O_RDONLY)) < 0 || fstat(file, &st) != 0 || st.st_size < 100 * SIZE) return fprintf(stderr, "usage: bench_reads FILE\n"), 2;
+    if (argc < 2 || (file = open(argv[1], O_RDONLY)) < 0 || fstat(file, &st) != 0 || st.st_size < 100 * SIZE)
+        return fprintf(stderr, "usage: bench_reads FILE\n"), 2;
     const bool has_ring = ring_open();
     for (int turn = 0; turn < TURNS; turn++)
         for (int cached = 0; cached < 2; cached++)
             for (int w = 0; w < WAYS; w++) {
                 if (ways[w].run == by_ring && !has_ring) continue;
-                for (int i = 0; i < READS; i++) places[i] = (off_t)(wick_hash(&(int[]){i, turn, w * 2 + cached}, 3 * sizeof(int), 1) % (uint64_t)(st.st_size - SIZE));
+                for (int i = 0; i < READS; i++)
+                    places[i] = (off_t)(wick_hash(&(int[]){i, turn, w * 2 + cached}, 3 * sizeof(int), 1) %
+                                        (uint64_t)(st.st_size - SIZE));
                 if (!cached) posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
                 else by_threads(1); /* the pages that will be asked for */
                 const uint64_t start = wick_now_ns();

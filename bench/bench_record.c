@@ -1,5 +1,6 @@
-/* bench_record.c: what define-by-run costs a node: recording, then walking, looking the plan up and binding. The tensors have no elements,
- * so that no kernel runs and all of an eval is overhead. Prints ns a node, median of many steps. */
+/* bench_record.c: what define-by-run costs a node: recording, then walking, looking the plan up and binding. The
+ * tensors have no elements, so that no kernel runs and all of an eval is overhead. Prints ns a node, median of many
+ * steps. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
-/* bench_training.c: ResNet-8 trained from JPEGs that are decoded on the way: how much of what its CPU time allows is reached. In turn: steps on one batch, over and over; loading alone, by the caller;
- * both together. If a picture takes a seconds of CPU time to load and b to learn from, C CPUs allow C / (a + b) pictures a second.
- *   Usage: bench_training SET [WORKERS] [THREADS] [SECONDS], SET as wick_files_open takes it; THREADS of the steps, which are the CPUs that are counted */
+/* bench_training.c: ResNet-8 trained from JPEGs that are decoded on the way: how much of what its CPU time allows is
+ * reached. In turn: steps on one batch, over and over; loading alone, by the caller; both together. If a picture takes
+ * a seconds of CPU time to load and b to learn from, C CPUs allow C / (a + b) pictures a second. Usage: bench_training
+ * SET [WORKERS] [THREADS] [SECONDS], SET as wick_files_open takes it; THREADS of the steps, which are the CPUs that are
+ * counted */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -40,7 +42,8 @@ static cost run(wick_loader *loader, bool loads, bool steps) {
     float loss;
     for (int warm = 0; warm < 6 || b.count < BATCH; warm++) { /* the ring is full, threads run */
         CHECK(wick_loader_take(loader, &b));
-        if (steps && b.count == BATCH) CHECK(wick_run(work, (const void *[]){b.fields[0], b.fields[1]}, (void *[]){&loss}));
+        if (steps && b.count == BATCH)
+            CHECK(wick_run(work, (const void *[]){b.fields[0], b.fields[1]}, (void *[]){&loss}));
     }
     const double real = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     while (now(CLOCK_MONOTONIC) - real < seconds) {
@@ -68,8 +71,17 @@ int main(int argc, char **argv) {
     if (wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 1}) != WICK_OK) return 1;
     CHECK(wick_zoo_find(ctx, "resnet8", &network));
     CHECK(wick_dataset_of_files(ctx, argv[1], &(wick_files_options){.split = "test"}, &set));
-    CHECK(wick_transform_new(ctx, "crop=4,flip,normalise", &(wick_transform_options){.mean = 0.47, .deviation = 0.25}, wick_dataset_field(set, 0), &list));
-    for (int i = 0; i < 2; i++) CHECK(wick_loader_new(ctx, set, &(wick_loader_options){.batch = BATCH, .shuffle = true, .drop_last = true, .seed = 1, .transform = list, .workers = i ? workers : 0}, &loader[i]));
+    CHECK(wick_transform_new(ctx, "crop=4,flip,normalise", &(wick_transform_options){.mean = 0.47, .deviation = 0.25},
+                             wick_dataset_field(set, 0), &list));
+    for (int i = 0; i < 2; i++)
+        CHECK(wick_loader_new(ctx, set,
+                              &(wick_loader_options){.batch = BATCH,
+                                                     .shuffle = true,
+                                                     .drop_last = true,
+                                                     .seed = 1,
+                                                     .transform = list,
+                                                     .workers = i ? workers : 0},
+                              &loader[i]));
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &sgd));
     wick_spec specs[2] = {*wick_loader_field(loader[0], 0), *wick_loader_field(loader[0], 1)};
@@ -78,11 +90,14 @@ int main(int argc, char **argv) {
     double load[TURNS], step[TURNS], alone[TURNS], speed[TURNS], cpu[TURNS], part[TURNS];
     for (int t = 0; t < TURNS; t++) {
         const cost s = run(loader[0], false, true), l = run(loader[0], true, false), both = run(loader[1], true, true);
-        load[t] = l.cpu * 1e6, step[t] = s.cpu * 1e6, alone[t] = 1 / s.real, speed[t] = 1 / both.real, cpu[t] = both.cpu * 1e6;
+        load[t] = l.cpu * 1e6, step[t] = s.cpu * 1e6, alone[t] = 1 / s.real, speed[t] = 1 / both.real,
+        cpu[t] = both.cpu * 1e6;
         part[t] = speed[t] / (threads / (l.cpu + s.cpu));
     }
-    printf("%d worker%s, %d threads: a picture takes %.1f us of CPU time to load and %.1f to learn from; %.0f a second are learned from, %.0f where none is loaded; %.1f us of CPU time for each\n", workers, workers == 1 ? "" : "s", threads,
-           median(load), median(step), median(speed), median(alone), median(cpu));
+    printf("%d worker%s, %d threads: a picture takes %.1f us of CPU time to load and %.1f to learn from; %.0f a second "
+           "are learned from, %.0f where none is loaded; %.1f us of CPU time for each\n",
+           workers, workers == 1 ? "" : "s", threads, median(load), median(step), median(speed), median(alone),
+           median(cpu));
     printf("%.3f of what the CPU time allows\n", median(part));
     wick_loader_stats stats;
     wick_loader_get_stats(loader[1], &stats);

@@ -19,7 +19,9 @@ bool augment_read(const char *text, wick_loader_options *o) {
     for (;;) {
         const size_t length = strcspn(text, ","), prefix = sizeof crop - 1;
         if (length == 4 && memcmp(text, "flip", 4) == 0 && !o->flip) o->flip = true;
-        else if (o->crop || length < prefix || memcmp(text, crop, prefix) != 0 || !read_crop(text + prefix, length - prefix, &o->crop)) return false;
+        else if (o->crop || length < prefix || memcmp(text, crop, prefix) != 0 ||
+                 !read_crop(text + prefix, length - prefix, &o->crop))
+            return false;
         if (!text[length]) return true;
         text += length + 1;
     }

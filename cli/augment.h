@@ -4,7 +4,8 @@
 
 #include "wick/data.h"
 
-/* Reads "none", or a list of "flip" and "crop=N", N from 1, each once, into flip and crop. False: it is none of these. */
+/* Reads "none", or a list of "flip" and "crop=N", N from 1, each once, into flip and crop. False: it is none of these.
+ */
 bool augment_read(const char *text, wick_loader_options *options);
 
 #endif

@@ -7,7 +7,9 @@
 
 enum { LOOK_SECONDS = 120 }; /* of a file that is only looked at */
 static double seconds_of(const cli_options *o) {
-    return o->max_seconds > 0 ? o->max_seconds : o->command == CMD_INSPECT || o->command == CMD_VERIFY ? LOOK_SECONDS : 0;
+    return o->max_seconds > 0                                      ? o->max_seconds
+           : o->command == CMD_INSPECT || o->command == CMD_VERIFY ? LOOK_SECONDS
+                                                                   : 0;
 }
 
 wick_onnx_limits budget_limits(const cli_options *o) {
@@ -22,7 +24,8 @@ wick_onnx_limits budget_limits(const cli_options *o) {
 size_t budget_memory(const cli_options *o) {
     if (o->max_memory) return (size_t)o->max_memory << 20;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0, group = wick_limits_get().memory;
+    const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0,
+                   group = wick_limits_get().memory;
     return group && (!machine || group < machine) ? group : machine;
 }
 
@@ -31,13 +34,16 @@ static void on_alarm(int number) { /* what is written here is all: nothing was b
     static const char text[] = "wick: it takes longer than --max-seconds\n",
                       object[] = "{\"ok\": false, \"exit\": 3, \"error\": \"it takes longer than --max-seconds\"}\n";
     (void)number;
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0 || (as_json && write(STDOUT_FILENO, object, sizeof object - 1) < 0)) _exit(CLI_FAILED);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
+        (as_json && write(STDOUT_FILENO, object, sizeof object - 1) < 0))
+        _exit(CLI_FAILED);
     _exit(CLI_BAD_FILE);
 }
 void budget_watch(const cli_options *o) {
     const double seconds = seconds_of(o) + 1;
     if (seconds == 1) return; /* as long as it takes */
-    const struct itimerval timer = {.it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+    const struct itimerval timer = {
+        .it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
     struct sigaction action = {.sa_handler = on_alarm};
     sigemptyset(&action.sa_mask);
     as_json = o->json;

@@ -9,7 +9,8 @@
 wick_onnx_limits budget_limits(const cli_options *o);
 /* For wick_context_options.max_memory: --max-memory, or without it what this machine, or its container, has. */
 size_t budget_memory(const cli_options *o);
-/* From now on the command ends a second after --max-seconds (inspect and verify: or after 120), whatever it does then: one task of a kernel may be long. */
+/* From now on the command ends a second after --max-seconds (inspect and verify: or after 120), whatever it does then:
+ * one task of a kernel may be long. */
 void budget_watch(const cli_options *o);
 
 #endif

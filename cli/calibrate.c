@@ -1,5 +1,6 @@
-/* calibrate.c: each cost is what makes the model predict what a few works of its family were measured to take. The works run once; the number is then found by halving an
- * interval, since a plan says what the model predicts of it for any tuning. A number that was found helps to find those after it: overheads and memory come first. */
+/* calibrate.c: each cost is what makes the model predict what a few works of its family were measured to take. The
+ * works run once; the number is then found by halving an interval, since a plan says what the model predicts of it for
+ * any tuning. A number that was found helps to find those after it: overheads and memory come first. */
 #include "calibrate.h"
 
 #include "machine.h"
@@ -16,11 +17,30 @@ enum { WORKS = 3, SAMPLES = 15, CHAIN = 24, HALVINGS = 24, AROUND = 128 << 10 };
 #define REACH 16 /* how far from the default a number may be found, either way */
 
 typedef enum kind {
-    STEPS, STREAM, LIGHT, BLOCKS, HEAVY, SUM_ROWS, SUM_SHORT, SUM_WIDE, PRODUCT, CONV, DEPTHWISE, POOL, SOFTMAX, NORM, ATTENTION, LSTM, BYTES, SCAN
+    STEPS,
+    STREAM,
+    LIGHT,
+    BLOCKS,
+    HEAVY,
+    SUM_ROWS,
+    SUM_SHORT,
+    SUM_WIDE,
+    PRODUCT,
+    CONV,
+    DEPTHWISE,
+    POOL,
+    SOFTMAX,
+    NORM,
+    ATTENTION,
+    LSTM,
+    BYTES,
+    SCAN
 } kind;
 typedef struct work {
     kind kind;
-    int64_t m, n, k; /* m x n elements, of a product m x k and k x n; convolutions: n channels of m x m pixels, kernels of k x k. m is 0 behind the last */
+    /* m x n elements, of a product m x k and k x n; convolutions: n channels of m x m pixels, kernels of k x k. m is 0
+     * behind the last */
+    int64_t m, n, k;
 } work;
 typedef struct fit {
     const char *name;
@@ -31,8 +51,8 @@ typedef struct fit {
 /* m of STREAM is set from the caches: see sized(). */
 static const fit fits[] = {
     {"cost_step_ns", false, {{STEPS, 4, 4, 0}}},
-    {"cost_near_rate", false, {{STREAM, 1, 1024, 0}}},
-    {"cost_far_rate", false, {{STREAM, 2, 1024, 0}}},
+    {"cost_l2_rate", false, {{STREAM, 1, 1024, 0}}},
+    {"cost_l3_rate", false, {{STREAM, 2, 1024, 0}}},
     {"cost_memory_rate", false, {{STREAM, 3, 1024, 0}}},
     {"cost_block_ns", false, {{BLOCKS, 4, 16, 0}}},
     {"cost_light_rate", false, {{LIGHT, 16, 1024, 0}, {LIGHT, 64, 1024, 0}}},
@@ -54,11 +74,15 @@ static const fit fits[] = {
 };
 enum { FITS = sizeof fits / sizeof fits[0] };
 
-/* A stream moves twice its bytes: half of the core's cache, half of the last one (or 8 times the core's), four times that (256 MB at most). */
+/* A stream moves twice its bytes: half of the core's cache, half of the last one (or 8 times the core's), four times
+ * that (256 MB at most). */
 static work sized(work w, const wick_tuning *t) {
     if (w.kind != STREAM) return w;
-    const int64_t near = t->cost_l2_bytes, far = t->cost_dram_bytes;
-    const int64_t bytes = w.m == 1 ? near / 2 : w.m == 2 ? (far / 2 < 8 * near ? far / 2 : 8 * near) : 4 * far < 256 << 20 ? 4 * far : 256 << 20;
+    const int64_t near = t->cost_l2_bytes, far = t->cost_l3_bytes;
+    const int64_t bytes = w.m == 1              ? near / 2
+                          : w.m == 2            ? (far / 2 < 8 * near ? far / 2 : 8 * near)
+                          : 4 * far < 256 << 20 ? 4 * far
+                                                : 256 << 20;
     w.m = bytes / 8 / w.n > 0 ? bytes / 8 / w.n : 1;
     return w;
 }
@@ -98,7 +122,8 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
         break;
     case DEPTHWISE:
         y = wick_conv(x, r->b, NULL, NULL);
-        for (int i = 0; i < 4; i++) y = wick_conv(y, r->a, NULL, &(wick_conv_options){.pad = {w->k / 2, w->k / 2}, .groups = w->n});
+        for (int i = 0; i < 4; i++)
+            y = wick_conv(y, r->a, NULL, &(wick_conv_options){.pad = {w->k / 2, w->k / 2}, .groups = w->n});
         y = wick_conv(y, r->b, NULL, NULL);
         break;
     case POOL: y = wick_max_pool(x, &(wick_pool_options){.kernel = {w->k, w->k}, .stride = {w->k, w->k}}); break;
@@ -117,7 +142,8 @@ static int specs_of(const work *w, wick_spec spec[2]) {
     const bool image = w->kind == CONV || w->kind == DEPTHWISE || w->kind == POOL;
     spec[0] = (wick_spec){.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {w->m, w->n}};
     if (image) spec[0] = (wick_spec){.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {1, w->n, w->m, w->m}};
-    if (w->kind == ATTENTION) spec[0] = (wick_spec){.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {1, w->k, w->m, w->n}};
+    if (w->kind == ATTENTION)
+        spec[0] = (wick_spec){.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {1, w->k, w->m, w->n}};
     if (w->kind == LSTM) spec[0] = (wick_spec){.name = "x", .dtype = WICK_F32, .rank = 3, .dims = {w->m, w->k, w->n}};
     if (w->kind == PRODUCT || w->kind == BYTES) spec[0].dims[1] = w->k;
     if (w->kind == BYTES) spec[0].dtype = WICK_I8;
@@ -132,10 +158,13 @@ static bool compiled(const work *w, const wick_tuning *t, int threads, wick_cont
     const int n_in = specs_of(w, spec);
     if (wick_context_new(ctx, &(wick_context_options){.threads = threads, .tuning = t}) != WICK_OK) return false;
     if (w->kind == PRODUCT) r.a = weights(*ctx, 2, (int64_t[]){w->k, w->n});
-    if (w->kind == CONV || w->kind == DEPTHWISE) r.a = weights(*ctx, 4, (int64_t[]){w->n, w->kind == CONV ? w->n : 1, w->k, w->k});
+    if (w->kind == CONV || w->kind == DEPTHWISE)
+        r.a = weights(*ctx, 4, (int64_t[]){w->n, w->kind == CONV ? w->n : 1, w->k, w->k});
     if (w->kind == DEPTHWISE) r.b = weights(*ctx, 4, (int64_t[]){w->n, w->n, 1, 1});
-    if (w->kind == LSTM) r.a = weights(*ctx, 3, (int64_t[]){1, 4 * w->n, w->n}), r.b = weights(*ctx, 3, (int64_t[]){1, 4 * w->n, w->n});
-    return wick_compile(*ctx, record, &r, n_in, spec, 1, &(wick_compile_options){.no_passes = w->kind == STEPS}, plan) == WICK_OK;
+    if (w->kind == LSTM)
+        r.a = weights(*ctx, 3, (int64_t[]){1, 4 * w->n, w->n}), r.b = weights(*ctx, 3, (int64_t[]){1, 4 * w->n, w->n});
+    return wick_compile(*ctx, record, &r, n_in, spec, 1, &(wick_compile_options){.no_passes = w->kind == STEPS},
+                        plan) == WICK_OK;
 }
 
 /* 0: out of memory. */
@@ -153,12 +182,14 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Kernels of a network find their data in the cache behind the nearest: between runs others ran, of which this stands in. */
+/* Kernels of a network find their data in the cache behind the nearest: between runs others ran, of which this stands
+ * in. */
 static void go_elsewhere(unsigned char *around) {
     for (int i = 0; i < AROUND; i += 64) ((volatile unsigned char *)around)[i]++;
 }
 
-/* The median time of a run, of samples of as many runs as fill their share of `seconds`. Below 0: it could not be run. */
+/* The median time of a run, of samples of as many runs as fill their share of `seconds`. Below 0: it could not be run.
+ */
 static double measured(const work *w, const wick_tuning *t, int threads, double seconds) {
     wick_context *ctx = NULL;
     wick_plan *plan = NULL;
@@ -169,12 +200,14 @@ static double measured(const work *w, const wick_tuning *t, int threads, double 
     unsigned char *around = alone ? NULL : calloc(1, AROUND);
     double sample[SAMPLES];
     const int n_in = specs_of(w, spec), n = seconds > 0 ? SAMPLES : 1;
-    bool good = (alone || around) && compiled(w, t, threads, &ctx, &plan) && wick_workspace_new(plan, &space) == WICK_OK;
+    bool good =
+        (alone || around) && compiled(w, t, threads, &ctx, &plan) && wick_workspace_new(plan, &space) == WICK_OK;
     for (int i = 0; good && i < n_in; i++) {
         const size_t bytes = wick_spec_bytes(&spec[i]);
         uint32_t state = 12345u + (uint32_t)i;
         good = (in[i] = step_buffer((int64_t)bytes, 1)) != NULL;
-        for (size_t k = 0; good && k < bytes / (spec[i].dtype == WICK_I8 ? 1 : 4); k++) { /* never zeros, which some machines are faster on */
+        /* never zeros, which some machines are faster on */
+        for (size_t k = 0; good && k < bytes / (spec[i].dtype == WICK_I8 ? 1 : 4); k++) {
             state = state * 1664525u + 1013904223u;
             if (spec[i].dtype == WICK_I8)
                 ((int8_t *)in[i])[k] = (int8_t)(state >> 24);
@@ -228,7 +261,8 @@ static double too_long(const fit *f, const wick_tuning *t, int threads, const do
 
 static bool found(const fit *f, wick_tuning *t, const wick_tuning_field *field, int threads, const double *took) {
     double low = (double)(field->fallback / REACH), high = (double)field->fallback * REACH;
-    low = low < (double)field->low ? (double)field->low : low, high = high > (double)field->high ? (double)field->high : high;
+    low = low < (double)field->low ? (double)field->low : low,
+    high = high > (double)field->high ? (double)field->high : high;
     const bool rate = strstr(field->name, "_rate") != NULL; /* a larger one takes less time */
     for (int i = 0; i < HALVINGS; i++) {
         const double middle = sqrt(low * high);
@@ -249,7 +283,7 @@ static void size_caches(wick_tuning *t) {
     for (int i = 0; i < m.n_caches; i++) {
         if (strcmp(m.caches[i].type, "Instruction") == 0 || !m.caches[i].bytes || m.caches[i].level < 2) continue;
         if (!any) t->cost_l2_bytes = (int64_t)m.caches[i].bytes;
-        t->cost_dram_bytes = (int64_t)m.caches[i].bytes;
+        t->cost_l3_bytes = (int64_t)m.caches[i].bytes;
         any = true;
     }
 }

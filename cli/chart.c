@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pieces -------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 void svg_open(FILE *out, double width, double height, const char *title, const char *description) {
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" style=\"max-width:%.0fpx\" viewBox=\"0 0 %g %g\"><title>", 1.25 * width, width, height);
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" style=\"max-width:%.0fpx\" viewBox=\"0 0 %g "
+            "%g\"><title>",
+            1.25 * width, width, height);
     html_text(out, title);
     fputs("</title><desc>", out);
     html_text(out, description);
@@ -19,7 +22,8 @@ void svg_open(FILE *out, double width, double height, const char *title, const c
 void svg_close(FILE *out) { fputs("</svg>\n", out); }
 
 axis axis_around(double low, double high, int ticks, double from, double to) {
-    /* Beyond these the arithmetic below would overflow, or its power of ten be 0; what lies outside is drawn at the edge. */
+    /* Beyond these the arithmetic below would overflow, or its power of ten be 0; what lies outside is drawn at the
+     * edge. */
     const double most = 1e30, least = 1e-30;
     low = fmax(-most, fmin(most, low)), high = fmax(-most, fmin(most, high));
     /* Also when there is no value at all. */
@@ -53,8 +57,8 @@ void axis_draw_y(FILE *out, const axis *a, double x0, double x1, const char *uni
     for (int i = 0; i <= tick_count(a); i++) {
         chart_text text;
         double value = a->low + i * a->step, y = axis_at(a, value);
-        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick end\" x=\"%.1f\" y=\"%.1f\">", i ? "grid" : "axis", x0, y, x1,
-                x0 - 8, y + 4);
+        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick end\" x=\"%.1f\" y=\"%.1f\">",
+                i ? "grid" : "axis", x0, y, x1, x0 - 8, y + 4);
         html_print(out, "%s%s", tick_text(text, a, value), unit);
         fputs("</text>\n", out);
     }
@@ -64,7 +68,8 @@ void axis_draw_x(FILE *out, const axis *a, double y, const char *name) {
     for (int i = 0; i <= tick_count(a); i++) {
         chart_text text;
         double value = a->low + i * a->step;
-        fprintf(out, "<text class=\"tick mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", axis_at(a, value), y + 17, tick_text(text, a, value));
+        fprintf(out, "<text class=\"tick mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", axis_at(a, value), y + 17,
+                tick_text(text, a, value));
     }
     fprintf(out, "<text class=\"tick mid\" x=\"%.1f\" y=\"%.1f\">", (a->from + a->to) / 2, y + 34);
     html_text(out, name);
@@ -104,11 +109,12 @@ const char *text_bytes(chart_text text, double bytes) {
     return text;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 enum { LEFT = 54, RIGHT = 14, TOP = 30, BOTTOM = 42, HOVERS = 60 };
 
-/* More points than pixels make a large page and no better line: of each group of neighbours the least and the largest stay. */
+/* More points than pixels make a large page and no better line: of each group of neighbours the least and the largest
+ * stay. */
 static void draw_path(FILE *out, const chart *c, const chart_line *l, const axis *x, const axis *y) {
     const int64_t most = 600, group = l->n > 2 * most ? (l->n + most - 1) / most : 1;
     bool down = false;
@@ -131,7 +137,8 @@ static void draw_path(FILE *out, const chart *c, const chart_line *l, const axis
     fputs("\"/>\n", out);
     for (int64_t i = 0; l->dots && i < l->n && l->n <= HOVERS; i++)
         if (isfinite(l->y[i]))
-            fprintf(out, "<circle class=\"dot %s\" r=\"4\" cx=\"%.1f\" cy=\"%.1f\"/>\n", l->style, axis_at(x, l->x[i]), axis_at(y, l->y[i]));
+            fprintf(out, "<circle class=\"dot %s\" r=\"4\" cx=\"%.1f\" cy=\"%.1f\"/>\n", l->style, axis_at(x, l->x[i]),
+                    axis_at(y, l->y[i]));
 }
 
 static void draw_legend(FILE *out, const chart *c) {
@@ -169,8 +176,12 @@ static void draw_hovers(FILE *out, const chart *c, const axis *x, double bottom)
             const chart_line *l = &c->lines[i];
             int64_t p = l->faint ? -1 : nearest_point(l, at);
             /* A line says nothing beyond its ends. */
-            if (p < 0 || fabs(axis_at(x, l->x[p]) - axis_at(x, at)) > (l->dots ? (x->to - x->from) / (double)l->n : width)) continue;
-            if (!any) fprintf(out, "<rect class=\"hover\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"><title>", x->from + k * width, TOP, width, bottom - TOP);
+            if (p < 0 ||
+                fabs(axis_at(x, l->x[p]) - axis_at(x, at)) > (l->dots ? (x->to - x->from) / (double)l->n : width))
+                continue;
+            if (!any)
+                fprintf(out, "<rect class=\"hover\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"><title>",
+                        x->from + k * width, TOP, width, bottom - TOP);
             any = true;
             html_print(out, "%s %.4g%s (%s %.4g)\n", l->name, l->y[p], c->unit, c->x_name, l->x[p]);
         }
@@ -199,19 +210,20 @@ int64_t chart_draw(FILE *out, const chart *c) {
     svg_open(out, c->width, c->height, c->title, c->description);
     axis_draw_y(out, &y, LEFT, c->width - RIGHT, c->unit);
     axis_draw_x(out, &x, bottom, c->x_name);
-    fprintf(out, "<clipPath id=\"%s\"><rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"/></clipPath>", c->id, LEFT, TOP - 2, c->width - RIGHT - LEFT + 2,
-            bottom - TOP + 3);
+    fprintf(out, "<clipPath id=\"%s\"><rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"/></clipPath>", c->id, LEFT,
+            TOP - 2, c->width - RIGHT - LEFT + 2, bottom - TOP + 3);
     for (int i = 0; i < c->n; i++) draw_path(out, c, &c->lines[i], &x, &y);
     draw_legend(out, c);
     draw_hovers(out, c, &x, bottom);
     svg_close(out);
     int64_t cut = 0;
     for (int i = 0; i < c->n; i++)
-        for (int64_t k = 0; c->lines[i].faint && k < c->lines[i].n; k++) cut += c->lines[i].y[k] < y.low || c->lines[i].y[k] > y.high;
+        for (int64_t k = 0; c->lines[i].faint && k < c->lines[i].n; k++)
+            cut += c->lines[i].y[k] < y.low || c->lines[i].y[k] > y.high;
     return cut;
 }
 
-/* ---- matrix -------------------------------------------------------------------------------------------------------------------- */
+/* ---- matrix ------------------------------------------------------------------------------------------------------ */
 
 /* The first characters of a name, for labels beside rows and columns. Returns how many; out may be NULL. */
 static int print_label(FILE *out, const char *name) {
@@ -247,7 +259,8 @@ static double luminance(bool dark, bool mistake, double opacity) {
  * less. */
 static bool is_dark(double luminance) { return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05; }
 
-void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user), const void *user) {
+void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user),
+                  const void *user) {
     const double size = n <= 12 ? 36 : n <= 24 ? 27 : fmax(6, 640.0 / (double)n), top = 24;
     const bool labels = size >= 12, numbers = size >= 26;
     double strongest = 0; /* of the mistakes */
@@ -264,34 +277,46 @@ void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*nam
     const double left = fmax(56, 6.8 * longest + 14), right = left + size * (double)n, bottom = top + size * (double)n;
     svg_open(out, right + 8, bottom + (labels ? 4.4 * longest + 20 : 4), "Confusion matrix",
              "Rows are what the samples are, columns what they were taken for; the table of classes has the scores.");
-    fprintf(out, "<text class=\"tick end\" x=\"%.1f\" y=\"14\">is \xE2\x86\x93</text><text class=\"tick\" x=\"%.1f\" y=\"14\">taken for \xE2\x86\x92</text>\n", left - 10,
-            left + 2);
+    fprintf(out,
+            "<text class=\"tick end\" x=\"%.1f\" y=\"14\">is \xE2\x86\x93</text><text class=\"tick\" x=\"%.1f\" "
+            "y=\"14\">taken for \xE2\x86\x92</text>\n",
+            left - 10, left + 2);
     for (int64_t i = 0; i < n && labels; i++) {
         double middle = size * ((double)i + 0.5);
         fprintf(out, "<text class=\"key end\" x=\"%.1f\" y=\"%.1f\">", left - 10, top + middle + 4);
         print_label(out, name(i, user));
-        fprintf(out, "</text><text class=\"key end\" transform=\"translate(%.1f %.1f) rotate(-40)\">", left + middle + 5, bottom + 13);
+        fprintf(out, "</text><text class=\"key end\" transform=\"translate(%.1f %.1f) rotate(-40)\">",
+                left + middle + 5, bottom + 13);
         print_label(out, name(i, user));
         fputs("</text>\n", out);
     }
     const double corner = fmin(3, size / 6), gap = size < 12 ? 0 : 1;
     if (!numbers)
-        fprintf(out, "<rect class=\"empty\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", left, top, right - left, bottom - top);
+        fprintf(out, "<rect class=\"empty\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", left, top,
+                right - left, bottom - top);
     for (int64_t i = 0; i < n * n && rows; i++) {
         int64_t row = i / n, k = i % n;
         if (!counts[i] && !numbers) continue;
-        double share = rows[row] ? (double)counts[i] / (double)rows[row] : 0, strength = row == k ? share : strongest > 0 ? share / strongest : 0;
+        double share = rows[row] ? (double)counts[i] / (double)rows[row] : 0, strength = row == k ? share
+                                                                                         : strongest > 0
+                                                                                             ? share / strongest
+                                                                                             : 0;
         double x = left + size * (double)k, y = top + size * (double)row;
         fputs("<g class=\"cell\"><title>", out);
         html_print(out, "%s taken for ", name(row, user));
-        html_print(out, "%s: %lld of %lld (%.1f" NBSP "%%)", name(k, user), (long long)counts[i], (long long)rows[row], 100 * share);
+        html_print(out, "%s: %lld of %lld (%.1f" NBSP "%%)", name(k, user), (long long)counts[i], (long long)rows[row],
+                   100 * share);
         fputs("</title>", out);
         const double side = size - 2 * gap;
-        if (numbers) fprintf(out, "<rect class=\"empty\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", x + gap, y + gap, side, side, corner);
+        if (numbers)
+            fprintf(out, "<rect class=\"empty\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>",
+                    x + gap, y + gap, side, side, corner);
         const double opacity = 0.06 + 0.94 * strength;
         if (counts[i])
-            fprintf(out, "<rect class=\"%s\" fill-opacity=\"%.3f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", row == k ? "a" : "b",
-                    opacity, x + gap, y + gap, side, side, corner);
+            fprintf(out,
+                    "<rect class=\"%s\" fill-opacity=\"%.3f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                    "rx=\"%.1f\"/>",
+                    row == k ? "a" : "b", opacity, x + gap, y + gap, side, side, corner);
         char digits[16];
         snprintf(digits, sizeof digits, "on%d%d", is_dark(luminance(false, row != k, opacity)),
                  is_dark(luminance(true, row != k, opacity)));
@@ -305,8 +330,12 @@ void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*nam
 }
 
 void chart_bar(FILE *out, double share, const char *style, const char *title) {
-    fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"bar\" role=\"img\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\"><title>", out);
+    fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"bar\" role=\"img\" viewBox=\"0 0 100 10\" "
+          "preserveAspectRatio=\"none\"><title>",
+          out);
     html_text(out, title);
-    fprintf(out, "</title><rect class=\"empty\" width=\"100\" height=\"10\" rx=\"1\"/><rect class=\"%s\" width=\"%.2f\" height=\"10\" rx=\"1\"/></svg>", style,
-            100 * fmin(1, fmax(0, share)));
+    fprintf(out,
+            "</title><rect class=\"empty\" width=\"100\" height=\"10\" rx=\"1\"/><rect class=\"%s\" width=\"%.2f\" "
+            "height=\"10\" rx=\"1\"/></svg>",
+            style, 100 * fmin(1, fmax(0, share)));
 }

@@ -1,5 +1,5 @@
-/* chart.h: charts as inline SVG. Colours are classes and variables of the page's style sheet (html.c), so that one drawing suits light
- * and dark; tooltips are <title> elements. Nothing here knows what is drawn. Names are escaped. */
+/* chart.h: charts as inline SVG. Colours are classes and variables of the page's style sheet (html.c), so that one
+ * drawing suits light and dark; tooltips are <title> elements. Nothing here knows what is drawn. Names are escaped. */
 #ifndef WICK_CLI_CHART_H
 #define WICK_CLI_CHART_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- pieces -------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* A picture of width x height units that scales to the page; title and description are for those who don't see it. */
 void svg_open(FILE *out, double width, double height, const char *title, const char *description);
@@ -32,7 +32,7 @@ const char *text_count(chart_text text, int64_t n);
 const char *text_si(chart_text text, double value);
 const char *text_bytes(chart_text text, double bytes);
 
-/* ---- charts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- charts ------------------------------------------------------------------------------------------------------ */
 
 /* Points in order of x. NaN in y is a gap. */
 typedef struct chart_line {
@@ -56,9 +56,10 @@ typedef struct chart {
 /* A legend tells lines apart where there are several. Returns how many points of faint lines lie beyond the axis. */
 int64_t chart_draw(FILE *out, const chart *c);
 
-/* counts[n * n] of rows (what it is) and columns (what it was taken for): the diagonal in one colour and the rest in another, each as strong
- * as its share of the row. name(i, user). */
-void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user), const void *user);
+/* counts[n * n] of rows (what it is) and columns (what it was taken for): the diagonal in one colour and the rest in
+ * another, each as strong as its share of the row. name(i, user). */
+void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user),
+                  const void *user);
 
 /* share in [0, 1] as a bar, for cells of tables. */
 void chart_bar(FILE *out, double share, const char *style, const char *title);

@@ -14,7 +14,8 @@ enum { MOST_SECONDS = 2 };
 static void in_child(int out, void (*fn)(const void *arg), const void *arg) {
     int null = open("/dev/null", O_RDWR);
     setpgid(0, 0); /* so that its own children can be ended with it */
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) _exit(127);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+        _exit(127);
     fn(arg);
     fflush(stdout);
     _exit(0);

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* What fn writes to standard output, its first size - 1 bytes at most; "" when there is none. The child has no standard input and no standard
- * error, and ends when fn returns or after two seconds. To be called before the process has threads. */
+/* What fn writes to standard output, its first size - 1 bytes at most; "" when there is none. The child has no standard
+ * input and no standard error, and ends when fn returns or after two seconds. To be called before the process has
+ * threads. */
 void child_output(char *text, size_t size, void (*fn)(const void *arg), const void *arg);
 
 #endif

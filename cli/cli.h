@@ -18,7 +18,29 @@ enum {
     CLI_UNREAD = 141       /* 128 + SIGPIPE: who read the results is gone */
 };
 
-typedef enum cli_command_id { CMD_TRAIN, CMD_EVAL, CMD_PREDICT, CMD_REPORT, CMD_COMPARE, CMD_RUN, CMD_INSPECT, CMD_VERIFY, CMD_CONVERT, CMD_INFO, CMD_OPS, CMD_PLAN, CMD_EXPLAIN, CMD_GRAPH, CMD_COMPILE, CMD_DOCTOR, CMD_BENCH, CMD_TUNE, CMD_DATA, CMD_COMPLETIONS, CMD_COUNT } cli_command_id;
+typedef enum cli_command_id {
+    CMD_TRAIN,
+    CMD_EVAL,
+    CMD_PREDICT,
+    CMD_REPORT,
+    CMD_COMPARE,
+    CMD_RUN,
+    CMD_INSPECT,
+    CMD_VERIFY,
+    CMD_CONVERT,
+    CMD_INFO,
+    CMD_OPS,
+    CMD_PLAN,
+    CMD_EXPLAIN,
+    CMD_GRAPH,
+    CMD_COMPILE,
+    CMD_DOCTOR,
+    CMD_BENCH,
+    CMD_TUNE,
+    CMD_DATA,
+    CMD_COMPLETIONS,
+    CMD_COUNT
+} cli_command_id;
 
 enum { CLI_MAX_OPTIONS = 240 };
 
@@ -36,11 +58,13 @@ typedef struct cli_options {
     const char **files; /* the others, of commands that take them */
     int n_files;
 
-    const char *data, *label, *augment, *transform, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input, *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
+    const char *data, *label, *augment, *transform, *arch, *net, *hidden, *out, *resume, *log, *split, *index, *input,
+        *lr_at, *group, *only, *output, *check, *labels, *scale, *mean, *std, *layout, *svg;
     int64_t limit, workers, epochs, batch, accumulate, warmup, lr_every, lr_mult, lr_patience, patience, save_every,
         seed, threads, top, classes, repeat, max_memory, max_tensor, max_output, max_nodes, max_depth, opset, topk,
         values, rate, hop, memory_budget, max_batch, plans;
-    double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip, label_smoothing, ema, tolerance, rtol, atol, time, max_seconds;
+    double dropout, lr, lr_min, lr_gamma, lr_power, lr_rise, beta1, beta2, momentum, weight_decay, clip,
+        label_smoothing, ema, tolerance, rtol, atol, time, max_seconds;
     int optimizer, schedule, color, precision, loss; /* which of the choices, in the table's order */
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, fix_open, layers,
         onnx_ops, bench, bgr;

@@ -1,4 +1,5 @@
-/* wick bench: how fast Wick is here, row by row, beside what the machine can do; beside others; and beside another version of itself. */
+/* wick bench: how fast Wick is here, row by row, beside what the machine can do; beside others; and beside another
+ * version of itself. */
 #include "bench/alone.h"
 #include "bench/peers.h"
 #include "bench/tables.h"
@@ -26,7 +27,8 @@ static bool matches(const char *pattern, const bench_row *row, const char *size)
     char key[sizeof both + 8];
     snprintf(both, sizeof both, "%s/%s", row->suite, row->name);
     snprintf(key, sizeof key, "%s%s%s", both, *size ? " " : "", size);
-    return fnmatch(pattern, row->suite, 0) == 0 || fnmatch(pattern, row->name, 0) == 0 || fnmatch(pattern, both, 0) == 0 || tables_want(pattern, key) ||
+    return fnmatch(pattern, row->suite, 0) == 0 || fnmatch(pattern, row->name, 0) == 0 ||
+           fnmatch(pattern, both, 0) == 0 || tables_want(pattern, key) ||
            (strcmp(pattern, "memory") == 0 && is_of_memory(row));
 }
 static bool wanted(const cli_options *o, const bench_row *row, const char *size) {
@@ -40,7 +42,8 @@ static bool known_sizes(const char *list) {
     for (const char *s = list; known && *s; s += strcspn(s, ","), s += *s == ',') {
         const size_t n = strcspn(s, ",");
         known = false;
-        for (int k = 0; k < BENCH_SIZES; k++) known |= strlen(bench_row_size(&sized, k)) == n && memcmp(bench_row_size(&sized, k), s, n) == 0;
+        for (int k = 0; k < BENCH_SIZES; k++)
+            known |= strlen(bench_row_size(&sized, k)) == n && memcmp(bench_row_size(&sized, k), s, n) == 0;
     }
     return known;
 }
@@ -67,7 +70,9 @@ static int refuse_pattern(const char *pattern) {
     if (path_exists(pattern))
         return log_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model",
                          pattern);
-    return log_fail(CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them", pattern, near);
+    return log_fail(
+        CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them",
+        pattern, near);
 }
 
 static int read_threads(const cli_options *o, int *counts, int *n) {
@@ -89,7 +94,8 @@ static ceiling_compute arithmetic(const subject *s) {
         const wick_dtype d = s->in[i].dtype;
         if (d == WICK_F64) kind = CEILING_F64;
         if (d == WICK_BF16 && kind == CEILING_F32) kind = CEILING_BF16;
-        if ((d == WICK_I8 || d == WICK_U8) && kind == CEILING_F32 && s->in[0].dtype != WICK_F32) kind = CEILING_INT8; /* beside f32 they are weights, which become such */
+        /* beside f32 they are weights, which become such */
+        if ((d == WICK_I8 || d == WICK_U8) && kind == CEILING_F32 && s->in[0].dtype != WICK_F32) kind = CEILING_INT8;
     }
     return kind;
 }
@@ -122,7 +128,8 @@ static bool measure(bench_result *r, subject *s, peers *others, double seconds, 
     for (int64_t look = LEAST_SAMPLES;;) {
         if (!timing_sample(&r->times, s, one_thread, r->n_peers > 0)) return false;
         for (int i = 0; i < r->n_peers; i++)
-            if (!peers_sample(others, &r->peers[i])) return snprintf(s->why, sizeof s->why, "the peers' process ended at %s", r->peers[i].name), false;
+            if (!peers_sample(others, &r->peers[i]))
+                return snprintf(s->why, sizeof s->why, "the peers' process ended at %s", r->peers[i].name), false;
         const double spent = bench_now(false) - began;
         if (r->times.seconds.n >= look) {
             if (spent > seconds / 4 && timing_tight(&r->times)) break;
@@ -152,7 +159,8 @@ static void measure_alone(bench_result *r, int size, subject *s, const cli_optio
         snprintf(r->why, sizeof r->why, "--instructions: %s", why);
     }
     if (!o->memory && !is_of_memory(r->row)) return;
-    if (alone_memory(r, size) && *o->peers && r->n_peers && !peers_memory(o->peers, r, s)) talk("%s: the memory of its peers could not be measured", r->key);
+    if (alone_memory(r, size) && *o->peers && r->n_peers && !peers_memory(o->peers, r, s))
+        talk("%s: the memory of its peers could not be measured", r->key);
 }
 
 static void run_row(bench_result *r, int size, const roof *ceilings, peers *others, const cli_options *o) {
@@ -164,7 +172,9 @@ static void run_row(bench_result *r, int size, const roof *ceilings, peers *othe
         r->flops = s.flops;
         r->read = s.read;
         r->written = s.written;
-        if (!r->row->call) r->floor = roof_floor(ceilings, arithmetic(&s), s.flops - SOFTMAX_FLOPS * s.exps, s.exps, s.read, s.written);
+        if (!r->row->call)
+            r->floor =
+                roof_floor(ceilings, arithmetic(&s), s.flops - SOFTMAX_FLOPS * s.exps, s.exps, s.read, s.written);
         ok = measure(r, &s, *r->row->peer ? others : NULL, o->time, r->threads == 1);
         if (ok) measure_alone(r, size, &s, o, &instructions);
     }
@@ -232,7 +242,9 @@ static int check_counters(const cli_options *o, char *why, size_t room) {
     snprintf(why, room, "%s", c.why);
     counter_close(&c);
     if (!*why || !o->instructions || alone_has_callgrind()) return CLI_OK;
-    return log_fail(CLI_FAILED, "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
+    return log_fail(
+        CLI_FAILED,
+        "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
 }
 
 static int run_all(bench_results *all, const cli_options *o, const int *threads, int n_threads) {
@@ -258,7 +270,8 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
             run_row(r, size_of_key(r), ceilings, *o->peers ? &others : NULL, o);
             progress.spent += bench_now(false) - began;
             clear_progress(&progress);
-            if (!o->json && !*o->against) results_print(r), fflush(stdout); /* who interrupts has what was measured, in a file too */
+            /* who interrupts has what was measured, in a file too */
+            if (!o->json && !*o->against) results_print(r), fflush(stdout);
         }
         peers_stop(&others);
     }
@@ -275,21 +288,24 @@ static int run_alone(const bench_results *all, const cli_options *o) {
     return ok ? CLI_OK : CLI_FAILED;
 }
 
-/* What can be known to be wrong before rows are measured for an hour: the base that can't be read, and folders to write into. */
+/* What can be known to be wrong before rows are measured for an hour: the base that can't be read, and folders to write
+ * into. */
 static int check_files(bench_results *all, const cli_options *o) {
     const char *const targets[] = {o->html, o->markdown};
     int code = CLI_OK;
     if (*o->against) {
         size_t size;
         char *text = path_read(o->against, &size);
-        code = text ? results_read(all, text, o->against, KEEP_BASE) : log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
+        code = text ? results_read(all, text, o->against, KEEP_BASE)
+                    : log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", o->against, strerror(errno));
         free(text);
     }
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
         const char *slash = strrchr(targets[i], '/');
         char *folder = strndup(targets[i], slash ? (size_t)(slash - targets[i]) + 1 : 0);
         if (!folder) code = log_fail(CLI_FAILED, "out of memory");
-        else if (*targets[i] && access(*folder ? folder : ".", W_OK) != 0) code = log_fail(CLI_FAILED, "%s: cannot be written: %s", targets[i], strerror(errno));
+        else if (*targets[i] && access(*folder ? folder : ".", W_OK) != 0)
+            code = log_fail(CLI_FAILED, "%s: cannot be written: %s", targets[i], strerror(errno));
         free(folder);
     }
     return code;
@@ -303,7 +319,8 @@ static int write_file(const bench_results *all, const char *path, void (*print)(
     FILE *out = open_memstream(&text, &size);
     if (out) print(out, all);
     const bool whole = out && !ferror(out);
-    if (!out || fclose(out) != 0 || !whole || wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK) {
+    if (!out || fclose(out) != 0 || !whole ||
+        wick_context_new(&ctx, &(wick_context_options){.threads = 1}) != WICK_OK) {
         free(text);
         return log_fail(CLI_FAILED, "%s: out of memory", path);
     }
@@ -329,7 +346,8 @@ int cmd_bench(cli_options *o) {
     int threads[MOST_THREAD_COUNTS], n_threads = 0, code = read_threads(o, threads, &n_threads);
     const bool compares = *o->against || *o->regress;
     if (*o->against && *o->regress) code = log_fail(CLI_USAGE, "--against and --regress are two different bases");
-    if (code == CLI_OK && !known_sizes(o->sizes)) code = log_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
+    if (code == CLI_OK && !known_sizes(o->sizes))
+        code = log_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
     if (*o->peers && *o->regress) code = log_fail(CLI_USAGE, "--peers has no effect beside --regress");
     if (code == CLI_OK) code = plan_rows(o, threads, n_threads, &all);
     if (code == CLI_OK && o->runs) {
@@ -350,7 +368,8 @@ int cmd_bench(cli_options *o) {
     }
     if (code == CLI_OK && !o->json && all.n) results_print_summary(&all);
     for (int i = 0; code == CLI_OK && !o->json && i < TABLES; i++) table_print(tables_fill((bench_table_id)i, &all));
-    for (int i = 0; i < all.n && code == CLI_OK; i++) code = *all.at[i].why || all.at[i].verdict == VERDICT_SLOWER ? CLI_FAILED : CLI_OK;
+    for (int i = 0; i < all.n && code == CLI_OK; i++)
+        code = *all.at[i].why || all.at[i].verdict == VERDICT_SLOWER ? CLI_FAILED : CLI_OK;
     results_free(&all);
     return code;
 }

@@ -23,13 +23,17 @@ static int compare_options(const cli_options *o, wick_compare_options *options) 
         double value;
     } all[] = {{"tolerance", o->tolerance}, {"rtol", o->rtol}, {"atol", o->atol}};
     for (int i = 0; i < 3; i++)
-        if (all[i].value < 0 && all[i].value != -1) return log_fail(CLI_USAGE, "--%s %g is below 0", all[i].name, all[i].value);
-    *options = (wick_compare_options){.tolerance = given(o->tolerance), .rtol = given(o->rtol), .atol = given(o->atol), .pattern = *o->only ? o->only : NULL};
+        if (all[i].value < 0 && all[i].value != -1)
+            return log_fail(CLI_USAGE, "--%s %g is below 0", all[i].name, all[i].value);
+    *options = (wick_compare_options){.tolerance = given(o->tolerance),
+                                      .rtol = given(o->rtol),
+                                      .atol = given(o->atol),
+                                      .pattern = *o->only ? o->only : NULL};
     options->exact = any && options->tolerance == 0 && options->rtol == 0 && options->atol == 0;
     return CLI_OK;
 }
 
-/* ---- what is found ------------------------------------------------------------------------------------------------------------- */
+/* ---- what is found ----------------------------------------------------------------------------------------------- */
 
 /* "f32 [2, 3]", or "-" where there is none. */
 static void shape_text(const wick_spec *spec, char *text, size_t size) {
@@ -38,7 +42,8 @@ static void shape_text(const wick_spec *spec, char *text, size_t size) {
         return;
     }
     size_t n = (size_t)snprintf(text, size, "%s [", wick_dtype_name(spec->dtype));
-    for (int d = 0; d < spec->rank && n < size; d++) n += (size_t)snprintf(text + n, size - n, "%s%lld", d ? ", " : "", (long long)spec->dims[d]);
+    for (int d = 0; d < spec->rank && n < size; d++)
+        n += (size_t)snprintf(text + n, size - n, "%s%lld", d ? ", " : "", (long long)spec->dims[d]);
     if (n < size) snprintf(text + n, size - n, "]");
 }
 
@@ -50,7 +55,8 @@ static int64_t elements(const wick_spec *spec) {
 
 /* A matrix that lies there the other way round: what a port forgets first. */
 static bool is_transposed(const wick_difference *d) {
-    return d->kind == WICK_OTHER_SHAPE && d->ours.rank == 2 && d->theirs.rank == 2 && d->ours.dims[0] == d->theirs.dims[1] && d->ours.dims[1] == d->theirs.dims[0];
+    return d->kind == WICK_OTHER_SHAPE && d->ours.rank == 2 && d->theirs.rank == 2 &&
+           d->ours.dims[0] == d->theirs.dims[1] && d->ours.dims[1] == d->theirs.dims[0];
 }
 
 static int count_kind(const wick_comparison *c, wick_difference_kind kind) {
@@ -67,7 +73,9 @@ static void print_row(const wick_difference *d, int name, int shape) {
     switch (d->kind) {
     case WICK_ONLY_OURS: log_print("%s\n", ours); return;
     case WICK_ONLY_THEIRS: log_print("%s\n", theirs); return;
-    case WICK_OTHER_SHAPE: log_print("%s in A, %s in B%s\n", ours, theirs, is_transposed(d) ? ": transposed?" : ""); return;
+    case WICK_OTHER_SHAPE:
+        log_print("%s in A, %s in B%s\n", ours, theirs, is_transposed(d) ? ": transposed?" : "");
+        return;
     case WICK_SAME:
     case WICK_DIFFERS: break;
     }
@@ -88,7 +96,8 @@ static void print_table(const wick_comparison *c, const char *what) {
         if ((int)strlen(d.name) > name) name = (int)strlen(d.name);
         if (d.kind <= WICK_DIFFERS && (int)strlen(text) > shape) shape = (int)strlen(text);
     }
-    printf("%-9s  %-*s  %-*s  %18s  %9s  %9s  %s\n", "", name, what, shape, "shape", "differ", "most", "of max |B|", "at: A, B");
+    printf("%-9s  %-*s  %-*s  %18s  %9s  %9s  %s\n", "", name, what, shape, "shape", "differ", "most", "of max |B|",
+           "at: A, B");
     for (int i = 0; i < count; i++) {
         const wick_difference d = wick_comparison_at(c, i);
         print_row(&d, name, shape);
@@ -143,9 +152,10 @@ static void print_json(const wick_comparison *c, const char *what, bool same) {
     log_json_close(&j);
 }
 
-/* ---- the two ways ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the two ways ------------------------------------------------------------------------------------------------ */
 
-static wick_status compare_files(wick_context *ctx, const cli_options *o, const wick_compare_options *options, wick_comparison **c) {
+static wick_status compare_files(wick_context *ctx, const cli_options *o, const wick_compare_options *options,
+                                 wick_comparison **c) {
     const char *names[2] = {o->model, o->files[0]};
     char *in_folder[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++)
@@ -162,17 +172,21 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 }
 
 /* "input" of a file, as images of the model; the model `holder` keeps it. */
-static int read_input(const classifier *c, wick_model *holder, const wick_checkpoint *file, const char *path, wick_tensor **x) {
+static int read_input(const classifier *c, wick_model *holder, const wick_checkpoint *file, const char *path,
+                      wick_tensor **x) {
     int i = 0;
     while (i < wick_checkpoint_count(file) && strcmp(wick_checkpoint_tensor(file, i).name, "input") != 0) i++;
-    if (i == wick_checkpoint_count(file)) return log_fail(CLI_BAD_FILE, "%s has no tensor \"input\": what the layers' results are of", path);
+    if (i == wick_checkpoint_count(file))
+        return log_fail(CLI_BAD_FILE, "%s has no tensor \"input\": what the layers' results are of", path);
     const wick_spec spec = wick_checkpoint_tensor(file, i);
     const int64_t n = elements(&spec);
     char shape[224];
     shape_text(&spec, shape, sizeof shape);
     if (spec.rank < 1 || n < 1 || n % c->pixels || spec.dims[0] != n / c->pixels)
-        return log_fail(CLI_BAD_FILE, "%s: \"input\" is %s; the model takes %lld numbers an image", path, shape, (long long)c->pixels);
-    wick_tensor *state = wick_model_state(holder, "input", WICK_ROLE_BUFFER, WICK_F32, spec.rank, spec.dims, wick_init_constant(0));
+        return log_fail(CLI_BAD_FILE, "%s: \"input\" is %s; the model takes %lld numbers an image", path, shape,
+                        (long long)c->pixels);
+    wick_tensor *state =
+        wick_model_state(holder, "input", WICK_ROLE_BUFFER, WICK_F32, spec.rank, spec.dims, wick_init_constant(0));
     const char *text;
     wick_status status = wick_tensor_error(state, &text);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s: \"input\": %s", path, text);
@@ -184,7 +198,8 @@ static int read_input(const classifier *c, wick_model *holder, const wick_checkp
     return CLI_OK;
 }
 
-static int compare_layers(wick_context *ctx, const cli_options *o, const wick_compare_options *options, wick_status *status, wick_comparison **comparison) {
+static int compare_layers(wick_context *ctx, const cli_options *o, const wick_compare_options *options,
+                          wick_status *status, wick_comparison **comparison) {
     classifier c = {0};
     wick_model *holder = NULL;
     wick_checkpoint *file = NULL;
@@ -194,7 +209,8 @@ static int compare_layers(wick_context *ctx, const cli_options *o, const wick_co
     *status = code == CLI_OK ? wick_checkpoint_open(ctx, path, &file) : WICK_OK;
     if (code == CLI_OK && *status == WICK_OK) *status = wick_model_new(ctx, &holder);
     if (code == CLI_OK && *status == WICK_OK) code = read_input(&c, holder, file, path, &x);
-    if (code == CLI_OK && *status == WICK_OK) *status = wick_compare_layers(c.model, record, &c, &x, path, options, comparison);
+    if (code == CLI_OK && *status == WICK_OK)
+        *status = wick_compare_layers(c.model, record, &c, &x, path, options, comparison);
     wick_checkpoint_free(&file);
     wick_model_free(&holder);
     classifier_free(&c);
@@ -207,10 +223,12 @@ int cmd_compare(cli_options *o) {
     wick_comparison *c = NULL;
     wick_status status = WICK_OK;
     const char *what = o->layers ? "layer" : "tensor";
-    if (o->n_files != 1) return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
+    if (o->n_files != 1)
+        return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     int code = compare_options(o, &options);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     if (o->layers)
         code = compare_layers(ctx, o, &options, &status, &c);
     else

@@ -30,9 +30,16 @@ static const struct {
     const char *(*word)(int i);
     bool files, folders;
 } guesses[] = {
-    {"SET", wick_dataset_known, false, true}, {"NET", network_name, false, false}, {"DIR", NULL, false, true},    {"RUN", NULL, false, true},
-    {"FILE", NULL, true, false},              {"MODEL", NULL, true, false},        {"MODEL.onnx", NULL, true, false},        {"SHELL", shell_name, false, false},
-    {"OP", op_name, false, false},             {"ACTION", data_action, true, false},
+    {"SET", wick_dataset_known, false, true},
+    {"NET", network_name, false, false},
+    {"DIR", NULL, false, true},
+    {"RUN", NULL, false, true},
+    {"FILE", NULL, true, false},
+    {"MODEL", NULL, true, false},
+    {"MODEL.onnx", NULL, true, false},
+    {"SHELL", shell_name, false, false},
+    {"OP", op_name, false, false},
+    {"ACTION", data_action, true, false},
     {"A", NULL, true, false},
 };
 
@@ -67,7 +74,8 @@ static guess guess_topic(void) {
     return g;
 }
 
-/* The text inside '...' of a shell; in fish a backslash escapes there too. `also` gets a backslash before it, as zsh's _arguments needs. */
+/* The text inside '...' of a shell; in fish a backslash escapes there too. `also` gets a backslash before it, as zsh's
+ * _arguments needs. */
 static void quoted(const char *s, const char *quote, const char *also) {
     for (; *s; s++) {
         if (*s == '\'')
@@ -85,7 +93,9 @@ static void bash_words(const char *words) {
 
 static void bash_guess(const guess *g) {
     if (g->words[0]) bash_words(g->words);
-    if (g->files || g->folders) printf("compopt -o filenames 2>/dev/null; IFS=$'\\n'; COMPREPLY+=($(compgen %s -- \"$cur\")); ", g->files ? "-f" : "-d");
+    if (g->files || g->folders)
+        printf("compopt -o filenames 2>/dev/null; IFS=$'\\n'; COMPREPLY+=($(compgen %s -- \"$cur\")); ",
+               g->files ? "-f" : "-d");
 }
 
 static void bash(void) {
@@ -174,7 +184,8 @@ static void zsh(void) {
         }
         printf(" ;;\n");
     }
-    printf("    help) _arguments '--man[print the man page]' '1:topic:(%s)' '2:topic:(%s)' ;;\n    esac\n}\n", topics.words, topics.words);
+    printf("    help) _arguments '--man[print the man page]' '1:topic:(%s)' '2:topic:(%s)' ;;\n    esac\n}\n",
+           topics.words, topics.words);
     printf("if [[ $funcstack[1] == _wick ]]; then _wick \"$@\"; else compdef _wick wick; fi\n");
 }
 
@@ -202,7 +213,9 @@ static void fish(void) {
         const cli_command *command = &cli_commands[c];
         /* help train is no training */
         char when[128];
-        snprintf(when, sizeof when, "complete -c wick -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from help'", command->name);
+        snprintf(when, sizeof when,
+                 "complete -c wick -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from help'",
+                 command->name);
         printf("complete -c wick -n __fish_use_subcommand -a %s", command->name);
         fish_doc(command->doc);
         for (int i = 0; options_at((cli_command_id)c, i, &option); i++) {
@@ -227,7 +240,9 @@ int cmd_completions(cli_options *o) {
     static void (*const write[])(void) = {bash, zsh, fish};
     for (int i = 0; shell_name(i); i++) {
         if (strcmp(o->model, shell_name(i)) != 0) continue;
-        if (i != 1) printf("# %s completion of wick %s: wick completions %s\n", shell_name(i), wick_version(), shell_name(i)); /* zsh's first line is a directive */
+        /* zsh's first line is a directive */
+        if (i != 1)
+            printf("# %s completion of wick %s: wick completions %s\n", shell_name(i), wick_version(), shell_name(i));
         write[i]();
         return CLI_OK;
     }

@@ -1,4 +1,5 @@
-/* wick convert: a file becomes one of another kind: what A is its first bytes say, what it becomes the end of B's name. */
+/* wick convert: a file becomes one of another kind: what A is its first bytes say, what it becomes the end of B's name.
+ */
 #include "convert.h"
 #include "file_types.h"
 #include "options.h"
@@ -15,7 +16,11 @@ enum { TO_ONNX = 1, FROM_ONNX = 2, TO_TENSORS = 4, TO_SHARDS = 8, TO_NPZ = 16 };
 const conversion conversions[] = {
     {AS_MODEL, "an ONNX model", {".onnx"}, convert_onnx_to_onnx, TO_ONNX | FROM_ONNX},
     {AS_RUN, "the folder of a run, or a checkpoint", {".onnx"}, convert_run_to_onnx, TO_ONNX},
-    {AS_TENSORS, "tensors: .safetensors, their .safetensors.index.json, .npz, .npy", {".safetensors.index.json", ".safetensors", ".npz", ".npy"}, convert_weights, TO_TENSORS},
+    {AS_TENSORS,
+     "tensors: .safetensors, their .safetensors.index.json, .npz, .npy",
+     {".safetensors.index.json", ".safetensors", ".npz", ".npy"},
+     convert_weights,
+     TO_TENSORS},
     {0, NULL, {NULL}, NULL, 0},
 };
 
@@ -47,12 +52,15 @@ static const conversion *find(const char *from, const file_kind *kind, const cha
             at += (size_t)snprintf(ends + at, sizeof ends - at, "%s%s", at ? ", " : "", c->to[i]);
         }
     }
-    if (at) log_fail(CLI_USAGE, "%s, %s, does not become %s; what it becomes is a file whose name ends in %s", from, kind->name, to, ends);
+    if (at)
+        log_fail(CLI_USAGE, "%s, %s, does not become %s; what it becomes is a file whose name ends in %s", from,
+                 kind->name, to, ends);
     return NULL;
 }
 
 int cmd_convert(cli_options *o) {
-    if (o->n_files != 1) return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
+    if (o->n_files != 1)
+        return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);
     const char *to = o->files[0];
     const file_kind *kind = kind_of(o->model);
     unsigned as = 0;
@@ -60,9 +68,13 @@ int cmd_convert(cli_options *o) {
     if (!kind || !(kind->as & as)) return kind_refuse(o->model, kind, "something that wick convert takes");
     const conversion *c = find(o->model, kind, to);
     if (!c) return CLI_USAGE;
-    const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], c->cases | (has_end(to, ".json") ? TO_SHARDS : has_end(to, ".npz") ? TO_NPZ : 0));
+    const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0],
+                                           c->cases | (has_end(to, ".json")  ? TO_SHARDS
+                                                       : has_end(to, ".npz") ? TO_NPZ
+                                                                             : 0));
     if (idle) return log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
-    if (path_same(o->model, to)) return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
+    if (path_same(o->model, to))
+        return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", to);
     wick_context *ctx;
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");

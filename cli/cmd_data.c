@@ -17,18 +17,33 @@ static const struct {
     unsigned bit;
     bool to;
     int (*run)(data_job *d);
-} actions[] = {{"info", INFO, false, data_info},       {"head", HEAD, false, data_head},    {"stats", STATS, false, data_stats},  {"verify", VERIFY, false, data_verify},
-               {"pack", PACK, true, data_pack}, {"unpack", UNPACK, true, data_unpack}, {"split", SPLIT, true, data_split}, {"bench", BENCH, false, data_bench}};
+} actions[] = {{"info", INFO, false, data_info},    {"head", HEAD, false, data_head},
+               {"stats", STATS, false, data_stats}, {"verify", VERIFY, false, data_verify},
+               {"pack", PACK, true, data_pack},     {"unpack", UNPACK, true, data_unpack},
+               {"split", SPLIT, true, data_split},  {"bench", BENCH, false, data_bench}};
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 static const option_case cases[] = {
-    {"compression", PACK | SPLIT, "pack and split"}, {"level", PACK | SPLIT, "pack and split"}, {"dictionary", PACK | SPLIT, "pack and split"},
+    {"compression", PACK | SPLIT, "pack and split"},
+    {"level", PACK | SPLIT, "pack and split"},
+    {"dictionary", PACK | SPLIT, "pack and split"},
     {"append", PACK, "pack"},
-    {"count", HEAD, "head"},                         {"from", HEAD, "head"},                    {"svg", HEAD, "head"},
-    {"color", HEAD, "head"},                         {"part", SPLIT, "split"},                  {"seed", SPLIT, "split"},
-    {"batch", BENCH, "bench"},                   {"workers", BENCH, "bench"},                 {"prefetch", BENCH, "bench"},
-    {"transform", BENCH, "bench"},               {"adaptive", BENCH, "bench"},   {"rate", BENCH, "bench"},                    {"time", BENCH, "bench"},                    {"skip", BENCH, "bench"},
-    {"cache", BENCH, "bench"},                   {"as-stored", HEAD | STATS | BENCH, "head, stats and bench"},
+    {"count", HEAD, "head"},
+    {"from", HEAD, "head"},
+    {"svg", HEAD, "head"},
+    {"color", HEAD, "head"},
+    {"part", SPLIT, "split"},
+    {"seed", SPLIT, "split"},
+    {"batch", BENCH, "bench"},
+    {"workers", BENCH, "bench"},
+    {"prefetch", BENCH, "bench"},
+    {"transform", BENCH, "bench"},
+    {"adaptive", BENCH, "bench"},
+    {"rate", BENCH, "bench"},
+    {"time", BENCH, "bench"},
+    {"skip", BENCH, "bench"},
+    {"cache", BENCH, "bench"},
+    {"as-stored", HEAD | STATS | BENCH, "head, stats and bench"},
 };
 
 const char *data_action(int i) { return i < ACTIONS ? actions[i].name : NULL; }
@@ -37,7 +52,7 @@ static const char *action_name(int i, const void *user) {
     return actions[i].name;
 }
 
-/* ---- what all share ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what all share ---------------------------------------------------------------------------------------------- */
 
 int data_failed(data_job *d, wick_status status, int blame) {
     data_progress_end(d);
@@ -58,7 +73,8 @@ bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of) {
     if (now - d->shown < (terminal ? 0.1 : 10)) return true;
     d->shown = now;
     d->live = terminal;
-    fprintf(stderr, terminal ? "\r\x1b[2K%s: %lld of %lld" : "%s: %lld of %lld\n", doing, (long long)done, (long long)of);
+    fprintf(stderr, terminal ? "\r\x1b[2K%s: %lld of %lld" : "%s: %lld of %lld\n", doing, (long long)done,
+            (long long)of);
     fflush(stderr);
     return true;
 }
@@ -77,14 +93,15 @@ const char *data_what(const data_job *d, const wick_file *file) {
 }
 
 bool data_is_picture(const wick_spec *a, int64_t shape[3]) {
-    if (a->dtype != WICK_U8 || a->rank < 2 || a->rank > 3 || (a->rank == 3 && a->dims[0] != 1 && a->dims[0] != 3)) return false;
+    if (a->dtype != WICK_U8 || a->rank < 2 || a->rank > 3 || (a->rank == 3 && a->dims[0] != 1 && a->dims[0] != 3))
+        return false;
     shape[0] = a->rank == 3 ? a->dims[0] : 1;
     shape[1] = a->dims[a->rank - 2];
     shape[2] = a->dims[a->rank - 1];
     return shape[1] > 0 && shape[2] > 0;
 }
 
-/* ---- info -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- info -------------------------------------------------------------------------------------------------------- */
 
 int data_info(data_job *d) {
     const wick_records *r = wick_files_records(d->f);
@@ -100,7 +117,8 @@ int data_info(data_job *d) {
     facts_integer(&s, "count", "holds", count, text);
     if (a) {
         int n = snprintf(text, sizeof text, "%s [", wick_dtype_name(a->dtype));
-        for (int k = 0; k < a->rank; k++) n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", k ? ", " : "", (long long)a->dims[k]);
+        for (int k = 0; k < a->rank; k++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", k ? ", " : "", (long long)a->dims[k]);
         snprintf(text + n, sizeof text - (size_t)n, "]");
         facts_text(&s, "array", "each", text);
     }
@@ -117,12 +135,16 @@ int data_info(data_job *d) {
             if (wick_records_at(r, i, &e) == WICK_OK) size += e.size, stored += e.stored;
         facts_text(&s, "compression", NULL, wick_compression_name(wick_records_compression(r)));
         facts_integer(&s, "bytes", NULL, (int64_t)size, format_bytes(bytes, size));
-        snprintf(text, sizeof text, "%s (%.1f %%)", format_bytes(bytes, stored), size ? 100.0 * (double)stored / (double)size : 100.0);
+        snprintf(text, sizeof text, "%s (%.1f %%)", format_bytes(bytes, stored),
+                 size ? 100.0 * (double)stored / (double)size : 100.0);
         facts_integer(&s, "stored", "as stored", (int64_t)stored, text);
-        if (wick_records_dictionary(r)) facts_integer(&s, "dictionary", NULL, (int64_t)wick_records_dictionary(r), format_bytes(bytes, wick_records_dictionary(r)));
+        if (wick_records_dictionary(r))
+            facts_integer(&s, "dictionary", NULL, (int64_t)wick_records_dictionary(r),
+                          format_bytes(bytes, wick_records_dictionary(r)));
         snprintf(text, sizeof text, "%lld", (long long)wick_records_parts(r));
         facts_integer(&s, "parts", NULL, wick_records_parts(r), text);
-        if (wick_records_tail(r)) facts_integer(&s, "tail", NULL, (int64_t)wick_records_tail(r), wick_records_tail_reason(r));
+        if (wick_records_tail(r))
+            facts_integer(&s, "tail", NULL, (int64_t)wick_records_tail(r), wick_records_tail_reason(r));
     }
     if (d->o->json) {
         json_open(&s.j, "class_names", '[');
@@ -138,7 +160,7 @@ int data_info(data_job *d) {
     return CLI_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool step(void *user, int64_t done, int64_t of, uint64_t bytes) {
     (void)bytes;
@@ -152,7 +174,12 @@ static bool step_back(void *user, int64_t done, int64_t of, uint64_t bytes) {
 static wick_pack_options pack_options(data_job *d) {
     const cli_options *o = d->o;
     const wick_records *r = wick_files_records(d->f);
-    wick_pack_options p = {.write = {.compression = (wick_compression)o->compression, .level = (int)o->level, .train_dictionary = (size_t)o->dictionary << 10}, .append = o->append, .progress = step, .user = d};
+    wick_pack_options p = {.write = {.compression = (wick_compression)o->compression,
+                                     .level = (int)o->level,
+                                     .train_dictionary = (size_t)o->dictionary << 10},
+                           .append = o->append,
+                           .progress = step,
+                           .user = d};
     if (r && !options_given(o, "compression")) p.write.compression = wick_records_compression(r); /* as they were */
     return p;
 }
@@ -171,8 +198,11 @@ static int told(data_job *d, const wick_pack_report *r) {
         json_integer(&j, "passed_over", wick_files_passed(d->f));
         log_json_close(&j);
     } else {
-        talk(d->o->append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to, (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes), format_bytes(stored, r->stored));
-        if (wick_files_passed(d->f)) talk("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
+        talk(d->o->append ? "added to %s: %lld %s of %s; it has %s now" : "wrote %s: %lld %s, %s in %s", d->to,
+             (long long)r->count, wick_files_array(d->f) ? "arrays" : "files", format_bytes(bytes, r->bytes),
+             format_bytes(stored, r->stored));
+        if (wick_files_passed(d->f))
+            talk("%lld files of other kinds were passed over; --all takes them", (long long)wick_files_passed(d->f));
     }
     return CLI_OK;
 }
@@ -180,8 +210,11 @@ static int told(data_job *d, const wick_pack_report *r) {
 int data_pack(data_job *d) {
     const wick_pack_options p = pack_options(d);
     wick_pack_report report = {0};
-    if (!wick_files_count(d->f)) return log_fail(CLI_BAD_FILE, "%s: holds nothing to pack%s", wick_files_path(d->f), wick_files_passed(d->f) ? ": --all takes files of every kind" : "");
-    if (p.append && (options_given(d->o, "compression") || options_given(d->o, "dictionary"))) return log_fail(CLI_USAGE, "--append takes no --compression or --dictionary: %s has its own", d->to);
+    if (!wick_files_count(d->f))
+        return log_fail(CLI_BAD_FILE, "%s: holds nothing to pack%s", wick_files_path(d->f),
+                        wick_files_passed(d->f) ? ": --all takes files of every kind" : "");
+    if (p.append && (options_given(d->o, "compression") || options_given(d->o, "dictionary")))
+        return log_fail(CLI_USAGE, "--append takes no --compression or --dictionary: %s has its own", d->to);
     const wick_status status = wick_files_pack(d->f, d->to, &p, &report);
     if (status == WICK_ERR_SHAPE || (p.append && status == WICK_ERR_INVALID)) return data_failed(d, status, CLI_USAGE);
     return status == WICK_OK ? told(d, &report) : data_failed(d, status, report.unread ? CLI_BAD_FILE : CLI_FAILED);
@@ -189,11 +222,14 @@ int data_pack(data_job *d) {
 
 int data_unpack(data_job *d) {
     wick_pack_report report = {0};
-    const wick_status status = wick_files_unpack(d->f, d->to, &(wick_pack_options){.progress = step_back, .user = d}, &report);
-    return status == WICK_OK ? told(d, &report) : data_failed(d, status, report.unread || status == WICK_ERR_FORMAT ? CLI_BAD_FILE : CLI_FAILED);
+    const wick_status status =
+        wick_files_unpack(d->f, d->to, &(wick_pack_options){.progress = step_back, .user = d}, &report);
+    return status == WICK_OK
+               ? told(d, &report)
+               : data_failed(d, status, report.unread || status == WICK_ERR_FORMAT ? CLI_BAD_FILE : CLI_FAILED);
 }
 
-/* ---- split -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- split ------------------------------------------------------------------------------------------------------- */
 
 enum { PARTS = 16 };
 typedef struct part {
@@ -214,11 +250,13 @@ static int read_parts(const cli_options *o, part parts[PARTS], int *n) {
         part *p = &parts[*n];
         const size_t length = equals ? (size_t)(equals - text) : 0;
         p->share = equals ? strtod(equals + 1, &end) : 0;
-        if (!length || length >= sizeof p->name || memchr(text, '/', length) || text[0] == '.' || !end || end == equals + 1 || *end || !(p->share > 0 && p->share <= 1))
+        if (!length || length >= sizeof p->name || memchr(text, '/', length) || text[0] == '.' || !end ||
+            end == equals + 1 || *end || !(p->share > 0 && p->share <= 1))
             return log_fail(CLI_USAGE, "--part %s is not NAME=SHARE, as in train=0.8", text);
         snprintf(p->name, sizeof p->name, "%.*s", (int)length, text);
         for (int k = 0; k < *n; k++)
-            if (strcmp(parts[k].name, p->name) == 0) return log_fail(CLI_USAGE, "--part %s: there is another of that name", text);
+            if (strcmp(parts[k].name, p->name) == 0)
+                return log_fail(CLI_USAGE, "--part %s: there is another of that name", text);
         all += p->share;
         if (++*n == PARTS && i + 1 < given) return log_fail(CLI_USAGE, "more than %d parts", PARTS);
     }
@@ -238,8 +276,10 @@ static int by_number(const void *a, const void *b) {
     return (p > q) - (p < q);
 }
 
-/* Each class by itself is shuffled and cut at the shares. labels are -1 and up to classes - 1; places has room for all. */
-static void deal(part *parts, int n, const int32_t *labels, int64_t *places, int64_t count, int64_t classes, uint64_t seed) {
+/* Each class by itself is shuffled and cut at the shares. labels are -1 and up to classes - 1; places has room for all.
+ */
+static void deal(part *parts, int n, const int32_t *labels, int64_t *places, int64_t count, int64_t classes,
+                 uint64_t seed) {
     for (int64_t k = -1; k < classes; k++) {
         int64_t m = 0, from = 0;
         double sum = 0;
@@ -312,7 +352,11 @@ int data_split(data_job *d) {
     if (code != CLI_OK) return code;
     const int64_t count = wick_files_count(d->f);
     if (!count) return log_fail(CLI_BAD_FILE, "%s: holds nothing to split", wick_files_path(d->f));
-    if (strcmp(wick_files_form(d->f), "tar") == 0) return log_fail(CLI_USAGE, "%s: an archive is read in its own order: wick data pack makes a record file of it, which can be split", d->path);
+    if (strcmp(wick_files_form(d->f), "tar") == 0)
+        return log_fail(
+            CLI_USAGE,
+            "%s: an archive is read in its own order: wick data pack makes a record file of it, which can be split",
+            d->path);
     int32_t *labels = malloc((size_t)count * sizeof *labels);
     int64_t *places = malloc((size_t)count * sizeof *places);
     bool good = labels && places;
@@ -331,25 +375,33 @@ int data_split(data_job *d) {
     return code;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 int cmd_data(cli_options *o) {
     int i = 0;
     while (i < ACTIONS && strcmp(o->model, actions[i].name) != 0) i++;
     if (i == ACTIONS) {
         const char *near = nearest_name(o->model, ACTIONS, action_name, NULL);
-        return log_fail(CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split and bench", o->model, near ? "; did you mean " : "", near ? near : "");
+        return log_fail(
+            CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split and bench",
+            o->model, near ? "; did you mean " : "", near ? near : "");
     }
     const int want = 1 + actions[i].to;
-    if (o->n_files != want) return log_fail(CLI_USAGE, want == 1 ? "%s needs one PATH, not %d" : "%s needs PATH and what to write, TO, not %d", actions[i].name, o->n_files);
+    if (o->n_files != want)
+        return log_fail(CLI_USAGE,
+                        want == 1 ? "%s needs one PATH, not %d" : "%s needs PATH and what to write, TO, not %d",
+                        actions[i].name, o->n_files);
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof cases[0], actions[i].bit);
     if (idle) return log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
-    if (o->dictionary && o->compression != WICK_ZSTD) return log_fail(CLI_USAGE, "--dictionary is for --compression zstd");
-    if (o->level && o->compression == WICK_STORED && !o->append) return log_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
+    if (o->dictionary && o->compression != WICK_ZSTD)
+        return log_fail(CLI_USAGE, "--dictionary is for --compression zstd");
+    if (o->level && o->compression == WICK_STORED && !o->append)
+        return log_fail(CLI_USAGE, "--level is for --compression zstd or lz4");
     if (o->level && o->compression == WICK_LZ4 && (o->level < 2 || o->level > 12))
         return log_fail(CLI_USAGE, "--level of lz4 must be from 2 to 12, not %lld", (long long)o->level);
     data_job d = {.o = o, .path = o->files[0], .to = actions[i].to ? o->files[1] : NULL, .shown = now_seconds()};
-    if (d.to && path_same(d.path, d.to)) return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
+    if (d.to && path_same(d.path, d.to))
+        return log_fail(CLI_USAGE, "%s would be written over what it is made of: name another file", d.to);
     wick_status status =
         wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
     if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
@@ -362,8 +414,10 @@ int cmd_data(cli_options *o) {
         wick_context_free(&d.ctx);
         return done;
     }
-    status = wick_files_open(d.ctx, d.path, &(wick_files_options){.split = o->split, .all = o->all, .salvage = o->salvage}, &d.f);
-    const int code = status == WICK_OK ? actions[i].run(&d) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(d.ctx, status));
+    status = wick_files_open(d.ctx, d.path,
+                             &(wick_files_options){.split = o->split, .all = o->all, .salvage = o->salvage}, &d.f);
+    const int code =
+        status == WICK_OK ? actions[i].run(&d) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(d.ctx, status));
     wick_files_free(&d.f);
     wick_context_free(&d.ctx);
     return code;

@@ -60,7 +60,8 @@ WICK_PRINTF(2, 3) static void advise(patient *p, const char *format, ...) {
 static void system_section(patient *p) {
     struct utsname host;
     char text[512] = "";
-    if (uname(&host) == 0) snprintf(text, sizeof text, "%.64s %.64s on %.64s", host.sysname, host.release, host.machine);
+    if (uname(&host) == 0)
+        snprintf(text, sizeof text, "%.64s %.64s on %.64s", host.sysname, host.release, host.machine);
     facts_section(&p->s, "system", "System");
     facts_text(&p->s, "version", "Wick", wick_version());
     facts_text(&p->s, "kernel", NULL, text);
@@ -69,7 +70,8 @@ static void system_section(patient *p) {
     advise(p, "this command was built without optimisation: configure with -DCMAKE_BUILD_TYPE=Release");
 #endif
 #ifndef NDEBUG
-    advise(p, "this is a build for debugging, which checks every graph after every pass: -DCMAKE_BUILD_TYPE=Release does not");
+    advise(p, "this is a build for debugging, which checks every graph after every pass: -DCMAKE_BUILD_TYPE=Release "
+              "does not");
 #endif
     const char *eager = getenv("WICK_EAGER");
     if (eager && strcmp(eager, "1") == 0) advise(p, "WICK_EAGER=1 runs op by op, without passes: unset it");
@@ -84,7 +86,8 @@ static void show_extensions(patient *p) {
         if (!isa.supported) continue;
         if (!isa.chosen) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), isa.name);
         if (p->s.as_json && isa.chosen) json_text(&p->s.j, NULL, isa.name);
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s%s", list[0] ? ", " : "", isa.chosen ? "" : "not ", isa.name);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s%s", list[0] ? ", " : "",
+                 isa.chosen ? "" : "not ", isa.name);
     }
     if (p->s.as_json)
         json_close(&p->s.j, ']');
@@ -107,14 +110,16 @@ static void show_tiers(patient *p) {
         facts_text(&p->s, "tiers", NULL, list);
     facts_text(&p->s, "tier", "tier in use", p->chosen);
     show_extensions(p);
-    if (strcmp(p->chosen, p->best) != 0) advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), p->best);
+    if (strcmp(p->chosen, p->best) != 0)
+        advise(p, "WICK_ISA=%s keeps Wick from using %s: unset it", getenv("WICK_ISA"), p->best);
     if (tuned_from())
         facts_text(&p->s, "tuning", NULL, tuned_from());
     else
         facts_none(&p->s, "tuning", NULL, "none: the defaults hold (wick tune measures this machine)");
 #if defined(__x86_64__)
     if (strcmp(p->best, "base") == 0)
-        advise(p, "no AVX2 here: in a virtual machine let the CPU's features through (QEMU: -cpu host), else products run at a fraction");
+        advise(p, "no AVX2 here: in a virtual machine let the CPU's features through (QEMU: -cpu host), else products "
+                  "run at a fraction");
 #endif
 }
 
@@ -133,7 +138,8 @@ static void show_caches(patient *p) {
             json_text(&p->s.j, "shared", c->shared[0] ? c->shared : NULL);
             json_close(&p->s.j, '}');
         } else {
-            snprintf(text, sizeof text, "%s, of CPUs %s", format_bytes(bytes, c->bytes), c->shared[0] ? c->shared : "unknown");
+            snprintf(text, sizeof text, "%s, of CPUs %s", format_bytes(bytes, c->bytes),
+                     c->shared[0] ? c->shared : "unknown");
             facts_text(&p->s, name, NULL, text);
         }
     }
@@ -171,18 +177,22 @@ static void cpu_section(patient *p) {
     facts_section_end(&p->s);
 
     if (l->affinity < l->online)
-        advise(p, "the affinity mask leaves %d of %d CPUs to this process: see taskset, cpusets or the batch system", l->affinity, l->online);
+        advise(p, "the affinity mask leaves %d of %d CPUs to this process: see taskset, cpusets or the batch system",
+               l->affinity, l->online);
     if (l->quota && l->quota < l->affinity)
-        advise(p, "a cgroup quota leaves the time of %d of %d CPUs: raise it (docker run --cpus, systemd CPUQuota=)", l->quota, l->affinity);
+        advise(p, "a cgroup quota leaves the time of %d of %d CPUs: raise it (docker run --cpus, systemd CPUQuota=)",
+               l->quota, l->affinity);
     if (p->threads < l->affinity && !(l->quota && p->threads >= l->quota))
         advise(p, "--threads %d leaves CPUs idle: without it %d are used", p->threads, l->affinity);
     if (l->quota && p->threads > l->quota)
-        advise(p, "--threads %d is more than the quota of %d CPUs: all of them stop when it is used up", p->threads, l->quota);
+        advise(p, "--threads %d is more than the quota of %d CPUs: all of them stop when it is used up", p->threads,
+               l->quota);
     /* The P-state drivers name "powersave" what follows the load just as well. */
     if (strcmp(m->governor, "powersave") == 0 && !strstr(m->driver, "pstate"))
         advise(p, "the CPU stays at its lowest frequency: cpupower frequency-set -g performance");
     if (m->load > 0.5 * l->online)
-        advise(p, "other processes want %.1f CPUs of %d: what Wick measures and does will vary until they are done", m->load, l->online);
+        advise(p, "other processes want %.1f CPUs of %d: what Wick measures and does will vary until they are done",
+               m->load, l->online);
 }
 
 static void show_bytes(patient *p, const char *key, const char *label, uint64_t bytes, const char *none) {
@@ -205,9 +215,12 @@ static void memory_section(patient *p) {
     facts_section_end(&p->s);
     char left[32];
     if (p->limits.memory && p->limits.memory < m->total / 2)
-        advise(p, "cgroups let this process have %s of the machine's memory: raise it (docker run --memory) for large models",
-               format_bytes(left, p->limits.memory));
-    if (m->available && m->available < 1u << 30) advise(p, "%s of memory are available: large data sets may not fit", format_bytes(left, m->available));
+        advise(
+            p,
+            "cgroups let this process have %s of the machine's memory: raise it (docker run --memory) for large models",
+            format_bytes(left, p->limits.memory));
+    if (m->available && m->available < 1u << 30)
+        advise(p, "%s of memory are available: large data sets may not fit", format_bytes(left, m->available));
     if (strcmp(m->huge, "never") == 0)
         advise(p, "transparent huge pages are off: networks of some MiB run a little faster with 'madvise' "
                   "(/sys/kernel/mm/transparent_hugepage/enabled)");
@@ -234,7 +247,8 @@ static void look_around(patient *p) {
         child_output(p->compiler[i], sizeof p->compiler[i], run_compiler, compilers[i]);
         p->compiler[i][strcspn(p->compiler[i], "\r\n")] = '\0';
     }
-    for (int i = 0; i < LIBRARIES; i++) child_output(p->library[i], sizeof p->library[i], find_library, libraries[i].files);
+    for (int i = 0; i < LIBRARIES; i++)
+        child_output(p->library[i], sizeof p->library[i], find_library, libraries[i].files);
 }
 
 static void compiler_section(patient *p) {
@@ -262,7 +276,8 @@ static void library_section(patient *p) {
             snprintf(text, sizeof text, "%s (%s)", path[0] ? path : "not found", use);
             facts_text(&p->s, NULL, libraries[i].name, text);
         }
-        if (!path[0] && libraries[i].package) advise(p, "%s is missing, which %s: apt install %s", libraries[i].name, use, libraries[i].package);
+        if (!path[0] && libraries[i].package)
+            advise(p, "%s is missing, which %s: apt install %s", libraries[i].name, use, libraries[i].package);
     }
     facts_section_end(&p->s);
 }
@@ -285,7 +300,9 @@ static void data_section(patient *p) {
         }
     }
     facts_section_end(&p->s);
-    if (!found) advise(p, "no data set is found by name: apt install dataset-fashion-mnist, or set WICK_DATA to the folder that has them");
+    if (!found)
+        advise(p, "no data set is found by name: apt install dataset-fashion-mnist, or set WICK_DATA to the folder "
+                  "that has them");
 }
 
 /* Vectors that are larger than every cache, of no more than a part of what is free. */
@@ -300,7 +317,8 @@ static uint64_t room_for_vectors(const patient *p) {
 }
 
 /* 0: it could not be measured. */
-WICK_PRINTF(5, 6) static void show_speed(patient *p, const char *key, const char *label, double speed, const char *format, ...) {
+WICK_PRINTF(5, 6)
+static void show_speed(patient *p, const char *key, const char *label, double speed, const char *format, ...) {
     char text[160];
     va_list args;
     va_start(args, format);
@@ -315,14 +333,17 @@ static void speed_section(patient *p) {
     double share = v.peak > 0 ? v.product / v.peak : 0, scaling = v.product > 0 ? v.products / v.product : 0;
     facts_section(&p->s, "measured", "Measured");
     show_speed(p, "core_peak_gflops", "peak of a core", v.peak, "%.1f GFLOP/s: f32 multiply-adds in registers", v.peak);
-    show_speed(p, "product_gflops", "matrix product", v.product, "%.1f GFLOP/s on one thread, %.0f %% of the peak", v.product, 100 * share);
-    show_speed(p, "threads_product_gflops", "", v.products, "%.1f GFLOP/s on %d thread%s, %.2f times that", v.products, p->threads,
-               plural(p->threads), scaling);
-    show_speed(p, "memory_gb_per_second", "memory", v.memory, "%.1f GB/s read and written on %d thread%s", v.memory, p->threads,
-               plural(p->threads));
+    show_speed(p, "product_gflops", "matrix product", v.product, "%.1f GFLOP/s on one thread, %.0f %% of the peak",
+               v.product, 100 * share);
+    show_speed(p, "threads_product_gflops", "", v.products, "%.1f GFLOP/s on %d thread%s, %.2f times that", v.products,
+               p->threads, plural(p->threads), scaling);
+    show_speed(p, "memory_gb_per_second", "memory", v.memory, "%.1f GB/s read and written on %d thread%s", v.memory,
+               p->threads, plural(p->threads));
     facts_section_end(&p->s);
     if (scaling > 0 && p->threads > 1 && scaling < 0.6 * p->threads)
-        advise(p, "%d threads were only %.1f times as fast as one: cores that are shared, other processes or a busy host take the rest",
+        advise(p,
+               "%d threads were only %.1f times as fast as one: cores that are shared, other processes or a busy host "
+               "take the rest",
                p->threads, scaling);
 }
 

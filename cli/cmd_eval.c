@@ -1,4 +1,5 @@
-/* wick eval: accuracy, loss and top-k of a model, the scores of each class, and which classes it takes for one another. */
+/* wick eval: accuracy, loss and top-k of a model, the scores of each class, and which classes it takes for one another.
+ */
 #include "evaluate.h"
 #include "options.h"
 #include "source.h"
@@ -39,13 +40,16 @@ static class_label label_of(const view *v, int64_t k) {
     bool named = strcmp(name, number) != 0;
     snprintf(label.text, sizeof label.text, "%s%s%s", number, named ? " " : "", named ? name : "");
     label.width = 0;
-    for (const char *s = label.text; *s; s++) label.width += (*s & 0xC0) != 0x80; /* bytes that begin a character of UTF-8 */
+    /* bytes that begin a character of UTF-8 */
+    for (const char *s = label.text; *s; s++) label.width += (*s & 0xC0) != 0x80;
     return label;
 }
 
 static bool occurs(const view *v, int64_t k) { return v->e->classes[k].support || v->e->classes[k].predicted; }
 
-static void print_padded(const char *text, int width, int wanted) { log_print("%s%*s", text, wanted > width ? wanted - width : 0, ""); }
+static void print_padded(const char *text, int width, int wanted) {
+    log_print("%s%*s", text, wanted > width ? wanted - width : 0, "");
+}
 
 static void print_scores(class_scores s) {
     printf("  %7.2f %%  %7.2f %%  %7.2f %%  %7.2f %%", 100 * s.precision, 100 * s.recall, 100 * s.f1, 100 * s.iou);
@@ -94,7 +98,8 @@ static void print_pairs(const view *v) {
     int found = largest_mistakes(count, n, MOST_PAIRS, pairs);
     printf("the most confused pairs; the matrix of %lld classes is too wide for here, --json has it\n", (long long)n);
     for (int i = 0; i < found; i++)
-        log_print("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text, label_of(v, pairs[i] % n).text);
+        log_print("%8lld  %s taken for %s\n", (long long)count[pairs[i]], label_of(v, pairs[i] / n).text,
+                  label_of(v, pairs[i] % n).text);
     if (!found) printf("       none\n");
 }
 
@@ -207,8 +212,8 @@ static void report_json(const view *v) {
 /* --top, which must leave some class out to mean anything. */
 static int choose_top(const cli_options *o, const classifier *c, int64_t *top) {
     if (options_given(o, "top") && o->top >= c->classes)
-        return log_fail(CLI_USAGE, "--top %lld: the model knows %lld class%s, so any answer would do", (long long)o->top, (long long)c->classes,
-                         c->classes == 1 ? "" : "es");
+        return log_fail(CLI_USAGE, "--top %lld: the model knows %lld class%s, so any answer would do",
+                        (long long)o->top, (long long)c->classes, c->classes == 1 ? "" : "es");
     *top = o->top ? o->top : c->classes > USUAL_TOP ? USUAL_TOP : 0;
     return CLI_OK;
 }
@@ -233,13 +238,15 @@ static void keep_scores(const evaluator *e, int64_t first, int64_t n, void *user
     }
 }
 
-/* The mean over the classes of each against the rest; of two classes both are the same. NaN where a class has no image, or all. */
+/* The mean over the classes of each against the rest; of two classes both are the same. NaN where a class has no image,
+ * or all. */
 static double area_under_curves(const classifier *c, const kept_scores *kept, int64_t n) {
     double auc = NAN;
     if (!kept->p || c->classes < 2) return auc;
     wick_scope *scope = wick_scope_open(c->ctx);
     if (!scope) return auc;
-    wick_tensor *p = wick_from(c->ctx, WICK_F32, WICK_DIMS(n, c->classes), kept->p), *labels = wick_from(c->ctx, WICK_I64, WICK_DIMS(n), kept->labels);
+    wick_tensor *p = wick_from(c->ctx, WICK_F32, WICK_DIMS(n, c->classes), kept->p),
+                *labels = wick_from(c->ctx, WICK_I64, WICK_DIMS(n), kept->labels);
     if (wick_roc_auc(p, labels, &auc) != WICK_OK) auc = NAN;
     wick_scope_close(&scope);
     return auc;
@@ -264,7 +271,13 @@ static int measure(const cli_options *o, classifier *c, const wick_dataset *data
     double start = now_seconds();
     if (code == CLI_OK) code = evaluator_run(&e, &result);
     if (code == CLI_OK) {
-        const view v = {o, c, &e, &result, o->data[0] ? o->data : c->data, now_seconds() - start, area_under_curves(c, &kept, images)};
+        const view v = {o,
+                        c,
+                        &e,
+                        &result,
+                        o->data[0] ? o->data : c->data,
+                        now_seconds() - start,
+                        area_under_curves(c, &kept, images)};
         (o->json ? report_json : report_text)(&v);
     }
     free(kept.p);
@@ -278,11 +291,13 @@ int cmd_eval(cli_options *o) {
     classifier c = {0};
     source_options form;
     wick_dataset *dataset = NULL;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){
+                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
-    if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
+    if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
+        code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);

@@ -35,7 +35,9 @@ static int to_file(const planned *p, const char *path, bool (*draw)(FILE *out, c
     const bool drawn = out && draw(out, arg), whole = out && fclose(out) == 0 && drawn;
     const wick_status status = whole ? wick_file_write(p->ctx, path, text, size) : WICK_OK;
     free(text);
-    if (!whole) return log_fail(CLI_FAILED, "%s: the graph has more nodes than can be drawn, %d, or than fit into memory", path, DRAW_MOST_NODES);
+    if (!whole)
+        return log_fail(CLI_FAILED, "%s: the graph has more nodes than can be drawn, %d, or than fit into memory", path,
+                        DRAW_MOST_NODES);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "%s", log_why(p->ctx, status));
 }
 
@@ -56,7 +58,8 @@ static int draw(const planned *p, const char *text) {
     graph_text g;
     if (!graph_text_read(&g, text, p->n_in, p->in)) return log_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < g.n_outputs; i++) {
-        wick_onnx_wire *w = g.graph.outputs[i] < 0 ? NULL : &g.wires[g.graph.outputs[i]]; /* that made it, or an input with its own name */
+        /* that made it, or an input with its own name */
+        wick_onnx_wire *w = g.graph.outputs[i] < 0 ? NULL : &g.wires[g.graph.outputs[i]];
         if (w && !*w->name) w->name = p->onnx ? wick_onnx_output(p->onnx, i).name : o->train ? "loss" : "scores";
     }
     char subtitle[160];

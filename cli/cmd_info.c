@@ -39,7 +39,8 @@ static double elements(const wick_spec *spec) {
     return n;
 }
 
-/* One value of the metadata. Reals are written with 17 digits, which always read back; fewer often do. (A checksum may look like 1e5.) Names have tabs between. */
+/* One value of the metadata. Reals are written with 17 digits, which always read back; fewer often do. (A checksum may
+ * look like 1e5.) Names have tabs between. */
 static void show_value(const char *value) {
     char *end, number[32];
     const double real = strtod(value, &end);
@@ -138,7 +139,9 @@ static int show_network(const cli_options *o, wick_context *ctx) {
     wick_summary *layers = NULL;
     if (o->model) return log_fail(CLI_USAGE, "MODEL has its network; it takes no --arch or --net beside it");
     if (*o->arch && *o->net) return log_fail(CLI_USAGE, "--net says all; it takes no --arch beside it");
-    if (!*o->input) return log_fail(CLI_USAGE, "--%s needs --input, the extents of an image: 28,28 or 3,32,32", *o->net ? "net" : "arch");
+    if (!*o->input)
+        return log_fail(CLI_USAGE, "--%s needs --input, the extents of an image: 28,28 or 3,32,32",
+                        *o->net ? "net" : "arch");
     if ((size_t)snprintf(arch, sizeof arch, "%s%s", *o->net ? "net:" : "", *o->net ? o->net : o->arch) >= sizeof arch)
         return log_fail(CLI_USAGE, "the network is longer than any");
     int code = classifier_for_arch(&c, ctx, arch, o->input, o->classes);

@@ -49,12 +49,16 @@ static void print_one(int i) {
     wick_op_info op = wick_op_at(i);
     char text[512] = "";
     printf("%s: %s\n\n", op.name, op.doc);
-    line("kind", "", op.function ? "a function built from ops" : op.elementwise ? "elementwise: broadcasts, and fuses" : "op");
+    line("kind", "",
+         op.function      ? "a function built from ops"
+         : op.elementwise ? "elementwise: broadcasts, and fuses"
+                          : "op");
     format_inputs(&op, text, sizeof text);
     if (!op.function) line("inputs", "", text);
     size_t n = 0;
     for (int d = 0; d < WICK_DTYPE_COUNT; d++)
-        if (wick_op_takes(i, (wick_dtype)d)) n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", wick_dtype_name((wick_dtype)d));
+        if (wick_op_takes(i, (wick_dtype)d))
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", wick_dtype_name((wick_dtype)d));
     if (n) line("dtypes", "", text);
     line("gradient", "", op.differentiable ? "yes" : "no");
     line("ONNX", "", op.onnx);
@@ -68,7 +72,7 @@ static const char *name_at(int i, const void *user) {
     return wick_op_at(i).name;
 }
 
-/* ---- --onnx: what the importer knows ---------------------------------------------------------------------------------------------------------- */
+/* ---- --onnx: what the importer knows ----------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
     const wick_onnx_row *x = a, *y = b;
@@ -90,7 +94,10 @@ static int list_onnx(const cli_options *o) {
     int code = CLI_OK;
     if (!shown) {
         const char *near = nearest_name(o->model, n, row_name, rows);
-        code = log_fail(CLI_USAGE, near ? "Wick runs no ONNX op '%s'; did you mean %s?" : "Wick runs no ONNX op '%s'; wick ops --onnx lists those that it does", o->model, near);
+        code = log_fail(CLI_USAGE,
+                        near ? "Wick runs no ONNX op '%s'; did you mean %s?"
+                             : "Wick runs no ONNX op '%s'; wick ops --onnx lists those that it does",
+                        o->model, near);
     } else if (o->json) {
         json j = log_json_open();
         json_bool(&j, "ok", true);
@@ -126,7 +133,9 @@ int cmd_ops(cli_options *o) {
     while (o->model && one < count && strcmp(wick_op_at(one).name, o->model) != 0) one++;
     if (one == count) {
         const char *near = nearest_name(o->model, count, name_at, NULL);
-        return log_fail(CLI_USAGE, near ? "there is no op '%s'; did you mean %s?" : "there is no op '%s'; wick ops lists them", o->model, near);
+        return log_fail(CLI_USAGE,
+                        near ? "there is no op '%s'; did you mean %s?" : "there is no op '%s'; wick ops lists them",
+                        o->model, near);
     }
     if (!o->json && o->model) {
         print_one(one);

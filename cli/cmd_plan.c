@@ -1,5 +1,5 @@
-/* wick plan and wick explain: the kernels of a plan in order with their memory, arithmetic and bytes, and the least time that this machine's ceilings
- * allow each; explain also runs it, and says what was decided about each and why. */
+/* wick plan and wick explain: the kernels of a plan in order with their memory, arithmetic and bytes, and the least
+ * time that this machine's ceilings allow each; explain also runs it, and says what was decided about each and why. */
 #include "bench/roof.h"
 #include "bench/stats.h"
 #include "plan_memory.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 101, GAINS = 4 };
-static const char *const choosers[GAINS] = {"merge", "rematerialise", "fuse", "ride"}; /* the passes that the cost model decides for */
+/* the passes that the cost model decides for */
+static const char *const choosers[GAINS] = {"merge", "rematerialise", "fuse", "ride"};
 
 typedef struct gain {
     const char *pass;
@@ -48,13 +49,16 @@ static int predict(view *v) {
     v->info = wick_plan_get_info(v->p.plan);
     v->rows = calloc((size_t)v->info.kernels + 1, sizeof *v->rows);
     if (!v->rows) return log_fail(CLI_FAILED, "out of memory");
-    talk("measuring what this machine can do, on %d thread%s", wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
+    talk("measuring what this machine can do, on %d thread%s", wick_context_threads(v->p.ctx),
+         plural(wick_context_threads(v->p.ctx)));
     roof_measure(&v->ceilings, wick_context_threads(v->p.ctx), ROOF_BRIEF);
     for (int i = 0; i < v->info.kernels; i++) {
         row *r = &v->rows[i];
         r->kernel = wick_plan_kernel_at(v->p.plan, i);
-        const double result = (double)wick_spec_bytes(&r->kernel.result), written = result < r->kernel.bytes ? result : r->kernel.bytes;
-        r->floor = roof_floor(&v->ceilings, arithmetic_of(&r->kernel), r->kernel.flops, 0, r->kernel.bytes - written, written);
+        const double result = (double)wick_spec_bytes(&r->kernel.result),
+                     written = result < r->kernel.bytes ? result : r->kernel.bytes;
+        r->floor =
+            roof_floor(&v->ceilings, arithmetic_of(&r->kernel), r->kernel.flops, 0, r->kernel.bytes - written, written);
         v->floor += r->floor.seconds;
     }
     return CLI_OK;
@@ -71,7 +75,7 @@ static bool names(const char *list, const char *name) {
     return false;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 /* A plan with what it runs on. */
 typedef struct bound {
@@ -132,12 +136,14 @@ static double run_once(const bound *b) {
 static int run_plan(view *v, const bound *b, samples *kernels, samples *whole) {
     const int n = v->info.kernels;
     const double start = now_seconds();
-    for (v->runs = -2; v->runs < MOST_RUNS && (v->runs < LEAST_RUNS || now_seconds() - start < v->o->time); v->runs++) { /* two to warm up */
+    /* two to warm up */
+    for (v->runs = -2; v->runs < MOST_RUNS && (v->runs < LEAST_RUNS || now_seconds() - start < v->o->time); v->runs++) {
         wick_workspace_profile(b->space, true);
         const double took = run_once(b);
         if (took < 0) return CLI_FAILED;
         bool good = v->runs < 0 || samples_add(whole, took);
-        for (int i = 0; i < n && v->runs >= 0 && good; i++) good = samples_add(&kernels[i], (double)wick_workspace_kernel_ns(b->space, i, NULL) * 1e-9);
+        for (int i = 0; i < n && v->runs >= 0 && good; i++)
+            good = samples_add(&kernels[i], (double)wick_workspace_kernel_ns(b->space, i, NULL) * 1e-9);
         if (!good) return log_fail(CLI_FAILED, "out of memory");
     }
     samples_sort(whole);
@@ -150,7 +156,8 @@ static int run_plan(view *v, const bound *b, samples *kernels, samples *whole) {
 }
 
 static bool same_kernel(const wick_plan_kernel *a, const wick_plan_kernel *b) {
-    return strcmp(a->name, b->name) == 0 && strcmp(a->ops, b->ops) == 0 && same_text(a->place, b->place) && a->bytes == b->bytes && a->predicted_seconds == b->predicted_seconds;
+    return strcmp(a->name, b->name) == 0 && strcmp(a->ops, b->ops) == 0 && same_text(a->place, b->place) &&
+           a->bytes == b->bytes && a->predicted_seconds == b->predicted_seconds;
 }
 
 /* Which kernels of either plan are not in the other one: of a's, then of b's. NULL: out of memory. */
@@ -180,8 +187,8 @@ static double within(const bound *b, const bool *differ) {
     return (double)ns * 1e-9;
 }
 
-/* What the plan without a pass, or without one decision (fuse:3), takes more, by the model and as measured in runs of both in turn: of a decision
- * in the kernels that it changes. */
+/* What the plan without a pass, or without one decision (fuse:3), takes more, by the model and as measured in runs of
+ * both in turn: of a decision in the kernels that it changes. */
 static int race_without(view *v, const bound *with, gain *g, bool decision, double seconds) {
     char without[512];
     cli_options o = *v->o;
@@ -195,14 +202,17 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
     bool *differ = code == CLI_OK ? differing(with, &b) : NULL;
     if (code == CLI_OK && !differ) code = log_fail(CLI_FAILED, "out of memory");
     const double start = now_seconds();
-    g->decided = code == CLI_OK && (b.info.kernels != v->info.kernels || b.info.predicted_seconds != v->info.predicted_seconds);
-    for (int i = -2; code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < seconds); i++) {
+    g->decided =
+        code == CLI_OK && (b.info.kernels != v->info.kernels || b.info.predicted_seconds != v->info.predicted_seconds);
+    for (int i = -2;
+         code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < seconds); i++) {
         wick_workspace_profile(with->space, decision);
         wick_workspace_profile(b.space, decision);
         double first = run_once(with), second = first < 0 ? -1 : run_once(&b);
         if (second < 0) code = CLI_FAILED;
         if (decision) first = within(with, differ), second = within(&b, differ + v->info.kernels);
-        if (i >= 0 && code == CLI_OK && !samples_add(&more, second - first)) code = log_fail(CLI_FAILED, "out of memory");
+        if (i >= 0 && code == CLI_OK && !samples_add(&more, second - first))
+            code = log_fail(CLI_FAILED, "out of memory");
     }
     if (code == CLI_OK && g->decided) {
         samples_sort(&more);
@@ -266,7 +276,7 @@ static int measure(view *v) {
     return code;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 /* What wick tune chose otherwise than the defaults. */
 static void print_tuning(void) {
@@ -283,23 +293,31 @@ static void print_tuning(void) {
 static void print_totals(const view *v) {
     const wick_plan_info *p = &v->info;
     log_print("%s\n", v->p.title);
-    printf("%d kernel%s, %.4g MFLOP, %.4g MB read and written, %.3g FLOP a byte\n", p->kernels, plural(p->kernels), p->flops * 1e-6, p->bytes * 1e-6,
-           p->bytes > 0 ? p->flops / p->bytes : 0);
-    printf("memory: %.4g MB of intermediates in use at most, in an arena of %.4g MB", (double)p->live_bytes * 1e-6, (double)p->arena_bytes * 1e-6);
-    if (p->packed_bytes) printf(" that also keeps %.4g MB of weights as kernels read them", (double)p->packed_bytes * 1e-6);
-    printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx), plural(wick_context_threads(v->p.ctx)));
+    printf("%d kernel%s, %.4g MFLOP, %.4g MB read and written, %.3g FLOP a byte\n", p->kernels, plural(p->kernels),
+           p->flops * 1e-6, p->bytes * 1e-6, p->bytes > 0 ? p->flops / p->bytes : 0);
+    printf("memory: %.4g MB of intermediates in use at most, in an arena of %.4g MB", (double)p->live_bytes * 1e-6,
+           (double)p->arena_bytes * 1e-6);
+    if (p->packed_bytes)
+        printf(" that also keeps %.4g MB of weights as kernels read them", (double)p->packed_bytes * 1e-6);
+    printf("; %.4g MB of scratch for %d thread%s\n", (double)p->scratch_bytes * 1e-6, wick_context_threads(v->p.ctx),
+           plural(wick_context_threads(v->p.ctx)));
     if (p->conversions)
-        printf("layout: %d conversion%s of images between planes and channels last, %.4g MB of the above\n", p->conversions, plural(p->conversions), p->conversion_bytes * 1e-6);
+        printf("layout: %d conversion%s of images between planes and channels last, %.4g MB of the above\n",
+               p->conversions, plural(p->conversions), p->conversion_bytes * 1e-6);
     if (p->recomputed)
-        printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->recomputed, plural(p->recomputed), p->recomputed_flops * 1e-6);
+        printf("made again for gradients instead of kept: results of %d op%s, %.4g MFLOP of the above\n", p->recomputed,
+               plural(p->recomputed), p->recomputed_flops * 1e-6);
     if (v->p.fit.batch) {
-        printf("largest batch for %.4g MB: %lld, which takes %.4g MB with weights, states, inputs and results; one more ", (double)v->o->max_batch * 1e-6, (long long)v->p.fit.batch,
-               (double)v->p.fit.bytes * 1e-6);
+        printf(
+            "largest batch for %.4g MB: %lld, which takes %.4g MB with weights, states, inputs and results; one more ",
+            (double)v->o->max_batch * 1e-6, (long long)v->p.fit.batch, (double)v->p.fit.bytes * 1e-6);
         if (v->p.fit.next_bytes) printf("would take %.4g MB\n", (double)v->p.fit.next_bytes * 1e-6);
         else printf(v->o->memory_budget ? "can't keep to --memory-budget\n" : "is more than is looked for\n");
     }
     printf("at best: %.4g us, as the sum of what %s allows each kernel", v->floor * 1e6, v->ceilings.tier);
-    if (v->seconds > 0) printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6, (long long)v->runs, 100 * v->floor / v->seconds);
+    if (v->seconds > 0)
+        printf("; measured: %.4g us, the median of %lld runs, %.0f %% of that speed", v->seconds * 1e6,
+               (long long)v->runs, 100 * v->floor / v->seconds);
     printf("\npredicted: %.4g us", p->predicted_seconds * 1e6);
     if (v->seconds > 0) printf(", %+.0f %%", 100 * (p->predicted_seconds / v->seconds - 1));
     printf(", by costs that %s\n", tuned() ? "wick tune measured" : "are defaults: wick tune measures this machine's");
@@ -321,12 +339,17 @@ static void print_remarks(view *v, int i) {
         int times = 0;
         for (size_t l = k; l < v->p.n_remarks; l++) {
             const planned_remark *q = &v->p.remarks[l];
-            if (v->told[l] || strcmp(q->pass, r->pass) != 0 || strcmp(q->node, r->node) != 0 || !same_text(q->place, r->place) || strcmp(q->text, r->text) != 0) continue;
+            if (v->told[l] || strcmp(q->pass, r->pass) != 0 || strcmp(q->node, r->node) != 0 ||
+                !same_text(q->place, r->place) || strcmp(q->text, r->text) != 0)
+                continue;
             v->told[l] = true;
             times++;
         }
-        log_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "", i < 0 && r->place ? r->place : "", r->text);
-        if (r->measured) printf("; measured: %.3g, where the plans' predictions differ by %.3g", r->saved_seconds * 1e6, r->saved_by_model * 1e6);
+        log_print("       %s: %s%s%s: %s", r->pass, r->node, i < 0 && r->place ? " at " : "",
+                  i < 0 && r->place ? r->place : "", r->text);
+        if (r->measured)
+            printf("; measured: %.3g, where the plans' predictions differ by %.3g", r->saved_seconds * 1e6,
+                   r->saved_by_model * 1e6);
         if (times > 1) printf(" (%d times)", times);
         printf("\n");
     }
@@ -335,7 +358,8 @@ static void print_remarks(view *v, int i) {
 static void print_text(view *v) {
     const bool measured = v->seconds > 0;
     print_totals(v);
-    printf("%4s %-34s %-22s %10s %10s %8s %10s %10s  %-16s", "", "ops", "result", "MFLOP", "KB", "FLOP/B", "live KB", "at best us", "bound by");
+    printf("%4s %-34s %-22s %10s %10s %8s %10s %10s  %-16s", "", "ops", "result", "MFLOP", "KB", "FLOP/B", "live KB",
+           "at best us", "bound by");
     printf(" %12s", "predicted us");
     if (measured) printf(" %10s %7s %8s", "us", "share", "of best");
     printf("  recorded at\n");
@@ -346,10 +370,13 @@ static void print_text(view *v) {
         plan_type_text(type, sizeof type, k->result);
         if (strcmp(k->ops, k->name) == 0) snprintf(ops, sizeof ops, "%s", k->ops);
         else snprintf(ops, sizeof ops, "%.60s (%.30s)", k->ops, k->name);
-        log_print("%4d %-34.34s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6, k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0,
-                   (double)k->live_bytes * 1e-3, r->floor.seconds * 1e6, r->floor.bound);
+        log_print("%4d %-34.34s %-22.40s %10.4g %10.4g %8.3g %10.4g %10.4g  %-16s", i, ops, type, k->flops * 1e-6,
+                  k->bytes * 1e-3, k->bytes > 0 ? k->flops / k->bytes : 0, (double)k->live_bytes * 1e-3,
+                  r->floor.seconds * 1e6, r->floor.bound);
         printf(" %12.4g", k->predicted_seconds * 1e6);
-        if (measured) printf(" %10.4g %6.1f%% %7.0f%%", r->seconds * 1e6, 100 * r->seconds / v->seconds, r->seconds > 0 ? 100 * r->floor.seconds / r->seconds : 0);
+        if (measured)
+            printf(" %10.4g %6.1f%% %7.0f%%", r->seconds * 1e6, 100 * r->seconds / v->seconds,
+                   r->seconds > 0 ? 100 * r->floor.seconds / r->seconds : 0);
         log_print("  %s\n", k->place ? k->place : "");
         if (measured) print_remarks(v, i);
     }
@@ -360,7 +387,7 @@ static void print_text(view *v) {
     print_remarks(v, -1);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static void type_json(json *j, const char *name, const wick_spec *s) {
     char type[128];
@@ -465,27 +492,32 @@ static void print_json(const view *v) {
     log_json_close(&j);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static int draw(const view *v) {
-    if (!v->info.arena_bytes) return log_fail(CLI_FAILED, "--svg: the plan needs no memory of its own, so there is nothing to draw");
+    if (!v->info.arena_bytes)
+        return log_fail(CLI_FAILED, "--svg: the plan needs no memory of its own, so there is nothing to draw");
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) plan_memory_draw(out, v->p.plan, v->p.title, true);
-    const wick_status status = out && fclose(out) == 0 ? wick_file_write(v->p.ctx, v->o->svg, text, size) : WICK_ERR_NOMEM;
+    const wick_status status =
+        out && fclose(out) == 0 ? wick_file_write(v->p.ctx, v->o->svg, text, size) : WICK_ERR_NOMEM;
     free(text);
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "%s", log_why(v->p.ctx, status));
 }
 
 static int look(cli_options *o, bool explain) {
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(),
+                                                       .threads = (int)o->threads,
+                                                       .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     view v = {.o = o, .p = {.keeps_remarks = explain}};
     int code = planned_open(&v.p, o, ctx);
     if (code == CLI_OK) code = predict(&v);
-    if (code == CLI_OK && explain && !(v.told = calloc(v.p.n_remarks + 1, sizeof *v.told))) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && explain && !(v.told = calloc(v.p.n_remarks + 1, sizeof *v.told)))
+        code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && explain) code = measure(&v);
     if (code == CLI_OK && !explain && *o->svg) code = draw(&v);
     if (code == CLI_OK && o->json) print_json(&v);

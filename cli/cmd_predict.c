@@ -74,7 +74,8 @@ static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     bool color = log_color(stdout);
     if (s->file) log_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
-    if (s->label >= 0) log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
+    if (s->label >= 0)
+        log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
     else log_print(": taken for %s\n", names[best]);
     if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, color);
     for (int64_t i = 0; i < shown; i++) {
@@ -247,13 +248,16 @@ static int look_at_file(viewer *v, const char *file) {
     int64_t first, last;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
-            const subject s = {.pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
+            const subject s = {
+                .pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
             code = i < count ? look(v, &s)
-                             : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i, file, (long long)count, plural(count));
+                             : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i,
+                                        file, (long long)count, plural(count));
         }
     wick_image_free(&image);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
-        talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count, FIRST_OF_FILE);
+        talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
+             FIRST_OF_FILE);
     return code;
 }
 
@@ -282,7 +286,8 @@ static int look_at_all(viewer *v) {
     const char *list = v->o->index;
     int64_t first, last;
     int code = CLI_OK;
-    /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the failure. */
+    /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the
+     * failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
         code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i])
@@ -336,8 +341,9 @@ static int find_images(viewer *v, wick_dataset **dataset) {
                              "samples as those of %s",
                              o->model, c->data);
         if (v->drawn || rows) return CLI_OK;
-        return log_fail(CLI_BAD_FILE, "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]", o->model, c->rank,
-                         plural(c->rank));
+        return log_fail(CLI_BAD_FILE,
+                        "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]",
+                        o->model, c->rank, plural(c->rank));
     }
     source_options form;
     int code = source_read_options(o, &form);
@@ -360,7 +366,8 @@ static int find_images(viewer *v, wick_dataset **dataset) {
                          noun, data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
-    if (!o->json && !v->drawn) talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));
+    if (!o->json && !v->drawn)
+        talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));
     return CLI_OK;
 }
 
@@ -379,11 +386,13 @@ int cmd_predict(cli_options *o) {
     wick_dataset *dataset = NULL;
     int code = check_options(o);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){
+                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
-    if (code == CLI_OK && options_given(o, "input-range") && c.data[0]) code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
+    if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
+        code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);

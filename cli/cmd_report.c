@@ -20,7 +20,8 @@ enum { WARM_STEPS = 2, FEWEST_STEPS = 3, MOST_SECONDS = 5 /* ten steps of half a
 
 static int out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
-/* What the run was given, and its log. A run whose --log was a device or pipe has no curves: what it wrote went elsewhere. Runs of other programs, and those that another log's path was lost of, have neither. */
+/* What the run was given, and its log. A run whose --log was a device or pipe has no curves: what it wrote went
+ * elsewhere. Runs of other programs, and those that another log's path was lost of, have neither. */
 static int open_run(report *r) {
     const char *folder = r->o->model;
     char *last = path_join(folder, "last.safetensors");
@@ -29,7 +30,8 @@ static int open_run(report *r) {
     if (path_exists(last)) {
         wick_checkpoint *file;
         wick_status status = wick_checkpoint_open(r->ctx, last, &file);
-        code = status == WICK_OK ? run_options(file, last, &r->kept) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status));
+        code = status == WICK_OK ? run_options(file, last, &r->kept)
+                                 : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status));
         r->has_options = code == CLI_OK;
         wick_checkpoint_free(&file);
     }
@@ -111,7 +113,8 @@ static int build_step(report *r) {
                                  : NULL;
     if (r->untimed) return CLI_OK;
     wick_model_set_training(r->c.model, true);
-    wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform}; /* flips and crops change no plan */
+    /* flips and crops change no plan */
+    wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform};
     const wick_compile_options compiling = trainer_compiling(o);
     int code = trainer_new(&r->t, &r->c, r->train, &r->optim, o->label_smoothing, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
@@ -120,11 +123,13 @@ static int build_step(report *r) {
 
 /* The times of the step that just ran, as column r->timed. */
 static void note_times(report *r, const wick_workspace *ws, int kernels) {
-    for (int i = 0; i < kernels; i++) r->kernel_ns[(int64_t)i * REPORT_STEPS + r->timed] = (double)wick_workspace_kernel_ns(ws, i, NULL);
+    for (int i = 0; i < kernels; i++)
+        r->kernel_ns[(int64_t)i * REPORT_STEPS + r->timed] = (double)wick_workspace_kernel_ns(ws, i, NULL);
     r->timed++;
 }
 
-/* Trains on, in memory alone, with the clock on. Only whole batches run the plan that is shown. false: out of memory. */
+/* Trains on, in memory alone, with the clock on. Only whole batches run the plan that is shown. false: out of memory.
+ */
 static bool time_steps(report *r) {
     trainer *t = &r->t;
     wick_workspace *ws = t->steps[1][0].workspace;
@@ -149,7 +154,7 @@ static bool time_steps(report *r) {
     return true;
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 static int write_page(report *r, FILE *out) {
     char title[256];
@@ -208,7 +213,8 @@ int cmd_report(cli_options *o) {
     if (!path_is_folder(o->model))
         return log_fail(CLI_BAD_FILE, "%s is no folder of a run: give the one that has its best.safetensors", o->model);
     char *path = o->out[0] ? strdup(o->out) : path_join(o->model, "report.html");
-    if (!path || wick_context_new(&r.ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) {
+    if (!path ||
+        wick_context_new(&r.ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK) {
         free(path);
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     }

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int runner_failed(const runner *r, wick_status status) { return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status)); }
+int runner_failed(const runner *r, wick_status status) {
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(r->ctx, status));
+}
 
 void runner_progress(runner *r, const char *what, int64_t step, int64_t steps) {
     enum { PAUSE = 2 }; /* seconds */
@@ -28,7 +30,7 @@ void runner_progress(runner *r, const char *what, int64_t step, int64_t steps) {
     else talk("%s: %lld", what, (long long)step);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 int runner_feed_one(runner *r, int i, int64_t step) {
     const wick_onnx_port port = wick_onnx_input(r->onnx, i);
@@ -46,10 +48,11 @@ int runner_feed_one(runner *r, int i, int64_t step) {
     } else if (port.optional) {
         r->in[i] = (wick_onnx_value){0};
     } else if (!r->others) {
-        return log_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name, port_type(&port, text, sizeof text),
-                         port.name);
+        return log_fail(CLI_USAGE, "the input %s, %s, is missing: --input %s=FILE, or --input random", port.name,
+                        port_type(&port, text, sizeof text), port.name);
     } else if (port.kind != WICK_VALUE_TENSOR) {
-        return log_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name, port_type(&port, text, sizeof text));
+        return log_fail(CLI_USAGE, "the input %s, %s, has no random values", port.name,
+                        port_type(&port, text, sizeof text));
     } else {
         status = feed_read(&r->filled, r->ctx, r->onnx, &port, "random", &r->in[i]);
     }
@@ -83,7 +86,8 @@ wick_status runner_carry(runner *r) {
         if (r->back[i] < 0) continue;
         const wick_onnx_value *v = &r->out[r->back[i]];
         if (v->kind != WICK_VALUE_TENSOR)
-            return wick_context_fail(r->ctx, WICK_ERR_INVALID, "--state: the output %s is no tensor of numbers", wick_onnx_output(r->onnx, r->back[i]).name);
+            return wick_context_fail(r->ctx, WICK_ERR_INVALID, "--state: the output %s is no tensor of numbers",
+                                     wick_onnx_output(r->onnx, r->back[i]).name);
         wick_tensor *old = r->carried[i];
         r->carried[i] = wick_retain(v->tensor);
         wick_tensor_free(&old);
@@ -95,7 +99,7 @@ void runner_forget(runner *r) {
     for (int i = 0; i < r->n_in && r->carried; i++) wick_tensor_free(&r->carried[i]);
 }
 
-/* ---- --state ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- --state ----------------------------------------------------------------------------------------------------- */
 
 static const char *output_name(int i, const void *user) { return wick_onnx_output(user, i).name; }
 static const char *input_name(int i, const void *user) { return wick_onnx_input(user, i).name; }
@@ -106,8 +110,13 @@ static int find_port(const runner *r, bool input, const char *name) {
     for (int i = 0; i < n; i++)
         if (strcmp(name_of(i, r->onnx), name) == 0) return i;
     const char *near = nearest_name(name, n, name_of, r->onnx);
-    log_fail(CLI_USAGE, near ? "--state: the model has no %s \"%s\"; did you mean %s?" : "--state: the model has no %s \"%s\"; one is %s",
-              input ? "input" : "output", name, near ? near : n ? name_of(0, r->onnx) : "none");
+    log_fail(CLI_USAGE,
+             near ? "--state: the model has no %s \"%s\"; did you mean %s?"
+                  : "--state: the model has no %s \"%s\"; one is %s",
+             input ? "input" : "output", name,
+             near ? near
+             : n  ? name_of(0, r->onnx)
+                  : "none");
     return -1;
 }
 
@@ -120,18 +129,24 @@ static int read_states(runner *r) {
         /* Names may have = too: the first one behind which an input's name ends, or else the first. */
         for (const char *e = equals; e; e = strchr(e + 1, '='))
             for (int i = 0; i < r->n_in; i++)
-                if (strlen(input_name(i, r->onnx)) == (size_t)(e - item) && memcmp(input_name(i, r->onnx), item, (size_t)(e - item)) == 0) equals = e;
-        if (!equals) return log_fail(CLI_USAGE, "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
+                if (strlen(input_name(i, r->onnx)) == (size_t)(e - item) &&
+                    memcmp(input_name(i, r->onnx), item, (size_t)(e - item)) == 0)
+                    equals = e;
+        if (!equals)
+            return log_fail(CLI_USAGE,
+                            "--state \"%s\" is not IN=OUT: the input that takes the output of the step before", item);
         snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
         const int in = find_port(r, true, name), out = in < 0 ? -1 : find_port(r, false, equals + 1);
         if (out < 0) return CLI_USAGE;
-        if (r->back[in] >= 0) return log_fail(CLI_USAGE, "--state %s: the input %s has a state already, from %s", item, name, output_name(r->back[in], r->onnx));
+        if (r->back[in] >= 0)
+            return log_fail(CLI_USAGE, "--state %s: the input %s has a state already, from %s", item, name,
+                            output_name(r->back[in], r->onnx));
         r->back[in] = out, r->forward[out] = in, r->n_states++;
     }
     return CLI_OK;
 }
 
-/* ---- a sequence ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a sequence -------------------------------------------------------------------------------------------------- */
 
 /* An output of all steps. Of a state only the last counts. */
 typedef struct track {
@@ -147,21 +162,26 @@ static wick_status keep(runner *r, track *t, int i, int64_t step, int64_t steps)
     const wick_onnx_port port = wick_onnx_output(r->onnx, i);
     if (r->forward[i] >= 0) return WICK_OK;
     if (v->kind != WICK_VALUE_TENSOR)
-        return wick_context_fail(r->ctx, WICK_ERR_UNSUPPORTED, "the output %s is no tensor of numbers: a sequence of them can't be shown", port.name);
+        return wick_context_fail(r->ctx, WICK_ERR_UNSUPPORTED,
+                                 "the output %s is no tensor of numbers: a sequence of them can't be shown", port.name);
     const int rank = wick_tensor_rank(v->tensor);
     const int64_t *dims = wick_tensor_dims(v->tensor);
     if (!step) {
         *t = (track){.dtype = wick_tensor_dtype(v->tensor), .rank = rank};
         memcpy(t->dims, dims, (size_t)rank * sizeof *dims);
         t->each = wick_dtype_bytes(t->dtype, wick_tensor_count(v->tensor));
-        if (rank == WICK_MAX_DIMS) return wick_context_fail(r->ctx, WICK_ERR_UNSUPPORTED, "the output %s has too many dims to be stacked", port.name);
-        if (__builtin_mul_overflow(t->each, (size_t)steps, &t->bytes) || !(t->data = malloc(t->bytes + 1))) return WICK_ERR_NOMEM;
+        if (rank == WICK_MAX_DIMS)
+            return wick_context_fail(r->ctx, WICK_ERR_UNSUPPORTED, "the output %s has too many dims to be stacked",
+                                     port.name);
+        if (__builtin_mul_overflow(t->each, (size_t)steps, &t->bytes) || !(t->data = malloc(t->bytes + 1)))
+            return WICK_ERR_NOMEM;
     }
-    if (rank != t->rank || memcmp(dims, t->dims, (size_t)rank * sizeof *dims) != 0 || wick_tensor_dtype(v->tensor) != t->dtype) {
+    if (rank != t->rank || memcmp(dims, t->dims, (size_t)rank * sizeof *dims) != 0 ||
+        wick_tensor_dtype(v->tensor) != t->dtype) {
         char was[256], is[256];
         return wick_context_fail(r->ctx, WICK_ERR_MISMATCH, "the output %s was %s, and is %s at step %lld", port.name,
-                                 spec_text(t->dtype, t->rank, t->dims, was, sizeof was), spec_text(wick_tensor_dtype(v->tensor), rank, dims, is, sizeof is),
-                                 (long long)step);
+                                 spec_text(t->dtype, t->rank, t->dims, was, sizeof was),
+                                 spec_text(wick_tensor_dtype(v->tensor), rank, dims, is, sizeof is), (long long)step);
     }
     return wick_read(v->tensor, t->data + (size_t)step * t->each, t->each);
 }
@@ -174,7 +194,8 @@ static int run_sequence(runner *r, int64_t steps) {
         wick_scope *scope = wick_scope_open(r->ctx);
         wick_status status = WICK_OK;
         if ((code = runner_feed(r, step)) == CLI_OK) status = runner_step(r);
-        for (int i = 0; i < r->n_out && code == CLI_OK && status == WICK_OK; i++) status = keep(r, &tracks[i], i, step, steps);
+        for (int i = 0; i < r->n_out && code == CLI_OK && status == WICK_OK; i++)
+            status = keep(r, &tracks[i], i, step, steps);
         if (code == CLI_OK && status == WICK_OK) status = runner_carry(r);
         wick_scope_close(&scope);
         if (status != WICK_OK && code == CLI_OK) code = runner_failed(r, status);
@@ -182,7 +203,8 @@ static int run_sequence(runner *r, int64_t steps) {
     }
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
         track *t = &tracks[i];
-        r->out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = r->forward[i] >= 0 ? r->carried[r->forward[i]] : NULL};
+        r->out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                      .tensor = r->forward[i] >= 0 ? r->carried[r->forward[i]] : NULL};
         if (r->out[i].tensor) continue;
         int64_t dims[WICK_MAX_DIMS] = {steps};
         memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
@@ -202,19 +224,22 @@ static int count_steps(const runner *r, int64_t *steps) {
     for (int i = 0; i < r->n_in; i++) {
         const feed *f = &r->feeds[i];
         const char *name = wick_onnx_input(r->onnx, i).name;
-        if (r->back[i] >= 0 && f->steps > 1) return log_fail(CLI_USAGE, "the input %s is a state: --input gives it one value, to begin with", name);
+        if (r->back[i] >= 0 && f->steps > 1)
+            return log_fail(CLI_USAGE, "the input %s is a state: --input gives it one value, to begin with", name);
         if (f->steps <= 1) continue;
         if (longest && f->steps != *steps)
-            return log_fail(CLI_USAGE, "the input %s has %lld steps, and %s has %lld", name, (long long)f->steps, longest, (long long)*steps);
+            return log_fail(CLI_USAGE, "the input %s has %lld steps, and %s has %lld", name, (long long)f->steps,
+                            longest, (long long)*steps);
         *steps = f->steps;
         longest = name;
     }
     return CLI_OK;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-/* The file of output i: its name where that can be a file's; names that would meet get numbers. names: of those before. */
+/* The file of output i: its name where that can be a file's; names that would meet get numbers. names: of those before.
+ */
 static void name_output(const char *port, char (*names)[256], int i) {
     char *name = names[i];
     snprintf(name, 230, "%s", *port && *port != '.' ? port : "output");
@@ -241,7 +266,8 @@ static wick_status write_json(runner *r, const char *path, const wick_onnx_value
 }
 
 static int write_outputs(runner *r) {
-    if (!path_make_folder(r->o->output)) return log_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
+    if (!path_make_folder(r->o->output))
+        return log_fail(CLI_FAILED, "%s: cannot make the folder: %s", r->o->output, strerror(errno));
     char (*names)[256] = calloc((size_t)r->n_out + 1, sizeof *names);
     if (!names) return log_fail(CLI_FAILED, "out of memory");
     int code = CLI_OK;
@@ -305,7 +331,9 @@ static int show_json(const runner *r, const labels *names) {
 static int show(runner *r, const labels *names) {
     bool scores = !names->top;
     for (int i = 0; i < r->n_out && !scores; i++) scores = has_scores(r, i);
-    if (!scores) return log_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class", *r->o->labels ? "labels" : "topk", r->o->model);
+    if (!scores)
+        return log_fail(CLI_USAGE, "--%s: no output of %s is a vector of scores, one for each class",
+                        *r->o->labels ? "labels" : "topk", r->o->model);
     if (r->o->json) return show_json(r, names);
     for (int i = 0; i < r->n_out; i++) {
         const wick_onnx_value *v = &r->out[i];
@@ -346,7 +374,7 @@ static int run(runner *r) {
     return code;
 }
 
-/* ---- options that do nothing are mistakes --------------------------------------------------------------------------------------------------------- */
+/* ---- options that do nothing are mistakes ------------------------------------------------------------------------ */
 
 /* The cases, behind those of feed.h. */
 enum {
@@ -357,9 +385,11 @@ enum {
     NO_CHECK = OUTPUTS << 4,
     JSON = OUTPUTS << 5
 };
-static const char outputs[] = "a run whose outputs are shown, which those of --check, --bench and --repeat with --json are not",
-                  pictures[] = "a picture among the inputs, as in --input x=photo.png", recordings[] = "a recording among the inputs, as in --input x=speech.wav",
-                  check[] = "--check DIR", times[] = "a run that is timed, not for --check";
+static const char outputs[] =
+    "a run whose outputs are shown, which those of --check, --bench and --repeat with --json are not",
+                  pictures[] = "a picture among the inputs, as in --input x=photo.png",
+                  recordings[] = "a recording among the inputs, as in --input x=speech.wav", check[] = "--check DIR",
+                  times[] = "a run that is timed, not for --check";
 static const option_case uses[] = {
     {"output", OUTPUTS, outputs},
     {"topk", OUTPUTS, outputs},
@@ -368,7 +398,8 @@ static const option_case uses[] = {
     {"scale", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
     {"mean", FEED_PICTURE, pictures},
     {"std", FEED_PICTURE, pictures},
-    {"transform", FEED_PICTURE | FEED_RECORDING, "a picture or a recording among the inputs, as in --input x=photo.png"},
+    {"transform", FEED_PICTURE | FEED_RECORDING,
+     "a picture or a recording among the inputs, as in --input x=photo.png"},
     {"layout", FEED_PICTURE, pictures},
     {"bgr", FEED_PICTURE, pictures},
     {"as-stored", FEED_PICTURE, pictures},
@@ -405,7 +436,9 @@ static int check_uses(const runner *r, unsigned now) {
 static void note_open(const runner *r) {
     for (int i = 0; i < r->n_in; i++) {
         const wick_onnx_port p = wick_onnx_input(r->onnx, i);
-        const bool chance = r->feeds[i].steps ? feed_is_shapeless(&r->feeds[i]) && strcmp(r->feeds[i].files[0], "random") == 0 : r->others && r->back[i] < 0 && !p.optional;
+        const bool chance = r->feeds[i].steps
+                                ? feed_is_shapeless(&r->feeds[i]) && strcmp(r->feeds[i].files[0], "random") == 0
+                                : r->others && r->back[i] < 0 && !p.optional;
         char names[512] = "", type[256];
         size_t n = 0;
         bool matters = false;
@@ -413,9 +446,12 @@ static void note_open(const runner *r) {
             char name[300];
             if (port_extent(&r->filled, &p, d, -1) >= 0) continue;
             matters |= d > 0;
-            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", port_dim_name(&p, d, name, sizeof name));
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "",
+                                  port_dim_name(&p, d, name, sizeof name));
         }
-        if (matters) talk("the input %s, %s: %s of it %s 1 here; --dim NAME=N says another", p.name, port_type(&p, type, sizeof type), names, strchr(names, ',') ? "are" : "is");
+        if (matters)
+            talk("the input %s, %s: %s of it %s 1 here; --dim NAME=N says another", p.name,
+                 port_type(&p, type, sizeof type), names, strchr(names, ',') ? "are" : "is");
     }
 }
 
@@ -473,7 +509,8 @@ int cmd_run(cli_options *o) {
         if (code == CLI_OK) code = runner_open_dims(&r);
         if (code == CLI_OK) code = feeds_open(o, r.ctx, r.onnx, r.feeds, false);
         for (int i = 0; i < r.n_in && code == CLI_OK && status == WICK_OK; i++)
-            if (r.feeds[i].steps == 1 && !r.feeds[i].files) status = runner_learn(&r, i, &r.feeds[i].value, r.feeds[i].stacked);
+            if (r.feeds[i].steps == 1 && !r.feeds[i].files)
+                status = runner_learn(&r, i, &r.feeds[i].value, r.feeds[i].stacked);
         if (status != WICK_OK) code = runner_failed(&r, status);
         if (code == CLI_OK) note_open(&r);
         if (code == CLI_OK) code = feeds_open(&r.filled, r.ctx, r.onnx, r.feeds, true);

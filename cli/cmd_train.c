@@ -48,11 +48,13 @@ static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; 
 /* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
     wick_network network;
-    if (!*o->weights && (*o->rename || o->fit)) return log_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
+    if (!*o->weights && (*o->rename || o->fit))
+        return log_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
     if (*o->onnx) {
         static const char *const others[] = {"arch", "net", "hidden", "dropout"};
         for (int i = 0; i < 4; i++)
-            if (options_given(o, others[i])) return log_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
+            if (options_given(o, others[i]))
+                return log_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
         snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
         return CLI_OK;
     }
@@ -94,14 +96,16 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     const option_use *use;
     for (int i = 0; (use = trainer_use(i)); i++)
         if (options_given(o, use->name) && !trainer_uses(use, o))
-            return log_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices, options_text(o, use->by));
+            return log_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices,
+                            options_text(o, use->by));
     param_groups groups;
     const wick_optim_options optim = trainer_optim(o, steps, &groups);
     const wick_schedule *s = &optim.schedule;
     const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
     const double peak = trainer_peak(&optim);
     char error[512];
-    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error)) return log_fail(blame(whose), "%s%s", whose, error);
+    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error))
+        return log_fail(blame(whose), "%s%s", whose, error);
     int64_t milestones[WICK_MILESTONES];
     if (o->accumulate > steps)
         return log_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
@@ -115,21 +119,29 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
         return log_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
-        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise, (long long)s->total, plural(s->total));
+        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise,
+                        (long long)s->total, plural(s->total));
     if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->lr_at, milestones))
-        return log_fail(blame(whose), "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'", whose, WICK_MILESTONES, o->lr_at);
+        return log_fail(blame(whose),
+                        "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'",
+                        whose, WICK_MILESTONES, o->lr_at);
     if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || is_plateau(o)) && s->lr_min > peak)
         return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose,
                          s->lr_min, peak);
-    const bool gamma = s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
+    const bool gamma =
+        s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
     if ((gamma || is_plateau(o)) && !(s->gamma > 0))
         return log_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
     if (is_plateau(o) && s->gamma >= 1) return log_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
     double value;
     const char *below = trainer_below_zero(o, &value);
     if (below) return log_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
-    const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA && ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
-    if (o->cycle_momentum && !moves) return log_fail(blame(whose), "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer", whose);
+    const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA &&
+                       ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
+    if (o->cycle_momentum && !moves)
+        return log_fail(blame(whose),
+                        "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer",
+                        whose);
     if (o->nesterov && o->momentum == 0)
         return log_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
     return CLI_OK;
@@ -140,48 +152,62 @@ static int read_augment(const training *t, const cli_options *o, const char *who
     const int rank = wick_dataset_rank(t->train);
     const int64_t *dims = wick_dataset_dims(t->train);
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
-    if (floats && strcmp(o->augment, "none") != 0) return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
+    if (floats && strcmp(o->augment, "none") != 0)
+        return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
     if (!augment_read(o->augment, loading))
-        return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4", whose, o->augment);
+        return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
+                        whose, o->augment);
     if ((loading->flip || loading->crop) && rank < 2)
-        return log_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s", whose, o->augment, o->data,
-                         rank, plural(rank));
+        return log_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s",
+                        whose, o->augment, o->data, rank, plural(rank));
     if (loading->crop && (loading->crop >= dims[rank - 2] || loading->crop >= dims[rank - 1]))
-        return log_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose, o->augment,
-                         (long long)dims[rank - 2], (long long)dims[rank - 1]);
+        return log_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose,
+                        o->augment, (long long)dims[rank - 2], (long long)dims[rank - 1]);
     return CLI_OK;
 }
 
-/* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of training are normalised by them too, and keep their size. */
+/* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of
+ * training are normalised by them too, and keep their size. */
 static int read_transform(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     const wick_spec *image = wick_dataset_field(t->train, 0);
     if (!*o->transform) return CLI_OK;
-    if (strcmp(o->augment, "none") != 0) return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
+    if (strcmp(o->augment, "none") != 0)
+        return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
     if (t->c.floats) {
         const wick_transform_options options = {.rate = (double)wick_dataset_rate(t->train)};
         const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
         loading->transform = t->transform;
-        return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
+        return status == WICK_OK ? CLI_OK
+                                 : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
     }
     bool normalises = false;
-    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',') normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
+    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',')
+        normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
     const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
-    if (!normalises) return log_fail(CLI_USAGE, "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the network is tested", o->transform);
+    if (!normalises)
+        return log_fail(CLI_USAGE,
+                        "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the "
+                        "network is tested",
+                        o->transform);
     const wick_spec *made = wick_transform_output(t->transform);
     for (int d = 0; d < image->rank; d++)
         if (made->dims[d] != image->dims[d])
-            return log_fail(CLI_USAGE, "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with", o->transform, (long long)made->dims[made->rank - 2],
-                             (long long)made->dims[made->rank - 1], (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
+            return log_fail(
+                CLI_USAGE,
+                "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with",
+                o->transform, (long long)made->dims[made->rank - 2], (long long)made->dims[made->rank - 1],
+                (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
     loading->transform = t->transform;
     return CLI_OK;
 }
 
 /* Paths are kept from the root: a run may be resumed in another folder. */
 static int fix_paths(cli_options *o) {
-    const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx, o->weights};
+    const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx,
+                                                                                        o->weights};
     for (int i = 0; i < 4; i++) {
         bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_exists(values[i]));
         if (!path) continue;
@@ -210,7 +236,8 @@ static wick_status match_classes(const training *t, wick_dataset **test) {
 }
 
 static wick_status open_split(training *t, const char *split, wick_dataset **out) {
-    const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0; /* what is tested is as what is learned from */
+    /* what is tested is as what is learned from */
+    const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0;
     source_options so;
     if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
     so.rate = rate;
@@ -221,7 +248,9 @@ static wick_status open_split(training *t, const char *split, wick_dataset **out
     if (status == WICK_OK && t->train) status = match_classes(t, out);
     if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
         wick_dataset_free(out);
-        return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
+        return wick_context_fail(
+            t->ctx, WICK_ERR_FORMAT,
+            "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
     }
     if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", t->o->data, split, wick_dataset_note(*out));
     if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
@@ -260,7 +289,8 @@ static int open_data(training *t) {
                          chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
     if (wick_dataset_count(t->train) == 0)
         return log_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
-    if (t->o->rate && !source_is_audio(t->train)) return log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
+    if (t->o->rate && !source_is_audio(t->train))
+        return log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
         if (sample->dims[i] == 0) return log_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
@@ -278,7 +308,8 @@ static int from_onnx(training *t, const cli_options *kept) {
     const cli_options *o = t->o;
     char *copy = kept ? path_join(t->folder, CLASSIFIER_ONNX) : NULL;
     if (kept && !copy) return log_fail(CLI_FAILED, "out of memory");
-    const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head, kept ? CLI_BAD_FILE : CLI_USAGE);
+    const int code = classifier_for_onnx(&t->c, t->ctx, t->train, o->data, kept ? copy : o->onnx, o->head,
+                                         kept ? CLI_BAD_FILE : CLI_USAGE);
     free(copy);
     if (code != CLI_OK || strcmp(o->input_range, "auto") != 0) return code;
     const wick_status status = wick_dataset_moments(t->ctx, t->train, &t->c.mean, &t->c.deviation);
@@ -318,7 +349,10 @@ static int build(training *t) {
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
     if (code == CLI_OK && *o->onnx) code = from_onnx(t, kept);
-    else if (code == CLI_OK) code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch, kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE : CLI_USAGE);
+    else if (code == CLI_OK)
+        code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch,
+                                      kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE
+                                                                                                    : CLI_USAGE);
     if (code == CLI_OK && t->coding) code = keep_coding(t);
     if (code == CLI_OK) t->c.as_stored = o->as_stored;
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
@@ -444,8 +478,10 @@ static int one_step(training *t, int64_t n, double start) {
 static void log_loader(const wick_loader *loader) {
     wick_loader_stats s;
     wick_loader_get_stats(loader, &s);
-    talk("  data: %.0f images/s, %.1f batches/s, %d worker%s; an image: get %.1f us, transform %.1f us (p95 %.1f, %.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB", s.samples_per_second,
-         s.batches_per_second, s.workers, plural(s.workers), s.get.mean * 1e6, s.transform.mean * 1e6, s.get.p95 * 1e6, s.transform.p95 * 1e6, s.wait.mean * 1e3, s.wait.p95 * 1e3,
+    talk("  data: %.0f images/s, %.1f batches/s, %d worker%s; an image: get %.1f us, transform %.1f us (p95 %.1f, "
+         "%.1f); wait for a batch: mean %.3f ms, p95 %.3f ms; %.1f MB",
+         s.samples_per_second, s.batches_per_second, s.workers, plural(s.workers), s.get.mean * 1e6,
+         s.transform.mean * 1e6, s.get.p95 * 1e6, s.transform.p95 * 1e6, s.wait.mean * 1e3, s.wait.p95 * 1e3,
          (double)s.memory / 1e6);
     talk("  %s", s.advice);
 }
@@ -496,8 +532,10 @@ static int save_and_leave(training *t) {
     char program[1024], folder[4096], command[5400], threads[64] = "";
     path_quote(program, sizeof program, o->program);
     path_quote(folder, sizeof folder, t->folder);
-    int length = options_given(o, "threads") ? snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads) : 0;
-    if (options_given(o, "workers")) snprintf(threads + length, sizeof threads - (size_t)length, " --workers %lld", (long long)o->workers);
+    int length =
+        options_given(o, "threads") ? snprintf(threads, sizeof threads, " --threads %lld", (long long)o->threads) : 0;
+    if (options_given(o, "workers"))
+        snprintf(threads + length, sizeof threads - (size_t)length, " --workers %lld", (long long)o->workers);
     snprintf(command, sizeof command, "%s train --resume %s%s", program, folder, threads);
     fprintf(stderr, "interrupted after step %lld, which is saved; go on with\n  %s\n", (long long)t->r.state.step,
             command);
@@ -540,8 +578,11 @@ static void report(const training *t) {
          state->seconds, state->best * 100, (long long)state->best_epoch);
     double scale = 1;
     int64_t skipped = 0;
-    const bool scaled = t->o->precision == WICK_PRECISION_F16 && t->t.optimizer && wick_optimizer_scale(t->t.optimizer, &scale, &skipped) == WICK_OK;
-    if (scaled) talk("%lld update%s skipped, whose gradients overflowed f16; the loss scale is %g now", (long long)skipped, plural(skipped), scale);
+    const bool scaled = t->o->precision == WICK_PRECISION_F16 && t->t.optimizer &&
+                        wick_optimizer_scale(t->t.optimizer, &scale, &skipped) == WICK_OK;
+    if (scaled)
+        talk("%lld update%s skipped, whose gradients overflowed f16; the loss scale is %g now", (long long)skipped,
+             plural(skipped), scale);
     if (!t->o->json) {
         printf("%s\n", t->r.best);
         return;
@@ -592,8 +633,10 @@ static int train(training *t) {
     bool resuming = o->resume[0] != '\0';
     if (resuming && (options_given(o, "out") || o->force))
         return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
-    if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads, .seed = (uint64_t)o->seed, .jit = WICK_JIT_ON}) !=
-        WICK_OK)
+    if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(),
+                                                          .threads = (int)o->threads,
+                                                          .seed = (uint64_t)o->seed,
+                                                          .jit = WICK_JIT_ON}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     t->folder = resuming ? o->resume : o->out;
     int code = run_open(&t->r, o, &t->c, t->folder);
@@ -615,7 +658,8 @@ static int train(training *t) {
          (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
     if (o->memory_budget) {
         const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
-        talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again", (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
+        talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
+             (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);

@@ -1,8 +1,10 @@
-/* wick tune: tries other sizes of tasks, blocks and thresholds than the defaults on the kernels themselves, and keeps what is faster here (docs/kernels.md, "Tuning"); then
- * measures what work takes, for the model by which plans are predicted (calibrate.c).
+/* wick tune: tries other sizes of tasks, blocks and thresholds than the defaults on the kernels themselves, and keeps
+ * what is faster here (docs/kernels.md, "Tuning"); then measures what work takes, for the model by which plans are
+ * predicted (calibrate.c).
  *
- * A trial is one number, the values to try, and the work to try them on. All values run in turn, so that what slows the machine slows them alike; a value's score is the
- * geometric mean over the works of the median, over rounds, of its time over that of the value before. Only what wins by MARGIN, twice, is taken. */
+ * A trial is one number, the values to try, and the work to try them on. All values run in turn, so that what slows the
+ * machine slows them alike; a value's score is the geometric mean over the works of the median, over rounds, of its
+ * time over that of the value before. Only what wins by MARGIN, twice, is taken. */
 #include "bench/ceilings.h"
 #include "calibrate.h"
 #include "machine.h"
@@ -35,15 +37,42 @@ typedef struct trial {
 } trial;
 
 static const trial trials[] = {
-    {"fused_block_bytes", false, {8192, 16384, 32768, 49152}, {{LONG_CHAIN, 256, 1024, 0}, {CHAIN, 1024, 1024, 0}, {LONG_CHAIN, 16, 1024, 0}}},
-    {"stream_bytes", false, {4 << 20, 8 << 20, 16 << 20, 64 << 20, 256 << 20}, {{CHAIN, 2048, 1024, 0}, {CHAIN, 4096, 1024, 0}, {CHAIN, 8192, 1024, 0}, {CHAIN, 16384, 1024, 0}}},
-    {"gemm_block_rows", false, {84, 126, 504, 1008}, {{PRODUCT, 512, 512, 512}, {PRODUCT, 1024, 256, 512}, {PRODUCT, 1024, 1024, 512}}},
-    {"gemm_share_bytes", false, {128 << 10, 256 << 10, 1 << 20, 4 << 20}, {{PRODUCT, 256, 256, 256}, {PRODUCT, 512, 512, 512}, {PRODUCT, 600, 2000, 300}}},
-    {"gemm_task_work", true, {200000, 400000, 1600000, 3200000}, {{PRODUCT, 128, 128, 128}, {PRODUCT, 64, 128, 784}, {PRODUCT, 256, 256, 256}, {PRODUCT, 256, 512, 512}}},
-    {"int8_task_work", true, {800000, 1600000, 6400000}, {{BYTES, 128, 128, 128}, {BYTES, 64, 128, 784}, {BYTES, 256, 512, 512}}},
-    {"fused_task_work", true, {16384, 32768, 131072, 262144}, {{CHAIN, 64, 1024, 0}, {SUM, 256, 1024, 0}, {LONG_CHAIN, 64, 1024, 0}, {CHAIN, 1024, 1024, 0}}},
-    {"parallel_flops", true, {10000, 20000, 100000, 400000}, {{PRODUCT, 32, 32, 32}, {PRODUCT, 64, 10, 128}, {LONG_CHAIN, 16, 1024, 0}, {PRODUCT, 64, 64, 64}}},
-    {"parallel_bytes", true, {16000, 32000, 128000, 512000}, {{CHAIN, 8, 1024, 0}, {CHAIN, 32, 1024, 0}, {SUM, 32, 1024, 0}, {CHAIN, 64, 1024, 0}}},
+    {"fused_block_bytes",
+     false,
+     {8192, 16384, 32768, 49152},
+     {{LONG_CHAIN, 256, 1024, 0}, {CHAIN, 1024, 1024, 0}, {LONG_CHAIN, 16, 1024, 0}}},
+    {"stream_bytes",
+     false,
+     {4 << 20, 8 << 20, 16 << 20, 64 << 20, 256 << 20},
+     {{CHAIN, 2048, 1024, 0}, {CHAIN, 4096, 1024, 0}, {CHAIN, 8192, 1024, 0}, {CHAIN, 16384, 1024, 0}}},
+    {"gemm_block_rows",
+     false,
+     {84, 126, 504, 1008},
+     {{PRODUCT, 512, 512, 512}, {PRODUCT, 1024, 256, 512}, {PRODUCT, 1024, 1024, 512}}},
+    {"gemm_share_bytes",
+     false,
+     {128 << 10, 256 << 10, 1 << 20, 4 << 20},
+     {{PRODUCT, 256, 256, 256}, {PRODUCT, 512, 512, 512}, {PRODUCT, 600, 2000, 300}}},
+    {"gemm_task_work",
+     true,
+     {200000, 400000, 1600000, 3200000},
+     {{PRODUCT, 128, 128, 128}, {PRODUCT, 64, 128, 784}, {PRODUCT, 256, 256, 256}, {PRODUCT, 256, 512, 512}}},
+    {"int8_task_work",
+     true,
+     {800000, 1600000, 6400000},
+     {{BYTES, 128, 128, 128}, {BYTES, 64, 128, 784}, {BYTES, 256, 512, 512}}},
+    {"fused_task_work",
+     true,
+     {16384, 32768, 131072, 262144},
+     {{CHAIN, 64, 1024, 0}, {SUM, 256, 1024, 0}, {LONG_CHAIN, 64, 1024, 0}, {CHAIN, 1024, 1024, 0}}},
+    {"parallel_flops",
+     true,
+     {10000, 20000, 100000, 400000},
+     {{PRODUCT, 32, 32, 32}, {PRODUCT, 64, 10, 128}, {LONG_CHAIN, 16, 1024, 0}, {PRODUCT, 64, 64, 64}}},
+    {"parallel_bytes",
+     true,
+     {16000, 32000, 128000, 512000},
+     {{CHAIN, 8, 1024, 0}, {CHAIN, 32, 1024, 0}, {SUM, 32, 1024, 0}, {CHAIN, 64, 1024, 0}}},
 };
 enum { TRIALS = sizeof trials / sizeof trials[0] };
 
@@ -56,7 +85,10 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     case BYTES: out[0] = wick_int8_matmul(x, in[1], NULL); break;
     case CHAIN: out[0] = wick_relu(wick_add(wick_mul(x, in[1]), in[2])); break;
     case SUM: out[0] = wick_sum(x, WICK_AXES(1), false); break;
-    case LONG_CHAIN: out[0] = wick_add(wick_mul(wick_tanh(wick_add(wick_mul(x, in[1]), in[2])), wick_sigmoid(wick_sub(x, in[1]))), wick_mul(wick_exp(wick_neg(wick_square(x))), in[2])); break;
+    case LONG_CHAIN:
+        out[0] = wick_add(wick_mul(wick_tanh(wick_add(wick_mul(x, in[1]), in[2])), wick_sigmoid(wick_sub(x, in[1]))),
+                          wick_mul(wick_exp(wick_neg(wick_square(x))), in[2]));
+        break;
     }
     return WICK_OK;
 }
@@ -92,7 +124,8 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* Median ratios of the values' times to that of values[0], within `seconds`. false: out of memory, or a run failed. */
-static bool race(const work *w, const wick_tuning *base, const wick_tuning_field *field, const int64_t *values, int n, int threads, double seconds, double *ratio) {
+static bool race(const work *w, const wick_tuning *base, const wick_tuning_field *field, const int64_t *values, int n,
+                 int threads, double seconds, double *ratio) {
     wick_spec spec[INPUTS];
     const int n_in = specs_of(w, spec);
     runner *r = calloc((size_t)n, sizeof *r);
@@ -120,14 +153,20 @@ static bool race(const work *w, const wick_tuning *base, const wick_tuning_field
         if (status == WICK_OK) status = wick_compile(r[v].ctx, record, &copy, n_in, spec, 1, NULL, &r[v].plan);
         if (status == WICK_OK) status = wick_workspace_new(r[v].plan, &r[v].workspace);
         r[v].runs = 1;
-        good = status == WICK_OK && sample(&r[v], (const void *const *)in, &out) >= 0; /* the first touches memory and wakes threads */
-        for (double once; good && (once = sample(&r[v], (const void *const *)in, &out)) < SAMPLE && r[v].runs < 1 << 16;) r[v].runs *= 2;
+        /* the first touches memory and wakes threads */
+        good = status == WICK_OK && sample(&r[v], (const void *const *)in, &out) >= 0;
+        for (double once;
+             good && (once = sample(&r[v], (const void *const *)in, &out)) < SAMPLE && r[v].runs < 1 << 16;)
+            r[v].runs *= 2;
         if (v) r[v].runs = r[0].runs;
     }
     int rounds = 0;
-    for (const double began = now_seconds(); good && rounds < ROUNDS && (rounds < (seconds > 0 ? LEAST_ROUNDS : 1) || now_seconds() - began < seconds); rounds++) {
+    for (const double began = now_seconds();
+         good && rounds < ROUNDS && (rounds < (seconds > 0 ? LEAST_ROUNDS : 1) || now_seconds() - began < seconds);
+         rounds++) {
         double first = 0, turned = 0;
-        for (int i = 0; i < n; i++) { /* each round begins with another value, so that none is always the one after a slow one */
+        /* each round begins with another value, so that none is always the one after a slow one */
+        for (int i = 0; i < n; i++) {
             const int v = (i + rounds) % n;
             turned = sample(&r[v], (const void *const *)in, &out);
             r[v].ratio[rounds] = turned;
@@ -149,9 +188,11 @@ static bool race(const work *w, const wick_tuning *base, const wick_tuning_field
 }
 
 /* Scores over all works of a trial. */
-static bool score(const trial *t, const wick_tuning *base, const wick_tuning_field *field, const int64_t *values, int n, int threads, double seconds, double *scores) {
+static bool score(const trial *t, const wick_tuning *base, const wick_tuning_field *field, const int64_t *values, int n,
+                  int threads, double seconds, double *scores) {
     int works = 0;
-    while (works < (seconds > 0 ? WORKS : 1) && t->works[works].m) works++; /* --time 0 says nothing about the machine: one round of one work */
+    /* --time 0 says nothing about the machine: one round of one work */
+    while (works < (seconds > 0 ? WORKS : 1) && t->works[works].m) works++;
     for (int v = 0; v < n; v++) scores[v] = 0;
     for (int w = 0; w < works; w++) {
         double ratio[VALUES + 1];
@@ -163,7 +204,8 @@ static bool score(const trial *t, const wick_tuning *base, const wick_tuning_fie
 }
 
 /* The best value of a trial, and its time over that of the one before: 1 where that stays. */
-static bool decide(const trial *t, wick_tuning *tuning, const wick_tuning_field *field, int threads, double seconds, double *gain) {
+static bool decide(const trial *t, wick_tuning *tuning, const wick_tuning_field *field, int threads, double seconds,
+                   double *gain) {
     int64_t values[VALUES + 1] = {*field->of(tuning)}, pair[2];
     double scores[VALUES + 1], again[2];
     int n = 1, best = 0;
@@ -219,7 +261,8 @@ static void numbers_section(facts *s, const wick_tuning *tuning, const double *g
         const wick_tuning_field f = wick_tuning_at(i);
         const int64_t value = *f.of(&t) ? *f.of(&t) : f.fallback;
         char text[256], was[64] = "", won[64] = "";
-        if (value != f.fallback && !(gain && f.is_cost)) snprintf(was, sizeof was, " instead of %lld", (long long)f.fallback);
+        if (value != f.fallback && !(gain && f.is_cost))
+            snprintf(was, sizeof was, " instead of %lld", (long long)f.fallback);
         if (gain && gain[i] < 1) snprintf(won, sizeof won, ", %.0f %% less time", 100 * (1 - gain[i]));
         snprintf(text, sizeof text, "%lld%s%s: %s", (long long)value, was, won, f.doc);
         facts_integer(s, f.name, NULL, value, text);
@@ -250,10 +293,13 @@ static int show(const cli_options *o, const char *path) {
 int cmd_tune(cli_options *o) {
     char path[1024], why[512];
     const char *named = getenv("WICK_TUNING");
-    const bool placed = named && *named && strcmp(named, "off") != 0 ? snprintf(path, sizeof path, "%s", named) < (int)sizeof path : wick_tuning_path(path, sizeof path);
+    const bool placed = named && *named && strcmp(named, "off") != 0
+                            ? snprintf(path, sizeof path, "%s", named) < (int)sizeof path
+                            : wick_tuning_path(path, sizeof path);
     if (o->show && o->reset) return log_fail(CLI_USAGE, "--show and --reset are two things");
     if (o->show) return show(o, placed ? path : "");
-    if (!placed) return log_fail(CLI_FAILED, "neither XDG_CACHE_HOME nor HOME says where to keep it; WICK_TUNING=FILE does");
+    if (!placed)
+        return log_fail(CLI_FAILED, "neither XDG_CACHE_HOME nor HOME says where to keep it; WICK_TUNING=FILE does");
     if (o->reset) {
         if (unlink(path) != 0 && access(path, F_OK) == 0) return log_fail(CLI_FAILED, "%s cannot be removed", path);
         if (o->json) {
@@ -267,14 +313,17 @@ int cmd_tune(cli_options *o) {
     }
     wick_tuning tuning = {0};
     double gain[64];
-    for (int i = 0; i < wick_tuning_count(); i++) *wick_tuning_at(i).of(&tuning) = wick_tuning_at(i).fallback, gain[i] = 1;
+    for (int i = 0; i < wick_tuning_count(); i++)
+        *wick_tuning_at(i).of(&tuning) = wick_tuning_at(i).fallback, gain[i] = 1;
     /* Before half a minute is spent: whether the result can be kept. What was there stays until then. */
     wick_tuning before;
     const bool had = wick_tuning_load(path, &before, NULL, 0) == WICK_OK;
-    if (wick_tuning_save(path, had ? &before : &tuning, why, sizeof why) != WICK_OK) return log_fail(CLI_FAILED, "%s", why);
+    if (wick_tuning_save(path, had ? &before : &tuning, why, sizeof why) != WICK_OK)
+        return log_fail(CLI_FAILED, "%s", why);
     if (!had) unlink(path); /* defaults are no measurements, should this be interrupted */
     wick_context *ctx;
-    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = (int)o->threads}) != WICK_OK)
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     const int threads = wick_context_threads(ctx);
     wick_context_free(&ctx);
     for (int i = 0; i < TRIALS; i++) {
@@ -283,11 +332,13 @@ int cmd_tune(cli_options *o) {
         talk("%d/%d %s: %s", i + 1, (int)TRIALS, field.name, field.doc);
         int at = 0;
         while (strcmp(wick_tuning_at(at).name, field.name) != 0) at++;
-        if (!decide(&trials[i], &tuning, &field, trials[i].threads ? threads : 1, o->time / TRIALS, &gain[at])) return log_fail(CLI_FAILED, "out of memory while measuring %s", field.name);
+        if (!decide(&trials[i], &tuning, &field, trials[i].threads ? threads : 1, o->time / TRIALS, &gain[at]))
+            return log_fail(CLI_FAILED, "out of memory while measuring %s", field.name);
     }
     talk("calibrating the cost model");
     double before_error, error;
-    if (!calibrate(&tuning, threads, o->time / 5, &before_error, &error)) return log_fail(CLI_FAILED, "out of memory while calibrating");
+    if (!calibrate(&tuning, threads, o->time / 5, &before_error, &error))
+        return log_fail(CLI_FAILED, "out of memory while calibrating");
     if (wick_tuning_save(path, &tuning, why, sizeof why) != WICK_OK) return log_fail(CLI_FAILED, "%s", why);
     facts s;
     facts_open(&s, o->json);

@@ -22,6 +22,7 @@ extern const conversion conversions[];
 
 int convert_run_to_onnx(wick_context *ctx, const cli_options *o);
 int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o);
-int convert_weights(wick_context *ctx, const cli_options *o); /* whatever wick_weights_open reads and wick_weights_write writes */
+/* whatever wick_weights_open reads and wick_weights_write writes */
+int convert_weights(wick_context *ctx, const cli_options *o);
 
 #endif

@@ -1,4 +1,5 @@
-/* convert_onnx.c: wick convert's rows to ONNX: from a checkpoint or the folder of a run, and from ONNX for another opset or with its weights elsewhere. */
+/* convert_onnx.c: wick convert's rows to ONNX: from a checkpoint or the folder of a run, and from ONNX for another
+ * opset or with its weights elsewhere. */
 #include "classifier.h"
 #include "convert.h"
 #include "ports.h"
@@ -25,7 +26,9 @@ static int said(wick_context *ctx, wick_status status) {
 }
 
 /* The same where all that is read has been read. */
-static int wrote(wick_context *ctx, wick_status status) { return status == WICK_ERR_IO ? log_fail(CLI_FAILED, "%s", log_why(ctx, status)) : said(ctx, status); }
+static int wrote(wick_context *ctx, wick_status status) {
+    return status == WICK_ERR_IO ? log_fail(CLI_FAILED, "%s", log_why(ctx, status)) : said(ctx, status);
+}
 
 /* Pixels from 0 to 1 [N, ...] -> logits: what the training did to pixels is part of the model. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -90,9 +93,11 @@ int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
 
 /* With the extents open that --dim gives no number. Where they can't be, it is refused, or with --fix-open they are 1,
  * which is said. */
-static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs, const wick_onnx_save_options *options) {
+static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs,
+                  const wick_onnx_save_options *options) {
     char open[512], why[1024];
-    if (!ports_specs(o, onnx, -1, specs)) return log_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
+    if (!ports_specs(o, onnx, -1, specs))
+        return log_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
     wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
     ports_open(onnx, specs, open, sizeof open);
     if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
@@ -106,7 +111,10 @@ static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick
     }
     ports_specs(o, onnx, 1, specs);
     status = wick_onnx_resave(onnx, specs, o->files[0], options);
-    if (status == WICK_OK) return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers", open, why), CLI_OK;
+    if (status == WICK_OK)
+        return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers",
+                    open, why),
+               CLI_OK;
     return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
 }
 
@@ -127,7 +135,8 @@ int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
     const wick_onnx_limits limits = {.memory = (size_t)o->max_memory << 20};
     int code =
         weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : log_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK && *wick_onnx_unsupported(onnx)) code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
+    if (code == CLI_OK && *wick_onnx_unsupported(onnx))
+        code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
     if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
     if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
     if (code == CLI_OK) {

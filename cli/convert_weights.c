@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failed(const wick_context *ctx, wick_status status) { return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status)); }
+static int failed(const wick_context *ctx, wick_status status) {
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+}
 
 /* What --dtype says; false: tensors stay what they are. */
 static bool wanted_dtype(const cli_options *o, wick_dtype *dtype) {
@@ -58,9 +60,12 @@ int convert_weights(wick_context *ctx, const cli_options *o) {
     wick_scope *scope = wick_scope_open(ctx);
     int code = tensors && meta && scope ? collect(o, w, tensors) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
-        const wick_weights_write_options options = {.max_shard = (size_t)o->max_shard * 1000000, .n_meta = n_meta, .meta = meta, .compress = o->compress};
+        const wick_weights_write_options options = {
+            .max_shard = (size_t)o->max_shard * 1000000, .n_meta = n_meta, .meta = meta, .compress = o->compress};
         status = wick_weights_write(ctx, o->files[0], n, tensors, &options);
-        if (status != WICK_OK) code = log_fail(status == WICK_ERR_INVALID || status == WICK_ERR_UNSUPPORTED ? CLI_USAGE : CLI_FAILED, "%s", log_why(ctx, status));
+        if (status != WICK_OK)
+            code = log_fail(status == WICK_ERR_INVALID || status == WICK_ERR_UNSUPPORTED ? CLI_USAGE : CLI_FAILED, "%s",
+                            log_why(ctx, status));
     }
     wick_scope_close(&scope);
     free(tensors);

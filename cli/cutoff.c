@@ -1,5 +1,6 @@
-/* cutoff.c: files stay mapped while a command runs. One that another program makes shorter meanwhile, or whose disk fails, has pages that are no longer there: reading them raises
- * SIGBUS. The command then ends with the exit code of a bad file, and a line that names it. Only what is safe in a signal handler is used. */
+/* cutoff.c: files stay mapped while a command runs. One that another program makes shorter meanwhile, or whose disk
+ * fails, has pages that are no longer there: reading them raises SIGBUS. The command then ends with the exit code of a
+ * bad file, and a line that names it. Only what is safe in a signal handler is used. */
 #include "cutoff.h"
 
 #include "cli.h"
@@ -57,7 +58,8 @@ static bool name_file(uintptr_t address) {
 }
 
 static void on_fault(int number, siginfo_t *info, void *user) {
-    static const char head[] = "wick: ", file[] = "a file", why[] = ": was cut off, or could not be read from its disk, while it was in use\n";
+    static const char head[] = "wick: ", file[] = "a file",
+                      why[] = ": was cut off, or could not be read from its disk, while it was in use\n";
     (void)user;
     if (info->si_code != BUS_ADRERR) { /* not of a file: what it would have been */
         signal(number, SIG_DFL);

@@ -25,12 +25,14 @@ static int read_counts(const char *text, int counts[MOST_COUNTS]) {
     }
 }
 
-/* Files in folders and in record files are decoded by the workers; sets that wick train takes otherwise are in memory. */
+/* Files in folders and in record files are decoded by the workers; sets that wick train takes otherwise are in memory.
+ */
 static wick_status open_set(data_job *d, wick_dataset **set) {
     char *split = path_join(d->path, d->o->split);
     if (!split) return WICK_ERR_NOMEM;
     wick_status status;
-    const wick_files_options options = {.split = d->o->split, .salvage = d->o->salvage, .all = d->o->all, .rate = d->o->rate};
+    const wick_files_options options = {
+        .split = d->o->split, .salvage = d->o->salvage, .all = d->o->all, .rate = d->o->rate};
     status = path_is_folder(split) ? WICK_ERR_IO : wick_dataset_open(d->ctx, d->path, d->o->split, set);
     if (status == WICK_ERR_IO) status = wick_dataset_of_files(d->ctx, d->path, &options, set);
     free(split);
@@ -89,7 +91,8 @@ static void put_row(json *j, const wick_loader_stats *s, speeds speed) {
 }
 
 /* Batches for some seconds, as fast as they come. */
-static int measure(data_job *d, const wick_dataset *set, const wick_loader_options *options, wick_loader_stats *stats, speeds *speed) {
+static int measure(data_job *d, const wick_dataset *set, const wick_loader_options *options, wick_loader_stats *stats,
+                   speeds *speed) {
     wick_loader *loader;
     wick_dataset *kept = NULL;
     wick_status status = d->o->cache ? wick_dataset_cached(d->ctx, set, (size_t)d->o->cache << 20, &kept) : WICK_OK;
@@ -118,7 +121,9 @@ int data_bench(data_job *d) {
     const cli_options *o = d->o;
     int counts[MOST_COUNTS];
     const int n = read_counts(o->worker_counts, counts);
-    if (!n) return log_fail(CLI_USAGE, "--workers takes numbers up to %d, with commas between: 0,1,2; not '%s'", WICK_WORKERS_MAX, o->worker_counts);
+    if (!n)
+        return log_fail(CLI_USAGE, "--workers takes numbers up to %d, with commas between: 0,1,2; not '%s'",
+                        WICK_WORKERS_MAX, o->worker_counts);
     wick_dataset *set = NULL;
     wick_transform *transform = NULL;
     wick_loader_stats stats[MOST_COUNTS];
@@ -126,21 +131,36 @@ int data_bench(data_job *d) {
     interrupt_watch();
     wick_status status = open_set(d, &set);
     int code = status == WICK_OK ? CLI_OK : data_failed(d, status, CLI_BAD_FILE);
-    const wick_transform_options half = {.mean = 0.5, .deviation = 0.25, .rate = set ? (double)wick_dataset_rate(set) : 0}; /* numbers as good as others, for the time they take */
-    if (code == CLI_OK && *o->transform && (status = wick_transform_new(d->ctx, o->transform, &half, wick_dataset_field(set, 0), &transform)) != WICK_OK) code = data_failed(d, status, CLI_USAGE);
-    if (code == CLI_OK && o->rate && wick_dataset_rate(set) != o->rate) code = log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", d->path);
+    /* numbers as good as others, for the time they take */
+    const wick_transform_options half = {
+        .mean = 0.5, .deviation = 0.25, .rate = set ? (double)wick_dataset_rate(set) : 0};
+    if (code == CLI_OK && *o->transform &&
+        (status = wick_transform_new(d->ctx, o->transform, &half, wick_dataset_field(set, 0), &transform)) != WICK_OK)
+        code = data_failed(d, status, CLI_USAGE);
+    if (code == CLI_OK && o->rate && wick_dataset_rate(set) != o->rate)
+        code = log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", d->path);
     for (int i = 0; i < n && code == CLI_OK; i++) {
-        const wick_loader_options options = {.batch = o->batch, .shuffle = true, .seed = 1, .transform = transform, .workers = counts[i], .prefetch = (int)o->prefetch, .adaptive = o->adaptive,
+        const wick_loader_options options = {.batch = o->batch,
+                                             .shuffle = true,
+                                             .seed = 1,
+                                             .transform = transform,
+                                             .workers = counts[i],
+                                             .prefetch = (int)o->prefetch,
+                                             .adaptive = o->adaptive,
                                              .on_fault = o->skip ? WICK_FAULT_SKIP : WICK_FAULT_STOP};
         code = measure(d, set, &options, &stats[i], &speed[i]);
         if (code != CLI_OK) break;
         if (o->json) continue;
-        if (!i) printf("%8s %12s %10s %8s %8s %8s %8s %9s %9s %12s\n", "workers", "samples/s", "get", "pixels", "batch", "p95", "p99", "waits", "memory", "efficiency");
+        if (!i)
+            printf("%8s %12s %10s %8s %8s %8s %8s %9s %9s %12s\n", "workers", "samples/s", "get", "pixels", "batch",
+                   "p95", "p99", "waits", "memory", "efficiency");
         const wick_loader_stats *s = &stats[i];
-        printf("%8d %12.0f %7.2f us %5.2f us %5.2f ms %5.2f ms %5.2f ms %7.1f %% %6.1f MB %12.0f\n", counts[i], speed[i].real, s->get.mean * 1e6, s->transform.mean * 1e6, s->make.mean * 1e3, s->make.p95 * 1e3,
+        printf("%8d %12.0f %7.2f us %5.2f us %5.2f ms %5.2f ms %5.2f ms %7.1f %% %6.1f MB %12.0f\n", counts[i],
+               speed[i].real, s->get.mean * 1e6, s->transform.mean * 1e6, s->make.mean * 1e3, s->make.p95 * 1e3,
                s->make.p99 * 1e3, s->waiting * 100, (double)s->memory_peak / 1e6, s->efficiency);
         if (o->cache)
-            printf("         cache: %llu hits, %.2f us each; %llu misses, %.2f us each; %.1f MB\n", (unsigned long long)s->cache_hits, s->cache_hit.mean * 1e6, (unsigned long long)s->cache_misses,
+            printf("         cache: %llu hits, %.2f us each; %llu misses, %.2f us each; %.1f MB\n",
+                   (unsigned long long)s->cache_hits, s->cache_hit.mean * 1e6, (unsigned long long)s->cache_misses,
                    s->cache_miss.mean * 1e6, (double)s->cache_bytes / 1e6);
         fflush(stdout);
         if (s->skipped) talk("%llu samples could not be read", (unsigned long long)s->skipped);

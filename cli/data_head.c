@@ -1,4 +1,5 @@
-/* wick data head: the first of a set: pictures drawn in the terminal, recordings as their loudness over time, arrays as their first numbers. */
+/* wick data head: the first of a set: pictures drawn in the terminal, recordings as their loudness over time, arrays as
+ * their first numbers. */
 #include "data.h"
 #include "picture.h"
 #include "log.h"
@@ -28,7 +29,8 @@ static double element(wick_dtype dtype, const void *data, size_t i) {
     }
 }
 
-/* Half as many lines as columns of loudness: the peak of each stretch, as a block of eighths; characters without colour. */
+/* Half as many lines as columns of loudness: the peak of each stretch, as a block of eighths; characters without
+ * colour. */
 static void draw_loudness(const float *x, int64_t n, bool color) {
     static const char shades[] = " .:-=+*#@";
     printf("  ");
@@ -54,7 +56,9 @@ static int columns(void) {
     return wide > 2 ? wide - 1 : COLUMNS;
 }
 
-static void show_pixels(const uint8_t *pixels, const int64_t shape[3]) { picture_print(stdout, pixels, shape, log_color(stdout)); }
+static void show_pixels(const uint8_t *pixels, const int64_t shape[3]) {
+    picture_print(stdout, pixels, shape, log_color(stdout));
+}
 
 static wick_status show_picture(head *h, const wick_file *file) {
     wick_context *ctx = h->d->ctx;
@@ -138,7 +142,8 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
         json_integer(&h->j, "bytes", (int64_t)file->size);
         json_text(&h->j, "what", what);
     } else {
-        log_print("#%lld%s%s%s%s", (long long)i, *file->name ? " " : "", file->name, class_name ? ": " : "", class_name ? class_name : "");
+        log_print("#%lld%s%s%s%s", (long long)i, *file->name ? " " : "", file->name, class_name ? ": " : "",
+                  class_name ? class_name : "");
     }
     if (!strcmp(what, "picture")) status = show_picture(h, file);
     else if (!strcmp(what, "recording")) status = show_recording(h, file);
@@ -152,7 +157,9 @@ static wick_status show(head *h, int64_t i, const wick_file *file) {
 int data_head(data_job *d) {
     head h = {.d = d};
     const int64_t n = wick_files_count(d->f), from = d->o->from, last = d->o->count < n - from ? from + d->o->count : n;
-    if (from >= n && n) return log_fail(CLI_USAGE, "--from %lld: %s has %lld, counted from 0", (long long)from, wick_files_path(d->f), (long long)n);
+    if (from >= n && n)
+        return log_fail(CLI_USAGE, "--from %lld: %s has %lld, counted from 0", (long long)from, wick_files_path(d->f),
+                        (long long)n);
     if (d->o->json) {
         h.j = log_json_open();
         json_open(&h.j, "items", '[');
@@ -176,6 +183,7 @@ int data_head(data_job *d) {
         json_bool(&h.j, "ok", h.code == CLI_OK);
         log_json_close(&h.j);
     }
-    if (h.code == CLI_OK && *d->o->svg && !h.drawn) return log_fail(CLI_USAGE, "--svg draws recordings, and none of these is one");
+    if (h.code == CLI_OK && *d->o->svg && !h.drawn)
+        return log_fail(CLI_USAGE, "--svg draws recordings, and none of these is one");
     return h.code;
 }

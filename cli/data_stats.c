@@ -1,4 +1,5 @@
-/* wick data stats and verify: every one of a set is read and decoded: how many of each class, how large, mean and deviation of each channel, and what is broken. */
+/* wick data stats and verify: every one of a set is read and decoded: how many of each class, how large, mean and
+ * deviation of each channel, and what is broken. */
 #include "data.h"
 #include "picture.h"
 #include "facts.h"
@@ -36,7 +37,9 @@ static void add_pixels(survey *s, const uint8_t *p, int64_t channels, int64_t n)
         const uint8_t *plane = p + (channels == 3 ? c * n : 0);
         for (int64_t i = 0; i < n;) {
             uint32_t sum = 0, squares = 0;
-            for (const int64_t end = i + 65536 < n ? i + 65536 : n; i < end; i++) sum += plane[i], squares += (uint32_t)plane[i] * plane[i]; /* 255^2 2^16 < 2^32 */
+            /* 255^2 2^16 < 2^32 */
+            for (const int64_t end = i + 65536 < n ? i + 65536 : n; i < end; i++)
+                sum += plane[i], squares += (uint32_t)plane[i] * plane[i];
             s->sum[c] += sum;
             s->squares[c] += squares;
         }
@@ -109,7 +112,8 @@ static int read_all(data_job *d, survey *s) {
             status = look(d, s, &file);
         }
         s->count++;
-        if (status == WICK_ERR_NOMEM || status == WICK_ERR_UNSUPPORTED) return data_failed(d, status, CLI_FAILED); /* no fault of the file's */
+        /* no fault of the file's */
+        if (status == WICK_ERR_NOMEM || status == WICK_ERR_UNSUPPORTED) return data_failed(d, status, CLI_FAILED);
         if (status != WICK_OK) note(d, s, i, file.name, status);
         data_progress(d, "reading", i + 1, n);
     }
@@ -133,7 +137,9 @@ static void tell_broken(data_job *d, json *j, const survey *s) {
             json_text(j, "name", b->name);
             json_text(j, "why", b->why);
             json_close(j, '}');
-        } else log_print("broken: #%lld %s%s%s\n", (long long)b->index, b->name ? b->name : "", b->name && *b->name ? ": " : "", b->why ? b->why : "");
+        } else
+            log_print("broken: #%lld %s%s%s\n", (long long)b->index, b->name ? b->name : "",
+                      b->name && *b->name ? ": " : "", b->why ? b->why : "");
     }
     if (as_json) json_close(j, ']');
     else if (s->n_broken > BROKEN_SHOWN) printf("and %lld more\n", (long long)s->n_broken - BROKEN_SHOWN);
@@ -162,8 +168,12 @@ int data_verify(data_job *d) {
         }
         tell_broken(d, &j, &s);
         if (d->o->json) log_json_close(&j);
-        else if (!s.n_broken) log_print("%s: all %lld are sound%s\n", wick_files_path(d->f), (long long)s.count, salvaged ? ", of what could be salvaged" : "");
-        else log_print("%s: %lld of %lld are broken\n", wick_files_path(d->f), (long long)s.n_broken, (long long)s.count);
+        else if (!s.n_broken)
+            log_print("%s: all %lld are sound%s\n", wick_files_path(d->f), (long long)s.count,
+                      salvaged ? ", of what could be salvaged" : "");
+        else
+            log_print("%s: %lld of %lld are broken\n", wick_files_path(d->f), (long long)s.n_broken,
+                      (long long)s.count);
     }
     release(&s);
     return code;
@@ -232,13 +242,15 @@ int data_stats(data_job *d) {
     }
     snprintf(text, sizeof text, "%lld", (long long)s.count);
     facts_integer(&t, "count", NULL, s.count, text);
-    snprintf(text, sizeof text, "%s, each %s to %s", format_bytes(a, s.bytes), format_bytes(b, s.smallest), format_bytes(c, s.largest));
+    snprintf(text, sizeof text, "%s, each %s to %s", format_bytes(a, s.bytes), format_bytes(b, s.smallest),
+             format_bytes(c, s.largest));
     facts_integer(&t, "bytes", NULL, (int64_t)s.bytes, text);
     if (s.pictures) {
         snprintf(text, sizeof text, "%lld", (long long)s.pictures);
         facts_integer(&t, "pictures", NULL, s.pictures, text);
         for (int k = 0; k < 2; k++) {
-            snprintf(text, sizeof text, s.low[k] == s.high[k] ? "%lld" : "%lld to %lld", (long long)s.low[k], (long long)s.high[k]);
+            snprintf(text, sizeof text, s.low[k] == s.high[k] ? "%lld" : "%lld to %lld", (long long)s.low[k],
+                     (long long)s.high[k]);
             if (d->o->json) {
                 json_open(&t.j, k ? "width" : "height", '[');
                 json_integer(&t.j, NULL, s.low[k]);
@@ -249,14 +261,16 @@ int data_stats(data_job *d) {
     }
     tell_channels(&t, &s);
     if (s.recordings) {
-        snprintf(text, sizeof text, "%lld, %.2f to %.2f s each, %.1f s together", (long long)s.recordings, s.shortest, s.longest, s.seconds);
+        snprintf(text, sizeof text, "%lld, %.2f to %.2f s each, %.1f s together", (long long)s.recordings, s.shortest,
+                 s.longest, s.seconds);
         facts_integer(&t, "recordings", NULL, s.recordings, text);
         if (d->o->json) {
             json_real(&t.j, "seconds", s.seconds, 9);
             json_real(&t.j, "shortest", s.shortest, 9);
             json_real(&t.j, "longest", s.longest, 9);
         }
-        snprintf(text, sizeof text, s.rates ? "%lld Hz, %lld of another" : "%lld Hz", (long long)s.rate, (long long)s.rates);
+        snprintf(text, sizeof text, s.rates ? "%lld Hz, %lld of another" : "%lld Hz", (long long)s.rate,
+                 (long long)s.rates);
         facts_integer(&t, "rate", NULL, s.rate, text);
     }
     tell_classes(d, &t, &s);

@@ -7,22 +7,45 @@
 #include <string.h>
 
 /* In units of the picture; characters of its small text are about 6.7 wide. */
-enum { ROW = 21, HEAD = 18, PAD = 7, GAP_X = 22, GAP_BENDS = 8, GAP_Y = 34, MARGIN = 24, TOP = 84, DUMMY = 2, WIDEST = 460, LEGEND = 660, LONGEST = 14, SHOWN = 6, SWEEPS = 12, MOST_CELLS = 200000 };
+enum {
+    ROW = 21,
+    HEAD = 18,
+    PAD = 7,
+    GAP_X = 22,
+    GAP_BENDS = 8,
+    GAP_Y = 34,
+    MARGIN = 24,
+    TOP = 84,
+    DUMMY = 2,
+    WIDEST = 460,
+    LEGEND = 660,
+    LONGEST = 14,
+    SHOWN = 6,
+    SWEEPS = 12,
+    MOST_CELLS = 200000
+};
 #define CHARACTER 6.7
 
 /* What a node is drawn in. */
 static const struct {
     const char *style, *ops;
 } families[] = {
-    {"heavy", " Conv ConvTranspose ConvInteger QLinearConv FusedConv Gemm MatMul QLinearMatMul MatMulInteger MatMulNBits LSTM GRU RNN Attention MultiHeadAttention "
-              "Einsum DeformConv conv conv_data conv_weight matmul int8_matmul int8_conv lstm gru rnn lstm_grad gru_grad rnn_grad attention attention_grad "},
-    {"norm", " BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LRN LpNormalization SkipLayerNormalization Softmax "
+    {"heavy", " Conv ConvTranspose ConvInteger QLinearConv FusedConv Gemm MatMul QLinearMatMul MatMulInteger "
+              "MatMulNBits LSTM GRU RNN Attention MultiHeadAttention "
+              "Einsum DeformConv conv conv_data conv_weight matmul int8_matmul int8_conv lstm gru rnn lstm_grad "
+              "gru_grad rnn_grad attention attention_grad "},
+    {"norm", " BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LRN "
+             "LpNormalization SkipLayerNormalization Softmax "
              "LogSoftmax Hardmax MeanVarianceNormalization softmax log_softmax layer_norm rms_norm cross_entropy "},
-    {"pool", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool LpPool GlobalLpPool MaxRoiPool RoiAlign Resize Upsample ReduceMean ReduceSum ReduceMax ReduceMin "
-             "ReduceL1 ReduceL2 ReduceProd ReduceLogSum ReduceLogSumExp ReduceSumSquare ArgMax ArgMin TopK max_pool max_pool_pick max_pool_put avg_pool avg_pool_share resample "
+    {"pool", " MaxPool AveragePool GlobalAveragePool GlobalMaxPool LpPool GlobalLpPool MaxRoiPool RoiAlign Resize "
+             "Upsample ReduceMean ReduceSum ReduceMax ReduceMin "
+             "ReduceL1 ReduceL2 ReduceProd ReduceLogSum ReduceLogSumExp ReduceSumSquare ArgMax ArgMin TopK max_pool "
+             "max_pool_pick max_pool_put avg_pool avg_pool_share resample "
              "sum mean max min prod argmax argmin topk "},
-    {"shape", " Reshape Transpose Concat Slice Gather GatherElements GatherND ScatterND ScatterElements Squeeze Unsqueeze Shape Size Cast CastLike Split Flatten Pad "
-              "Expand Identity Tile Range ConstantOfShape DepthToSpace SpaceToDepth QuantizeLinear DequantizeLinear reshape permute slice expand concat gather scatter_add cast one_hot "
+    {"shape", " Reshape Transpose Concat Slice Gather GatherElements GatherND ScatterND ScatterElements Squeeze "
+              "Unsqueeze Shape Size Cast CastLike Split Flatten Pad "
+              "Expand Identity Tile Range ConstantOfShape DepthToSpace SpaceToDepth QuantizeLinear DequantizeLinear "
+              "reshape permute slice expand concat gather scatter_add cast one_hot "
               "update_slice quantize dequantize "},
     {"flow", " If Loop Scan SequenceMap if scan assign check_finite "},
 };
@@ -37,7 +60,7 @@ static const char *style_of(const wick_onnx_node *n) {
     return "plain";
 }
 
-/* ---- boxes --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 /* A box with rows, an input, an output, or a bend of an edge that passes through a layer. */
 typedef struct cell {
@@ -63,7 +86,9 @@ typedef struct facts {
     size_t n_links, room_links;
     int64_t *next;  /* by node: the one behind it in its box, -1 */
     int *box;       /* by node: its cell, -1: it is not fed */
-    bool *fed;      /* by node: whether an input, or chance, has a say in it; what is made of weights alone has none, and is not drawn */
+    /* by node: whether an input, or chance, has a say in it; what is made of weights alone has none, and is not drawn
+     */
+    bool *fed;
     int64_t n_left_out; /* of those, constants aside */
     int *source;    /* by wire: the cell that makes it, -1 */
     int n_layers;
@@ -165,9 +190,10 @@ static void make_boxes(facts *s) {
     free(readers);
 }
 
-/* ---- layers --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* Data go down: a box is one layer below the lowest that it reads from. What reads nothing stands right above its first reader. */
+/* Data go down: a box is one layer below the lowest that it reads from. What reads nothing stands right above its first
+ * reader. */
 static void make_layers(facts *s) {
     const wick_onnx_graph *g = s->d->graph;
     for (int64_t v = 0; v < g->n_nodes; v++) {
@@ -175,7 +201,8 @@ static void make_layers(facts *s) {
         if (to < 0 || s->cells[to].first != v) continue;
         for (int i = 0; i < g->nodes[v].n_in; i++) {
             const int32_t w = g->nodes[v].in[i];
-            if (w >= 0 && s->source[w] >= 0 && carries(s, w) && s->cells[s->source[w]].layer >= s->cells[to].layer) s->cells[to].layer = s->cells[s->source[w]].layer + 1;
+            if (w >= 0 && s->source[w] >= 0 && carries(s, w) && s->cells[s->source[w]].layer >= s->cells[to].layer)
+                s->cells[to].layer = s->cells[s->source[w]].layer + 1;
         }
     }
     for (size_t c = 0; c < s->n_cells; c++) s->cells[c].order = -1; /* the highest reader's layer, here */
@@ -193,24 +220,30 @@ static void make_layers(facts *s) {
     for (int i = 0; s->good && i < s->d->n_outputs; i++) {
         const int32_t w = g->outputs[i];
         if (w < 0) continue;
-        const int from = s->source[w], to = add_cell(s, (cell){.kind = OUTPUT, .first = w, .layer = from >= 0 ? s->cells[from].layer + 1 : 0});
+        const int from = s->source[w],
+                  to = add_cell(s,
+                                (cell){.kind = OUTPUT, .first = w, .layer = from >= 0 ? s->cells[from].layer + 1 : 0});
         if (s->good && from >= 0) add_link(s, from, to, w);
     }
 }
 
-/* Edges between neighbouring layers: a long one bends once in each layer that it passes, and all that leave one cell with one wire share their bends. */
+/* Edges between neighbouring layers: a long one bends once in each layer that it passes, and all that leave one cell
+ * with one wire share their bends. */
 static void make_links(facts *s) {
     const wick_onnx_graph *g = s->d->graph;
-    int *deepest = calloc((size_t)g->n_wires + 1, sizeof *deepest), *bend = calloc((size_t)g->n_wires + 1, sizeof *bend);
+    int *deepest = calloc((size_t)g->n_wires + 1, sizeof *deepest),
+        *bend = calloc((size_t)g->n_wires + 1, sizeof *bend);
     s->good &= deepest && bend;
     for (int64_t v = 0; s->good && v < g->n_nodes; v++)
         for (int i = 0; s->box[v] >= 0 && i < g->nodes[v].n_in; i++) {
             const int32_t w = g->nodes[v].in[i];
-            if (w >= 0 && s->source[w] >= 0 && s->source[w] != s->box[v] && s->cells[s->box[v]].layer > deepest[w]) deepest[w] = s->cells[s->box[v]].layer;
+            if (w >= 0 && s->source[w] >= 0 && s->source[w] != s->box[v] && s->cells[s->box[v]].layer > deepest[w])
+                deepest[w] = s->cells[s->box[v]].layer;
         }
     size_t bends = 0;
     for (int32_t w = 0; s->good && w < g->n_wires; w++)
-        if (s->source[w] >= 0 && deepest[w] > s->cells[s->source[w]].layer + 1) bends += (size_t)(deepest[w] - s->cells[s->source[w]].layer - 1);
+        if (s->source[w] >= 0 && deepest[w] > s->cells[s->source[w]].layer + 1)
+            bends += (size_t)(deepest[w] - s->cells[s->source[w]].layer - 1);
     const bool straight = s->n_cells + bends >= MOST_CELLS; /* then edges pass behind boxes */
     for (int32_t w = 0; s->good && !straight && w < g->n_wires; w++) {
         if (s->source[w] < 0) continue;
@@ -227,7 +260,8 @@ static void make_links(facts *s) {
             const int32_t w = g->nodes[v].in[i];
             bool again = false;
             if (w < 0 || s->source[w] < 0 || s->source[w] == s->box[v]) continue;
-            for (int k = i > 64 ? i - 64 : 0; k < i && !again; k++) again = g->nodes[v].in[k] == w; /* lists without end are not searched whole */
+            /* lists without end are not searched whole */
+            for (int k = i > 64 ? i - 64 : 0; k < i && !again; k++) again = g->nodes[v].in[k] == w;
             const int gap = s->cells[s->box[v]].layer - s->cells[s->source[w]].layer;
             if (!again && gap > 0) add_link(s, gap == 1 || straight ? s->source[w] : bend[w] + gap - 2, s->box[v], w);
         }
@@ -252,18 +286,27 @@ static void sort_cells(facts *s) {
         s->starts[layer] = at;
     }
     for (int layer = 0; layer < s->n_layers; layer++)
-        for (size_t i = s->starts[layer]; i < s->starts[layer + 1]; i++) s->cells[s->sorted[i]].order = (int)(i - s->starts[layer]);
+        for (size_t i = s->starts[layer]; i < s->starts[layer + 1]; i++)
+            s->cells[s->sorted[i]].order = (int)(i - s->starts[layer]);
 }
 
 /* Where a cell stands in its layer, from 0 to 1. */
-static double share_of(const facts *s, const cell *c) { return (c->order + 0.5) / (double)(s->starts[c->layer + 1] - s->starts[c->layer]); }
+static double share_of(const facts *s, const cell *c) {
+    return (c->order + 0.5) / (double)(s->starts[c->layer + 1] - s->starts[c->layer]);
+}
 
-/* Sets wish to the mean of places, or of shares, over the neighbours above (down) or below; what has none keeps its own. In one layer, or in all: -1. */
+/* Sets wish to the mean of places, or of shares, over the neighbours above (down) or below; what has none keeps its
+ * own. In one layer, or in all: -1. */
 static void wish_for(facts *s, int layer, bool down, bool places, int *count) {
     const size_t from = layer < 0 ? 0 : s->starts[layer], to = layer < 0 ? s->n_cells : s->starts[layer + 1];
     for (size_t i = from; i < to; i++) s->cells[s->sorted[i]].wish = 0, count[s->sorted[i]] = 0;
     const int upper = down ? layer - 1 : layer; /* links are sorted by the layer of their upper end */
-    const size_t first = layer < 0 ? 0 : upper < 0 ? s->n_links : s->link_starts[upper], last = layer < 0 ? s->n_links : upper < 0 ? s->n_links : s->link_starts[upper + 1];
+    const size_t first = layer < 0   ? 0
+                         : upper < 0 ? s->n_links
+                                     : s->link_starts[upper],
+                 last = layer < 0   ? s->n_links
+                        : upper < 0 ? s->n_links
+                                    : s->link_starts[upper + 1];
     for (size_t i = first; i < last; i++) {
         const int at = down ? s->links[i].to : s->links[i].from, other = down ? s->links[i].from : s->links[i].to;
         s->cells[at].wish += places ? s->cells[other].x : share_of(s, &s->cells[other]);
@@ -293,9 +336,12 @@ static void sort_links(facts *s) {
 }
 
 /* Between the middles of neighbours. */
-static double apart(const cell *a, const cell *b) { return (a->w + b->w) / 2 + (a->kind == BEND && b->kind == BEND ? GAP_BENDS : GAP_X); }
+static double apart(const cell *a, const cell *b) {
+    return (a->w + b->w) / 2 + (a->kind == BEND && b->kind == BEND ? GAP_BENDS : GAP_X);
+}
 
-/* Cells of a layer as near to their wishes as their order and widths allow: the mean of what comes out from the left and from the right. */
+/* Cells of a layer as near to their wishes as their order and widths allow: the mean of what comes out from the left
+ * and from the right. */
 static void place_layer(facts *s, int layer, double *left) {
     const size_t from = s->starts[layer], to = s->starts[layer + 1];
     for (size_t i = from; i < to; i++) {
@@ -336,8 +382,10 @@ static void place(facts *s) {
         double y = TOP;
         for (int layer = 0; layer < s->n_layers; layer++) {
             double highest = 0;
-            for (size_t i = s->starts[layer]; i < s->starts[layer + 1]; i++) highest = fmax(highest, s->cells[s->sorted[i]].h);
-            for (size_t i = s->starts[layer]; i < s->starts[layer + 1]; i++) s->cells[s->sorted[i]].y = y, s->cells[s->sorted[i]].floor = y + highest;
+            for (size_t i = s->starts[layer]; i < s->starts[layer + 1]; i++)
+                highest = fmax(highest, s->cells[s->sorted[i]].h);
+            for (size_t i = s->starts[layer]; i < s->starts[layer + 1]; i++)
+                s->cells[s->sorted[i]].y = y, s->cells[s->sorted[i]].floor = y + highest;
             y += highest + GAP_Y;
         }
     }
@@ -345,7 +393,7 @@ static void place(facts *s) {
     free(left);
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void spec_short(char *text, size_t size, const wick_spec *s) {
     if (s->rank < 0) {
@@ -354,7 +402,8 @@ static void spec_short(char *text, size_t size, const wick_spec *s) {
     }
     size_t n = s->dtype == WICK_F32 ? 0 : (size_t)snprintf(text, size, "%s ", wick_dtype_name(s->dtype));
     if (s->rank == 0 && n < size) snprintf(text + n, size - n, "scalar");
-    for (int i = 0; i < s->rank && n < size; i++) n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? "\xC3\x97" : "", (long long)s->dims[i]);
+    for (int i = 0; i < s->rank && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? "\xC3\x97" : "", (long long)s->dims[i]);
 }
 
 /* Bytes in place of characters: near enough for widths. */
@@ -421,12 +470,13 @@ static void measure(facts *s) {
         c->h = (module[0] ? HEAD : 0) + (double)(folded(c) ? 2 * SHOWN + 1 : c->rows) * ROW;
         for (int64_t v = c->first; v >= 0; v = s->next[v]) {
             row_text(s, v, op, weight, shape, share, sizeof op);
-            c->w = fmin(WIDEST, fmax(c->w, width_of(op) + width_of(weight) + width_of(shape) + width_of(share) + 8 * PAD));
+            c->w =
+                fmin(WIDEST, fmax(c->w, width_of(op) + width_of(weight) + width_of(shape) + width_of(share) + 8 * PAD));
         }
     }
 }
 
-/* ---- drawing --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 /* Cut to what fits in `width`. */
 static void draw_text(FILE *out, double x, double y, const char *style, const char *text, double width) {
@@ -453,7 +503,8 @@ static void draw_row(FILE *out, const facts *s, const cell *c, int64_t v, double
     for (int i = 0; i < n->n_in && i < 12; i++) {
         if (n->in[i] < 0) continue;
         spec_short(text, sizeof text, &g->wires[n->in[i]].spec);
-        html_print(out, "\n%s %s: %s", g->wires[n->in[i]].from == -2 ? "weight" : "in", g->wires[n->in[i]].name ? g->wires[n->in[i]].name : "", text);
+        html_print(out, "\n%s %s: %s", g->wires[n->in[i]].from == -2 ? "weight" : "in",
+                   g->wires[n->in[i]].name ? g->wires[n->in[i]].name : "", text);
     }
     for (int i = 0; i < n->n_out && i < 12; i++) {
         if (n->out[i] < 0) continue;
@@ -462,7 +513,8 @@ static void draw_row(FILE *out, const facts *s, const cell *c, int64_t v, double
     }
     if (s->d->flops && s->d->flops[v] > 0) html_print(out, "\n%.4g MFLOP", s->d->flops[v] * 1e-6);
     if (!n->supported) html_print(out, "\nWick has no such op");
-    fprintf(out, "</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", style_of(n), left, y, c->w, ROW);
+    fprintf(out, "</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", style_of(n), left,
+            y, c->w, ROW);
     const double room = c->w - width_of(shape) - width_of(share) - 6 * PAD;
     draw_text(out, left + PAD, y + 14.5, "op", op, room);
     if (weight[0]) draw_text(out, left + PAD + width_of(op) + 2 * PAD, y + 14.5, "small", weight, room - width_of(op));
@@ -478,7 +530,8 @@ static void draw_cell(FILE *out, const facts *s, const cell *c) {
     if (c->kind != BOX) {
         const wick_onnx_wire *w = &s->d->graph->wires[c->first];
         spec_short(text, sizeof text, &w->spec);
-        fprintf(out, "<g><rect class=\"port\" rx=\"18\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", left, c->y, c->w, c->h);
+        fprintf(out, "<g><rect class=\"port\" rx=\"18\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", left,
+                c->y, c->w, c->h);
         draw_text(out, c->x, c->y + 16, "op mid", w->name ? w->name : "", c->w - 2 * PAD);
         draw_text(out, c->x, c->y + 31, "small mid", text, c->w - 2 * PAD);
         fputs("</g>\n", out);
@@ -491,7 +544,8 @@ static void draw_cell(FILE *out, const facts *s, const cell *c) {
         draw_text(out, left + 2, y + 13, "module", module, c->w);
         y += HEAD;
     }
-    fprintf(out, "<rect class=\"shadow\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", left, y, c->w, c->y + c->h - y);
+    fprintf(out, "<rect class=\"shadow\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", left, y, c->w,
+            c->y + c->h - y);
     int64_t i = 0;
     for (int64_t v = c->first; v >= 0; v = s->next[v], i++) {
         if (folded(c) && i >= SHOWN && i < c->rows - SHOWN) {
@@ -500,7 +554,8 @@ static void draw_cell(FILE *out, const facts *s, const cell *c) {
             int64_t k = i;
             for (int64_t u = v; u >= 0 && k < c->rows - SHOWN && k < i + 60; u = s->next[u], k++)
                 html_print(out, "%s%s %s", k > i ? "\n" : "", s->d->graph->nodes[u].op, s->d->graph->nodes[u].name);
-            fprintf(out, "</title><rect class=\"fold\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", left, y, c->w, ROW);
+            fprintf(out, "</title><rect class=\"fold\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", left, y,
+                    c->w, ROW);
             snprintf(text, sizeof text, "\xE2\x8B\xAE %lld more", (long long)(c->rows - 2 * SHOWN));
             draw_text(out, c->x, y + 14.5, "small mid", text, c->w);
             fputs("</g>\n", out);
@@ -513,30 +568,41 @@ static void draw_links(FILE *out, const facts *s) {
     for (size_t i = 0; i < s->n_links; i++) {
         const cell *a = &s->cells[s->links[i].from], *b = &s->cells[s->links[i].to];
         const double y0 = a->floor, y1 = b->y, bow = fmax(GAP_Y / 2.0, (y1 - y0) / 2);
-        fprintf(out, "<path class=\"link%s\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f", b->kind == BEND ? "" : " arrow", a->x, a->y + a->h, y0, a->x, y0 + bow,
-                b->x, y1 - bow, b->x, y1);
+        fprintf(out, "<path class=\"link%s\" d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f",
+                b->kind == BEND ? "" : " arrow", a->x, a->y + a->h, y0, a->x, y0 + bow, b->x, y1 - bow, b->x, y1);
         if (b->kind == BEND) fprintf(out, "V%.1f", b->floor);
         fputs("\"/>\n", out);
     }
 }
 
 static const char style[] =
-    "svg{--card:#fff;--ink:#14130f;--ink2:#55534c;--line:#9a978e;--edge:#c9c6bd;--heavy:#cfe0f7;--norm:#fbe3c8;--pool:#d5eddd;--shape:#ecebe6;--flow:#e6dcf5;"
-    "--plain:#fbf6d6;--lacking:#f8cfcf;font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;background:#f7f6f3}\n"
-    "@media(prefers-color-scheme:dark){svg{--card:#1a1a19;--ink:#f3f2ee;--ink2:#bdbab1;--line:#77756d;--edge:#45433e;--heavy:#1f3a5f;--norm:#5b3d1a;--pool:#1f4a33;"
+    "svg{--card:#fff;--ink:#14130f;--ink2:#55534c;--line:#9a978e;--edge:#c9c6bd;--heavy:#cfe0f7;--norm:#fbe3c8;--pool:#"
+    "d5eddd;--shape:#ecebe6;--flow:#e6dcf5;"
+    "--plain:#fbf6d6;--lacking:#f8cfcf;font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans "
+    "Mono\",monospace;background:#f7f6f3}\n"
+    "@media(prefers-color-scheme:dark){svg{--card:#1a1a19;--ink:#f3f2ee;--ink2:#bdbab1;--line:#77756d;--edge:#45433e;--"
+    "heavy:#1f3a5f;--norm:#5b3d1a;--pool:#1f4a33;"
     "--shape:#2f2e2b;--flow:#41305f;--plain:#494318;--lacking:#6b2323;background:#101010}}\n"
-    "text{fill:var(--ink)}.op{font-weight:600;font-size:11px}.small{fill:var(--ink2);font-size:11px}.share{font-size:11px;font-weight:600}.module{fill:var(--ink2);font-size:11px}"
+    "text{fill:var(--ink)}.op{font-weight:600;font-size:11px}.small{fill:var(--ink2);font-size:11px}.share{font-size:"
+    "11px;font-weight:600}.module{fill:var(--ink2);font-size:11px}"
     ".end{text-anchor:end}.mid{text-anchor:middle}.title{font-size:17px;font-weight:650}\n"
-    ".shadow{fill:var(--card);stroke:var(--edge);stroke-width:2}.port{fill:var(--card);stroke:var(--line)}.fold{fill:var(--card);stroke:var(--edge);stroke-dasharray:3 3}\n"
-    ".row rect{stroke:var(--edge)}.row:hover rect{stroke:var(--ink)}.link{fill:none;stroke:var(--line);stroke-width:1.3}.arrow{marker-end:url(#tip)}#tip path{fill:var(--line)}\n"
-    ".heavy{fill:var(--heavy)}.norm{fill:var(--norm)}.pool{fill:var(--pool)}.shape{fill:var(--shape)}.flow{fill:var(--flow)}.plain{fill:var(--plain)}.lacking{fill:var(--lacking)}\n";
+    ".shadow{fill:var(--card);stroke:var(--edge);stroke-width:2}.port{fill:var(--card);stroke:var(--line)}.fold{fill:"
+    "var(--card);stroke:var(--edge);stroke-dasharray:3 3}\n"
+    ".row rect{stroke:var(--edge)}.row:hover "
+    "rect{stroke:var(--ink)}.link{fill:none;stroke:var(--line);stroke-width:1.3}.arrow{marker-end:url(#tip)}#tip "
+    "path{fill:var(--line)}\n"
+    ".heavy{fill:var(--heavy)}.norm{fill:var(--norm)}.pool{fill:var(--pool)}.shape{fill:var(--shape)}.flow{fill:var(--"
+    "flow)}.plain{fill:var(--plain)}.lacking{fill:var(--lacking)}\n";
 
 static void draw_head(FILE *out, const facts *s) {
     const drawing *d = s->d;
-    static const char *const names[] = {"heavy", "products", "norm", "normalise", "pool", "pool, resize, reduce", "shape", "shapes and types", "flow", "control", "plain", "others"};
+    static const char *const names[] = {
+        "heavy", "products",         "norm", "normalise", "pool",  "pool, resize, reduce",
+        "shape", "shapes and types", "flow", "control",   "plain", "others"};
     draw_text(out, MARGIN, 30, "title", d->title, 1e5);
     char text[240];
-    snprintf(text, sizeof text, s->n_left_out ? "%.160s, %lld of them on weights alone: not drawn" : "%.160s", d->subtitle, (long long)s->n_left_out);
+    snprintf(text, sizeof text, s->n_left_out ? "%.160s, %lld of them on weights alone: not drawn" : "%.160s",
+             d->subtitle, (long long)s->n_left_out);
     draw_text(out, MARGIN, 48, "small", text, 1e5);
     double x = MARGIN;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i += 2) {
@@ -563,7 +629,8 @@ bool draw_graph(FILE *out, const drawing *d) {
     if (s.good) make_links(&s);
     if (s.good) measure(&s);
     if (s.good) place(&s);
-    double low = 0, high = fmax(LEGEND, MARGIN + fmax(width_of(d->title) * 17 / 11, width_of(d->subtitle))), bottom = TOP;
+    double low = 0, high = fmax(LEGEND, MARGIN + fmax(width_of(d->title) * 17 / 11, width_of(d->subtitle))),
+           bottom = TOP;
     for (size_t i = 0; s.good && i < s.n_cells; i++) {
         const cell *c = &s.cells[i];
         low = i ? fmin(low, c->x - c->w / 2) : c->x - c->w / 2;
@@ -574,11 +641,16 @@ bool draw_graph(FILE *out, const drawing *d) {
         bottom = fmax(bottom, s.cells[i].y + s.cells[i].h);
     }
     if (s.good) {
-        fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>",
+        fprintf(out,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
+                "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>",
                 high + MARGIN, bottom + MARGIN, high + MARGIN, bottom + MARGIN);
         html_text(out, d->title);
-        fprintf(out, "</title>\n<style>\n%s</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
-                     "<path d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n", style);
+        fprintf(out,
+                "</title>\n<style>\n%s</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
+                "markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
+                "<path d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n",
+                style);
         draw_head(out, &s);
         draw_links(out, &s);
         for (size_t i = 0; i < s.n_cells; i++) draw_cell(out, &s, &s.cells[i]);

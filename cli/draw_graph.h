@@ -16,7 +16,8 @@ typedef struct drawing {
     const char *title, *subtitle;
 } drawing;
 
-/* Layers from top to bottom. Nodes in a row without branches share a box; long ones are folded. false: out of memory, or more nodes than DRAW_MOST_NODES. */
+/* Layers from top to bottom. Nodes in a row without branches share a box; long ones are folded. false: out of memory,
+ * or more nodes than DRAW_MOST_NODES. */
 bool draw_graph(FILE *out, const drawing *d);
 
 #endif

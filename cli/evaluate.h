@@ -15,13 +15,16 @@ typedef struct evaluator {
     const int64_t *y; /* labels of the batch, the loader's */
     float *logits;
     int64_t *predicted;
-    int64_t top; /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
-    /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image. NULL: not called. */
+    /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
+    int64_t top;
+    /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.
+     * NULL: not called. */
     void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
     void *user;
     /* Of the last round. */
     class_counts *classes;
-    int64_t *confusion; /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
+    /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
+    int64_t *confusion;
 } evaluator;
 
 /* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */

@@ -23,8 +23,10 @@ wick_dtype feed_dtype(const wick_onnx_port *p) {
 
 bool feed_is_float(wick_dtype d) { return d == WICK_F32 || d == WICK_F64 || d == WICK_F16 || d == WICK_BF16; }
 
-/* dims_text: NULL, or "1,3,224,224". Floats in [0, 1); bytes of any value; other integers 0 or 1, which are safe as indices and lengths too; bools. */
-static wick_status random_value(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *dims_text, wick_tensor **out) {
+/* dims_text: NULL, or "1,3,224,224". Floats in [0, 1); bytes of any value; other integers 0 or 1, which are safe as
+ * indices and lengths too; bools. */
+static wick_status random_value(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *dims_text,
+                                wick_tensor **out) {
     int64_t dims[WICK_MAX_DIMS] = {0};
     int rank = p->rank > 0 ? p->rank : 0;
     for (int i = 0; i < rank; i++) dims[i] = port_extent(o, p, i, 1);
@@ -33,15 +35,21 @@ static wick_status random_value(const cli_options *o, wick_context *ctx, const w
         for (const char *s = dims_text; s; rank++) {
             char *end;
             errno = 0;
-            if (rank == WICK_MAX_DIMS || (dims[rank] = strtoll(s, &end, 10)) < 0 || errno || end == s || (*end && *end != ','))
-                return wick_context_fail(ctx, WICK_ERR_INVALID, "--input %s=random:%s: after random: stand extents, as in random:1,3,224,224", p->name,
-                                         dims_text);
+            if (rank == WICK_MAX_DIMS || (dims[rank] = strtoll(s, &end, 10)) < 0 || errno || end == s ||
+                (*end && *end != ','))
+                return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                         "--input %s=random:%s: after random: stand extents, as in random:1,3,224,224",
+                                         p->name, dims_text);
             s = *end ? end + 1 : NULL;
         }
     }
     const wick_dtype dtype = feed_dtype(p);
     if (feed_is_float(dtype)) *out = wick_cast(wick_random_uniform(ctx, WICK_F32, rank, dims), dtype);
-    else *out = wick_random_integers(ctx, dtype, rank, dims, dtype == WICK_I8 ? -128 : 0, dtype == WICK_I8 ? 128 : dtype == WICK_U8 ? 256 : 2);
+    else
+        *out = wick_random_integers(ctx, dtype, rank, dims, dtype == WICK_I8 ? -128 : 0,
+                                    dtype == WICK_I8   ? 128
+                                    : dtype == WICK_U8 ? 256
+                                                       : 2);
     return WICK_OK;
 }
 
@@ -50,7 +58,7 @@ static bool is_number(const char *what) {
     return number_read(&what, &number) && !*what;
 }
 
-/* ---- any of them ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- any of them ------------------------------------------------------------------------------------------------- */
 
 /* What tells nothing of itself may be a TensorProto; where it is none, its fields say nothing to a person. */
 static wick_status read_proto(wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what,
@@ -81,7 +89,8 @@ static wick_status read_texts(const cli_options *o, wick_context *ctx, wick_onnx
 }
 
 /* stacked: the tensor has the steps of a sequence along one more axis. */
-static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out, bool *stacked) {
+static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p,
+                            const char *what, wick_onnx_value *out, bool *stacked) {
     char why[4096];
     wick_status status = WICK_OK;
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
@@ -96,20 +105,29 @@ static wick_status read_any(const cli_options *o, wick_context *ctx, wick_onnx *
         status = number_fill(ctx, p, why, what, p->rank > 0 ? p->rank : 0, dims, &out->tensor);
     } else {
         const file_kind *kind = kind_of(what);
-        if (!kind) return wick_context_fail(ctx, WICK_ERR_IO, "%s: cannot be read: %s; an input is a file, a number, random or random:DIMS", what, strerror(errno));
+        if (!kind)
+            return wick_context_fail(ctx, WICK_ERR_IO,
+                                     "%s: cannot be read: %s; an input is a file, a number, random or random:DIMS",
+                                     what, strerror(errno));
         if (strcmp(kind->format, "npy") == 0) {
             out->tensor = wick_npy_read(ctx, what);
-            *stacked = p->rank >= 0 && wick_tensor_error(out->tensor, NULL) == WICK_OK && wick_tensor_rank(out->tensor) == p->rank + 1;
+            *stacked = p->rank >= 0 && wick_tensor_error(out->tensor, NULL) == WICK_OK &&
+                       wick_tensor_rank(out->tensor) == p->rank + 1;
         } else if (kind->as & AS_ARRAY) return read_proto(ctx, onnx, p, what, kind, out);
-        else if (*o->transform && kind->as & (AS_RECORDING | AS_PICTURE)) status = feed_transformed(o, ctx, p, what, (kind->as & AS_RECORDING) != 0, &out->tensor);
+        else if (*o->transform && kind->as & (AS_RECORDING | AS_PICTURE))
+            status = feed_transformed(o, ctx, p, what, (kind->as & AS_RECORDING) != 0, &out->tensor);
         else if (kind->as & AS_RECORDING) status = feed_recording(o, ctx, p, what, &out->tensor, stacked);
         else if (kind->as & AS_PICTURE) status = feed_picture(o, ctx, p, what, &out->tensor);
-        else return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s", kind_why(what, kind, "an input: that is a .npy, .pb, .wav or a picture", why, sizeof why));
+        else
+            return wick_context_fail(
+                ctx, WICK_ERR_FORMAT, "%s",
+                kind_why(what, kind, "an input: that is a .npy, .pb, .wav or a picture", why, sizeof why));
     }
     return status == WICK_OK ? wick_eval(ctx, 1, &out->tensor, NULL) : status;
 }
 
-wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, wick_onnx_value *out) {
+wick_status feed_read(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p,
+                      const char *what, wick_onnx_value *out) {
     bool stacked;
     return read_any(o, ctx, onnx, p, what, out, &stacked);
 }
@@ -127,7 +145,8 @@ static wick_status fit_texts(const cli_options *o, wick_context *ctx, const wick
 }
 
 /* Of --input: the dtype that the model declares, and its extents where they are fixed, or --dim says them. */
-static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what, bool stacked, wick_onnx_value *v) {
+static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *what, bool stacked,
+                       wick_onnx_value *v) {
     wick_dtype dtype;
     if (v->kind == WICK_VALUE_STRINGS || (v->kind == WICK_VALUE_TENSOR && p->kind == WICK_VALUE_STRINGS))
         return fit_texts(o, ctx, p, what, v);
@@ -141,9 +160,12 @@ static wick_status fit(const cli_options *o, wick_context *ctx, const wick_onnx_
     if (!fits && p->rank == 0 && rank == 1 && dims[0] == 1) fits = true; /* [1] for a number: as others take it */
     if (!fits) {
         char declared[256], given[256], name[300], against[700] = "";
-        if (said) snprintf(against, sizeof against, ", with --dim %.300s: dim %d (%s) is %lld", said, axis, port_dim_name(p, axis, name, sizeof name), (long long)dims[axis]);
+        if (said)
+            snprintf(against, sizeof against, ", with --dim %.300s: dim %d (%s) is %lld", said, axis,
+                     port_dim_name(p, axis, name, sizeof name), (long long)dims[axis]);
         return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s holds %s, and the input %s is %s%s", what,
-                                 spec_text(wick_tensor_dtype(v->tensor), rank, dims, given, sizeof given), p->name, port_type(p, declared, sizeof declared), against);
+                                 spec_text(wick_tensor_dtype(v->tensor), rank, dims, given, sizeof given), p->name,
+                                 port_type(p, declared, sizeof declared), against);
     }
     if (!wick_onnx_elem_dtype(p->elem, &dtype) || dtype == wick_tensor_dtype(v->tensor)) return WICK_OK;
     const char *was = wick_dtype_name(wick_tensor_dtype(v->tensor));
@@ -166,7 +188,8 @@ wick_status feed_slice(wick_tensor *x, int64_t i, wick_tensor **out) {
     return WICK_OK;
 }
 
-wick_status feed_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const char *what, feed *out) {
+wick_status feed_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p,
+                      const char *what, feed *out) {
     *out = (feed){0};
     const wick_status status = read_any(o, ctx, onnx, p, what, &out->value, &out->stacked);
     if (status != WICK_OK) return status;
@@ -174,7 +197,8 @@ wick_status feed_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, 
     return WICK_OK;
 }
 
-wick_status feed_at(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const feed *f, int64_t step, wick_onnx_value *out) {
+wick_status feed_at(const cli_options *o, wick_context *ctx, wick_onnx *onnx, const wick_onnx_port *p, const feed *f,
+                    int64_t step, wick_onnx_value *out) {
     *out = f->value;
     if (f->files) {
         const wick_status status = feed_read(o, ctx, onnx, p, f->files[step], out);
@@ -190,10 +214,12 @@ void feed_free(feed *f) {
 }
 
 int feed_failed(const wick_context *ctx, wick_status status) {
-    return log_fail(log_code(status, status == WICK_ERR_INVALID || status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_BAD_FILE), "%s", log_why(ctx, status));
+    return log_fail(
+        log_code(status, status == WICK_ERR_INVALID || status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_BAD_FILE), "%s",
+        log_why(ctx, status));
 }
 
-/* ---- --input -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- --input ----------------------------------------------------------------------------------------------------- */
 
 /* One more file for an input that has some. */
 static bool add_file(feed *f, const char *what) {
@@ -219,14 +245,19 @@ static int find_input(wick_onnx *onnx, const char *item, const char **what) {
     }
     if (n == 1 && (!equals || path_exists(item))) return *what = item, 0; /* the only one needs no name */
     if (!n) log_fail(CLI_USAGE, "--input \"%s\": the model has no inputs", item);
-    else if (!equals || path_exists(item)) log_fail(CLI_USAGE, "--input %s: the model has %d inputs: say which, for example %s=%s", item, n, first, item);
+    else if (!equals || path_exists(item))
+        log_fail(CLI_USAGE, "--input %s: the model has %d inputs: say which, for example %s=%s", item, n, first, item);
     if (!n || !equals || path_exists(item)) return -1;
     char wanted[256];
     snprintf(wanted, sizeof wanted, "%.*s", (int)(equals - item), item);
     const char *near = nearest_name(wanted, n, input_name, onnx);
     char all[1024] = "";
-    for (int i = 0, at = 0; i < n && at < (int)sizeof all; i++) at += snprintf(all + at, sizeof all - (size_t)at, "%s%s", i ? ", " : "", wick_onnx_input(onnx, i).name);
-    log_fail(CLI_USAGE, near ? "--input: the model has no input \"%s\"; did you mean %s?" : "--input: the model has no input \"%s\"; it has %s", wanted, near ? near : all);
+    for (int i = 0, at = 0; i < n && at < (int)sizeof all; i++)
+        at += snprintf(all + at, sizeof all - (size_t)at, "%s%s", i ? ", " : "", wick_onnx_input(onnx, i).name);
+    log_fail(CLI_USAGE,
+             near ? "--input: the model has no input \"%s\"; did you mean %s?"
+                  : "--input: the model has no input \"%s\"; it has %s",
+             wanted, near ? near : all);
     return -1;
 }
 
@@ -267,19 +298,23 @@ int feeds_list(const cli_options *o, wick_onnx *onnx, feed *feeds, unsigned *has
         }
         const int at = find_input(onnx, what, &what);
         if (at < 0) return CLI_USAGE;
-        if (!*what) return log_fail(CLI_USAGE, "--input %s needs a file, a number or random behind the =", o->inputs.items[i]);
+        if (!*what)
+            return log_fail(CLI_USAGE, "--input %s needs a file, a number or random behind the =", o->inputs.items[i]);
         if (!add_file(&feeds[at], what)) return log_fail(CLI_FAILED, "out of memory");
         *has |= has_of(what);
     }
     return CLI_OK;
 }
 
-bool feed_is_shapeless(const feed *f) { return f->steps == 1 && f->files && (strcmp(f->files[0], "random") == 0 || is_number(f->files[0])); }
+bool feed_is_shapeless(const feed *f) {
+    return f->steps == 1 && f->files && (strcmp(f->files[0], "random") == 0 || is_number(f->files[0]));
+}
 
 int feeds_open(const cli_options *o, wick_context *ctx, wick_onnx *onnx, feed *feeds, bool shapeless) {
     int code = CLI_OK;
     for (int i = 0; i < wick_onnx_inputs(onnx) && code == CLI_OK; i++) {
-        if (feeds[i].steps != 1 || !feeds[i].files || feed_is_shapeless(&feeds[i]) != shapeless) continue; /* several are read one at a time, each at its step */
+        /* several are read one at a time, each at its step */
+        if (feeds[i].steps != 1 || !feeds[i].files || feed_is_shapeless(&feeds[i]) != shapeless) continue;
         const wick_onnx_port port = wick_onnx_input(onnx, i);
         feed one;
         wick_status status = feed_open(o, ctx, onnx, &port, feeds[i].files[0], &one);

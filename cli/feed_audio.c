@@ -20,14 +20,17 @@ static wick_status open_recording(const cli_options *o, wick_context *ctx, const
     if (wick_audio_unmeasured(*out))
         talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
              path);
-    if (!o->rate) talk("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length, (long long)rate);
+    if (!o->rate)
+        talk("%s: %lld samples, %lld a second, taken as they are; --rate HZ resamples", path, (long long)length,
+             (long long)rate);
     if (!o->rate || o->rate == rate) return WICK_OK;
     wick_audio *other;
     status = wick_audio_resample(ctx, *out, o->rate, &other);
     wick_audio_free(out);
     if (status != WICK_OK) return status;
     *out = other;
-    talk("%s: %lld samples, %lld a second, are resampled to %lld, %lld a second", path, (long long)length, (long long)rate, (long long)wick_audio_length(other), (long long)o->rate);
+    talk("%s: %lld samples, %lld a second, are resampled to %lld, %lld a second", path, (long long)length,
+         (long long)rate, (long long)wick_audio_length(other), (long long)o->rate);
     return WICK_OK;
 }
 
@@ -40,9 +43,11 @@ static int time_axis(const cli_options *o, const wick_onnx_port *p) {
     return axis;
 }
 
-/* Samples in [-1, 1], times --scale. Where the input's extent is known they are cut, or filled with silence; of a sequence (--state) they become steps of that
- * extent, [steps, ...], which begin --hop samples behind each other. What a step has more than that are samples of those before it, at first silence. */
-wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out, bool *stacked) {
+/* Samples in [-1, 1], times --scale. Where the input's extent is known they are cut, or filled with silence; of a
+ * sequence (--state) they become steps of that extent, [steps, ...], which begin --hop samples behind each other. What
+ * a step has more than that are samples of those before it, at first silence. */
+wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path,
+                           wick_tensor **out, bool *stacked) {
     char type[256], name[300];
     const int rank = p->rank < 0 ? 2 : p->rank, axis = p->rank < 0 ? 1 : time_axis(o, p);
     if (axis < 0)
@@ -57,23 +62,31 @@ wick_status feed_recording(const cli_options *o, wick_context *ctx, const wick_o
         return wick_context_fail(ctx, WICK_ERR_INVALID, "--scale %s is no number, as 32767 is one", o->scale);
     const wick_dtype dtype = feed_dtype(p);
     if (scale == 1 && !feed_is_float(dtype))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: samples are numbers of -1 to 1, and the input %s is %s: --scale 32767 makes integers of them", path, p->name,
-                                 port_type(p, type, sizeof type));
+        return wick_context_fail(
+            ctx, WICK_ERR_INVALID,
+            "%s: samples are numbers of -1 to 1, and the input %s is %s: --scale 32767 makes integers of them", path,
+            p->name, port_type(p, type, sizeof type));
     const int64_t wanted = p->rank < 0 ? -1 : port_extent(o, p, axis, -1);
     if (o->states.n && wanted < 1)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s is cut into the steps of a sequence, and the input %s, %s, does not say how many samples a step has: --dim %s=512 does",
-                                 path, p->name, port_type(p, type, sizeof type), p->rank < 0 ? p->name : port_dim_name(p, axis, name, sizeof name));
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "%s is cut into the steps of a sequence, and the input %s, %s, does not say how many "
+                                 "samples a step has: --dim %s=512 does",
+                                 path, p->name, port_type(p, type, sizeof type),
+                                 p->rank < 0 ? p->name : port_dim_name(p, axis, name, sizeof name));
     if (o->hop > wanted && o->states.n)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "--hop %lld: a step of the input %s has %lld samples only", (long long)o->hop, p->name, (long long)wanted);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "--hop %lld: a step of the input %s has %lld samples only",
+                                 (long long)o->hop, p->name, (long long)wanted);
     wick_audio *audio;
     const wick_status status = open_recording(o, ctx, path, &audio);
     if (status != WICK_OK) return status;
-    const int64_t length = wick_audio_length(audio), each = wanted > 0 ? wanted : length, hop = o->states.n && o->hop ? o->hop : each;
+    const int64_t length = wick_audio_length(audio), each = wanted > 0 ? wanted : length,
+                  hop = o->states.n && o->hop ? o->hop : each;
     const int64_t steps = o->states.n ? length / hop + (length % hop > 0) : 1, before = each - hop;
     wick_tensor *x = wick_from(ctx, WICK_F32, 1, &length, wick_audio_samples(audio, 0));
     wick_audio_free(&audio);
     if (!o->states.n && each != length)
-        talk("%s has %lld samples here, and the input %s takes %lld: %s", path, (long long)length, p->name, (long long)each, each < length ? "the rest is left out" : "silence follows");
+        talk("%s has %lld samples here, and the input %s takes %lld: %s", path, (long long)length, p->name,
+             (long long)each, each < length ? "the rest is left out" : "silence follows");
     if (each < length && !o->states.n) x = wick_slice(x, 0, 0, each, 1);
     else x = wick_pad(x, 1, (int64_t[]){before}, (int64_t[]){steps * hop - length}, 0);
     int64_t dims[WICK_MAX_DIMS + 1] = {steps};

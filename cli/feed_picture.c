@@ -1,4 +1,5 @@
-/* feed_picture.c: a picture as an input: resized, in the input's layout, and normalised as --scale, --mean and --std say. */
+/* feed_picture.c: a picture as an input: resized, in the input's layout, and normalised as --scale, --mean and --std
+ * say. */
 #include "feed.h"
 #include "numbers.h"
 #include "ports.h"
@@ -21,15 +22,18 @@ static int read_numbers(const char *text, double value[3]) {
 }
 
 /* A tensor of 1 or `channels` numbers that broadcasts over [1, C, H, W]. */
-static wick_status per_channel(wick_context *ctx, const char *option, const char *text, int64_t channels, wick_tensor **out) {
+static wick_status per_channel(wick_context *ctx, const char *option, const char *text, int64_t channels,
+                               wick_tensor **out) {
     double value[3];
     float v[3];
     const int n = read_numbers(text, value);
     for (int i = 0; i < n; i++)
-        if (value[i] == 0 && strcmp(option, "std") == 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "--std %s: nothing can be divided by 0", text);
+        if (value[i] == 0 && strcmp(option, "std") == 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "--std %s: nothing can be divided by 0", text);
     if (!n || (n > 1 && n != channels))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "--%s %s: one number, or one for each of %lld channel%s, with commas between", option, text,
-                                 (long long)channels, plural(channels));
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "--%s %s: one number, or one for each of %lld channel%s, with commas between", option,
+                                 text, (long long)channels, plural(channels));
     for (int i = 0; i < n; i++) v[i] = (float)value[i];
     *out = wick_from(ctx, WICK_F32, 4, (int64_t[]){1, n, 1, 1}, v);
     return WICK_OK;
@@ -45,21 +49,25 @@ static layout layout_of(const cli_options *o, const wick_onnx_port *p) {
     if (r < 2 || r > 4) return (layout){1, 2, 3}; /* as of rank 4 */
     if (r == 2) return (layout){-1, 0, 1};
     const int first = r - 3, last = r - 1;
-    const bool few_first = p->dims[first] == 1 || p->dims[first] == 3, few_last = p->dims[last] == 1 || p->dims[last] == 3;
+    const bool few_first = p->dims[first] == 1 || p->dims[first] == 3,
+               few_last = p->dims[last] == 1 || p->dims[last] == 3;
     const bool hwc = strcmp(o->layout, "nhwc") == 0 || (strcmp(o->layout, "auto") == 0 && few_last && !few_first);
     return hwc ? (layout){last, first, first + 1} : (layout){first, first + 1, first + 2};
 }
 
 /* (pixel * scale - mean) / std, of the input's size, channels and layout. Pixels are 0 to 255. */
-wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path, wick_tensor **out) {
+wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onnx_port *p, const char *path,
+                         wick_tensor **out) {
     wick_image *image = NULL, *sized = NULL;
     const layout at = layout_of(o, p);
     const bool known = p->rank >= 2 && p->rank <= 4;
     const int64_t channels = !known ? 3 : at.c < 0 ? 1 : p->dims[at.c] == 1 ? 1 : 3;
     if (known && at.c >= 0 && p->dims[at.c] >= 0 && p->dims[at.c] != channels) {
         char text[256];
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a picture has 1 or 3 channels, and the input %s is %s, whose axis %d would be theirs: --layout says another", path,
-                                 p->name, port_type(p, text, sizeof text), at.c);
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "%s: a picture has 1 or 3 channels, and the input %s is %s, whose axis %d would be "
+                                 "theirs: --layout says another",
+                                 path, p->name, port_type(p, text, sizeof text), at.c);
     }
     wick_tensor *mean, *deviation;
     double scale;
@@ -79,8 +87,8 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
         if (!open || extent != 1) size[i] = extent;
     }
     if (size[0] != wick_image_dims(image)[1] || size[1] != wick_image_dims(image)[2]) {
-        talk("%s: %lld x %lld is resized to %lld x %lld", path, (long long)wick_image_dims(image)[2], (long long)wick_image_dims(image)[1],
-             (long long)size[1], (long long)size[0]);
+        talk("%s: %lld x %lld is resized to %lld x %lld", path, (long long)wick_image_dims(image)[2],
+             (long long)wick_image_dims(image)[1], (long long)size[1], (long long)size[0]);
         status = wick_image_resize(ctx, image, size[0], size[1], &sized);
         wick_image_free(&image);
         if (status != WICK_OK) return status;
@@ -88,9 +96,11 @@ wick_status feed_picture(const cli_options *o, wick_context *ctx, const wick_onn
     }
     char h[300], w[300];
     if (known && (port_extent(o, p, at.h, -1) < 0 || port_extent(o, p, at.w, -1) < 0))
-        talk("%s: %lld x %lld, as the input %s leaves that open; --dim %s=N and --dim %s=N resize it", path, (long long)size[1], (long long)size[0], p->name,
-             port_dim_name(p, at.w, w, sizeof w), port_dim_name(p, at.h, h, sizeof h));
-    wick_tensor *x = wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0));
+        talk("%s: %lld x %lld, as the input %s leaves that open; --dim %s=N and --dim %s=N resize it", path,
+             (long long)size[1], (long long)size[0], p->name, port_dim_name(p, at.w, w, sizeof w),
+             port_dim_name(p, at.h, h, sizeof h));
+    wick_tensor *x =
+        wick_from(ctx, WICK_U8, 4, (int64_t[]){1, channels, size[0], size[1]}, wick_image_pixels(image, 0));
     wick_image_free(&image);
     if (o->bgr) x = wick_flip(x, 1, (int[]){1});
     const bool scaled = scale != 1 || strcmp(o->mean, "0") != 0 || strcmp(o->std, "1") != 0;

@@ -40,8 +40,9 @@ static const struct {
      {"records", "a record file", 0, "wick data info %s tells about it, wick data verify %s reads all of it"}},
 };
 
-/* Neither has a mark, but what writers begin with is always the same: of a model the version (field 1), then a length (wire type 2) or the model's version
- * (field 5), of a tensor its dims (field 1, a varint each), then its type (field 2, a varint). */
+/* Neither has a mark, but what writers begin with is always the same: of a model the version (field 1), then a length
+ * (wire type 2) or the model's version (field 5), of a tensor its dims (field 1, a varint each), then its type (field
+ * 2, a varint). */
 static const file_kind *proto_kind(const unsigned char *head, size_t n) {
     size_t at = 0, fields = 0;
     while (at + 2 < n && head[at] == 0x08) {
@@ -76,7 +77,8 @@ const file_kind *kind_of(const char *path) {
 }
 
 const char *kind_why(const char *path, const file_kind *kind, const char *wanted, char *text, size_t size) {
-    size_t n = (size_t)snprintf(text, size, "%.900s is %s, not %s%s", path, kind->name, wanted, kind->advice ? "; " : "");
+    size_t n =
+        (size_t)snprintf(text, size, "%.900s is %s, not %s%s", path, kind->name, wanted, kind->advice ? "; " : "");
     for (const char *s = kind->advice ? kind->advice : ""; *s && n + 1 < size; s++) {
         if (s[0] == '%' && s[1] == 's') n += (size_t)snprintf(text + n, size - n, "%.900s", path), s++;
         else text[n++] = *s, text[n] = 0;
@@ -86,7 +88,9 @@ const char *kind_why(const char *path, const file_kind *kind, const char *wanted
 
 int kind_refuse(const char *path, const file_kind *kind, const char *wanted) {
     char text[4096];
-    if (!kind) return log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, errno == ENOTSUP ? "it is a pipe or a device, no file" : strerror(errno));
+    if (!kind)
+        return log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path,
+                        errno == ENOTSUP ? "it is a pipe or a device, no file" : strerror(errno));
     return log_fail(CLI_BAD_FILE, "%s", kind_why(path, kind, wanted, text, sizeof text));
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 enum { FUSED_SHOWN = 56 /* bytes of the ops in a fused node, or of a product and what was fused into it */ };
 
@@ -144,7 +144,8 @@ static void read_inner(reader *r, const char *line) {
         return;
     }
     const size_t n = strlen(label), length = (size_t)(open - equals - 3);
-    if (n + length + 2 < FUSED_SHOWN) snprintf(label + n, FUSED_SHOWN + 1 - n, "%s%.*s", n ? " " : "", (int)length, equals + 3);
+    if (n + length + 2 < FUSED_SHOWN)
+        snprintf(label + n, FUSED_SHOWN + 1 - n, "%s%.*s", n ? " " : "", (int)length, equals + 3);
     else if (n + 4 < FUSED_SHOWN && label[n - 1] != '.') strcpy(label + n, " ..");
 }
 
@@ -180,7 +181,8 @@ bool graph_text_read(graph_text *g, const char *text, int n_in, const wick_spec 
             g->graph.outputs = g->ends + r.n_ends;
             for (char *at = line + 6; (at = strchr(at, '%'));) {
                 const int32_t w = read_number(&r, &at);
-                if (strncmp(at, " into ", 6) != 0) g->ends[r.n_ends++] = w, g->n_outputs++; /* else it is a state's new value */
+                /* else it is a state's new value */
+                if (strncmp(at, " into ", 6) != 0) g->ends[r.n_ends++] = w, g->n_outputs++;
             }
         }
     }
@@ -197,7 +199,7 @@ void graph_text_free(graph_text *g) {
     *g = (graph_text){0};
 }
 
-/* ---- Graphviz ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Graphviz ---------------------------------------------------------------------------------------------------- */
 
 static void quoted(FILE *out, const char *text) {
     for (; *text; text++) {
@@ -235,7 +237,8 @@ void graph_text_dot(FILE *out, const graph_text *g, const char *title) {
         for (int i = 0; i < n->n_in; i++) {
             const int32_t w = n->in[i];
             const int64_t from = w < 0 ? -2 : g->wires[w].from;
-            if (from >= 0 && strcmp(g->nodes[from].op, "Constant") != 0) fprintf(out, "  n%lld -> n%lld;\n", (long long)from, (long long)v);
+            if (from >= 0 && strcmp(g->nodes[from].op, "Constant") != 0)
+                fprintf(out, "  n%lld -> n%lld;\n", (long long)from, (long long)v);
             if (from == -1) fprintf(out, "  w%d -> n%lld;\n", w, (long long)v);
         }
     }
@@ -250,10 +253,12 @@ void graph_text_dot(FILE *out, const graph_text *g, const char *title) {
     fputs("}\n", out);
 }
 
-/* ---- differences ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- differences ------------------------------------------------------------------------------------------------- */
 
 enum { AROUND = 2 /* lines that are the same, shown beside those that aren't */ };
-#define MOST_PAIRS 100000000u /* of lines that are compared one by one; beyond them everything between the first and the last change counts as changed */
+#define MOST_PAIRS                                                                                                     \
+    100000000u /* of lines that are compared one by one; beyond them everything between the first and the last change  \
+                  counts as changed */
 
 typedef struct lines {
     char *text, *plain; /* a copy with lines ended; the same without numbers of values */
@@ -271,7 +276,8 @@ static void lines_free(lines *l) {
 static bool lines_read(lines *l, const char *text) {
     size_t n = 1;
     for (const char *c = text; *c; c++) n += *c == '\n';
-    *l = (lines){.text = strdup(text), .plain = strdup(text), .at = calloc(n, sizeof *l->at), .key = calloc(n, sizeof *l->key)};
+    *l = (lines){
+        .text = strdup(text), .plain = strdup(text), .at = calloc(n, sizeof *l->at), .key = calloc(n, sizeof *l->key)};
     if (!l->text || !l->plain || !l->at || !l->key) return lines_free(l), false;
     char *to = l->plain;
     for (char *line = l->text, *next; line && *line; line = next) {
@@ -290,7 +296,8 @@ static bool lines_read(lines *l, const char *text) {
 
 static bool same(const lines *a, size_t i, const lines *b, size_t k) { return strcmp(a->key[i], b->key[k]) == 0; }
 
-/* Marks the lines of a longest common subsequence of a[from, to) and b[from, to_b): twin[i] is the line of b, or SIZE_MAX. */
+/* Marks the lines of a longest common subsequence of a[from, to) and b[from, to_b): twin[i] is the line of b, or
+ * SIZE_MAX. */
 static bool match(const lines *a, const lines *b, size_t from, size_t to, size_t to_b, size_t *twin) {
     const size_t n = to - from, m = to_b - from;
     if (!n || !m || n > MOST_PAIRS / m) return true;
@@ -332,7 +339,8 @@ static void show(FILE *out, const lines *a, const lines *b, const size_t *twin) 
         if (near) fprintf(out, "  %s\n", b->at[k]), near--;
         else {
             bool soon = false; /* a change follows within what is shown around it */
-            for (size_t j = 1; j <= AROUND && i + j <= a->n; j++) soon |= i + j == a->n ? k + j < b->n : twin[i + j] != k + j;
+            for (size_t j = 1; j <= AROUND && i + j <= a->n; j++)
+                soon |= i + j == a->n ? k + j < b->n : twin[i + j] != k + j;
             if (soon && hidden) fprintf(out, "  ... %zu the same\n", hidden), hidden = 0;
             if (soon) fprintf(out, "  %s\n", b->at[k]);
             else hidden++;

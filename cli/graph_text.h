@@ -1,4 +1,5 @@
-/* graph_text.h: graphs as wick_compile_options.on_pass gives them, one node a line, read back for who draws or compares them. */
+/* graph_text.h: graphs as wick_compile_options.on_pass gives them, one node a line, read back for who draws or compares
+ * them. */
 #ifndef WICK_CLI_GRAPH_TEXT_H
 #define WICK_CLI_GRAPH_TEXT_H
 
@@ -6,7 +7,8 @@
 
 #include <stdio.h>
 
-/* The nodes of the outermost graph, as draw_graph takes them; names are the layers that recorded them. Outputs are results, without new values of states. */
+/* The nodes of the outermost graph, as draw_graph takes them; names are the layers that recorded them. Outputs are
+ * results, without new values of states. */
 typedef struct graph_text {
     wick_onnx_graph graph;
     int n_outputs;
@@ -22,8 +24,8 @@ void graph_text_free(graph_text *g);
 
 /* In Graphviz's language. */
 void graph_text_dot(FILE *out, const graph_text *g, const char *title);
-/* Lines of `before` that `after` lacks, behind "- ", those it has more, behind "+ ", and some that both have around them. Numbers of values have no
- * say, since every pass counts anew. False: out of memory. */
+/* Lines of `before` that `after` lacks, behind "- ", those it has more, behind "+ ", and some that both have around
+ * them. Numbers of values have no say, since every pass counts anew. False: out of memory. */
 bool graph_text_difference(FILE *out, const char *before, const char *after);
 
 #endif

@@ -35,7 +35,8 @@ static const char *read_setting(wick_param_group *g, const char *text, double lr
         return NULL;
     }
     if (length == 2 && value && !memcmp(text, "lr", 2)) {
-        if (!read_number(value + 1, &number, &factor) || number == 0) return "lr needs a rate above 0, or a factor like 0.1x; freeze trains nothing";
+        if (!read_number(value + 1, &number, &factor) || number == 0)
+            return "lr needs a rate above 0, or a factor like 0.1x; freeze trains nothing";
         g->lr_scale = factor ? number : number / lr;
         return NULL;
     }
@@ -47,7 +48,8 @@ static const char *read_setting(wick_param_group *g, const char *text, double lr
     return "after the pattern and a : there are lr=RATE, lr=FACTORx, decay=W and freeze, with commas between";
 }
 
-static bool add_group(param_groups *groups, char *one, char *settings, double lr, const char *option, char *error, size_t size) {
+static bool add_group(param_groups *groups, char *one, char *settings, double lr, const char *option, char *error,
+                      size_t size) {
     char shown[200];
     const char *bad = NULL;
     snprintf(shown, sizeof shown, "%s", one);

@@ -11,8 +11,8 @@ typedef struct param_groups {
     char text[4096];
 } param_groups;
 
-/* Reads "PATTERN:lr=0.1x,decay=0,freeze;PATTERN:..." and, behind those, the patterns "PATTERN;PATTERN" of what is frozen. lr is the rate that scales are of. False, with
- * a line in `error`: a text is wrong. */
+/* Reads "PATTERN:lr=0.1x,decay=0,freeze;PATTERN:..." and, behind those, the patterns "PATTERN;PATTERN" of what is
+ * frozen. lr is the rate that scales are of. False, with a line in `error`: a text is wrong. */
 bool groups_read(param_groups *groups, const char *text, const char *freeze, double lr, char *error, size_t size);
 
 #endif

@@ -10,11 +10,15 @@
 
 const char help_model[] = "MODEL is a checkpoint, or the folder of a run: then its best.safetensors.";
 static const char help_onnx[] = "MODEL.onnx is an ONNX file; weights outside of it are looked for in its folder.";
-static const char help_any[] = "FILE is an ONNX model, safetensors or an index of their shards, a .npz or a .npy: its first bytes say which.";
-static const char help_planned[] = "MODEL is an ONNX file, a checkpoint, or the folder of a run; or --arch or --net name a network, without a file.";
-static const char help_verified[] = "FILE is of any kind that Wick reads: a model, tensors, pictures or a recording; its first bytes say which.";
+static const char help_any[] =
+    "FILE is an ONNX model, safetensors or an index of their shards, a .npz or a .npy: its first bytes say which.";
+static const char help_planned[] =
+    "MODEL is an ONNX file, a checkpoint, or the folder of a run; or --arch or --net name a network, without a file.";
+static const char help_verified[] =
+    "FILE is of any kind that Wick reads: a model, tensors, pictures or a recording; its first bytes say which.";
 const char help_pair[] = "A and B are safetensors files, or folders of runs: then their best.safetensors.";
-static const char help_conversions[] = "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
+static const char help_conversions[] =
+    "A's first bytes say what it is, the end of B's name what it becomes. B is written as a whole, or not at all.";
 static const char help_bench_rows[] =
     "ROW is a row (gemm/f32_64x64x64), a suite (gemm), or a pattern (conv/*_n1); or memory, targets or goals: the rows "
     "that tell of memory, "
@@ -61,7 +65,8 @@ const char *help_argument(cli_command_id command) {
 bool help_conversion(int i, char *to, size_t size, const char **from) {
     const conversion *c = &conversions[i];
     size_t n = 0;
-    for (int k = 0; k < MOST_ENDS && c->fn && c->to[k] && n < size; k++) n += (size_t)snprintf(to + n, size - n, "%s%s", k ? ", " : "", c->to[k]);
+    for (int k = 0; k < MOST_ENDS && c->fn && c->to[k] && n < size; k++)
+        n += (size_t)snprintf(to + n, size - n, "%s%s", k ? ", " : "", c->to[k]);
     *from = c->from;
     return c->fn != NULL;
 }
@@ -69,8 +74,9 @@ bool help_conversion(int i, char *to, size_t size, const char **from) {
 enum {
     ALL = ~0,
     OF_TRAIN = 1 << CMD_TRAIN,
-    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO | 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH |
-                 1 << CMD_PLAN | 1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE | 1 << CMD_DATA,
+    OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO |
+                 1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH | 1 << CMD_PLAN |
+                 1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE | 1 << CMD_DATA,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -108,9 +114,11 @@ bool help_exit_code(cli_command_id command, int i, int *code, char *text, size_t
 
 const help_row help_environment[] = {
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
-    {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists; -NAME leaves an extension out: avx512-vnni, or -vnni alone"},
+    {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists; -NAME leaves an extension "
+                 "out: avx512-vnni, or -vnni alone"},
     {"WICK_TUNING", "the file of wick tune to use instead of the one in the cache folder; off: the defaults"},
-    {"WICK_JIT", "machine code for fused programs: 0: none; 1: wherever it is worth it; wait: runs wait for the compiler"},
+    {"WICK_JIT",
+     "machine code for fused programs: 0: none; 1: wherever it is worth it; wait: runs wait for the compiler"},
     {"WICK_CC", "the C compiler that makes it, instead of cc"},
     {"WICK_F32", "how exactly AMX multiplies f32: highest, split, high, medium"},
     {"WICK_EAGER", "1: run op by op, without passes"},
@@ -129,8 +137,10 @@ const help_row help_files[] = {
 
 const help_example help_examples[] = {
     {CMD_TRAIN, "wick train --data fashion-mnist --hidden 256,128 --epochs 12 --out run", "train into the folder run"},
-    {CMD_TRAIN, "wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear classes\" --out cnn", "another network, as layers"},
-    {CMD_TRAIN, "wick train --data cifar10 --arch resnet8 --augment flip,crop=4 --out resnet", "a network by name, on images that vary"},
+    {CMD_TRAIN, "wick train --net \"conv 32 3, relu, maxpool 2, flatten, linear classes\" --out cnn",
+     "another network, as layers"},
+    {CMD_TRAIN, "wick train --data cifar10 --arch resnet8 --augment flip,crop=4 --out resnet",
+     "a network by name, on images that vary"},
     {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},
     {CMD_EVAL, "wick eval run", "the best checkpoint of that run on the test images"},
     {CMD_EVAL, "wick eval run --split train --json | jq .confusion", "one table for another program"},
@@ -139,59 +149,87 @@ const help_example help_examples[] = {
     {CMD_REPORT, "wick report run", "a page about that run, run/report.html, for a browser"},
     {CMD_RUN, "wick run net.onnx --input x=photo.png", "the outputs for a picture"},
     {CMD_RUN, "wick run net.onnx --check tests", "whether it gives the outputs in tests/test_data_set_0, 1, ..."},
-    {CMD_RUN, "wick run net.onnx --input photo.jpg --scale 1/255 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels names.txt",
+    {CMD_RUN,
+     "wick run net.onnx --input photo.jpg --scale 1/255 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels "
+     "names.txt",
      "the five likeliest classes of a photo, its pixels as networks of PyTorch take them"},
-    {CMD_RUN, "wick run vad.onnx --input input=frames.npy --input sr=16000 --state state=stateN --output out", "a sequence: frames.npy has one axis more than the input"},
-    {CMD_RUN, "wick run vad.onnx --input input=speech.wav --rate 16000 --input sr=16000 --state state=stateN --dim input.1=576 --hop 512 --output out",
+    {CMD_RUN, "wick run vad.onnx --input input=frames.npy --input sr=16000 --state state=stateN --output out",
+     "a sequence: frames.npy has one axis more than the input"},
+    {CMD_RUN,
+     "wick run vad.onnx --input input=speech.wav --rate 16000 --input sr=16000 --state state=stateN --dim input.1=576 "
+     "--hop 512 --output out",
      "a recording in steps of 576 samples, each 512 behind the one before"},
     {CMD_RUN, "wick run net.onnx --input random --bench --threads 1", "how long it takes"},
     {CMD_INSPECT, "wick inspect net.onnx", "what it takes and gives, and what it costs"},
     {CMD_INSPECT, "wick inspect net.onnx --dim batch=8 --svg net.svg", "for batches of 8, and drawn for a browser"},
-    {CMD_INSPECT, "wick inspect net.onnx --dim batch=1..64 --dim seq=8..512/8", "its outputs in terms of batch and seq"},
-    {CMD_INSPECT, "wick inspect weights.safetensors", "what tensors are in it; also of an index of shards, a .npz or a .npy"},
+    {CMD_INSPECT, "wick inspect net.onnx --dim batch=1..64 --dim seq=8..512/8",
+     "its outputs in terms of batch and seq"},
+    {CMD_INSPECT, "wick inspect weights.safetensors",
+     "what tensors are in it; also of an index of shards, a .npz or a .npy"},
     {CMD_VERIFY, "wick verify net.onnx --json", "for scripts: exit 0 if it is sound, else 3 and the reason"},
     {CMD_CONVERT, "wick convert run net.onnx", "the best model of a run as ONNX, for any number of images at once"},
-    {CMD_CONVERT, "wick convert old.onnx new.onnx --opset 21 --external", "another opset, with the weights in new.safetensors"},
+    {CMD_CONVERT, "wick convert old.onnx new.onnx --opset 21 --external",
+     "another opset, with the weights in new.safetensors"},
     {CMD_CONVERT, "wick convert columns.npy rows.npy", "an array, row by row and in this machine's byte order"},
-    {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0", "whether two runs ended in the same bits"},
-    {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6", "as numpy.allclose, tensor by tensor"},
-    {CMD_COMPARE, "wick compare --layers run activations.safetensors", "the first layer of a port that differs; wick/compare.h has the lines for PyTorch that write the file"},
+    {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0",
+     "whether two runs ended in the same bits"},
+    {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6",
+     "as numpy.allclose, tensor by tensor"},
+    {CMD_COMPARE, "wick compare --layers run activations.safetensors",
+     "the first layer of a port that differs; wick/compare.h has the lines for PyTorch that write the file"},
     {CMD_INFO, "wick info", "version, tier and threads"},
     {CMD_INFO, "wick info run/last.safetensors", "what a checkpoint holds"},
     {CMD_INFO, "wick info --arch resnet8 --input 3,32,32", "the layers of a network, and what they cost"},
     {CMD_OPS, "wick ops softmax", "its dtypes, gradient, cost, and what others call it"},
     {CMD_OPS, "wick ops --json | jq -r '.ops[].name'", "the names alone"},
     {CMD_OPS, "wick ops --onnx Resize", "the opsets in which Wick runs an op of ONNX"},
-    {CMD_PLAN, "wick plan net.onnx --dim batch=8 --svg memory.svg", "what runs for a batch of 8, and a picture of its memory"},
-    {CMD_PLAN, "wick plan net.onnx --dim batch=1..256 --dim seq=8..512/8", "what any run of those ranges takes at most, and shapes in their terms"},
-    {CMD_PLAN, "wick plan --arch resnet8 --input 3,32,32 --batch 64 --train", "a step of training, before there is anything to train"},
-    {CMD_EXPLAIN, "wick explain run --batch 64 --threads 1", "which kernels take the time, how far each is from what this machine can do, and why"},
+    {CMD_PLAN, "wick plan net.onnx --dim batch=8 --svg memory.svg",
+     "what runs for a batch of 8, and a picture of its memory"},
+    {CMD_PLAN, "wick plan net.onnx --dim batch=1..256 --dim seq=8..512/8",
+     "what any run of those ranges takes at most, and shapes in their terms"},
+    {CMD_PLAN, "wick plan --arch resnet8 --input 3,32,32 --batch 64 --train",
+     "a step of training, before there is anything to train"},
+    {CMD_EXPLAIN, "wick explain run --batch 64 --threads 1",
+     "which kernels take the time, how far each is from what this machine can do, and why"},
     {CMD_GRAPH, "wick graph net.onnx --svg graph.svg", "what is left of it after all passes"},
-    {CMD_GRAPH, "wick graph run --before epilogue --after fuse", "what those passes and the ones between change, line by line"},
-    {CMD_COMPILE, "wick compile net.onnx -o out --name net", "out/net.c and out/net.h, with int net_run(const float *x, float *y)"},
-    {CMD_COMPILE, "wick compile net.onnx -o out --weights file --cc \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\"", "weights as out/model.bin, and how many bytes it is on a microcontroller"},
-    {CMD_COMPILE, "wick compile net.onnx -o out --isa avx512 --cc \"cc -O3 -march=native\"", "faster, for CPUs with AVX-512 alone"},
-    {CMD_COMPILE, "wick compile run -o out --name net --train --batch 4 --freeze 'conv*' --optimizer sgd --lr 0.01", "net_train as well: the network of a run goes on learning, but for its convolutions, where it is used"},
+    {CMD_GRAPH, "wick graph run --before epilogue --after fuse",
+     "what those passes and the ones between change, line by line"},
+    {CMD_COMPILE, "wick compile net.onnx -o out --name net",
+     "out/net.c and out/net.h, with int net_run(const float *x, float *y)"},
+    {CMD_COMPILE, "wick compile net.onnx -o out --weights file --cc \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\"",
+     "weights as out/model.bin, and how many bytes it is on a microcontroller"},
+    {CMD_COMPILE, "wick compile net.onnx -o out --isa avx512 --cc \"cc -O3 -march=native\"",
+     "faster, for CPUs with AVX-512 alone"},
+    {CMD_COMPILE, "wick compile run -o out --name net --train --batch 4 --freeze 'conv*' --optimizer sgd --lr 0.01",
+     "net_train as well: the network of a run goes on learning, but for its convolutions, where it is used"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_TUNE, "wick tune", "fit task sizes and thresholds to this machine, once"},
     {CMD_TUNE, "wick tune --show", "what is used now, and from where"},
     {CMD_BENCH, "wick bench gemm --threads 1,2", "matrix products, on one thread and on two"},
     {CMD_BENCH, "wick bench elementwise reduce --size 16M", "what doesn't fit into the caches"},
     {CMD_BENCH, "wick bench targets --threads 1,2", "the figures that others publish, and what this machine does"},
-    {CMD_BENCH, "wick bench goals --peers build/peers/bin/python --markdown goals.md", "how far kernels are from the machine's limit, and from the best of others"},
+    {CMD_BENCH, "wick bench goals --peers build/peers/bin/python --markdown goals.md",
+     "how far kernels are from the machine's limit, and from the best of others"},
     {CMD_BENCH, "wick bench conv/3x3_64_56_n1 --instructions --memory", "all that can be told of one row"},
     {CMD_BENCH, "wick bench --json >before.json", "all of it, to compare with later"},
-    {CMD_BENCH, "wick bench conv --against before.json --html page.html", "whether convolutions are slower since, and a page of charts"},
+    {CMD_BENCH, "wick bench conv --against before.json --html page.html",
+     "whether convolutions are slower since, and a page of charts"},
     {CMD_BENCH, "wick bench gemm --regress main --size 64K", "whether matrix products got slower on this branch"},
     {CMD_DATA, "wick data head cifar10 --count 3", "the first three pictures"},
     {CMD_DATA, "wick data stats photos --json | jq .broken", "which files of a folder can't be read"},
-    {CMD_DATA, "wick data pack train.tar.gz train.wrec", "an archive as a record file: read from any place, each record with a checksum"},
-    {CMD_DATA, "wick data pack texts texts.wrec --all --compression zstd --dictionary 64", "many small files that are alike, compressed"},
-    {CMD_DATA, "wick data pack more.tar.gz train.wrec --append", "behind what is in it, which stays as it was whatever happens"},
-    {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1", "sets/train.wrec and sets/test.wrec, with the same share of each class"},
+    {CMD_DATA, "wick data pack train.tar.gz train.wrec",
+     "an archive as a record file: read from any place, each record with a checksum"},
+    {CMD_DATA, "wick data pack texts texts.wrec --all --compression zstd --dictionary 64",
+     "many small files that are alike, compressed"},
+    {CMD_DATA, "wick data pack more.tar.gz train.wrec --append",
+     "behind what is in it, which stays as it was whatever happens"},
+    {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1",
+     "sets/train.wrec and sets/test.wrec, with the same share of each class"},
     {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
-    {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2", "samples a second, times, and who waits for whom"},
-    {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick", "for bash, from the next shell on"},
+    {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2",
+     "samples a second, times, and who waits for whom"},
+    {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick",
+     "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
     {CMD_COUNT, NULL, NULL},
 };

@@ -9,7 +9,12 @@
 void html_text(FILE *out, const char *text) {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         const int found = utf8_length(s), n = found ? found : 1;
-        const char *name = *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : *s == '"' ? "&quot;" : *s == '\'' ? "&#39;" : NULL;
+        const char *name = *s == '<'    ? "&lt;"
+                           : *s == '>'  ? "&gt;"
+                           : *s == '&'  ? "&amp;"
+                           : *s == '"'  ? "&quot;"
+                           : *s == '\'' ? "&#39;"
+                                        : NULL;
         if (*s != '\n' && utf8_hidden(s, found))
             for (int i = 0; i < n; i++) fprintf(out, "\\x%02x", s[i]);
         else if (name)
@@ -31,7 +36,8 @@ void html_print(FILE *out, const char *format, ...) {
     va_end(args);
 }
 
-/* Colours are checked for people who see them differently: blue and orange differ in lightness too, and no meaning hangs on colour alone. */
+/* Colours are checked for people who see them differently: blue and orange differ in lightness too, and no meaning
+ * hangs on colour alone. */
 static const char *const style[] = {
     ":root{color-scheme:light "
     "dark;--page:#f7f6f3;--card:#fff;--ink:#14130f;--ink2:#55534c;--muted:#6f6c64;--grid:#e9e7e1;--axis:#c4c1b8;"
@@ -113,8 +119,10 @@ void html_style(FILE *out) {
 
 void html_begin(FILE *out, const char *title) {
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+          "img-src data:\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
+          "href=\"data:,\">\n<title>",
           out);
     html_text(out, title);
     fputs("</title>\n<style>\n", out);

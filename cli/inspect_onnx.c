@@ -40,7 +40,8 @@ typedef struct subject {
 static int larger(const void *a, const void *b) {
     const layer *x = a, *y = b;
     if (x->flops != y->flops) return (x->flops < y->flops) - (x->flops > y->flops);
-    return x->parameters != y->parameters ? (x->parameters < y->parameters) - (x->parameters > y->parameters) : (x->node > y->node) - (x->node < y->node);
+    return x->parameters != y->parameters ? (x->parameters < y->parameters) - (x->parameters > y->parameters)
+                                          : (x->node > y->node) - (x->node < y->node);
 }
 
 static double count_of(const wick_spec *s) {
@@ -53,7 +54,9 @@ typedef struct named_flops {
     const char *place;
     double flops;
 } named_flops;
-static int by_place(const void *a, const void *b) { return strcmp(((const named_flops *)a)->place, ((const named_flops *)b)->place); }
+static int by_place(const void *a, const void *b) {
+    return strcmp(((const named_flops *)a)->place, ((const named_flops *)b)->place);
+}
 
 /* FLOPs of kernels by the node that recorded them; of fused ones by one of theirs. */
 static bool find_layers(subject *s) {
@@ -77,13 +80,16 @@ static bool find_layers(subject *s) {
     for (int64_t v = 0; v < g->n_nodes; v++) {
         const wick_onnx_node *node = &g->nodes[v];
         layer l = {.node = node, .result = node->n_out && node->out[0] >= 0 ? &g->wires[node->out[0]].spec : NULL};
-        named_flops *found = node->place ? bsearch(&(named_flops){node->place, 0}, by, (size_t)kept, sizeof *by, by_place) : NULL;
+        named_flops *found =
+            node->place ? bsearch(&(named_flops){node->place, 0}, by, (size_t)kept, sizeof *by, by_place) : NULL;
         if (found) l.flops = found->flops, found->flops = 0;
         for (int i = 0; i < node->n_in; i++) {
             if (node->in[i] < 0) continue;
             const wick_onnx_wire *w = &g->wires[node->in[i]];
             const bool constant = w->from >= 0 && strcmp(g->nodes[w->from].op, "Constant") == 0;
-            if ((w->from == -2 || constant) && w->spec.rank > 0 && (w->spec.dtype == WICK_F32 || w->spec.dtype == WICK_F64 || w->spec.dtype == WICK_F16 || w->spec.dtype == WICK_BF16 || w->spec.dtype == WICK_I8 || w->spec.dtype == WICK_U8))
+            if ((w->from == -2 || constant) && w->spec.rank > 0 &&
+                (w->spec.dtype == WICK_F32 || w->spec.dtype == WICK_F64 || w->spec.dtype == WICK_F16 ||
+                 w->spec.dtype == WICK_BF16 || w->spec.dtype == WICK_I8 || w->spec.dtype == WICK_U8))
                 l.parameters += count_of(&w->spec);
         }
         s->flops[v] = l.flops;
@@ -95,7 +101,7 @@ static bool find_layers(subject *s) {
     return true;
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void print_port(const char *what, const wick_onnx_port *p) {
     char text[256];
@@ -108,9 +114,15 @@ static void print_layers(const subject *s) {
     for (int64_t i = 0; i < s->n_layers && i < LAYERS_SHOWN; i++) {
         const layer *l = &s->layers[i];
         char text[128] = "?";
-        if (l->result && l->result->rank >= 0) spec_text(l->result->dtype, l->result->rank, l->result->dims, text, sizeof text);
-        log_print("  %-22.40s %-10.24s", *l->node->name ? l->node->name : l->node->n_out && l->node->out[0] >= 0 ? s->graph.wires[l->node->out[0]].name : "", l->node->op);
-        printf(" %11.4g %6.1f%%  %-20s %.0f\n", l->flops * 1e-6, s->total > 0 ? 100 * l->flops / s->total : 0, text, l->parameters);
+        if (l->result && l->result->rank >= 0)
+            spec_text(l->result->dtype, l->result->rank, l->result->dims, text, sizeof text);
+        log_print("  %-22.40s %-10.24s",
+                  *l->node->name                           ? l->node->name
+                  : l->node->n_out && l->node->out[0] >= 0 ? s->graph.wires[l->node->out[0]].name
+                                                           : "",
+                  l->node->op);
+        printf(" %11.4g %6.1f%%  %-20s %.0f\n", l->flops * 1e-6, s->total > 0 ? 100 * l->flops / s->total : 0, text,
+               l->parameters);
     }
 }
 
@@ -119,13 +131,15 @@ static void print_text(const subject *s) {
     const wick_onnx_info info = wick_onnx_get_info(onnx);
     const char *key, *value;
     int64_t version;
-    log_print("%-11s %s%s%s%s%s\n", "model", info.graph, *info.producer ? ", made by " : "", info.producer, *info.producer_version ? " " : "",
-               info.producer_version);
+    log_print("%-11s %s%s%s%s%s\n", "model", info.graph, *info.producer ? ", made by " : "", info.producer,
+              *info.producer_version ? " " : "", info.producer_version);
     printf("%-11s IR %lld, opset", "format", (long long)info.ir_version);
-    for (int i = 0; wick_onnx_opset_at(onnx, i, &key, &version); i++) log_print("%s %s%s%lld", i ? "," : "", key, *key ? " " : "", (long long)version);
+    for (int i = 0; wick_onnx_opset_at(onnx, i, &key, &version); i++)
+        log_print("%s %s%s%lld", i ? "," : "", key, *key ? " " : "", (long long)version);
     printf("\n");
     for (int i = 0; wick_onnx_meta_at(onnx, i, &key, &value); i++)
-        log_print("%-11s %s: %.*s%s\n", i ? "" : "metadata", key, METADATA_SHOWN, value, strlen(value) > METADATA_SHOWN ? "..." : "");
+        log_print("%-11s %s: %.*s%s\n", i ? "" : "metadata", key, METADATA_SHOWN, value,
+                  strlen(value) > METADATA_SHOWN ? "..." : "");
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         print_port("input", &p);
@@ -138,18 +152,21 @@ static void print_text(const subject *s) {
         const wick_onnx_port p = wick_onnx_output(onnx, i);
         print_port("output", &p);
     }
-    printf("%-11s %.4g MB, with %lld parameters that can be trained\n", "weights", (double)info.weight_bytes * 1e-6, (long long)info.parameters);
+    printf("%-11s %.4g MB, with %lld parameters that can be trained\n", "weights", (double)info.weight_bytes * 1e-6,
+           (long long)info.parameters);
     printf("%-11s %lld", "nodes", (long long)info.nodes);
     if (info.functions) printf(", in functions too (%lld)", (long long)info.functions);
     for (int i = 0; i < info.ops; i++) {
         const wick_onnx_op op = wick_onnx_op_at(onnx, i);
-        log_print("%s%lld %s%s%s%s", i ? ", " : ": ", (long long)op.count, op.domain, *op.domain ? "::" : "", op.name, op.supported ? "" : " (Wick has no such op)");
+        log_print("%s%lld %s%s%s%s", i ? ", " : ": ", (long long)op.count, op.domain, *op.domain ? "::" : "", op.name,
+                  op.supported ? "" : " (Wick has no such op)");
     }
     printf("\n");
     if (s->plan) {
         const wick_plan_info p = wick_plan_get_info(s->plan);
         printf("%-11s %d kernels, %.4g GFLOP, %.4g MB moved\n", "plan", p.kernels, p.flops * 1e-9, p.bytes * 1e-6);
-        printf("%-11s at most %.4g MB besides weights, inputs and outputs\n", "memory", (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
+        printf("%-11s at most %.4g MB besides weights, inputs and outputs\n", "memory",
+               (double)(p.arena_bytes + p.scratch_bytes) * 1e-6);
     } else log_print("%-11s none: %s\n", "plan", s->why);
     if (*s->open) log_print("%-11s %s: 1 here; --dim NAME=N says another\n", "open", s->open);
     open_dims_print(&s->dims, onnx);
@@ -159,7 +176,7 @@ static void print_text(const subject *s) {
     print_layers(s);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static void print_json(const subject *s) {
     const wick_onnx *onnx = s->onnx;
@@ -245,7 +262,7 @@ static void print_json(const subject *s) {
     log_json_close(&j);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static int draw(const subject *s) {
     char *text = NULL, title[300], subtitle[300];
@@ -253,14 +270,21 @@ static int draw(const subject *s) {
     const char *name = strrchr(s->o->model, '/');
     const wick_onnx_info info = wick_onnx_get_info(s->onnx);
     snprintf(title, sizeof title, "%.200s", name ? name + 1 : s->o->model);
-    snprintf(subtitle, sizeof subtitle, "%lld nodes, %lld parameters, %.4g GFLOP%s", (long long)info.nodes, (long long)info.parameters, s->total * 1e-9,
-             *s->open ? ", open extents 1" : "");
+    snprintf(subtitle, sizeof subtitle, "%lld nodes, %lld parameters, %.4g GFLOP%s", (long long)info.nodes,
+             (long long)info.parameters, s->total * 1e-9, *s->open ? ", open extents 1" : "");
     FILE *out = open_memstream(&text, &size);
-    const drawing d = {.graph = &s->graph, .n_outputs = wick_onnx_outputs(s->onnx), .flops = s->flops, .total = s->total, .title = title, .subtitle = subtitle};
+    const drawing d = {.graph = &s->graph,
+                       .n_outputs = wick_onnx_outputs(s->onnx),
+                       .flops = s->flops,
+                       .total = s->total,
+                       .title = title,
+                       .subtitle = subtitle};
     const bool good = out && draw_graph(out, &d);
     const bool whole = out && fclose(out) == 0 && good;
     int code = CLI_OK;
-    if (!whole) code = log_fail(CLI_FAILED, "%s: %lld nodes are more than can be drawn: %d, or what fits into memory", s->o->model, (long long)s->graph.n_nodes, DRAW_MOST_NODES);
+    if (!whole)
+        code = log_fail(CLI_FAILED, "%s: %lld nodes are more than can be drawn: %d, or what fits into memory",
+                        s->o->model, (long long)s->graph.n_nodes, DRAW_MOST_NODES);
     else {
         const wick_status status = wick_file_write(s->ctx, s->o->svg, text, size);
         if (status != WICK_OK) code = log_fail(log_code(status, CLI_FAILED), "%s", log_why(s->ctx, status));
@@ -273,7 +297,8 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
     subject s = {.o = o, .ctx = ctx};
     const wick_onnx_limits limits = budget_limits(o);
     wick_status status = wick_onnx_open(ctx, o->model, &limits, &s.onnx);
-    int code = status == WICK_OK ? ports_check_dims(o, s.onnx) : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    int code = status == WICK_OK ? ports_check_dims(o, s.onnx)
+                                 : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     if (code == CLI_OK) code = ports_fix_inputs(o, s.onnx);
     if (code == CLI_OK) {
         const int n = wick_onnx_inputs(s.onnx);
@@ -284,7 +309,8 @@ int inspect_onnx(const cli_options *o, wick_context *ctx) {
             s.specs = specs;
         }
         if (!s.specs) snprintf(s.why, sizeof s.why, "its inputs are not all tensors of known rank");
-        else if (wick_onnx_compile(s.onnx, specs, NULL, &s.plan) != WICK_OK) snprintf(s.why, sizeof s.why, "%s", wick_context_error(ctx));
+        else if (wick_onnx_compile(s.onnx, specs, NULL, &s.plan) != WICK_OK)
+            snprintf(s.why, sizeof s.why, "%s", wick_context_error(ctx));
         status = wick_onnx_get_graph(s.onnx, s.specs, &s.graph);
         if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
         else if (!find_layers(&s)) code = log_fail(CLI_FAILED, "out of memory");

@@ -17,7 +17,8 @@ static void show(const cli_options *o, json *j, const wick_spec *s, total *t) {
     for (int i = 0; i < s->rank; i++) numbers *= (double)s->dims[i];
     t->tensors++, t->numbers += numbers, t->bytes += (double)bytes;
     if (!o->json) {
-        log_print("  %-40s %-24s %12zu bytes\n", s->name, spec_text(s->dtype, s->rank, s->dims, text, sizeof text), bytes);
+        log_print("  %-40s %-24s %12zu bytes\n", s->name, spec_text(s->dtype, s->rank, s->dims, text, sizeof text),
+                  bytes);
         return;
     }
     json_open(j, NULL, '{');

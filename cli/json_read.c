@@ -35,7 +35,9 @@ static bool next(json_in *j, const char *closing) {
 }
 
 bool json_item(json_in *j) { return !j->bad && next(j, "]"); }
-bool json_key(json_in *j, char *key, size_t size) { return !j->bad && next(j, "}") && json_string(j, key, size) && (word(j, ":") || fail(j)); }
+bool json_key(json_in *j, char *key, size_t size) {
+    return !j->bad && next(j, "}") && json_string(j, key, size) && (word(j, ":") || fail(j));
+}
 
 bool json_string(json_in *j, char *text, size_t size) {
     size_t n = 0;

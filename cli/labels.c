@@ -16,7 +16,8 @@ static int read_names(labels *l, const char *path) {
     const bool text = kind ? strcmp(kind->format, "text") == 0 : errno == ENOTSUP; /* a pipe will do */
     if (!text) return kind_refuse(path, kind, "a list of names, a line each");
     size_t size;
-    if (!(l->text = path_read(path, &size))) return log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    if (!(l->text = path_read(path, &size)))
+        return log_fail(CLI_BAD_FILE, "%s: cannot be read: %s", path, strerror(errno));
     size_t lines = 1;
     for (const char *s = l->text; *s; s++) lines += *s == '\n';
     if (!(l->names = calloc(lines, sizeof *l->names))) return log_fail(CLI_FAILED, "out of memory");
@@ -55,7 +56,8 @@ typedef struct score {
 static int by_score(const void *a, const void *b) {
     const score *x = a, *y = b;
     if (isnan(x->value) != isnan(y->value)) return isnan(x->value) ? 1 : -1;
-    return x->value != y->value && !isnan(x->value) ? (x->value < y->value) - (x->value > y->value) : (x->number > y->number) - (x->number < y->number);
+    return x->value != y->value && !isnan(x->value) ? (x->value < y->value) - (x->value > y->value)
+                                                    : (x->number > y->number) - (x->number < y->number);
 }
 
 /* Malloc'ed; NULL: none. */

@@ -52,15 +52,17 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     layer_shape(&specs[0], in, sizeof in);
     log_print("%s\n", c->arch);
     printf("images of [%s], %lld classes\n\n", in, (long long)c->classes);
-    printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output", "parameters", "work", "memory");
+    printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output",
+           "parameters", "work", "memory");
     for (int i = 0; i < count; i++) {
         const wick_layer_info row = wick_summary_at(layers, i);
         layer_shape(&row.output, shape, sizeof shape);
-        log_print("%-*s  %-*s  %-*s  %11lld  %13s  %12s\n", (int)name, row.output.name, (int)kind, row.kind, (int)output, shape, (long long)row.parameters,
-               format_flops(flops, row.flops), format_bytes(bytes, (uint64_t)row.bytes));
+        log_print("%-*s  %-*s  %-*s  %11lld  %13s  %12s\n", (int)name, row.output.name, (int)kind, row.kind,
+                  (int)output, shape, (long long)row.parameters, format_flops(flops, row.flops),
+                  format_bytes(bytes, (uint64_t)row.bytes));
     }
-    printf("%-*s  %11lld  %13s  %12s\n", (int)(name + kind + output) + 4, "total", (long long)t.parameters, format_flops(flops, t.flops),
-           format_bytes(bytes, (uint64_t)t.bytes));
+    printf("%-*s  %11lld  %13s  %12s\n", (int)(name + kind + output) + 4, "total", (long long)t.parameters,
+           format_flops(flops, t.flops), format_bytes(bytes, (uint64_t)t.bytes));
     printf("\nOne sample, forward; a multiply-add counts as 2 FLOP. Memory is of outputs; they share it: the peak "
            "memory of one pass is %s.\n",
            format_bytes(bytes, t.arena_bytes));

@@ -125,8 +125,11 @@ const char *log_why(const wick_context *ctx, wick_status status) {
 }
 
 const char *log_compiling(const wick_context *ctx, wick_status status, const wick_compile_options *options) {
-    if (status == WICK_ERR_NOMEM && options->memory_budget && strstr(log_why(ctx, status), "memory_budget")) return "memory-budget";
-    return status == WICK_ERR_INVALID && options->wide && strstr(log_why(ctx, status), "mixed precision narrows no op") ? "wide" : NULL;
+    if (status == WICK_ERR_NOMEM && options->memory_budget && strstr(log_why(ctx, status), "memory_budget"))
+        return "memory-budget";
+    return status == WICK_ERR_INVALID && options->wide && strstr(log_why(ctx, status), "mixed precision narrows no op")
+               ? "wide"
+               : NULL;
 }
 
 bool log_live(FILE *stream) {

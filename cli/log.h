@@ -15,7 +15,8 @@ void log_setup(const cli_options *options);
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
 /* As a line of its own on standard error, also with --quiet, and before the options are read. */
 WICK_PRINTF(1, 2) void log_warn(const char *format, ...);
-/* A part of the result, on standard output, that holds texts of files. Newlines stay where the format ends with them. */
+/* A part of the result, on standard output, that holds texts of files. Newlines stay where the format ends with them.
+ */
 WICK_PRINTF(1, 2) void log_print(const char *format, ...);
 /* The same of whole lines, whose newlines stay. */
 void log_lines(const char *text);

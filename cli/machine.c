@@ -84,8 +84,8 @@ void machine_read(machine *m, const char *root) {
     read_line(m->driver, sizeof m->driver, root, "%s/cpu0/cpufreq/scaling_driver", cpu);
     read_line(m->smt, sizeof m->smt, root, "%s/smt/control", cpu);
     /* "always [madvise] never" */
-    if (read_line(text, sizeof text, root, "/sys/kernel/mm/transparent_hugepage/enabled") && (open = strchr(text, '[')) &&
-        (close = strchr(open, ']')))
+    if (read_line(text, sizeof text, root, "/sys/kernel/mm/transparent_hugepage/enabled") &&
+        (open = strchr(text, '[')) && (close = strchr(open, ']')))
         snprintf(m->huge, sizeof m->huge, "%.*s", (int)(close - open - 1), open + 1);
     if (read_line(text, sizeof text, root, "/proc/loadavg")) {
         char *end;

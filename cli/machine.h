@@ -1,4 +1,5 @@
-/* machine.h: what Linux tells about the machine in /proc and /sys. A file that is missing or odd leaves its fact empty. */
+/* machine.h: what Linux tells about the machine in /proc and /sys. A file that is missing or odd leaves its fact empty.
+ */
 #ifndef WICK_CLI_MACHINE_H
 #define WICK_CLI_MACHINE_H
 

@@ -110,7 +110,8 @@ static int run_command(int argc, char **argv) {
         return CLI_OK;
     }
     if (man && strcmp(word, "net") == 0)
-        return log_fail(CLI_USAGE, "the layers have no man page of their own: wick help net shows them, wick help --man has them");
+        return log_fail(CLI_USAGE,
+                        "the layers have no man page of their own: wick help net shows them, wick help --man has them");
     options.command = find_command(word);
     if (options.command == CMD_COUNT && word[0] == '-')
         return log_fail(CLI_USAGE, "%s before a command: options follow it (see wick --help)", word);
@@ -134,8 +135,10 @@ static int run_command(int argc, char **argv) {
     } else if (options.help) {
         help_command(options.command, stdout);
     } else {
-        /* What wick compile writes is planned for a tier of its own, the same on every machine; whatever asks for the tier comes after. */
-        if (options.command == CMD_COMPILE) setenv("WICK_ISA", strcmp(options.isa, "plain") == 0 ? "base" : options.isa, 1);
+        /* What wick compile writes is planned for a tier of its own, the same on every machine; whatever asks for the
+         * tier comes after. */
+        if (options.command == CMD_COMPILE)
+            setenv("WICK_ISA", strcmp(options.isa, "plain") == 0 ? "base" : options.isa, 1);
         if (*tuned_trouble()) talk("tuning is not used: %s (wick tune measures again)", tuned_trouble());
         code = cli_commands[options.command].run(&options);
     }

@@ -1,4 +1,5 @@
-/* man.c: man pages from the tables of help.c and options.c, in the macros of man(7). Nothing in them depends on the day. */
+/* man.c: man pages from the tables of help.c and options.c, in the macros of man(7). Nothing in them depends on the
+ * day. */
 #include "help.h"
 #include "options.h"
 
@@ -12,7 +13,12 @@
 static void text(FILE *out, const char *s) {
     if (*s == '.' || *s == '\'') fputs("\\&", out);
     for (; *s; s++) {
-        const char *as = *s == '-' ? "\\-" : *s == '\\' ? "\\(rs" : *s == '~' ? "\\(ti" : *s == '^' ? "\\(ha" : *s == '`' ? "\\(ga" : NULL;
+        const char *as = *s == '-'    ? "\\-"
+                         : *s == '\\' ? "\\(rs"
+                         : *s == '~'  ? "\\(ti"
+                         : *s == '^'  ? "\\(ha"
+                         : *s == '`'  ? "\\(ga"
+                                      : NULL;
         if (as)
             fputs(as, out);
         else
@@ -75,7 +81,9 @@ static void rows(FILE *out, const char *title, const help_row *row) {
 }
 
 static void networks(FILE *out) {
-    fputs(".SH NETWORKS\nLayers of\n.B train \\-\\-net\nstand in a list between commas. Options of a layer, in brackets here, come in any order.\n", out);
+    fputs(".SH NETWORKS\nLayers of\n.B train \\-\\-net\nstand in a list between commas. Options of a layer, in "
+          "brackets here, come in any order.\n",
+          out);
     for (int i = 0; i < wick_net_layers(); i++) tagged(out, wick_net_layer_form(i), wick_net_layer_doc(i));
     fputs(".PP\nNetworks that\n.B train \\-\\-arch\nknows by name:\n", out);
     for (int i = 0; i < wick_zoo_count(); i++) tagged(out, wick_zoo_at(i)->form, wick_zoo_at(i)->doc);
@@ -83,8 +91,10 @@ static void networks(FILE *out) {
 
 static void general_page(FILE *out) {
     heading(out, "wick", "train, measure and look into models");
-    fputs(".SH SYNOPSIS\n.B wick\n.I COMMAND\n[\\fIargument\\fR] [\\fIoptions\\fR]\n.br\n.B wick help\n[\\fICOMMAND\\fR|\\fBnet\\fR]\n"
-          ".br\n.B wick \\-\\-version\n.SH DESCRIPTION\nResults go to standard output, talk to standard error. ", out);
+    fputs(".SH SYNOPSIS\n.B wick\n.I COMMAND\n[\\fIargument\\fR] [\\fIoptions\\fR]\n.br\n.B wick "
+          "help\n[\\fICOMMAND\\fR|\\fBnet\\fR]\n"
+          ".br\n.B wick \\-\\-version\n.SH DESCRIPTION\nResults go to standard output, talk to standard error. ",
+          out);
     text(out, help_model);
     fprintf(out, " %s\n.SH COMMANDS\n", help_file);
     for (int i = 0; i < CMD_COUNT; i++) {

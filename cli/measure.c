@@ -58,7 +58,8 @@ static double fastest(wick_function fn, const wick_spec *spec, int threads, wick
 
 static double product_gflops(int64_t side, int threads) {
     wick_plan_info info;
-    double seconds = fastest(product, &(wick_spec){.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {side, side}}, threads, &info);
+    double seconds =
+        fastest(product, &(wick_spec){.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {side, side}}, threads, &info);
     return seconds > 0 ? 1e-9 * info.flops / seconds : 0;
 }
 

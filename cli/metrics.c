@@ -20,7 +20,8 @@ class_scores scores_macro(const class_counts *classes, int64_t n) {
         sum.iou += s.iou;
         occur++;
     }
-    return (class_scores){share(sum.precision, occur), share(sum.recall, occur), share(sum.f1, occur), share(sum.iou, occur)};
+    return (class_scores){share(sum.precision, occur), share(sum.recall, occur), share(sum.f1, occur),
+                          share(sum.iou, occur)};
 }
 
 int64_t rank_of_label(const float *logits, int64_t n, int64_t label) {
@@ -34,7 +35,8 @@ int64_t rank_of_label(const float *logits, int64_t n, int64_t label) {
 int largest_mistakes(const int64_t *confusion, int64_t n, int most, int64_t *cells) {
     int found = 0;
     for (int64_t i = 0; i < n * n; i++) {
-        if (i / n == i % n || confusion[i] == 0 || (found == most && confusion[cells[found - 1]] >= confusion[i])) continue;
+        if (i / n == i % n || confusion[i] == 0 || (found == most && confusion[cells[found - 1]] >= confusion[i]))
+            continue;
         int at = found < most ? found++ : most - 1;
         for (; at > 0 && confusion[cells[at - 1]] < confusion[i]; at--) cells[at] = cells[at - 1];
         cells[at] = i;

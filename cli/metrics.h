@@ -1,4 +1,5 @@
-/* metrics.h: how good a classifier is, from counts. A share of nothing (0/0) is 0, as zero_division=0 of scikit-learn has it. */
+/* metrics.h: how good a classifier is, from counts. A share of nothing (0/0) is 0, as zero_division=0 of scikit-learn
+ * has it. */
 #ifndef WICK_CLI_METRICS_H
 #define WICK_CLI_METRICS_H
 
@@ -19,15 +20,16 @@ typedef struct class_scores {
 } class_scores;
 
 class_scores scores_of(class_counts counts);
-/* The means over the classes that occur, as labels or as predictions: those that do neither say nothing about the model. */
+/* The means over the classes that occur, as labels or as predictions: those that do neither say nothing about the
+ * model. */
 class_scores scores_macro(const class_counts *classes, int64_t n);
 
-/* How many classes stand above `label`, which is from 0 to n - 1: those of a larger logit, and of an equal one those before it, as argmax takes
- * the first. A NaN is taken to be above, so that it never helps. */
+/* How many classes stand above `label`, which is from 0 to n - 1: those of a larger logit, and of an equal one those
+ * before it, as argmax takes the first. A NaN is taken to be above, so that it never helps. */
 int64_t rank_of_label(const float *logits, int64_t n, int64_t label);
 
-/* The cells of confusion[n * n] with the most mistakes, at most `most` of them, the largest first, of equal ones the first. Returns how
- * many there are. */
+/* The cells of confusion[n * n] with the most mistakes, at most `most` of them, the largest first, of equal ones the
+ * first. Returns how many there are. */
 int largest_mistakes(const int64_t *confusion, int64_t n, int most, int64_t *cells);
 
 #endif

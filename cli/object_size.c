@@ -18,7 +18,8 @@ bool object_size_read(const uint8_t *data, size_t size, object_size *out) {
     *out = (object_size){0};
     if (size < 64 || memcmp(data, "\x7f" "ELF", 4) != 0 || data[4] < 1 || data[4] > 2 || data[5] != 1) return false;
     const bool wide = data[4] == 2;
-    const uint64_t table = wide ? number(data + 40, 8) : number(data + 32, 4), each = number(data + (wide ? 58 : 46), 2), count = number(data + (wide ? 60 : 48), 2);
+    const uint64_t table = wide ? number(data + 40, 8) : number(data + 32, 4),
+                   each = number(data + (wide ? 58 : 46), 2), count = number(data + (wide ? 60 : 48), 2);
     if (each < (wide ? 64u : 40u) || table > size || count > (size - table) / each) return false;
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *s = data + table + i * each;

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranges for dims that --dim says nothing of, one after the other until the model can be recorded in one: any size, then a batch along first axes with sizes of images that are halved five
- * times, then with lengths of recordings. Small ones: for some models much is computed while they are recorded. */
+/* Ranges for dims that --dim says nothing of, one after the other until the model can be recorded in one: any size,
+ * then a batch along first axes with sizes of images that are halved five times, then with lengths of recordings. Small
+ * ones: for some models much is computed while they are recorded. */
 static const struct guess {
     wick_dim first, other;
-} guesses[] = {{{NULL, 1, 16, 0}, {NULL, 1, 16, 0}}, {{NULL, 1, 4, 0}, {NULL, 32, 160, 32}}, {{NULL, 1, 4, 0}, {NULL, 256, 640, 64}}};
+} guesses[] = {{{NULL, 1, 16, 0}, {NULL, 1, 16, 0}},
+               {{NULL, 1, 4, 0}, {NULL, 32, 160, 32}},
+               {{NULL, 1, 4, 0}, {NULL, 256, 640, 64}}};
 enum { GUESSES = sizeof guesses / sizeof guesses[0] };
 
 /* Whether dim `axis` of the input is called name. */
@@ -42,14 +45,17 @@ int open_dims_find(open_dims *d, const cli_options *o, wick_context *ctx, wick_o
     const int code = ports_dims(o, onnx, &d->dims, &d->n);
     if (code != CLI_OK || !d->n) return code;
     for (int k = 0; k < d->n; k++) asked += !d->dims[k].formula, guessed += !d->dims[k].given && !d->dims[k].formula;
-    if (asked > WICK_MAX_NAMED_DIMS) return snprintf(d->why, sizeof d->why, "more than %d dims are open", WICK_MAX_NAMED_DIMS), CLI_OK;
-    if (*wick_onnx_unsupported(onnx)) return snprintf(d->why, sizeof d->why, "Wick lacks %s", wick_onnx_unsupported(onnx)), CLI_OK;
+    if (asked > WICK_MAX_NAMED_DIMS)
+        return snprintf(d->why, sizeof d->why, "more than %d dims are open", WICK_MAX_NAMED_DIMS), CLI_OK;
+    if (*wick_onnx_unsupported(onnx))
+        return snprintf(d->why, sizeof d->why, "Wick lacks %s", wick_onnx_unsupported(onnx)), CLI_OK;
     d->tried = calloc((size_t)d->n, sizeof *d->tried);
     if (!d->tried) return log_fail(CLI_FAILED, "out of memory");
     for (int g = 0; g < (guessed ? GUESSES : 1); g++) {
         const wick_status status = find_in(d, onnx, &guesses[g]);
         if (status == WICK_OK) return CLI_OK;
-        if (status == WICK_ERR_CANCELLED || status == WICK_ERR_DEADLINE) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+        if (status == WICK_ERR_CANCELLED || status == WICK_ERR_DEADLINE)
+            return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
         if (!*d->why) snprintf(d->why, sizeof d->why, "%s", log_why(ctx, status));
     }
     free(d->tried);
@@ -67,7 +73,8 @@ void open_dims_free(open_dims *d) {
 
 static const char *range_text(const wick_dim *r, char *text, size_t size) {
     if (r->min == r->max) snprintf(text, size, "%lld", (long long)r->min);
-    else if (r->multiple > 1) snprintf(text, size, "%lld..%lld/%lld", (long long)r->min, (long long)r->max, (long long)r->multiple);
+    else if (r->multiple > 1)
+        snprintf(text, size, "%lld..%lld/%lld", (long long)r->min, (long long)r->max, (long long)r->multiple);
     else snprintf(text, size, "%lld..%lld", (long long)r->min, (long long)r->max);
     return text;
 }
@@ -100,15 +107,18 @@ void open_dims_print(const open_dims *d, const wick_onnx *onnx) {
         const int row = row_of(d, i);
         if (row < 0) continue;
         const wick_shape_row shape = wick_shapes_at(d->shapes, row);
-        log_print("%-11s %s: %s%s\n", i ? "" : "shapes", wick_onnx_output(onnx, i).name, wick_dtype_name(shape.dtype), shape.text);
+        log_print("%-11s %s: %s%s\n", i ? "" : "shapes", wick_onnx_output(onnx, i).name, wick_dtype_name(shape.dtype),
+                  shape.text);
     }
     printf("%-11s for ", "");
     for (int k = 0, n = 0; k < d->n; k++)
-        if (!d->dims[k].formula) log_print("%s%s=%s", n++ ? ", " : "", d->dims[k].name, range_text(&d->tried[k], range, sizeof range));
+        if (!d->dims[k].formula)
+            log_print("%s%s=%s", n++ ? ", " : "", d->dims[k].name, range_text(&d->tried[k], range, sizeof range));
     printf("\n");
     const int other = wick_shapes_exceptions(d->shapes);
     if (other)
-        log_print("%-11s other ops are recorded for %d of %d lists of extents that were tried: %s\n", "", other, wick_shapes_recordings(d->shapes), wick_shapes_exception(d->shapes));
+        log_print("%-11s other ops are recorded for %d of %d lists of extents that were tried: %s\n", "", other,
+                  wick_shapes_recordings(d->shapes), wick_shapes_exception(d->shapes));
 }
 
 void open_dims_json(json *j, const open_dims *d, const wick_onnx *onnx) {

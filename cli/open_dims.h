@@ -1,4 +1,5 @@
-/* open_dims.h: the extents that an ONNX model leaves open, by name, where they are, and what its outputs are in terms of them. */
+/* open_dims.h: the extents that an ONNX model leaves open, by name, where they are, and what its outputs are in terms
+ * of them. */
 #ifndef WICK_CLI_OPEN_DIMS_H
 #define WICK_CLI_OPEN_DIMS_H
 

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Of a CHOICE the field holds the number, of a WORD the text. */
-/* A LIST may be given several times: its texts are joined by ;. EACH may too, and stays apart, whatever is in the texts: a cli_list. */
+/* A LIST may be given several times: its texts are joined by ;. EACH may too, and stays apart, whatever is in the
+ * texts: a cli_list. */
 /* BYTES are a number with K, M or G behind it, 1024 each. */
 typedef enum value_kind { FLAG, INTEGER, BYTES, REAL, TEXT, CHOICE, WORD, LIST, EACH } value_kind;
 /* What a resumed run does with an option: forget it, keep it fixed, or keep it until the command line gives another. */
@@ -585,7 +586,8 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             value = argv[++i];
         }
         /* A variable of a script that is not set must not become a default. */
-        if ((rows[index].kind == TEXT || rows[index].kind == LIST || rows[index].kind == EACH) && !*value) return refuse_empty(&rows[index], error, size);
+        if ((rows[index].kind == TEXT || rows[index].kind == LIST || rows[index].kind == EACH) && !*value)
+            return refuse_empty(&rows[index], error, size);
         code = rows[index].kind == EACH                       ? append_value(o, index, value, error, size)
                : rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size)
                                                              : set_value(o, index, value, error, size);
@@ -663,8 +665,8 @@ int options_restore(cli_options *o, int i, const char *text, char *error, size_t
     int row = kept_row(i);
     if (o->given[row]) {
         if (rows[row].keep == CHANGEABLE || same_value(&rows[row], o->text[row], text)) return CLI_OK;
-        snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'%s", rows[row].name, o->text[row], text,
-                 meaning(&rows[row], text));
+        snprintf(error, size, "--%s %s can't be changed on --resume: the run was started with '%s'%s", rows[row].name,
+                 o->text[row], text, meaning(&rows[row], text));
         return CLI_USAGE;
     }
     if (rows[row].kind == TEXT && !*text && *rows[row].fallback) return refuse_empty(&rows[row], error, size);

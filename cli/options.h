@@ -15,7 +15,8 @@ typedef struct option_case {
     unsigned when;
     const char *what; /* "--name has no effect here: it is for ..." */
 } option_case;
-/* The first of the n options that the command line gave, and that has no effect in any of the cases `now`; NULL: none. */
+/* The first of the n options that the command line gave, and that has no effect in any of the cases `now`; NULL: none.
+ */
 const option_case *options_idle(const cli_options *options, const option_case *uses, int n, unsigned now);
 /* The value of an option as it was written; "" when it has none. */
 const char *options_text(const cli_options *options, const char *name);

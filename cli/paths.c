@@ -28,7 +28,8 @@ bool path_same(const char *a, const char *b) {
 
 int path_head(const char *path, unsigned char *head, size_t size) {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return errno = ENOTSUP, -1; /* opening a pipe would be seen at its other end */
+    /* opening a pipe would be seen at its other end */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return errno = ENOTSUP, -1;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return -1;
     ssize_t n = fstat(fd, &st);

@@ -11,7 +11,8 @@ bool path_is_folder(const char *path);
 bool path_exists(const char *path);
 /* Whether both name one file that is there. */
 bool path_same(const char *a, const char *b);
-/* The first bytes of a regular file: how many, up to size; -1: errno says why. It never waits, as opening a pipe would. */
+/* The first bytes of a regular file: how many, up to size; -1: errno says why. It never waits, as opening a pipe would.
+ */
 int path_head(const char *path, unsigned char *head, size_t size);
 /* All of a file, also of a pipe, malloc'ed, with a '\0' behind it; NULL: errno says why. At most 64 MiB. */
 char *path_read(const char *path, size_t *size);

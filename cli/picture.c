@@ -13,13 +13,15 @@ bool picture_shape(int rank, const int64_t *dims, int64_t shape[3]) {
 }
 
 /* BT.601 */
-static int luma(const uint8_t *p, int64_t plane) { return plane ? (299 * p[0] + 587 * p[plane] + 114 * p[2 * plane] + 500) / 1000 : p[0]; }
+static int luma(const uint8_t *p, int64_t plane) {
+    return plane ? (299 * p[0] + 587 * p[plane] + 114 * p[2 * plane] + 500) / 1000 : p[0];
+}
 
 /* plane: bytes between red, green and blue; 0: grey. below is NULL under the last of an odd number of rows. */
 static void half_blocks(FILE *out, const uint8_t *above, const uint8_t *below, int64_t plane) {
     if (plane)
-        fprintf(out, "\x1b[38;2;%d;%d;%d;48;2;%d;%d;%dm", above[0], above[plane], above[2 * plane], below ? below[0] : 0,
-                below ? below[plane] : 0, below ? below[2 * plane] : 0);
+        fprintf(out, "\x1b[38;2;%d;%d;%d;48;2;%d;%d;%dm", above[0], above[plane], above[2 * plane],
+                below ? below[0] : 0, below ? below[plane] : 0, below ? below[2 * plane] : 0);
     else
         fprintf(out, "\x1b[38;5;%d;48;5;%dm", grey(*above), grey(below ? *below : 0));
     fputs("\xE2\x96\x80", out); /* U+2580, upper half */

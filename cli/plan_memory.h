@@ -1,4 +1,5 @@
-/* plan_memory.h: the memory of a plan over time: the bytes in use while each kernel runs, and the place and life of each intermediate. */
+/* plan_memory.h: the memory of a plan over time: the bytes in use while each kernel runs, and the place and life of
+ * each intermediate. */
 #ifndef WICK_CLI_PLAN_MEMORY_H
 #define WICK_CLI_PLAN_MEMORY_H
 

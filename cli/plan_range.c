@@ -10,7 +10,8 @@ static void extents_text(const planned *p, char *text, size_t size) {
     size_t n = 0;
     *text = 0;
     for (int k = 0; k < wick_dynamic_get_info(p->dynamic).dims && n < size; k++)
-        n += (size_t)snprintf(text + n, size - n, "%s%.60s=%lld", k ? ", " : "", wick_dynamic_dim(p->dynamic, k).name, (long long)p->bound.at[k]);
+        n += (size_t)snprintf(text + n, size - n, "%s%.60s=%lld", k ? ", " : "", wick_dynamic_dim(p->dynamic, k).name,
+                              (long long)p->bound.at[k]);
 }
 
 void plan_range_print(const planned *p) {
@@ -24,13 +25,18 @@ void plan_range_print(const planned *p) {
         printf("\n");
     }
     extents_text(p, at, sizeof at);
-    log_print("memory of any run: at most %.4g MB of arena and scratch, besides weights as kernels read them, for %s\n", (double)b->bytes * 1e-6, at);
+    log_print("memory of any run: at most %.4g MB of arena and scratch, besides weights as kernels read them, for %s\n",
+              (double)b->bytes * 1e-6, at);
     if (b->proven) printf("proven: plans were made for all %lld lists of extents\n", (long long)b->points);
-    else printf("kept: plans were made for %lld of %lld lists of extents, corners among them; a run that would take more is refused (--plans says how many to make)\n", (long long)b->planned,
-                (long long)b->points);
+    else
+        printf("kept: plans were made for %lld of %lld lists of extents, corners among them; a run that would take "
+               "more is refused (--plans says how many to make)\n",
+               (long long)b->planned, (long long)b->points);
     for (int i = 0; i < wick_onnx_outputs(p->onnx); i++) {
         const int row = wick_shapes_output(p->shapes, i);
-        if (row >= 0) log_print("output %s: %s%s\n", wick_onnx_output(p->onnx, i).name, wick_dtype_name(wick_shapes_at(p->shapes, row).dtype), wick_shapes_at(p->shapes, row).text);
+        if (row >= 0)
+            log_print("output %s: %s%s\n", wick_onnx_output(p->onnx, i).name,
+                      wick_dtype_name(wick_shapes_at(p->shapes, row).dtype), wick_shapes_at(p->shapes, row).text);
     }
     printf("\n%-22s %-56s recorded at\n", "op", "shape");
     int unknown = 0;
@@ -41,9 +47,13 @@ void plan_range_print(const planned *p) {
         log_print("%-22.40s %-56s %s\n", row.op, type, row.place ? row.place : "");
         unknown += !row.known;
     }
-    if (unknown) printf("? : %d shape%s that follow%s the dims in no simple way\n", unknown, plural(unknown), unknown == 1 ? "s" : "");
+    if (unknown)
+        printf("? : %d shape%s that follow%s the dims in no simple way\n", unknown, plural(unknown),
+               unknown == 1 ? "s" : "");
     const int other = wick_shapes_exceptions(p->shapes);
-    if (other) log_print("other ops are recorded for %d of %d lists of extents that were tried: %s\n", other, wick_shapes_recordings(p->shapes), wick_shapes_exception(p->shapes));
+    if (other)
+        log_print("other ops are recorded for %d of %d lists of extents that were tried: %s\n", other,
+                  wick_shapes_recordings(p->shapes), wick_shapes_exception(p->shapes));
     printf("\nthe plan for %s\n", at);
 }
 

@@ -1,4 +1,5 @@
-/* planned.h: the plan of a MODEL, for the commands that look into plans: of an ONNX file, of what wick train leaves, or of a network that
+/* planned.h: the plan of a MODEL, for the commands that look into plans: of an ONNX file, of what wick train leaves, or
+ * of a network that
  * --arch or --net name, in evaluation or, with --train, the whole step of training. */
 #ifndef WICK_CLI_PLANNED_H
 #define WICK_CLI_PLANNED_H

@@ -1,5 +1,5 @@
-/* PNG (ISO/IEC 15948): chunks of length, type, data and CRC-32; the pixels are rows behind a filter byte in a zlib stream
- * (RFC 1950) of stored blocks (RFC 1951, 3.2.4) that ends in their Adler-32. */
+/* PNG (ISO/IEC 15948): chunks of length, type, data and CRC-32; the pixels are rows behind a filter byte in a zlib
+ * stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4) that ends in their Adler-32. */
 #include "png.h"
 
 #include <stdlib.h>

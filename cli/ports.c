@@ -10,11 +10,14 @@
 
 const char *port_type(const wick_onnx_port *p, char *text, size_t size) {
     static const char *const kinds[] = {"", "", "", "sequence of ", "map of "};
-    size_t n = (size_t)snprintf(text, size, "%s%s%s", p->optional ? "optional " : "", kinds[p->kind], wick_onnx_elem_name(p->elem));
+    size_t n = (size_t)snprintf(text, size, "%s%s%s", p->optional ? "optional " : "", kinds[p->kind],
+                                wick_onnx_elem_name(p->elem));
     if (n < size) n += (size_t)snprintf(text + n, size - n, "%s", p->rank < 0 ? " of any shape" : " [");
     for (int i = 0; i < p->rank && n < size; i++) {
         if (p->dims[i] >= 0) n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)p->dims[i]);
-        else n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", p->dim_names[i] && *p->dim_names[i] ? p->dim_names[i] : "?");
+        else
+            n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "",
+                                  p->dim_names[i] && *p->dim_names[i] ? p->dim_names[i] : "?");
     }
     if (p->rank >= 0 && n < size) snprintf(text + n, size - n, "]");
     return text;
@@ -40,7 +43,8 @@ void port_json(json *j, const wick_onnx_port *p) {
 
 const char *spec_text(wick_dtype dtype, int rank, const int64_t *dims, char *text, size_t size) {
     size_t n = (size_t)snprintf(text, size, "%s [", wick_dtype_name(dtype));
-    for (int i = 0; i < rank && n < size; i++) n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    for (int i = 0; i < rank && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)dims[i]);
     if (n < size) snprintf(text + n, size - n, "]");
     return text;
 }
@@ -51,7 +55,7 @@ void dims_json(json *j, const char *key, int rank, const int64_t *dims) {
     json_close(j, ']');
 }
 
-/* ---- --dim ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- --dim ------------------------------------------------------------------------------------------------------- */
 
 static bool read_extent(const char **at, int64_t *value) {
     char *end;
@@ -130,7 +134,8 @@ bool port_suits(const cli_options *o, const wick_onnx_port *p, int d, int64_t ex
 int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int *n) {
     size_t most = 1;
     *n = 0;
-    for (int i = 0; i < wick_onnx_inputs(onnx); i++) most += (size_t)(wick_onnx_input(onnx, i).rank > 0 ? wick_onnx_input(onnx, i).rank : 0);
+    for (int i = 0; i < wick_onnx_inputs(onnx); i++)
+        most += (size_t)(wick_onnx_input(onnx, i).rank > 0 ? wick_onnx_input(onnx, i).rank : 0);
     port_dim *list = *out = calloc(most, sizeof *list);
     if (!list) return log_fail(CLI_FAILED, "out of memory");
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
@@ -151,7 +156,8 @@ int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int 
             for (int l = 0; l < o->dims.n; l++) {
                 size_t length;
                 wick_dim range = {.name = at->name};
-                if (port_range(o->dims.items[l], &length, &range) && is_dim(&p, d, o->dims.items[l], length)) at->range = range, at->given = true;
+                if (port_range(o->dims.items[l], &length, &range) && is_dim(&p, d, o->dims.items[l], length))
+                    at->range = range, at->given = true;
             }
         }
     }
@@ -171,12 +177,17 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
         size_t at = 0;
         bool known = false;
         wick_dim range = {0};
-        if (!port_range(item, &length, &range)) return log_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'", takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
+        if (!port_range(item, &length, &range))
+            return log_fail(CLI_USAGE, "--dim needs NAME=N%s, not '%s'",
+                            takes_ranges(o) ? ", NAME=A..B or NAME=A..B/M" : "", item);
         if (range.max > range.min && !takes_ranges(o))
             return log_fail(CLI_USAGE, "--dim %s: a range is for wick plan, run, inspect and convert", item);
-        if (least_of(&range) > range.max) return log_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item, (long long)range.multiple);
+        if (least_of(&range) > range.max)
+            return log_fail(CLI_USAGE, "--dim %s: there is no multiple of %lld in that range", item,
+                            (long long)range.multiple);
         for (int i = 0; i < k; i++)
-            if (strncmp(o->dims.items[i], item, length + 1) == 0) return log_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
+            if (strncmp(o->dims.items[i], item, length + 1) == 0)
+                return log_fail(CLI_USAGE, "--dim %s and --dim %s: which of both?", o->dims.items[i], item);
         for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
             const wick_onnx_port p = wick_onnx_input(onnx, i);
             for (int d = 0; d < p.rank; d++) {
@@ -184,11 +195,15 @@ int ports_check_dims(const cli_options *o, const wick_onnx *onnx) {
                 if (p.dims[d] >= 0) continue;
                 known |= is_dim(&p, d, item, length);
                 const char *own = port_dim_name(&p, d, name, sizeof name);
-                if (at < sizeof names && !strstr(names, own)) at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", own);
+                if (at < sizeof names && !strstr(names, own))
+                    at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", own);
             }
         }
-        if (!known && !*names) return log_fail(CLI_USAGE, "--dim %s: all extents of the model's inputs are fixed", item);
-        if (!known) return log_fail(CLI_USAGE, "--dim %s: no input has an open dim '%.*s'; there %s %s", item, (int)length, item, strstr(names, ", ") ? "are" : "is", names);
+        if (!known && !*names)
+            return log_fail(CLI_USAGE, "--dim %s: all extents of the model's inputs are fixed", item);
+        if (!known)
+            return log_fail(CLI_USAGE, "--dim %s: no input has an open dim '%.*s'; there %s %s", item, (int)length,
+                            item, strstr(names, ", ") ? "are" : "is", names);
     }
     return CLI_OK;
 }
@@ -211,14 +226,15 @@ const char *ports_open(const wick_onnx *onnx, const wick_spec *specs, char *text
         for (int d = 0; d < specs[i].rank && n < size; d++) {
             char place[300];
             if (specs[i].dims[d] >= 0) continue;
-            const char *name = port_dim_name(&p, d, place, sizeof place), *seen = name == place ? NULL : strstr(text, name);
+            const char *name = port_dim_name(&p, d, place, sizeof place),
+                       *seen = name == place ? NULL : strstr(text, name);
             if (!seen) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", name);
         }
     }
     return text;
 }
 
-/* ---- --input of a constant ----------------------------------------------------------------------------------------------------------------- */
+/* ---- --input of a constant --------------------------------------------------------------------------------------- */
 
 int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
     wick_context *ctx = wick_model_context(wick_onnx_model(onnx));
@@ -232,7 +248,9 @@ int ports_fix_inputs(const cli_options *o, wick_onnx *onnx) {
         const size_t name = (size_t)(equals - item);
         const int n = wick_onnx_inputs(onnx);
         int i = 0;
-        while (i < n && (strlen(wick_onnx_input(onnx, i).name) != name || memcmp(wick_onnx_input(onnx, i).name, item, name) != 0)) i++;
+        while (i < n && (strlen(wick_onnx_input(onnx, i).name) != name ||
+                         memcmp(wick_onnx_input(onnx, i).name, item, name) != 0))
+            i++;
         if (i == n) return log_fail(CLI_USAGE, "--input: the model has no input '%.*s'", (int)name, item);
         const wick_onnx_port p = wick_onnx_input(onnx, i);
         wick_spec spec = wick_onnx_input_spec(onnx, i);

@@ -1,4 +1,5 @@
-/* ports.h: the inputs and outputs that an ONNX model declares, as text and as JSON, and the extents that --dim gives to dims without one. */
+/* ports.h: the inputs and outputs that an ONNX model declares, as text and as JSON, and the extents that --dim gives to
+ * dims without one. */
 #ifndef WICK_CLI_PORTS_H
 #define WICK_CLI_PORTS_H
 
@@ -18,11 +19,13 @@ void dims_json(json *j, const char *key, int rank, const int64_t *dims);
 
 /* The extent of dim d: as declared, or as --dim NAME=N or --dim INPUT.d=N says, or `open`. */
 int64_t port_extent(const cli_options *o, const wick_onnx_port *p, int d, int64_t open);
-/* Of NAME=N, NAME=A..B or NAME=A..B/M: the name's length, and the range, whose name is left alone. false: it is no such thing. */
+/* Of NAME=N, NAME=A..B or NAME=A..B/M: the name's length, and the range, whose name is left alone. false: it is no such
+ * thing. */
 bool port_range(const char *item, size_t *length, wick_dim *range);
 /* Whether a --dim gives a range of more than one number. */
 bool ports_have_range(const cli_options *o);
-/* Whether the extent suits dim d: the declared one, or what --dim says, a number or a range; where that says nothing, any does. *said: the --dim that is against it, or NULL. */
+/* Whether the extent suits dim d: the declared one, or what --dim says, a number or a range; where that says nothing,
+ * any does. *said: the --dim that is against it, or NULL. */
 bool port_suits(const cli_options *o, const wick_onnx_port *p, int d, int64_t extent, const char **said);
 /* What --dim calls dim d: its name, or INPUT.d in place. */
 const char *port_dim_name(const wick_onnx_port *p, int d, char *place, size_t size);
@@ -37,7 +40,8 @@ typedef struct port_dim {
 } port_dim;
 /* An exit code. *out: to be freed. */
 int ports_dims(const cli_options *o, const wick_onnx *onnx, port_dim **out, int *n);
-/* What all inputs look like with those extents, for wick_onnx_compile (open 1) and wick_onnx_resave (open -1); false: they are not all tensors of known rank. */
+/* What all inputs look like with those extents, for wick_onnx_compile (open 1) and wick_onnx_resave (open -1); false:
+ * they are not all tensors of known rank. */
 bool ports_specs(const cli_options *o, const wick_onnx *onnx, int64_t open, wick_spec *specs);
 /* An exit code. Inputs become constants, as --input NAME=N says: N everywhere. */
 int ports_fix_inputs(const cli_options *o, wick_onnx *onnx);

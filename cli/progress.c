@@ -24,7 +24,8 @@ void format_duration(char *text, int size, double seconds) {
         snprintf(text, (size_t)size, "%d:%02d", (int)(s / 60), (int)(s % 60));
 }
 
-/* Speed of the steps since the last line, mixed with what was known, so that it is a mean of about MEAN_SECONDS and the time left stays calm. */
+/* Speed of the steps since the last line, mixed with what was known, so that it is a mean of about MEAN_SECONDS and the
+ * time left stays calm. */
 static void measure(progress *p, const progress_view *view) {
     enum { MEAN_SECONDS = 5 };
     double seconds = view->seconds - p->mark_seconds;
@@ -49,9 +50,10 @@ static size_t write_line(char *line, size_t size, int form, const progress_view 
     format_duration(left, sizeof left, (double)(v->total - v->samples) / rate);
     snprintf(epoch, sizeof epoch, "%lld/%lld", (long long)v->epoch, (long long)v->epochs);
     snprintf(step, sizeof step, "%lld/%lld", (long long)v->step, (long long)v->steps);
-    int n = form == 0   ? snprintf(line, size, "epoch %s  step %s  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left", epoch, step, v->loss, percent,
-                                   rate, left)
-            : form == 1 ? snprintf(line, size, "%s  step %s  loss %.4f  %.2f %%  %.0f/s  %s left", epoch, step, v->loss, percent, rate, left)
+    int n = form == 0 ? snprintf(line, size, "epoch %s  step %s  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left",
+                                 epoch, step, v->loss, percent, rate, left)
+            : form == 1 ? snprintf(line, size, "%s  step %s  loss %.4f  %.2f %%  %.0f/s  %s left", epoch, step, v->loss,
+                                   percent, rate, left)
                         : snprintf(line, size, "%s %s %.4f %.1f %% %s", epoch, step, v->loss, percent, left);
     return (size_t)n;
 }

@@ -27,7 +27,8 @@ typedef struct progress_view {
 } progress_view;
 
 void progress_setup(progress *p, bool quiet, int64_t samples_done, double seconds_done);
-/* Cheap unless a line is due: at most ten a second live, elsewhere one each tenth of an epoch, at most one a second and at least one in ten. */
+/* Cheap unless a line is due: at most ten a second live, elsewhere one each tenth of an epoch, at most one a second and
+ * at least one in ten. */
 void progress_step(progress *p, const progress_view *view);
 /* Takes the live line away, so that something else can be said. */
 void progress_clear(progress *p);

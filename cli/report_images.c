@@ -10,7 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NARROW_MATRIX = 12 /* fits beside the table */, MOST_MATRIX = 200, PAIRS = 6, SHOTS = 4, MOST_FILTERS = 64, MOST_SIDE = 128 };
+enum {
+    NARROW_MATRIX = 12 /* fits beside the table */,
+    MOST_MATRIX = 200,
+    PAIRS = 6,
+    SHOTS = 4,
+    MOST_FILTERS = 64,
+    MOST_SIDE = 128
+};
 
 /* How the numbers of an image lie that picture.h can draw, or of a filter for such images. */
 typedef struct layout {
@@ -50,15 +57,16 @@ bool report_picture(FILE *out, const wick_dataset *dataset, int64_t i, const cha
     return ok;
 }
 
-/* ---- mistakes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- mistakes ---------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(int64_t k, const void *user) { return report_class(user, k); }
 
 static void write_scores(FILE *out, const char *name, class_scores s, int64_t support, const char *row) {
     fprintf(out, "<tr%s><td>", row);
     html_text(out, name);
-    fprintf(out, "</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td style=\"width:22%%\">", 100 * s.precision, 100 * s.recall,
-            100 * s.f1);
+    fprintf(out,
+            "</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td style=\"width:22%%\">",
+            100 * s.precision, 100 * s.recall, 100 * s.f1);
     char title[64];
     snprintf(title, sizeof title, "F1 %.1f" NBSP "%%", 100 * s.f1);
     chart_bar(out, s.f1, "a", title);
@@ -68,7 +76,9 @@ static void write_scores(FILE *out, const char *name, class_scores s, int64_t su
 
 static void write_classes(FILE *out, const report *r) {
     const bool many = r->c.classes > NARROW_MATRIX * 2; /* as many rows are unfolded by who wants them */
-    fputs(many ? "<details class=\"card wide\"><summary>Scores of the classes</summary>" : "<div class=\"card wide\"><h3>Scores of the classes</h3>", out);
+    fputs(many ? "<details class=\"card wide\"><summary>Scores of the classes</summary>"
+               : "<div class=\"card wide\"><h3>Scores of the classes</h3>",
+          out);
     fputs("<p>In per cent; the bars are F1.</p><table><thead><tr><th>class</th><th class=\"n\">precision</th>"
           "<th class=\"n\">recall</th><th class=\"n\">F1</th><th></th><th class=\"n\">", out);
     html_print(out, "%ss", report_noun(r));
@@ -76,7 +86,8 @@ static void write_classes(FILE *out, const report *r) {
     for (int64_t k = 0; k < r->c.classes; k++)
         if (r->e.classes[k].support || r->e.classes[k].predicted)
             write_scores(out, report_class(r, k), scores_of(r->e.classes[k]), r->e.classes[k].support, "");
-    write_scores(out, "mean of the classes", scores_macro(r->e.classes, r->c.classes), r->result.count, " class=\"total\"");
+    write_scores(out, "mean of the classes", scores_macro(r->e.classes, r->c.classes), r->result.count,
+                 " class=\"total\"");
     fputs(many ? "</tbody></table></details>\n" : "</tbody></table></div>\n", out);
 }
 
@@ -100,7 +111,8 @@ static bool write_pair(FILE *out, const report *r, int64_t label, int64_t predic
     fputs(" <span style=\"color:var(--muted);font-weight:450\">taken for</span> ", out);
     html_text(out, report_class(r, predicted));
     chart_text mistakes, support;
-    fprintf(out, "</h3><p>%s of %s; surest first</p><ul class=\"shots\">\n", text_count(mistakes, count), text_count(support, r->e.classes[label].support));
+    fprintf(out, "</h3><p>%s of %s; surest first</p><ul class=\"shots\">\n", text_count(mistakes, count),
+            text_count(support, r->e.classes[label].support));
     int n = surest(r, label, predicted, images);
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {
@@ -124,13 +136,16 @@ bool report_mistakes(FILE *out, const report *r) {
     }
     fputs(n <= NARROW_MATRIX ? "<div class=\"two\">\n" : "<div>\n", out);
     if (n <= MOST_MATRIX) {
-        fputs("<figure class=\"card wide small\" style=\"margin:14px 0 0\"><h3>Confusion matrix</h3><p>Blue: right. Orange: mistakes, the strongest where the "
+        fputs("<figure class=\"card wide small\" style=\"margin:14px 0 0\"><h3>Confusion matrix</h3><p>Blue: right. "
+              "Orange: mistakes, the strongest where the "
               "largest share of a row goes.</p>\n",
               out);
         chart_matrix(out, n, r->e.confusion, name_of, r);
         fputs("</figure>\n", out);
     } else {
-        fprintf(out, "<div class=\"card\"><p>%lld classes are too many for a picture of the confusion matrix; <code>wick eval --json</code> has it.</p></div>\n",
+        fprintf(out,
+                "<div class=\"card\"><p>%lld classes are too many for a picture of the confusion matrix; <code>wick "
+                "eval --json</code> has it.</p></div>\n",
                 (long long)n);
     }
     write_classes(out, r);
@@ -149,9 +164,10 @@ bool report_mistakes(FILE *out, const report *r) {
     return ok;
 }
 
-/* ---- filters ------------------------------------------------------------------------------------------------------------------- */
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
 
-/* The first weights that look at pixels: of a convolution [O, C, h, w], or of a linear layer [O, pixels] a row as an image. */
+/* The first weights that look at pixels: of a convolution [O, C, h, w], or of a linear layer [O, pixels] a row as an
+ * image. */
 typedef struct filters {
     const char *name;
     const float *values;
@@ -168,7 +184,9 @@ static bool find_filters(const report *r, filters *f) {
         bool linear = rank == 2 && dims[1] == r->c.pixels && layout_of(r->c.rank, r->c.dims, &f->layout);
         bool conv = rank == 4 && layout_of(3, (int64_t[]){dims[1] == 3 ? 3 : 1, dims[2], dims[3]}, &f->layout);
         const void *data;
-        if ((!linear && !conv) || wick_tensor_dtype(state.tensor) != WICK_F32 || wick_data(state.tensor, &data) != WICK_OK) return false;
+        if ((!linear && !conv) || wick_tensor_dtype(state.tensor) != WICK_F32 ||
+            wick_data(state.tensor, &data) != WICK_OK)
+            return false;
         f->name = state.name;
         f->values = data;
         f->count = dims[0];
@@ -201,7 +219,9 @@ static bool write_filter(FILE *out, const filters *f, int64_t number, uint8_t *i
                 two_colours(v, image + 3 * p);
         }
     double side = l->height <= 12 ? 52 : 84, width = side * (double)l->width / (double)l->height;
-    fprintf(out, "<li><img alt=\"filter %lld, weights to %.3g\" title=\"filter %lld, weights to &#177;%.3g\" width=\"%.0f\" height=\"%.0f\" src=\"",
+    fprintf(out,
+            "<li><img alt=\"filter %lld, weights to %.3g\" title=\"filter %lld, weights to &#177;%.3g\" width=\"%.0f\" "
+            "height=\"%.0f\" src=\"",
             (long long)number, most, (long long)number, most, fmin(width, 4 * side), side);
     bool ok = png_data_uri(out, image, l->height, l->width, 3);
     fputs("\"></li>\n", out);
@@ -220,9 +240,13 @@ bool report_filters(FILE *out, const report *r) {
         fprintf(out, "the first %lld of %lld filters", (long long)shown, (long long)f.count);
     else
         fprintf(out, "%lld filter%s", (long long)f.count, plural(f.count));
-    fprintf(out, " of %lld &#215; %lld, each scaled to its largest weight. ", (long long)f.layout.height, (long long)f.layout.width);
-    fputs(f.layout.channels == 3 ? "Red, green and blue are the weights of those channels; grey is 0." : "Orange weights are above 0, blue ones below.", out);
-    if (f.layout.channels == 1 && f.channels > 1) fprintf(out, " Of %lld channels the first is shown.", (long long)f.channels);
+    fprintf(out, " of %lld &#215; %lld, each scaled to its largest weight. ", (long long)f.layout.height,
+            (long long)f.layout.width);
+    fputs(f.layout.channels == 3 ? "Red, green and blue are the weights of those channels; grey is 0."
+                                 : "Orange weights are above 0, blue ones below.",
+          out);
+    if (f.layout.channels == 1 && f.channels > 1)
+        fprintf(out, " Of %lld channels the first is shown.", (long long)f.channels);
     fputs("</p><div class=\"card\"><ul class=\"filters\">\n", out);
     bool ok = true;
     for (int64_t i = 0; i < shown && ok; i++) ok = write_filter(out, &f, i, image);

@@ -25,7 +25,7 @@ const char *report_class(const report *r, int64_t k) {
 
 const char *report_noun(const report *r) { return source_noun(r->measured); }
 
-/* ---- head ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- head -------------------------------------------------------------------------------------------------------- */
 
 static void tile(FILE *out, const char *name, const char *value, const char *unit, const char *remark) {
     fputs("<div><dt>", out);
@@ -166,8 +166,8 @@ void report_head(FILE *out, const report *r) {
         html_print(out, " on %s%s %s%s", text_count(text, learned), learned < all ? " of its" : "", noun,
                    plural(learned));
     if (r->has_options && r->log.n_epochs)
-        html_print(out, " for %.0f of %lld epoch%s", r->log.epochs[r->log.n_epochs - 1].epoch, (long long)r->kept.epochs,
-                   plural(r->kept.epochs));
+        html_print(out, " for %.0f of %lld epoch%s", r->log.epochs[r->log.n_epochs - 1].epoch,
+                   (long long)r->kept.epochs, plural(r->kept.epochs));
     if (r->epoch) html_print(out, "; the weights are those of epoch %lld, the best", (long long)r->epoch);
     fputs(".</p>\n", out);
     key_options(out, r);
@@ -190,8 +190,10 @@ void report_head(FILE *out, const report *r) {
         char rate[32];
         snprintf(rate, sizeof rate, "%ss/s", noun);
         double samples = 0, seconds = log->steps[log->n_steps - 1].seconds;
-        for (size_t i = 0; i < log->n_steps; i++) samples += isfinite(log->steps[i].samples) ? log->steps[i].samples : 0;
-        snprintf(line, sizeof line, "%s step%s in %.1f" NBSP "s", text_count(other, (int64_t)log->n_steps), plural((int64_t)log->n_steps), seconds);
+        for (size_t i = 0; i < log->n_steps; i++)
+            samples += isfinite(log->steps[i].samples) ? log->steps[i].samples : 0;
+        snprintf(line, sizeof line, "%s step%s in %.1f" NBSP "s", text_count(other, (int64_t)log->n_steps),
+                 plural((int64_t)log->n_steps), seconds);
         tile(out, "Training speed", text_si(text, samples / seconds), rate, line);
     }
     if (r->has_trainer) {
@@ -205,12 +207,13 @@ void report_head(FILE *out, const report *r) {
     fputs("</dl>\n", out);
 }
 
-/* ---- curves -------------------------------------------------------------------------------------------------------------------- */
+/* ---- curves ------------------------------------------------------------------------------------------------------ */
 
 static double value_of(const log_row *row, size_t offset) { return *(const double *)((const char *)row + offset); }
 
 /* Rows as points: x in epochs where a whole one is known, else in steps. */
-static void points(const log_row *rows, size_t n, size_t offset, double per_epoch, double factor, double *x, double *y) {
+static void points(const log_row *rows, size_t n, size_t offset, double per_epoch, double factor, double *x,
+                   double *y) {
     for (size_t i = 0; i < n; i++) {
         x[i] = rows[i].step / per_epoch;
         y[i] = factor * value_of(&rows[i], offset);
@@ -254,10 +257,20 @@ static void draw_curve(FILE *out, const report *r, const curve *v, double per_ep
     fputs("<figure class=\"card\" style=\"margin:14px 0 0\"><h3>", out);
     html_text(out, v->title);
     fputs("</h3>\n", out);
-    int64_t cut = chart_draw(out, &(chart){.id = v->id, .title = v->title, .description = v->description, .x_name = per_epoch > 1 || m ? "epoch" : "step", .unit = v->unit,
-                             .width = CHART_WIDTH, .height = CHART_HEIGHT, .from_zero = v->from_zero, .n = 3, .lines = lines});
+    int64_t cut = chart_draw(out, &(chart){.id = v->id,
+                                           .title = v->title,
+                                           .description = v->description,
+                                           .x_name = per_epoch > 1 || m ? "epoch" : "step",
+                                           .unit = v->unit,
+                                           .width = CHART_WIDTH,
+                                           .height = CHART_HEIGHT,
+                                           .from_zero = v->from_zero,
+                                           .n = 3,
+                                           .lines = lines});
     chart_text text;
-    if (cut) fprintf(out, "<p class=\"note\">%s batch%s beyond the axis.</p>", text_count(text, cut), cut == 1 ? " lies" : "es lie");
+    if (cut)
+        fprintf(out, "<p class=\"note\">%s batch%s beyond the axis.</p>", text_count(text, cut),
+                cut == 1 ? " lies" : "es lie");
     fputs("</figure>\n", out);
 }
 
@@ -266,8 +279,16 @@ static void draw_rate(FILE *out, const runlog *log, double per_epoch, double *ro
     points(log->steps, n, offsetof(log_row, lr), per_epoch, 1, room, room + n);
     const chart_line line = {.name = "learning rate", .style = "c", .x = room, .y = room + n, .n = (int64_t)n};
     fputs("<figure class=\"card\" style=\"margin:14px 0 0\"><h3>Learning rate</h3>\n", out);
-    chart_draw(out, &(chart){.id = "rate", .title = "Learning rate", .description = "The rate of each step.", .x_name = log->n_epochs ? "epoch" : "step", .unit = "",
-                             .width = CHART_WIDTH, .height = 190, .from_zero = true, .n = 1, .lines = &line});
+    chart_draw(out, &(chart){.id = "rate",
+                             .title = "Learning rate",
+                             .description = "The rate of each step.",
+                             .x_name = log->n_epochs ? "epoch" : "step",
+                             .unit = "",
+                             .width = CHART_WIDTH,
+                             .height = 190,
+                             .from_zero = true,
+                             .n = 1,
+                             .lines = &line});
     fputs("</figure>\n", out);
 }
 
@@ -289,15 +310,17 @@ void report_curves(FILE *out, const report *r) {
         return;
     }
     double per_epoch = log->n_epochs && log->epochs[0].epoch >= 1 ? log->epochs[0].step / log->epochs[0].epoch : 1;
-    fputs("<p>Faint: each batch; strong: their running mean. Dropout and the like are on while training, so training may show a higher loss and a lower "
-          "accuracy than the test.</p>\n<div class=\"two\">\n", out);
+    fputs("<p>Faint: each batch; strong: their running mean. Dropout and the like are on while training, so training "
+          "may show a higher loss and a lower "
+          "accuracy than the test.</p>\n<div class=\"two\">\n",
+          out);
     for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) draw_curve(out, r, &curves[i], per_epoch, room);
     draw_rate(out, log, per_epoch, room);
     fputs("</div>\n</section>\n", out);
     free(room);
 }
 
-/* ---- layers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 void report_layers(FILE *out, const report *r) {
     fputs("<section id=\"layers\"><h2>The network</h2>\n<p>", out);
@@ -321,12 +344,14 @@ void report_layers(FILE *out, const report *r) {
                 text_si(flops, row.flops), text_bytes(bytes, (double)row.bytes));
     }
     const wick_summary_totals t = wick_summary_total(r->layers);
-    fprintf(out, "<tr class=\"total\"><td>total</td><td></td><td></td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+    fprintf(out,
+            "<tr class=\"total\"><td>total</td><td></td><td></td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+            "class=\"n\">%s</td></tr>\n",
             text_count(parameters, t.parameters), text_si(flops, t.flops), text_bytes(bytes, t.bytes));
     fputs("</tbody></table></div></section>\n", out);
 }
 
-/* ---- recipe -------------------------------------------------------------------------------------------------------------------- */
+/* ---- recipe ------------------------------------------------------------------------------------------------------ */
 
 void report_recipe(FILE *out, const report *r) {
     if (!r->has_options) return;
@@ -344,7 +369,7 @@ void report_recipe(FILE *out, const report *r) {
         fputs("</td></tr>\n", out);
     }
     fputs("</tbody></table></details></section>\n<footer>", out);
-    html_print(out, "wick %s, %d thread%s, %s", wick_version(), wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)),
-               wick_context_numerics(r->ctx));
+    html_print(out, "wick %s, %d thread%s, %s", wick_version(), wick_context_threads(r->ctx),
+               plural(wick_context_threads(r->ctx)), wick_context_numerics(r->ctx));
     fputs("</footer>\n", out);
 }

@@ -10,7 +10,7 @@
 
 enum { ALIVE = 8, SLOWEST = 16 };
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static int larger(const void *a, const void *b) {
     const wick_plan_buffer *x = a, *y = b;
@@ -45,7 +45,8 @@ static bool write_alive(FILE *out, const wick_plan *plan) {
         char shape[128], title[64];
         plan_type_text(shape, sizeof shape, alive[i].value);
         fprintf(out, "<tr><td class=\"n\">%s</td><td style=\"width:20%%\">", text_bytes(bytes, (double)alive[i].bytes));
-        snprintf(title, sizeof title, "%.1f" NBSP "%% of the peak", 100 * (double)alive[i].bytes / (double)info.live_bytes);
+        snprintf(title, sizeof title, "%.1f" NBSP "%% of the peak",
+                 100 * (double)alive[i].bytes / (double)info.live_bytes);
         chart_bar(out, (double)alive[i].bytes / (double)info.live_bytes, "b", title);
         fputs("</td><td><code>", out);
         html_text(out, shape);
@@ -54,9 +55,14 @@ static bool write_alive(FILE *out, const wick_plan *plan) {
         html_text(out, maker.ops);
         fputs("</code> <small>", out);
         html_text(out, maker.name);
-        fprintf(out, "</small></td><td class=\"n\">%d</td><td class=\"n\">%d</td></tr>\n", alive[i].first, alive[i].last);
+        fprintf(out, "</small></td><td class=\"n\">%d</td><td class=\"n\">%d</td></tr>\n", alive[i].first,
+                alive[i].last);
     }
-    if (n > ALIVE) fprintf(out, "<tr class=\"total\"><td class=\"n\">%s</td><td></td><td>%d more</td><td></td><td></td><td></td></tr>\n", text_bytes(bytes, rest), n - ALIVE);
+    if (n > ALIVE)
+        fprintf(
+            out,
+            "<tr class=\"total\"><td class=\"n\">%s</td><td></td><td>%d more</td><td></td><td></td><td></td></tr>\n",
+            text_bytes(bytes, rest), n - ALIVE);
     fputs("</tbody></table>\n", out);
     free(alive);
     return true;
@@ -69,9 +75,13 @@ static bool write_memory(FILE *out, const wick_plan *plan) {
     for (int i = 0; i < info.buffers; i++) apart += (double)wick_plan_buffer_at(plan, i).bytes;
     chart_text peak, arena, unshared, scratch, sum;
     fputs("<details class=\"card wide\" id=\"memory\"><summary>Memory over time</summary><p>", out);
-    html_print(out, "At the peak %s of intermediates are alive; their arena has %s, known before the step first runs, where without sharing it would be %s. ",
-               text_bytes(peak, (double)info.live_bytes), text_bytes(arena, (double)info.arena_bytes), text_bytes(unshared, apart));
-    html_print(out, "With %s of scratch, for the threads, that is the %s above.", text_bytes(scratch, (double)info.scratch_bytes),
+    html_print(out,
+               "At the peak %s of intermediates are alive; their arena has %s, known before the step first runs, where "
+               "without sharing it would be %s. ",
+               text_bytes(peak, (double)info.live_bytes), text_bytes(arena, (double)info.arena_bytes),
+               text_bytes(unshared, apart));
+    html_print(out, "With %s of scratch, for the threads, that is the %s above.",
+               text_bytes(scratch, (double)info.scratch_bytes),
                text_bytes(sum, (double)(info.arena_bytes + info.scratch_bytes)));
     fputs("</p>\n", out);
     plan_memory_draw(out, plan, "Memory of the training step over time", false);
@@ -80,7 +90,7 @@ static bool write_memory(FILE *out, const wick_plan *plan) {
     return ok;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 typedef struct timing {
     int kernel;
@@ -105,7 +115,8 @@ static double median(double *values, int64_t n) {
 }
 
 static const char *time_text(chart_text text, double ns) {
-    snprintf(text, sizeof(chart_text), ns >= 1e6 ? "%.2f" NBSP "ms" : "%.1f" NBSP "\xC2\xB5s", ns >= 1e6 ? ns / 1e6 : ns / 1e3);
+    snprintf(text, sizeof(chart_text), ns >= 1e6 ? "%.2f" NBSP "ms" : "%.1f" NBSP "\xC2\xB5s",
+             ns >= 1e6 ? ns / 1e6 : ns / 1e3);
     return text;
 }
 
@@ -131,7 +142,8 @@ static void write_kernel(FILE *out, const wick_plan *plan, const timing *t, doub
     fprintf(out, "</code></small></td><td style=\"width:20%%\">");
     snprintf(title, sizeof title, "%.1f" NBSP "%% of the step", 100 * t->ns / total);
     chart_bar(out, t->ns / longest, "a", title);
-    fprintf(out, "</td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td>", 100 * t->ns / total, time_text(time, t->ns));
+    fprintf(out, "</td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td>", 100 * t->ns / total,
+            time_text(time, t->ns));
     write_rate(out, k.flops, t->ns);
     write_rate(out, k.bytes, t->ns);
     fputs("</tr>\n", out);
@@ -156,14 +168,20 @@ static bool write_times(FILE *out, const report *r) {
                (long long)r->t.batch, report_noun(r), plural(r->t.batch), time_text(text, total), info.kernels,
                plural(info.kernels), info.flops / 1e9, total > 0 ? info.flops / total : 0,
                text_bytes(bytes, info.bytes), total > 0 ? info.bytes / total : 0);
-    html_print(out, "Times are each kernel's median of %lld steps, on %d thread%s.", (long long)r->timed, wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)));
+    html_print(out, "Times are each kernel's median of %lld steps, on %d thread%s.", (long long)r->timed,
+               wick_context_threads(r->ctx), plural(wick_context_threads(r->ctx)));
     wick_loader_stats loading; /* of the evaluation: all samples, once */
     chart_text got, made;
     wick_loader_get_stats(r->e.loader, &loading);
     fputs("</p><p id=\"loading\">", out);
-    html_print(out, "The loader of the evaluation took %s to read a sample and %s to make numbers of it (p95 %s), in %s of memory. %s", time_text(got, loading.get.mean * 1e9), time_text(made, loading.transform.mean * 1e9),
-               time_text(text, loading.transform.p95 * 1e9), text_bytes(bytes, (double)loading.memory_peak), loading.advice);
-    fputs("</p><table><thead><tr><th>ops</th><th>result</th><th></th><th class=\"n\">share</th><th class=\"n\">time</th><th class=\"n\">GFLOP/s</th>"
+    html_print(out,
+               "The loader of the evaluation took %s to read a sample and %s to make numbers of it (p95 %s), in %s of "
+               "memory. %s",
+               time_text(got, loading.get.mean * 1e9), time_text(made, loading.transform.mean * 1e9),
+               time_text(text, loading.transform.p95 * 1e9), text_bytes(bytes, (double)loading.memory_peak),
+               loading.advice);
+    fputs("</p><table><thead><tr><th>ops</th><th>result</th><th></th><th class=\"n\">share</th><th "
+          "class=\"n\">time</th><th class=\"n\">GFLOP/s</th>"
           "<th class=\"n\">GB/s</th></tr></thead><tbody>\n",
           out);
     double rest = total;
@@ -172,7 +190,9 @@ static bool write_times(FILE *out, const report *r) {
         rest -= times[i].ns;
     }
     if (info.kernels > SLOWEST && total > 0)
-        fprintf(out, "<tr class=\"total\"><td>%d more</td><td></td><td></td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td><td></td><td></td></tr>\n",
+        fprintf(out,
+                "<tr class=\"total\"><td>%d more</td><td></td><td></td><td class=\"n\">%.1f %%</td><td "
+                "class=\"n\">%s</td><td></td><td></td></tr>\n",
                 info.kernels - SLOWEST, 100 * rest / total, time_text(text, rest));
     fputs("</tbody></table></details>\n", out);
     free(times);
@@ -180,7 +200,9 @@ static bool write_times(FILE *out, const report *r) {
 }
 
 bool report_plan(FILE *out, const report *r) {
-    fputs("<section id=\"plan\"><h2>The training step</h2>\n<p>Forward, backward and update are one plan: kernels in order, with their memory.</p>\n", out);
+    fputs("<section id=\"plan\"><h2>The training step</h2>\n<p>Forward, backward and update are one plan: kernels in "
+          "order, with their memory.</p>\n",
+          out);
     bool ok = true;
     if (r->has_trainer) ok = write_memory(out, r->t.steps[1][0].plan);
     if (ok && r->timed) ok = write_times(out, r);

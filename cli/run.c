@@ -179,7 +179,8 @@ int run_options(const wick_checkpoint *file, const char *path, cli_options *kept
         snprintf(key, sizeof key, "option.%s", name);
         const char *value = wick_checkpoint_meta(file, key);
         if (!value && is_later(name)) value = options_fallback(i);
-        if (!value) return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
+        if (!value)
+            return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
         int code = options_restore(kept, i, value, error, sizeof error);
         if (code != CLI_OK) return log_fail(code == CLI_USAGE ? CLI_BAD_FILE : code, "%s: %s", path, error);
     }

@@ -37,7 +37,8 @@ typedef struct run {
 int run_open(run *r, const cli_options *o, classifier *c, const char *folder);
 /* Makes the folder, and clears it of an earlier run when --force allows. */
 int run_start(run *r);
-/* Into *kept, which is cleared before and freed by options_free: the options that the run of the checkpoint was given. */
+/* Into *kept, which is cleared before and freed by options_free: the options that the run of the checkpoint was given.
+ */
 int run_options(const wick_checkpoint *file, const char *path, cli_options *kept);
 /* Opens the newest checkpoint that is whole and takes its options into *o and its state into r->state. */
 int run_find(run *r, wick_context *ctx, cli_options *o);

@@ -26,7 +26,8 @@ typedef struct subject {
 static wick_status run(subject *s) {
     if (s->workspace) {
         const wick_status status = wick_run(s->workspace, s->in, s->out);
-        return status == WICK_OK ? status : wick_context_fail(s->r->ctx, status, "%s", wick_workspace_error(s->workspace));
+        return status == WICK_OK ? status
+                                 : wick_context_fail(s->r->ctx, status, "%s", wick_workspace_error(s->workspace));
     }
     wick_scope *scope = wick_scope_open(s->r->ctx);
     const wick_status status = runner_step(s->r);
@@ -61,7 +62,8 @@ static wick_status prepare(subject *s) {
     wick_status status = s->in && s->out ? compile(s) : WICK_ERR_NOMEM;
     for (int i = 0; i < wick_onnx_inputs(r->onnx) && status == WICK_OK && !s->plan; i++) {
         wick_tensor *x = r->in[i].kind == WICK_VALUE_TENSOR ? r->in[i].tensor : NULL;
-        if (!x || wick_tensor_count(x) != 1 || (wick_tensor_dtype(x) != WICK_I64 && wick_tensor_dtype(x) != WICK_I32)) continue;
+        if (!x || wick_tensor_count(x) != 1 || (wick_tensor_dtype(x) != WICK_I64 && wick_tensor_dtype(x) != WICK_I32))
+            continue;
         talk("%s is taken as a constant", wick_onnx_input(r->onnx, i).name);
         status = wick_onnx_fix_input(r->onnx, i, x);
         memmove(&r->in[i], &r->in[i + 1], (size_t)(wick_onnx_inputs(r->onnx) - i) * sizeof *r->in);
@@ -95,7 +97,8 @@ static wick_status measure(subject *s, times *t) {
     int64_t look = LEAST_RUNS;
     wick_status status = WICK_OK;
     const double warm_up = now_seconds();
-    for (int i = 0; status == WICK_OK && (i < 2 || now_seconds() - warm_up < (o->repeat ? 0 : WARM_UP)); i++) status = run(s);
+    for (int i = 0; status == WICK_OK && (i < 2 || now_seconds() - warm_up < (o->repeat ? 0 : WARM_UP)); i++)
+        status = run(s);
     const double began = now_seconds();
     while (status == WICK_OK && t->seconds.n < most) {
         const double from = now_seconds();
@@ -116,7 +119,8 @@ static wick_status measure(subject *s, times *t) {
 static void show(const subject *s, const times *t) {
     const runner *r = s->r;
     const samples *v = &t->seconds;
-    const double median = stats_quantile(v, 0.5), p[] = {stats_quantile(v, 0), median, stats_quantile(v, 0.95), stats_quantile(v, 0.99)};
+    const double median = stats_quantile(v, 0.5),
+                 p[] = {stats_quantile(v, 0), median, stats_quantile(v, 0.95), stats_quantile(v, 0.99)};
     const int64_t nodes = wick_onnx_get_info(r->onnx).nodes;
     const int threads = wick_context_threads(r->ctx);
     double mean = 0;
@@ -148,8 +152,10 @@ static void show(const subject *s, const times *t) {
         log_json_close(&j);
         return;
     }
-    printf("%lld runs on %d thread%s: median %.4g ms (%.4g to %.4g with 95 %%), min %.4g, mean %.4g, p95 %.4g, p99 %.4g\n", (long long)v->n, threads,
-           plural(threads), median * 1e3, t->low * 1e3, t->high * 1e3, p[0] * 1e3, mean * 1e3, p[2] * 1e3, p[3] * 1e3);
+    printf(
+        "%lld runs on %d thread%s: median %.4g ms (%.4g to %.4g with 95 %%), min %.4g, mean %.4g, p95 %.4g, p99 %.4g\n",
+        (long long)v->n, threads, plural(threads), median * 1e3, t->low * 1e3, t->high * 1e3, p[0] * 1e3, mean * 1e3,
+        p[2] * 1e3, p[3] * 1e3);
     printf("%.4g runs a second, %.4g nodes a second", 1 / mean, (double)nodes / median);
     if (s->plan) printf(", %.4g GFLOP/s in %d kernels\n", info.flops / median * 1e-9, info.kernels);
     else printf("; its sizes depend on values, so that the graph is recorded for every run\n");

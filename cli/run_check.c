@@ -41,9 +41,15 @@ static int open_set(checker *c, const char *folder, int64_t *steps) {
             const wick_status status = feed_open(r->o, r->ctx, r->onnx, &port, path, f);
             if (status != WICK_OK) return runner_failed(r, status);
         } else if (!input || r->feeds[i].steps || r->others || port.optional || r->back[i] >= 0) continue;
-        else return log_fail(CLI_BAD_FILE, "%s has no input_%d.pb or .npy, for %s; --input %s=FILE gives what a set lacks, --state %s=OUTPUT carries an output back", folder, i, port.name, port.name, port.name);
+        else
+            return log_fail(CLI_BAD_FILE,
+                            "%s has no input_%d.pb or .npy, for %s; --input %s=FILE gives what a set lacks, --state "
+                            "%s=OUTPUT carries an output back",
+                            folder, i, port.name, port.name, port.name);
         if (f->steps == *steps || (f->steps == 1 && !f->stacked)) continue;
-        if (*steps != 1) return log_fail(CLI_BAD_FILE, "%s has %lld steps, where others have %lld", path, (long long)f->steps, (long long)*steps);
+        if (*steps != 1)
+            return log_fail(CLI_BAD_FILE, "%s has %lld steps, where others have %lld", path, (long long)f->steps,
+                            (long long)*steps);
         *steps = f->steps;
     }
     return CLI_OK;
@@ -99,7 +105,9 @@ static int check_set(checker *c, const char *folder) {
         }
         if (code == CLI_OK && status == WICK_OK) status = runner_carry(r);
         wick_scope_close(&scope);
-        if (status != WICK_OK && code == CLI_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "with the inputs of %s: %s", folder, log_why(r->ctx, status));
+        if (status != WICK_OK && code == CLI_OK)
+            code =
+                log_fail(log_code(status, CLI_BAD_FILE), "with the inputs of %s: %s", folder, log_why(r->ctx, status));
         runner_progress(r, folder, step + 1, steps);
     }
     for (int i = 0; i < r->n_out && code == CLI_OK; i++) {
@@ -121,7 +129,8 @@ static int check_set(checker *c, const char *folder) {
             log_print("%s  %s: ", folder, port.name);
             if (agrees && steps > 1) printf("agrees at all %lld steps\n", (long long)steps);
             else if (agrees) printf("agrees\n");
-            else if (steps > 1) log_print("differs from step %lld on: %s\n", (long long)verdicts[i].step, verdicts[i].why);
+            else if (steps > 1)
+                log_print("differs from step %lld on: %s\n", (long long)verdicts[i].step, verdicts[i].why);
             else log_print("differs: %s\n", verdicts[i].why);
         }
     }
@@ -159,9 +168,12 @@ static int check_inputs(const runner *r) {
         for (int set = 0; !lacks && set_folder(r, set, folder); set++) lacks = !value_path(folder, "input", i, path);
         any |= lacks && !r->feeds[i].steps;
         if (!lacks && r->feeds[i].steps)
-            return log_fail(CLI_USAGE, "--input %s has no effect here: the sets in %s have it, %s", wick_onnx_input(r->onnx, i).name, r->o->check, path);
+            return log_fail(CLI_USAGE, "--input %s has no effect here: the sets in %s have it, %s",
+                            wick_onnx_input(r->onnx, i).name, r->o->check, path);
     }
-    return r->others && !any ? log_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs", r->o->check) : CLI_OK;
+    return r->others && !any
+               ? log_fail(CLI_USAGE, "--input random has no effect here: the sets in %s have all inputs", r->o->check)
+               : CLI_OK;
 }
 
 /* Sets DIR/test_data_set_0, 1 ... or DIR itself. With --state the sets are one sequence, in this order. */
@@ -172,7 +184,8 @@ int runner_check(runner *r) {
     c.in = calloc((size_t)(r->n_in + r->n_out) + 1, sizeof *c.in);
     if (!c.in) return log_fail(CLI_FAILED, "out of memory");
     c.want = c.in + r->n_in;
-    int code = path_is_folder(r->o->check) ? check_inputs(r) : log_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->check);
+    int code = path_is_folder(r->o->check) ? check_inputs(r)
+                                           : log_fail(CLI_BAD_FILE, "--check %s: no such directory", r->o->check);
     FILE *held = NULL; /* the object is held back: a failure prints another one */
     char *text = NULL;
     size_t text_size = 0;
@@ -187,7 +200,8 @@ int runner_check(runner *r) {
         wick_scope_close(&scope);
         c.sets++;
     }
-    if (code == CLI_OK && !c.compared) code = log_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->check);
+    if (code == CLI_OK && !c.compared)
+        code = log_fail(CLI_BAD_FILE, "%s has no output_0.pb or .npy to compare with", r->o->check);
     const int verdict = c.differing ? CLI_DIFFERENT : CLI_OK;
     if (code == CLI_OK && c.j) {
         json_close(&j, ']');
@@ -198,7 +212,8 @@ int runner_check(runner *r) {
         fputc('\n', held);
         if (fflush(held) == 0) fwrite(text, 1, text_size, stdout);
     } else if (code == CLI_OK && !c.differing)
-        talk("%d output%s of %d set%s agree%s", c.compared, plural(c.compared), c.sets, plural(c.sets), c.compared == 1 ? "s" : "");
+        talk("%d output%s of %d set%s agree%s", c.compared, plural(c.compared), c.sets, plural(c.sets),
+             c.compared == 1 ? "s" : "");
     else if (code == CLI_OK) talk("%d of %d outputs differ", c.differing, c.compared);
     if (held) fclose(held);
     free(text);

@@ -1,4 +1,5 @@
-/* wick run: the open extents of a model's inputs, by name. What is given says what the rest is, and all of it has to go together. */
+/* wick run: the open extents of a model's inputs, by name. What is given says what the rest is, and all of it has to go
+ * together. */
 #include "ports.h"
 #include "runner.h"
 
@@ -30,7 +31,8 @@ void runner_close_dims(runner *r) {
 static bool is_known(const runner *r, const char *name) {
     const size_t length = strlen(name);
     for (int k = 0; k < r->n_dims; k++)
-        if (strcmp(r->dims[k].name, name) == 0 && r->dims[k].given && r->dims[k].range.min == r->dims[k].range.max) return true;
+        if (strcmp(r->dims[k].name, name) == 0 && r->dims[k].given && r->dims[k].range.min == r->dims[k].range.max)
+            return true;
     for (int k = 0; k < r->n_said; k++)
         if (strncmp(r->texts[k], name, length) == 0 && strrchr(r->texts[k], '=') == r->texts[k] + length) return true;
     return false;
@@ -44,7 +46,8 @@ wick_status runner_learn(runner *r, int i, const wick_onnx_value *v, bool stacke
         if (p.dims[d] >= 0) continue;
         const char *name = port_dim_name(&p, d, place, sizeof place);
         if (is_known(r, name) || r->n_said == r->n_dims) continue;
-        const int length = snprintf(text, sizeof text, "%s=%lld", name, (long long)wick_tensor_dim(v->tensor, d + stacked));
+        const int length =
+            snprintf(text, sizeof text, "%s=%lld", name, (long long)wick_tensor_dim(v->tensor, d + stacked));
         if (length < 0 || (size_t)length >= sizeof text) continue; /* a name longer than any --dim could say */
         if (!(r->texts[r->n_said] = strdup(text))) return WICK_ERR_NOMEM;
         r->filled.dims.items[r->filled.dims.n++] = r->texts[r->n_said++]; /* the last one counts, behind a range */
@@ -68,7 +71,8 @@ wick_status runner_hold(const runner *r) {
     for (int i = 0; i < r->n_in && specs; i++) {
         const bool tensor = r->in[i].kind == WICK_VALUE_TENSOR && r->in[i].tensor;
         specs[i].rank = tensor ? wick_tensor_rank(r->in[i].tensor) : -1;
-        if (specs[i].rank > 0) memcpy(specs[i].dims, wick_tensor_dims(r->in[i].tensor), (size_t)specs[i].rank * sizeof *specs[i].dims);
+        if (specs[i].rank > 0)
+            memcpy(specs[i].dims, wick_tensor_dims(r->in[i].tensor), (size_t)specs[i].rank * sizeof *specs[i].dims);
     }
     const wick_status status = specs && ranges ? wick_onnx_check_inputs(r->onnx, specs, n, ranges) : WICK_ERR_NOMEM;
     free(specs);

@@ -49,7 +49,8 @@ static bool parse_row(const char *s, log_row *row) {
             if (!isfinite(value)) value = NAN;
         }
         for (int i = 0; i < FIELDS; i++)
-            if (strlen(fields[i].key) == length && memcmp(fields[i].key, key, length) == 0) *(double *)((char *)row + fields[i].offset) = value;
+            if (strlen(fields[i].key) == length && memcmp(fields[i].key, key, length) == 0)
+                *(double *)((char *)row + fields[i].offset) = value;
         const char *next = skip(s, ",");
         if (!next) break;
         s = next;
@@ -86,7 +87,8 @@ static int read_lines(runlog *log, FILE *file, const char *path) {
             code = log_fail(CLI_BAD_FILE, "%s:%lld goes back to step %.0f", path, number, row.step);
         } else {
             bool of_epoch = isnan(row.loss) && !isnan(row.epoch) && isnan(row.lr);
-            bool ok = of_epoch ? append(&log->epochs, &log->n_epochs, &log->epoch_room, &row) : append(&log->steps, &log->n_steps, &log->step_room, &row);
+            bool ok = of_epoch ? append(&log->epochs, &log->n_epochs, &log->epoch_room, &row)
+                               : append(&log->steps, &log->n_steps, &log->step_room, &row);
             if (!ok) code = log_fail(CLI_FAILED, "out of memory");
             last = row.step;
         }
@@ -98,11 +100,13 @@ static int read_lines(runlog *log, FILE *file, const char *path) {
 int runlog_read(runlog *log, const char *path) {
     *log = (runlog){0};
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* O_NONBLOCK: a FIFO must not wait for its writer */
+    /* O_NONBLOCK: a FIFO must not wait for its writer */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     FILE *file = fd >= 0 && fstat(fd, &st) == 0 ? fdopen(fd, "r") : NULL;
     int code = CLI_OK;
     if (!file)
-        code = log_fail(errno == ENOMEM ? CLI_FAILED : CLI_BAD_FILE, "could not read the log %s: %s", path, strerror(errno));
+        code = log_fail(errno == ENOMEM ? CLI_FAILED : CLI_BAD_FILE, "could not read the log %s: %s", path,
+                        strerror(errno));
     else if (!S_ISREG(st.st_mode))
         code = log_fail(CLI_BAD_FILE, "could not read the log %s: not a regular file", path);
     else if (st.st_size > LOG_MAX_BYTES)

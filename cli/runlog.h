@@ -16,8 +16,8 @@ typedef struct runlog {
     size_t step_room, epoch_room;
 } runlog;
 
-/* A last line without its end, as a killed run leaves it, is no error; what is no regular file, has more than 1 GiB or a line of
- * more than 4 KiB is one. Exit codes; what went wrong has been said. */
+/* A last line without its end, as a killed run leaves it, is no error; what is no regular file, has more than 1 GiB or
+ * a line of more than 4 KiB is one. Exit codes; what went wrong has been said. */
 int runlog_read(runlog *log, const char *path);
 void runlog_free(runlog *log);
 

@@ -1,4 +1,5 @@
-/* runner.h: an ONNX model that wick run has opened, and what its parts share: a step, the states that go from one to the next, checking, timing. */
+/* runner.h: an ONNX model that wick run has opened, and what its parts share: a step, the states that go from one to
+ * the next, checking, timing. */
 #ifndef WICK_CLI_RUNNER_H
 #define WICK_CLI_RUNNER_H
 
@@ -10,7 +11,8 @@ typedef struct runner {
     wick_context *ctx;
     wick_onnx *onnx;
     int n_in, n_out, n_states;
-    cli_options filled; /* o, with a --dim more for each open dim that inputs at hand say: chance, zeros and numbers have those extents */
+    /* o, with a --dim more for each open dim that inputs at hand say: chance, zeros and numbers have those extents */
+    cli_options filled;
     char **texts;       /* of those */
     struct port_dim *dims; /* the open dims, and the ranges of --dim */
     int n_dims, n_said;
@@ -40,7 +42,8 @@ void runner_progress(runner *r, const char *what, int64_t step, int64_t steps);
 /* run_dims.c. Before anything is read; after: whatever became of it. An exit code. */
 int runner_open_dims(runner *r);
 void runner_close_dims(runner *r);
-/* The extents of v, the value of input i (stacked: behind an axis of steps), become those of others of the same names. What was learned for a step goes with runner_unlearn(r, as many as there were). */
+/* The extents of v, the value of input i (stacked: behind an axis of steps), become those of others of the same names.
+ * What was learned for a step goes with runner_unlearn(r, as many as there were). */
 wick_status runner_learn(runner *r, int i, const wick_onnx_value *v, bool stacked);
 void runner_unlearn(runner *r, int n_said);
 /* Whether what is in `in` goes together, by the names of open dims and the ranges of --dim. */

@@ -23,8 +23,12 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
     return status;
 }
-static const void *at(void *user, int64_t i, int field) { return field ? NULL : wick_dataset_at(((const owned *)user)->set, i, 0); }
-static int64_t length(void *user, int64_t i, int field) { return wick_dataset_length(((const owned *)user)->set, i, field); }
+static const void *at(void *user, int64_t i, int field) {
+    return field ? NULL : wick_dataset_at(((const owned *)user)->set, i, 0);
+}
+static int64_t length(void *user, int64_t i, int field) {
+    return wick_dataset_length(((const owned *)user)->set, i, field);
+}
 static int64_t label_of(void *user, int64_t i) {
     const owned *o = user;
     const int64_t label = wick_dataset_label(o->set, i);
@@ -64,7 +68,10 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                 "WebDataset; name files KEY.png and KEY.cls, without other dots",
                 path, wick_dataset_field(o->set, k)->name);
     if (!bare && (!label || !wick_dataset_classes(o->set)))
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label", path);
+        return wick_context_fail(
+            ctx, WICK_ERR_FORMAT,
+            "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label",
+            path);
     owned *copy = malloc(sizeof *copy);
     if (!copy) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     *copy = *o;
@@ -106,7 +113,7 @@ wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_datase
     return wick_dataset_split(ctx, set, 2, (const double[]){0.8, 0.2}, 1, parts);
 }
 
-/* ---- shards ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
@@ -158,7 +165,7 @@ int source_read_options(const cli_options *o, source_options *so) {
     return CLI_OK;
 }
 
-/* ---- any of them ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- any of them ------------------------------------------------------------------------------------------------- */
 
 static bool is_file(const char *path) {
     struct stat st;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-wick_status step_compile(step *s, classifier *c, wick_function fn, void *user, int64_t n, int n_in, int n_out, bool mixed,
-                         uint64_t seed, uint64_t stream, const wick_compile_options *options) {
+wick_status step_compile(step *s, classifier *c, wick_function fn, void *user, int64_t n, int n_in, int n_out,
+                         bool mixed, uint64_t seed, uint64_t stream, const wick_compile_options *options) {
     wick_spec specs[2];
     classifier_specs(c, n, specs);
     if (mixed) specs[1] = (wick_spec){.name = specs[1].name, .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};

@@ -24,9 +24,11 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     const recording *r = user;
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
     wick_here("loss");
-    wick_tensor *labels = r->t->mixed ? wick_argmax(in[1], 1, false) : in[1]; /* a mixed sample is of the class that it has most of */
+    /* a mixed sample is of the class that it has most of */
+    wick_tensor *labels = r->t->mixed ? wick_argmax(in[1], 1, false) : in[1];
     wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), labels);
-    wick_tensor *loss = wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
+    wick_tensor *loss =
+        wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
     wick_here("update");
@@ -36,7 +38,8 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 static wick_status compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s) {
     recording r = {t, update};
     uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
-    return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->mixed, t->seed, stream, options);
+    return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->mixed, t->seed, stream,
+                        options);
 }
 
 const option_use *trainer_use(int i) {
@@ -95,15 +98,21 @@ const char *trainer_below_zero(const cli_options *o, double *value) {
     return NULL;
 }
 
-double trainer_peak(const wick_optim_options *optim) { return wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0); }
+double trainer_peak(const wick_optim_options *optim) {
+    return wick_optim_lr_at(&(wick_optim_options){.kind = optim->kind, .lr = optim->lr}, 0);
+}
 
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups) {
-    static const wick_optim_kind kinds[] = {WICK_SGD,    WICK_ADAM,    WICK_ADAMW,   WICK_MUON,     WICK_ADAMAX, WICK_NADAM, /* in the order of */
-                                            WICK_RADAM,  WICK_RMSPROP, WICK_ADAGRAD, WICK_ADADELTA, WICK_LAMB,   WICK_LION}; /* the options' table */
+    /* in the order of */
+    static const wick_optim_kind kinds[] = {WICK_SGD, WICK_ADAM, WICK_ADAMW, WICK_MUON, WICK_ADAMAX, WICK_NADAM,
+                                            /* the options' table */
+                                            WICK_RADAM, WICK_RMSPROP, WICK_ADAGRAD, WICK_ADADELTA, WICK_LAMB,
+                                            WICK_LION};
     enum { PLATEAU = 8 };
-    static const wick_schedule_kind schedules[] = {WICK_SCHEDULE_CONSTANT,   WICK_SCHEDULE_STEP,     WICK_SCHEDULE_COSINE,
-                                                   WICK_SCHEDULE_MULTI_STEP, WICK_SCHEDULE_EXPONENTIAL, WICK_SCHEDULE_RESTARTS,
-                                                   WICK_SCHEDULE_ONE_CYCLE,  WICK_SCHEDULE_POLYNOMIAL,  [PLATEAU] = WICK_SCHEDULE_CONSTANT};
+    static const wick_schedule_kind schedules[] = {
+        WICK_SCHEDULE_CONSTANT,   WICK_SCHEDULE_STEP,        WICK_SCHEDULE_COSINE,
+        WICK_SCHEDULE_MULTI_STEP, WICK_SCHEDULE_EXPONENTIAL, WICK_SCHEDULE_RESTARTS,
+        WICK_SCHEDULE_ONE_CYCLE,  WICK_SCHEDULE_POLYNOMIAL,  [PLATEAU] = WICK_SCHEDULE_CONSTANT};
     const int64_t updates = steps / o->accumulate > 0 ? steps / o->accumulate : 1;
     const wick_optim_kind kind = kinds[o->optimizer];
     const wick_schedule_kind schedule = schedules[o->schedule];
@@ -122,7 +131,9 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
         .loss_scale = {.initial = o->precision == WICK_PRECISION_F16 ? 65536 : 0},
         .average = {.kind = o->ema > 0 ? WICK_AVERAGE_EMA : WICK_AVERAGE_NONE, .decay = o->ema, .buffers = true},
         .schedule = {.kind = schedule,
-                     .warmup = o->warmup >= 0 ? o->warmup : schedule == WICK_SCHEDULE_ONE_CYCLE ? 0 : updates / 20,
+                     .warmup = o->warmup >= 0                        ? o->warmup
+                               : schedule == WICK_SCHEDULE_ONE_CYCLE ? 0
+                                                                     : updates / 20,
                      .total = updates,
                      .every = o->lr_every,
                      .gamma = o->lr_gamma,
@@ -131,16 +142,20 @@ wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_grou
                      .power = given(o->lr_power, 0),
                      .rise = o->lr_rise,
                      .cycle_momentum = o->cycle_momentum},
-        .plateau = {.factor = o->schedule == PLATEAU ? o->lr_gamma : 0, .patience = o->lr_patience > 0 ? o->lr_patience : -1, .lr_min = o->lr_min},
+        .plateau = {.factor = o->schedule == PLATEAU ? o->lr_gamma : 0,
+                    .patience = o->lr_patience > 0 ? o->lr_patience : -1,
+                    .lr_min = o->lr_min},
     };
     char error[160];
     trainer_milestones(o->lr_at, optim.schedule.milestones); /* checked before */
-    if (groups_read(groups, o->group, o->freeze, trainer_peak(&optim), error, sizeof error)) optim.groups = groups->list, optim.n_groups = groups->n;
+    if (groups_read(groups, o->group, o->freeze, trainer_peak(&optim), error, sizeof error))
+        optim.groups = groups->list, optim.n_groups = groups->n;
     return optim;
 }
 
 wick_compile_options trainer_compiling(const cli_options *o) {
-    return (wick_compile_options){.memory_budget = (size_t)o->memory_budget, .precision = (wick_precision)o->precision, .wide = o->wide};
+    return (wick_compile_options){
+        .memory_budget = (size_t)o->memory_budget, .precision = (wick_precision)o->precision, .wide = o->wide};
 }
 
 /* Why the step of the last batch of an epoch can't be made, where that of the others can: it is smaller. */
@@ -156,10 +171,16 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
                      (long long)t->batch, (long long)fits, leaves);
 }
 
-int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
-                const wick_loader_options *loading, const wick_compile_options *compiling) {
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
+                double smoothing, const wick_loader_options *loading, const wick_compile_options *compiling) {
     int64_t count = wick_dataset_count(dataset);
-    *t = (trainer){.c = c, .batch = loading->batch < count ? loading->batch : count, .seed = loading->seed, .smoothing = smoothing, .compiling = *compiling, .scale = 1, .plateau = optim->plateau.factor > 0};
+    *t = (trainer){.c = c,
+                   .batch = loading->batch < count ? loading->batch : count,
+                   .seed = loading->seed,
+                   .smoothing = smoothing,
+                   .compiling = *compiling,
+                   .scale = 1,
+                   .plateau = optim->plateau.factor > 0};
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     t->mixed = loading->transform && wick_transform_mixes(loading->transform);
@@ -183,7 +204,8 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     const char *option = log_compiling(c->ctx, status, compiling);
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
     if (option) return log_fail(CLI_USAGE, "--%s: %s", option, log_why(c->ctx, status));
-    return log_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "", log_why(c->ctx, status));
+    return log_fail(group ? CLI_USAGE : CLI_FAILED, "%s%s", group ? "--group or --freeze: " : "",
+                    log_why(c->ctx, status));
 }
 
 void trainer_free(trainer *t) {
@@ -244,7 +266,8 @@ void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t s
     }
     step s;
     trainer_result result;
-    wick_compile_options options = {.no_passes = true, .check_finite = true, .precision = t->compiling.precision, .wide = t->compiling.wide};
+    wick_compile_options options = {
+        .no_passes = true, .check_finite = true, .precision = t->compiling.precision, .wide = t->compiling.wide};
     wick_status status = compile(t, updates(t, number), n < t->batch, &options, &s);
     if (status != WICK_OK) {
         snprintf(text, size, "the step could not be repeated op by op: %s", log_why(t->c->ctx, status));

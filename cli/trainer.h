@@ -42,14 +42,15 @@ bool trainer_milestones(const char *list, int64_t at[WICK_MILESTONES]);
 /* The option of the optimizer that is below 0 and isn't -1, its default; NULL: none is. */
 const char *trainer_below_zero(const cli_options *o, double *value);
 double trainer_peak(const wick_optim_options *optim); /* the rate that the schedule scales */
-/* What the options of wick train say of the optimizer, for a run of so many steps. It points to groups, which are read here; the text of --group
- * was checked before. */
+/* What the options of wick train say of the optimizer, for a run of so many steps. It points to groups, which are read
+ * here; the text of --group was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
 wick_compile_options trainer_compiling(const cli_options *o); /* and of its plans */
-/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed, augmentation and workers; the model's normalisation and shuffling
- * are added. Exit codes; what went wrong has been said. */
-int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim, double smoothing,
-                const wick_loader_options *loading, const wick_compile_options *compiling);
+/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. loading says batch, seed,
+ * augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went wrong has been
+ * said. */
+int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
+                double smoothing, const wick_loader_options *loading, const wick_compile_options *compiling);
 void trainer_free(trainer *t);
 
 /* The loss of an epoch, by which --schedule plateau lowers the rate. Nothing to the other schedules. */

@@ -4,7 +4,8 @@
 
 #include "wick/tuning.h"
 
-/* From the file that WICK_TUNING names, or that wick tune writes; NULL: the defaults, since there is none, it does not fit, or WICK_TUNING is "off". */
+/* From the file that WICK_TUNING names, or that wick tune writes; NULL: the defaults, since there is none, it does not
+ * fit, or WICK_TUNING is "off". */
 const wick_tuning *tuned(void);
 /* The file that tuned() uses, or NULL. */
 const char *tuned_from(void);

@@ -8,7 +8,8 @@ static wick_model *model;
 static wick_optimizer *adam;
 static int64_t units = 256, symbols; /* bytes that the text has */
 
-/* ids [steps, samples] -> logits [steps, samples, symbols]. state: h and c, [1, samples, units], replaced; or NULL: zeros. */
+/* ids [steps, samples] -> logits [steps, samples, symbols]. state: h and c, [1, samples, units], replaced; or NULL:
+ * zeros. */
 static wick_tensor *network(wick_tensor *ids, wick_tensor **state) {
     const wick_nn_rnn_options o = {.h0 = state ? state[0] : NULL, .c0 = state ? state[1] : NULL};
     wick_tensor *x = wick_nn_embedding(model, "embed", ids, symbols, units, WICK_F32);
@@ -17,7 +18,8 @@ static wick_tensor *network(wick_tensor *ids, wick_tensor **state) {
 }
 static wick_tensor *loss_of(wick_tensor *text) { /* [T + 1, BATCH]: each byte is guessed from those before it */
     wick_tensor *logits = network(wick_slice(text, 0, 0, T, 1), NULL), *next = wick_slice(text, 0, 1, T + 1, 1);
-    return wick_cross_entropy(wick_reshape(logits, 2, (int64_t[]){T * BATCH, symbols}), wick_reshape(next, 1, (int64_t[]){T * BATCH}));
+    return wick_cross_entropy(wick_reshape(logits, 2, (int64_t[]){T * BATCH, symbols}),
+                              wick_reshape(next, 1, (int64_t[]){T * BATCH}));
 }
 static wick_status train(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
@@ -66,12 +68,14 @@ int main(int argc, char **argv) {
     static wick_workspace *work[3];
     const wick_function functions[] = {train, test, step};
     const wick_spec chunk = {"text", WICK_I64, 2, {T + 1, BATCH}};
-    const wick_spec one[] = {{"id", WICK_I64, 2, {1, 1}}, {"h", WICK_F32, 3, {1, 1, units}}, {"c", WICK_F32, 3, {1, 1, units}}};
+    const wick_spec one[] = {
+        {"id", WICK_I64, 2, {1, 1}}, {"h", WICK_F32, 3, {1, 1, units}}, {"c", WICK_F32, 3, {1, 1, units}}};
     STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.002, .clip_norm = 1}, &adam));
     for (int i = 0; i < 3; i++) {
-        CHECK(wick_compile(ctx, functions[i], NULL, i < 2 ? 1 : 3, i < 2 ? &chunk : one, i < 2 ? 1 : 3, NULL, &plan[i]));
+        CHECK(
+            wick_compile(ctx, functions[i], NULL, i < 2 ? 1 : 3, i < 2 ? &chunk : one, i < 2 ? 1 : 3, NULL, &plan[i]));
         CHECK(wick_workspace_new(plan[i], &work[i]));
     }
     for (long s = 1; s <= steps; s++) {
@@ -85,7 +89,8 @@ int main(int argc, char **argv) {
         int batches = 0;
         for (size_t at = cut; at + BATCH * (T + 1) <= size || !batches; at += BATCH * T, batches++) {
             for (int b = 0; b < BATCH; b++)
-                for (int t = 0; t <= T; t++) ids[t][b] = id_of[text[cut + (at - cut + (size_t)(b * T + t)) % (size - cut)]];
+                for (int t = 0; t <= T; t++)
+                    ids[t][b] = id_of[text[cut + (at - cut + (size_t)(b * T + t)) % (size - cut)]];
             float value;
             RUN(1, (const void *[]){ids}, (void *[]){&value});
             sum += value;

@@ -1,5 +1,6 @@
 /* char_transformer.c: a small GPT that learns a text letter by letter, and writes some.
- *   char_transformer TEXT [STEPS [WIDTH [LAYERS [CONTEXT [LETTERS]]]]], e.g. char_transformer tinyshakespeare.txt 2000 128 4 64 500 */
+ *   char_transformer TEXT [STEPS [WIDTH [LAYERS [CONTEXT [LETTERS]]]]], e.g. char_transformer tinyshakespeare.txt 2000
+ * 128 4 64 500 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,15 @@ static int64_t vocabulary; /* how many different bytes the text has */
 /* tokens [B, L] -> logits [B, L, vocabulary]. With caches L is 1, and the letter stands where the caches say. */
 static wick_tensor *network(wick_tensor *tokens, const wick_kv_cache *caches) {
     wick_tensor *x = wick_nn_embedding(model, "wte", tokens, vocabulary, width, WICK_F32);
-    x = caches ? wick_add(x, wick_nn_embedding(model, "wpe", caches->position, context, width, WICK_F32)) : wick_nn_positions(model, "wpe", x, context);
+    x = caches ? wick_add(x, wick_nn_embedding(model, "wpe", caches->position, context, width, WICK_F32))
+               : wick_nn_positions(model, "wpe", x, context);
     for (int64_t i = 0; i < layers; i++) {
         char name[32];
         snprintf(name, sizeof name, "layers.%d", (int)i);
-        wick_nn_transformer_options o = {.feedforward = 4 * width, .pre_norm = true, .gelu = true, .attention = {.heads = width < 32 ? 1 : width / 32}};
+        wick_nn_transformer_options o = {.feedforward = 4 * width,
+                                         .pre_norm = true,
+                                         .gelu = true,
+                                         .attention = {.heads = width < 32 ? 1 : width / 32}};
         o.attention.causal = !caches;
         o.attention.cache = caches ? &caches[i] : NULL;
         x = wick_nn_decoder_layer(model, name, x, NULL, &o);
@@ -100,9 +105,15 @@ int main(int argc, char **argv) {
     const wick_init small = {WICK_INIT_NORMAL, 0, 0.02};
     wick_model_state(model, "wte.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(vocabulary, width), small);
     wick_model_state(model, "wpe.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(context, width), small);
-    const wick_schedule cosine = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps < 1000 ? steps / 10 : 100, .total = steps, .lr_min = 1e-4};
-    CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAMW, .lr = 1e-3, .beta2 = 0.99, .weight_decay = 0.1, .clip_norm = 1, .schedule = cosine}, &adamw));
-    const wick_spec specs[2] = {{"x", WICK_I64, 2, {BATCH, context}}, {"y", WICK_I64, 2, {BATCH, context}}}, one = {"x", WICK_I64, 2, {1, 1}};
+    const wick_schedule cosine = {
+        .kind = WICK_SCHEDULE_COSINE, .warmup = steps < 1000 ? steps / 10 : 100, .total = steps, .lr_min = 1e-4};
+    CHECK(wick_optimizer_new(
+        model,
+        &(wick_optim_options){
+            .kind = WICK_ADAMW, .lr = 1e-3, .beta2 = 0.99, .weight_decay = 0.1, .clip_norm = 1, .schedule = cosine},
+        &adamw));
+    const wick_spec specs[2] = {{"x", WICK_I64, 2, {BATCH, context}}, {"y", WICK_I64, 2, {BATCH, context}}},
+                    one = {"x", WICK_I64, 2, {1, 1}};
     wick_kv_cache caches[MOST_LAYERS];
     CHECK(wick_compile(ctx, train, NULL, 2, specs, 1, NULL, &plan[0]));
     wick_model_set_training(model, false);
@@ -122,12 +133,15 @@ int main(int argc, char **argv) {
     STOP_IF(!x, "out of memory");
     y = x + BATCH * context;
     for (int64_t step = 0; step < steps; step++) {
-        for (int b = 0; b < BATCH; b++) take(tokens, (int64_t)(random_bits() % (uint64_t)(split - context - 1)), x + b * context, y + b * context);
+        for (int b = 0; b < BATCH; b++)
+            take(tokens, (int64_t)(random_bits() % (uint64_t)(split - context - 1)), x + b * context, y + b * context);
         STOP_IF(wick_run(work[0], (const void *[]){x, y}, (void *[]){&loss}), wick_workspace_error(work[0]));
         if ((step + 1) % 100 && step && step + 1 < steps) continue;
         double total = 0;
         for (int64_t k = 0; k < CHECKS; k++) {
-            for (int64_t b = 0; b < BATCH; b++) take(tokens, split + (k * BATCH + b) * (size - split - context - 1) / (CHECKS * BATCH), x + b * context, y + b * context);
+            for (int64_t b = 0; b < BATCH; b++)
+                take(tokens, split + (k * BATCH + b) * (size - split - context - 1) / (CHECKS * BATCH), x + b * context,
+                     y + b * context);
             STOP_IF(wick_run(work[1], (const void *[]){x, y}, (void *[]){&sum}), wick_workspace_error(work[1]));
             total += (double)sum / CHECKS;
         }
@@ -144,7 +158,9 @@ int main(int argc, char **argv) {
         const int64_t again = at == context ? context / 2 : 0;
         if (again) {
             CHECK(wick_write(position, &(int64_t){0}, sizeof(int64_t)));
-            for (int64_t k = i - again; k < i; k++) STOP_IF(wick_run(work[2], (const void *[]){&written[k]}, (void *[]){logits}), wick_workspace_error(work[2]));
+            for (int64_t k = i - again; k < i; k++)
+                STOP_IF(wick_run(work[2], (const void *[]){&written[k]}, (void *[]){logits}),
+                        wick_workspace_error(work[2]));
             at = again;
         }
         STOP_IF(wick_run(work[2], (const void *[]){&written[i]}, (void *[]){logits}), wick_workspace_error(work[2]));

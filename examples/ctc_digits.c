@@ -1,8 +1,19 @@
-/* ctc_digits.c: reads strings of spoken digits without being told where a digit is: a GRU in both directions on log-mel spectrograms, trained with
- * CTC (Graves et al. 2006). The strings are recordings of one set joined, in any mix of speakers.
- * Usage: ctc_digits FOLDER [STEPS] [UNITS] [TAKES], e.g. ctc_digits fsdd/recordings 4000 96 50: takes 10 to TAKES - 1 of every speaker train */
+/* ctc_digits.c: reads strings of spoken digits without being told where a digit is: a GRU in both directions on log-mel
+ * spectrograms, trained with CTC (Graves et al. 2006). The strings are recordings of one set joined, in any mix of
+ * speakers. Usage: ctc_digits FOLDER [STEPS] [UNITS] [TAKES], e.g. ctc_digits fsdd/recordings 4000 96 50: takes 10 to
+ * TAKES - 1 of every speaker train */
 #include "digits.h"
-enum { SAMPLES = 3 * RATE, HOP = 240, MELS = 32, T = SAMPLES / HOP + 1, BATCH = 8, MOST = 6, CLASSES = DIGITS + 1, BLANK = DIGITS, TESTS = 40 };
+enum {
+    SAMPLES = 3 * RATE,
+    HOP = 240,
+    MELS = 32,
+    T = SAMPLES / HOP + 1,
+    BATCH = 8,
+    MOST = 6,
+    CLASSES = DIGITS + 1,
+    BLANK = DIGITS,
+    TESTS = 40
+};
 static wick_model *model;
 static wick_optimizer *adam;
 static int64_t units = 96;
@@ -13,10 +24,13 @@ static int64_t digits[BATCH][MOST], n_digits[BATCH], n_frames[BATCH];
 
 /* sound [BATCH, SAMPLES], frames [BATCH] -> log-probabilities [T, BATCH, CLASSES] */
 static wick_tensor *network(wick_tensor *x, wick_tensor *frames) {
-    const wick_mel_options mel = {.sample_rate = RATE, .stft = {.n_fft = 256, .hop = HOP}, .n_mels = MELS, .log = WICK_LOG_NATURAL};
+    const wick_mel_options mel = {
+        .sample_rate = RATE, .stft = {.n_fft = 256, .hop = HOP}, .n_mels = MELS, .log = WICK_LOG_NATURAL};
     x = wick_nn_batch_norm(model, "norm", wick_log_mel(x, &mel)); /* [BATCH, MELS, T], each mel normalised */
     x = wick_permute(x, 3, (int[]){2, 0, 1});                     /* [T, BATCH, MELS] */
-    x = wick_nn_gru(model, "gru", x, units, &(wick_nn_rnn_options){.layers = 2, .bidirectional = true, .dropout = 0.1, .lengths = frames}, NULL);
+    x = wick_nn_gru(model, "gru", x, units,
+                    &(wick_nn_rnn_options){.layers = 2, .bidirectional = true, .dropout = 0.1, .lengths = frames},
+                    NULL);
     return wick_log_softmax(wick_nn_linear(model, "head", x, CLASSES), -1);
 }
 static wick_status train(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -32,7 +46,8 @@ static wick_status test(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     return WICK_OK;
 }
 
-/* 1 to MOST recordings of the set with pauses of up to 0.15 s between them, over a soft noise, so that pauses are not silent. */
+/* 1 to MOST recordings of the set with pauses of up to 0.15 s between them, over a soft noise, so that pauses are not
+ * silent. */
 static void draw(int set) {
     memset(digits, 0, sizeof digits);
     for (int b = 0; b < BATCH; b++) {
@@ -66,8 +81,11 @@ int main(int argc, char **argv) {
                                {"lengths", WICK_I64, 1, {BATCH}}};
     STOP_IF(wick_context_new(&ctx, &(wick_context_options){.seed = 1}) != WICK_OK, "could not start");
     CHECK(load_digits(ctx, argv[1], (int)takes));
-    const wick_optim_options options = {.kind = WICK_ADAM, .lr = 0.4 / (double)units, .clip_norm = 1,
-                                        .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps / 20, .total = steps}};
+    const wick_optim_options options = {
+        .kind = WICK_ADAM,
+        .lr = 0.4 / (double)units,
+        .clip_norm = 1,
+        .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps / 20, .total = steps}};
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &options, &adam));
     for (int i = 0; i < 2; i++) {
@@ -103,7 +121,7 @@ int main(int argc, char **argv) {
     }
     const char *const names[] = {"the best path", "prefix beams"};
     for (int i = 0; i < 2; i++)
-        printf("by %s: digit error rate %.2f %%, %d of %d strings right\n", names[i], 100.0 * (double)wrong[i] / (double)all, (int)right[i],
-               (int)strings);
+        printf("by %s: digit error rate %.2f %%, %d of %d strings right\n", names[i],
+               100.0 * (double)wrong[i] / (double)all, (int)right[i], (int)strings);
     return 0;
 }

@@ -1,5 +1,6 @@
-/* custom_op.c: an op of your own: exponential smoothing along rows, y[t] = decay y[t - 1] + x[t]. It is linear, and its gradient is the same recursion
- * from the end: the rule records the op again, with its attribute turned. Registered, checked against central differences, and used.   Usage: custom_op */
+/* custom_op.c: an op of your own: exponential smoothing along rows, y[t] = decay y[t - 1] + x[t]. It is linear, and its
+ * gradient is the same recursion from the end: the rule records the op again, with its attribute turned. Registered,
+ * checked against central differences, and used.   Usage: custom_op */
 #include <stdio.h>
 #include <wick/wick.h>
 
@@ -9,9 +10,11 @@ typedef struct smoothing {
 } smoothing;
 
 /* The result is like x, which must be a matrix of f32 or f64. */
-static wick_status shape(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out, char *error, size_t size) {
+static wick_status shape(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out,
+                         char *error, size_t size) {
     (void)user, (void)attr, (void)n_in, (void)n_out;
-    if (in[0].rank != 2 || (in[0].dtype != WICK_F32 && in[0].dtype != WICK_F64)) return snprintf(error, size, "smooths a matrix of f32 or f64"), WICK_ERR_SHAPE;
+    if (in[0].rank != 2 || (in[0].dtype != WICK_F32 && in[0].dtype != WICK_F64))
+        return snprintf(error, size, "smooths a matrix of f32 or f64"), WICK_ERR_SHAPE;
     out[0] = in[0];
     return WICK_OK;
 }
@@ -59,8 +62,18 @@ static wick_tensor *loss_of(wick_context *ctx, wick_tensor *const *x, void *user
 int main(void) {
     wick_context *ctx;
     if (wick_context_new(&ctx, NULL)) return 1;
-    const wick_custom_def def = {.name = "smooth", .doc = "y[t] = decay y[t - 1] + x[t]", .version = 1, .min_inputs = 1, .max_inputs = 1, .results = 1,
-                                 .attr_size = sizeof(smoothing), .user = &smooth, .shape = shape, .kernel = kernel, .parts = parts, .gradient = gradient};
+    const wick_custom_def def = {.name = "smooth",
+                                 .doc = "y[t] = decay y[t - 1] + x[t]",
+                                 .version = 1,
+                                 .min_inputs = 1,
+                                 .max_inputs = 1,
+                                 .results = 1,
+                                 .attr_size = sizeof(smoothing),
+                                 .user = &smooth,
+                                 .shape = shape,
+                                 .kernel = kernel,
+                                 .parts = parts,
+                                 .gradient = gradient};
     smoothing half = {.decay = 0.5};
     wick_status status = wick_custom_register(ctx, &def, &smooth);
 

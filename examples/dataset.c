@@ -1,6 +1,7 @@
-/* dataset.c: a data set of your own. Readings of an accelerometer, of lengths of their own, are made by a function, cut into windows, turned and disturbed on the way, and a network learns to tell walking
- * from running. In the middle of the second epoch the loader is thrown away; another one, with two threads, goes on where it was, to the same bits as one that was not disturbed.
- * Usage: dataset */
+/* dataset.c: a data set of your own. Readings of an accelerometer, of lengths of their own, are made by a function, cut
+ * into windows, turned and disturbed on the way, and a network learns to tell walking from running. In the middle of
+ * the second epoch the loader is thrown away; another one, with two threads, goes on where it was, to the same bits as
+ * one that was not disturbed. Usage: dataset */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@ static wick_status read_sample(void *user, int64_t i, void *const *out, wick_fau
     if (out[0])
         for (int64_t t = 0; t < rows(user, i, 0); t++)
             for (int a = 0; a < AXES; a++)
-                ((float *)out[0])[t * AXES + a] = (1 + 0.3f * (float)label(user, i)) * sinf((float)t * (label(user, i) ? 0.55f : 0.35f) + (float)(i % 17 + a));
+                ((float *)out[0])[t * AXES + a] =
+                    (1 + 0.3f * (float)label(user, i)) *
+                    sinf((float)t * (label(user, i) ? 0.55f : 0.35f) + (float)(i % 17 + a));
     if (out[1]) *(int64_t *)out[1] = label(user, i);
     return WICK_OK;
 }
@@ -46,7 +49,13 @@ int main(void) {
     wick_workspace *work;
     wick_batch batch;
     STOP_IF(wick_context_new(&ctx, NULL) != WICK_OK, "could not start");
-    const wick_dataset_source device = {.count = COUNT, .n_fields = 2, .fields = {{"readings", WICK_F32, 2, {-1, AXES}}, {"label", WICK_I64, 0, {0}}}, .get = read_sample, .length = rows, .label = label, .classes = 2};
+    const wick_dataset_source device = {.count = COUNT,
+                                        .n_fields = 2,
+                                        .fields = {{"readings", WICK_F32, 2, {-1, AXES}}, {"label", WICK_I64, 0, {0}}},
+                                        .get = read_sample,
+                                        .length = rows,
+                                        .label = label,
+                                        .classes = 2};
     CHECK(wick_dataset_new(ctx, &device, &set));
     CHECK(wick_transform_new(ctx, "window=64,rotate=30,scale=0.1,jitter=0.2", NULL, wick_dataset_field(set, 0), &list));
     wick_loader_options loading = {.batch = BATCH, .shuffle = true, .seed = 1, .transform = list};
@@ -74,8 +83,12 @@ int main(void) {
             printf("epoch %lld: %.1f %% right\n", (long long)++epoch, 100 * sum * BATCH / COUNT), sum = 0;
             continue;
         }
-        STOP_IF(memcmp(undisturbed[at], batch.fields[0], (size_t)batch.count * sizeof *undisturbed) != 0, "another batch than an undisturbed loader's");
-        STOP_IF(wick_run(work, (const void *[]){batch.fields[0], batch.fields[1]}, (void *[]){&loss, &right}) != WICK_OK, wick_workspace_error(work)); /* the loader's memory, as it is */
+        STOP_IF(memcmp(undisturbed[at], batch.fields[0], (size_t)batch.count * sizeof *undisturbed) != 0,
+                "another batch than an undisturbed loader's");
+        /* the loader's memory, as it is */
+        STOP_IF(wick_run(work, (const void *[]){batch.fields[0], batch.fields[1]}, (void *[]){&loss, &right}) !=
+                    WICK_OK,
+                wick_workspace_error(work));
         sum += (double)right;
         at += batch.count;
         if (at != COUNT + 10 * BATCH) continue;
@@ -89,8 +102,10 @@ int main(void) {
     }
     wick_loader_stats stats;
     wick_loader_get_stats(loader, &stats);
-    printf("%.0f bytes of memory; reading %.1f us a sample, the list %.1f us\n%s\n", (double)stats.memory, stats.get.mean * 1e6, stats.transform.mean * 1e6, stats.advice);
+    printf("%.0f bytes of memory; reading %.1f us a sample, the list %.1f us\n%s\n", (double)stats.memory,
+           stats.get.mean * 1e6, stats.transform.mean * 1e6, stats.advice);
     STOP_IF(at != EPOCHS * COUNT || !(right > 0.8f), "it was not learned");
     wick_loader_free(&loader), wick_transform_free(&list), wick_dataset_free(&set);
-    wick_workspace_free(&work), wick_plan_free(&plan), wick_optimizer_free(&adam), wick_model_free(&model), wick_context_free(&ctx);
+    wick_workspace_free(&work), wick_plan_free(&plan), wick_optimizer_free(&adam), wick_model_free(&model),
+        wick_context_free(&ctx);
 }

@@ -1,12 +1,20 @@
-/* digits.h: the Free Spoken Digit Dataset (https://github.com/Jakobovski/free-spoken-digit-dataset, CC-BY-SA-4.0) for keyword.c and ctc_digits.c:
- * 8 kHz recordings of six speakers, DIGIT_SPEAKER_TAKE.wav. Takes 0 to 9 are kept for tests (the set's own test takes are 0 to 4), the others train.
- * Where the folder holds none, the programs say so and exit with 1, as for any error. */
+/* digits.h: the Free Spoken Digit Dataset (https://github.com/Jakobovski/free-spoken-digit-dataset, CC-BY-SA-4.0) for
+ * keyword.c and ctc_digits.c: 8 kHz recordings of six speakers, DIGIT_SPEAKER_TAKE.wav. Takes 0 to 9 are kept for tests
+ * (the set's own test takes are 0 to 4), the others train. Where the folder holds none, the programs say so and exit
+ * with 1, as for any error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wick/wick.h>
 
-enum { RATE = 8000, DIGITS = 10, SPEAKERS = 6, TEST_TAKES = 10, ALL_TAKES = 50, RECORDINGS = DIGITS * SPEAKERS * ALL_TAKES };
+enum {
+    RATE = 8000,
+    DIGITS = 10,
+    SPEAKERS = 6,
+    TEST_TAKES = 10,
+    ALL_TAKES = 50,
+    RECORDINGS = DIGITS * SPEAKERS * ALL_TAKES
+};
 enum { TRAIN, TEST };
 
 typedef struct recording {
@@ -28,11 +36,13 @@ static wick_status load_digits(wick_context *ctx, const char *folder, int takes)
             const wick_status status = wick_audio_open(ctx, path, 1, &audio);
             if (status == WICK_ERR_IO) continue; /* the set may lack some */
             if (status != WICK_OK) return status;
-            if (wick_audio_rate(audio) != RATE) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: not at 8000 Hz", path);
+            if (wick_audio_rate(audio) != RATE)
+                return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: not at 8000 Hz", path);
             recordings[set][counts[set]++] = (recording){audio, digit};
         }
     if (counts[TRAIN] && counts[TEST]) return WICK_OK;
-    return wick_context_fail(ctx, WICK_ERR_IO, "%s: no recordings to train and to test with, named like 7_theo_12.wav", folder);
+    return wick_context_fail(ctx, WICK_ERR_IO, "%s: no recordings to train and to test with, named like 7_theo_12.wav",
+                             folder);
 }
 
 static uint64_t dice = 1;

@@ -42,7 +42,8 @@ int main(int argc, char **argv) {
     CHECK(wick_model_new(ctx, &model));
     CHECK(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.005}, &adam));
     CHECK(wick_checkpoint_open(ctx, argv[1], &file));
-    STOP_IF(!(says = wick_checkpoint_meta(file, "arch")), "the file does not say which network it is of: wick train writes such files");
+    STOP_IF(!(says = wick_checkpoint_meta(file, "arch")),
+            "the file does not say which network it is of: wick train writes such files");
     CHECK(wick_zoo_find(ctx, says, &network));
     /* The network goes on seeing pixels as it did. */
     if ((says = wick_checkpoint_meta(file, "mean"))) loading.mean = strtod(says, NULL);
@@ -72,7 +73,8 @@ int main(int argc, char **argv) {
         CHECK(wick_model_freeze(model, head, false));
     }
     for (int epoch = 0, epochs = argc > 3 ? atoi(argv[3]) : 2; epoch <= epochs; epoch++)
-        for (int i = epoch > 0; i >= 0; i--) { /* but for the first time, all of the training images; then all of the test images */
+        /* but for the first time, all of the training images; then all of the test images */
+        for (int i = epoch > 0; i >= 0; i--) {
             double sum = 0;
             for (; wick_loader_next(loader[i], x, y) > 0; sum += (double)value)
                 STOP_IF(wick_run(work[i], (const void *[]){x, y}, (void *[]){&value}), wick_workspace_error(work[i]));

@@ -1,4 +1,5 @@
-/* kernel_expr.c: a kernel from a formula: read, shown, compiled for given shapes, run; and recorded, with a gradient.   Usage: kernel_expr [EXPRESSION of x and y] */
+/* kernel_expr.c: a kernel from a formula: read, shown, compiled for given shapes, run; and recorded, with a gradient.
+ * Usage: kernel_expr [EXPRESSION of x and y] */
 #include <math.h>
 #include <stdio.h>
 #include <wick/wick.h>
@@ -20,7 +21,8 @@ int main(int argc, char **argv) {
     }
 
     /* inputs in the order of their names: a matrix, and a row that is broadcast */
-    const wick_spec specs[2] = {{.dtype = WICK_F32, .rank = 2, .dims = {2, 3}}, {.dtype = WICK_F32, .rank = 1, .dims = {3}}};
+    const wick_spec specs[2] = {{.dtype = WICK_F32, .rank = 2, .dims = {2, 3}},
+                                {.dtype = WICK_F32, .rank = 1, .dims = {3}}};
     const float x[6] = {-1, 0, 1, 2, 3, 4}, y[3] = {10, 20, 30};
     float out[6] = {0};
     if (!status) status = wick_kernel_compile(kernel, 2, specs, NULL, &plan);
@@ -28,7 +30,8 @@ int main(int argc, char **argv) {
     if (!status) status = wick_run(workspace, (const void *[]){x, y}, (void *[]){out});
     for (int i = 0; i < 6 && !status; i++) printf("%g%c", (double)out[i], i % 3 == 2 ? '\n' : ' ');
 
-    wick_tensor *in[2] = {wick_from(ctx, WICK_F32, WICK_DIMS(2, 3), x), wick_from(ctx, WICK_F32, WICK_DIMS(3), y)}, *gradient;
+    wick_tensor *in[2] = {wick_from(ctx, WICK_F32, WICK_DIMS(2, 3), x), wick_from(ctx, WICK_F32, WICK_DIMS(3), y)},
+                *gradient;
     if (!status) {
         wick_grad(wick_sum(wick_kernel_call(kernel, 2, in), WICK_ALL_AXES, false), 1, &in[0], &gradient);
         wick_format(gradient, text, sizeof text);

@@ -1,5 +1,6 @@
-/* keyword.c: which digit was spoken? A depthwise-separable convolutional network (Zhang et al. 2017, "Hello Edge") on log-mel spectrograms.
- * Usage: keyword FOLDER [EPOCHS] [CHANNELS] [TAKES], e.g. keyword fsdd/recordings 20 64 50: takes 10 to TAKES - 1 of every speaker train */
+/* keyword.c: which digit was spoken? A depthwise-separable convolutional network (Zhang et al. 2017, "Hello Edge") on
+ * log-mel spectrograms. Usage: keyword FOLDER [EPOCHS] [CHANNELS] [TAKES], e.g. keyword fsdd/recordings 20 64 50: takes
+ * 10 to TAKES - 1 of every speaker train */
 #include "digits.h"
 enum { SAMPLES = RATE, BATCH = 20, MELS = 32 }; /* a second of sound */
 static wick_model *model;
@@ -14,7 +15,8 @@ static wick_tensor *conv(const char *name, wick_tensor *x, int64_t kernel, int64
     return x;
 }
 static wick_tensor *network(wick_tensor *sound) { /* [BATCH, SAMPLES] */
-    const wick_mel_options mel = {.sample_rate = RATE, .stft = {.n_fft = 256, .hop = 80}, .n_mels = MELS, .log = WICK_LOG_NATURAL};
+    const wick_mel_options mel = {
+        .sample_rate = RATE, .stft = {.n_fft = 256, .hop = 80}, .n_mels = MELS, .log = WICK_LOG_NATURAL};
     wick_tensor *x = wick_unsqueeze(wick_log_mel(sound, &mel), 1); /* [BATCH, 1, MELS, 101]: a frame every 10 ms */
     x = conv("in", wick_nn_batch_norm(model, "norm", x), 3, 2, 1); /* [BATCH, channels, 16, 51] */
     for (int i = 1; i <= 4; i++) {                                 /* [BATCH, channels, 8, 26] */
@@ -29,7 +31,8 @@ static wick_tensor *network(wick_tensor *sound) { /* [BATCH, SAMPLES] */
 /* Records what a batch gives: its loss, and how many of it are recognised. What is of digit -1 counts for neither. */
 static void measure(wick_tensor *sound, wick_tensor *digits, wick_tensor **out) {
     wick_tensor *logits = network(sound), *right = wick_eq(wick_argmax(logits, 1, false), digits);
-    out[0] = wick_cross_entropy_with(logits, digits, &(wick_cross_entropy_options){.smoothing = 0.1, .ignore = true, .ignore_index = -1});
+    out[0] = wick_cross_entropy_with(
+        logits, digits, &(wick_cross_entropy_options){.smoothing = 0.1, .ignore = true, .ignore_index = -1});
     out[1] = wick_sum(wick_cast(right, WICK_F32), WICK_ALL_AXES, false);
 }
 static wick_status train(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -49,7 +52,8 @@ static wick_status test(wick_context *ctx, wick_tensor *const *in, wick_tensor *
 static void place(const wick_audio *audio, int64_t late, double loud, float second[SAMPLES]) {
     const float *from = wick_audio_samples(audio, 0);
     const int64_t length = wick_audio_length(audio), first = (SAMPLES - length) / 2 + late;
-    for (int64_t t = 0; t < SAMPLES; t++) second[t] = t >= first && t < first + length ? (float)(loud * (double)from[t - first]) : 0;
+    for (int64_t t = 0; t < SAMPLES; t++)
+        second[t] = t >= first && t < first + length ? (float)(loud * (double)from[t - first]) : 0;
 }
 
 int main(int argc, char **argv) {
@@ -91,8 +95,8 @@ int main(int argc, char **argv) {
             }
             RUN(TEST, ((const void *[]){sound, digits}), ((void *[]){NULL, &right}));
         }
-        printf("epoch %ld: loss %.4f, %.0f of %d test recordings right: %.2f %%\n", epoch, losses / (double)steps, rights, counts[TEST],
-               100 * rights / counts[TEST]);
+        printf("epoch %ld: loss %.4f, %.0f of %d test recordings right: %.2f %%\n", epoch, losses / (double)steps,
+               rights, counts[TEST], 100 * rights / counts[TEST]);
         fflush(stdout);
     }
     return 0;

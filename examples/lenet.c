@@ -11,13 +11,17 @@ static wick_tensor *pool(wick_tensor *x) { return wick_max_pool(x, &(wick_pool_o
 
 /* A layer makes its weights when it is first called, and finds them again later. */
 static wick_tensor *network(wick_tensor *x) {                                                    /* [BATCH, 28, 28] */
-    x = wick_unsqueeze(x, 1);                                                                    /* [BATCH, 1, 28, 28] */
-    x = wick_relu(wick_nn_conv(model, "conv1", x, 6, 5, &(wick_nn_conv_options){.same = true})); /* [BATCH, 6, 28, 28] */
-    x = wick_relu(wick_nn_conv(model, "conv2", pool(x), 16, 5, NULL));                           /* [BATCH, 16, 10, 10] */
+    /* [BATCH, 1, 28, 28] */
+    x = wick_unsqueeze(x, 1);
+    /* [BATCH, 6, 28, 28] */
+    x = wick_relu(wick_nn_conv(model, "conv1", x, 6, 5, &(wick_nn_conv_options){.same = true}));
+    /* [BATCH, 16, 10, 10] */
+    x = wick_relu(wick_nn_conv(model, "conv2", pool(x), 16, 5, NULL));
     x = wick_flatten(pool(x), 1);                                                                /* [BATCH, 400] */
     x = wick_relu(wick_nn_linear(model, "fc1", x, 120));
     x = wick_relu(wick_nn_linear(model, "fc2", x, 84));
-    return wick_nn_linear(model, "fc3", x, CLASSES);                                             /* logits [BATCH, 10] */
+    /* logits [BATCH, 10] */
+    return wick_nn_linear(model, "fc3", x, CLASSES);
 }
 /* One step: forward, backward and update become one plan. */
 static wick_status train(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {

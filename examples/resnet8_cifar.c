@@ -9,7 +9,8 @@ static wick_model *model;
 static wick_optimizer *sgd;
 
 /* Convolution without bias (the norm has one), batch norm. Names are paths: "block2.conv1.weight". */
-static wick_tensor *conv_norm(const char *conv, const char *norm, wick_tensor *x, int64_t channels, int64_t kernel, int64_t stride) {
+static wick_tensor *conv_norm(const char *conv, const char *norm, wick_tensor *x, int64_t channels, int64_t kernel,
+                              int64_t stride) {
     const wick_nn_conv_options options = {.same = true, .stride = stride, .no_bias = true};
     return wick_nn_batch_norm(model, norm, wick_nn_conv(model, conv, x, channels, kernel, &options));
 }
@@ -72,7 +73,8 @@ int main(int argc, char **argv) {
         CHECK(wick_dataset_open(ctx, name, splits[i], &data[i]));
         if (images) CHECK(wick_dataset_limit(ctx, data[i], images));
         const int64_t *dims = wick_dataset_dims(data[i]);
-        STOP_IF(wick_dataset_rank(data[i]) != 3 || dims[0] != 3 || dims[1] != SIDE || dims[2] != SIDE, "the images must be 3 x 32 x 32");
+        STOP_IF(wick_dataset_rank(data[i]) != 3 || dims[0] != 3 || dims[1] != SIDE || dims[2] != SIDE,
+                "the images must be 3 x 32 x 32");
         STOP_IF(wick_dataset_classes(data[i]) > CLASSES, "the images must be of 10 classes");
         wick_loader_options loading = {.batch = BATCH, .shuffle = i == 0, .drop_last = true, .seed = 1};
         if (i == 0) loading.flip = true, loading.crop = 2; /* the test images stay as they are */
@@ -81,7 +83,11 @@ int main(int argc, char **argv) {
         batches[i] = wick_loader_batches(loader[i]);
     }
     const int64_t steps = epochs * batches[0];
-    const wick_optim_options optim = {.kind = WICK_SGD, .lr = 0.12, .momentum = 0.9, .nesterov = true, .weight_decay = 2e-4,
+    const wick_optim_options optim = {.kind = WICK_SGD,
+                                      .lr = 0.12,
+                                      .momentum = 0.9,
+                                      .nesterov = true,
+                                      .weight_decay = 2e-4,
                                       .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = steps / 40, .total = steps}};
     CHECK(wick_optimizer_new(model, &optim, &sgd));
     for (int i = 0; i < 2; i++) {
@@ -94,10 +100,12 @@ int main(int argc, char **argv) {
             CHECK(wick_loader_seek(loader[i], epoch, 0));
             for (int64_t k = 0; k < batches[i]; k++, losses += (double)loss, rights += (double)right) {
                 wick_loader_next(loader[i], x, y);
-                STOP_IF(wick_run(work[i], (const void *[]){x, y}, (void *[]){&loss, &right}), wick_workspace_error(work[i]));
+                STOP_IF(wick_run(work[i], (const void *[]){x, y}, (void *[]){&loss, &right}),
+                        wick_workspace_error(work[i]));
             }
             if (i == 0) printf("epoch %d", epoch + 1);
-            printf("  %s: loss %.4f, accuracy %.4f%s", splits[i], losses / (double)batches[i], rights / (double)batches[i], i ? "\n" : "");
+            printf("  %s: loss %.4f, accuracy %.4f%s", splits[i], losses / (double)batches[i],
+                   rights / (double)batches[i], i ? "\n" : "");
             fflush(stdout);
         }
 }

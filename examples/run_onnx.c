@@ -18,9 +18,11 @@ int main(int argc, char **argv) {
     bool good = argc == 2 && !wick_context_new(&ctx, NULL) && !wick_onnx_open(ctx, argv[1], NULL, &model);
     const int n_in = good ? wick_onnx_inputs(model) : 0, n_out = good ? wick_onnx_outputs(model) : 0;
     good = good && n_in <= MOST && n_out <= MOST;
-    for (int i = 0; good && i < n_in; i++) x[i] = calloc(1, wick_spec_bytes((in[i] = wick_onnx_input_spec(model, i), &in[i])));
+    for (int i = 0; good && i < n_in; i++)
+        x[i] = calloc(1, wick_spec_bytes((in[i] = wick_onnx_input_spec(model, i), &in[i])));
     good = good && !wick_onnx_compile(model, in, NULL, &plan) && !wick_workspace_new(plan, &ws);
-    for (int i = 0; good && i < n_out; i++) y[i] = calloc(1, wick_spec_bytes((out[i] = wick_plan_output(plan, i), &out[i])));
+    for (int i = 0; good && i < n_out; i++)
+        y[i] = calloc(1, wick_spec_bytes((out[i] = wick_plan_output(plan, i), &out[i])));
     if (!good || wick_run(ws, (const void *const *)x, y)) {
         good = false;
         printf("failed: %s\n", ws ? wick_workspace_error(ws) : ctx ? wick_context_error(ctx) : "run_onnx MODEL.onnx");

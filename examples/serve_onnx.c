@@ -1,9 +1,10 @@
-/* Serves an ONNX model from C: many threads, one plan, a workspace each. Inputs and outputs are buffers of the program's own, which the plan reads and
- * writes in place; a request allocates nothing.
+/* Serves an ONNX model from C: many threads, one plan, a workspace each. Inputs and outputs are buffers of the
+ * program's own, which the plan reads and writes in place; a request allocates nothing.
  *
  *     serve_onnx MODEL.onnx [THREADS [REQUESTS]]
  *
- * Requests are random numbers (bytes and whole numbers: 0 and 1). What each is to give is computed before, by one thread; any other bit is an error. */
+ * Requests are random numbers (bytes and whole numbers: 0 and 1). What each is to give is computed before, by one
+ * thread; any other bit is an error. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static void *serve(void *user) {
     for (int i = 0; i < n_out; i++) y[i] = malloc(wick_spec_bytes(&out[i]) + 1);
     for (long k; !s->error[0] && (k = next++) < total; s->served++) {
         const double began = now();
-        if (wick_run(ws, (const void *const *)requests[k % KINDS], y)) snprintf(s->error, sizeof s->error, "%s", wick_workspace_error(ws));
+        if (wick_run(ws, (const void *const *)requests[k % KINDS], y))
+            snprintf(s->error, sizeof s->error, "%s", wick_workspace_error(ws));
         seconds[k] = now() - began;
         for (int i = 0; i < n_out; i++) s->wrong += memcmp(y[i], answers[k % KINDS][i], wick_spec_bytes(&out[i])) != 0;
     }
@@ -63,7 +65,9 @@ static void fill(void *data, const wick_spec *s, unsigned *seed) {
     }
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int by_value(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 int main(int argc, char **argv) {
     const long n_threads = argc > 2 ? atol(argv[2]) : 4;
@@ -72,10 +76,12 @@ int main(int argc, char **argv) {
     wick_workspace *ws = NULL;
     static server servers[MOST_THREADS];
     total = argc > 3 ? atol(argv[3]) : 1000;
-    if (argc < 2 || n_threads < 1 || n_threads > MOST_THREADS || total < 1) return printf("usage: serve_onnx MODEL.onnx [THREADS [REQUESTS]]\n"), 1;
+    if (argc < 2 || n_threads < 1 || n_threads > MOST_THREADS || total < 1)
+        return printf("usage: serve_onnx MODEL.onnx [THREADS [REQUESTS]]\n"), 1;
 
     /* Requests are what runs side by side, so each is computed by one thread. */
-    bool good = !wick_context_new(&ctx, &(wick_context_options){.threads = 1}) && !wick_onnx_open(ctx, argv[1], NULL, &model);
+    bool good =
+        !wick_context_new(&ctx, &(wick_context_options){.threads = 1}) && !wick_onnx_open(ctx, argv[1], NULL, &model);
     n_in = good ? wick_onnx_inputs(model) : 0, n_out = good ? wick_onnx_outputs(model) : 0;
     good = good && n_in <= PORTS && n_out <= PORTS && (seconds = calloc((size_t)total, sizeof *seconds));
     for (int i = 0; good && i < n_in; i++) in[i] = wick_onnx_input_spec(model, i);
@@ -84,15 +90,21 @@ int main(int argc, char **argv) {
     unsigned seed = 1;
     for (int k = 0; good && k < KINDS; k++) {
         for (int i = 0; good && i < n_in; i++)
-            if ((good = (requests[k][i] = calloc(1, wick_spec_bytes(&in[i]) + 1)) != NULL)) fill(requests[k][i], &in[i], &seed);
-        for (int i = 0; good && i < n_out; i++) good = (answers[k][i] = calloc(1, wick_spec_bytes(&out[i]) + 1)) != NULL;
+            if ((good = (requests[k][i] = calloc(1, wick_spec_bytes(&in[i]) + 1)) != NULL))
+                fill(requests[k][i], &in[i], &seed);
+        for (int i = 0; good && i < n_out; i++)
+            good = (answers[k][i] = calloc(1, wick_spec_bytes(&out[i]) + 1)) != NULL;
         good = good && !wick_run(ws, (const void *const *)requests[k], answers[k]);
     }
-    if (!good) printf("failed: %s\n", ws && *wick_workspace_error(ws) ? wick_workspace_error(ws) : ctx ? wick_context_error(ctx) : "no context");
+    if (!good)
+        printf("failed: %s\n", ws && *wick_workspace_error(ws) ? wick_workspace_error(ws)
+                               : ctx                           ? wick_context_error(ctx)
+                                                               : "no context");
 
     long started = 0, served = 0, wrong = 0;
     const double began = now();
-    while (good && started < n_threads && !pthread_create(&servers[started].thread, NULL, serve, &servers[started])) started++;
+    while (good && started < n_threads && !pthread_create(&servers[started].thread, NULL, serve, &servers[started]))
+        started++;
     for (long i = 0; i < started; i++) {
         pthread_join(servers[i].thread, NULL);
         served += servers[i].served, wrong += servers[i].wrong;
@@ -101,8 +113,9 @@ int main(int argc, char **argv) {
     const double took = now() - began;
     if (good) {
         qsort(seconds, (size_t)total, sizeof *seconds, by_value);
-        printf("%ld requests on %ld threads: %.1f a second, p50 %.3f ms, p95 %.3f ms, %s\n", served, started, (double)served / took,
-               1e3 * seconds[total / 2], 1e3 * seconds[total * 95 / 100], wrong ? "WRONG" : "all equal to those of one thread");
+        printf("%ld requests on %ld threads: %.1f a second, p50 %.3f ms, p95 %.3f ms, %s\n", served, started,
+               (double)served / took, 1e3 * seconds[total / 2], 1e3 * seconds[total * 95 / 100],
+               wrong ? "WRONG" : "all equal to those of one thread");
         good = !wrong && served == total;
     }
     for (int k = 0; k < KINDS; k++)

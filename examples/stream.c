@@ -1,6 +1,6 @@
-/* stream.c: learning from what comes one after the other and cannot be asked for again. A simulation without an end gives raw packets of 12 bits a reading; two threads unpack them, a buffer mixes
- * neighbours, and a network learns which of three waves a packet holds. Nothing is ever seen twice.
- * Usage: stream */
+/* stream.c: learning from what comes one after the other and cannot be asked for again. A simulation without an end
+ * gives raw packets of 12 bits a reading; two threads unpack them, a buffer mixes neighbours, and a network learns
+ * which of three waves a packet holds. Nothing is ever seen twice. Usage: stream */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 enum { READINGS = 64, PACKET = 4 + READINGS * 3 / 2, BATCH = 32, EPOCH = 4096, EPOCHS = 8 };
 
-/* The device: one packet after the other, the kind of wave and then readings in pairs of 12 bits. For a pipe or a socket this would be fread or recv. */
+/* The device: one packet after the other, the kind of wave and then readings in pairs of 12 bits. For a pipe or a
+ * socket this would be fread or recv. */
 typedef struct device { unsigned state; } device;
 static double chance(device *d) { return (d->state = d->state * 1664525u + 1013904223u) / 4294967296.0; }
 static wick_status next_packet(void *user, void *record, bool *end, wick_fault *fault) {
@@ -18,13 +19,16 @@ static wick_status next_packet(void *user, void *record, bool *end, wick_fault *
     const double step = 0.1 + 0.2 * chance(d), phase = 6.283 * chance(d);
     unsigned short reading[READINGS];
     for (int t = 0; t < READINGS; t++) {
-        const double s = sin(step * t + phase), wave = kind == 0 ? s : kind == 1 ? (s > 0 ? 0.8 : -0.8) : 2 / 3.1416 * asin(s);
+        const double s = sin(step * t + phase), wave = kind == 0   ? s
+                                                       : kind == 1 ? (s > 0 ? 0.8 : -0.8)
+                                                                   : 2 / 3.1416 * asin(s);
         reading[t] = (unsigned short)(2048 + 900 * wave + 200 * (chance(d) - 0.5));
     }
     unsigned char *bytes = record;
     memcpy(bytes, &(unsigned){(unsigned)kind}, 4);
     for (int t = 0; t < READINGS; t += 2, bytes += 3)
-        bytes[4] = (unsigned char)reading[t], bytes[5] = (unsigned char)(reading[t] >> 8 | (reading[t + 1] & 15) << 4), bytes[6] = (unsigned char)(reading[t + 1] >> 4);
+        bytes[4] = (unsigned char)reading[t], bytes[5] = (unsigned char)(reading[t] >> 8 | (reading[t + 1] & 15) << 4),
+        bytes[6] = (unsigned char)(reading[t + 1] >> 4);
     return WICK_OK;
 }
 
@@ -66,8 +70,15 @@ int main(void) {
     wick_workspace *work;
     wick_batch batch;
     STOP_IF(wick_context_new(&ctx, NULL) != WICK_OK, "could not start");
-    const wick_stream_source source = {.n_fields = 2, .fields = {{"readings", WICK_F32, 1, {READINGS}}, {"kind", WICK_I64, 0, {0}}}, .classes = 3, .record = PACKET, .next = next_packet, .get = unpack, .user = &sensor};
-    CHECK(wick_dataset_of_stream(ctx, &source, &(wick_stream_options){.count = EPOCH, .window = 256, .shuffle = 512, .seed = 1}, &set));
+    const wick_stream_source source = {.n_fields = 2,
+                                       .fields = {{"readings", WICK_F32, 1, {READINGS}}, {"kind", WICK_I64, 0, {0}}},
+                                       .classes = 3,
+                                       .record = PACKET,
+                                       .next = next_packet,
+                                       .get = unpack,
+                                       .user = &sensor};
+    CHECK(wick_dataset_of_stream(
+        ctx, &source, &(wick_stream_options){.count = EPOCH, .window = 256, .shuffle = 512, .seed = 1}, &set));
     CHECK(wick_loader_new(ctx, set, &(wick_loader_options){.batch = BATCH, .workers = 2, .drop_last = true}, &loader));
 
     CHECK(wick_model_new(ctx, &model));
@@ -80,14 +91,18 @@ int main(void) {
         float loss, share;
         CHECK(wick_loader_take(loader, &batch));
         if (batch.count) {
-            STOP_IF(wick_run(work, (const void *[]){batch.fields[0], batch.fields[1]}, (void *[]){&loss, &share}) != WICK_OK, wick_workspace_error(work));
+            STOP_IF(wick_run(work, (const void *[]){batch.fields[0], batch.fields[1]}, (void *[]){&loss, &share}) !=
+                        WICK_OK,
+                    wick_workspace_error(work));
             right += (double)share * BATCH;
             continue;
         }
-        printf("%d packets: %.1f %% of the last %d were known before they were learned from\n", ++epoch * EPOCH, 100 * right / EPOCH, EPOCH);
+        printf("%d packets: %.1f %% of the last %d were known before they were learned from\n", ++epoch * EPOCH,
+               100 * right / EPOCH, EPOCH);
         STOP_IF(epoch == EPOCHS && right < 0.9 * EPOCH, "it was not learned");
         right = 0;
     }
     wick_loader_free(&loader), wick_dataset_free(&set);
-    wick_workspace_free(&work), wick_plan_free(&plan), wick_optimizer_free(&adam), wick_model_free(&model), wick_context_free(&ctx);
+    wick_workspace_free(&work), wick_plan_free(&plan), wick_optimizer_free(&adam), wick_model_free(&model),
+        wick_context_free(&ctx);
 }

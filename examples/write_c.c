@@ -1,5 +1,5 @@
-/* write_c.c: trains a network that knows exclusive or, and writes it as C that needs no library: DIR/xor.c and DIR/xor.h, with
- * int xor_run(const float *bits, float *answer).   Usage: write_c DIR */
+/* write_c.c: trains a network that knows exclusive or, and writes it as C that needs no library: DIR/xor.c and
+ * DIR/xor.h, with int xor_run(const float *bits, float *answer).   Usage: write_c DIR */
 #include <stdio.h>
 #include <wick/wick.h>
 
@@ -43,10 +43,15 @@ int main(int argc, char **argv) {
     if (!status) status = wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.05}, &adam);
     if (!status) status = train(ctx, model, adam);
     wick_model_set_training(model, false);
-    if (!status) status = wick_compile(ctx, body, model, 1, &(wick_spec){.dtype = WICK_F32, .rank = 2, .dims = {1, 2}}, 1, NULL, &plan);
-    const wick_c_options options = {.name = "xor", .inputs = (const char *[]){"bits"}, .outputs = (const char *[]){"answer"}};
+    if (!status)
+        status = wick_compile(ctx, body, model, 1, &(wick_spec){.dtype = WICK_F32, .rank = 2, .dims = {1, 2}}, 1, NULL,
+                              &plan);
+    const wick_c_options options = {
+        .name = "xor", .inputs = (const char *[]){"bits"}, .outputs = (const char *[]){"answer"}};
     if (!status) status = wick_plan_write_c(plan, argv[1], &options, &info);
-    if (!status) printf("%s/xor.c: %d kernels, %zu bytes of constants, %zu of RAM\n", argv[1], info.kernels, info.const_bytes, info.arena_bytes);
+    if (!status)
+        printf("%s/xor.c: %d kernels, %zu bytes of constants, %zu of RAM\n", argv[1], info.kernels, info.const_bytes,
+               info.arena_bytes);
     if (status) fprintf(stderr, "%s\n", wick_context_error(ctx));
     wick_plan_free(&plan);
     wick_optimizer_free(&adam);

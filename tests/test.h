@@ -3,9 +3,9 @@
  *   TEST(arena_survives_large_blocks) { ...CHECK(x == y)... }
  *   int main(int argc, char **argv) { return test_main(argc, argv); }
  *
- * Prints "ok NAME" or the failed checks, how many cases of each kind were counted ("cases N KIND"; scripts/cases adds them up over all programs), and
- * ends with "N passed, N failed, N skipped". An argument runs only the tests
- * whose name contains it. The exit code is 0 only if none failed. */
+ * Prints "ok NAME" or the failed checks, how many cases of each kind were counted ("cases N KIND"; scripts/cases adds
+ * them up over all programs), and ends with "N passed, N failed, N skipped". An argument runs only the tests whose name
+ * contains it. The exit code is 0 only if none failed. */
 #ifndef WICK_TESTS_TEST_H
 #define WICK_TESTS_TEST_H
 
@@ -75,12 +75,15 @@ static const char *test_skipped;
 #define TEST_SANITIZED 0
 #endif
 
-/* Are there hours for it? scripts/campaign sets WICK_LONG: every compiler at every level, every tier. Else a test takes some
- * of them in turn, so that each is seen by something. */
+/* Are there hours for it? scripts/campaign sets WICK_LONG: every compiler at every level, every tier. Else a test takes
+ * some of them in turn, so that each is seen by something. */
 static inline bool test_long(void) {
     const char *set = getenv("WICK_LONG");
     return set && *set && strcmp(set, "0") != 0;
 }
+
+/* Does case i of a list run? Under a sanitizer every third one, all in a long run: of sizes, which it sees alike. */
+static inline bool test_sampled(size_t i) { return !TEST_SANITIZED || test_long() || i % 3 == 0; }
 
 /* A small generator for inputs of tests; the same numbers on every machine. */
 static uint64_t test_seed = 0x9E3779B97F4A7C15u;

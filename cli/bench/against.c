@@ -59,12 +59,15 @@ int results_read(bench_results *all, const char *text, const char *path, results
             read_row row = {.threads = NAN};
             if (!read_fields(&j, &row)) j.bad = true;
             for (int i = 0; i < all->n && !j.bad; i++)
-                if (all->at[i].threads == row.threads && strcmp(all->at[i].key, row.key) == 0) memory = keep(&all->at[i], &row, what) && memory;
+                if (all->at[i].threads == row.threads && strcmp(all->at[i].key, row.key) == 0)
+                    memory = keep(&all->at[i], &row, what) && memory;
             any = true;
             samples_free(&row.us);
         }
     }
-    if (j.bad) return log_fail(CLI_BAD_FILE, "%s is no result of wick bench --json: byte %td is not what belongs there", path, j.at - text);
+    if (j.bad)
+        return log_fail(CLI_BAD_FILE, "%s is no result of wick bench --json: byte %td is not what belongs there", path,
+                        j.at - text);
     if (!any) return log_fail(CLI_BAD_FILE, "%s has no rows: is it a result of wick bench --json?", path);
     return memory ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
@@ -80,6 +83,8 @@ void results_judge(bench_results *all) {
         r->speedup = stats_ratio(&r->base, &r->times.seconds, &r->low, &r->high);
         r->chance = stats_same(&r->base, &r->times.seconds);
         const bool sure = r->chance < SIGNIFICANT;
-        r->verdict = sure && r->speedup < 1 / (1 + THRESHOLD) ? VERDICT_SLOWER : sure && r->speedup > 1 + THRESHOLD ? VERDICT_FASTER : VERDICT_SAME;
+        r->verdict = sure && r->speedup < 1 / (1 + THRESHOLD) ? VERDICT_SLOWER
+                     : sure && r->speedup > 1 + THRESHOLD     ? VERDICT_FASTER
+                                                              : VERDICT_SAME;
     }
 }

@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* ---- the process itself ----------------------------------------------------------------------------------------------------------- */
+/* ---- the process itself ------------------------------------------------------------------------------------------ */
 
 static const char *tier_name(void) {
     const char *name = "base";
@@ -29,7 +29,8 @@ static const char *tier_name(void) {
 
 bool alone_run(const bench_result *r, int size, int64_t runs, bool as_json) {
     subject s;
-    const bool ok = subject_open(&s, r->row, size, r->threads) && subject_run(&s, runs - 1); /* the first was to open it */
+    /* the first was to open it */
+    const bool ok = subject_open(&s, r->row, size, r->threads) && subject_run(&s, runs - 1);
     const double peak = memory_peak(&s.mark);
     if (!ok) talk("%s: not run: %s", r->key, s.why);
     else if (as_json) {
@@ -40,13 +41,14 @@ bool alone_run(const bench_result *r, int size, int64_t runs, bool as_json) {
         json_real(&j, "peak_bytes", peak, 15);
         log_json_close(&j);
     } else {
-        printf("%s  %lld run%s, tier %s, memory besides inputs: %.1f MB planned, %.1f MB measured\n", r->key, (long long)runs, plural(runs), tier_name(), 1e-6 * s.planned, 1e-6 * peak);
+        printf("%s  %lld run%s, tier %s, memory besides inputs: %.1f MB planned, %.1f MB measured\n", r->key,
+               (long long)runs, plural(runs), tier_name(), 1e-6 * s.planned, 1e-6 * peak);
     }
     subject_close(&s);
     return ok;
 }
 
-/* ---- as another process ----------------------------------------------------------------------------------------------------------- */
+/* ---- as another process ------------------------------------------------------------------------------------------ */
 
 typedef struct said {
     char out[4096], err[8192]; /* the last of it */
@@ -97,7 +99,8 @@ static int run(const char *const *words, said *s) {
 
 enum { MOST_WORDS = 16 };
 /* Words of a command that runs the row so many times; `before` are those in front of it. */
-static bool run_row(const bench_result *r, int size, int64_t runs, const char *const *before, said *s, char *why, size_t room) {
+static bool run_row(const bench_result *r, int size, int64_t runs, const char *const *before, said *s, char *why,
+                    size_t room) {
     char self[4096], count[24], threads[16], pattern[96];
     const char *words[MOST_WORDS] = {0}, *of = bench_row_size(r->row, size);
     int n = 0;
@@ -108,7 +111,8 @@ static bool run_row(const bench_result *r, int size, int64_t runs, const char *c
     snprintf(threads, sizeof threads, "%d", r->threads);
     snprintf(pattern, sizeof pattern, "%s/%s", r->row->suite, r->row->name);
     while (before && *before) words[n++] = *before++;
-    const char *rest[] = {self, "bench", pattern, "--runs", count, "--threads", threads, "--json", "--size", of && *of ? of : "1K"};
+    const char *rest[] = {self,        "bench", pattern,  "--runs", count,
+                          "--threads", threads, "--json", "--size", of && *of ? of : "1K"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) words[n++] = rest[i];
     const int code = run(words, s);
     if (code < 0) return snprintf(why, room, "%s could not be started: %s", words[0], strerror(errno)), false;
@@ -133,15 +137,24 @@ bool alone_memory(bench_result *r, int size) {
     static said s;
     char tier[16];
     if (!run_row(r, size, 3, NULL, &s, r->why, sizeof r->why)) return false;
-    return read_report(s.out, &r->planned, &r->memory, tier) || (snprintf(r->why, sizeof r->why, "its process said nothing of its memory"), false);
+    return read_report(s.out, &r->planned, &r->memory, tier) ||
+           (snprintf(r->why, sizeof r->why, "its process said nothing of its memory"), false);
 }
 
-/* ---- instructions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
 
 void counter_open(counter *c) {
-    struct perf_event_attr of = {.type = PERF_TYPE_HARDWARE, .size = sizeof of, .config = PERF_COUNT_HW_INSTRUCTIONS, .inherit = 1, .exclude_kernel = 1, .exclude_hv = 1};
+    struct perf_event_attr of = {.type = PERF_TYPE_HARDWARE,
+                                 .size = sizeof of,
+                                 .config = PERF_COUNT_HW_INSTRUCTIONS,
+                                 .inherit = 1,
+                                 .exclude_kernel = 1,
+                                 .exclude_hv = 1};
     c->file = (int)syscall(SYS_perf_event_open, &of, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    snprintf(c->why, sizeof c->why, "%s", c->file >= 0 ? "" : errno == EACCES || errno == EPERM ? "not allowed: see /proc/sys/kernel/perf_event_paranoid" : "this machine has none that can be read");
+    snprintf(c->why, sizeof c->why, "%s",
+             c->file >= 0                        ? ""
+             : errno == EACCES || errno == EPERM ? "not allowed: see /proc/sys/kernel/perf_event_paranoid"
+                                                 : "this machine has none that can be read");
 }
 double counter_read(const counter *c) {
     uint64_t value;
@@ -157,14 +170,16 @@ bool alone_has_callgrind(void) {
     return run((const char *const[]){"valgrind", "--version", NULL}, &s) == 0;
 }
 
-static bool collected(const bench_result *r, int size, int64_t runs, double *instructions, char tier[16], char *why, size_t room) {
+static bool collected(const bench_result *r, int size, int64_t runs, double *instructions, char tier[16], char *why,
+                      size_t room) {
     static said s;
     static const char line[] = "Collected : ";
     const char *const valgrind[] = {"valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", NULL};
     double planned, peak;
     if (!run_row(r, size, runs, valgrind, &s, why, room)) return false;
     const char *at = strstr(s.err, line);
-    if (!at || !read_report(s.out, &planned, &peak, tier)) return snprintf(why, room, "callgrind counted nothing"), false;
+    if (!at || !read_report(s.out, &planned, &peak, tier))
+        return snprintf(why, room, "callgrind counted nothing"), false;
     *instructions = atof(at + strlen(line));
     return true;
 }
@@ -174,7 +189,8 @@ bool alone_instructions(bench_result *r, int size, double seconds, char *why, si
     double few, many;
     /* What comes before the runs is in both. */
     const int64_t more = seconds > 0 && seconds < 1e-3 ? (int64_t)fmin(1000, ceil(1e-3 / seconds)) : 1;
-    if (!collected(r, size, 2, &few, tier, why, room) || !collected(r, size, 2 + more, &many, tier, why, room)) return false;
+    if (!collected(r, size, 2, &few, tier, why, room) || !collected(r, size, 2 + more, &many, tier, why, room))
+        return false;
     r->instructions = (many - few) / (double)more;
     snprintf(r->counted_by, sizeof r->counted_by, "callgrind, tier %s", tier);
     return true;

@@ -12,10 +12,11 @@
 #include <immintrin.h>
 #endif
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-/* Twelve independent chains (more would not fit 16 registers) in the width and with the instructions of a tier. Written per tier with target
- * attributes because this file is compiled for the baseline. Operands are no zeros, on which some hardware is faster. */
+/* Twelve independent chains (more would not fit 16 registers) in the width and with the instructions of a tier. Written
+ * per tier with target attributes because this file is compiled for the baseline. Operands are no zeros, on which some
+ * hardware is faster. */
 enum { CHAINS = 12 };
 static double same(double x) { return x; }
 #define PEAK(name, isa, type, bytes, operand, multiply_add)                                                            \
@@ -35,13 +36,14 @@ static double same(double x) { return x; }
     }
 PEAK(base_f32, , float, 16, same, acc[i] * x + y)
 PEAK(base_f64, , double, 16, same, acc[i] * x + y)
-/* Chains of x = e^-x by the shortest way to an error of a unit in the last place: 2^n 2^r of x log2 e, 2^r a polynomial of degree 6 (its constants are those
- * of Wick's own exp2; ranges are not checked). fused(a, b, c): a b + c. */
+/* Chains of x = e^-x by the shortest way to an error of a unit in the last place: 2^n 2^r of x log2 e, 2^r a polynomial
+ * of degree 6 (its constants are those of Wick's own exp2; ranges are not checked). fused(a, b, c): a b + c. */
 #define EXP(name, isa, bytes, fused)                                                                                   \
     typedef float name##_vec __attribute__((vector_size(bytes)));                                                      \
     typedef uint32_t name##_bits __attribute__((vector_size(bytes)));                                                  \
     isa static void name(int64_t steps, double *sink) {                                                                \
-        static const float c[] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f, 0x1.3b2d52p-7f, 0x1.5f400ep-10f, 0x1.41fa94p-13f}; \
+        static const float c[] = {0x1.62e43p-1f,  0x1.ebfbdcp-3f,  0x1.c6aee6p-5f,                                     \
+                                  0x1.3b2d52p-7f, 0x1.5f400ep-10f, 0x1.41fa94p-13f};                                   \
         const name##_vec zero = {0}, one = zero + 1;                                                                   \
         name##_vec acc[CHAINS], by[6];                                                                                 \
         for (int k = 0; k < 6; k++) by[k] = zero + c[k];                                                               \
@@ -78,8 +80,10 @@ PEAK(avx2_f32, AVX2, float, 32, same, (avx2_f32_vec)_mm256_fmadd_ps((__m256)acc[
 PEAK(avx2_f64, AVX2, double, 32, same, (avx2_f64_vec)_mm256_fmadd_pd((__m256d)acc[i], (__m256d)x, (__m256d)y))
 PEAK(avx512_f32, AVX512, float, 64, same, (avx512_f32_vec)_mm512_fmadd_ps((__m512)acc[i], (__m512)x, (__m512)y))
 PEAK(avx512_f64, AVX512, double, 64, same, (avx512_f64_vec)_mm512_fmadd_pd((__m512d)acc[i], (__m512d)x, (__m512d)y))
-PEAK(avx512_bf16, __attribute__((target("avx512f,avx512bf16"))), float, 64, pair, (avx512_bf16_vec)_mm512_dpbf16_ps((__m512)acc[i], (__m512bh)x, (__m512bh)y))
-PEAK(avx512_int8, __attribute__((target("avx512f,avx512vnni"))), int, 64, whole, (avx512_int8_vec)_mm512_dpbusd_epi32((__m512i)acc[i], (__m512i)x, (__m512i)y))
+PEAK(avx512_bf16, __attribute__((target("avx512f,avx512bf16"))), float, 64, pair,
+     (avx512_bf16_vec)_mm512_dpbf16_ps((__m512)acc[i], (__m512bh)x, (__m512bh)y))
+PEAK(avx512_int8, __attribute__((target("avx512f,avx512vnni"))), int, 64, whole,
+     (avx512_int8_vec)_mm512_dpbusd_epi32((__m512i)acc[i], (__m512i)x, (__m512i)y))
 #define FMA256(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define FMA512(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 EXP(avx2_exp, AVX2, 32, FMA256)
@@ -175,26 +179,32 @@ static int find_loop(ceiling_compute kind, const char *tier) {
     return -1;
 }
 
-const char *ceiling_compute_name(ceiling_compute kind) { return (const char *[]){"f32", "f64", "bf16", "int8", "exp"}[kind]; }
-const char *ceiling_compute_unit(ceiling_compute kind) { return kind == CEILING_EXP ? "Gexp/s" : kind == CEILING_INT8 ? "GOP/s" : "GFLOP/s"; }
+const char *ceiling_compute_name(ceiling_compute kind) {
+    return (const char *[]){"f32", "f64", "bf16", "int8", "exp"}[kind];
+}
+const char *ceiling_compute_unit(ceiling_compute kind) {
+    return kind == CEILING_EXP ? "Gexp/s" : kind == CEILING_INT8 ? "GOP/s" : "GFLOP/s";
+}
 const char *ceiling_compute_how(ceiling_compute kind, const char *tier) {
     const int i = find_loop(kind, tier);
     return i < 0 ? NULL : loops[i].how;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* n bytes, a multiple of 2048, at an aligned place. Four places a quarter apart are read at once: one stream doesn't keep memory busy. */
-#define READ(name, isa, bytes)                                                                                                    \
-    typedef uint64_t name##_vec __attribute__((vector_size(bytes)));                                                              \
-    isa static uint64_t name(const void *from, size_t n) {                                                                        \
-        const name##_vec *p = from;                                                                                               \
-        const size_t quarter = n / 4 / bytes;                                                                                     \
-        name##_vec acc[8] = {{0}};                                                                                                \
-        for (size_t i = 0; i < quarter; i += 2)                                                                                   \
-            _Pragma("GCC unroll 8") for (int k = 0; k < 8; k++) acc[k] |= p[(size_t)(k / 2) * quarter + i + (size_t)(k % 2)];     \
-        for (int k = 1; k < 8; k++) acc[0] |= acc[k];                                                                             \
-        return acc[0][0];                                                                                                         \
+/* n bytes, a multiple of 2048, at an aligned place. Four places a quarter apart are read at once: one stream doesn't
+ * keep memory busy. */
+#define READ(name, isa, bytes)                                                                                         \
+    typedef uint64_t name##_vec __attribute__((vector_size(bytes)));                                                   \
+    isa static uint64_t name(const void *from, size_t n) {                                                             \
+        const name##_vec *p = from;                                                                                    \
+        const size_t quarter = n / 4 / bytes;                                                                          \
+        name##_vec acc[8] = {{0}};                                                                                     \
+        for (size_t i = 0; i < quarter; i += 2)                                                                        \
+            _Pragma("GCC unroll 8") for (int k = 0; k < 8; k++) acc[k] |=                                              \
+                p[(size_t)(k / 2) * quarter + i + (size_t)(k % 2)];                                                    \
+        for (int k = 1; k < 8; k++) acc[0] |= acc[k];                                                                  \
+        return acc[0][0];                                                                                              \
     }
 READ(base_read, , 16)
 #if defined(__x86_64__)
@@ -202,7 +212,8 @@ READ(avx2_read, AVX2, 32)
 READ(avx512_read, AVX512, 64)
 #endif
 
-/* Past the caches, which would read each line of the target before it is written: faster where they don't hold it. A quarter apart too. */
+/* Past the caches, which would read each line of the target before it is written: faster where they don't hold it. A
+ * quarter apart too. */
 static void stream(const void *from, void *to, size_t n) {
 #if defined(__x86_64__)
     const size_t quarter = n / 4 / 16;
@@ -211,7 +222,8 @@ static void stream(const void *from, void *to, size_t n) {
     const __m128i value = _mm_set1_epi8((char)n);
     for (size_t i = 0; i < quarter; i += 4)
         for (size_t k = 0; k < 4; k++)
-            _Pragma("GCC unroll 4") for (size_t l = 0; l < 4; l++) _mm_stream_si128(&q[k * quarter + i + l], p ? p[k * quarter + i + l] : value);
+            _Pragma("GCC unroll 4") for (size_t l = 0; l < 4; l++)
+                _mm_stream_si128(&q[k * quarter + i + l], p ? p[k * quarter + i + l] : value);
     _mm_sfence();
 #else
     if (from) memcpy(to, from, n);
@@ -228,7 +240,7 @@ static read_fn *reader(const char *tier) {
     return base_read;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static cpu_set_t allowed_cpus(void) {
     static cpu_set_t cpus; /* as the process was given them: pinning changes what the kernel answers */
@@ -243,7 +255,8 @@ void ceiling_pin(int threads, int number) {
     cpu_set_t kept;
     CPU_ZERO(&kept);
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &cpus) && seen++ >= count - n && (number < 0 || seen - 1 == count - n + number % n)) CPU_SET(cpu, &kept);
+        if (CPU_ISSET(cpu, &cpus) && seen++ >= count - n && (number < 0 || seen - 1 == count - n + number % n))
+            CPU_SET(cpu, &kept);
     if (CPU_COUNT(&kept)) (void)sched_setaffinity(0, sizeof kept, &kept);
 }
 
@@ -350,10 +363,12 @@ const char *ceiling_access_name(ceiling_access access) { return (const char *[])
 
 double ceiling_memory_rate(ceiling_access access, const char *tier, int threads, size_t bytes) {
     /* A copy's bytes are those of both sides. */
-    const size_t each = bytes / (size_t)threads / (access == CEILING_COPY ? 2 : 1) / 2048 * 2048, all = each * (size_t)threads;
+    const size_t each = bytes / (size_t)threads / (access == CEILING_COPY ? 2 : 1) / 2048 * 2048,
+                 all = each * (size_t)threads;
     part p = {.loop = -1, .access = access, .read = reader(tier), .bytes = each};
     double rate = 0;
-    if (each && (access == CEILING_WRITE || (p.from = aligned_alloc(2048, all))) && (access == CEILING_READ || (p.to = aligned_alloc(2048, all)))) {
+    if (each && (access == CEILING_WRITE || (p.from = aligned_alloc(2048, all))) &&
+        (access == CEILING_READ || (p.to = aligned_alloc(2048, all)))) {
         if (p.from) memset(p.from, 1, all);
         if (p.to) memset(p.to, 1, all);
         rate = best_rate(&p, threads);

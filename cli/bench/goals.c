@@ -8,9 +8,11 @@
 
 typedef struct goal {
     const char *work;
-    const char *rows;          /* patterns of rows, with their sizes: "images/max_pool 64K"; "!" before one leaves its rows out */
+    /* patterns of rows, with their sizes: "images/max_pool 64K"; "!" before one leaves its rows out */
+    const char *rows;
     const char *peer;          /* whose time by Wick's is meant; NULL: the fastest one's of each row */
-    double mean, worst, share; /* geometric mean of these times, the least of them, geometric mean of the shares of the ceilings; 0: no goal */
+    /* geometric mean of these times, the least of them, geometric mean of the shares of the ceilings; 0: no goal */
+    double mean, worst, share;
     bool needs_amx;            /* a goal of machines that have it; others show what there is */
 } goal;
 
@@ -78,7 +80,8 @@ static const peer_times *rival(const goal *g, const bench_result *r) {
 
 /* False: none of its rows ran. */
 static bool reach(const goal *g, const bench_results *all, int threads, reached *found) {
-    const samples **theirs = calloc((size_t)all->n + 1, sizeof(samples *)), **ours = calloc((size_t)all->n + 1, sizeof(samples *));
+    const samples **theirs = calloc((size_t)all->n + 1, sizeof(samples *)),
+                  **ours = calloc((size_t)all->n + 1, sizeof(samples *));
     double logs = 0;
     int shares = 0;
     *found = (reached){.goal = g, .threads = threads, .mean = NAN, .share = NAN};
@@ -115,13 +118,16 @@ static const char *verdict(const reached *r) {
     if (g->needs_amx && !has_amx()) return "needs AMX";
     if ((g->mean > 0 || g->worst > 0) && !r->raced) return "";
     if (g->share > 0 && r->share != r->share) return "";
-    const bool yes = !(g->mean > 0 && r->mean < g->mean) && !(g->worst > 0 && r->worst < g->worst) && !(g->share > 0 && r->share < g->share);
+    const bool yes = !(g->mean > 0 && r->mean < g->mean) && !(g->worst > 0 && r->worst < g->worst) &&
+                     !(g->share > 0 && r->share < g->share);
     return yes ? "yes" : "no";
 }
 
 void goals_fill(bench_table *out, const bench_results *all) {
-    static const char *const heads[] = {"work", "threads", "rows", "times as fast as", "worst row", "of the ceiling", "goal", "reached"};
-    out->note = "Geometric means over a group's rows, and the 95 % interval of the mean by bootstrap over all samples. The best: the fastest peer of each row. In parentheses the row that is furthest behind.";
+    static const char *const heads[] = {"work",      "threads",        "rows", "times as fast as",
+                                        "worst row", "of the ceiling", "goal", "reached"};
+    out->note = "Geometric means over a group's rows, and the 95 % interval of the mean by bootstrap over all samples. "
+                "The best: the fastest peer of each row. In parentheses the row that is furthest behind.";
     out->columns = (int)(sizeof heads / sizeof *heads);
     memcpy(out->heads, heads, sizeof heads);
     for (int k = 0; k < all->n_roofs; k++)
@@ -134,14 +140,18 @@ void goals_fill(bench_table *out, const bench_results *all) {
             snprintf(cells[1], sizeof *cells, "%d", r.threads);
             snprintf(cells[2], sizeof *cells, "%d", r.rows);
             if (r.raced) {
-                snprintf(cells[3], sizeof *cells, "%s: %.2f (%.2f .. %.2f)", g->peer ? g->peer : "the best", r.mean, r.low, r.high);
+                snprintf(cells[3], sizeof *cells, "%s: %.2f (%.2f .. %.2f)", g->peer ? g->peer : "the best", r.mean,
+                         r.low, r.high);
                 snprintf(cells[4], sizeof *cells, "%.2f (%s)", r.worst, r.worst_key);
             }
-            if (r.share == r.share) snprintf(cells[5], sizeof *cells, "%.0f %% (%.0f %%: %s)", 100 * r.share, 100 * r.worst_share, r.worst_share_key);
+            if (r.share == r.share)
+                snprintf(cells[5], sizeof *cells, "%.0f %% (%.0f %%: %s)", 100 * r.share, 100 * r.worst_share,
+                         r.worst_share_key);
             int n = 0;
             if (g->mean > 0) n += snprintf(cells[6] + n, sizeof *cells - (size_t)n, "%.1f times", g->mean);
             if (g->worst > 0) n += snprintf(cells[6] + n, sizeof *cells - (size_t)n, ", none below %.3g", g->worst);
-            if (g->share > 0) snprintf(cells[6] + n, sizeof *cells - (size_t)n, "%s%.0f %%", n ? ", " : "", 100 * g->share);
+            if (g->share > 0)
+                snprintf(cells[6] + n, sizeof *cells - (size_t)n, "%s%.0f %%", n ? ", " : "", 100 * g->share);
             snprintf(cells[7], sizeof *cells, "%s", verdict(&r));
         }
 }

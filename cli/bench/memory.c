@@ -11,7 +11,8 @@ static resident read_status(void) {
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
     while (f && fgets(line, sizeof line, f)) {
-        (void)(sscanf(line, "VmHWM: %lf", &r.peak) || sscanf(line, "RssAnon: %lf", &r.anon) || sscanf(line, "RssFile: %lf", &r.file) || sscanf(line, "RssShmem: %lf", &r.shared));
+        (void)(sscanf(line, "VmHWM: %lf", &r.peak) || sscanf(line, "RssAnon: %lf", &r.anon) ||
+               sscanf(line, "RssFile: %lf", &r.file) || sscanf(line, "RssShmem: %lf", &r.shared));
     }
     if (f) fclose(f);
     return r;

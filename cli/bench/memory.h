@@ -8,7 +8,8 @@ typedef struct memory_mark {
 
 /* From now on. */
 void memory_begin(memory_mark *m);
-/* The most bytes since then that no file stands behind (RssAnon), beyond those of that moment; 0: the system doesn't tell. */
+/* The most bytes since then that no file stands behind (RssAnon), beyond those of that moment; 0: the system doesn't
+ * tell. */
 double memory_peak(const memory_mark *m);
 
 #endif

@@ -26,28 +26,43 @@ static void draw_roofline(FILE *out, const bench_results *all, const roof *c) {
     const double peak = c->compute[CEILING_F32];
     plane p = {.x0 = -4, .x1 = 8, .y1 = log2(peak) + 1.5};
     p.y0 = p.y1 - 14;
-    svg_open(out, WIDTH, HEIGHT, "Roofline", "Arithmetic a second of each row over its arithmetic for each byte that it must read or write, below what the machine can do");
+    svg_open(out, WIDTH, HEIGHT, "Roofline",
+             "Arithmetic a second of each row over its arithmetic for each byte that it must read or write, below what "
+             "the machine can do");
     for (int i = (int)p.x0; i <= (int)p.x1; i += 2) {
         const double x = at_x(&p, exp2(i));
-        fprintf(out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text class=\"tick mid\" x=\"%.1f\" y=\"%d\">%g</text>\n", x, x, TOP, BOTTOM, x, BOTTOM + 18, exp2(i));
+        fprintf(out,
+                "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text class=\"tick mid\" x=\"%.1f\" "
+                "y=\"%d\">%g</text>\n",
+                x, x, TOP, BOTTOM, x, BOTTOM + 18, exp2(i));
     }
     for (double y = exp2(ceil(p.y0)); log2(y) < p.y1; y *= 4) {
         chart_text text;
-        fprintf(out, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text class=\"tick end\" x=\"%d\" y=\"%.1f\">%s</text>\n", LEFT, RIGHT, at_y(&p, y), at_y(&p, y),
-                LEFT - 6, at_y(&p, y) + 4, text_si(text, y));
+        fprintf(out,
+                "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text class=\"tick end\" x=\"%d\" "
+                "y=\"%.1f\">%s</text>\n",
+                LEFT, RIGHT, at_y(&p, y), at_y(&p, y), LEFT - 6, at_y(&p, y) + 4, text_si(text, y));
     }
-    fprintf(out, "<text class=\"tick mid\" x=\"%d\" y=\"%d\">FLOP for each byte</text><text class=\"tick\" x=\"%d\" y=\"%d\">FLOP/s</text>\n", (LEFT + RIGHT) / 2, BOTTOM + 38, LEFT + 4, TOP + 10);
+    fprintf(out,
+            "<text class=\"tick mid\" x=\"%d\" y=\"%d\">FLOP for each byte</text><text class=\"tick\" x=\"%d\" "
+            "y=\"%d\">FLOP/s</text>\n",
+            (LEFT + RIGHT) / 2, BOTTOM + 38, LEFT + 4, TOP + 10);
     for (int i = 0; i < c->n_levels; i++) {
         const double rate = c->level[i].rate[CEILING_READ], ridge = peak / rate;
         const double from = fmax(exp2(p.x0), exp2(p.y0) / rate);
-        fprintf(out, "<polyline class=\"line c\" points=\"%.1f,%.1f %.1f,%.1f %d,%.1f\"/><text x=\"%.1f\" y=\"%.1f\">%s</text>\n", at_x(&p, from), at_y(&p, from * rate), at_x(&p, ridge),
-                at_y(&p, peak), RIGHT, at_y(&p, peak), at_x(&p, from) + 4, at_y(&p, from * rate) - 8, c->level[i].name);
+        fprintf(out,
+                "<polyline class=\"line c\" points=\"%.1f,%.1f %.1f,%.1f %d,%.1f\"/><text x=\"%.1f\" "
+                "y=\"%.1f\">%s</text>\n",
+                at_x(&p, from), at_y(&p, from * rate), at_x(&p, ridge), at_y(&p, peak), RIGHT, at_y(&p, peak),
+                at_x(&p, from) + 4, at_y(&p, from * rate) - 8, c->level[i].name);
     }
     for (int i = 0; i < all->n; i++) {
         const bench_result *r = &all->at[i];
         if (!on_roof(r, c->threads)) continue;
-        const double speed = r->flops / stats_quantile(&r->times.seconds, 0.5), intensity = r->flops / (r->read + r->written);
-        fprintf(out, "<circle class=\"dot a\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"><title>", at_x(&p, fmin(exp2(p.x1), fmax(exp2(p.x0), intensity))), at_y(&p, fmax(exp2(p.y0), speed)));
+        const double speed = r->flops / stats_quantile(&r->times.seconds, 0.5),
+                     intensity = r->flops / (r->read + r->written);
+        fprintf(out, "<circle class=\"dot a\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"><title>",
+                at_x(&p, fmin(exp2(p.x1), fmax(exp2(p.x0), intensity))), at_y(&p, fmax(exp2(p.y0), speed)));
         html_print(out, "%s: %.1f GFLOP/s, %.3g FLOP for each byte", r->key, 1e-9 * speed, intensity);
         fputs("</title></circle>\n", out);
     }
@@ -67,8 +82,11 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
     const int after = memory + instructions + (peers > 0); /* columns behind the ceiling's */
     fputs("<h2>", out);
     html_text(out, suite);
-    fputs("</h2><div class=\"card wide\"><table><thead><tr><th>row</th><th class=\"n\">threads</th><th class=\"n\">median</th><th class=\"n\">&#177; 95 %</th>"
-          "<th class=\"n\">p95</th><th class=\"n\">GFLOP/s</th><th class=\"n\">GB/s</th><th></th><th>of its ceiling</th>", out);
+    fputs(
+        "</h2><div class=\"card wide\"><table><thead><tr><th>row</th><th class=\"n\">threads</th><th "
+        "class=\"n\">median</th><th class=\"n\">&#177; 95 %</th>"
+        "<th class=\"n\">p95</th><th class=\"n\">GFLOP/s</th><th class=\"n\">GB/s</th><th></th><th>of its ceiling</th>",
+        out);
     if (memory) fputs("<th class=\"n\">MB, planned and measured</th>", out);
     if (instructions) fputs("<th class=\"n\">instructions</th>", out);
     if (peers) fputs("<th>others' time by Wick's</th>", out);
@@ -82,7 +100,8 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
         if (*r->why) {
             fputs("<td colspan=\"7\">not run: ", out);
             html_text(out, r->why);
-            fprintf(out, "</td>%s</tr>\n", (const char *const[]){"", "<td></td>", "<td></td><td></td>", "<td></td><td></td><td></td>"}[after]);
+            fprintf(out, "</td>%s</tr>\n",
+                    (const char *const[]){"", "<td></td>", "<td></td><td></td>", "<td></td><td></td><td></td>"}[after]);
             continue;
         }
         const samples *s = &r->times.seconds;
@@ -90,10 +109,12 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
         double low, high;
         time_text a, b;
         stats_median_interval(s, &low, &high);
-        fprintf(out, "<td class=\"n\">%s</td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td>", text_time(a, median), 50 * (high - low) / median, text_time(b, stats_quantile(s, 0.95)));
+        fprintf(out, "<td class=\"n\">%s</td><td class=\"n\">%.1f %%</td><td class=\"n\">%s</td>", text_time(a, median),
+                50 * (high - low) / median, text_time(b, stats_quantile(s, 0.95)));
         if (r->flops > 0) fprintf(out, "<td class=\"n\">%.1f</td>", 1e-9 * r->flops / median);
         else fputs("<td></td>", out);
-        if (r->read + r->written > 0) fprintf(out, "<td class=\"n\">%.1f</td><td style=\"width:14%%\">", 1e-9 * (r->read + r->written) / median);
+        if (r->read + r->written > 0)
+            fprintf(out, "<td class=\"n\">%.1f</td><td style=\"width:14%%\">", 1e-9 * (r->read + r->written) / median);
         else fputs("<td></td><td>", out);
         if (share == share) {
             char title[64];
@@ -115,7 +136,8 @@ static void write_suite(FILE *out, const bench_results *all, const char *suite) 
         if (peers) fputs("<td style=\"white-space:nowrap\">", out);
         for (int p = 0; p < r->n_peers; p++) {
             if (p) fputs("<br>", out);
-            html_print(out, "%s %.2f (%.2f .. %.2f)", r->peers[p].name, r->peers[p].ratio, r->peers[p].low, r->peers[p].high);
+            html_print(out, "%s %.2f (%.2f .. %.2f)", r->peers[p].name, r->peers[p].ratio, r->peers[p].low,
+                       r->peers[p].high);
             if (r->peers[p].memory > 0) fprintf(out, " in %.1f MB", 1e-6 * r->peers[p].memory);
         }
         fprintf(out, "%s</tr>\n", peers ? "</td>" : "");
@@ -144,20 +166,30 @@ static void write_table(FILE *out, const bench_table *t) {
 
 void results_write_page(FILE *out, const bench_results *all) {
     html_begin(out, "wick bench");
-    fprintf(out, "<h1>wick bench</h1><p>Wick %s. A median's interval holds it with 95 %%. A row's ceiling is the least time in which this machine could do its arithmetic, or read and "
-                 "write its inputs and results once, measured in the same run.</p>\n", wick_version());
+    fprintf(out,
+            "<h1>wick bench</h1><p>Wick %s. A median's interval holds it with 95 %%. A row's ceiling is the least time "
+            "in which this machine could do its arithmetic, or read and "
+            "write its inputs and results once, measured in the same run.</p>\n",
+            wick_version());
     for (int i = 0; i < all->n_roofs; i++) {
         const roof *c = &all->roofs[i];
-        fprintf(out, "<h2>What the machine can do, %d thread%s</h2><div class=\"card wide\">", c->threads, plural(c->threads));
+        fprintf(out, "<h2>What the machine can do, %d thread%s</h2><div class=\"card wide\">", c->threads,
+                plural(c->threads));
         draw_roofline(out, all, c);
-        fputs("<table><thead><tr><th></th><th class=\"n\">read</th><th class=\"n\">written</th><th class=\"n\">copied</th></tr></thead><tbody>\n", out);
+        fputs("<table><thead><tr><th></th><th class=\"n\">read</th><th class=\"n\">written</th><th "
+              "class=\"n\">copied</th></tr></thead><tbody>\n",
+              out);
         for (int k = 0; k < c->n_levels; k++)
-            fprintf(out, "<tr><td>%s</td><td class=\"n\">%.1f GB/s</td><td class=\"n\">%.1f GB/s</td><td class=\"n\">%.1f GB/s</td></tr>\n", c->level[k].name,
-                    1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE], 1e-9 * c->level[k].rate[CEILING_COPY]);
+            fprintf(out,
+                    "<tr><td>%s</td><td class=\"n\">%.1f GB/s</td><td class=\"n\">%.1f GB/s</td><td class=\"n\">%.1f "
+                    "GB/s</td></tr>\n",
+                    c->level[k].name, 1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE],
+                    1e-9 * c->level[k].rate[CEILING_COPY]);
         for (int k = 0; k < CEILING_COMPUTES; k++)
             if (c->compute[k] > 0)
-                fprintf(out, "<tr><td>%s</td><td class=\"n\">%.1f %s</td><td colspan=\"2\">%s</td></tr>\n", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k], ceiling_compute_unit((ceiling_compute)k),
-                        ceiling_compute_how((ceiling_compute)k, c->tier));
+                fprintf(out, "<tr><td>%s</td><td class=\"n\">%.1f %s</td><td colspan=\"2\">%s</td></tr>\n",
+                        ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k],
+                        ceiling_compute_unit((ceiling_compute)k), ceiling_compute_how((ceiling_compute)k, c->tier));
         fputs("</tbody></table></div>\n", out);
     }
     for (int i = 0; i < TABLES; i++) write_table(out, tables_fill((bench_table_id)i, all));
@@ -191,7 +223,8 @@ static void mark_table(FILE *out, const bench_table *t) {
     if (!t) return;
     fprintf(out, "%s\n\n", t->note);
     for (int i = -2; i < t->n; i++) {
-        for (int c = 0; c < t->columns; c++) fprintf(out, i == -1 ? "|---" : "| %s ", i < 0 ? t->heads[c] : t->cells[i][c]);
+        for (int c = 0; c < t->columns; c++)
+            fprintf(out, i == -1 ? "|---" : "| %s ", i < 0 ? t->heads[c] : t->cells[i][c]);
         fputs("|\n", out);
     }
     fputs("\n", out);
@@ -204,9 +237,12 @@ void results_write_markdown(FILE *out, const bench_results *all) {
         const roof *c = &all->roofs[i];
         fprintf(out, "Ceilings, %d thread%s:", c->threads, plural(c->threads));
         for (int k = 0; k < CEILING_COMPUTES; k++)
-            if (c->compute[k] > 0) fprintf(out, " %s %.0f %s,", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k], ceiling_compute_unit((ceiling_compute)k));
+            if (c->compute[k] > 0)
+                fprintf(out, " %s %.0f %s,", ceiling_compute_name((ceiling_compute)k), 1e-9 * c->compute[k],
+                        ceiling_compute_unit((ceiling_compute)k));
         for (int k = 0; k < c->n_levels; k++)
-            fprintf(out, "%s %s %.0f/%.0f/%.0f", k ? "," : " read/written/copied in GB/s:", c->level[k].name, 1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE],
+            fprintf(out, "%s %s %.0f/%.0f/%.0f", k ? "," : " read/written/copied in GB/s:", c->level[k].name,
+                    1e-9 * c->level[k].rate[CEILING_READ], 1e-9 * c->level[k].rate[CEILING_WRITE],
                     1e-9 * c->level[k].rate[CEILING_COPY]);
         fprintf(out, ".\n\n");
     }
@@ -232,7 +268,8 @@ void results_write_markdown(FILE *out, const bench_results *all) {
             for (int p = 0; p < r->n_peers; p++) {
                 const peer_times *peer = &r->peers[p];
                 if (strcmp(names[k], peer->name) != 0) continue;
-                fprintf(out, " %.2f (%.2f .. %.2f)%s", peer->ratio, peer->low, peer->high, peer->differs ? ", another result" : "");
+                fprintf(out, " %.2f (%.2f .. %.2f)%s", peer->ratio, peer->low, peer->high,
+                        peer->differs ? ", another result" : "");
                 if (peer->memory > 0) fprintf(out, "; %.1f MB", 1e-6 * peer->memory);
                 fputc(' ', out);
             }

@@ -50,7 +50,8 @@ int peers_start(peers *p, const char *python, int threads) {
     snprintf(count, sizeof count, "%d", threads);
     if (!make_files(p)) return log_fail(CLI_FAILED, "no memory for the peers' inputs: %s", strerror(errno));
     if (pipe2(to, O_CLOEXEC) != 0) return log_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
-    if (pipe2(from, O_CLOEXEC) != 0) return close(to[0]), close(to[1]), log_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
+    if (pipe2(from, O_CLOEXEC) != 0)
+        return close(to[0]), close(to[1]), log_fail(CLI_FAILED, "no pipe: %s", strerror(errno));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
@@ -64,7 +65,8 @@ int peers_start(peers *p, const char *python, int threads) {
     p->to = fdopen(to[1], "w");
     p->from = fdopen(from[0], "r");
     if (error) p->child = 0;
-    if (error || !p->to || !p->from) return log_fail(CLI_FAILED, "%s could not be started: %s", python, strerror(error ? error : errno));
+    if (error || !p->to || !p->from)
+        return log_fail(CLI_FAILED, "%s could not be started: %s", python, strerror(error ? error : errno));
     return CLI_OK;
 }
 
@@ -81,7 +83,8 @@ static void name_file(json *j, const char *key, int i) {
     json_text(j, key, path);
 }
 
-static bool write_data(json *j, const char *key, const peers *p, int i, const wick_spec *spec, const void *data, bool complex, bool kept) {
+static bool write_data(json *j, const char *key, const peers *p, int i, const wick_spec *spec, const void *data,
+                       bool complex, bool kept) {
     json_open(j, key, '{');
     name_file(j, "file", i);
     json_text(j, "dtype", wick_dtype_name(spec->dtype));
@@ -125,9 +128,11 @@ static bool write_row(peers *p, const bench_result *r, subject *s, bool memory) 
     json_text(&j, "optimizer", optimizer);
     json_bool(&j, "memory", memory);
     json_open(&j, "inputs", '[');
-    for (int i = 0; i < s->n_in; i++) good = write_data(&j, NULL, p, i, &s->in[i], s->data[i], s->complex[i], s->kept[i]) && good;
+    for (int i = 0; i < s->n_in; i++)
+        good = write_data(&j, NULL, p, i, &s->in[i], s->data[i], s->complex[i], s->kept[i]) && good;
     json_close(&j, ']');
-    const bool checked = !memory && !r->row->network && r->row->form != ROW_UPDATE && wick_spec_bytes(&s->results[0]) <= LARGEST_CHECKED;
+    const bool checked =
+        !memory && !r->row->network && r->row->form != ROW_UPDATE && wick_spec_bytes(&s->results[0]) <= LARGEST_CHECKED;
     if (checked) good = write_data(&j, "result", p, RESULT, &s->results[0], s->out[0], false, false) && good;
     else json_text(&j, "result", NULL);
     if (!memory && write_model(p, s)) name_file(&j, "model", MODEL);
@@ -154,7 +159,8 @@ bool peers_open(peers *p, bench_result *r, subject *s) {
 bool peers_memory(const char *python, bench_result *r, subject *s) {
     peers p;
     char line[64] = "";
-    bool good = peers_start(&p, python, r->threads) == CLI_OK && write_row(&p, r, s, true) && answer(&p, line, sizeof line);
+    bool good =
+        peers_start(&p, python, r->threads) == CLI_OK && write_row(&p, r, s, true) && answer(&p, line, sizeof line);
     if (good && strcmp(line, "-") != 0) {
         fprintf(p.to, "memory\n");
         good = answer(&p, line, sizeof line);
@@ -182,7 +188,8 @@ bool peers_sample(peers *p, peer_times *peer) {
             peer->times.about = seconds;
             if (seconds * (double)peer->times.batch >= TIMING_SAMPLE || peer->times.batch > INT64_MAX / 4) break;
         }
-        if (seconds > SLOW_PEER) return samples_add(&peer->times.seconds, seconds); /* long enough to be its own warm-up */
+        /* long enough to be its own warm-up */
+        if (seconds > SLOW_PEER) return samples_add(&peer->times.seconds, seconds);
     }
     if (peer->times.seconds.n && peer->times.seconds.at[0] > SLOW_PEER) return true;
     const int64_t warm = timing_warm_runs(&peer->times);

@@ -23,7 +23,8 @@ int peers_start(peers *p, const char *python, int threads);
 bool peers_open(peers *p, bench_result *result, subject *s);
 /* One more sample of it. */
 bool peers_sample(peers *p, peer_times *peer);
-/* What PyTorch's memory grows by at its peak, in a process that has done nothing else, in result->peers; nothing where it lacks the row. */
+/* What PyTorch's memory grows by at its peak, in a process that has done nothing else, in result->peers; nothing where
+ * it lacks the row. */
 bool peers_memory(const char *python, bench_result *result, subject *s);
 void peers_stop(peers *p);
 

@@ -16,7 +16,8 @@
 enum { ROUNDS = 7, MOST_WORDS = 64 };
 extern char **environ;
 
-/* Runs a command to its end, its output in the file `out` where it is not NULL. Its exit code; -1: it could not be started, or was killed. */
+/* Runs a command to its end, its output in the file `out` where it is not NULL. Its exit code; -1: it could not be
+ * started, or was killed. */
 static int run(const char *const *words, const char *out) {
     pid_t child;
     int code;
@@ -48,7 +49,8 @@ static int build(const char *revision, char program[96]) {
     static const char line[] = FOLDER "/commit";
     char tree[64], made[80], named[256];
     snprintf(named, sizeof named, "%s^{commit}", revision);
-    if (RUN(line, "git", "rev-parse", "--verify", "--quiet", "--short=12", named) != 0) return log_fail(CLI_USAGE, "--regress: git knows no commit %s here", revision);
+    if (RUN(line, "git", "rev-parse", "--verify", "--quiet", "--short=12", named) != 0)
+        return log_fail(CLI_USAGE, "--regress: git knows no commit %s here", revision);
     char *commit = first_line(line);
     if (!commit) return log_fail(CLI_FAILED, "%s: cannot be read: %s", line, strerror(errno));
     snprintf(tree, sizeof tree, FOLDER "/%.40s", commit);
@@ -59,7 +61,8 @@ static int build(const char *revision, char program[96]) {
     talk("building %s in %s", revision, tree);
     if (!path_exists(tree) && RUN(NULL, "git", "worktree", "add", "--quiet", "--force", "--detach", tree, named) != 0)
         return log_fail(CLI_FAILED, "git could not make a worktree of %s in %s", revision, tree);
-    if (RUN("/dev/null", "cmake", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Release", "-DWICK_TESTS=OFF", "-DWICK_BENCH=OFF", "-DWICK_EXAMPLES=OFF") != 0 ||
+    if (RUN("/dev/null", "cmake", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Release", "-DWICK_TESTS=OFF",
+            "-DWICK_BENCH=OFF", "-DWICK_EXAMPLES=OFF") != 0 ||
         RUN("/dev/null", "cmake", "--build", made, "--parallel", "--target", "wick_cli") != 0)
         return log_fail(CLI_FAILED, "%s could not be built: cmake --build %s shows why", revision, made);
     return CLI_OK;
@@ -72,7 +75,8 @@ static int bench(bench_results *all, const cli_options *o, const char *program, 
     int n = 2;
     size_t size;
     snprintf(seconds, sizeof seconds, "%g", o->time / ROUNDS);
-    for (int i = -1; i < o->n_files && o->model && n < MOST_WORDS - 12; i++) words[n++] = i < 0 ? o->model : o->files[i];
+    for (int i = -1; i < o->n_files && o->model && n < MOST_WORDS - 12; i++)
+        words[n++] = i < 0 ? o->model : o->files[i];
     const char *rest[] = {"--json", "--quiet", "--time", seconds, "--size", o->sizes, "--threads", o->thread_counts};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) words[n++] = rest[i];
     const int code = run(words, out);

@@ -15,7 +15,11 @@ double result_share(const bench_result *r) {
 
 const char *text_time(time_text text, double seconds) {
     const double scale = seconds < 1e-6 ? 1e9 : seconds < 1e-3 ? 1e6 : seconds < 1 ? 1e3 : 1;
-    snprintf(text, sizeof(time_text), "%.3g %s", seconds * scale, scale == 1e9 ? "ns" : scale == 1e6 ? "us" : scale == 1e3 ? "ms" : "s");
+    snprintf(text, sizeof(time_text), "%.3g %s", seconds * scale,
+             scale == 1e9   ? "ns"
+             : scale == 1e6 ? "us"
+             : scale == 1e3 ? "ms"
+                            : "s");
     return text;
 }
 
@@ -23,12 +27,13 @@ void results_print_ceilings(const roof *r) {
     printf("ceilings of %d thread%s, tier %s\n", r->threads, plural(r->threads), r->tier);
     for (int i = 0; i < CEILING_COMPUTES; i++)
         if (r->compute[i] > 0)
-            printf("  %-8s %8.1f %s  %s\n", ceiling_compute_name((ceiling_compute)i), 1e-9 * r->compute[i], ceiling_compute_unit((ceiling_compute)i),
-                   ceiling_compute_how((ceiling_compute)i, r->tier));
+            printf("  %-8s %8.1f %s  %s\n", ceiling_compute_name((ceiling_compute)i), 1e-9 * r->compute[i],
+                   ceiling_compute_unit((ceiling_compute)i), ceiling_compute_how((ceiling_compute)i, r->tier));
     for (int i = 0; i < r->n_levels; i++) {
         const double *rate = r->level[i].rate;
-        printf("  %-8s %8.1f GB/s read, %.1f written, %.1f copied (both ways), over %zu KiB\n", r->level[i].name, 1e-9 * rate[CEILING_READ], 1e-9 * rate[CEILING_WRITE],
-               1e-9 * rate[CEILING_COPY], r->level[i].measured >> 10);
+        printf("  %-8s %8.1f GB/s read, %.1f written, %.1f copied (both ways), over %zu KiB\n", r->level[i].name,
+               1e-9 * rate[CEILING_READ], 1e-9 * rate[CEILING_WRITE], 1e-9 * rate[CEILING_COPY],
+               r->level[i].measured >> 10);
     }
     fflush(stdout);
 }
@@ -51,14 +56,18 @@ void results_print(const bench_result *r) {
     time_text a, b;
     char rate[32] = "";
     stats_median_interval(s, &low, &high);
-    if (r->flops > 0 && r->flops > r->read + r->written) snprintf(rate, sizeof rate, "%.1f GFLOP/s", 1e-9 * r->flops / median);
+    if (r->flops > 0 && r->flops > r->read + r->written)
+        snprintf(rate, sizeof rate, "%.1f GFLOP/s", 1e-9 * r->flops / median);
     else if (r->read + r->written > 0) snprintf(rate, sizeof rate, "%.1f GB/s", 1e-9 * (r->read + r->written) / median);
-    printf("%-44s %3d %10s %6.1f%% %10s %14s", r->key, r->threads, text_time(a, median), 50 * (high - low) / median, text_time(b, stats_quantile(s, 0.95)), rate);
+    printf("%-44s %3d %10s %6.1f%% %10s %14s", r->key, r->threads, text_time(a, median), 50 * (high - low) / median,
+           text_time(b, stats_quantile(s, 0.95)), rate);
     if (share == share) printf("  %3.0f %% of %s", 100 * share, r->floor.bound);
     if (r->verdict) printf("  %s", verdicts[r->verdict]);
     if (r->verdict > VERDICT_NEW) printf(" %.3f (%.3f .. %.3f, p %.2g)", r->speedup, r->low, r->high, r->chance);
     printf("\n");
-    if (r->instructions > 0) printf("    %-40s %3d %10.4g  a run, counted by %s\n", "instructions", r->threads, r->instructions, r->counted_by);
+    if (r->instructions > 0)
+        printf("    %-40s %3d %10.4g  a run, counted by %s\n", "instructions", r->threads, r->instructions,
+               r->counted_by);
     if (r->memory > 0) {
         printf("    %-40s %3d %7.1f MB besides inputs", "memory", r->threads, 1e-6 * r->memory);
         if (r->planned > 0) printf(", of which the plan and its results %.1f", 1e-6 * r->planned);
@@ -68,8 +77,10 @@ void results_print(const bench_result *r) {
     }
     for (int i = 0; i < r->n_peers; i++) {
         const peer_times *p = &r->peers[i];
-        printf("    %-40s %3d %10s %7s %10s  %.2f (%.2f .. %.2f) of Wick's time%s\n", p->name, r->threads, text_time(a, stats_quantile(&p->times.seconds, 0.5)), "",
-               text_time(b, stats_quantile(&p->times.seconds, 0.95)), p->ratio, p->low, p->high, p->differs ? "; ANOTHER RESULT" : "");
+        printf("    %-40s %3d %10s %7s %10s  %.2f (%.2f .. %.2f) of Wick's time%s\n", p->name, r->threads,
+               text_time(a, stats_quantile(&p->times.seconds, 0.5)), "",
+               text_time(b, stats_quantile(&p->times.seconds, 0.95)), p->ratio, p->low, p->high,
+               p->differs ? "; ANOTHER RESULT" : "");
     }
     fflush(stdout);
 }
@@ -87,8 +98,10 @@ static void add(mean *m, double value, const char *key) {
 
 void results_print_summary(const bench_results *all) {
     int slower = 0, compared = 0;
-    for (int i = 0; i < all->n; i++) slower += all->at[i].verdict == VERDICT_SLOWER, compared += all->at[i].verdict > VERDICT_NEW;
-    printf("\n%-12s %5s  %s\n", "suite", "rows", "geometric means (and the worst row): share of the ceilings, and others' time by Wick's");
+    for (int i = 0; i < all->n; i++)
+        slower += all->at[i].verdict == VERDICT_SLOWER, compared += all->at[i].verdict > VERDICT_NEW;
+    printf("\n%-12s %5s  %s\n", "suite", "rows",
+           "geometric means (and the worst row): share of the ceilings, and others' time by Wick's");
     for (int i = 0; i < all->n; i++) {
         const char *suite = all->at[i].row->suite;
         mean share = {0}, ratios[BENCH_PEERS] = {{0}};
@@ -111,8 +124,11 @@ void results_print_summary(const bench_results *all) {
             }
         }
         printf("%-12s %5d", suite, rows);
-        if (share.n) printf("  %.0f %% (%.0f: %s)", 100 * exp(share.logs / share.n), 100 * share.worst, share.worst_key);
-        for (int p = 0; p < BENCH_PEERS && names[p]; p++) printf("  %s %.2f (%.2f: %s)", names[p], exp(ratios[p].logs / ratios[p].n), ratios[p].worst, ratios[p].worst_key);
+        if (share.n)
+            printf("  %.0f %% (%.0f: %s)", 100 * exp(share.logs / share.n), 100 * share.worst, share.worst_key);
+        for (int p = 0; p < BENCH_PEERS && names[p]; p++)
+            printf("  %s %.2f (%.2f: %s)", names[p], exp(ratios[p].logs / ratios[p].n), ratios[p].worst,
+                   ratios[p].worst_key);
         printf("\n");
     }
     if (compared) printf("%d of %d rows are slower than in the base\n", slower, compared);
@@ -147,7 +163,8 @@ static void write_roof(json *j, const roof *r) {
     for (int i = 0; i < r->n_levels; i++) {
         json_open(j, r->level[i].name, '{');
         json_integer(j, "measured_bytes", (int64_t)r->level[i].measured);
-        for (int a = 0; a < CEILING_ACCESSES; a++) json_real(j, ceiling_access_name((ceiling_access)a), r->level[i].rate[a], 5);
+        for (int a = 0; a < CEILING_ACCESSES; a++)
+            json_real(j, ceiling_access_name((ceiling_access)a), r->level[i].rate[a], 5);
         json_close(j, '}');
     }
     json_close(j, '}');
@@ -172,7 +189,8 @@ static void write_result(json *j, const bench_result *r) {
         json_text(j, "bound", r->floor.bound);
         json_real(j, "share", result_share(r), 4);
     }
-    if (r->instructions > 0) json_real(j, "instructions", r->instructions, 10), json_text(j, "counted_by", r->counted_by);
+    if (r->instructions > 0)
+        json_real(j, "instructions", r->instructions, 10), json_text(j, "counted_by", r->counted_by);
     if (r->memory > 0) json_real(j, "planned_bytes", r->planned, 12), json_real(j, "peak_bytes", r->memory, 12);
     if (r->verdict) {
         json_text(j, "verdict", r->verdict == VERDICT_SLOWER ? "slower" : verdicts[r->verdict]);

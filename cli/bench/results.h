@@ -35,7 +35,8 @@ typedef struct bench_result {
     char counted_by[32];
     int n_peers;
     peer_times peers[BENCH_PEERS];
-    /* Beside another version, of --against and --regress: its median by this one's, and how likely such a difference is by chance. */
+    /* Beside another version, of --against and --regress: its median by this one's, and how likely such a difference is
+     * by chance. */
     samples base;
     bench_verdict verdict;
     double speedup, low, high, chance;
@@ -63,12 +64,14 @@ void results_write_page(FILE *out, const bench_results *all);
 void results_write_markdown(FILE *out, const bench_results *all);
 
 typedef enum results_kept { KEEP_BASE, KEEP_MEDIAN, KEEP_BASE_MEDIAN } results_kept;
-/* Reads what --json wrote, the text of `path`, for the rows that have the same name and threads: adds its samples to their base; or their median alone
- * to the times or the base, since samples of one process are more alike than those of two. CLI_OK or an exit code, with what is wrong said. */
+/* Reads what --json wrote, the text of `path`, for the rows that have the same name and threads: adds its samples to
+ * their base; or their median alone to the times or the base, since samples of one process are more alike than those of
+ * two. CLI_OK or an exit code, with what is wrong said. */
 int results_read(bench_results *all, const char *text, const char *path, results_kept what);
 /* Verdicts of all rows from their times and base. */
 void results_judge(bench_results *all);
-/* Builds another commit of the repository here, and runs both versions in turn, as child processes: the rows' times and base. */
+/* Builds another commit of the repository here, and runs both versions in turn, as child processes: the rows' times and
+ * base. */
 int results_regress(bench_results *all, const cli_options *o);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct roof {
     } level[ROOF_LEVELS];
 } roof;
 
-/* Memory is gone through in `most` bytes at once where a level would take more (caches of 256 MB want a gigabyte, and seconds): ROOF_BRIEF takes a few
- * tenths of a second, and a larger last cache passes for memory. */
+/* Memory is gone through in `most` bytes at once where a level would take more (caches of 256 MB want a gigabyte, and
+ * seconds): ROOF_BRIEF takes a few tenths of a second, and a larger last cache passes for memory. */
 #define ROOF_BRIEF ((size_t)64 << 20)
 void roof_measure(roof *r, int threads, size_t most);
 
@@ -28,9 +28,10 @@ typedef struct floor_time {
     double seconds;
     char bound[24]; /* "f32 arithmetic", "L2", "memory" */
 } floor_time;
-/* Work of one run, its bytes each read or written once, in the nearest level that holds them all: as many as are both read and written at the rate
- * of a copy, the rest at that of reading or writing. kind: of the arithmetic; bf16 and int8 without
- * instructions of their own, or with slower ones, are computed as f32. exps: exponentials, whose time comes on top of that of the flops. */
+/* Work of one run, its bytes each read or written once, in the nearest level that holds them all: as many as are both
+ * read and written at the rate of a copy, the rest at that of reading or writing. kind: of the arithmetic; bf16 and
+ * int8 without instructions of their own, or with slower ones, are computed as f32. exps: exponentials, whose time
+ * comes on top of that of the flops. */
 floor_time roof_floor(const roof *r, ceiling_compute kind, double flops, double exps, double read, double written);
 
 #endif

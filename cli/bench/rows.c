@@ -8,11 +8,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* ---- rows that are functions ---------------------------------------------------------------------------------------------------- */
+/* ---- rows that are functions ------------------------------------------------------------------------------------- */
 
 static wick_status new_context(wick_context *ctx) {
     wick_context *another;
-    const wick_status status = wick_context_new(&another, &(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)});
+    const wick_status status =
+        wick_context_new(&another, &(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)});
     wick_context_free(&another);
     return status;
 }
@@ -20,8 +21,10 @@ static wick_status new_context(wick_context *ctx) {
 static wick_status first_result(wick_context *ctx) {
     wick_context *another;
     double value;
-    wick_status status = wick_context_new(&another, &(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)});
-    if (status == WICK_OK) status = wick_item(wick_add(wick_scalar(another, WICK_F32, 1), wick_scalar(another, WICK_F32, 2)), &value);
+    wick_status status =
+        wick_context_new(&another, &(wick_context_options){.tuning = tuned(), .threads = wick_context_threads(ctx)});
+    if (status == WICK_OK)
+        status = wick_item(wick_add(wick_scalar(another, WICK_F32, 1), wick_scalar(another, WICK_F32, 2)), &value);
     wick_context_free(&another);
     return status;
 }
@@ -50,24 +53,33 @@ static wick_status compile(wick_context *ctx, wick_function fn, void *user, int 
 static wick_status record_chain(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
     wick_tensor *x = in[0];
-    for (int i = 0; i < 1000; i++) x = i % 3 == 0 ? wick_matmul(x, in[0]) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
+    for (int i = 0; i < 1000; i++)
+        x = i % 3 == 0 ? wick_matmul(x, in[0]) : i % 3 == 1 ? wick_tanh(x) : wick_add(x, in[0]);
     out[0] = x;
     return WICK_OK;
 }
-static wick_status compile_chain(wick_context *ctx) { return compile(ctx, record_chain, NULL, 1, &(wick_spec){"x", WICK_F32, 2, {16, 16}}); }
+static wick_status compile_chain(wick_context *ctx) {
+    return compile(ctx, record_chain, NULL, 1, &(wick_spec){"x", WICK_F32, 2, {16, 16}});
+}
 
 /* What follows such a prefix; NULL: the network is another. */
 static const char *network_of(const subject *s, const char *prefix) {
     const size_t n = strlen(prefix);
     return strncmp(s->row->network, prefix, n) == 0 ? s->row->network + n : NULL;
 }
-/* x [batch, ...]; of "lstm:UNITS" [steps, batch, features]; of "encoder:LAYERS" and "encoder:LAYERS,SEGMENT", whose every SEGMENT layers are made again backward, [batch, length, width] -> scores of ten classes. */
+/* x [batch, ...]; of "lstm:UNITS" [steps, batch, features]; of "encoder:LAYERS" and "encoder:LAYERS,SEGMENT", whose
+ * every SEGMENT layers are made again backward, [batch, length, width] -> scores of ten classes. */
 static wick_tensor *apply_network(const subject *s, wick_tensor *x) {
     const char *lstm = network_of(s, "lstm:"), *encoder = network_of(s, "encoder:");
     if (encoder) {
         const int64_t width = wick_tensor_dim(x, 2);
         const char *segment = strchr(encoder, ',');
-        wick_tensor *y = wick_nn_encoder(s->model, "encoder", x, atoi(encoder), &(wick_nn_transformer_options){.feedforward = 4 * width, .gelu = true, .pre_norm = true, .checkpoint = segment ? atoi(segment + 1) : 0, .attention = {.heads = 8}});
+        wick_tensor *y = wick_nn_encoder(s->model, "encoder", x, atoi(encoder),
+                                         &(wick_nn_transformer_options){.feedforward = 4 * width,
+                                                                        .gelu = true,
+                                                                        .pre_norm = true,
+                                                                        .checkpoint = segment ? atoi(segment + 1) : 0,
+                                                                        .attention = {.heads = 8}});
         return wick_nn_linear(s->model, "linear", wick_mean(y, WICK_AXES(1), false), 10);
     }
     if (!lstm) return wick_zoo_build(&s->network, s->model, x, 10);
@@ -92,7 +104,9 @@ static wick_status compile_resnet8(wick_context *ctx, bool training, int64_t bat
     subject s = {.ctx = ctx, .row = &row};
     const wick_spec in[] = {{"x", WICK_F32, 4, {batch, 3, 32, 32}}, {"labels", WICK_I64, 1, {batch}}};
     wick_status status = wick_model_new(ctx, &s.model);
-    if (status == WICK_OK && training) status = wick_optimizer_new(s.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}, &s.optimizer);
+    if (status == WICK_OK && training)
+        status = wick_optimizer_new(s.model, &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9},
+                                    &s.optimizer);
     if (status == WICK_OK) status = find_network(&s);
     if (status == WICK_OK) wick_model_set_training(s.model, training);
     if (status == WICK_OK) status = compile(ctx, record_network, &s, training ? 2 : 1, in);
@@ -116,7 +130,8 @@ static wick_status naive_1000(wick_context *ctx) {
     enum { N = 1000 };
     static float at[3 * N * N];
     volatile float sink;
-    for (int i = 0; at[0] == 0 && i < 2 * N * N; i++) at[i] = (float)((uint32_t)i * 2654435761u % 1000003) / 500001.5f - 0.999f;
+    for (int i = 0; at[0] == 0 && i < 2 * N * N; i++)
+        at[i] = (float)((uint32_t)i * 2654435761u % 1000003) / 500001.5f - 0.999f;
     multiply_naive(N, at, at + N * N, at + 2 * N * N);
     sink = at[3 * N * N - 1];
     return sink == sink ? WICK_OK : wick_context_fail(ctx, WICK_ERR_INTERNAL, "no number");
@@ -127,7 +142,8 @@ static wick_tensor *chain_1000(wick_tensor *x, wick_tensor *a) {
     return x;
 }
 
-/* 64 ops, each of whose results is a tensor of its own until the end, as where ops run one by one; memory/chain_64_in_arena is the same in a plan. */
+/* 64 ops, each of whose results is a tensor of its own until the end, as where ops run one by one;
+ * memory/chain_64_in_arena is the same in a plan. */
 enum { CHAIN = 64 };
 static wick_tensor *chain_64(wick_tensor *x) {
     for (int i = 0; i < CHAIN; i++) x = wick_tanh(x);
@@ -170,7 +186,7 @@ static wick_status record_64(wick_context *ctx) {
     return status;
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 typedef struct filling {
     wick_context *ctx;
@@ -181,9 +197,13 @@ typedef struct filling {
 static wick_tensor *uniform(const filling *f, wick_dtype dtype, double low, double high) {
     wick_tensor *x = wick_random_uniform(f->ctx, dtype == WICK_F64 ? WICK_F64 : WICK_F32, f->rank, f->dims);
     wick_dtype computed = wick_tensor_dtype(x);
-    return wick_cast(wick_add(wick_mul(x, wick_constant(f->ctx, computed, high - low)), wick_constant(f->ctx, computed, low)), dtype);
+    return wick_cast(
+        wick_add(wick_mul(x, wick_constant(f->ctx, computed, high - low)), wick_constant(f->ctx, computed, low)),
+        dtype);
 }
-static wick_tensor *below(const filling *f, int64_t high) { return wick_cast(wick_floor(uniform(f, WICK_F64, 0, (double)high)), WICK_I64); }
+static wick_tensor *below(const filling *f, int64_t high) {
+    return wick_cast(wick_floor(uniform(f, WICK_F64, 0, (double)high)), WICK_I64);
+}
 static wick_tensor *diagonal(wick_tensor *x, double value) {
     wick_context *ctx = wick_tensor_context(x);
     const int64_t n = wick_tensor_dim(x, -1);
@@ -192,14 +212,18 @@ static wick_tensor *diagonal(wick_tensor *x, double value) {
 /* Symmetric, and all eigenvalues positive. */
 static wick_tensor *definite(const filling *f) {
     wick_tensor *x = wick_random_normal(f->ctx, WICK_F32, f->rank, f->dims);
-    return diagonal(wick_mul(wick_matmul(x, wick_transpose(x, -2, -1)), wick_constant(f->ctx, WICK_F32, 1 / (double)f->dims[f->rank - 1])), 1);
+    return diagonal(wick_mul(wick_matmul(x, wick_transpose(x, -2, -1)),
+                             wick_constant(f->ctx, WICK_F32, 1 / (double)f->dims[f->rank - 1])),
+                    1);
 }
 static wick_tensor *complex_of(const filling *f) {
     filling pairs = *f;
     pairs.dims[pairs.rank++] = 2;
     return uniform(&pairs, WICK_F32, -3, 3);
 }
-static wick_tensor *hann(const filling *f) { return wick_window(f->ctx, WICK_WINDOW_HANN, WICK_F32, f->dims[0], false, 0); }
+static wick_tensor *hann(const filling *f) {
+    return wick_window(f->ctx, WICK_WINDOW_HANN, WICK_F32, f->dims[0], false, 0);
+}
 
 #define KIND(name, small, middle, large, value) \
     static wick_tensor *fill_##name(const filling *f) { return value; }
@@ -225,7 +249,8 @@ static void read_dims(const char *text, filling *f) {
     }
 }
 
-/* "f32[64,784]", "f32[512,512]*0.1", "i64[64]<10", or a kind of the table. Poisoned, or NULL: it is none of them, which a test of all rows finds. */
+/* "f32[64,784]", "f32[512,512]*0.1", "i64[64]<10", or a kind of the table. Poisoned, or NULL: it is none of them, which
+ * a test of all rows finds. */
 static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int size) {
     filling f = {.ctx = ctx};
     const char *bracket = memchr(text, '[', length);
@@ -236,29 +261,32 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
         const char *most = memchr(text, '<', length), *scale = memchr(text, '*', length);
         const double high = scale ? atof(scale + 1) : 1;
         read_dims(bracket + 1, &f);
-        if (of == WICK_U8 || of == WICK_I8) return uniform(&f, of, of == WICK_U8 ? 0 : -127.9, of == WICK_U8 ? 255.9 : 127.9);
+        if (of == WICK_U8 || of == WICK_I8)
+            return uniform(&f, of, of == WICK_U8 ? 0 : -127.9, of == WICK_U8 ? 255.9 : 127.9);
         return of == WICK_I64 ? below(&f, most ? atoll(most + 1) : 2) : uniform(&f, of, -high, high);
     }
     for (int i = 0; i < KINDS; i++)
-        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0) return read_dims(kinds[i].dims[size], &f), kinds[i].fill(&f);
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0)
+            return read_dims(kinds[i].dims[size], &f), kinds[i].fill(&f);
     return NULL;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define dim(x, axis) wick_tensor_dim(x, axis)
-/* Images that lie with their channels last, as ops take them, and back. Functions: the text for peers has their names. */
+/* Images that lie with their channels last, as ops take them, and back. Functions: the text for peers has their names.
+ */
 static wick_tensor *nchw(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 3, 1, 2}); }
 static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 2, 3, 1}); }
 #define UNUSED       __attribute__((unused))
 #undef isnan /* math.h's macros would be spelled out in the text for peers */
 #undef isfinite
-#define ROW(suite, id, inputs, ours, ...)                                                                                      \
-    static wick_tensor *build_##suite##_##id(const subject *s, wick_tensor *const *in, UNUSED wick_tensor **second) {         \
-        UNUSED wick_context *ctx = s->ctx;                                                                                     \
-        UNUSED wick_model *model = s->model;                                                                                   \
-        UNUSED wick_tensor *x = in[0], *a = in[1], *b = in[2], *c = in[3], *d = in[4], *e = in[5], *f = in[6];                 \
-        return ours;                                                                                                           \
+#define ROW(suite, id, inputs, ours, ...)                                                                              \
+    static wick_tensor *build_##suite##_##id(const subject *s, wick_tensor *const *in, UNUSED wick_tensor **second) {  \
+        UNUSED wick_context *ctx = s->ctx;                                                                             \
+        UNUSED wick_model *model = s->model;                                                                           \
+        UNUSED wick_tensor *x = in[0], *a = in[1], *b = in[2], *c = in[3], *d = in[4], *e = in[5], *f = in[6];         \
+        return ours;                                                                                                   \
     }
 #define PLAIN ROW
 #define PAIR ROW
@@ -283,17 +311,42 @@ static wick_tensor *nhwc(wick_tensor *x) { return wick_permute(x, 4, (int[]){0, 
 #undef PROCESS
 
 #define ALONE(...)                         __VA_ARGS__
-#define GRAPH(how, of, id, takes, ours, ...) {.suite = #of, .name = #id, .form = how, .inputs = #takes, .build = build_##of##_##id, .peer = #__VA_ARGS__},
+#define GRAPH(how, of, id, takes, ours, ...)                                                                           \
+    {.suite = #of, .name = #id, .form = how, .inputs = #takes, .build = build_##of##_##id, .peer = #__VA_ARGS__},
 #define ROW(...)                           GRAPH(ROW_RESULT, __VA_ARGS__)
 #define PLAIN(...)                         GRAPH(ROW_PLAIN, __VA_ARGS__)
 #define PAIR(...)                          GRAPH(ROW_PAIR, __VA_ARGS__)
 #define GRAD(...)                          GRAPH(ROW_GRADIENTS, __VA_ARGS__)
-#define INFER(id, takes, text, ...)        {.suite = "infer", .name = #id, .form = ROW_INFER, .inputs = #takes, .network = text, .peer = #__VA_ARGS__},
-#define TRAIN(id, takes, text, how, ...)   {.suite = "train", .name = #id, .form = ROW_TRAIN, .inputs = #takes, .network = text, .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
-#define TRAIN_IN(id, takes, text, how, plan, ...) {.suite = "memory", .name = #id, .form = ROW_TRAIN, .inputs = #takes, .network = text, .optimizer = {ALONE how}, .compiling = {ALONE plan}, .peer = #__VA_ARGS__},
-#define UPDATE(id, how, ...)               {.suite = "update", .name = #id, .form = ROW_UPDATE, .inputs = "(f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1)", .optimizer = {ALONE how}, .peer = #__VA_ARGS__},
-#define CALL(of, id, function)             {.suite = #of, .name = #id, .form = ROW_CALL, .inputs = "()", .call = function, .peer = ""},
-#define PROCESS(of, id, function)          {.suite = #of, .name = #id, .form = ROW_PROCESS, .inputs = "()", .call = function, .peer = ""},
+#define INFER(id, takes, text, ...)                                                                                    \
+    {.suite = "infer", .name = #id, .form = ROW_INFER, .inputs = #takes, .network = text, .peer = #__VA_ARGS__},
+#define TRAIN(id, takes, text, how, ...)                                                                               \
+    {.suite = "train",                                                                                                 \
+     .name = #id,                                                                                                      \
+     .form = ROW_TRAIN,                                                                                                \
+     .inputs = #takes,                                                                                                 \
+     .network = text,                                                                                                  \
+     .optimizer = {ALONE how},                                                                                         \
+     .peer = #__VA_ARGS__},
+#define TRAIN_IN(id, takes, text, how, plan, ...)                                                                      \
+    {.suite = "memory",                                                                                                \
+     .name = #id,                                                                                                      \
+     .form = ROW_TRAIN,                                                                                                \
+     .inputs = #takes,                                                                                                 \
+     .network = text,                                                                                                  \
+     .optimizer = {ALONE how},                                                                                         \
+     .compiling = {ALONE plan},                                                                                        \
+     .peer = #__VA_ARGS__},
+#define UPDATE(id, how, ...)                                                                                           \
+    {.suite = "update",                                                                                                \
+     .name = #id,                                                                                                      \
+     .form = ROW_UPDATE,                                                                                               \
+     .inputs = "(f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1, f32[512,512]*0.1)",                             \
+     .optimizer = {ALONE how},                                                                                         \
+     .peer = #__VA_ARGS__},
+#define CALL(of, id, function)                                                                                         \
+    {.suite = #of, .name = #id, .form = ROW_CALL, .inputs = "()", .call = function, .peer = ""},
+#define PROCESS(of, id, function)                                                                                      \
+    {.suite = #of, .name = #id, .form = ROW_PROCESS, .inputs = "()", .call = function, .peer = ""},
 static const bench_row rows[] = {
 #include "ops.h"
 #include "suites.h"
@@ -307,7 +360,8 @@ static bool input_at(const bench_row *row, int i, const char **text, size_t *len
     const char *s = row->inputs + 1;
     for (;; s++, i--) {
         s += strspn(s, " ");
-        const size_t word = strcspn(s, "[,)"), n = s[word] == '[' ? word + strcspn(s + word, "]") : word, all = n + strcspn(s + n, ",)");
+        const size_t word = strcspn(s, "[,)"), n = s[word] == '[' ? word + strcspn(s + word, "]") : word,
+                     all = n + strcspn(s + n, ",)");
         if (!all) return false;
         if (i == 0) return *text = s, *length = all, true;
         s += all;
@@ -323,7 +377,7 @@ const char *bench_row_size(const bench_row *row, int size) {
     return sized ? size < BENCH_SIZES ? (const char *[]){"1K", "64K", "16M"}[size] : NULL : size == 0 ? "" : NULL;
 }
 
-/* ---- subjects -------------------------------------------------------------------------------------------------------------------- */
+/* ---- subjects ---------------------------------------------------------------------------------------------------- */
 
 /* The gradients of which inputs: floats, but for the last. */
 static int differentiable(const subject *s, int at[BENCH_INPUTS]) {
@@ -334,7 +388,8 @@ static int differentiable(const subject *s, int at[BENCH_INPUTS]) {
 }
 
 /* The gradient of the first tensor is the other tensor, whatever the loss. */
-static void given_gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
+static void given_gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs,
+                           wick_tensor **gx) {
     (void)user, (void)g, (void)y, (void)n;
     gx[0] = xs[1];
 }
@@ -349,7 +404,8 @@ static wick_status record(wick_context *ctx, wick_tensor *const *given, wick_ten
     const int n = differentiable(s, at);
     for (int i = 0; i < n; i++) wrt[i] = in[at[i]];
     wick_tensor *given_too[] = {out[0], in[s->n_in - 1]};
-    wick_grad(wick_custom_gradient(wick_constant(ctx, WICK_F32, 1), 2, given_too, given_gradient, NULL), n, wrt, out + 1);
+    wick_grad(wick_custom_gradient(wick_constant(ctx, WICK_F32, 1), 2, given_too, given_gradient, NULL), n, wrt,
+              out + 1);
     return WICK_OK;
 }
 
@@ -359,8 +415,10 @@ static wick_status record_update(wick_context *ctx, wick_tensor *const *in, wick
     for (int i = 0; i < s->n_in; i++) {
         char name[8];
         snprintf(name, sizeof name, "p%d", i);
-        wick_tensor *p = wick_model_state(s->model, name, WICK_ROLE_PARAM, s->in[i].dtype, s->in[i].rank, s->in[i].dims, (wick_init){WICK_INIT_NORMAL, 0, 0.02});
-        loss = wick_add(loss, wick_custom_gradient(wick_constant(ctx, WICK_F32, 1), 2, (wick_tensor *[]){p, in[i]}, given_gradient, NULL));
+        wick_tensor *p = wick_model_state(s->model, name, WICK_ROLE_PARAM, s->in[i].dtype, s->in[i].rank, s->in[i].dims,
+                                          (wick_init){WICK_INIT_NORMAL, 0, 0.02});
+        loss = wick_add(loss, wick_custom_gradient(wick_constant(ctx, WICK_F32, 1), 2, (wick_tensor *[]){p, in[i]},
+                                                   given_gradient, NULL));
     }
     out[0] = loss;
     return wick_optimizer_step(s->optimizer, loss);
@@ -383,7 +441,8 @@ static wick_status make_inputs(subject *s, int size) {
         const int i = s->n_in;
         kept[i] = length > 5 && strncmp(text, "kept ", 5) == 0;
         if (kept[i]) text += 5, length -= 5;
-        if (i == BENCH_INPUTS || !(made[i] = fill(s->ctx, text, length, size))) return wick_context_fail(s->ctx, WICK_ERR_INTERNAL, "no input %.*s", (int)length, text);
+        if (i == BENCH_INPUTS || !(made[i] = fill(s->ctx, text, length, size)))
+            return wick_context_fail(s->ctx, WICK_ERR_INTERNAL, "no input %.*s", (int)length, text);
         s->complex[i] = strncmp(text, "complex", 7) == 0;
     }
     wick_status status = wick_eval(s->ctx, s->n_in, made, NULL);
@@ -419,13 +478,17 @@ static wick_status make_plan(subject *s) {
     const bench_row *row = s->row;
     int grads[BENCH_INPUTS];
     s->n_out = row->form == ROW_PAIR ? 2 : row->form == ROW_GRADIENTS ? 1 + differentiable(s, grads) : 1;
-    s->fresh = !row->network && row->form != ROW_UPDATE && !strstr(row->peer, "out=y") && s->n_given == s->n_in; /* layers' results have their place in a network's arena */
+    /* layers' results have their place in a network's arena */
+    s->fresh = !row->network && row->form != ROW_UPDATE && !strstr(row->peer, "out=y") && s->n_given == s->n_in;
     wick_status status = wick_model_new(s->ctx, &s->model);
     if (status == WICK_OK && row->network) status = find_network(s);
-    if (status == WICK_OK && (row->form == ROW_TRAIN || row->form == ROW_UPDATE)) status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
+    if (status == WICK_OK && (row->form == ROW_TRAIN || row->form == ROW_UPDATE))
+        status = wick_optimizer_new(s->model, &row->optimizer, &s->optimizer);
     if (status == WICK_OK) wick_model_set_training(s->model, row->form != ROW_INFER);
     const wick_compile_options plain = {.no_passes = true};
-    if (status == WICK_OK) status = wick_compile(s->ctx, recorder(s), s, s->n_given, s->given, s->n_out, row->form == ROW_PLAIN ? &plain : &row->compiling, &s->plan);
+    if (status == WICK_OK)
+        status = wick_compile(s->ctx, recorder(s), s, s->n_given, s->given, s->n_out,
+                              row->form == ROW_PLAIN ? &plain : &row->compiling, &s->plan);
     if (status == WICK_OK) status = wick_workspace_new(s->plan, &s->space);
     if (status != WICK_OK) return status;
     for (int i = 0; i < s->n_out; i++) {
@@ -446,7 +509,8 @@ static wick_status make_plan(subject *s) {
 
 bool subject_open(subject *s, const bench_row *row, int size, int threads) {
     *s = (subject){.row = row};
-    wick_status status = wick_context_new(&s->ctx, &(wick_context_options){.tuning = tuned(), .threads = threads, .seed = 1});
+    wick_status status =
+        wick_context_new(&s->ctx, &(wick_context_options){.tuning = tuned(), .threads = threads, .seed = 1});
     if (status == WICK_OK && !(s->scope = wick_scope_open(s->ctx))) status = WICK_ERR_NOMEM;
     if (status == WICK_OK && !row->call) status = make_inputs(s, size);
     memory_begin(&s->mark);
@@ -462,7 +526,8 @@ bool subject_open(subject *s, const bench_row *row, int size, int threads) {
 void subject_close(subject *s) {
     wick_workspace_free(&s->space);
     wick_plan_free(&s->plan);
-    for (int i = 0; i < s->n_out && s->out[i]; i++) wick_buffer_free(s->ctx, s->out[i], wick_spec_bytes(&s->results[i]));
+    for (int i = 0; i < s->n_out && s->out[i]; i++)
+        wick_buffer_free(s->ctx, s->out[i], wick_spec_bytes(&s->results[i]));
     wick_optimizer_free(&s->optimizer);
     wick_model_free(&s->model);
     wick_scope_close(&s->scope);
@@ -479,11 +544,13 @@ bool subject_run(subject *s, int64_t times) {
         for (int i = 0; s->fresh && i < s->n_out; i++) {
             const size_t bytes = wick_spec_bytes(&s->results[i]);
             wick_buffer_free(s->ctx, s->out[i], bytes);
-            if (!(s->out[i] = wick_buffer_new(s->ctx, bytes))) return snprintf(s->why, sizeof s->why, "out of memory"), false;
+            if (!(s->out[i] = wick_buffer_new(s->ctx, bytes)))
+                return snprintf(s->why, sizeof s->why, "out of memory"), false;
         }
         status = wick_run(s->space, s->given_data, s->out);
     }
-    if (status != WICK_OK) snprintf(s->why, sizeof s->why, "%s", s->space ? wick_workspace_error(s->space) : wick_context_error(s->ctx));
+    if (status != WICK_OK)
+        snprintf(s->why, sizeof s->why, "%s", s->space ? wick_workspace_error(s->space) : wick_context_error(s->ctx));
     return status == WICK_OK;
 }
 
@@ -493,7 +560,8 @@ bool subject_export(subject *s, const char *path) {
     if (form != ROW_INFER && wick_model_count(s->model)) return false; /* layers in training, which ONNX has none of */
     for (int i = 0; i < s->n_in; i++)
         if (s->complex[i]) return false;
-    const bool written = wick_onnx_save(s->model, recorder(s), s, s->n_given, s->given, s->n_out, path, NULL) == WICK_OK;
+    const bool written =
+        wick_onnx_save(s->model, recorder(s), s, s->n_given, s->given, s->n_out, path, NULL) == WICK_OK;
     if (!written) wick_context_clear_error(s->ctx);
     return written;
 }

@@ -27,9 +27,11 @@ typedef enum row_form {
 typedef struct bench_row {
     const char *suite, *name;
     row_form form;
-    const char *inputs; /* "(kind, kind)"; "kept kind": a state that stays the same from run to run, as weights of a layer do */
+    /* "(kind, kind)"; "kept kind": a state that stays the same from run to run, as weights of a layer do */
+    const char *inputs;
     wick_tensor *(*build)(const subject *s, wick_tensor *const *in, wick_tensor **second);
-    const char *network;            /* of INFER and TRAIN, as wick_zoo_find reads it, "lstm:UNITS" or "encoder:LAYERS" */
+    /* of INFER and TRAIN, as wick_zoo_find reads it, "lstm:UNITS" or "encoder:LAYERS" */
+    const char *network;
     wick_optim_options optimizer;   /* of TRAIN and UPDATE */
     wick_compile_options compiling; /* of TRAIN_IN */
     wick_status (*call)(wick_context *ctx);
@@ -61,8 +63,10 @@ struct subject {
     const void *given_data[BENCH_INPUTS];
     wick_spec results[BENCH_INPUTS];
     void *out[BENCH_INPUTS];
-    double exps;                    /* exponentials of attention: one for each score that is seen, and as many again in its gradient */
-    double flops, read, written;    /* of one run; bytes are those of inputs, states and results, each once: no run can do with less */
+    /* exponentials of attention: one for each score that is seen, and as many again in its gradient */
+    double exps;
+    /* of one run; bytes are those of inputs, states and results, each once: no run can do with less */
+    double flops, read, written;
     double planned;                 /* bytes that it takes besides its inputs: arena, scratch, states, results */
     memory_mark mark;               /* when it had its inputs */
     char why[256];                  /* it can't be made ready */

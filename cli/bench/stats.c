@@ -24,7 +24,9 @@ void samples_free(samples *s) {
     *s = (samples){0};
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int by_value(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 void samples_sort(samples *s) {
     if (!s->n) return;
@@ -98,7 +100,9 @@ double stats_mean_ratio(int n, const samples *const *a, const samples *const *b,
     return exp(mean);
 }
 
-double stats_ratio(const samples *a, const samples *b, double *low, double *high) { return stats_mean_ratio(1, &a, &b, low, high); }
+double stats_ratio(const samples *a, const samples *b, double *low, double *high) {
+    return stats_mean_ratio(1, &a, &b, low, high);
+}
 
 double stats_same(const samples *a, const samples *b) {
     const double n = (double)a->n, m = (double)b->n, all = n + m;

@@ -7,7 +7,8 @@ static const struct {
     bool (*want)(const char *key);
     void (*fill)(bench_table *t, const bench_results *all);
     void (*write_json)(json *j, const bench_results *all);
-} tables[TABLES] = {{"targets", "Published figures", targets_want, targets_fill, targets_write_json}, {"goals", "Goals", goals_want, goals_fill, goals_write_json}};
+} tables[TABLES] = {{"targets", "Published figures", targets_want, targets_fill, targets_write_json},
+                    {"goals", "Goals", goals_want, goals_fill, goals_write_json}};
 
 unsigned tables_named(const char *pattern) {
     unsigned named = 0;
@@ -46,7 +47,9 @@ void table_print(const bench_table *t) {
     }
     printf("\n%s\n", t->title);
     for (int i = -1; i < t->n; i++) {
-        for (int c = 0; c < t->columns; c++) printf("%-*s%s", c + 1 < t->columns ? (int)width[c] : 0, i < 0 ? t->heads[c] : t->cells[i][c], c + 1 < t->columns ? "  " : "\n");
+        for (int c = 0; c < t->columns; c++)
+            printf("%-*s%s", c + 1 < t->columns ? (int)width[c] : 0, i < 0 ? t->heads[c] : t->cells[i][c],
+                   c + 1 < t->columns ? "  " : "\n");
     }
     printf("%s\n", t->note);
 }

@@ -7,7 +7,8 @@
 #include "../json.h"
 #include "results.h"
 
-/* "targets" and "goals" stand for the rows that such a table is made of: whether row "gemm/f32_64x64x64", or "images/max_pool 64K", is one. */
+/* "targets" and "goals" stand for the rows that such a table is made of: whether row "gemm/f32_64x64x64", or
+ * "images/max_pool 64K", is one. */
 bool tables_want(const char *pattern, const char *key);
 unsigned tables_named(const char *pattern); /* a bit set of bench_table_id: none or one */
 

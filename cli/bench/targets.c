@@ -53,7 +53,8 @@ enum { N_TARGETS = sizeof targets / sizeof targets[0] };
 
 bool targets_want(const char *key) {
     bool want = false;
-    for (int i = 0; i < N_TARGETS; i++) want |= strcmp(targets[i].row, key) == 0 || (targets[i].other && strcmp(targets[i].other, key) == 0);
+    for (int i = 0; i < N_TARGETS; i++)
+        want |= strcmp(targets[i].row, key) == 0 || (targets[i].other && strcmp(targets[i].other, key) == 0);
     return want;
 }
 
@@ -77,18 +78,22 @@ static double measured(const target *t, const bench_results *all, int threads) {
     }
     return NAN;
 }
-static double ratio(const target *t, double value) { return t->kind == PER_SECOND || t->kind == FASTER ? value / t->published : t->published / value; }
+static double ratio(const target *t, double value) {
+    return t->kind == PER_SECOND || t->kind == FASTER ? value / t->published : t->published / value;
+}
 
 static void print_value(char *text, size_t size, const target *t, double value) {
     time_text time;
     if (t->kind == SECONDS) snprintf(text, size, "%s", text_time(time, value));
-    else if (t->kind == BYTES) snprintf(text, size, value < 1e8 ? "%.3g MB" : "%.2f GB", value < 1e8 ? 1e-6 * value : 1e-9 * value);
+    else if (t->kind == BYTES)
+        snprintf(text, size, value < 1e8 ? "%.3g MB" : "%.2f GB", value < 1e8 ? 1e-6 * value : 1e-9 * value);
     else snprintf(text, size, value < 1e4 ? "%.4g" : "%.0f", value);
 }
 
 void targets_fill(bench_table *out, const bench_results *all) {
     static const char *const heads[] = {"published figure", "threads", "published", "measured", "times better", "row"};
-    out->note = "Figures that others publish, and what this machine does. MNIST and inference: a network of 784-2560-2560-1536-10, 12.5 million parameters, in f32; memory is measured in a process of its own.";
+    out->note = "Figures that others publish, and what this machine does. MNIST and inference: a network of "
+                "784-2560-2560-1536-10, 12.5 million parameters, in f32; memory is measured in a process of its own.";
     out->columns = (int)(sizeof heads / sizeof *heads);
     memcpy(out->heads, heads, sizeof heads);
     for (int k = 0; k < all->n_roofs; k++)

@@ -1,5 +1,6 @@
-/* wick/context.h: a context owns everything: thread pool, seed, plan cache, the graph being recorded and the last error.
- * One context is used by one thread at a time. Compiled plans may be run by many threads, each in its own workspace. */
+/* wick/context.h: a context owns everything: thread pool, seed, plan cache, the graph being recorded and the last
+ * error. One context is used by one thread at a time. Compiled plans may be run by many threads, each in its own
+ * workspace. */
 #ifndef WICK_CONTEXT_H
 #define WICK_CONTEXT_H
 
@@ -13,13 +14,16 @@ typedef struct wick_context wick_context;
 typedef struct wick_tensor wick_tensor;
 typedef struct wick_scope wick_scope;
 
-/* How products of f32 matrices may be computed: the error in units of |A||B|, about; docs/numerics.md has measured ones. What a machine has no faster
- * way for stays with multiply-adds. PyTorch's names (set_float32_matmul_precision). */
+/* How products of f32 matrices may be computed: the error in units of |A||B|, about; docs/numerics.md has measured
+ * ones. What a machine has no faster way for stays with multiply-adds. PyTorch's names (set_float32_matmul_precision).
+ */
 typedef enum wick_f32_precision {
     WICK_F32_HIGHEST, /* multiply-adds of f32: 2^-24 for each */
-    WICK_F32_SPLIT,   /* or, with AMX, as six products of bf16: operands become sums of three parts. About the errors of multiply-adds, or less; docs/numerics.md has them */
-    WICK_F32_HIGH,    /* or as three, of two parts: 2^-15 */
-    WICK_F32_MEDIUM   /* or as one, operands rounded to bf16: 2^-7 */
+    /* or, with AMX, as six products of bf16: operands become sums of three parts. About the errors of multiply-adds, or
+       less; docs/numerics.md has them */
+    WICK_F32_SPLIT,
+    WICK_F32_HIGH,  /* or as three, of two parts: 2^-15 */
+    WICK_F32_MEDIUM /* or as one, operands rounded to bf16: 2^-7 */
 } wick_f32_precision;
 
 /* Machine code for fused programs, by the system's C compiler (docs/jit.md). The same bits as without. */
@@ -40,19 +44,25 @@ enum { WICK_THREADS_MAX = 1024 };
 typedef struct wick_context_options {
     int threads;                     /* 0: every CPU this process may use; at most WICK_THREADS_MAX */
     uint64_t seed;                   /* of all random streams */
-    const wick_allocator *allocator; /* NULL: malloc. Then, without max_memory, up to 256 MiB of freed blocks of 4 MiB or more wait to be used again; the system may take their pages. Copied */
+    /* NULL: malloc. Then, without max_memory, up to 256 MiB of freed blocks of 4 MiB or more wait to be used again; the
+     * system may take their pages. Copied */
+    const wick_allocator *allocator;
     const wick_executor *executor;   /* NULL: Wick's own threads. Copied */
     bool eager;                      /* run op by op without passes; WICK_EAGER=1 in the environment does the same */
     wick_f32_precision f32_precision; /* WICK_F32=split, high or medium in the environment where this is 0 */
     size_t plan_cache_bytes;         /* 0: 64 MiB, or a quarter of max_memory */
-    size_t max_memory;               /* bytes that tensors, plans and workspaces may take together; beyond it memory is out. 0: no limit */
-    size_t max_pending;              /* nodes recorded since the last evaluation at which the context evaluates by itself; 0: 1,000,000 */
-    bool (*cancel)(void *user);      /* polled between kernels, and while plans are made; true stops the run with WICK_ERR_CANCELLED */
+    /* bytes that tensors, plans and workspaces may take together; beyond it memory is out. 0: no limit */
+    size_t max_memory;
+    /* nodes recorded since the last evaluation at which the context evaluates by itself; 0: 1,000,000 */
+    size_t max_pending;
+    /* polled between kernels, and while plans are made; true stops the run with WICK_ERR_CANCELLED */
+    bool (*cancel)(void *user);
     void *cancel_user;
     void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
     void *log_user;
     wick_jit_mode jit;         /* WICK_JIT=0, 1 or wait in the environment decides instead */
-    const char *jit_folder;    /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
+    /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
+    const char *jit_folder;
     wick_pictures pictures;    /* how pictures are read */
     const wick_tuning *tuning; /* how work is cut (wick/tuning.h): time, never bits. NULL: the defaults. Copied */
 } wick_context_options;
@@ -67,11 +77,13 @@ WICK_API const char *wick_context_error(const wick_context *context);
 WICK_API wick_status wick_context_status(const wick_context *context);
 WICK_API void wick_context_clear_error(wick_context *context);
 /* For layers above the core: stores an error as the context's last failure and returns `status`. */
-WICK_API wick_status wick_context_fail(wick_context *context, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
+WICK_API wick_status wick_context_fail(wick_context *context, wick_status status, const char *fmt, ...)
+    WICK_PRINTF(3, 4);
 
-/* The tiers of kernels by instruction set, "ref" (plain C), "base" (the architecture's own vectors), "avx2", "avx512"; each is a
- * superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU and the build (cmake's WICK_TIERS) have it. Behind the tier, or alone, it may
- * leave out extensions that some CPUs of a tier have: "avx512-vnni", "-avxvnni". They change speed, never bits. */
+/* The tiers of kernels by instruction set, "ref" (plain C), "base" (the architecture's own vectors), "avx2", "avx512";
+ * each is a superset of the one before. WICK_ISA in the environment names the one to use, as far as the CPU and the
+ * build (cmake's WICK_TIERS) have it. Behind the tier, or alone, it may leave out extensions that some CPUs of a tier
+ * have: "avx512-vnni", "-avxvnni". They change speed, never bits. */
 typedef struct wick_isa {
     const char *name; /* static; NULL outside of the list */
     bool supported;   /* by the CPU, the operating system and this build */
@@ -111,13 +123,16 @@ typedef struct wick_context_stats {
 } wick_context_stats;
 WICK_API wick_context_stats wick_context_get_stats(const wick_context *context);
 
-/* Scopes nest. A tensor belongs to the innermost open scope and is freed when it closes. The context opens one itself. */
+/* Scopes nest. A tensor belongs to the innermost open scope and is freed when it closes. The context opens one itself.
+ */
 WICK_API wick_scope *wick_scope_open(wick_context *context); /* NULL: out of memory */
-/* Closes *scope and every scope opened after it. Recorded effects (assignments, taps) stay pending. Null-safe, nulls. */
+/* Closes *scope and every scope opened after it. Recorded effects (assignments, taps) stay pending. Null-safe, nulls.
+ */
 WICK_API void wick_scope_close(wick_scope **scope);
 
-/* The caller's place, put into errors: "file:line", static. Macros with the functions' names supply it, entering the place before the
- * arguments are evaluated and leaving it after the call, so that places nest as calls do. Bindings call wick_here before a function. */
+/* The caller's place, put into errors: "file:line", static. Macros with the functions' names supply it, entering the
+ * place before the arguments are evaluated and leaving it after the call, so that places nest as calls do. Bindings
+ * call wick_here before a function. */
 WICK_API void wick_here(const char *where);
 WICK_API void wick_enter(const char *where);
 WICK_API void wick_leave(void);

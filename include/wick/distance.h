@@ -1,5 +1,5 @@
-/* wick/distance.h: how far apart and how alike vectors are. PyTorch's functions of these names. Floats; f16 and bf16 are computed in f32 and rounded once;
- * two arguments are promoted and broadcast. */
+/* wick/distance.h: how far apart and how alike vectors are. PyTorch's functions of these names. Floats; f16 and bf16
+ * are computed in f32 and rounded once; two arguments are promoted and broadcast. */
 #ifndef WICK_DISTANCE_H
 #define WICK_DISTANCE_H
 
@@ -13,13 +13,13 @@ extern "C" {
 WICK_API wick_tensor *wick_cosine_similarity(wick_tensor *a, wick_tensor *b, int axis, double eps);
 /* |a - b + eps| of order p along the last axis, as wick_norm. (PyTorch: p 2, eps 1e-6) */
 WICK_API wick_tensor *wick_pairwise_distance(wick_tensor *a, wick_tensor *b, double p, double eps, bool keepdims);
-/* The distance of order p of each row of a [..., n, d] from each of b [..., m, d]: [..., n, m]. The gradient is 0 where it is 0. Needs n m d numbers of
- * memory for the differences. */
+/* The distance of order p of each row of a [..., n, d] from each of b [..., m, d]: [..., n, m]. The gradient is 0 where
+ * it is 0. Needs n m d numbers of memory for the differences. */
 WICK_API wick_tensor *wick_cdist(wick_tensor *a, wick_tensor *b, double p);
 /* a x b of vectors of 3 numbers along the axis. Integers too. */
 WICK_API wick_tensor *wick_cross(wick_tensor *a, wick_tensor *b, int axis);
-/* Covariances of the rows of x [variables, observations] -> [variables, variables], or the variance of x [observations] -> 0-d; over
- * observations - correction. */
+/* Covariances of the rows of x [variables, observations] -> [variables, variables], or the variance of x [observations]
+ * -> 0-d; over observations - correction. */
 WICK_API wick_tensor *wick_cov(wick_tensor *x, double correction);
 WICK_API wick_tensor *wick_corrcoef(wick_tensor *x); /* Pearson's, held to [-1, 1] */
 /* x[1:] - x[:-1] along the axis, n times. Integers too, and bools, where it says what changed. */

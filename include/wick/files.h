@@ -1,4 +1,5 @@
-/* wick/files.h: labelled files, one after another, wherever they lie: a folder, an archive, a set of arrays (IDX), or a record file, into which they can be packed, and out of it again. */
+/* wick/files.h: labelled files, one after another, wherever they lie: a folder, an archive, a set of arrays (IDX), or a
+ * record file, into which they can be packed, and out of it again. */
 #ifndef WICK_FILES_H
 #define WICK_FILES_H
 
@@ -17,24 +18,31 @@ typedef struct wick_files_options {
                  .tiff .pbm .pgm .ppm .pnm .jp2 .j2k) and recordings (.wav) do */
     bool salvage;      /* of a damaged record file what is whole */
     bool copy;         /* a record file is read by pread, not mapped */
-    int64_t rate;      /* wick_dataset_of_files: recordings become so many samples a second, 1000 to 768000, by wick_audio_resample's formula; 0: they stay as they are */
-    int64_t least;     /* wick_dataset_of_files: JPEGs are decoded at 1/8, 1/4 or 1/2 of their size, the smallest both of whose sides have at least so many pixels, which takes a fraction of the time; 0: whole.
-                        * Sides are n / 8 of what they were, rounded up; each pixel is about the mean of those that it stands for */
+    /* wick_dataset_of_files: recordings become so many samples a second, 1000 to 768000, by wick_audio_resample's
+     * formula; 0: they stay as they are */
+    int64_t rate;
+    int64_t least; /* wick_dataset_of_files: JPEGs are decoded at 1/8, 1/4 or 1/2 of their size, the smallest both of
+                    * whose sides have at least so many pixels, which takes a fraction of the time; 0: whole. Sides are
+                    * n / 8 of what they were, rounded up; each pixel is about the mean of those that it stands for */
 } wick_files_options;
 
 /* path is one of
  *
  *   a record file   as wick_files_pack or another writer made it
  *   an archive      .tar, also packed by gzip or Zstandard: its first bytes say which
- *   an IDX file     [count, dims] of any type; or a folder with sets named as LeCun's (wick_dataset_open), of which the split is taken
- *   a folder        of files at any depth, in the order of their paths' bytes, without hidden ones; or one that holds SPLIT.wrec, SPLIT.tar[.gz|.zst] or SPLIT/, which is taken then
- *   a name          of a set known by name: the folder where it is
+ *   an IDX file     [count, dims] of any type; or a folder with sets named as LeCun's (wick_dataset_open), of which the
+ * split is taken a folder        of files at any depth, in the order of their paths' bytes, without hidden ones; or one
+ * that holds SPLIT.wrec, SPLIT.tar[.gz|.zst] or SPLIT/, which is taken then a name          of a set known by name: the
+ * folder where it is
  *
- * A file's class is the folder that it lies in, if it lies in one; classes are numbered in the order of their bytes. Archives are walked once to find them. WICK_ERR_IO,
- * WICK_ERR_FORMAT, WICK_ERR_VERSION, WICK_ERR_UNSUPPORTED, WICK_ERR_NOMEM. The context must outlive the files. options may be NULL. */
-WICK_API WICK_MUST_CHECK wick_status wick_files_open(wick_context *ctx, const char *path, const wick_files_options *options, wick_files **out);
+ * A file's class is the folder that it lies in, if it lies in one; classes are numbered in the order of their bytes.
+ * Archives are walked once to find them. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_VERSION, WICK_ERR_UNSUPPORTED,
+ * WICK_ERR_NOMEM. The context must outlive the files. options may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_files_open(wick_context *ctx, const char *path,
+                                                     const wick_files_options *options, wick_files **out);
 WICK_API void wick_files_free(wick_files **files);            /* null-safe, nulls */
-WICK_API const char *wick_files_path(const wick_files *files); /* what was opened in the end: a set's file of the split */
+/* what was opened in the end: a set's file of the split */
+WICK_API const char *wick_files_path(const wick_files *files);
 WICK_API const char *wick_files_form(const wick_files *files); /* "folder", "tar", "idx", "records" */
 WICK_API int64_t wick_files_count(const wick_files *files);
 WICK_API int64_t wick_files_passed(const wick_files *files); /* files of other kinds, which are passed over */
@@ -51,8 +59,9 @@ typedef struct wick_file {
     size_t size;
     size_t stored; /* bytes that it takes in a record file; else `size` */
 } wick_file;
-/* The next one; *more false: there are none left. After a failure the next call gives the one behind it, where there is a way to it: a folder's file that cannot be read, a record that is
- * damaged. *more is false then if there is not: an archive's header. */
+/* The next one; *more false: there are none left. After a failure the next call gives the one behind it, where there is
+ * a way to it: a folder's file that cannot be read, a record that is damaged. *more is false then if there is not: an
+ * archive's header. */
 WICK_API WICK_MUST_CHECK wick_status wick_files_next(wick_files *files, wick_file *out, bool *more);
 /* One of them; quick only of records, arrays and folders: an archive is walked. WICK_ERR_INDEX: there is none. */
 WICK_API WICK_MUST_CHECK wick_status wick_files_at(wick_files *files, int64_t i, wick_file *out);
@@ -65,7 +74,8 @@ typedef struct wick_pack_options {
     const int64_t *order;
     int64_t n_order;
     bool append;   /* pack: to the record file that is there, with its compression, whose level alone counts here */
-    bool (*progress)(void *user, int64_t done, int64_t of, uint64_t bytes); /* after each; false: stop, WICK_ERR_CANCELLED. NULL: none */
+    /* after each; false: stop, WICK_ERR_CANCELLED. NULL: none */
+    bool (*progress)(void *user, int64_t done, int64_t of, uint64_t bytes);
     void *user;
 } wick_pack_options;
 /* What was done. */
@@ -74,13 +84,18 @@ typedef struct wick_pack_report {
     uint64_t bytes, stored; /* of the contents, and of the file or files that were written */
     bool unread;            /* after a failure: what was to be read is to blame, not the writing */
 } wick_pack_report;
-/* A record file of them, atomically; report may be NULL. What the files lack (a damaged one) is an error, and nothing is written. docs/data.md has what lies in each record.
- * With `append` they come behind the records of a file that wick_files_pack made, which holds the same: files, or arrays of that dtype and those dims (WICK_ERR_SHAPE). Classes are matched by their names, and have
- * to be among the file's (WICK_ERR_INVALID); whether a file of that name is in it already is not looked at. Whatever stops it leaves the file with the records it had: wick_records_append. */
-WICK_API WICK_MUST_CHECK wick_status wick_files_pack(wick_files *files, const char *path, const wick_pack_options *options, wick_pack_report *report);
-/* Them as files of a new folder (arrays: as IDX, images-idx3-ubyte and labels-idx1-ubyte, whose labels are below 256), or, where the path ends in .tar, as an archive. Whole or not at
- * all: it is made under another name beside it. Names that lead out of the folder are refused: WICK_ERR_FORMAT. WICK_ERR_INVALID: the path is there already. */
-WICK_API WICK_MUST_CHECK wick_status wick_files_unpack(wick_files *files, const char *path, const wick_pack_options *options, wick_pack_report *report);
+/* A record file of them, atomically; report may be NULL. What the files lack (a damaged one) is an error, and nothing
+ * is written. docs/data.md has what lies in each record. With `append` they come behind the records of a file that
+ * wick_files_pack made, which holds the same: files, or arrays of that dtype and those dims (WICK_ERR_SHAPE). Classes
+ * are matched by their names, and have to be among the file's (WICK_ERR_INVALID); whether a file of that name is in it
+ * already is not looked at. Whatever stops it leaves the file with the records it had: wick_records_append. */
+WICK_API WICK_MUST_CHECK wick_status wick_files_pack(wick_files *files, const char *path,
+                                                     const wick_pack_options *options, wick_pack_report *report);
+/* Them as files of a new folder (arrays: as IDX, images-idx3-ubyte and labels-idx1-ubyte, whose labels are below 256),
+ * or, where the path ends in .tar, as an archive. Whole or not at all: it is made under another name beside it. Names
+ * that lead out of the folder are refused: WICK_ERR_FORMAT. WICK_ERR_INVALID: the path is there already. */
+WICK_API WICK_MUST_CHECK wick_status wick_files_unpack(wick_files *files, const char *path,
+                                                       const wick_pack_options *options, wick_pack_report *report);
 
 #ifdef __cplusplus
 }

@@ -13,10 +13,10 @@ typedef struct wick_meta {
     const char *key, *value;
 } wick_meta;
 
-/* Writes all states (role PARAM and BUFFER only when weights_only; then means where wick_model_set_averaged asks) and metadata, atomically: until the call succeeds
- * the old file is whole. Adds "wick.format" (2), "wick.crc32c" (of the whole file), "wick.numerics", "wick.seed",
- * "wick.stream". The former file is kept as PATH.prev when keep_previous. Temporaries that savers to PATH left behind
- * when they were killed are removed. */
+/* Writes all states (role PARAM and BUFFER only when weights_only; then means where wick_model_set_averaged asks) and
+ * metadata, atomically: until the call succeeds the old file is whole. Adds "wick.format" (2), "wick.crc32c" (of the
+ * whole file), "wick.numerics", "wick.seed", "wick.stream". The former file is kept as PATH.prev when keep_previous.
+ * Temporaries that savers to PATH left behind when they were killed are removed. */
 typedef struct wick_save_options {
     bool weights_only, keep_previous;
     int n_meta;
@@ -45,30 +45,35 @@ WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load(const wick_checkpoint 
 
 /* Parts of the weights, as for fine-tuning: a file's backbone, but not its head. */
 typedef struct wick_load_options {
-    const char *only, *skip; /* names that match and don't match these (patterns as wick_model_freeze's), in the model and the file; NULL: all */
-    bool fitting;            /* a state that the file lacks, or has in another dtype or shape, keeps its value, and what only the file has is
-                                left there; otherwise those are WICK_ERR_MISMATCH */
+    /* names that match and don't match these (patterns as wick_model_freeze's), in the model and the file; NULL: all */
+    const char *only, *skip;
+    bool fitting; /* a state that the file lacks, or has in another dtype or shape, keeps its value, and what only the
+                     file has is left there; otherwise those are WICK_ERR_MISMATCH */
 } wick_load_options;
 typedef struct wick_load_report {
     int loaded, kept;  /* PARAM and BUFFER states: taken from the file, left as they were */
     int unused;        /* tensors of the file without a state that took them, those of the optimizer apart */
-    char differs[512]; /* fitting: what was selected and did not fit, cut where it is longer: "fc2.weight is f32[5,9] there and ..." */
+    /* fitting: what was selected and did not fit, cut where it is longer: "fc2.weight is f32[5,9] there and ..." */
+    char differs[512];
 } wick_load_report;
-/* As wick_checkpoint_load without the optimizer, for the states that the options select. WICK_ERR_MISMATCH also when that would load none;
- * then nothing was changed. report may be NULL. */
+/* As wick_checkpoint_load without the optimizer, for the states that the options select. WICK_ERR_MISMATCH also when
+ * that would load none; then nothing was changed. report may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_checkpoint_load_some(const wick_checkpoint *checkpoint, wick_model *model,
-                                                               const wick_load_options *options, wick_load_report *report);
+                                                               const wick_load_options *options,
+                                                               wick_load_report *report);
 
-/* ---- NumPy's files of one array ------------------------------------------------------------------------------------------------ */
+/* ---- NumPy's files of one array ---------------------------------------------------------------------------------- */
 
-/* A .npy file as a tensor: its pages where they can be read in place, else a copy. Floats of 16 to 64 bits, integers, bools; either byte order, rows or columns
- * first. Poisoned on error: WICK_ERR_IO, WICK_ERR_FORMAT (with the byte), WICK_ERR_VERSION, WICK_ERR_NOMEM. */
+/* A .npy file as a tensor: its pages where they can be read in place, else a copy. Floats of 16 to 64 bits, integers,
+ * bools; either byte order, rows or columns first. Poisoned on error: WICK_ERR_IO, WICK_ERR_FORMAT (with the byte),
+ * WICK_ERR_VERSION, WICK_ERR_NOMEM. */
 WICK_API wick_tensor *wick_npy_read(wick_context *ctx, const char *path);
 /* Writes x, evaluated, atomically. WICK_ERR_UNSUPPORTED: a dtype that NumPy lacks (bf16, f8, packed). */
 WICK_API WICK_MUST_CHECK wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x);
 
 /* Replaces the file at path by these bytes, atomically: until the call succeeds the old file is whole. */
-WICK_API WICK_MUST_CHECK wick_status wick_file_write(wick_context *ctx, const char *path, const void *data, size_t size);
+WICK_API WICK_MUST_CHECK wick_status wick_file_write(wick_context *ctx, const char *path, const void *data,
+                                                     size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,15 @@
-/* wick/kernel.h: kernels from a formula: wick_kernel_from_expr(ctx, "x + y * 2.0", &kernel). The text becomes a graph of elementwise ops, which plans fuse into
- * one program that runs block by block in vectors.
+/* wick/kernel.h: kernels from a formula: wick_kernel_from_expr(ctx, "x + y * 2.0", &kernel). The text becomes a graph
+ * of elementwise ops, which plans fuse into one program that runs block by block in vectors.
  *
- *   expression   a ? b : c | a || b | a && b | a < b (<= > >= == !=) | a + b, a - b | a * b, a / b, a % b | -a, +a, !a | a ** b | number | name |
- *                name(expression, ...) | (expression)
+ *   expression   a ? b : c | a || b | a && b | a < b (<= > >= == !=) | a + b, a - b | a * b, a / b, a % b | -a, +a, !a
+ * | a ** b | number | name | name(expression, ...) | (expression)
  *
- * from what binds least to what binds most; ** is right-associative and binds more than a sign on its left: -x ** 2 is -(x ** 2). Functions are the elementwise ops
- * (docs/ops.md), and min and max for minimum and maximum. % is `remainder`, which has the sign of b. Any other name is an input; pi, inf and nan are numbers.
+ * from what binds least to what binds most; ** is right-associative and binds more than a sign on its left: -x ** 2 is
+ * -(x ** 2). Functions are the elementwise ops (docs/ops.md), and min and max for minimum and maximum. % is
+ * `remainder`, which has the sign of b. Any other name is an input; pi, inf and nan are numbers.
  *
- * Inputs broadcast and are promoted as in the ops themselves. A number is of the dtype of what it stands with (2.0 beside integers: f32); with numbers
- * alone, of the dtype that all inputs promote to, or f32 where that is no float. */
+ * Inputs broadcast and are promoted as in the ops themselves. A number is of the dtype of what it stands with (2.0
+ * beside integers: f32); with numbers alone, of the dtype that all inputs promote to, or f32 where that is no float. */
 #ifndef WICK_KERNEL_H
 #define WICK_KERNEL_H
 
@@ -25,9 +26,10 @@ extern "C" {
 
 typedef struct wick_kernel wick_kernel;
 
-/* Reads the expression; any text may be given. A mistake is WICK_ERR_INVALID, "kernel: column 5: ..." with columns from 1 on, in bytes. On failure *kernel is
- * NULL and the context has the error. To be freed before the context. */
-WICK_API WICK_MUST_CHECK wick_status wick_kernel_from_expr(wick_context *ctx, const char *expression, wick_kernel **kernel);
+/* Reads the expression; any text may be given. A mistake is WICK_ERR_INVALID, "kernel: column 5: ..." with columns from
+ * 1 on, in bytes. On failure *kernel is NULL and the context has the error. To be freed before the context. */
+WICK_API WICK_MUST_CHECK wick_status wick_kernel_from_expr(wick_context *ctx, const char *expression,
+                                                           wick_kernel **kernel);
 WICK_API void wick_kernel_free(wick_kernel **kernel); /* null-safe, nulls */
 
 /* Its inputs, in the order in which they first appear. */
@@ -38,9 +40,10 @@ WICK_API size_t wick_kernel_format(const wick_kernel *kernel, char *buffer, size
 
 /* Records the kernel over n inputs in that order: a tensor like any other, with gradients. */
 WICK_API wick_tensor *wick_kernel_call(const wick_kernel *kernel, int n, wick_tensor *const *in);
-/* A plan for inputs of these dtypes and shapes, with one output. Names in specs, where there are any, must be those of the inputs. options may be NULL. The kernel
- * may be freed before the plan. */
-WICK_API WICK_MUST_CHECK wick_status wick_kernel_compile(const wick_kernel *kernel, int n, const wick_spec *in, const wick_compile_options *options, wick_plan **plan);
+/* A plan for inputs of these dtypes and shapes, with one output. Names in specs, where there are any, must be those of
+ * the inputs. options may be NULL. The kernel may be freed before the plan. */
+WICK_API WICK_MUST_CHECK wick_status wick_kernel_compile(const wick_kernel *kernel, int n, const wick_spec *in,
+                                                         const wick_compile_options *options, wick_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* wick/optim.h: optimizers and schedules, as graph expressions that end in assignments: forward, backward and update are one
- * plan. All state lives in the model under "optim." names, so a checkpoint of the model has it. */
+/* wick/optim.h: optimizers and schedules, as graph expressions that end in assignments: forward, backward and update
+ * are one plan. All state lives in the model under "optim." names, so a checkpoint of the model has it. */
 #ifndef WICK_OPTIM_H
 #define WICK_OPTIM_H
 
@@ -9,12 +9,15 @@
 extern "C" {
 #endif
 
-/* The update rules, PyTorch's where it has them (docs/nn.md names the papers). Default rates are in wick_optim_options. */
+/* The update rules, PyTorch's where it has them (docs/nn.md names the papers). Default rates are in wick_optim_options.
+ */
 typedef enum wick_optim_kind {
     WICK_SGD,
     WICK_ADAM,
     WICK_ADAMW,
-    WICK_MUON, /* parameters of 2 and more dims, as matrices [out, the rest], by their orthogonalised momentum; the others by AdamW */
+    /* parameters of 2 and more dims, as matrices [out, the rest], by their orthogonalised momentum; the others by AdamW
+     */
+    WICK_MUON,
     WICK_ADAMAX,
     WICK_NADAM,
     WICK_RADAM,
@@ -27,21 +30,27 @@ typedef enum wick_optim_kind {
 } wick_optim_kind;
 typedef enum wick_schedule_kind {
     WICK_SCHEDULE_CONSTANT,
-    WICK_SCHEDULE_STEP,        /* lr gamma^floor(t / every) */
-    WICK_SCHEDULE_COSINE,      /* from lr at t = warmup to lr_min at t = total, along half a cosine (Loshchilov, Hutter 2017) */
+    WICK_SCHEDULE_STEP, /* lr gamma^floor(t / every) */
+    /* from lr at t = warmup to lr_min at t = total, along half a cosine (Loshchilov, Hutter 2017) */
+    WICK_SCHEDULE_COSINE,
     WICK_SCHEDULE_MULTI_STEP,  /* lr gamma^k, k milestones being reached */
     WICK_SCHEDULE_EXPONENTIAL, /* lr gamma^t */
-    WICK_SCHEDULE_RESTARTS,    /* such cosines again and again: of every steps, every mult, every mult^2 ...; the first begins at t = warmup */
-    WICK_SCHEDULE_ONE_CYCLE,   /* up from lr / div to lr at t = rise total - 1, down to lr / div / final_div at t = total - 1 (Smith, Topin 2018) */
-    WICK_SCHEDULE_POLYNOMIAL,  /* lr_min + (lr - lr_min) (1 - x)^power, where x goes from 0 at t = warmup to 1 at t = total */
-    WICK_SCHEDULE_LINEAR,      /* lr (from + (to - from) x) */
-    WICK_SCHEDULE_CHAINED,     /* lr times the factors of all parts */
-    WICK_SCHEDULE_SEQUENCE,    /* part i from milestones[i - 1] on; each counts from 0 */
+    /* such cosines again and again: of every steps, every mult, every mult^2 ...; the first begins at t = warmup */
+    WICK_SCHEDULE_RESTARTS,
+    /* up from lr / div to lr at t = rise total - 1, down to lr / div / final_div at t = total - 1 (Smith, Topin 2018)
+     */
+    WICK_SCHEDULE_ONE_CYCLE,
+    /* lr_min + (lr - lr_min) (1 - x)^power, where x goes from 0 at t = warmup to 1 at t = total */
+    WICK_SCHEDULE_POLYNOMIAL,
+    WICK_SCHEDULE_LINEAR,   /* lr (from + (to - from) x) */
+    WICK_SCHEDULE_CHAINED,  /* lr times the factors of all parts */
+    WICK_SCHEDULE_SEQUENCE, /* part i from milestones[i - 1] on; each counts from 0 */
     WICK_SCHEDULE_KINDS
 } wick_schedule_kind;
 
-/* Learning rate at optimizer step t (from 0): PyTorch's schedulers in closed form, stepped once a step. All are multiplied by a linear warm-up
- * (t + 1) / warmup, up to 1; step, multi-step and exponential count from 0 through it. */
+/* Learning rate at optimizer step t (from 0): PyTorch's schedulers in closed form, stepped once a step. All are
+ * multiplied by a linear warm-up (t + 1) / warmup, up to 1; step, multi-step and exponential count from 0 through it.
+ */
 enum { WICK_MILESTONES = 8 };
 typedef struct wick_schedule {
     wick_schedule_kind kind;
@@ -54,15 +63,16 @@ typedef struct wick_schedule {
     double rise, div, final_div; /* 0: 0.3, 25, 10^4 */
     bool three_phases;           /* one cycle: down as long as up, to lr / div, then to the end */
     bool linear;                 /* one cycle: straight lines in place of cosines */
-    bool cycle_momentum;         /* one cycle: momentum (SGD, Muon, RMSProp) or beta1 (the others; Adagrad and Adadelta have neither) goes from
-                                    momentum_most down to momentum_least as the rate rises, and back: PyTorch's default, at the top of a schedule only */
+    bool cycle_momentum; /* one cycle: momentum (SGD, Muon, RMSProp) or beta1 (the others; Adagrad and Adadelta have
+                            neither) goes from momentum_most down to momentum_least as the rate rises, and back:
+                            PyTorch's default, at the top of a schedule only */
     double momentum_least, momentum_most; /* 0: 0.85, 0.95 */
     int n_parts;                 /* of chained and sequential ones */
     const struct wick_schedule *parts;
 } wick_schedule;
 
-/* Lowers the rate when a metric that the host reports (wick_optimizer_metric) has not become better for a while: PyTorch's ReduceLROnPlateau,
- * on top of any schedule. */
+/* Lowers the rate when a metric that the host reports (wick_optimizer_metric) has not become better for a while:
+ * PyTorch's ReduceLROnPlateau, on top of any schedule. */
 typedef struct wick_plateau {
     double factor;         /* of each drop, in (0, 1); 0: none of all this */
     int64_t patience;      /* metrics without a better one that are put up with; 0: 10, below 0: none */
@@ -75,7 +85,8 @@ typedef struct wick_plateau {
 
 /* How Muon's rate is made from lr for a matrix of `rows` x `cols`. */
 typedef enum wick_muon_rate {
-    WICK_MUON_MATCH_ADAMW, /* 0.2 sqrt(max(rows, cols)) lr: steps as large as AdamW's, so that one lr suits both (Liu et al. 2025) */
+    /* 0.2 sqrt(max(rows, cols)) lr: steps as large as AdamW's, so that one lr suits both (Liu et al. 2025) */
+    WICK_MUON_MATCH_ADAMW,
     WICK_MUON_ORIGINAL     /* sqrt(max(1, rows / cols)) lr: PyTorch's default (Jordan 2024) */
 } wick_muon_rate;
 
@@ -85,33 +96,37 @@ typedef enum wick_average_kind {
     WICK_AVERAGE_EMA, /* a + (1 - decay) (w - a), the first one being w itself */
     WICK_AVERAGE_SWA  /* the plain mean (Izmailov et al. 2018) */
 } wick_average_kind;
-/* As torch.optim.swa_utils.AveragedModel, one count for all. It is made with the first step recorded, and is 0 until that runs. */
+/* As torch.optim.swa_utils.AveragedModel, one count for all. It is made with the first step recorded, and is 0 until
+ * that runs. */
 typedef struct wick_average {
     wick_average_kind kind;
     double decay;         /* EMA; 0: 0.999 */
     int64_t start, every; /* after step `start` (from 0) and each `every` ones more; 0: the first, 1 */
-    bool buffers;         /* also of BUFFER states, batch norm's running statistics; otherwise those of now go with the mean */
+    /* also of BUFFER states, batch norm's running statistics; otherwise those of now go with the mean */
+    bool buffers;
 } wick_average;
 
 /* Stands for exactly 0 where 0 means the default: .beta1 = WICK_ZERO. It is the smallest normal number. */
 #define WICK_ZERO 2.2250738585072014e-308
 
 struct wick_optim_options;
-/* Parameters whose names match a pattern (as wick_model_freeze's) and what is different about them. The first group that matches counts. */
+/* Parameters whose names match a pattern (as wick_model_freeze's) and what is different about them. The first group
+ * that matches counts. */
 typedef struct wick_param_group {
     const char *pattern;
     bool freeze;         /* not trained by this optimizer */
     double lr_scale;     /* of lr; 0: 1 */
     double weight_decay; /* 0: the optimizer's; WICK_ZERO: none */
-    const struct wick_optim_options *rule; /* kind, lr and numbers in place of the optimizer's; NULL: those. The rest (schedule, clipping ...) is
-                                              for all parameters together */
+    const struct wick_optim_options *rule; /* kind, lr and numbers in place of the optimizer's; NULL: those. The rest
+                                              (schedule, clipping ...) is for all parameters together */
 } wick_param_group;
 
-/* For gradients in f16 (wick_compile_options.precision), which fall below 6e-8: the loss counts `scale` times, and gradients in f32 are divided by it
- * (Micikevicius et al. 2018; torch.amp.GradScaler, whose defaults these are). Where a gradient is NaN or Inf the step changes nothing but the scale, which
- * is multiplied by backoff; after `interval` good steps one after another it is multiplied by growth. The scale is a state of the model, "optim.scale", with
- * "optim.scale.good" (good steps so far) and "optim.skipped" (steps skipped in all), so checkpoints have it. Powers of two change no bit of gradients that
- * are within range. */
+/* For gradients in f16 (wick_compile_options.precision), which fall below 6e-8: the loss counts `scale` times, and
+ * gradients in f32 are divided by it (Micikevicius et al. 2018; torch.amp.GradScaler, whose defaults these are). Where
+ * a gradient is NaN or Inf the step changes nothing but the scale, which is multiplied by backoff; after `interval`
+ * good steps one after another it is multiplied by growth. The scale is a state of the model, "optim.scale", with
+ * "optim.scale.good" (good steps so far) and "optim.skipped" (steps skipped in all), so checkpoints have it. Powers of
+ * two change no bit of gradients that are within range. */
 typedef struct wick_loss_scale {
     double initial;   /* 0: no scaling; 65536 is usual */
     double growth;    /* 0: 2 */
@@ -121,12 +136,15 @@ typedef struct wick_loss_scale {
 
 typedef struct wick_optim_options {
     wick_optim_kind kind;
-    /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW, Adamax, NAdam, RAdam, LAMB. */
-    double lr;              /* SGD, Muon, RMSProp, Adagrad 0.01; Adamax, NAdam 0.002; Adadelta 1; Lion 0.0001; the others 0.001 */
+    /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW,
+     * Adamax, NAdam, RAdam, LAMB. */
+    /* SGD, Muon, RMSProp, Adagrad 0.01; Adamax, NAdam 0.002; Adadelta 1; Lion 0.0001; the others 0.001 */
+    double lr;
     double momentum;        /* SGD, RMSProp 0; Muon 0.95 */
     bool nesterov;          /* SGD, with momentum; Muon's always is */
     double beta1;           /* Adam, Lion: 0.9 */
-    double beta2;           /* of the squares: Adam 0.999, Lion 0.99, RMSProp (its alpha) 0.99, Adadelta (its rho) 0.9 */
+    /* of the squares: Adam 0.999, Lion 0.99, RMSProp (its alpha) 0.99, Adadelta (its rho) 0.9 */
+    double beta2;
     double eps;             /* Adam, RMSProp 1e-8; LAMB, Adadelta 1e-6; Adagrad 1e-10 */
     double weight_decay;    /* 0; added to the gradient, or decoupled: always of AdamW, Muon, LAMB and Lion */
     bool decoupled;         /* weights are scaled by 1 - lr weight_decay instead (Loshchilov, Hutter 2019) */
@@ -147,18 +165,19 @@ typedef struct wick_optim_options {
 } wick_optim_options;
 
 typedef struct wick_optimizer wick_optimizer;
-/* Of the model's parameters that exist and are not frozen when the first step is recorded. options is copied, with all it points to. That a
- * group matches no parameter is an error of the first step. */
+/* Of the model's parameters that exist and are not frozen when the first step is recorded. options is copied, with all
+ * it points to. That a group matches no parameter is an error of the first step. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *options,
                                                         wick_optimizer **out);
 WICK_API void wick_optimizer_free(wick_optimizer **optimizer);
-/* Records: gradients of loss, check that loss is finite, update, step count + 1. Parameters that the loss does not depend on stay as
- * they are, and so do their moments. With accumulate = k, loss counts 1/k and the
- * sum of the earlier micro-batches is added and cleared. */
+/* Records: gradients of loss, check that loss is finite, update, step count + 1. Parameters that the loss does not
+ * depend on stay as they are, and so do their moments. With accumulate = k, loss counts 1/k and the sum of the earlier
+ * micro-batches is added and cleared. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_step(wick_optimizer *optimizer, wick_tensor *loss);
 /* Records a micro-batch that only accumulates. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_accumulate(wick_optimizer *optimizer, wick_tensor *loss);
-/* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it. */
+/* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it.
+ */
 WICK_API wick_tensor *wick_optimizer_lr(wick_optimizer *optimizer);
 /* For options.plateau: what was measured just now. At once, so the next run of a plan has the new rate. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_metric(wick_optimizer *optimizer, double metric);

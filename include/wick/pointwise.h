@@ -1,6 +1,6 @@
-/* wick/pointwise.h: elementwise functions with numbers, made of the rows in wick/elementwise.h: they fuse with what is around them. The
- * numbers are constants of the plan. x of any dtype; but for clip and threshold, integers and bools count as f32. Names and formulas are
- * PyTorch's (torch.nn.functional) unless said otherwise. */
+/* wick/pointwise.h: elementwise functions with numbers, made of the rows in wick/elementwise.h: they fuse with what is
+ * around them. The numbers are constants of the plan. x of any dtype; but for clip and threshold, integers and bools
+ * count as f32. Names and formulas are PyTorch's (torch.nn.functional) unless said otherwise. */
 #ifndef WICK_POINTWISE_H
 #define WICK_POINTWISE_H
 
@@ -10,25 +10,28 @@
 extern "C" {
 #endif
 
-/* x held to at least lo and at most hi; -INFINITY, INFINITY: no bound. NaN stays; lo above hi gives hi. Integers stay integers where the
- * bounds are whole numbers. wick_clamp takes tensors as bounds. */
+/* x held to at least lo and at most hi; -INFINITY, INFINITY: no bound. NaN stays; lo above hi gives hi. Integers stay
+ * integers where the bounds are whole numbers. wick_clamp takes tensors as bounds. */
 WICK_API wick_tensor *wick_clip(wick_tensor *x, double lo, double hi);
 /* value where x <= threshold, else x; NaN stays */
 WICK_API wick_tensor *wick_threshold(wick_tensor *x, double threshold, double value);
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-WICK_API wick_tensor *wick_leaky_relu(wick_tensor *x, double slope); /* x where positive, else slope x (PyTorch: 0.01) */
+/* x where positive, else slope x (PyTorch: 0.01) */
+WICK_API wick_tensor *wick_leaky_relu(wick_tensor *x, double slope);
 WICK_API wick_tensor *wick_elu(wick_tensor *x, double alpha);        /* x where positive, else alpha (exp(x) - 1) */
-WICK_API wick_tensor *wick_celu(wick_tensor *x, double alpha);       /* x where positive, else alpha (exp(x / alpha) - 1); alpha not 0 */
+/* x where positive, else alpha (exp(x / alpha) - 1); alpha not 0 */
+WICK_API wick_tensor *wick_celu(wick_tensor *x, double alpha);
 WICK_API wick_tensor *wick_softplus_beta(wick_tensor *x, double beta); /* log(1 + exp(beta x)) / beta; beta not 0 */
-WICK_API wick_tensor *wick_softshrink(wick_tensor *x, double lambda); /* x moved towards 0 by lambda >= 0, to 0 within */
+/* x moved towards 0 by lambda >= 0, to 0 within */
+WICK_API wick_tensor *wick_softshrink(wick_tensor *x, double lambda);
 WICK_API wick_tensor *wick_hardshrink(wick_tensor *x, double lambda); /* x, 0 where |x| <= lambda */
 WICK_API wick_tensor *wick_tanhshrink(wick_tensor *x);                /* x - tanh(x) */
 /* a sigmoid(b), a and b the halves of x along the axis, whose extent is even (Dauphin and others 2017). */
 WICK_API wick_tensor *wick_glu(wick_tensor *x, int axis);
 
-/* ---- the rest ----------------------------------------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* log(p / (1 - p)), p = x held to [eps, 1 - eps]; eps < 0: x as it is */
 WICK_API wick_tensor *wick_logit(wick_tensor *x, double eps);
@@ -36,7 +39,8 @@ WICK_API wick_tensor *wick_logit(wick_tensor *x, double eps);
 WICK_API wick_tensor *wick_nan_to_num(wick_tensor *x, double nan, double positive, double negative);
 WICK_API wick_tensor *wick_addcmul(wick_tensor *x, wick_tensor *a, wick_tensor *b, double value); /* x + value a b */
 WICK_API wick_tensor *wick_addcdiv(wick_tensor *x, wick_tensor *a, wick_tensor *b, double value); /* x + value a / b */
-/* bool: |a - b| <= atol + rtol |b|; Infs of one sign are close, NaN is close to nothing. (PyTorch: rtol 1e-5, atol 1e-8) */
+/* bool: |a - b| <= atol + rtol |b|; Infs of one sign are close, NaN is close to nothing. (PyTorch: rtol 1e-5, atol
+ * 1e-8) */
 WICK_API wick_tensor *wick_isclose(wick_tensor *a, wick_tensor *b, double rtol, double atol);
 
 /* sin(pi x) / (pi x), and 1 at 0 */

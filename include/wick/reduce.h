@@ -1,5 +1,5 @@
-/* wick/reduce.h: more reductions over axes than the sums and extremes of wick/ops.h, and running ones along an axis. "n, axes" as there:
- * WICK_AXES(0, 2), or WICK_ALL_AXES. */
+/* wick/reduce.h: more reductions over axes than the sums and extremes of wick/ops.h, and running ones along an axis.
+ * "n, axes" as there: WICK_AXES(0, 2), or WICK_ALL_AXES. */
 #ifndef WICK_REDUCE_H
 #define WICK_REDUCE_H
 
@@ -9,13 +9,13 @@
 extern "C" {
 #endif
 
-/* ---- over axes --------------------------------------------------------------------------------------------------------------- */
+/* ---- over axes --------------------------------------------------------------------------------------------------- */
 /* log(sum(exp(x))), without overflow; -Inf of nothing. Float types. */
 WICK_API wick_tensor *wick_logsumexp(wick_tensor *x, int n, const int *axes, bool keepdims);
 /* The root of wick_var; its gradient is 0 where the deviation is. */
 WICK_API wick_tensor *wick_std(wick_tensor *x, int n, const int *axes, double correction, bool keepdims);
-/* sum(|x|^p)^(1/p) of floats; p = 2 is the Frobenius norm, INFINITY the largest |x|, -INFINITY the smallest, 0 how many are not 0. The
- * gradient is 0 where the norm is. */
+/* sum(|x|^p)^(1/p) of floats; p = 2 is the Frobenius norm, INFINITY the largest |x|, -INFINITY the smallest, 0 how many
+ * are not 0. The gradient is 0 where the norm is. */
 WICK_API wick_tensor *wick_norm(wick_tensor *x, double p, int n, const int *axes, bool keepdims);
 /* bool; of nothing false and true. Numbers other than 0, also NaN, are true. */
 WICK_API wick_tensor *wick_any(wick_tensor *x, int n, const int *axes, bool keepdims);
@@ -24,14 +24,14 @@ WICK_API wick_tensor *wick_count_nonzero(wick_tensor *x, int n, const int *axes,
 /* Without the NaN among x; the mean of nothing is NaN. */
 WICK_API wick_tensor *wick_nansum(wick_tensor *x, int n, const int *axes, bool keepdims);
 WICK_API wick_tensor *wick_nanmean(wick_tensor *x, int n, const int *axes, bool keepdims);
-/* The extreme along one axis and (index may be NULL) where it is: i64, the first of equals, which alone has the gradient; NaN counts as the
- * largest (smallest). PyTorch's max and min with dim. */
+/* The extreme along one axis and (index may be NULL) where it is: i64, the first of equals, which alone has the
+ * gradient; NaN counts as the largest (smallest). PyTorch's max and min with dim. */
 WICK_API wick_tensor *wick_max_with_index(wick_tensor *x, int axis, bool keepdims, wick_tensor **index);
 WICK_API wick_tensor *wick_min_with_index(wick_tensor *x, int axis, bool keepdims, wick_tensor **index);
 
-/* ---- running, along an axis: the result has x's shape ---------------------------------------------------------------------------- */
-/* Of what stands up to each place; bool and integers add up in 64 bits. f32 and narrower accumulate in f64. Over rows longer than 16,384 an order that
- * their length fixes. */
+/* ---- running, along an axis: the result has x's shape ------------------------------------------------------------ */
+/* Of what stands up to each place; bool and integers add up in 64 bits. f32 and narrower accumulate in f64. Over rows
+ * longer than 16,384 an order that their length fixes. */
 WICK_API wick_tensor *wick_cumsum(wick_tensor *x, int axis);
 WICK_API wick_tensor *wick_cumprod(wick_tensor *x, int axis);
 /* exclusive: of what stands before each place; reverse: from the end. ONNX CumSum. */

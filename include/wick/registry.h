@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* wick_NAME is the function that records an op, unless it is an internal one. Texts are never NULL; empty ones are none. */
+/* wick_NAME is the function that records an op, unless it is an internal one. Texts are never NULL; empty ones are
+ * none. */
 typedef struct wick_op_info {
     const char *name, *doc;
     int min_inputs, max_inputs; /* max -1: any number; both 0 of functions */
@@ -17,12 +18,13 @@ typedef struct wick_op_info {
     bool function;     /* built from ops: it has no node, hence no inputs, results and dtypes of its own here */
     const char *onnx;  /* ONNX's operator */
     const char *torch; /* PyTorch's function, below torch. */
-    const char *flops; /* by n, the elements of the first result, and m, those of the first input; a multiply-add counts 2 */
+    /* by n, the elements of the first result, and m, those of the first input; a multiply-add counts 2 */
+    const char *flops;
 } wick_op_info;
 WICK_API int wick_op_count(void);
 WICK_API wick_op_info wick_op_at(int i); /* all zero outside [0, count) */
-/* Whether op i is computed in dtype: of its first input (elementwise: its last), or of its result when it has no input. Public functions
- * take more and cast. */
+/* Whether op i is computed in dtype: of its first input (elementwise: its last), or of its result when it has no input.
+ * Public functions take more and cast. */
 WICK_API bool wick_op_takes(int i, wick_dtype dtype);
 
 /* A pass over the graph of a plan, in the order they run; some run more than once. */

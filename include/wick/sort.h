@@ -1,5 +1,6 @@
-/* wick/sort.h: sorting, order statistics, searching, counting. NaN counts as the largest, as in PyTorch: last when rising, first when falling.
- * Everything is stable: equal elements (0 and -0 are) keep their order, also when falling. Gradients flow to the elements that were taken. Indices are i64. */
+/* wick/sort.h: sorting, order statistics, searching, counting. NaN counts as the largest, as in PyTorch: last when
+ * rising, first when falling. Everything is stable: equal elements (0 and -0 are) keep their order, also when falling.
+ * Gradients flow to the elements that were taken. Indices are i64. */
 #ifndef WICK_SORT_H
 #define WICK_SORT_H
 
@@ -9,7 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- order -------------------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 /* The elements along an axis in order, and (index may be NULL) the places they had. */
 WICK_API wick_tensor *wick_sort(wick_tensor *x, int axis, bool descending, wick_tensor **index);
 WICK_API wick_tensor *wick_argsort(wick_tensor *x, int axis, bool descending);
@@ -31,31 +32,39 @@ typedef enum wick_quantile_mode {
 /* The q-quantile along an axis, q in [0, 1]; NaN if any is. Float types. Several of one x share the sort. */
 WICK_API wick_tensor *wick_quantile(wick_tensor *x, double q, int axis, bool keepdims, wick_quantile_mode mode);
 
-/* ---- searching and counting ------------------------------------------------------------------------------------------------------ */
-/* Where each value would go into the rising last axis of sorted, before equal ones, or (right) behind them: i64, of the values' shape.
- * sorted [n] for any values, or [..., n] for values [..., m] with the same leading dims. */
+/* ---- searching and counting -------------------------------------------------------------------------------------- */
+/* Where each value would go into the rising last axis of sorted, before equal ones, or (right) behind them: i64, of the
+ * values' shape. sorted [n] for any values, or [..., n] for values [..., m] with the same leading dims. */
 WICK_API wick_tensor *wick_searchsorted(wick_tensor *sorted, wick_tensor *values, bool right);
-/* How many of the integers x are b, for b in [0, bins): i64 [bins]. With float weights (of x's shape, or NULL) the sum of theirs, in their dtype.
- * Others than [0, bins) are not counted. */
+/* How many of the integers x are b, for b in [0, bins): i64 [bins]. With float weights (of x's shape, or NULL) the sum
+ * of theirs, in their dtype. Others than [0, bins) are not counted. */
 WICK_API wick_tensor *wick_bincount_fixed(wick_tensor *x, wick_tensor *weights, int64_t bins);
-/* How many x are in bin b of equal width between low and high: i64 [bins], or with weights their sum. A bin has its lower edge, the last
- * one both; what is outside is not counted. edges (or NULL) gets the [bins + 1] edges, of x's dtype (integers: f64). */
-WICK_API wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights, wick_tensor **edges);
+/* How many x are in bin b of equal width between low and high: i64 [bins], or with weights their sum. A bin has its
+ * lower edge, the last one both; what is outside is not counted. edges (or NULL) gets the [bins + 1] edges, of x's
+ * dtype (integers: f64). */
+WICK_API wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights,
+                                     wick_tensor **edges);
 /* The same between rising edges [bins + 1] of x's dtype. */
 WICK_API wick_tensor *wick_histogram_edges(wick_tensor *x, wick_tensor *edges, wick_tensor *weights);
 
-/* ---- sizes that depend on values: as in wick/index.h ------------------------------------------------------------------------------ */
-/* The distinct elements of x, rising; inverse (or NULL) says which each of x is, in its shape, counts (or NULL) how many of each there are. Each NaN is distinct. */
+/* ---- sizes that depend on values: as in wick/index.h ------------------------------------------------------------- */
+/* The distinct elements of x, rising; inverse (or NULL) says which each of x is, in its shape, counts (or NULL) how
+ * many of each there are. Each NaN is distinct. */
 WICK_API wick_tensor *wick_unique(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts);
 /* One of each run of equal neighbours in the flattened x. */
 WICK_API wick_tensor *wick_unique_consecutive(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts);
-/* wick_unique for compiled functions: as many as x has elements, of which the first *number (i64, 0-d) count; the others are 0. */
-WICK_API wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number);
-/* The distinct slices of x along an axis, in the order of their elements: x without those that repeat one; inverse (or NULL) [n] says which each of the n
- * slices is, counts (or NULL) how many of each there are. A slice with NaN is distinct. x must have elements. */
+/* wick_unique for compiled functions: as many as x has elements, of which the first *number (i64, 0-d) count; the
+ * others are 0. */
+WICK_API wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts,
+                                         wick_tensor **number);
+/* The distinct slices of x along an axis, in the order of their elements: x without those that repeat one; inverse (or
+ * NULL) [n] says which each of the n slices is, counts (or NULL) how many of each there are. A slice with NaN is
+ * distinct. x must have elements. */
 WICK_API wick_tensor *wick_unique_axis(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts);
-/* The same for compiled functions: of x's shape, counts [n], of which the first *number (i64, 0-d) count; the others are 0. */
-WICK_API wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number);
+/* The same for compiled functions: of x's shape, counts [n], of which the first *number (i64, 0-d) count; the others
+ * are 0. */
+WICK_API wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts,
+                                              wick_tensor **number);
 /* As wick_bincount_fixed, with as many bins as the largest x needs, at least `least`. A negative x is an error. */
 WICK_API wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_t least);
 

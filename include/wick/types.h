@@ -57,17 +57,20 @@ WICK_API const char *wick_status_name(wick_status status);
 
 /* Element types. Kernels compute in f32, f64, i32, i64, u64 and bool; the others convert at load and store.
  *
- * Those after bool are for storage: they are made, moved (views, copies, gather, concat, where, ...), saved and cast, and nothing
- * computes in them: every other op refuses them and says to cast. No gradient flows through them. The f8 are named as ml_dtypes and
- * PyTorch name them: e exponent bits, m fraction bits, "fn" finite (NaN but no Inf), "uz" without a negative zero (whose code is the only
- * NaN). Biases are 7, 8, 15, 16; the largest are 448, 240, 57344, 57344.
+ * Those after bool are for storage: they are made, moved (views, copies, gather, concat, where, ...), saved and cast,
+ * and nothing computes in them: every other op refuses them and says to cast. No gradient flows through them. The f8
+ * are named as ml_dtypes and PyTorch name them: e exponent bits, m fraction bits, "fn" finite (NaN but no Inf), "uz"
+ * without a negative zero (whose code is the only NaN). Biases are 7, 8, 15, 16; the largest are 448, 240, 57344,
+ * 57344.
  *
- * e8m0 and e2m1 are the OCP's for blocks with a scale (Microscaling Formats, 2023). To e8m0 the nearest power is taken, the larger of two that are
- * as near; what is not above 0, or too large, becomes NaN. To e2m1, which has no Inf and no NaN, what is too large becomes 6, and NaN -0.
+ * e8m0 and e2m1 are the OCP's for blocks with a scale (Microscaling Formats, 2023). To e8m0 the nearest power is taken,
+ * the larger of two that are as near; what is not above 0, or too large, becomes NaN. To e2m1, which has no Inf and no
+ * NaN, what is too large becomes 6, and NaN -0.
  *
- * Those from i4 on are packed, two or four elements to a byte, the first in the low bits (as in ONNX and ml_dtypes): n elements take
- * wick_dtype_bytes, the bits that remain in the last byte are 0. Their elements have no addresses: tensors are row-major, and only what takes
- * them whole works (reshape, cast, assign, wick_if and loops that capture them, reading, writing, saving). */
+ * Those from i4 on are packed, two or four elements to a byte, the first in the low bits (as in ONNX and ml_dtypes): n
+ * elements take wick_dtype_bytes, the bits that remain in the last byte are 0. Their elements have no addresses:
+ * tensors are row-major, and only what takes them whole works (reshape, cast, assign, wick_if and loops that capture
+ * them, reading, writing, saving). */
 typedef enum wick_dtype {
     WICK_F32 = 0,
     WICK_F64,

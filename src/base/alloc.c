@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #endif
 
-/* Blocks of some huge pages are aligned to them and ask for them: plans go over all of an arena in every run, and small pages cost misses
- * of the address cache and a fault each. */
+/* Blocks of some huge pages are aligned to them and ask for them: plans go over all of an arena in every run, and small
+ * pages cost misses of the address cache and a fault each. */
 enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 2 * HUGE_PAGE };
 
 static void *default_alloc(void *user, size_t size, size_t align) {
@@ -18,7 +18,8 @@ static void *default_alloc(void *user, size_t size, size_t align) {
     const bool huge = size >= HUGE_FROM;
     if (posix_memalign(&ptr, WICK_MAX(huge ? HUGE_PAGE : align, sizeof(void *)), size) != 0) return NULL;
 #ifdef MADV_HUGEPAGE
-    if (huge) (void)madvise(ptr, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish: without it all works as well */
+    /* a wish: without it all works as well */
+    if (huge) (void)madvise(ptr, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 #endif
     return ptr;
 }
@@ -55,7 +56,9 @@ void wick_release(const wick_allocator *a, void *ptr, size_t size) {
 
 void wick_use_sparsely(void *ptr, size_t size) {
 #ifdef MADV_NOHUGEPAGE
-    const uintptr_t from = WICK_ALIGN_UP((uintptr_t)ptr, HUGE_PAGE), to = ((uintptr_t)ptr + size) / HUGE_PAGE * HUGE_PAGE; /* no other block lies in these */
+    /* no other block lies in these */
+    const uintptr_t from = WICK_ALIGN_UP((uintptr_t)ptr, HUGE_PAGE),
+                    to = ((uintptr_t)ptr + size) / HUGE_PAGE * HUGE_PAGE;
     if (to > from) (void)madvise((void *)from, to - from, MADV_NOHUGEPAGE);
 #else
     (void)ptr, (void)size;
@@ -64,7 +67,8 @@ void wick_use_sparsely(void *ptr, size_t size) {
 
 void wick_give_up(void *ptr, size_t size) {
 #ifdef MADV_FREE
-    const uintptr_t page = 4096, from = WICK_ALIGN_UP((uintptr_t)ptr, page), to = ((uintptr_t)ptr + size) / page * page; /* where pages are larger the call refuses, and nothing changes */
+    /* where pages are larger the call refuses, and nothing changes */
+    const uintptr_t page = 4096, from = WICK_ALIGN_UP((uintptr_t)ptr, page), to = ((uintptr_t)ptr + size) / page * page;
     if (to > from) (void)madvise((void *)from, to - from, MADV_FREE);
 #else
     (void)ptr, (void)size;

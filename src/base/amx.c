@@ -1,7 +1,8 @@
-/* amx.c: whether this process may use tile registers (Intel AMX). Linux saves 8 KiB more for each thread that has used them, so that a process has to ask first (from
- * 5.16 on; Documentation/arch/x86/xstate.rst). The answer holds for all threads of the process, those that run already too, and for its children; a new program
- * asks again. It is no where a thread has an alternative signal stack that is too small for what the kernel would put there, or where a filter of system
- * calls refuses the question. */
+/* amx.c: whether this process may use tile registers (Intel AMX). Linux saves 8 KiB more for each thread that has used
+ * them, so that a process has to ask first (from 5.16 on; Documentation/arch/x86/xstate.rst). The answer holds for all
+ * threads of the process, those that run already too, and for its children; a new program asks again. It is no where a
+ * thread has an alternative signal stack that is too small for what the kernel would put there, or where a filter of
+ * system calls refuses the question. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -40,7 +41,8 @@ enum { GET_PERMISSION = 0x1022, ASK_PERMISSION = 0x1023, TILE_DATA = 18 }; /* as
 
 static bool ask(void) {
     unsigned long states = 0;
-    return syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA) == 0 && syscall(SYS_arch_prctl, GET_PERMISSION, &states) == 0 && (states >> TILE_DATA & 1);
+    return syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA) == 0 &&
+           syscall(SYS_arch_prctl, GET_PERMISSION, &states) == 0 && (states >> TILE_DATA & 1);
 }
 #else
 static bool ask(void) { return false; }

@@ -1,5 +1,6 @@
-/* beneath.c: files that another file names, which must lie in its folder or below: every part of the path is opened beneath the descriptor of the folder before it, so that
- * neither "..", nor an absolute path, nor a symbolic link leads out; a file with a second hard link is refused. */
+/* beneath.c: files that another file names, which must lie in its folder or below: every part of the path is opened
+ * beneath the descriptor of the folder before it, so that neither "..", nor an absolute path, nor a symbolic link leads
+ * out; a file with a second hard link is refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

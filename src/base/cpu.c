@@ -56,7 +56,10 @@ wick_tier wick_tier_of_cpuid(const wick_cpuid *id) {
 }
 
 bool wick_tier_built(wick_tier tier) {
-    static const bool built[WICK_TIER_COUNT] = {[WICK_TIER_BASE] = true, WICK_IF_REF([WICK_TIER_REF] = true, ) WICK_IF_AVX2([WICK_TIER_AVX2] = true, ) WICK_IF_AVX512([WICK_TIER_AVX512] = true, )};
+    static const bool built[WICK_TIER_COUNT] = {[WICK_TIER_BASE] = true,
+                                                WICK_IF_REF([WICK_TIER_REF] = true, )
+                                                    WICK_IF_AVX2([WICK_TIER_AVX2] = true, )
+                                                        WICK_IF_AVX512([WICK_TIER_AVX512] = true, )};
     return (unsigned)tier < WICK_TIER_COUNT && built[tier];
 }
 
@@ -86,17 +89,19 @@ wick_tier wick_tier_best(void) {
     return (wick_tier)best;
 }
 
-/* ---- extensions within a tier ---------------------------------------------------------------------------------------------- */
+/* ---- extensions within a tier ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name; /* in WICK_ISA */
     unsigned bit;     /* wick_extension */
-} extensions[] = {{"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}, {"bf16", WICK_AVX512_BF16}, {"amx", WICK_AMX}};
+} extensions[] = {
+    {"vnni", WICK_AVX512_VNNI}, {"avxvnni", WICK_AVX_VNNI}, {"bf16", WICK_AVX512_BF16}, {"amx", WICK_AMX}};
 
 static _Atomic unsigned extension_mask = ~0u, extension_environment = ~0u;
 
 unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax) {
-    return (leaf7_ecx & BIT(11) ? WICK_AVX512_VNNI : 0u) | (leaf7_1_eax & BIT(4) ? WICK_AVX_VNNI : 0u) | (leaf7_1_eax & BIT(5) ? WICK_AVX512_BF16 : 0u);
+    return (leaf7_ecx & BIT(11) ? WICK_AVX512_VNNI : 0u) | (leaf7_1_eax & BIT(4) ? WICK_AVX_VNNI : 0u) |
+           (leaf7_1_eax & BIT(5) ? WICK_AVX512_BF16 : 0u);
 }
 void wick_extensions_mask(unsigned mask) { atomic_store_explicit(&extension_mask, mask, memory_order_relaxed); }
 
@@ -118,11 +123,14 @@ unsigned wick_extensions_found(void) {
     return (unsigned)found;
 }
 
-/* ---- WICK_ISA: [TIER][-EXTENSION]... ---------------------------------------------------------------------------------------- */
+/* ---- WICK_ISA: [TIER][-EXTENSION]... ----------------------------------------------------------------------------- */
 
-static bool is_name(const char *name, const char *text, size_t n) { return strlen(name) == n && memcmp(name, text, n) == 0; }
+static bool is_name(const char *name, const char *text, size_t n) {
+    return strlen(name) == n && memcmp(name, text, n) == 0;
+}
 
-/* The tier that the text names, the best if it begins with a minus, and the extensions that it leaves. false: it is no such text, and nothing is set. */
+/* The tier that the text names, the best if it begins with a minus, and the extensions that it leaves. false: it is no
+ * such text, and nothing is set. */
 static bool read_isa(const char *text, wick_tier *tier, unsigned *left) {
     size_t n = strcspn(text, "-"), i = 0;
     int named = (int)wick_tier_best();
@@ -167,21 +175,24 @@ wick_tier wick_tier_current(void) {
 
 unsigned wick_extensions(void) {
     if (atomic_load_explicit(&current, memory_order_acquire) < 0) wick_tier_current(); /* reads WICK_ISA */
-    return wick_extensions_found() & atomic_load_explicit(&extension_mask, memory_order_relaxed) & atomic_load_explicit(&extension_environment, memory_order_relaxed);
+    return wick_extensions_found() & atomic_load_explicit(&extension_mask, memory_order_relaxed) &
+           atomic_load_explicit(&extension_environment, memory_order_relaxed);
 }
 
 int wick_isa_count(void) { return WICK_TIER_COUNT; }
 
 wick_isa wick_isa_at(int i) {
     if ((unsigned)i >= WICK_TIER_COUNT) return (wick_isa){0};
-    return (wick_isa){tier_names[i], i <= (int)wick_tier_best() && wick_tier_built((wick_tier)i), i == (int)wick_tier_current()};
+    return (wick_isa){tier_names[i], i <= (int)wick_tier_best() && wick_tier_built((wick_tier)i),
+                      i == (int)wick_tier_current()};
 }
 
 int wick_isa_extension_count(void) { return (int)WICK_COUNTOF(extensions); }
 
 wick_isa wick_isa_extension_at(int i) {
     if ((unsigned)i >= WICK_COUNTOF(extensions)) return (wick_isa){0};
-    return (wick_isa){extensions[i].name, (wick_extensions_found() & extensions[i].bit) != 0, (wick_extensions() & extensions[i].bit) != 0};
+    return (wick_isa){extensions[i].name, (wick_extensions_found() & extensions[i].bit) != 0,
+                      (wick_extensions() & extensions[i].bit) != 0};
 }
 
 bool wick_tier_force(wick_tier tier) {

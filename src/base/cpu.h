@@ -10,7 +10,8 @@ typedef struct wick_cpuid {
     uint64_t xcr0; /* register state that the OS saves; 0 without OSXSAVE */
 } wick_cpuid;
 wick_tier wick_tier_of_cpuid(const wick_cpuid *id);
-/* The extensions (wick_extension, base.h) among CPUID leaf 7's ECX of subleaf 0 and EAX of subleaf 1. The tier says whether the OS saves their registers. */
+/* The extensions (wick_extension, base.h) among CPUID leaf 7's ECX of subleaf 0 and EAX of subleaf 1. The tier says
+ * whether the OS saves their registers. */
 unsigned wick_extensions_of_cpuid(uint32_t leaf7_ecx, uint32_t leaf7_1_eax);
 unsigned wick_extensions_found(void); /* bits of what there is, whatever is left out */
 /* WICK_AMX or 0: of CPUID leaf 7's EDX, and leaf 0x1D's EBX and ECX of subleaf 1; and of this CPU. */

@@ -1,5 +1,6 @@
-/* cpu_count.c: how many CPUs, and how much memory, this process may use. A container often sees every CPU of its host, yet
- * is stopped for the rest of each period once its cgroup's quota is used up; threads beyond the quota only make that worse. */
+/* cpu_count.c: how many CPUs, and how much memory, this process may use. A container often sees every CPU of its host,
+ * yet is stopped for the rest of each period once its cgroup's quota is used up; threads beyond the quota only make
+ * that worse. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +37,8 @@ static bool read_in(const char *dir, const char *name, char *text, size_t cap) {
     return n > 0 && (size_t)n < sizeof path && read_text(path, text, cap);
 }
 
-/* What one cgroup allows, if that is less than *limit; 0: no limit. v2: which of the two generations its files are of. */
+/* What one cgroup allows, if that is less than *limit; 0: no limit. v2: which of the two generations its files are of.
+ */
 typedef void lower_fn(const char *dir, bool v2, uint64_t *limit);
 
 static void lower(uint64_t *limit, uint64_t to) {
@@ -65,7 +67,8 @@ static void lower_to_quota(const char *dir, bool v2, uint64_t *cpus) {
 static void lower_to_memory(const char *dir, bool v2, uint64_t *bytes) {
     char text[128];
     unsigned long long n;
-    if (!read_in(dir, v2 ? "memory.max" : "memory.limit_in_bytes", text, sizeof text) || sscanf(text, "%llu", &n) != 1) return;
+    if (!read_in(dir, v2 ? "memory.max" : "memory.limit_in_bytes", text, sizeof text) || sscanf(text, "%llu", &n) != 1)
+        return;
     if (n > 0 && n < 1ull << 62) lower(bytes, n);
 }
 

@@ -1,7 +1,8 @@
 /* crc32c.c: CRC-32C, polynomial 0x1EDC6F41 (Castagnoli), bit-reflected 0x82F63B78, initial value and final xor ~0, as
- * in RFC 3720 B.4, by the CPU's instruction where present; and CRC-32 of zip and gzip, polynomial 0x04C11DB7, bit-reflected
- * 0xEDB88320, with the same ends (RFC 1952, section 8). Without an instruction: eight tables, one per byte of a 64-bit step
- * (Kounavis and Berry, "A Systematic Approach to Building High Performance Software-Based CRC Generators", 2005). */
+ * in RFC 3720 B.4, by the CPU's instruction where present; and CRC-32 of zip and gzip, polynomial 0x04C11DB7,
+ * bit-reflected 0xEDB88320, with the same ends (RFC 1952, section 8). Without an instruction: eight tables, one per
+ * byte of a 64-bit step (Kounavis and Berry, "A Systematic Approach to Building High Performance Software-Based CRC
+ * Generators", 2005). */
 #include <pthread.h>
 
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* glob.c: patterns of names. Not fnmatch(3), whose time for a name out of a hostile file has no good bound, and whose answer depends on
- * the locale. */
+/* glob.c: patterns of names. Not fnmatch(3), whose time for a name out of a hostile file has no good bound, and whose
+ * answer depends on the locale. */
 #include "base/base.h"
 
 #include <string.h>

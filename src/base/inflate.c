@@ -9,14 +9,16 @@ static wick_library zlib_for(const char *purpose) {
 wick_status wick_inflate_start(wick_inflate *z, int bits, const char *purpose, const char *name, wick_msg *msg) {
     const wick_library zlib = zlib_for(purpose);
     int (*init)(wick_zstream *, int bits, const char *version, int size);
-    const wick_symbol symbols[] = {{"inflateInit2_", &init}, {"inflate", &z->inflate}, {"inflateReset", &z->reset}, {"inflateEnd", &z->end}};
+    const wick_symbol symbols[] = {
+        {"inflateInit2_", &init}, {"inflate", &z->inflate}, {"inflateReset", &z->reset}, {"inflateEnd", &z->end}};
     *z = (wick_inflate){0};
     WICK_TRY(wick_library_open(&z->library, &zlib, WICK_COUNTOF(symbols), symbols, name, msg));
     const int code = init(&z->stream, bits, "1.2.0", (int)sizeof z->stream);
     z->started = code == WICK_Z_OK;
     if (z->started) return WICK_OK;
-    return code == WICK_Z_MEM_ERROR ? wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in zlib", name)
-                                    : wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the zlib of this machine is not version 1", name);
+    return code == WICK_Z_MEM_ERROR
+               ? wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory in zlib", name)
+               : wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the zlib of this machine is not version 1", name);
 }
 
 void wick_inflate_stop(wick_inflate *z) {
@@ -25,19 +27,21 @@ void wick_inflate_stop(wick_inflate *z) {
     *z = (wick_inflate){0};
 }
 
-/* ---- deflate ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- deflate ----------------------------------------------------------------------------------------------------- */
 
 enum { LEVEL = -1, METHOD = 8, MEMORY = 8, STRATEGY = 0 }; /* zlib's defaults */
 
 typedef struct deflater {
-    int (*init)(wick_zstream *, int level, int method, int bits, int memory, int strategy, const char *version, int size);
+    int (*init)(wick_zstream *, int level, int method, int bits, int memory, int strategy, const char *version,
+                int size);
     unsigned long (*bound)(wick_zstream *, unsigned long size);
     int (*deflate)(wick_zstream *, int flush);
     int (*end)(wick_zstream *);
 } deflater;
 
 /* All of the pieces into a room that zlib says is enough; counters of the stream are 32-bit. */
-static bool run(const deflater *d, wick_zstream *s, const wick_bytes *pieces, size_t n, uint8_t *to, size_t room, size_t *size) {
+static bool run(const deflater *d, wick_zstream *s, const wick_bytes *pieces, size_t n, uint8_t *to, size_t room,
+                size_t *size) {
     enum { MOST = 1 << 30 };
     *size = 0;
     for (size_t i = 0, at = 0; i <= n;) {
@@ -63,12 +67,14 @@ static bool run(const deflater *d, wick_zstream *s, const wick_bytes *pieces, si
     return false;
 }
 
-wick_status wick_deflate(int bits, const wick_bytes *pieces, size_t n, uint8_t **to, size_t *size, size_t *room, const char *purpose, const char *name, wick_msg *msg) {
+wick_status wick_deflate(int bits, const wick_bytes *pieces, size_t n, uint8_t **to, size_t *size, size_t *room,
+                         const char *purpose, const char *name, wick_msg *msg) {
     const wick_library zlib = zlib_for(purpose);
     deflater d;
     void *library;
     wick_zstream s = {0};
-    const wick_symbol symbols[] = {{"deflateInit2_", &d.init}, {"deflateBound", &d.bound}, {"deflate", &d.deflate}, {"deflateEnd", &d.end}};
+    const wick_symbol symbols[] = {
+        {"deflateInit2_", &d.init}, {"deflateBound", &d.bound}, {"deflate", &d.deflate}, {"deflateEnd", &d.end}};
     *to = NULL, *size = *room = 0;
     WICK_TRY(wick_library_open(&library, &zlib, WICK_COUNTOF(symbols), symbols, name, msg));
     size_t all = 0;

@@ -1,6 +1,6 @@
-/* map.c: a file's bytes, mapped or copied. Its size is taken once, when it is opened: readers check every length against that.
- * A file that another process truncates while it is mapped raises SIGBUS on access, as with every mapping. The address sanitizer is told where
- * the file ends in its last page, which it would take for all of it. */
+/* map.c: a file's bytes, mapped or copied. Its size is taken once, when it is opened: readers check every length
+ * against that. A file that another process truncates while it is mapped raises SIGBUS on access, as with every
+ * mapping. The address sanitizer is told where the file ends in its last page, which it would take for all of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,10 +24,12 @@ static const uint8_t nothing[1];
 /* Its size, once it is known to be a file that has one. */
 static wick_status check(int fd, const char *path, size_t *size, wick_msg *msg) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot read its size: %s", path, strerror(errno));
+    if (fstat(fd, &st) != 0)
+        return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot read its size: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode)) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot read: %s", path, strerror(EISDIR));
     if (!S_ISREG(st.st_mode)) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot read: not a regular file", path);
-    if ((uintmax_t)st.st_size > PTRDIFF_MAX) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot map: %s", path, strerror(EFBIG));
+    if ((uintmax_t)st.st_size > PTRDIFF_MAX)
+        return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot map: %s", path, strerror(EFBIG));
     *size = (size_t)st.st_size;
     return WICK_OK;
 }
@@ -40,7 +42,9 @@ wick_status wick_map_descriptor(wick_map *map, int fd, const char *path, wick_ms
     if (!size) return WICK_OK;
     void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     *map = at == MAP_FAILED ? (wick_map){0} : (wick_map){at, size, .mapped = true};
-    if (!map->mapped) return wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+    if (!map->mapped)
+        return wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot map: %s", path,
+                            strerror(errno));
     poison(map);
     return WICK_OK;
 }
@@ -55,7 +59,9 @@ static wick_status read_descriptor(wick_map *map, int fd, const char *path, wick
     for (size_t have = 0; have < size && status == WICK_OK;) {
         const ssize_t n = read(fd, to + have, WICK_MIN(size - have, (size_t)1 << 30));
         if (n > 0) have += (size_t)n;
-        else if (n == 0) status = wick_msg_set(msg, WICK_ERR_IO, "%s: was cut off to %zu of its %zu bytes while it was read", path, have, size);
+        else if (n == 0)
+            status = wick_msg_set(msg, WICK_ERR_IO, "%s: was cut off to %zu of its %zu bytes while it was read", path,
+                                  have, size);
         else if (errno != EINTR) status = wick_msg_set(msg, WICK_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
     }
     if (status != WICK_OK) wick_map_close(map);
@@ -82,13 +88,18 @@ wick_status wick_read_at(int fd, uint64_t at, void *to, size_t n, const char *pa
     for (size_t have = 0; have < n;) {
         const ssize_t got = pread(fd, (uint8_t *)to + have, WICK_MIN(n - have, (size_t)1 << 30), (off_t)(at + have));
         if (got > 0) have += (size_t)got;
-        else if (got == 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: the file was cut off while it was read", path, (unsigned long long)(at + have));
-        else if (errno != EINTR) return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: cannot read: %s", path, (unsigned long long)(at + have), strerror(errno));
+        else if (got == 0)
+            return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: the file was cut off while it was read", path,
+                                (unsigned long long)(at + have));
+        else if (errno != EINTR)
+            return wick_msg_set(msg, WICK_ERR_IO, "%s: byte %llu: cannot read: %s", path,
+                                (unsigned long long)(at + have), strerror(errno));
     }
     return WICK_OK;
 }
 
-static wick_status open_by(wick_status (*get)(wick_map *, int, const char *, wick_msg *), wick_map *map, const char *path, wick_msg *msg) {
+static wick_status open_by(wick_status (*get)(wick_map *, int, const char *, wick_msg *), wick_map *map,
+                           const char *path, wick_msg *msg) {
     *map = (wick_map){0};
     int fd;
     WICK_TRY(open_to_read(&fd, path, msg));
@@ -97,8 +108,12 @@ static wick_status open_by(wick_status (*get)(wick_map *, int, const char *, wic
     return status;
 }
 
-wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg) { return open_by(wick_map_descriptor, map, path, msg); }
-wick_status wick_map_read(wick_map *map, const char *path, wick_msg *msg) { return open_by(read_descriptor, map, path, msg); }
+wick_status wick_map_open(wick_map *map, const char *path, wick_msg *msg) {
+    return open_by(wick_map_descriptor, map, path, msg);
+}
+wick_status wick_map_read(wick_map *map, const char *path, wick_msg *msg) {
+    return open_by(read_descriptor, map, path, msg);
+}
 
 void wick_map_close(wick_map *map) {
     if (map->mapped) {

@@ -8,8 +8,8 @@
  * The folder is held open, so a chdir between open and commit changes nothing. A target that is a symbolic link is
  * replaced by the new file; what the link named stays.
  *
- * A file that is extended in place has no temporary: what it had before stays as it is, and its format has to say where the whole
- * part ends, in bytes that are patched when all others are on the disk. */
+ * A file that is extended in place has no temporary: what it had before stays as it is, and its format has to say where
+ * the whole part ends, in bytes that are patched when all others are on the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -198,7 +198,8 @@ wick_status wick_writer_extend(wick_writer **out, const char *path, wick_map *ma
     if (w->file < 0 && errno == ELOOP)
         status = wick_msg_set(msg, WICK_ERR_IO, "%s: is a symbolic link: name the file that it leads to", path);
     else if (w->file < 0) status = io_error(msg, path, "cannot open to write", errno);
-    else if (flock(w->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) /* a file system without locks has none to respect */
+    else if (flock(w->file, LOCK_EX | LOCK_NB) != 0 &&
+             errno == EWOULDBLOCK) /* a file system without locks has none to respect */
         status = wick_msg_set(msg, WICK_ERR_BUSY, "%s: another writer has it open", path);
     else status = wick_map_descriptor(map, w->file, path, msg);
     if (status != WICK_OK) writer_free(w);

@@ -1,4 +1,5 @@
-/* aot.c: what a file of C is made of: constants, functions, the call of each, and what they need above them. How a kernel is printed is in aot_products.c and aot_kernels.c. */
+/* aot.c: what a file of C is made of: constants, functions, the call of each, and what they need above them. How a
+ * kernel is printed is in aot_products.c and aot_kernels.c. */
 #include "codegen/aot_print.h"
 
 #include <ctype.h>
@@ -7,10 +8,11 @@
 
 wick_status wick_c_refuse(wick_c_printer *p, const wick_step *s, const char *why) {
     const wick_node *node = s->node;
-    return wick_msg_set(p->msg, WICK_ERR_UNSUPPORTED, "%s: %s%s%s cannot be written as C: %s", p->m->name, node->op->name, node->site ? " at " : "", node->site ? node->site : "", why);
+    return wick_msg_set(p->msg, WICK_ERR_UNSUPPORTED, "%s: %s%s%s cannot be written as C: %s", p->m->name,
+                        node->op->name, node->site ? " at " : "", node->site ? node->site : "", why);
 }
 
-/* ---- constants ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 int wick_c_constant(wick_c_printer *p, wick_dtype dtype, const void *data, int64_t count) {
     const size_t elem = wick_dtype_size(dtype), bytes = (size_t)count * elem;
@@ -87,11 +89,15 @@ void wick_c_constant_at(wick_c_printer *p, int number, int64_t offset) {
     if (offset) wick_text_add(call, " + %lld", (long long)offset);
 }
 
-/* ---- where operands are ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- where operands are ------------------------------------------------------------------------------------------ */
 
-bool wick_c_is_data(const wick_c_printer *p, const wick_ref *ref) { return p->f->buffers[ref->buffer].place == WICK_C_DATA; }
+bool wick_c_is_data(const wick_c_printer *p, const wick_ref *ref) {
+    return p->f->buffers[ref->buffer].place == WICK_C_DATA;
+}
 
-const void *wick_c_data(const wick_c_printer *p, const wick_ref *ref) { return (const char *)p->f->buffers[ref->buffer].data + ref->offset; }
+const void *wick_c_data(const wick_c_printer *p, const wick_ref *ref) {
+    return (const char *)p->f->buffers[ref->buffer].data + ref->offset;
+}
 
 void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype) {
     const wick_c_buffer *b = &p->f->buffers[ref->buffer];
@@ -105,7 +111,9 @@ void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype) {
     case WICK_C_OUTPUT: {
         const bool in = b->place == WICK_C_INPUT;
         const wick_c_port *port = in ? &p->f->in[b->index] : &p->f->out[b->index];
-        if (port->type.dtype != dtype) wick_text_add(&p->calls, "(%s%s *)(%svoid *)", in ? "const " : "", type, in ? "const " : ""); /* seen as bits of another type */
+        /* seen as bits of another type */
+        if (port->type.dtype != dtype)
+            wick_text_add(&p->calls, "(%s%s *)(%svoid *)", in ? "const " : "", type, in ? "const " : "");
         wick_text_add(&p->calls, "%s", port->name);
         if (offset) wick_text_add(&p->calls, " + %lld", (long long)offset);
         return;
@@ -124,7 +132,7 @@ void wick_c_argument(wick_c_printer *p, const wick_ref *ref, wick_dtype dtype) {
     }
 }
 
-/* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* How a kernel is declared. */
 static const char kernel_macro[] =
@@ -190,7 +198,8 @@ static void print_note(wick_c_printer *p, const wick_step *s) {
 }
 
 static wick_status print_step(wick_c_printer *p, const wick_step *s) {
-    if (s->kind != WICK_STEP_INT8_PACK || wick_c_scratch(s, p->f->buffers, p->m->isa)) print_note(p, s); /* it may have nothing to do in the run */
+    /* it may have nothing to do in the run */
+    if (s->kind != WICK_STEP_INT8_PACK || wick_c_scratch(s, p->f->buffers, p->m->isa)) print_note(p, s);
     switch (s->kind) {
     case WICK_STEP_COPY:
         return wick_c_print_copy(p, s);
@@ -256,7 +265,7 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
     return wick_c_refuse(p, s, "its kernel has no printer yet");
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void print_upper(wick_text *out, const char *name) {
     for (; *name; name++) wick_text_add(out, "%c", toupper((unsigned char)*name));
@@ -272,8 +281,12 @@ static void print_define(const wick_c_model *m, wick_text *out, const char *name
 static void print_signature(const wick_c_model *m, const wick_c_function *f, wick_text *out) {
     wick_text_add(out, "int %s_%s(", m->name, f->verb);
     if (m->weights_apart) wick_text_add(out, "const void *weights%s", f->n_in + f->n_out ? ", " : "");
-    for (int i = 0; i < f->n_in; i++) wick_text_add(out, "%sconst %s *%s", i ? ", " : "", wick_c_memory((wick_dtype)f->in[i].type.dtype), f->in[i].name);
-    for (int i = 0; i < f->n_out; i++) wick_text_add(out, "%s%s *%s", i + f->n_in ? ", " : "", wick_c_memory((wick_dtype)f->out[i].type.dtype), f->out[i].name);
+    for (int i = 0; i < f->n_in; i++)
+        wick_text_add(out, "%sconst %s *%s", i ? ", " : "", wick_c_memory((wick_dtype)f->in[i].type.dtype),
+                      f->in[i].name);
+    for (int i = 0; i < f->n_out; i++)
+        wick_text_add(out, "%s%s *%s", i + f->n_in ? ", " : "", wick_c_memory((wick_dtype)f->out[i].type.dtype),
+                      f->out[i].name);
     wick_text_add(out, "%s)", f->n_in || f->n_out || m->weights_apart ? "" : "void");
 }
 
@@ -311,7 +324,8 @@ static void print_returned(const wick_c_model *m, unsigned faults, wick_text *ou
     wick_text_add(out, "/* 0");
     if (faults & WICK_C_LABEL) wick_text_add(out, "; 2: a label is no class");
     if (faults & WICK_C_INDEX) wick_text_add(out, "; 2: an index is outside its axis, or a length is none");
-    if (faults & WICK_C_WEIGHT) wick_text_add(out, "; 2: a weight to draw by is negative, NaN or Inf, or too few are above 0");
+    if (faults & WICK_C_WEIGHT)
+        wick_text_add(out, "; 2: a weight to draw by is negative, NaN or Inf, or too few are above 0");
     if (faults & WICK_C_NUMBER) wick_text_add(out, "; 3: a number that is checked, the loss, is NaN or Inf");
     wick_text_add(out, ". Then %s. */\n", m->n_states ? "nothing that stays has changed" : "the outputs hold nothing");
 }
@@ -326,7 +340,9 @@ static size_t state_bytes(const wick_c_model *m) {
 static void print_state_header(const wick_c_model *m, wick_text *out) {
     wick_text_add(out, "\n/* What is trained, and what the optimizer keeps beside it:\n");
     for (int k = 0; k < m->n_functions; k++)
-        if (m->functions[k].random >= 0) wick_text_add(out, " * (%s.random: the seed of the random numbers of %s_%s, and how often it has run)\n", m->functions[k].verb, m->name, m->functions[k].verb);
+        if (m->functions[k].random >= 0)
+            wick_text_add(out, " * (%s.random: the seed of the random numbers of %s_%s, and how often it has run)\n",
+                          m->functions[k].verb, m->name, m->functions[k].verb);
     for (int i = 0; i < m->n_states; i++) {
         wick_text_add(out, " *   %2d ", i);
         print_comment(out, m->states[i].name);
@@ -334,14 +350,21 @@ static void print_state_header(const wick_c_model *m, wick_text *out) {
         print_type(out, &m->states[i].type);
         wick_text_add(out, "\n");
     }
-    wick_text_add(out, " * They start as they were when this was written, and may be read and written between calls. */\n");
-    wick_text_add(out, "typedef struct %s_state {\n    const char *name;\n    void *data;\n    uint32_t bytes;\n} %s_state;\n", m->name, m->name);
+    wick_text_add(out,
+                  " * They start as they were when this was written, and may be read and written between calls. */\n");
+    wick_text_add(
+        out, "typedef struct %s_state {\n    const char *name;\n    void *data;\n    uint32_t bytes;\n} %s_state;\n",
+        m->name, m->name);
     print_define(m, out, "STATES", (size_t)m->n_states, "all of them");
     print_define(m, out, "PARAMS", (size_t)m->n_params, "of these, the first ones: the network's");
     print_define(m, out, "STATE_BYTES", state_bytes(m), "of RAM, static");
     wick_text_add(out, "extern const %s_state %s_states[%d];\n", m->name, m->name, m->n_states);
-    wick_text_add(out, "/* All of them, one after another, STATE_BYTES: what training goes on from. */\nvoid %s_save(void *to);\nvoid %s_load(const void *from);\n", m->name, m->name);
-    if (m->rate >= 0) wick_text_add(out, "/* The learning rate of the next steps. */\nvoid %s_set_rate(double rate);\n", m->name);
+    wick_text_add(out,
+                  "/* All of them, one after another, STATE_BYTES: what training goes on from. */\nvoid %s_save(void "
+                  "*to);\nvoid %s_load(const void *from);\n",
+                  m->name, m->name);
+    if (m->rate >= 0)
+        wick_text_add(out, "/* The learning rate of the next steps. */\nvoid %s_set_rate(double rate);\n", m->name);
 }
 
 static void print_header(const wick_c_printer *p, wick_text *out) {
@@ -370,7 +393,11 @@ static void print_header(const wick_c_printer *p, wick_text *out) {
     for (int k = 0; k < m->n_functions; k++) {
         const wick_c_function *f = &m->functions[k];
         wick_text_add(out, "\n");
-        if (m->weights_apart) wick_text_add(out, "/* weights: the bytes of %s.bin, at an address that is a multiple of 16; little-endian machines only. 1: it is NULL, or at another address. */\n", m->name);
+        if (m->weights_apart)
+            wick_text_add(out,
+                          "/* weights: the bytes of %s.bin, at an address that is a multiple of 16; little-endian "
+                          "machines only. 1: it is NULL, or at another address. */\n",
+                          m->name);
         print_returned(m, p->faults[k], out);
         print_signature(m, f, out);
         wick_text_add(out, ";\n");
@@ -396,13 +423,18 @@ static void print_states(const wick_c_model *m, wick_text *out) {
     wick_text_add(out, "\nconst %s_state %s_states[%d] = {\n", m->name, m->name, m->n_states);
     for (int i = 0; i < m->n_states; i++) {
         wick_text_add(out, "    {\"");
-        for (const char *c = m->states[i].name; *c; c++) wick_text_add(out, "%c", (unsigned char)*c < ' ' || *c == '"' || *c == '\\' || *c == '?' ? '_' : *c);
+        for (const char *c = m->states[i].name; *c; c++)
+            wick_text_add(out, "%c", (unsigned char)*c < ' ' || *c == '"' || *c == '\\' || *c == '?' ? '_' : *c);
         wick_text_add(out, "\", s%d, sizeof s%d},\n", i, i);
     }
-    wick_text_add(out, "};\n\nvoid %s_save(void *to) {\n    unsigned char *at = to;\n    for (int i = 0; i < %d; at += %s_states[i++].bytes) memcpy(at, %s_states[i].data, %s_states[i].bytes);\n}\n", m->name,
-                  m->n_states, m->name, m->name, m->name);
-    wick_text_add(out, "void %s_load(const void *from) {\n    const unsigned char *at = from;\n    for (int i = 0; i < %d; at += %s_states[i++].bytes) memcpy(%s_states[i].data, at, %s_states[i].bytes);\n}\n", m->name,
-                  m->n_states, m->name, m->name, m->name);
+    wick_text_add(out,
+                  "};\n\nvoid %s_save(void *to) {\n    unsigned char *at = to;\n    for (int i = 0; i < %d; at += "
+                  "%s_states[i++].bytes) memcpy(at, %s_states[i].data, %s_states[i].bytes);\n}\n",
+                  m->name, m->n_states, m->name, m->name, m->name);
+    wick_text_add(out,
+                  "void %s_load(const void *from) {\n    const unsigned char *at = from;\n    for (int i = 0; i < %d; "
+                  "at += %s_states[i++].bytes) memcpy(%s_states[i].data, at, %s_states[i].bytes);\n}\n",
+                  m->name, m->n_states, m->name, m->name, m->name);
     if (m->rate >= 0) wick_text_add(out, "void %s_set_rate(double rate) { s%d[0] = rate; }\n", m->name, m->rate);
 }
 
@@ -430,20 +462,28 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
     wick_c_used(&rows, &p->uses);
     wick_text_add(out, "/* %s.c: ", m->name);
     print_comment(out, m->title);
-    wick_text_add(out, ". Written by wick %s.\n"
-                  " * C11, and nothing but memcpy and functions of math.h. Rounding is part of the result: compile without -ffast-math and, in a compiler that contracts\n"
-                  " * a * b + c by itself, with -ffp-contract=off. */\n#include \"%s.h\"\n\n#include <math.h>\n#include <string.h>\n\n",
+    wick_text_add(out,
+                  ". Written by wick %s.\n"
+                  " * C11, and nothing but memcpy and functions of math.h. Rounding is part of the result: compile "
+                  "without -ffast-math and, in a compiler that contracts\n"
+                  " * a * b + c by itself, with -ffp-contract=off. */\n#include \"%s.h\"\n\n#include "
+                  "<math.h>\n#include <string.h>\n\n",
                   wick_version(), m->name);
-    wick_text_add(out, "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n/* Whether a multiply-add is rounded once, as in Wick's tiers with such instructions, or twice, as in its base tier. */\n#ifndef ");
+    wick_text_add(
+        out, "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n/* Whether a multiply-add is rounded "
+             "once, as in Wick's tiers with such instructions, or twice, as in its base tier. */\n#ifndef ");
     print_upper(out, m->name);
     wick_text_add(out, "_FMA\n#define ");
     print_upper(out, m->name);
     wick_text_add(out, "_FMA %d\n#endif\n#if ", m->fused);
     print_upper(out, m->name);
-    wick_text_add(out, "_FMA\n#define WICK_FMAF(a, b, c) fmaf((a), (b), (c))\n#define WICK_FMA(a, b, c) fma((a), (b), (c))\n#else\n"
-                  "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n"
-                  "/* gcc unrolls short loops before it could make vectors of them. */\n#if defined(__GNUC__) && !defined(__clang__) && (defined(__SSE__) || defined(__ARM_NEON))\n"
-                  "#define KEEP _Pragma(\"GCC unroll 1\")\n#else\n#define KEEP\n#endif\n\n");
+    wick_text_add(
+        out,
+        "_FMA\n#define WICK_FMAF(a, b, c) fmaf((a), (b), (c))\n#define WICK_FMA(a, b, c) fma((a), (b), (c))\n#else\n"
+        "#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n"
+        "/* gcc unrolls short loops before it could make vectors of them. */\n#if defined(__GNUC__) && "
+        "!defined(__clang__) && (defined(__SSE__) || defined(__ARM_NEON))\n"
+        "#define KEEP _Pragma(\"GCC unroll 1\")\n#else\n#define KEEP\n#endif\n\n");
     wick_text_add(out, "%s", kernel_macro);
     if (m->isa) {
         wick_text_add(out, "#define FUSED ");
@@ -459,7 +499,11 @@ static void print_source(wick_c_printer *p, wick_text *out, const wick_text *bod
     out->failed = out->failed || needs.failed || rows.failed || p->functions.failed;
     wick_text_free(&needs);
     wick_text_free(&rows);
-    if (m->arena_bytes) wick_text_add(out, "\n/* Intermediates; what lives at different times shares bytes. */\nstatic _Alignas(16) unsigned char arena[%zu];\n\n", m->arena_bytes);
+    if (m->arena_bytes)
+        wick_text_add(out,
+                      "\n/* Intermediates; what lives at different times shares bytes. */\nstatic _Alignas(16) "
+                      "unsigned char arena[%zu];\n\n",
+                      m->arena_bytes);
     if (!m->weights_apart) print_constants(p, out);
     if (m->n_states) print_states(m, out);
     if (p->functions.at) wick_text_bytes(out, p->functions.at, p->functions.len);
@@ -491,7 +535,8 @@ wick_status wick_c_print(const wick_c_model *m, wick_c_text *out, wick_msg *msg)
         print_header(&p, &out->header);
         print_source(&p, &out->source, &bodies);
         if (m->weights_apart) write_constants(&p, &out->weights);
-        if (out->header.failed || out->source.failed || out->weights.failed) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory writing C", m->name);
+        if (out->header.failed || out->source.failed || out->weights.failed)
+            status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory writing C", m->name);
     }
     if (status != WICK_OK) wick_c_text_free(out);
     wick_text_free(&bodies);

@@ -1,17 +1,26 @@
-/* aot.h: plans as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own. One function for each kernel, plain loops
- * with the extents in them, in the order in which the base tier sums, so that the bits are that tier's. Layer 5: it knows steps (ops/steps.h) and not plans. */
+/* aot.h: plans as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own.
+ * One function for each kernel, plain loops with the extents in them, in the order in which the base tier sums, so that
+ * the bits are that tier's. Layer 5: it knows steps (ops/steps.h) and not plans. */
 #ifndef WICK_CODEGEN_AOT_H
 #define WICK_CODEGEN_AOT_H
 
 #include "codegen/text.h"
 #include "ops/steps.h"
 
-typedef enum wick_c_place { WICK_C_NOWHERE, WICK_C_ARENA, WICK_C_INPUT, WICK_C_OUTPUT, WICK_C_DATA, WICK_C_STATE } wick_c_place;
+typedef enum wick_c_place {
+    WICK_C_NOWHERE,
+    WICK_C_ARENA,
+    WICK_C_INPUT,
+    WICK_C_OUTPUT,
+    WICK_C_DATA,
+    WICK_C_STATE
+} wick_c_place;
 typedef struct wick_c_buffer {
     wick_c_place place;
     uint32_t index;   /* INPUT, OUTPUT: of the port; STATE: of the state */
     size_t size, offset; /* ARENA: where it lies */
-    const void *data; /* DATA: what is in it, known when the code is made; NOWHERE, of random numbers: u64, their stream */
+    /* DATA: what is in it, known when the code is made; NOWHERE, of random numbers: u64, their stream */
+    const void *data;
     wick_dtype halves; /* bf16 or f16: convolutions and pooling read or write f32 there, which they convert; else f32 */
 } wick_c_buffer;
 
@@ -35,7 +44,8 @@ typedef struct wick_c_function {
     const wick_c_buffer *buffers; /* by number */
     const wick_c_port *in, *out;
     int n_in, n_out;
-    int random; /* number of the state that its random numbers come from, u64 [2]: a seed, and how often it ran; or -1 */
+    /* number of the state that its random numbers come from, u64 [2]: a seed, and how often it ran; or -1 */
+    int random;
 } wick_c_function;
 
 typedef enum wick_c_isa { WICK_C_PLAIN, WICK_C_AVX2, WICK_C_AVX512 } wick_c_isa;
@@ -60,9 +70,11 @@ typedef struct wick_c_text {
     size_t const_bytes;                /* of weights and other constants, apart or not */
 } wick_c_text;
 
-/* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for that step alone. 0: nothing. */
+/* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for
+ * that step alone. 0: nothing. */
 size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
-/* Bytes of the arena that the printed code of a step needs besides its operands: it is printed with a ref of them behind its own. */
+/* Bytes of the arena that the printed code of a step needs besides its operands: it is printed with a ref of them
+ * behind its own. */
 size_t wick_c_own_scratch(const wick_step *step, const wick_c_buffer *buffers);
 /* The ref of a recurrent step that is such a buffer, or -1. */
 int wick_c_recurrent_packed(const wick_step *step);

@@ -1,5 +1,6 @@
-/* aot_cells.c: the elementwise part of a step of recurrent cells, unit by unit: kernels/recurrent/cell_body.h with the choices made. Arrays are rows of a sample's: in (of x), pre (the
- * sums of products), h, c, side, gates; backward h and c are their gradients. */
+/* aot_cells.c: the elementwise part of a step of recurrent cells, unit by unit: kernels/recurrent/cell_body.h with the
+ * choices made. Arrays are rows of a sample's: in (of x), pre (the sums of products), h, c, side, gates; backward h and
+ * c are their gradients. */
 #include <stdio.h>
 
 #include "codegen/aot_cells.h"
@@ -23,7 +24,7 @@ static void print_clip(wick_text *t, const wick_c_cell *q, double sign) {
     wick_c_number(t, q->r->type, sign * (q->r->type == WICK_CF32 ? (double)(float)q->r->clip : q->r->clip));
 }
 
-/* ---- forward ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* "const float v = act(clipped(x));" */
 static void print_gate(wick_text *t, int depth, const wick_c_cell *q, const char *name, int act, const char *x) {
@@ -117,7 +118,7 @@ static void print_gru_after(wick_text *t, int depth, const wick_c_cell *q) {
     line(t, depth, "h[j] = (1 - z) * now + z * h[j];");
 }
 
-/* ---- backward ----------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* An argument that is clipped has no gradient from the clip on, which the result tells: "most0" is the one there. */
 void wick_c_print_cell_limits(wick_text *t, int depth, const wick_c_cell *q) {
@@ -137,7 +138,9 @@ static const char *slope(char *text, const wick_c_cell *q, int act, const char *
     case WICK_CELL_TANH: snprintf(text, 160, "(1 - %s * %s)", y, y); break;
     case WICK_CELL_RELU: snprintf(text, 160, "(%s > 0 ? 1 : 0)", y); break;
     case WICK_CELL_HARD_SIGMOID: snprintf(text, 160, "(%s > 0 && %s < 1 ? (%s)0.2 : 0)", y, y, q->type); break;
-    case WICK_CELL_SOFTSIGN: snprintf(text, 160, "((1 - wick_abs_%s(%s)) * (1 - wick_abs_%s(%s)))", q->suffix, y, q->suffix, y); break;
+    case WICK_CELL_SOFTSIGN:
+        snprintf(text, 160, "((1 - wick_abs_%s(%s)) * (1 - wick_abs_%s(%s)))", q->suffix, y, q->suffix, y);
+        break;
     default: snprintf(text, 160, "1");
     }
     return text;
@@ -151,11 +154,15 @@ static const char *clipped_slope(char *text, const wick_c_cell *q, int act, cons
 #define SLOPE(act, y) clipped_slope((char[240]){0}, q, act, y)
 
 /* What arrived for saved row k; 0 where nothing could. */
-static const char *arrived(char *text, const wick_c_cell *q, int64_t k) { return q->has_ggates ? wick_c_cell_part(text, q, "ggates", k) : "0"; }
+static const char *arrived(char *text, const wick_c_cell *q, int64_t k) {
+    return q->has_ggates ? wick_c_cell_part(text, q, "ggates", k) : "0";
+}
 #define ARRIVED(k) arrived((char[64]){0}, q, k)
 
 /* Gradients of what went into gate k. */
-static void print_gradient(wick_text *t, int depth, const wick_c_cell *q, int64_t k, const char *value) { line(t, depth, "%s = %s = %s;", PART("pre", k), PART("dx", k), value); }
+static void print_gradient(wick_text *t, int depth, const wick_c_cell *q, int64_t k, const char *value) {
+    line(t, depth, "%s = %s = %s;", PART("pre", k), PART("dx", k), value);
+}
 
 static void print_rnn_back(wick_text *t, int depth, const wick_c_cell *q) {
     line(t, depth, "const %s y = gates[j], a = (h[j] + %s) * %s;", q->type, q->has_gy ? "gy[j]" : "0", SLOPE(0, "y"));
@@ -166,12 +173,15 @@ static void print_rnn_back(wick_text *t, int depth, const wick_c_cell *q) {
 
 static void print_lstm_back(wick_text *t, int depth, const wick_c_cell *q) {
     static const char *const sums[] = {"ai", "af", "ag", "ao"};
-    line(t, depth, "const %s i = %s, f = %s, g = %s, o = %s, was = c_prev[j];", q->type, PART("gates", 0), PART("gates", 1), PART("gates", 2), PART("gates", 3));
-    line(t, depth, "const %s now = f * was + i * g, shown = %s, a = h[j] + %s;", q->type, shown((char[64]){0}, q, "now"), q->has_gy ? "gy[j]" : "0");
+    line(t, depth, "const %s i = %s, f = %s, g = %s, o = %s, was = c_prev[j];", q->type, PART("gates", 0),
+         PART("gates", 1), PART("gates", 2), PART("gates", 3));
+    line(t, depth, "const %s now = f * was + i * g, shown = %s, a = h[j] + %s;", q->type,
+         shown((char[64]){0}, q, "now"), q->has_gy ? "gy[j]" : "0");
     line(t, depth, "const %s ao = (a * shown + %s) * %s;", q->type, ARRIVED(3), SLOPE(0, "o"));
     line(t, depth, "%s d = c[j] + a * o * %s;", q->type, slope((char[160]){0}, q, 2, "shown"));
     if (q->has_peephole) line(t, depth, "d = d + ao * %s;", PART("peephole", 2));
-    line(t, depth, "const %s df = d * was + %s, di = d * g + %s%s;", q->type, ARRIVED(1), ARRIVED(0), q->r->coupled ? " - df" : "");
+    line(t, depth, "const %s df = d * was + %s, di = d * g + %s%s;", q->type, ARRIVED(1), ARRIVED(0),
+         q->r->coupled ? " - df" : "");
     line(t, depth, "const %s ai = di * %s;", q->type, SLOPE(0, "i"));
     if (q->r->coupled)
         line(t, depth, "const %s af = 0;", q->type);
@@ -186,7 +196,8 @@ static void print_lstm_back(wick_text *t, int depth, const wick_c_cell *q) {
 }
 
 static void print_gru_back(wick_text *t, int depth, const wick_c_cell *q) {
-    line(t, depth, "const %s r = %s, z = %s, now = %s, side = %s, a = h[j] + %s;", q->type, PART("gates", 0), PART("gates", 1), PART("gates", 2), PART("gates", 3), q->has_gy ? "gy[j]" : "0");
+    line(t, depth, "const %s r = %s, z = %s, now = %s, side = %s, a = h[j] + %s;", q->type, PART("gates", 0),
+         PART("gates", 1), PART("gates", 2), PART("gates", 3), q->has_gy ? "gy[j]" : "0");
     line(t, depth, "const %s az = (a * (h_prev[j] - now) + %s) * %s;", q->type, ARRIVED(1), SLOPE(0, "z"));
     line(t, depth, "const %s an = (a * (1 - z) + %s) * %s;", q->type, ARRIVED(2), SLOPE(1, "now"));
     line(t, depth, "const %s ar = (an * side + %s) * %s;", q->type, ARRIVED(0), SLOPE(0, "r"));
@@ -198,7 +209,8 @@ static void print_gru_back(wick_text *t, int depth, const wick_c_cell *q) {
 }
 
 static void print_gru_first_back(wick_text *t, int depth, const wick_c_cell *q) {
-    line(t, depth, "const %s z = %s, now = %s, a = h[j] + %s;", q->type, PART("gates", 1), PART("gates", 2), q->has_gy ? "gy[j]" : "0");
+    line(t, depth, "const %s z = %s, now = %s, a = h[j] + %s;", q->type, PART("gates", 1), PART("gates", 2),
+         q->has_gy ? "gy[j]" : "0");
     line(t, depth, "const %s az = (a * (h_prev[j] - now) + %s) * %s;", q->type, ARRIVED(1), SLOPE(0, "z"));
     line(t, depth, "const %s an = (a * (1 - z) + %s) * %s;", q->type, ARRIVED(2), SLOPE(1, "now"));
     print_gradient(t, depth, q, 1, "az");
@@ -215,7 +227,8 @@ static void print_gru_after_back(wick_text *t, int depth, const wick_c_cell *q) 
 
 void wick_c_print_cell(wick_text *t, int depth, const wick_c_cell *q, int stage) {
     static void (*const print[2][WICK_CELL_COUNT + 1])(wick_text *, int, const wick_c_cell *) = {
-        {print_rnn, print_lstm, print_gru, print_gru_first, print_gru_after}, {print_rnn_back, print_lstm_back, print_gru_back, print_gru_first_back, print_gru_after_back}};
+        {print_rnn, print_lstm, print_gru, print_gru_first, print_gru_after},
+        {print_rnn_back, print_lstm_back, print_gru_back, print_gru_first_back, print_gru_after_back}};
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(q->h));
     print[q->r->backward][q->r->cell + stage](t, depth + 1, q);
     if (q->has_y && stage + 1 == q->r->products) line(t, depth + 1, "y[j] = h[j];");

@@ -1,5 +1,5 @@
-/* aot_gradients.c: kernels of training as loops, beside those of aot_products.c and aot_kernels.c: gradients of convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of
- * the base tier. */
+/* aot_gradients.c: kernels of training as loops, beside those of aot_products.c and aot_kernels.c: gradients of
+ * convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of the base tier. */
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
@@ -19,17 +19,24 @@ static void print_flush(wick_text *t, int depth, const char *width) {
     line(t, depth, "for (long j = 0; j < %s; j++) total[j] = total[j] + acc[j], acc[j] = 0;", width);
 }
 
-/* ---- a convolution's gradient of its input, by strides ------------------------------------------------------------------------------------------ */
+/* ---- a convolution's gradient of its input, by strides ----------------------------------------------------------- */
 
-/* An input meets the taps that its place leaves it, from the last on. Blocks of a chain are those of the kernel: as many rows of taps as fit, where these are neighbours. */
-void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held, wick_dtype from_dtype, wick_dtype into) {
-    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", *y = wick_c_memory(from_dtype), *w = wick_c_memory(held), *load_y = wick_c_load(from_dtype), *load_w = wick_c_load(held);
-    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
-    const int64_t outputs = c->depthwise ? c->groups : c->ci, to = c->depthwise ? c->groups : c->groups * c->ci, from = c->depthwise ? c->groups : c->groups * c->co;
+/* An input meets the taps that its place leaves it, from the last on. Blocks of a chain are those of the kernel: as
+ * many rows of taps as fit, where these are neighbours. */
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held,
+                          wick_dtype from_dtype, wick_dtype into) {
+    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA",
+               *y = wick_c_memory(from_dtype), *w = wick_c_memory(held), *load_y = wick_c_load(from_dtype),
+               *load_w = wick_c_load(held);
+    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2],
+                  taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const int64_t outputs = c->depthwise ? c->groups : c->ci, to = c->depthwise ? c->groups : c->groups * c->ci,
+                  from = c->depthwise ? c->groups : c->groups * c->co;
     int64_t every = 1;
     while (every * c->dilation[2] % c->stride[2]) every++;
     const bool merged = c->groups == 1 && every * c->dilation[2] == c->stride[2];
-    const bool blocks = !c->depthwise && taps * c->co > WICK_GEMM_KC, long_runs = blocks && (merged ? c->kernel[2] : 1) * c->co > WICK_GEMM_KC;
+    const bool blocks = !c->depthwise && taps * c->co > WICK_GEMM_KC,
+               long_runs = blocks && (merged ? c->kernel[2] : 1) * c->co > WICK_GEMM_KC;
     char place[80];
     snprintf(place, sizeof place, "((k0 * %lld + k1) * %lld + k2)", LL(c->kernel[1]), LL(c->kernel[2]));
     int depth = 1;
@@ -38,17 +45,21 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
     for (int d = 0; d < 3; d++) line(t, depth++, "for (long i%d = 0; i%d < %lld; i%d++) {", d, d, LL(c->in[d]), d);
     if (!c->depthwise && c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
     line(t, depth++, "for (long o = 0; o < %lld; o += %lld) {", LL(outputs), LL(lanes));
-    line(t, depth, "const long width = o + %lld <= %lld ? %lld : %lld - o;", LL(lanes), LL(outputs), LL(lanes), LL(outputs));
+    line(t, depth, "const long width = o + %lld <= %lld ? %lld : %lld - o;", LL(lanes), LL(outputs), LL(lanes),
+         LL(outputs));
     line(t, depth, "%s acc[%lld] = {0};", type, LL(lanes));
     if (blocks) {
         line(t, depth, "%s total[%lld] = {0};", type, LL(lanes));
         line(t, depth, "long at = 0, run = %lld; /* terms in the block so far; of a piece */", LL(merged ? 0 : c->co));
-        if (merged) line(t, depth, "for (long k2 = 0; k2 < %lld; k2++) run += (i2 + %lld - k2 * %lld) %% %lld == 0 ? %lld : 0;", LL(c->kernel[2]), LL(c->pad[2]), LL(c->dilation[2]), LL(c->stride[2]), LL(c->co));
+        if (merged)
+            line(t, depth, "for (long k2 = 0; k2 < %lld; k2++) run += (i2 + %lld - k2 * %lld) %% %lld == 0 ? %lld : 0;",
+                 LL(c->kernel[2]), LL(c->pad[2]), LL(c->dilation[2]), LL(c->stride[2]), LL(c->co));
     }
     const int chain = depth;
     for (int d = 0; d < 3; d++) {
         line(t, depth++, "for (long k%d = %lld; k%d >= 0; k%d--) {", d, LL(c->kernel[d] - 1), d, d);
-        line(t, depth, "const long t%d = i%d + %lld - k%d * %lld, o%d = t%d / %lld;", d, d, LL(c->pad[d]), d, LL(c->dilation[d]), d, d, LL(c->stride[d]));
+        line(t, depth, "const long t%d = i%d + %lld - k%d * %lld, o%d = t%d / %lld;", d, d, LL(c->pad[d]), d,
+             LL(c->dilation[d]), d, d, LL(c->stride[d]));
         if (c->stride[d] > 1) line(t, depth, "if (t%d %% %lld != 0) continue;", d, LL(c->stride[d]));
         if (!blocks) line(t, depth, "if (t%d < 0 || o%d >= %lld) continue;", d, d, LL(c->out[d]));
         if (blocks && d == (merged ? 1 : 2)) {
@@ -59,7 +70,9 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
             if (!long_runs) line(t, depth, "at += run;");
         }
     }
-    if (blocks) line(t, depth, "const int inside = t0 >= 0 && o0 < %lld && t1 >= 0 && o1 < %lld && t2 >= 0 && o2 < %lld;", LL(c->out[0]), LL(c->out[1]), LL(c->out[2]));
+    if (blocks)
+        line(t, depth, "const int inside = t0 >= 0 && o0 < %lld && t1 >= 0 && o1 < %lld && t2 >= 0 && o2 < %lld;",
+             LL(c->out[0]), LL(c->out[1]), LL(c->out[2]));
     if (blocks && !long_runs) line(t, depth, "if (!inside) continue;");
     char pixel[128];
     snprintf(pixel, sizeof pixel, "(o0 * %lld + o1) * %lld + o2", LL(c->out[1]), LL(c->out[2]));
@@ -69,12 +82,15 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
         else
             line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld + o;", y, LL(out), pixel, LL(c->groups));
         line(t, depth, "const %s *u = w + %s * %lld + o;", w, place, LL(c->groups));
-        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(u[j]), %s(v[j * %lld]), acc[j]);", fma, load_w, load_y, LL(c->planes[0] ? out : 1));
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(u[j]), %s(v[j * %lld]), acc[j]);", fma, load_w,
+             load_y, LL(c->planes[0] ? out : 1));
     } else {
         char read[160];
         snprintf(read, sizeof read, long_runs ? "(inside ? %s : 0)" : "%s", pixel);
-        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", y, LL(out), read, LL(from), c->groups > 1 ? " + g * CO" : "");
-        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", w, c->groups > 1 ? "g * PER_GROUP + " : "", place, LL(c->co));
+        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", y, LL(out), read, LL(from),
+             c->groups > 1 ? " + g * CO" : "");
+        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", w, c->groups > 1 ? "g * PER_GROUP + " : "",
+             place, LL(c->co));
         line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(c->co));
         if (long_runs) {
             line(t, depth, "if (at == %d) {", WICK_GEMM_KC);
@@ -85,7 +101,8 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
             line(t, depth, "if (inside)");
             depth++;
         }
-        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(v[c]), %s(u[c * width + j]), acc[j]);", fma, load_y, load_w);
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(v[c]), %s(u[c * width + j]), acc[j]);", fma,
+             load_y, load_w);
         depth -= long_runs;
         line(t, --depth, "}");
     }
@@ -93,13 +110,18 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
     char sum[80];
     snprintf(sum, sizeof sum, "%s(%s)", wick_c_store(into), blocks ? "total[j] + acc[j]" : "acc[j]");
     if (c->depthwise && c->planes[1])
-        line(t, depth, "for (long j = 0; j < width; j++) x[(n * %lld + o + j) * %lld + (i0 * %lld + i1) * %lld + i2] = %s;", LL(c->groups), LL(in), LL(c->in[1]), LL(c->in[2]), sum);
+        line(t, depth,
+             "for (long j = 0; j < width; j++) x[(n * %lld + o + j) * %lld + (i0 * %lld + i1) * %lld + i2] = %s;",
+             LL(c->groups), LL(in), LL(c->in[1]), LL(c->in[2]), sum);
     else
-        line(t, depth, "for (long j = 0; j < width; j++) x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld%s + o + j] = %s;", LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(to), c->groups > 1 && !c->depthwise ? " + g * CI" : "", sum);
+        line(t, depth,
+             "for (long j = 0; j < width; j++) x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld%s + o + j] = %s;",
+             LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(to), c->groups > 1 && !c->depthwise ? " + g * CI" : "", sum);
     while (depth > 1) line(t, --depth, "}");
     wick_text_add(t, "}\n");
     char ci[32], co[32], per[32], panel[64];
-    snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)), snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
+    snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)),
+        snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
     snprintf(panel, sizeof panel, "o * %lld", LL(taps * c->co));
     const char *const numbers[][2] = {{"PER_GROUP", per}, {"PANEL", panel}, {"CI", ci}, {"CO", co}};
     wick_text done = {0};
@@ -109,32 +131,42 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
     *t = done;
 }
 
-/* ---- a convolution's gradient of its weights ------------------------------------------------------------------------------------------------------ */
+/* ---- a convolution's gradient of its weights --------------------------------------------------------------------- */
 
 /* What an output's place reads in dim d, or nothing: padding is passed over. */
 static void print_place(wick_text *t, int depth, const wick_convolution *c, int d) {
-    line(t, depth, "const long i%d = o%d * %lld + k%d * %lld - %lld;", d, d, LL(c->stride[d]), d, LL(c->dilation[d]), LL(c->pad[d]));
+    line(t, depth, "const long i%d = o%d * %lld + k%d * %lld - %lld;", d, d, LL(c->stride[d]), d, LL(c->dilation[d]),
+         LL(c->pad[d]));
 }
-static bool may_leave(const wick_convolution *c, int d) { return c->pad[d] > 0 || (c->out[d] - 1) * c->stride[d] - c->pad[d] + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d]; }
+static bool may_leave(const wick_convolution *c, int d) {
+    return c->pad[d] > 0 ||
+           (c->out[d] - 1) * c->stride[d] - c->pad[d] + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d];
+}
 
 /* One chain for each row of outputs; rows are added up, then images, parts of the batch apart. */
 static void print_depthwise_weight(wick_text *t, const wick_convolution *c, const char *type, const char *fma) {
-    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], images = (c->batch + c->chunks - 1) / c->chunks;
+    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2],
+                  images = (c->batch + c->chunks - 1) / c->chunks;
     char x[160], y[160];
     if (c->planes[0])
-        snprintf(x, sizeof x, "x[(n * %lld + g) * %lld + (i0 * %lld + i1) * %lld + i2]", LL(c->groups), LL(in), LL(c->in[1]), LL(c->in[2]));
+        snprintf(x, sizeof x, "x[(n * %lld + g) * %lld + (i0 * %lld + i1) * %lld + i2]", LL(c->groups), LL(in),
+                 LL(c->in[1]), LL(c->in[2]));
     else
-        snprintf(x, sizeof x, "x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld + g]", LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->groups));
+        snprintf(x, sizeof x, "x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld + g]", LL(c->in[0]), LL(c->in[1]),
+                 LL(c->in[2]), LL(c->groups));
     if (c->planes[1])
-        snprintf(y, sizeof y, "y[(n * %lld + g) * %lld + (o0 * %lld + o1) * %lld + o2]", LL(c->groups), LL(out), LL(c->out[1]), LL(c->out[2]));
+        snprintf(y, sizeof y, "y[(n * %lld + g) * %lld + (o0 * %lld + o1) * %lld + o2]", LL(c->groups), LL(out),
+                 LL(c->out[1]), LL(c->out[2]));
     else
-        snprintf(y, sizeof y, "y[(((n * %lld + o0) * %lld + o1) * %lld + o2) * %lld + g]", LL(c->out[0]), LL(c->out[1]), LL(c->out[2]), LL(c->groups));
+        snprintf(y, sizeof y, "y[(((n * %lld + o0) * %lld + o1) * %lld + o2) * %lld + g]", LL(c->out[0]), LL(c->out[1]),
+                 LL(c->out[2]), LL(c->groups));
     int depth = 1;
     line(t, depth++, "for (long part = 0; part < %lld; part++) {", LL(c->chunks));
     for (int d = 0; d < 3; d++) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
     line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
     line(t, depth, "%s total = 0;", type);
-    line(t, depth++, "for (long n = part * %lld; n < (part + 1) * %lld && n < %lld; n++) {", LL(images), LL(images), LL(c->batch));
+    line(t, depth++, "for (long n = part * %lld; n < (part + 1) * %lld && n < %lld; n++) {", LL(images), LL(images),
+         LL(c->batch));
     for (int d = 0; d < 3; d++) {
         if (d == 2) line(t, depth, "%s acc = 0;", type);
         line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
@@ -166,7 +198,8 @@ static void print_weight(wick_text *t, const wick_convolution *c, const char *ty
         else
             line(t, depth++, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(panel));
         line(t, depth, "%s acc[%lld] = {0}, total[%lld] = {0};", type, LL(panel), LL(panel));
-        line(t, depth++, "for (long n = part * %lld; n < (part + 1) * %lld && n < %lld; n++) {", LL(images), LL(images), LL(c->batch));
+        line(t, depth++, "for (long n = part * %lld; n < (part + 1) * %lld && n < %lld; n++) {", LL(images), LL(images),
+             LL(c->batch));
         for (int d = 0; d < 3; d++) {
             line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
             if (d == 1 && c->cut < 2) { /* a slab begins, or a block of rows in it */
@@ -178,15 +211,18 @@ static void print_weight(wick_text *t, const wick_convolution *c, const char *ty
                 print_flush(t, depth + 1, sums);
             }
             if (d == 2 && (c->cut == 2 ? c->slabs > 1 : width > WICK_GEMM_KC)) {
-                line(t, depth, "if (o2 %% %lld == 0)", LL(c->cut == 2 ? WICK_MIN(c->rows, WICK_GEMM_KC) : WICK_GEMM_KC));
+                line(t, depth, "if (o2 %% %lld == 0)",
+                     LL(c->cut == 2 ? WICK_MIN(c->rows, WICK_GEMM_KC) : WICK_GEMM_KC));
                 print_flush(t, depth + 1, sums);
             }
             print_place(t, depth, c, d);
         }
         for (int d = 0; d < 3; d++)
             if (may_leave(c, d)) line(t, depth, "if (i%d < 0 || i%d >= %lld) continue;", d, d, LL(c->in[d]));
-        line(t, depth, "const %s v = x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld + g * %lld + c];", type, LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->groups * c->ci), LL(c->ci));
-        line(t, depth, "const %s *u = y + (((n * %lld + o0) * %lld + o1) * %lld + o2) * %lld + g * %lld + o;", type, LL(c->out[0]), LL(c->out[1]), LL(c->out[2]), LL(c->groups * c->co), LL(c->co));
+        line(t, depth, "const %s v = x[(((n * %lld + i0) * %lld + i1) * %lld + i2) * %lld + g * %lld + c];", type,
+             LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->groups * c->ci), LL(c->ci));
+        line(t, depth, "const %s *u = y + (((n * %lld + o0) * %lld + o1) * %lld + o2) * %lld + g * %lld + o;", type,
+             LL(c->out[0]), LL(c->out[1]), LL(c->out[2]), LL(c->groups * c->co), LL(c->co));
         line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(v, u[j], acc[j]);", LL(panel), fma);
         for (int d = 0; d < 3; d++) line(t, --depth, "}");
         print_flush(t, depth, sums);
@@ -223,7 +259,8 @@ wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s) {
     const wick_convolution *c = &m->conv;
     const char *type = wick_c_type(c->type);
     const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
-    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], groups = c->depthwise ? 1 : c->groups, co = c->depthwise ? c->groups : c->co, ci = c->ci, all = c->groups * c->co * ci * taps;
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], groups = c->depthwise ? 1 : c->groups,
+                  co = c->depthwise ? c->groups : c->co, ci = c->ci, all = c->groups * c->co * ci * taps;
     wick_text t = {0};
     if (!m->at[WICK_STEP_CONV_SHARED]) return wick_c_refuse(p, s, "a gradient of weights of no images is not written");
     wick_text_add(&t, "(const %s *parts, %s *w) {\n", type, type);
@@ -232,7 +269,10 @@ wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s) {
     line(&t, 3, "for (long c = 0; c < %lld; c++)", LL(ci));
     line(&t, 4, "for (long t = 0; t < %lld; t++) {", LL(taps));
     line(&t, 5, "%s sum = 0;", type);
-    line(&t, 5, "for (long part = 0; part < %lld; part++) sum = sum + parts[part * %lld + ((g * %lld + t) * %lld + c) * %lld + o];", LL(c->chunks), LL(all), LL(taps), LL(ci), LL(co));
+    line(&t, 5,
+         "for (long part = 0; part < %lld; part++) sum = sum + parts[part * %lld + ((g * %lld + t) * %lld + c) * %lld "
+         "+ o];",
+         LL(c->chunks), LL(all), LL(taps), LL(ci), LL(co));
     line(&t, 5, "*w++ = sum;");
     line(&t, 4, "}");
     wick_text_add(&t, "}\n");
@@ -242,9 +282,10 @@ wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- gradients of pooling --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients of pooling ---------------------------------------------------------------------------------------- */
 
-/* Of max pooling: what comes to a window goes to its largest, the first of several, NaN being the largest. Of the mean: it is shared. */
+/* Of max pooling: what comes to a window goes to its largest, the first of several, NaN being the largest. Of the mean:
+ * it is shared. */
 wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s) {
     const wick_step_pool *m = s->args;
     const wick_windows *w = &m->windows;
@@ -258,16 +299,24 @@ wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s) {
     line(&t, depth, "for (long i = 0; i < %lld; i++) v[i] = 0;", LL(m->planes * in * channels));
     int64_t steps[3];
     depth = wick_c_windows(&t, depth, m, max, steps);
-    line(&t, depth, "const %s from = y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c];", type, LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels));
+    line(&t, depth, "const %s from = y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c];", type, LL(w->out[0]),
+         LL(w->out[1]), LL(w->out[2]), LL(channels));
     if (max)
         line(&t, depth, "long largest = -1;");
     else
         line(&t, depth, "const %s part = n_all > 0 ? from / (%s)n_all : 0;", type, type);
-    for (int d = 0; d < 3; d++) line(&t, depth++, "for (long i%c = %c0; i%c < %c1; i%c += %lld) {", axis[d], axis[d], axis[d], axis[d], axis[d], LL(steps[d]));
-    line(&t, depth, "const long at = (((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c;", LL(w->in[0]), LL(w->in[1]), LL(w->in[2]), LL(channels));
-    line(&t, depth, max ? "if (largest < 0 || x[at] > x[largest] || x[at] != x[at]) largest = at;" : "v[at] = v[at] + part;");
+    for (int d = 0; d < 3; d++)
+        line(&t, depth++, "for (long i%c = %c0; i%c < %c1; i%c += %lld) {", axis[d], axis[d], axis[d], axis[d], axis[d],
+             LL(steps[d]));
+    line(&t, depth, "const long at = (((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c;", LL(w->in[0]),
+         LL(w->in[1]), LL(w->in[2]), LL(channels));
+    line(&t, depth,
+         max ? "if (largest < 0 || x[at] > x[largest] || x[at] != x[at]) largest = at;" : "v[at] = v[at] + part;");
     for (int d = 0; d < 3; d++) line(&t, --depth, "}");
-    if (max) line(&t, depth, wick_windows_put_copies(w) ? "if (largest >= 0) v[largest] = from;" : "if (largest >= 0) v[largest] = v[largest] + from;");
+    if (max)
+        line(&t, depth,
+             wick_windows_put_copies(w) ? "if (largest >= 0) v[largest] = from;"
+                                        : "if (largest >= 0) v[largest] = v[largest] + from;");
     while (depth > 1) line(&t, --depth, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, max ? "max_pool_put" : "mean_pool_share", &t);
@@ -277,23 +326,27 @@ wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- losses, and checks ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- losses, and checks ------------------------------------------------------------------------------------------ */
 
 /* Sums of a row as in softmax: short rows in order, long ones in chunks of 1,024 of 16 lanes. */
 enum { LOSS_SHORT = 32, LOSS_CHUNK = 1024 };
-/* What weights and smoothing make of losses[r]: sums in double, in eight lanes that are added in order (kernels/rows/nll_targets_body.h). */
+/* What weights and smoothing make of losses[r]: sums in double, in eight lanes that are added in order
+ * (kernels/rows/nll_targets_body.h). */
 static void print_targets(wick_text *t, const wick_step_cross_entropy *m, const char *type) {
     wick_text own = {0}, share = {0};
     wick_c_number(&own, WICK_CF64, 1 - m->smoothing);
     wick_c_number(&share, WICK_CF64, m->smoothing / (double)m->cols);
-    wick_text_add(t, "        const double own = %s%s;\n", own.at ? own.at : "0", m->weighted ? " * (double)weight[labels[r]]" : "");
+    wick_text_add(t, "        const double own = %s%s;\n", own.at ? own.at : "0",
+                  m->weighted ? " * (double)weight[labels[r]]" : "");
     if (m->smoothing == 0) {
         line(t, 2, "losses[r] = (%s)(own * (double)losses[r]);", type);
     } else {
         line(t, 2, "double lanes[8] = {0}, difference = 0;");
-        line(t, 2, "for (long c = 0; c < %lld; c++) lanes[c %% 8] += ((double)x[labels[r]] - (double)x[c])%s;", LL(m->cols), m->weighted ? " * (double)weight[c]" : "");
+        line(t, 2, "for (long c = 0; c < %lld; c++) lanes[c %% 8] += ((double)x[labels[r]] - (double)x[c])%s;",
+             LL(m->cols), m->weighted ? " * (double)weight[c]" : "");
         line(t, 2, "for (long l = 0; l < 8; l++) difference += lanes[l];");
-        wick_text_add(t, "        losses[r] = (%s)((own + %s * total) * (double)losses[r] + %s * difference);\n", type, share.at ? share.at : "0", share.at ? share.at : "0");
+        wick_text_add(t, "        losses[r] = (%s)((own + %s * total) * (double)losses[r] + %s * difference);\n", type,
+                      share.at ? share.at : "0", share.at ? share.at : "0");
     }
     t->failed = t->failed || own.failed || share.failed;
     wick_text_free(&own);
@@ -304,13 +357,17 @@ wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s) {
     const wick_step_cross_entropy *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const char *type = wick_c_type(m->type), *suffix = wick_c_suffix(m->type);
-    const int lanes = WICK_MAX(16, (p->m->isa == WICK_C_AVX512 ? 256 : p->m->isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(m->type));
+    const int lanes = WICK_MAX(16, (p->m->isa == WICK_C_AVX512 ? 256
+                                    : p->m->isa == WICK_C_AVX2 ? 128
+                                                               : 0) /
+                                       (int)wick_ctype_size(m->type));
     wick_text t = {0};
     wick_text_add(&t, "(const %s *x, const int64_t *labels, ", type);
     if (m->weighted) wick_text_add(&t, "const %s *weight, ", type);
     wick_text_add(&t, "%s *losses, %s *y) {\n", type, type);
     if (m->smoothing != 0) line(&t, 1, "double total = %lld;", LL(m->weighted ? 0 : m->cols));
-    if (m->smoothing != 0 && m->weighted) line(&t, 1, "for (long c = 0; c < %lld; c++) total += (double)weight[c];", LL(m->cols));
+    if (m->smoothing != 0 && m->weighted)
+        line(&t, 1, "for (long c = 0; c < %lld; c++) total += (double)weight[c];", LL(m->cols));
     line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->cols), LL(m->cols));
     if (m->ignores) {
         line(&t, 2, "if (labels[r] == %lld) {", LL(m->ignored));
@@ -375,7 +432,8 @@ wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&t, "(const int64_t *at, %s *y) {\n", type);
     line(&t, 1, "for (long i = 0; i < %lld; i++)", LL(m->count));
     if (*wick_c_store(dtype))
-        line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = %s(at[i] == c ? 1.0f : 0.0f);", LL(m->classes), wick_c_store(dtype));
+        line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = %s(at[i] == c ? 1.0f : 0.0f);", LL(m->classes),
+             wick_c_store(dtype));
     else
         line(&t, 2, "for (long c = 0; c < %lld; c++) *y++ = at[i] == c;", LL(m->classes));
     wick_text_add(&t, "}\n");

@@ -1,5 +1,6 @@
-/* aot_kernels.c: copies, programs, pooling, softmax, norms and concatenation as loops. Each prints the sums of the base tier: which terms make a chain, in which order, and
- * where a chain is cut (lanes in softmax); docs/numerics.md says it in words. */
+/* aot_kernels.c: copies, programs, pooling, softmax, norms and concatenation as loops. Each prints the sums of the base
+ * tier: which terms make a chain, in which order, and where a chain is cut (lanes in softmax); docs/numerics.md says it
+ * in words. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +9,7 @@
 
 #define line wick_c_line
 
-/* ---- copies and programs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- copies and programs ----------------------------------------------------------------------------------------- */
 
 static wick_status print_fused(wick_c_printer *p, const wick_step *s, const wick_fused *f, const char *kind) {
     wick_text whole = (wick_text){0}, body = (wick_text){0};
@@ -64,7 +65,7 @@ wick_status wick_c_print_copy(wick_c_printer *p, const wick_step *s) {
     return print_fused(p, s, &f, "copy");
 }
 
-/* ---- pooling ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
 int wick_c_windows(wick_text *t, int depth, const wick_step_pool *m, bool max, int64_t *steps) {
     const wick_windows *w = &m->windows;
@@ -74,16 +75,22 @@ int wick_c_windows(wick_text *t, int depth, const wick_step_pool *m, bool max, i
         const char a = axis[d];
         line(t, depth++, "for (long o%c = 0; o%c < %lld; o%c++) {", a, a, LL(w->out[d]), a);
         if (w->adaptive) {
-            line(t, depth, "const long %c0 = o%c * %lld / %lld, %c1 = ((o%c + 1) * %lld + %lld) / %lld;", a, a, LL(w->in[d]), LL(w->out[d]), a, a, LL(w->in[d]), LL(w->out[d] - 1), LL(w->out[d]));
+            line(t, depth, "const long %c0 = o%c * %lld / %lld, %c1 = ((o%c + 1) * %lld + %lld) / %lld;", a, a,
+                 LL(w->in[d]), LL(w->out[d]), a, a, LL(w->in[d]), LL(w->out[d] - 1), LL(w->out[d]));
             continue;
         }
-        line(t, depth, "long %c0 = o%c * %lld - %lld, %c1 = %c0 + %lld;", a, a, LL(w->stride[d]), LL(w->pad[d]), a, a, LL((w->kernel[d] - 1) * w->dilation[d] + 1));
-        if (!max && !w->inside) line(t, depth, "const long n%c = (%c1 < %lld ? %c1 : %lld) - %c0; /* with the padding */", a, a, LL(w->in[d] + w->pad_end[d]), a, LL(w->in[d] + w->pad_end[d]), a);
+        line(t, depth, "long %c0 = o%c * %lld - %lld, %c1 = %c0 + %lld;", a, a, LL(w->stride[d]), LL(w->pad[d]), a, a,
+             LL((w->kernel[d] - 1) * w->dilation[d] + 1));
+        if (!max && !w->inside)
+            line(t, depth, "const long n%c = (%c1 < %lld ? %c1 : %lld) - %c0; /* with the padding */", a, a,
+                 LL(w->in[d] + w->pad_end[d]), a, LL(w->in[d] + w->pad_end[d]), a);
         if (w->pad[d]) line(t, depth, "while (%c0 < 0) %c0 += %lld;", a, a, LL(w->dilation[d]));
         line(t, depth, "if (%c1 > %lld) %c1 = %lld;", a, LL(w->in[d]), a, LL(w->in[d]));
     }
     for (int d = 0; d < 3; d++) steps[d] = w->adaptive ? 1 : w->dilation[d];
-    if (!max && (w->adaptive || w->inside)) line(t, depth, "const long nz = z1 > z0 ? z1 - z0 : 0, ny = y1 > y0 ? y1 - y0 : 0, nx = x1 > x0 ? x1 - x0 : 0;");
+    if (!max && (w->adaptive || w->inside))
+        line(t, depth,
+             "const long nz = z1 > z0 ? z1 - z0 : 0, ny = y1 > y0 ? y1 - y0 : 0, nx = x1 > x0 ? x1 - x0 : 0;");
     if (!max) line(t, depth, "const long n_all = nz * ny * nx;");
     line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(WICK_MAX(w->channels, 1)));
     return depth;
@@ -94,12 +101,14 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     const wick_step_pool *m = s->args;
     const wick_windows *w = &m->windows;
     const bool max = s->kind == WICK_STEP_MAX_POOL;
-    const wick_dtype dtype = w->type == WICK_CF32 ? WICK_F32 : WICK_F64, from = p->f->buffers[s->refs[0].buffer].halves, into = p->f->buffers[s->refs[1].buffer].halves;
+    const wick_dtype dtype = w->type == WICK_CF32 ? WICK_F32 : WICK_F64, from = p->f->buffers[s->refs[0].buffer].halves,
+                     into = p->f->buffers[s->refs[1].buffer].halves;
     const char *type = wick_c_type(w->type), *load = wick_c_load(from), *store = wick_c_store(into);
     const int64_t channels = WICK_MAX(w->channels, 1);
     wick_text t = (wick_text){0};
     int depth = 1;
-    wick_text_add(&t, "(const %s *x, %s *y) {\n", wick_c_memory(from ? from : dtype), wick_c_memory(into ? into : dtype));
+    wick_text_add(&t, "(const %s *x, %s *y) {\n", wick_c_memory(from ? from : dtype),
+                  wick_c_memory(into ? into : dtype));
     int64_t steps[3];
     depth = wick_c_windows(&t, depth, m, max, steps);
     line(&t, depth, "%s all = %s;", type, max ? "-INFINITY" : "0");
@@ -109,18 +118,24 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     line(&t, depth, "int rows = 0;");
     line(&t, depth, "for (long iz = z0; iz < z1; iz += %lld)", LL(steps[0]));
     line(&t, depth + 1, "for (long iy = y0; iy < y1; iy += %lld) {", LL(steps[1]));
-    line(&t, depth + 2, "const %s v = %s(x[(((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c]);", type, load, LL(w->in[0]), LL(w->in[1]), LL(w->in[2]), LL(channels));
-    line(&t, depth + 2, max ? "column = !rows || v > column || v != v ? v : column;" : "column = rows ? column + v : v;");
+    line(&t, depth + 2, "const %s v = %s(x[(((n * %lld + iz) * %lld + iy) * %lld + ix) * %lld + c]);", type, load,
+         LL(w->in[0]), LL(w->in[1]), LL(w->in[2]), LL(channels));
+    line(&t, depth + 2,
+         max ? "column = !rows || v > column || v != v ? v : column;" : "column = rows ? column + v : v;");
     line(&t, depth + 2, "rows = 1;");
     line(&t, depth + 1, "}");
     line(&t, depth, "if (!rows) break;");
-    line(&t, depth, max ? "all = !any || column > all || column != column ? column : all;" : "all = any ? all + column : column;");
+    line(&t, depth,
+         max ? "all = !any || column > all || column != column ? column : all;" : "all = any ? all + column : column;");
     line(&t, depth, "any = 1;");
     line(&t, --depth, "}");
     if (max)
-        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = %s(all);", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), store);
+        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = %s(all);", LL(w->out[0]),
+             LL(w->out[1]), LL(w->out[2]), LL(channels), store);
     else
-        line(&t, depth, "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = %s(n_all > 0 ? all / (%s)n_all : 0);", LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), store, type);
+        line(&t, depth,
+             "y[(((n * %lld + oz) * %lld + oy) * %lld + ox) * %lld + c] = %s(n_all > 0 ? all / (%s)n_all : 0);",
+             LL(w->out[0]), LL(w->out[1]), LL(w->out[2]), LL(channels), store, type);
     while (depth > 1) line(&t, --depth, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, max ? "max_pool" : "mean_pool", &t);
@@ -131,12 +146,18 @@ wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- softmax ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
-/* Rows are summed in chunks of 1,024, 16 lanes each folded by halves, and chunks in double; in softmax rows of up to 32 columns in order. */
+/* Rows are summed in chunks of 1,024, 16 lanes each folded by halves, and chunks in double; in softmax rows of up to 32
+ * columns in order. */
 enum { SOFTMAX_SHORT = 32, SOFTMAX_CHUNK = 1024, SOFTMAX_LANES = 16 };
 /* On the tiers: four vectors, but never fewer than 16. */
-static int row_lanes(wick_c_isa isa, wick_ctype type) { return WICK_MAX(SOFTMAX_LANES, (isa == WICK_C_AVX512 ? 256 : isa == WICK_C_AVX2 ? 128 : 0) / (int)wick_ctype_size(type)); }
+static int row_lanes(wick_c_isa isa, wick_ctype type) {
+    return WICK_MAX(SOFTMAX_LANES, (isa == WICK_C_AVX512 ? 256
+                                    : isa == WICK_C_AVX2 ? 128
+                                                         : 0) /
+                                       (int)wick_ctype_size(type));
+}
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     const wick_step_softmax *m = s->args;
     const wick_dtype dtype = m->type == WICK_CF32 ? WICK_F32 : WICK_F64;
@@ -173,7 +194,10 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
         else
             line(&t, 2, "const %s end = (%s)(1 / sum);", type, type);
     }
-    line(&t, 2, m->log ? "for (long c = 0; c < %lld; c++) y[c] = x[c] - most - end;" : "for (long c = 0; c < %lld; c++) y[c] = y[c] * end;", LL(m->cols));
+    line(&t, 2,
+         m->log ? "for (long c = 0; c < %lld; c++) y[c] = x[c] - most - end;"
+                : "for (long c = 0; c < %lld; c++) y[c] = y[c] * end;",
+         LL(m->cols));
     line(&t, 1, "}");
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, m->log ? "log_softmax" : "softmax", &t);
@@ -184,14 +208,16 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- products of integers ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- products of integers ---------------------------------------------------------------------------------------- */
 
 /* A panel of columns [first, first + width). */
-static void print_integers(wick_text *t, int depth, const wick_step_integers *m, const char *type, const char *sum, int64_t width, const char *first) {
+static void print_integers(wick_text *t, int depth, const wick_step_integers *m, const char *type, const char *sum,
+                           int64_t width, const char *first) {
     line(t, depth, "%s acc[%lld] = {0};", sum, LL(width));
     line(t, depth, "for (long k = 0; k < %lld; k++) {", LL(m->k));
     line(t, depth + 1, "const %s x = (%s)from[i * %lld + k * %lld];", sum, sum, LL(m->a_row), LL(m->a_col));
-    line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] += x * (%s)row[k * %lld + %s + j];", LL(width), sum, LL(m->n), first);
+    line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] += x * (%s)row[k * %lld + %s + j];", LL(width), sum,
+         LL(m->n), first);
     line(t, depth, "}");
     line(t, depth, "for (long j = 0; j < %lld; j++) c[%s + j] = (%s)acc[j];", LL(width), first, type);
 }
@@ -200,7 +226,8 @@ wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s) {
     const wick_step_integers *m = s->args;
     const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
     const char *type = wick_c_memory(dtype), *sum = wick_dtype_size(dtype) == 8 ? "uint64_t" : "uint32_t";
-    const int64_t elem = (int64_t)wick_dtype_size(dtype), lanes = WICK_MIN(p->m->lanes, WICK_MAX(m->n, 1)), whole = m->n - m->n % lanes;
+    const int64_t elem = (int64_t)wick_dtype_size(dtype), lanes = WICK_MIN(p->m->lanes, WICK_MAX(m->n, 1)),
+                  whole = m->n - m->n % lanes;
     wick_text t = (wick_text){0}, a = (wick_text){0}, b = (wick_text){0};
     int depth = 1;
     wick_text_add(&t, "(const %s *a, const %s *b, %s *c) {\n", type, type, type);
@@ -210,7 +237,8 @@ wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s) {
         wick_text_add(&b, " + n%d * %lld", d, LL(m->at.b[d] / elem));
     }
     line(&t, depth++, "for (long i = 0; i < %lld; i++, c += %lld) {", LL(m->m), LL(m->n));
-    wick_text_add(&t, "%*sconst %s *from = a%s, *row = b%s;\n", 4 * depth, "", type, a.at ? a.at : "", b.at ? b.at : "");
+    wick_text_add(&t, "%*sconst %s *from = a%s, *row = b%s;\n", 4 * depth, "", type, a.at ? a.at : "",
+                  b.at ? b.at : "");
     if (whole) {
         line(&t, depth, "for (long j0 = 0; j0 < %lld; j0 += %lld) {", LL(whole), LL(lanes));
         print_integers(&t, depth + 1, m, type, sum, lanes, "j0");
@@ -237,14 +265,16 @@ wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- layer norm, and concatenation ------------------------------------------------------------------------------------------------------------------ */
+/* ---- layer norm, and concatenation ------------------------------------------------------------------------------- */
 
 /* double NAME: the sum over a row of what `term` makes of x[c]. */
-static void print_row_sum(wick_text *t, int depth, int lanes, const char *type, const char *name, int64_t cols, const char *term) {
+static void print_row_sum(wick_text *t, int depth, int lanes, const char *type, const char *name, int64_t cols,
+                          const char *term) {
     line(t, depth, "double %s = 0;", name);
     line(t, depth, "for (long c0 = 0; c0 < %lld; c0 += %d) {", LL(cols), SOFTMAX_CHUNK);
     line(t, depth + 1, "%s lane[%d] = {0};", type, lanes);
-    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols), SOFTMAX_CHUNK, lanes, lanes, term);
+    line(t, depth + 1, "for (long c = c0; c < %lld && c < c0 + %d; c++) lane[c %% %d] = lane[c %% %d] + %s;", LL(cols),
+         SOFTMAX_CHUNK, lanes, lanes, term);
     line(t, depth + 1, "for (long h = %d; h > 0; h /= 2)", lanes / 2);
     line(t, depth + 2, "for (long l = 0; l < h; l++) lane[l] = lane[l] + lane[l + h];");
     line(t, depth + 1, "%s = %s + (double)lane[0];", name, name);
@@ -303,7 +333,9 @@ wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s) {
     for (int k = 0; k < m->n; k++) wick_text_add(&t, "const %s *x%d, ", type, k);
     wick_text_add(&t, "%s *y) {\n", type);
     line(&t, 1, "for (long r = 0; r < %lld; r++) {", LL(m->rows));
-    if (m->block) line(&t, 2, "if (r && r %% %lld == 0) y += %lld;", LL(m->block), LL((m->block_step - m->block * m->width) / elem));
+    if (m->block)
+        line(&t, 2, "if (r && r %% %lld == 0) y += %lld;", LL(m->block),
+             LL((m->block_step - m->block * m->width) / elem));
     for (int k = 0; k < m->n; k++) {
         line(&t, 2, "memcpy(y, x%d + r * %lld, %lld);", k, LL(m->step[k] / elem), LL(m->bytes[k]));
         line(&t, 2, "y += %lld;", LL(m->bytes[k] / elem));

@@ -1,4 +1,5 @@
-/* aot_moves.c: slices and elements by index, and weighted sums of neighbours along an axis: what tables say where to read. */
+/* aot_moves.c: slices and elements by index, and weighted sums of neighbours along an axis: what tables say where to
+ * read. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -6,7 +7,7 @@
 
 #define line wick_c_line
 
-/* ---- slices by index ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- slices by index --------------------------------------------------------------------------------------------- */
 
 static bool all_inside(const int64_t *index, int64_t count, int64_t n) {
     for (int64_t i = 0; i < count; i++)
@@ -21,7 +22,8 @@ wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s) {
     const char *type = wick_c_memory(dtype);
     const bool known = wick_c_is_data(p, &s->refs[1]);
     if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
-    if (known && !all_inside(wick_c_data(p, &s->refs[1]), m->count, m->n)) return wick_c_refuse(p, s, "an index is outside its axis");
+    if (known && !all_inside(wick_c_data(p, &s->refs[1]), m->count, m->n))
+        return wick_c_refuse(p, s, "an index is outside its axis");
     wick_text t = (wick_text){0};
     wick_text_add(&t, "(const %s *x, const int64_t *index, %s *y) {\n", type, type);
     line(&t, 1, "for (long o = 0; o < %lld; o++, x += %lld)", LL(m->outer), LL(m->n * m->inner));
@@ -48,7 +50,7 @@ wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- elements by index, along an axis ---------------------------------------------------------------------------------------------------------------- */
+/* ---- elements by index, along an axis ---------------------------------------------------------------------------- */
 
 /* " + u0 * 12 + j * 4", from what the dims' strides are. */
 static void print_place(wick_text *t, const wick_along *a, size_t stride, bool along) {
@@ -56,21 +58,26 @@ static void print_place(wick_text *t, const wick_along *a, size_t stride, bool a
         const int64_t of = *(const int64_t *)(const void *)((const char *)&a->dim[d] + stride);
         if (of) wick_text_add(t, " + u%d * %lld", d, LL(of));
     }
-    const int64_t j = *(const int64_t *)(const void *)((const char *)&a->along + stride), l = *(const int64_t *)(const void *)((const char *)&a->inner + stride);
+    const int64_t j = *(const int64_t *)(const void *)((const char *)&a->along + stride),
+                  l = *(const int64_t *)(const void *)((const char *)&a->inner + stride);
     if (along && j) wick_text_add(t, " + j * %lld", LL(j));
     if (l) wick_text_add(t, " + l * %lld", LL(l));
 }
 
 wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
     const wick_along *a = s->args;
-    static const char *const writes[] = {"*to = v;", "*to = *to + v;", "*to = *to * v;", "if (v > *to%s) *to = v;", "if (v < *to%s) *to = v;"};
+    static const char *const writes[] = {"*to = v;", "*to = *to + v;", "*to = *to * v;", "if (v > *to%s) *to = v;",
+                                         "if (v < *to%s) *to = v;"};
     const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
     const char *type = wick_c_memory(dtype);
     int depth = 1;
-    if (!type || (*wick_c_load(dtype) && !a->reads && a->how != WICK_ALONG_SET)) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    if (!type || (*wick_c_load(dtype) && !a->reads && a->how != WICK_ALONG_SET))
+        return wick_c_refuse(p, s, "its elements are not written as C yet");
     wick_text t = (wick_text){0};
-    wick_text_add(&t, "(%s%s *data, const int64_t *index, %s%s *other) {\n", a->reads ? "const " : "", type, a->reads ? "" : "const ", type);
-    for (int d = 0; d < a->rank; d++) line(&t, depth++, "for (long u%d = 0; u%d < %lld; u%d++)", d, d, LL(a->dim[d].n), d);
+    wick_text_add(&t, "(%s%s *data, const int64_t *index, %s%s *other) {\n", a->reads ? "const " : "", type,
+                  a->reads ? "" : "const ", type);
+    for (int d = 0; d < a->rank; d++)
+        line(&t, depth++, "for (long u%d = 0; u%d < %lld; u%d++)", d, d, LL(a->dim[d].n), d);
     line(&t, depth++, "for (long j = 0; j < %lld; j++)", LL(a->along.n));
     line(&t, depth++, "for (long l = 0; l < %lld; l++) {", LL(a->inner.n));
     wick_text_add(&t, "%*sint64_t at = index[0", 4 * depth, "");
@@ -78,7 +85,8 @@ wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
     wick_text_add(&t, "];\n");
     line(&t, depth, "if (at < 0) at += %lld;", LL(a->n));
     line(&t, depth, "if (at < 0 || at >= %lld) return 1;", LL(a->n));
-    wick_text_add(&t, "%*s%s%s *to = data + at * %lld", 4 * depth, "", a->reads ? "const " : "", type, LL(a->along.data));
+    wick_text_add(&t, "%*s%s%s *to = data + at * %lld", 4 * depth, "", a->reads ? "const " : "", type,
+                  LL(a->along.data));
     print_place(&t, a, offsetof(wick_along_dim, data), false);
     wick_text_add(&t, ";\n%*s", 4 * depth, "");
     wick_text_add(&t, a->reads ? "other[0" : "const %s v = other[0", type);
@@ -97,7 +105,7 @@ wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- resampling ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- resampling -------------------------------------------------------------------------------------------------- */
 
 enum { UNROLLED_TAPS = 4 };
 
@@ -105,7 +113,8 @@ enum { UNROLLED_TAPS = 4 };
 static void print_taps(wick_text *t, const wick_resample *r, const char *type, const char *at) {
     if (r->uniform && r->uniform <= UNROLLED_TAPS) {
         wick_text_add(t, "%12sfor (long i = 0; i < %lld; i++) y[i] = ", "", LL(r->inner));
-        for (int64_t k = 0; k < r->uniform; k++) wick_text_add(t, "%su[%lld] * x[index[%lld] * %s]", k ? " + " : "", LL(k), LL(k), at);
+        for (int64_t k = 0; k < r->uniform; k++)
+            wick_text_add(t, "%su[%lld] * x[index[%lld] * %s]", k ? " + " : "", LL(k), LL(k), at);
         wick_text_add(t, ";\n");
         return;
     }
@@ -166,7 +175,13 @@ wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s) {
     if (fills) {
         wick_c_constant_at(p, wick_c_constant(p, WICK_I32, r->start, r->out + 1), 0);
         wick_text_add(&p->calls, ", ");
-        wick_c_constant_at(p, wick_c_constant(p, dtype, copies ? (const void *)&r->fill_bits : dtype == WICK_F64 ? (const void *)&wide : (const void *)&narrow, 1), 0);
+        wick_c_constant_at(p,
+                           wick_c_constant(p, dtype,
+                                           copies              ? (const void *)&r->fill_bits
+                                           : dtype == WICK_F64 ? (const void *)&wide
+                                                               : (const void *)&narrow,
+                                           1),
+                           0);
         wick_text_add(&p->calls, ", ");
     }
     wick_c_argument(p, &s->refs[1], dtype);

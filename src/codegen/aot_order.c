@@ -1,4 +1,5 @@
-/* aot_order.c: what goes along an axis in its order: places of the largest, running sums and extremes, sorting. Loops over the middle of [outer, n, inner]. */
+/* aot_order.c: what goes along an axis in its order: places of the largest, running sums and extremes, sorting. Loops
+ * over the middle of [outer, n, inner]. */
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
@@ -19,7 +20,7 @@ static void print_arguments(wick_c_printer *p, const wick_step *s, const wick_dt
     wick_text_add(&p->calls, ");\n");
 }
 
-/* ---- argmax, argmin ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- argmax, argmin ---------------------------------------------------------------------------------------------- */
 
 wick_status wick_c_print_arg(wick_c_printer *p, const wick_step *s) {
     const wick_step_arg *m = s->args;
@@ -32,7 +33,10 @@ wick_status wick_c_print_arg(wick_c_printer *p, const wick_step *s) {
     line(&t, 3, "int64_t at = 0;");
     line(&t, 3, "for (long k = 1; k < %lld; k++) {", LL(m->n));
     line(&t, 4, "const %s v = x[k * %lld + l];", type, LL(m->inner));
-    line(&t, 4, m->type <= WICK_CF64 ? "if (best == best && (v %s best || v != v)) best = v, at = k;" : "if (v %s best) best = v, at = k;", sign);
+    line(&t, 4,
+         m->type <= WICK_CF64 ? "if (best == best && (v %s best || v != v)) best = v, at = k;"
+                              : "if (v %s best) best = v, at = k;",
+         sign);
     line(&t, 3, "}");
     line(&t, 3, "*y++ = at;");
     line(&t, 2, "}");
@@ -42,9 +46,10 @@ wick_status wick_c_print_arg(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- running sums, products and extremes ------------------------------------------------------------------------------------------------------------- */
+/* ---- running sums, products and extremes ------------------------------------------------------------------------- */
 
-/* From `at` on: f32 adds up in f64. Rows of several chunks begin each with the totals before it, which are summed four by four. */
+/* From `at` on: f32 adds up in f64. Rows of several chunks begin each with the totals before it, which are summed four
+ * by four. */
 static void print_sums(wick_text *t, const wick_scan *c, const char *sum) {
     const char *op = c->kind == WICK_SCAN_SUM ? "+" : "*", *nothing = c->kind == WICK_SCAN_SUM ? "0" : "1";
     const char *type = wick_c_type(c->type == WICK_CI64 ? WICK_CU64 : c->type);
@@ -119,7 +124,8 @@ wick_status wick_c_print_scan(wick_c_printer *p, const wick_step *s) {
     const wick_ctype seen = sums && c->type == WICK_CI64 ? WICK_CU64 : c->type; /* sums of integers wrap */
     static const char *const kinds[] = {"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"};
     wick_text t = (wick_text){0};
-    wick_text_add(&t, "(const %s *x, %s *y%s) {\n", wick_c_type(seen), wick_c_type(seen), m->index ? ", int64_t *places" : "");
+    wick_text_add(&t, "(const %s *x, %s *y%s) {\n", wick_c_type(seen), wick_c_type(seen),
+                  m->index ? ", int64_t *places" : "");
     line(&t, 1, "for (long o = 0; o < %lld; o++)", LL(c->outer));
     line(&t, 2, "for (long l = 0; l < %lld; l++) {", LL(c->inner));
     line(&t, 3, "long at = o * %lld + l;", LL(c->n * c->inner));
@@ -137,19 +143,22 @@ wick_status wick_c_print_scan(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- sorting -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
 /* "const uint32_t NAME = the key of element `of`;", rising. */
 static void print_key(wick_text *t, int depth, const wick_sorting *c, const char *name, const char *of) {
     const bool narrow = c->type == WICK_CF32 || c->type == WICK_CI32;
-    line(t, depth, "%s = %s(%swick_sort_key_%s(x[%s]));", name, narrow ? "(uint32_t)" : "(uint64_t)", c->descending ? "~" : "", wick_c_suffix(c->type), of);
+    line(t, depth, "%s = %s(%swick_sort_key_%s(x[%s]));", name, narrow ? "(uint32_t)" : "(uint64_t)",
+         c->descending ? "~" : "", wick_c_suffix(c->type), of);
 }
 
-/* Stable, as places decide between equals, so that any algorithm gives the same. A heap of the first k, the last of them on top, lies where their places go: made of the
- * first k elements, then each further one takes the place of the top if it comes before that, then tops go to the end. */
+/* Stable, as places decide between equals, so that any algorithm gives the same. A heap of the first k, the last of
+ * them on top, lies where their places go: made of the first k elements, then each further one takes the place of the
+ * top if it comes before that, then tops go to the end. */
 wick_status wick_c_print_sort(wick_c_printer *p, const wick_step *s) {
     const wick_sorting *c = &((const wick_step_sort *)s->args)->sort;
-    const char *type = wick_c_type(c->type), *key = c->type == WICK_CF32 || c->type == WICK_CI32 ? "uint32_t" : "uint64_t";
+    const char *type = wick_c_type(c->type),
+               *key = c->type == WICK_CF32 || c->type == WICK_CI32 ? "uint32_t" : "uint64_t";
     const long long k = LL(c->k), more = LL(c->n - c->k);
     char name[32];
     wick_text t = (wick_text){0};

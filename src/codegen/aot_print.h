@@ -36,7 +36,8 @@ typedef struct wick_c_printer {
 wick_status wick_c_refuse(wick_c_printer *p, const wick_step *s, const char *why);
 /* Number of a constant with these elements. */
 int wick_c_constant(wick_c_printer *p, wick_dtype dtype, const void *data, int64_t count);
-/* Adds the function, "(const float *x) { ... }" with its parameters first, unless there is an equal one, and begins its call: "    conv_3(". Frees text. */
+/* Adds the function, "(const float *x) { ... }" with its parameters first, unless there is an equal one, and begins its
+ * call: "    conv_3(". Frees text. */
 void wick_c_kernel(wick_c_printer *p, const char *kind, wick_text *text);
 /* The same of a function that returns whether it met a fault; the call is a condition: "    if (check_3(". */
 void wick_c_checking_kernel(wick_c_printer *p, const char *kind, wick_text *text, wick_c_fault fault);
@@ -55,8 +56,10 @@ wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_layer_norm(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_join(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_conv_weight(wick_c_printer *p, const wick_step *s);
-/* A gradient of the input by strides; weights are packed with taps in order. Dtypes in memory: of weights, of what is read and written. */
-void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held, wick_dtype from, wick_dtype into);
+/* A gradient of the input by strides; weights are packed with taps in order. Dtypes in memory: of weights, of what is
+ * read and written. */
+void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held, wick_dtype from,
+                          wick_dtype into);
 wick_status wick_c_print_conv_sum(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_pool_gradient(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_cross_entropy(wick_c_printer *p, const wick_step *s);
@@ -75,39 +78,49 @@ wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8_pack(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);
-size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers); /* of a step that packs: what isn't known when the code is made */
+/* of a step that packs: what isn't known when the code is made */
+size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers);
 size_t wick_c_recurrent_scratch(const wick_step *s); /* bytes: the states of a sample, and what its gates are made of */
 
-/* bf16 or f16 where all n elements are such numbers, as weights of a model that holds them so are, or one that mixed precision rounds: they stay 2 bytes. Else `dtype`. */
+/* bf16 or f16 where all n elements are such numbers, as weights of a model that holds them so are, or one that mixed
+ * precision rounds: they stay 2 bytes. Else `dtype`. */
 wick_dtype wick_c_held_as(wick_dtype dtype, const void *data, int64_t n);
-/* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". held: dtype of b in memory. */
-void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes, const char *const (*names)[2], int n_names);
-/* Number of the constant that it reads a known B [k, n] as, if packed: panels of `lanes` columns, [panel][k][lanes], the last one narrower. */
+/* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". held: dtype of
+ * b in memory. */
+void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes,
+                       const char *const (*names)[2], int n_names);
+/* Number of the constant that it reads a known B [k, n] as, if packed: panels of `lanes` columns, [panel][k][lanes],
+ * the last one narrower. */
 int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, wick_dtype held, int64_t lanes);
 
-/* ---- over vectors, in aot_vectors.c ---- */
+/* ---- over vectors, in aot_vectors.c ------------------------------------------------------------------------------ */
 
-/* Where weights [groups * co, ci, taps] are read, seen from what comes out: elements from one group, output, source and tap to the next, and where the first tap is. The
- * gradient of the input has sources and outputs exchanged, and reads its taps from the last one on. */
+/* Where weights [groups * co, ci, taps] are read, seen from what comes out: elements from one group, output, source and
+ * tap to the next, and where the first tap is. The gradient of the input has sources and outputs exchanged, and reads
+ * its taps from the last one on. */
 typedef struct wick_c_weights {
     int64_t of_group, of_out, of_source, tap, of_tap;
 } wick_c_weights;
 void wick_c_print_vectors(const wick_c_model *m, wick_text *out); /* types and macros */
-/* The function, and the number of its weights. Its parameters: image, weights, bias if there is one, frame if there is one, result. */
-int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const void *weights, wick_text *t);
+/* The function, and the number of its weights. Its parameters: image, weights, bias if there is one, frame if there is
+ * one, result. */
+int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const void *weights,
+                             wick_text *t);
 wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s); /* of a known B */
 /* A copy of the image with zeros around it, where outputs reach beyond. */
 bool wick_c_has_frame(const wick_convolution *c);
-/* Begins the loops over a pooling's images, results and channels; inside, z0 to z1 and so on are what a window covers, n_all the elements that its mean is of. Returns the
- * depth there, and the steps within a window. */
+/* Begins the loops over a pooling's images, results and channels; inside, z0 to z1 and so on are what a window covers,
+ * n_all the elements that its mean is of. Returns the depth there, and the steps within a window. */
 int wick_c_windows(wick_text *t, int depth, const wick_step_pool *m, bool max, int64_t *steps);
 size_t wick_c_frame_bytes(const wick_convolution *c);
-size_t wick_c_vector_scratch(const wick_convolution *c); /* bytes: the frame, and behind it what Winograd's algorithm transforms */
-/* Its parameters: image, weights in panels of wick_c_panel outputs, bias if there is one, frame if there is one, what lies behind it, result. */
+/* bytes: the frame, and behind it what Winograd's algorithm transforms */
+size_t wick_c_vector_scratch(const wick_convolution *c);
+/* Its parameters: image, weights in panels of wick_c_panel outputs, bias if there is one, frame if there is one, what
+ * lies behind it, result. */
 void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution *c, wick_text *t);
 int64_t wick_c_panel(const wick_c_model *m, int64_t outputs);
 
-/* ---- lines, in aot_lines.c ---- */
+/* ---- lines, in aot_lines.c --------------------------------------------------------------------------------------- */
 
 #define LL(x) ((long long)(x))
 /* A line at a depth of braces. */

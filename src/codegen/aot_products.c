@@ -1,5 +1,6 @@
-/* aot_products.c: products and convolutions as loops, with the sums of the base tier: which terms make a chain, in which order, and where a chain is cut (blocks of k);
- * docs/numerics.md says it in words. Padding is passed over: its zeros change no sum that begins with +0. */
+/* aot_products.c: products and convolutions as loops, with the sums of the base tier: which terms make a chain, in
+ * which order, and where a chain is cut (blocks of k); docs/numerics.md says it in words. Padding is passed over: its
+ * zeros change no sum that begins with +0. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +10,7 @@
 
 #define line wick_c_line
 
-/* ---- weights that are halves ------------------------------------------------------------------------------------------------------------------- */
+/* ---- weights that are halves ------------------------------------------------------------------------------------- */
 
 wick_dtype wick_c_held_as(wick_dtype dtype, const void *data, int64_t n) {
     const float *x = data;
@@ -33,7 +34,7 @@ static int held_constant(wick_c_printer *p, wick_dtype held, void *data, int64_t
     return wick_c_constant(p, held, data, count);
 }
 
-/* ---- what ends a sum -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what ends a sum --------------------------------------------------------------------------------------------- */
 
 /* Rows of sums are carried at once where that pays: acc, or acc0, acc1, ... */
 static const char *sum_name(char *text, size_t size, const char *name, int row, int rows) {
@@ -63,9 +64,10 @@ static void print_flush(wick_text *t, int depth, int64_t width, const char *cond
     }
     line(t, depth + 1, "}");
 }
-/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. dtype: of y; a sum is rounded to a narrow bias before
- * that is added. */
-static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, wick_dtype of_bias, bool relu, const char *to, wick_dtype dtype, int rows, int64_t step) {
+/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. dtype:
+ * of y; a sum is rounded to a narrow bias before that is added. */
+static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, wick_dtype of_bias,
+                           bool relu, const char *to, wick_dtype dtype, int rows, int64_t step) {
     const char *type = wick_c_type(wick_ctype_of(dtype)), *load = wick_c_load(of_bias), *store = wick_c_store(dtype);
     char acc[16], total[16];
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
@@ -88,15 +90,19 @@ static void print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, 
     line(t, depth, "}");
 }
 
-/* ---- products --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* What A and B hold, and what C and the bias do. */
-static wick_dtype operand_of(const wick_gemm *g) { return g->narrow ? (wick_dtype)g->narrow : g->type == WICK_CF32 ? WICK_F32 : WICK_F64; }
+static wick_dtype operand_of(const wick_gemm *g) {
+    return g->narrow ? (wick_dtype)g->narrow : g->type == WICK_CF32 ? WICK_F32 : WICK_F64;
+}
 static wick_dtype result_of(const wick_gemm *g) { return g->narrow ? (wick_dtype)g->result : operand_of(g); }
 
 /* Which element is term k of a sum: of each pair of bf16 the second is the first (kernels/gemm/narrow.h). */
 static int64_t term_of(const wick_gemm *g, int64_t k) { return g->narrow == WICK_BF16 && (k ^ 1) < g->k ? k ^ 1 : k; }
-static const char *term_text(const wick_gemm *g) { return g->narrow != WICK_BF16 || g->k < 2 ? "k" : g->k % 2 == 0 ? "(k ^ 1)" : "e"; }
+static const char *term_text(const wick_gemm *g) {
+    return g->narrow != WICK_BF16 || g->k < 2 ? "k" : g->k % 2 == 0 ? "(k ^ 1)" : "e";
+}
 
 /* B [k, n] in panels of `lanes` columns, [panel][k][lanes], the last one narrower; k in the order of sums. */
 int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, wick_dtype held, int64_t lanes) {
@@ -108,28 +114,37 @@ int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, 
     }
     for (int64_t j = 0; j < g->n; j += lanes)
         for (int64_t k = 0; k < g->k; k++)
-            for (int64_t i = j; i < WICK_MIN(j + lanes, g->n); i++, to += elem) memcpy(to, b + (term_of(g, k) * g->b_row + i * g->b_col) * elem, (size_t)elem);
-    return held == operand_of(g) ? wick_c_constant(p, held, packed, g->k * g->n) : held_constant(p, held, packed, g->k * g->n);
+            for (int64_t i = j; i < WICK_MIN(j + lanes, g->n); i++, to += elem)
+                memcpy(to, b + (term_of(g, k) * g->b_row + i * g->b_col) * elem, (size_t)elem);
+    return held == operand_of(g) ? wick_c_constant(p, held, packed, g->k * g->n)
+                                 : held_constant(p, held, packed, g->k * g->n);
 }
 
 /* A panel of columns [first, first + width), or one of those that begin at j0 in a loop. */
-static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t width, const char *first) {
+static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t width,
+                        const char *first) {
     const wick_gemm *g = &m->gemm;
     const char *type = wick_c_type(g->type), *fma = g->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA";
     const bool blocks = g->k > g->kc, totals = blocks || g->accumulate;
-    const char *term = term_text(g), *load = wick_c_load(operand_of(g)), *end = *load ? ")" : "", *load_b = wick_c_load(held), *end_b = *load_b ? ")" : "";
+    const char *term = term_text(g), *load = wick_c_load(operand_of(g)), *end = *load ? ")" : "",
+               *load_b = wick_c_load(held), *end_b = *load_b ? ")" : "";
     char b[200], text[160], bias[64];
     print_sums(t, depth, width, totals, type, 1);
-    if (g->accumulate) line(t, depth, "for (long j = 0; j < %lld; j++) total[j] = c[i * %lld + %s + j];", LL(width), LL(g->c_row), first);
+    if (g->accumulate)
+        line(t, depth, "for (long j = 0; j < %lld; j++) total[j] = c[i * %lld + %s + j];", LL(width), LL(g->c_row),
+             first);
     line(t, depth, "for (long k = 0; k < %lld; k++) {", LL(g->k));
     snprintf(text, sizeof text, "k %% %lld == 0 && k", LL(g->kc));
     if (blocks) print_flush(t, depth + 1, width, text, 1);
     if (*term == 'e') line(t, depth + 1, "const long e = k < %lld ? k ^ 1 : k;", LL(g->k - 1));
-    line(t, depth + 1, "const %s x = %s%sa[i * %lld + %s * %lld]%s;", type, load, *load ? "(" : "", LL(g->a_row), term, LL(g->a_col), end);
+    line(t, depth + 1, "const %s x = %s%sa[i * %lld + %s * %lld]%s;", type, load, *load ? "(" : "", LL(g->a_row), term,
+         LL(g->a_col), end);
     if (packed)
-        snprintf(b, sizeof b, "%s%sb[%s * %lld + k * %lld + j]%s", load_b, *load_b ? "(" : "", first, LL(g->k), LL(width), end_b);
+        snprintf(b, sizeof b, "%s%sb[%s * %lld + k * %lld + j]%s", load_b, *load_b ? "(" : "", first, LL(g->k),
+                 LL(width), end_b);
     else
-        snprintf(b, sizeof b, "%s%sb[%s * %lld + (%s + j) * %lld]%s", load_b, *load_b ? "(" : "", term, LL(g->b_row), first, LL(g->b_col), end_b);
+        snprintf(b, sizeof b, "%s%sb[%s * %lld + (%s + j) * %lld]%s", load_b, *load_b ? "(" : "", term, LL(g->b_row),
+                 first, LL(g->b_col), end_b);
     line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(x, %s, acc[j]);", LL(width), fma, b);
     line(t, depth, "}");
     snprintf(text, sizeof text, "c[i * %lld + %s + j]", LL(g->c_row), first);
@@ -140,7 +155,8 @@ static void print_panel(wick_text *t, int depth, const wick_step_gemm *m, bool p
     print_epilogue(t, depth, width, totals, g->bias ? bias : NULL, result_of(g), g->relu, text, result_of(g), 1, 0);
 }
 
-void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes, const char *const (*names)[2], int n_names) {
+void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes,
+                       const char *const (*names)[2], int n_names) {
     const wick_gemm *g = &m->gemm;
     const int64_t whole = g->n - g->n % lanes;
     wick_text rows = (wick_text){0};
@@ -175,10 +191,12 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     const bool packed = one_b && wick_c_is_data(p, &s->refs[1]);
     if (packed && p->m->isa && dtype == WICK_F32) return wick_c_print_vector_product(p, s);
     wick_text t = (wick_text){0};
-    wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "", g->bias ? out : "", g->bias ? " *bias, " : "", out);
+    wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "",
+                  g->bias ? out : "", g->bias ? " *bias, " : "", out);
     int depth = 1;
     if (m->batch_rank) {
-        for (int d = 0; d < m->batch_rank; d++) line(&t, depth++, "for (long n%d = 0; n%d < %lld; n%d++) {", d, d, LL(m->batch[d]), d);
+        for (int d = 0; d < m->batch_rank; d++)
+            line(&t, depth++, "for (long n%d = 0; n%d < %lld; n%d++) {", d, d, LL(m->batch[d]), d);
         wick_text at[3] = {(wick_text){0}, (wick_text){0}, (wick_text){0}};
         int64_t product = m->c / (int64_t)wick_dtype_size(result);
         for (int d = m->batch_rank - 1; d >= 0; d--) {
@@ -192,7 +210,8 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
         wick_text_add(&t, "%*s%s *const c0 = c%s;\n", 4 * depth, "", out, at[2].at ? at[2].at : "");
         for (int i = 0; i < 3; i++) t.failed = t.failed || at[i].failed, wick_text_free(&at[i]);
     }
-    static const char *const of_batch[][2] = {{" a[", " a0["}, {" b[", " b0["}, {" c[", " c0["}, {"(a[", "(a0["}, {"(b[", "(b0["}};
+    static const char *const of_batch[][2] = {
+        {" a[", " a0["}, {" b[", " b0["}, {" c[", " c0["}, {"(a[", "(a0["}, {"(b[", "(b0["}};
     wick_c_print_rows(&t, depth, m, packed, dtype, lanes, of_batch, m->batch_rank ? 5 : 0);
     while (depth-- > 1) line(&t, depth, "}");
     wick_text_add(&t, "}\n");
@@ -213,24 +232,28 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     return WICK_OK;
 }
 
-/* ---- convolutions ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 typedef struct conv_print {
     const wick_convolution *c;
     const char *type, *fma;
     wick_dtype held, from, into; /* of weights, image and result in memory */
-    int64_t lanes, co, per_block; /* results at once; of a group; pieces of a block of the chain, 0: pieces are cut themselves */
+    /* results at once; of a group; pieces of a block of the chain, 0: pieces are cut themselves */
+    int64_t lanes, co, per_block;
     bool merged, blocks;          /* a piece is a row of the kernel, not a tap; there are several blocks */
 } conv_print;
 
 /* Whether a tap may lie outside of the image, in dim d. */
 static bool may_leave(const wick_convolution *c, int d) {
-    return c->pad[d] > 0 || (c->out[d] - 1) * c->stride[d] - c->pad[d] + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d];
+    return c->pad[d] > 0 ||
+           (c->out[d] - 1) * c->stride[d] - c->pad[d] + (c->kernel[d] - 1) * c->dilation[d] >= c->in[d];
 }
 
-/* Opens a loop over the taps of dim d, where there are several; or one of a single turn, where a tap may lie outside and no loop is open that it could be passed over in. */
+/* Opens a loop over the taps of dim d, where there are several; or one of a single turn, where a tap may lie outside
+ * and no loop is open that it could be passed over in. */
 static int open_taps(wick_text *t, int depth, const wick_convolution *c, int d, bool inside) {
-    if (c->kernel[d] > 1 || (!inside && may_leave(c, d))) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
+    if (c->kernel[d] > 1 || (!inside && may_leave(c, d)))
+        line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d++) {", d, d, LL(c->kernel[d]), d);
     return depth;
 }
 
@@ -241,9 +264,17 @@ static void print_place(wick_text *t, int depth, const wick_convolution *c, int 
     char text[160] = "";
     size_t n = 0;
     if (!moves(c, d)) return;
-    if (c->out[d] > 1) n += (size_t)snprintf(text + n, sizeof text - n, c->stride[d] > 1 ? "o%d * %lld" : "o%d", d, LL(c->stride[d]));
-    if (c->kernel[d] > 1) n += (size_t)snprintf(text + n, sizeof text - n, c->dilation[d] > 1 ? "%sk%d * %lld" : "%sk%d", n ? " + " : "", d, LL(c->dilation[d]));
-    if (c->pad[d] || !n) snprintf(text + n, sizeof text - n, n && c->pad[d] > 0 ? " - %lld" : n ? " + %lld" : "%lld", LL(n && c->pad[d] > 0 ? c->pad[d] : -c->pad[d]));
+    if (c->out[d] > 1)
+        n += (size_t)snprintf(text + n, sizeof text - n, c->stride[d] > 1 ? "o%d * %lld" : "o%d", d, LL(c->stride[d]));
+    if (c->kernel[d] > 1)
+        n += (size_t)snprintf(text + n, sizeof text - n, c->dilation[d] > 1 ? "%sk%d * %lld" : "%sk%d", n ? " + " : "",
+                              d, LL(c->dilation[d]));
+    if (c->pad[d] || !n)
+        snprintf(text + n, sizeof text - n,
+                 n && c->pad[d] > 0 ? " - %lld"
+                 : n                ? " + %lld"
+                                    : "%lld",
+                 LL(n && c->pad[d] > 0 ? c->pad[d] : -c->pad[d]));
     line(t, depth, "const long i%d = %s;", d, text);
 }
 
@@ -282,8 +313,10 @@ static void print_tap(char *text, size_t size, const wick_convolution *c, int d)
     }
 }
 
-/* The sums of `width` outputs of a group from o0 (a number or a variable) on. weights: an expression of where theirs begin, [tap][ci][width]. */
-static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t width, const char *o0, const char *weights, int pixels) {
+/* The sums of `width` outputs of a group from o0 (a number or a variable) on. weights: an expression of where theirs
+ * begin, [tap][ci][width]. */
+static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t width, const char *o0,
+                          const char *weights, int pixels) {
     const wick_convolution *c = q->c;
     char text[256], out[3][64], pixel[300];
     print_sums(t, depth, width, q->blocks, q->type, pixels);
@@ -302,18 +335,23 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         for (; conditions <= d; conditions++) {
             outside(out[0], sizeof out[0], c, conditions);
             print_place(t, depth, c, conditions);
-            if (*out[0] && !(q->blocks && !q->per_block && conditions == 2)) line(t, depth, "if (%s) continue;", out[0]);
+            if (*out[0] && !(q->blocks && !q->per_block && conditions == 2))
+                line(t, depth, "if (%s) continue;", out[0]);
         }
     }
     print_pixel(pixel, sizeof pixel, c, 'i', c->in);
     char tap[160];
     print_tap(tap, sizeof tap, c, 2);
-    const int64_t plane = c->in[0] * c->in[1] * c->in[2], of_channel = c->planes[0] ? plane : 1, of_pixel = c->planes[0] ? 1 : c->groups * c->ci;
+    const int64_t plane = c->in[0] * c->in[1] * c->in[2], of_channel = c->planes[0] ? plane : 1,
+                  of_pixel = c->planes[0] ? 1 : c->groups * c->ci;
     char image[64] = "", channel[64] = "c";
-    if (c->planes[0] && c->batch > 1) snprintf(image, sizeof image, " + n * %lld", LL((c->ci - 1) * plane)); /* pixels count those of one plane an image */
+    /* pixels count those of one plane an image */
+    if (c->planes[0] && c->batch > 1) snprintf(image, sizeof image, " + n * %lld", LL((c->ci - 1) * plane));
     if (of_channel > 1) snprintf(channel, sizeof channel, "c * %lld", LL(of_channel));
-    line(t, depth, "const %s *v = x + %s * %lld%s%s;", wick_c_memory(q->from), pixel, LL(of_pixel), image, c->groups > 1 ? " + g * CI" : "");
-    const char *load_x = wick_c_load(q->from), *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "", *load = wick_c_load(q->held), *open = *load ? "(" : "", *end = *load ? ")" : "";
+    line(t, depth, "const %s *v = x + %s * %lld%s%s;", wick_c_memory(q->from), pixel, LL(of_pixel), image,
+         c->groups > 1 ? " + g * CI" : "");
+    const char *load_x = wick_c_load(q->from), *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "",
+               *load = wick_c_load(q->held), *open = *load ? "(" : "", *end = *load ? ")" : "";
     line(t, depth, "const %s *u = %s + %s * %lld;", wick_c_memory(q->held), weights, tap, LL(c->ci * width));
     line(t, depth, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
     if (q->blocks && !q->per_block) {
@@ -326,11 +364,14 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         if (*out[0]) line(t, depth + 1, "if (%s) continue;", out[0]);
     }
     if (pixels == 1) {
-        line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%sv[%s]%s, %s%su[c * %lld + j]%s, acc[j]);", LL(width), q->fma, load_x, open_x, channel, end_x, load, open, LL(width), end);
+        line(t, depth + 1,
+             "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%sv[%s]%s, %s%su[c * %lld + j]%s, acc[j]);", LL(width),
+             q->fma, load_x, open_x, channel, end_x, load, open, LL(width), end);
     } else {
         line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
         for (int r = 0; r < pixels; r++)
-            line(t, depth + 2, "acc%d[j] = %s(%s%sv[%s + %lld]%s, %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, load_x, open_x, channel, LL(r * c->stride[2] * of_pixel), end_x, load, open, LL(width), end, r);
+            line(t, depth + 2, "acc%d[j] = %s(%s%sv[%s + %lld]%s, %s%su[c * %lld + j]%s, acc%d[j]);", r, q->fma, load_x,
+                 open_x, channel, LL(r * c->stride[2] * of_pixel), end_x, load, open, LL(width), end, r);
         line(t, depth + 1, "}");
     }
     line(t, depth, "}");
@@ -340,7 +381,8 @@ static void print_outputs(wick_text *t, int depth, const conv_print *q, int64_t 
         snprintf(out[1], sizeof out[1], "bias[g * %lld + %s + j]", LL(q->co), o0);
     else
         snprintf(out[1], sizeof out[1], "bias[%s + j]", o0);
-    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, WICK_F32, c->relu, out[0], q->into, pixels, c->groups * c->co);
+    print_epilogue(t, depth, width, q->blocks, c->bias ? out[1] : NULL, WICK_F32, c->relu, out[0], q->into, pixels,
+                   c->groups * c->co);
 }
 
 static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int dims) {
@@ -355,7 +397,8 @@ static int open_pixels(wick_text *t, int depth, const wick_convolution *c, int d
 
 static void begin_conv(wick_text *t, const conv_print *q) {
     const bool bias = q->c->bias;
-    wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", wick_c_memory(q->from), wick_c_memory(q->held), bias ? "const " : "", bias ? q->type : "", bias ? " *bias, " : "", wick_c_memory(q->into));
+    wick_text_add(t, "(const %s *x, const %s *w, %s%s%s%s *y) {\n", wick_c_memory(q->from), wick_c_memory(q->held),
+                  bias ? "const " : "", bias ? q->type : "", bias ? " *bias, " : "", wick_c_memory(q->into));
 }
 
 /* All outputs of so many pixels of a row. */
@@ -367,7 +410,8 @@ static void print_pixels(wick_text *t, int depth, const conv_print *q, int pixel
     char pixel[300], w[128];
     print_pixel(pixel, sizeof pixel, c, 'o', c->out);
     if (c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
-    line(t, depth, "%s *to = y + %s * %lld%s;", wick_c_memory(q->into), pixel, LL(c->groups * c->co), c->groups > 1 ? " + g * CO" : "");
+    line(t, depth, "%s *to = y + %s * %lld%s;", wick_c_memory(q->into), pixel, LL(c->groups * c->co),
+         c->groups > 1 ? " + g * CO" : "");
     const char *group = c->groups > 1 ? "w + g * PER_GROUP" : "w";
     if (whole) {
         line(t, depth, "for (long o = 0; o < %lld; o += %lld) {", LL(whole), LL(q->lanes));
@@ -390,8 +434,10 @@ static void print_pixels(wick_text *t, int depth, const conv_print *q, int pixel
 static void print_depthwise(wick_text *t, const conv_print *q) {
     const wick_convolution *c = q->c;
     const int64_t lanes = q->lanes;
-    const char *type = q->type, *fma = q->fma, *load = wick_c_load(q->held), *load_x = wick_c_load(q->from), *weight = *load ? "(u[j])" : "u[j]", *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "";
-    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2], whole = c->groups - c->groups % lanes;
+    const char *type = q->type, *fma = q->fma, *load = wick_c_load(q->held), *load_x = wick_c_load(q->from),
+               *weight = *load ? "(u[j])" : "u[j]", *open_x = *load_x ? "(" : "", *end_x = *load_x ? ")" : "";
+    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2],
+                  whole = c->groups - c->groups % lanes;
     char pixel[2][300], text[700], tap[160];
     print_tap(tap, sizeof tap, c, 2);
     begin_conv(t, q);
@@ -423,12 +469,15 @@ static void print_depthwise(wick_text *t, const conv_print *q) {
         if (c->planes[0])
             line(t, depth, "const %s *v = x + %s%s * %lld + %s;", wick_c_memory(q->from), image, c0, LL(in), pixel[0]);
         else
-            line(t, depth, "const %s *v = x + %s%s * %lld + %s;", wick_c_memory(q->from), image, pixel[0], LL(c->groups), c0);
+            line(t, depth, "const %s *v = x + %s%s * %lld + %s;", wick_c_memory(q->from), image, pixel[0],
+                 LL(c->groups), c0);
         line(t, depth, "const %s *u = w + %s * %lld + %s;", wick_c_memory(q->held), tap, LL(c->groups), c0);
         if (c->planes[0])
-            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, %s%sv[j * %lld]%s, acc[j]);", LL(width), fma, load, weight, load_x, open_x, LL(in), end_x);
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, %s%sv[j * %lld]%s, acc[j]);",
+                 LL(width), fma, load, weight, load_x, open_x, LL(in), end_x);
         else
-            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, %s%sv[j]%s, acc[j]);", LL(width), fma, load, weight, load_x, open_x, end_x);
+            line(t, depth, "KEEP for (long j = 0; j < %lld; j++) acc[j] = %s(%s%s, %s%sv[j]%s, acc[j]);", LL(width),
+                 fma, load, weight, load_x, open_x, end_x);
         while (depth > opened) line(t, --depth, "}");
         if (c->batch > 1) snprintf(image, sizeof image, "n * %lld + ", LL(out * c->groups));
         if (c->planes[1])
@@ -447,12 +496,19 @@ static void print_depthwise(wick_text *t, const conv_print *q) {
 static wick_c_weights view_of(const wick_convolution *c, bool from_last) {
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     const bool data = c->what == WICK_CONV_DATA && !c->depthwise;
-    return (wick_c_weights){.of_group = c->co * c->ci * taps, .of_out = data ? taps : c->ci * taps, .of_source = data ? c->ci * taps : taps, .tap = from_last ? taps - 1 : 0, .of_tap = from_last ? -1 : 1};
+    return (wick_c_weights){.of_group = c->co * c->ci * taps,
+                            .of_out = data ? taps : c->ci * taps,
+                            .of_source = data ? c->ci * taps : taps,
+                            .tap = from_last ? taps - 1 : 0,
+                            .of_tap = from_last ? -1 : 1};
 }
 
-/* By the convolution `c` as it is printed: [tap][groups] of depthwise ones, else [group][panel][tap][source][lanes], the last panel narrower. */
-static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes, wick_dtype held) {
-    const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2], count = c->groups * c->co * c->ci * taps;
+/* By the convolution `c` as it is printed: [tap][groups] of depthwise ones, else [group][panel][tap][source][lanes],
+ * the last panel narrower. */
+static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const char *w, int64_t lanes,
+                          wick_dtype held) {
+    const int64_t elem = (int64_t)wick_ctype_size(c->type), taps = c->kernel[0] * c->kernel[1] * c->kernel[2],
+                  count = c->groups * c->co * c->ci * taps;
     char *packed = wick_arena_alloc(&p->arena, (size_t)(count * elem) + 1), *to = packed;
     if (!packed) {
         p->functions.failed = true;
@@ -461,14 +517,16 @@ static int packed_weights(wick_c_printer *p, const wick_convolution *c, wick_c_w
     w += v.tap * elem;
     if (c->depthwise) {
         for (int64_t t = 0; t < taps; t++)
-            for (int64_t g = 0; g < c->groups; g++, to += elem) memcpy(to, w + (g * v.of_group + t * v.of_tap) * elem, (size_t)elem);
+            for (int64_t g = 0; g < c->groups; g++, to += elem)
+                memcpy(to, w + (g * v.of_group + t * v.of_tap) * elem, (size_t)elem);
     } else {
         for (int64_t g = 0; g < c->groups; g++)
             for (int64_t o = 0; o < c->co; o += lanes)
                 for (int64_t t = 0; t < taps; t++)
                     for (int64_t i = 0; i < c->ci; i++)
                         for (int64_t j = o; j < WICK_MIN(o + lanes, c->co); j++, to += elem)
-                            memcpy(to, w + (g * v.of_group + j * v.of_out + i * v.of_source + t * v.of_tap) * elem, (size_t)elem);
+                            memcpy(to, w + (g * v.of_group + j * v.of_out + i * v.of_source + t * v.of_tap) * elem,
+                                   (size_t)elem);
     }
     return held_constant(p, held, packed, count);
 }
@@ -481,19 +539,23 @@ static void print_packing(wick_c_printer *p, const wick_convolution *c, wick_c_w
     wick_text_add(&t, "(const %s *w, %s *u) {\n", type, type);
     if (c->depthwise) {
         line(&t, 1, "for (long t = 0; t < %lld; t++)", LL(taps));
-        line(&t, 2, "for (long g = 0; g < %lld; g++) *u++ = w[g * %lld + %lld + t * %lld];", LL(c->groups), LL(v.of_group), LL(v.tap), LL(v.of_tap));
+        line(&t, 2, "for (long g = 0; g < %lld; g++) *u++ = w[g * %lld + %lld + t * %lld];", LL(c->groups),
+             LL(v.of_group), LL(v.tap), LL(v.of_tap));
     } else {
         line(&t, 1, "for (long g = 0; g < %lld; g++)", LL(c->groups));
         line(&t, 2, "for (long o = 0; o < %lld; o += %lld)", LL(c->co), LL(lanes));
         line(&t, 3, "for (long t = 0; t < %lld; t++)", LL(taps));
         line(&t, 4, "for (long c = 0; c < %lld; c++)", LL(c->ci));
-        line(&t, 5, "for (long j = o; j < o + %lld && j < %lld; j++) *u++ = w[g * %lld + j * %lld + c * %lld + %lld + t * %lld];", LL(lanes), LL(c->co), LL(v.of_group), LL(v.of_out), LL(v.of_source), LL(v.tap), LL(v.of_tap));
+        line(&t, 5,
+             "for (long j = o; j < o + %lld && j < %lld; j++) *u++ = w[g * %lld + j * %lld + c * %lld + %lld + t * "
+             "%lld];",
+             LL(lanes), LL(c->co), LL(v.of_group), LL(v.of_out), LL(v.of_source), LL(v.tap), LL(v.of_tap));
     }
     wick_text_add(&t, "}\n");
     wick_c_kernel(p, "pack", &t);
 }
 
-/* ---- Winograd's minimal filtering, F(2 x 2, 3 x 3) (kernels/conv/winograd.h) ------------------------------------------------------------------- */
+/* ---- Winograd's minimal filtering, F(2 x 2, 3 x 3) (kernels/conv/winograd.h) ------------------------------------- */
 
 /* G g of three numbers. */
 static void stretch(const float g[3], float u[4]) {
@@ -504,7 +566,8 @@ static void stretch(const float g[3], float u[4]) {
 }
 
 /* G w G' of all channels, [panel][16][ci][lanes], the last panel narrower. */
-static int stretched_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const float *w, int64_t lanes) {
+static int stretched_weights(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const float *w,
+                             int64_t lanes) {
     const int64_t count = 16 * c->ci * c->co;
     float *packed = wick_arena_alloc(&p->arena, (size_t)count * sizeof *packed + 1);
     if (!packed) {
@@ -517,10 +580,12 @@ static int stretched_weights(wick_c_printer *p, const wick_convolution *c, wick_
         for (int64_t i = 0; i < c->ci; i++) {
             const float *g = w + v.tap + o * v.of_out + i * v.of_source;
             float columns[3][4], u[4];
-            for (int x = 0; x < 3; x++) stretch((const float[3]){g[x * v.of_tap], g[(3 + x) * v.of_tap], g[(6 + x) * v.of_tap]}, columns[x]);
+            for (int x = 0; x < 3; x++)
+                stretch((const float[3]){g[x * v.of_tap], g[(3 + x) * v.of_tap], g[(6 + x) * v.of_tap]}, columns[x]);
             for (int y = 0; y < 4; y++) {
                 stretch((const float[3]){columns[0][y], columns[1][y], columns[2][y]}, u);
-                for (int x = 0; x < 4; x++) packed[16 * c->ci * first + ((4 * y + x) * c->ci + i) * width + o - first] = u[x];
+                for (int x = 0; x < 4; x++)
+                    packed[16 * c->ci * first + ((4 * y + x) * c->ci + i) * width + o - first] = u[x];
             }
         }
     }
@@ -535,12 +600,15 @@ static void print_stretching(wick_c_printer *p, const wick_convolution *c, wick_
     line(&t, 1, "for (long o = 0; o < %lld; o++)", LL(c->co));
     line(&t, 2, "for (long c = 0; c < %lld; c++) {", LL(c->ci));
     line(&t, 3, "const float *g = w + %lld + o * %lld + c * %lld;", LL(v.tap), LL(v.of_out), LL(v.of_source));
-    line(&t, 3, "const long first = o - o %% %lld, width = first + %lld <= %lld ? %lld : %lld - first;", LL(lanes), LL(lanes), LL(c->co), LL(lanes), LL(c->co));
+    line(&t, 3, "const long first = o - o %% %lld, width = first + %lld <= %lld ? %lld : %lld - first;", LL(lanes),
+         LL(lanes), LL(c->co), LL(lanes), LL(c->co));
     line(&t, 3, "float r[4][3];");
     line(&t, 3, "for (long x = 0; x < 3; x++) {");
     line(&t, 4, "r[0][x] = g[x * %lld];", LL(v.of_tap));
-    line(&t, 4, "r[1][x] = 0.5f * (g[x * %lld] + g[(6 + x) * %lld] + g[(3 + x) * %lld]);", LL(v.of_tap), LL(v.of_tap), LL(v.of_tap));
-    line(&t, 4, "r[2][x] = 0.5f * (g[x * %lld] + g[(6 + x) * %lld] - g[(3 + x) * %lld]);", LL(v.of_tap), LL(v.of_tap), LL(v.of_tap));
+    line(&t, 4, "r[1][x] = 0.5f * (g[x * %lld] + g[(6 + x) * %lld] + g[(3 + x) * %lld]);", LL(v.of_tap), LL(v.of_tap),
+         LL(v.of_tap));
+    line(&t, 4, "r[2][x] = 0.5f * (g[x * %lld] + g[(6 + x) * %lld] - g[(3 + x) * %lld]);", LL(v.of_tap), LL(v.of_tap),
+         LL(v.of_tap));
     line(&t, 4, "r[3][x] = g[(6 + x) * %lld];", LL(v.of_tap));
     line(&t, 3, "}");
     line(&t, 3, "for (long y = 0; y < 4; y++) {");
@@ -559,8 +627,12 @@ static void print_stretching(wick_c_printer *p, const wick_convolution *c, wick_
 static void print_stretched_sums(wick_text *t, int depth, const wick_convolution *c, int64_t width, wick_dtype held) {
     line(t, depth, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
     line(t, depth + 1, "KEEP for (long j = 0; j < %lld; j++) {", LL(width));
-    for (int k = 0; k < 9; k++) line(t, depth + 2, "const float g%d%d = %s(u[%lld + j]);", k / 3, k % 3, wick_c_load(held), LL(k * c->ci * width));
-    for (int x = 0; x < 3; x++) line(t, depth + 2, "const float r1%d = 0.5f * (g0%d + g2%d + g1%d), r2%d = 0.5f * (g0%d + g2%d - g1%d);", x, x, x, x, x, x, x, x);
+    for (int k = 0; k < 9; k++)
+        line(t, depth + 2, "const float g%d%d = %s(u[%lld + j]);", k / 3, k % 3, wick_c_load(held),
+             LL(k * c->ci * width));
+    for (int x = 0; x < 3; x++)
+        line(t, depth + 2, "const float r1%d = 0.5f * (g0%d + g2%d + g1%d), r2%d = 0.5f * (g0%d + g2%d - g1%d);", x, x,
+             x, x, x, x, x, x);
     for (int y = 0; y < 4; y++) {
         const char *of = y == 0 ? "g0" : y == 1 ? "r1" : y == 2 ? "r2" : "g2";
         for (int x = 0; x < 4; x++) {
@@ -569,7 +641,8 @@ static void print_stretched_sums(wick_text *t, int depth, const wick_convolution
                 snprintf(u, sizeof u, "%s%d", of, x ? 2 : 0);
             else
                 snprintf(u, sizeof u, "0.5f * (%s0 + %s2 %c %s1)", of, of, x == 1 ? '+' : '-', of);
-            line(t, depth + 2, "m[%d][j] = WICK_FMAF(v[%lld + c], %s, m[%d][j]);", 4 * y + x, LL((4 * y + x) * c->ci), u, 4 * y + x);
+            line(t, depth + 2, "m[%d][j] = WICK_FMAF(v[%lld + c], %s, m[%d][j]);", 4 * y + x, LL((4 * y + x) * c->ci),
+                 u, 4 * y + x);
         }
     }
     line(t, depth + 1, "}");
@@ -587,7 +660,8 @@ static void print_winograd_panel(wick_text *t, int depth, const conv_print *p, i
     } else {
         line(t, depth, "for (long k = 0; k < 16; k++)");
         line(t, depth + 1, "for (long c = 0; c < %lld; c++, u += %lld)", LL(c->ci), LL(width));
-        line(t, depth + 2, "KEEP for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);", LL(width), LL(c->ci));
+        line(t, depth + 2, "KEEP for (long j = 0; j < %lld; j++) m[k][j] = WICK_FMAF(v[k * %lld + c], u[j], m[k][j]);",
+             LL(width), LL(c->ci));
     }
     line(t, depth, "for (long j = 0; j < %lld; j++) {", LL(width));
     line(t, depth + 1, "float a[2][4];");
@@ -600,7 +674,8 @@ static void print_winograd_panel(wick_text *t, int depth, const conv_print *p, i
     line(t, depth + 2, "for (long q = 0; q < 2 && tx + q < %lld; q++) {", LL(c->out[2]));
     if (c->bias) line(t, depth + 3, "s[q] = s[q] + bias[%s + j];", o0);
     if (c->relu) line(t, depth + 3, "s[q] = s[q] < 0 ? 0 : s[q];");
-    line(t, depth + 3, "y[((n * %lld + ty + r) * %lld + tx + q) * %lld + %s + j] = %s%ss[q]%s;", LL(c->out[1]), LL(c->out[2]), LL(c->co), o0, wick_c_store(p->into), p->into ? "(" : "", p->into ? ")" : "");
+    line(t, depth + 3, "y[((n * %lld + ty + r) * %lld + tx + q) * %lld + %s + j] = %s%ss[q]%s;", LL(c->out[1]),
+         LL(c->out[2]), LL(c->co), o0, wick_c_store(p->into), p->into ? "(" : "", p->into ? ")" : "");
     line(t, depth + 2, "}");
     line(t, depth + 1, "}");
     line(t, depth, "}");
@@ -609,7 +684,8 @@ static void print_winograd_panel(wick_text *t, int depth, const conv_print *p, i
 static void print_winograd(wick_text *t, const conv_print *q) {
     const wick_convolution *c = q->c;
     const int64_t lanes = q->lanes, whole = c->co - c->co % lanes;
-    wick_text_add(t, "(const %s *x, const %s *w, %sfloat *v, %s *y) {\n", wick_c_memory(q->from), wick_c_memory(q->held), c->bias ? "const float *bias, " : "", wick_c_memory(q->into));
+    wick_text_add(t, "(const %s *x, const %s *w, %sfloat *v, %s *y) {\n", wick_c_memory(q->from),
+                  wick_c_memory(q->held), c->bias ? "const float *bias, " : "", wick_c_memory(q->into));
     line(t, 1, "for (long n = 0; n < %lld; n++)", LL(c->batch));
     line(t, 2, "for (long ty = 0; ty < %lld; ty += 2)", LL(c->out[1]));
     line(t, 3, "for (long tx = 0; tx < %lld; tx += 2) {", LL(c->out[2]));
@@ -618,7 +694,11 @@ static void print_winograd(wick_text *t, const conv_print *q) {
     line(t, 5, "for (long i = 0; i < 4; i++)");
     line(t, 6, "for (long j = 0; j < 4; j++) {");
     line(t, 7, "const long iy = ty + i - %lld, ix = tx + j - %lld;", LL(c->pad[1]), LL(c->pad[2]));
-    line(t, 7, "d[i][j] = iy < 0 || iy >= %lld || ix < 0 || ix >= %lld ? 0 : %s%sx[((n * %lld + iy) * %lld + ix) * %lld + c]%s;", LL(c->in[1]), LL(c->in[2]), wick_c_load(q->from), q->from ? "(" : "", LL(c->in[1]), LL(c->in[2]), LL(c->ci), q->from ? ")" : "");
+    line(t, 7,
+         "d[i][j] = iy < 0 || iy >= %lld || ix < 0 || ix >= %lld ? 0 : %s%sx[((n * %lld + iy) * %lld + ix) * %lld + "
+         "c]%s;",
+         LL(c->in[1]), LL(c->in[2]), wick_c_load(q->from), q->from ? "(" : "", LL(c->in[1]), LL(c->in[2]), LL(c->ci),
+         q->from ? ")" : "");
     line(t, 6, "}");
     line(t, 5, "for (long j = 0; j < 4; j++) {");
     line(t, 6, "b[0][j] = d[0][j] - d[2][j], b[1][j] = d[1][j] + d[2][j];");
@@ -654,19 +734,24 @@ static bool all_finite(wick_ctype type, const void *data, int64_t n) {
     return true;
 }
 
-/* A gradient of the input without strides is a convolution of what comes to the outputs, by the kernel from its last tap on. */
+/* A gradient of the input without strides is a convolution of what comes to the outputs, by the kernel from its last
+ * tap on. */
 static wick_convolution transposed(const wick_convolution *c) {
     wick_convolution t = *c;
     if (c->what != WICK_CONV_DATA) return t;
     t.ci = c->co, t.co = c->ci;
-    for (int d = 0; d < 3; d++) t.in[d] = c->out[d], t.out[d] = c->in[d], t.pad[d] = (c->kernel[d] - 1) * c->dilation[d] - c->pad[d];
+    for (int d = 0; d < 3; d++)
+        t.in[d] = c->out[d], t.out[d] = c->in[d], t.pad[d] = (c->kernel[d] - 1) * c->dilation[d] - c->pad[d];
     return t;
 }
-static bool has_strides(const wick_convolution *c) { return c->stride[0] != 1 || c->stride[1] != 1 || c->stride[2] != 1; }
+static bool has_strides(const wick_convolution *c) {
+    return c->stride[0] != 1 || c->stride[1] != 1 || c->stride[2] != 1;
+}
 
 /* Printed over vectors, if the weights are known. */
 static bool is_vectors(const wick_convolution *c, wick_c_isa isa) {
-    return isa && c->type == WICK_CF32 && !(c->what == WICK_CONV_DATA && has_strides(c)) && !(c->depthwise && (c->planes[0] || c->planes[1] || c->groups % (isa == WICK_C_AVX512 ? 16 : 8)));
+    return isa && c->type == WICK_CF32 && !(c->what == WICK_CONV_DATA && has_strides(c)) &&
+           !(c->depthwise && (c->planes[0] || c->planes[1] || c->groups % (isa == WICK_C_AVX512 ? 16 : 8)));
 }
 
 /* Of weights that are not known when the code is made: as they are read; and a tile of all channels, transformed. */
@@ -682,7 +767,8 @@ size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_i
     const wick_convolution *c = &m->conv, geometry = transposed(c);
     const bool known = buffers[s->refs[m->at[WICK_STEP_CONV_B] - 1].buffer].place == WICK_C_DATA;
     if (known && is_vectors(c, isa)) return wick_c_vector_scratch(&geometry);
-    return (known ? 0 : scratch_weights(c)) + (c->winograd ? (size_t)(16 * (c->what == WICK_CONV_DATA ? c->co : c->ci)) * sizeof(float) : 0);
+    return (known ? 0 : scratch_weights(c)) +
+           (c->winograd ? (size_t)(16 * (c->what == WICK_CONV_DATA ? c->co : c->ci)) * sizeof(float) : 0);
 }
 
 bool wick_c_converts(const wick_step *s) {
@@ -690,7 +776,9 @@ bool wick_c_converts(const wick_step *s) {
     return m && m->conv.type == WICK_CF32 && m->conv.what != WICK_CONV_WEIGHT;
 }
 /* The halves that an image or result is, or 0: it is none. */
-static wick_dtype converts(const wick_c_printer *p, const wick_step *s, const wick_ref *ref) { return wick_c_converts(s) ? p->f->buffers[ref->buffer].halves : (wick_dtype)0; }
+static wick_dtype converts(const wick_c_printer *p, const wick_step *s, const wick_ref *ref) {
+    return wick_c_converts(s) ? p->f->buffers[ref->buffer].halves : (wick_dtype)0;
+}
 
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_step_conv *m = s->args;
@@ -702,12 +790,14 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const bool known = wick_c_is_data(p, at[WICK_STEP_CONV_B]);
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     const char *weights = known ? wick_c_data(p, at[WICK_STEP_CONV_B]) : NULL;
-    if (known && !all_finite(c->type, weights, c->groups * c->co * c->ci * taps)) return wick_c_refuse(p, s, "its weights hold NaN or Inf");
+    if (known && !all_finite(c->type, weights, c->groups * c->co * c->ci * taps))
+        return wick_c_refuse(p, s, "its weights hold NaN or Inf");
     const char *type = wick_c_type(c->type);
     const wick_dtype dtype = c->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     const int64_t lanes = WICK_MIN(p->m->lanes, c->depthwise ? c->planes[0] || c->planes[1] ? 1 : c->groups : c->co);
     const wick_c_weights view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
-    const wick_dtype held = known && !p->m->isa ? wick_c_held_as(dtype, weights, c->groups * c->co * c->ci * taps) : dtype;
+    const wick_dtype held =
+        known && !p->m->isa ? wick_c_held_as(dtype, weights, c->groups * c->co * c->ci * taps) : dtype;
     if (!known) {
         if (c->winograd)
             print_stretching(p, c, view, lanes);
@@ -719,7 +809,14 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         wick_text_add(&p->calls, ");\n");
     }
     const wick_dtype from = converts(p, s, at[WICK_STEP_CONV_A]), into = converts(p, s, at[WICK_STEP_CONV_DST]);
-    conv_print q = {.c = c, .type = type, .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA", .held = held, .from = from ? from : dtype, .into = into ? into : dtype, .lanes = lanes, .co = c->co};
+    conv_print q = {.c = c,
+                    .type = type,
+                    .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA",
+                    .held = held,
+                    .from = from ? from : dtype,
+                    .into = into ? into : dtype,
+                    .lanes = lanes,
+                    .co = c->co};
     wick_text t = (wick_text){0};
     if (known && is_vectors(&m->conv, p->m->isa)) {
         int number;
@@ -781,7 +878,8 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
         wick_text_add(&t, "}\n");
         if (c->groups > 1 && t.at) { /* the numbers behind the names */
             char ci[32], co[32], per[32];
-            snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)), snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
+            snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)),
+                snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
             const char *const numbers[][2] = {{"PER_GROUP", per}, {"CI", ci}, {"CO", co}};
             wick_text done = (wick_text){0};
             wick_text_replaced(&done, t.at, t.len, numbers, 3);
@@ -794,7 +892,11 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     wick_c_argument(p, at[WICK_STEP_CONV_A], q.from);
     wick_text_add(&p->calls, ", ");
     if (known)
-        wick_c_constant_at(p, c->winograd && held == dtype ? stretched_weights(p, c, view, (const float *)(const void *)weights, lanes) : packed_weights(p, c, view, weights, lanes, held), 0);
+        wick_c_constant_at(p,
+                           c->winograd && held == dtype
+                               ? stretched_weights(p, c, view, (const float *)(const void *)weights, lanes)
+                               : packed_weights(p, c, view, weights, lanes, held),
+                           0);
     else
         wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
     wick_text_add(&p->calls, ", ");

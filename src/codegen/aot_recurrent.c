@@ -1,5 +1,7 @@
-/* aot_recurrent.c: recurrent layers: a function for each direction, which takes one sample after the other through time, forward or back. What each step gets from its input is there
- * already (a product of all steps); the product with the state (back: with its gradient) is printed as others are, and what is done elementwise beside it by aot_cells.c. */
+/* aot_recurrent.c: recurrent layers: a function for each direction, which takes one sample after the other through
+ * time, forward or back. What each step gets from its input is there already (a product of all steps); the product with
+ * the state (back: with its gradient) is printed as others are, and what is done elementwise beside it by aot_cells.c.
+ */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -18,15 +20,18 @@ static int ref_of(const wick_step_recurrent *m, size_t field) {
 int wick_c_recurrent_packed(const wick_step *s) { return ref_of(s->args, FIELD(packed)); }
 
 /* h [H], c [H] of an LSTM, the sums of the gates [G H], r h [H] where that meets the weights; back their gradients. */
-static int64_t scratch_rows(const wick_recurrent *r) { return 1 + (r->cell == WICK_CELL_LSTM) + wick_cell_gates(r->cell) + (r->cell == WICK_CELL_GRU_RESET_FIRST); }
+static int64_t scratch_rows(const wick_recurrent *r) {
+    return 1 + (r->cell == WICK_CELL_LSTM) + wick_cell_gates(r->cell) + (r->cell == WICK_CELL_GRU_RESET_FIRST);
+}
 size_t wick_c_recurrent_scratch(const wick_step *s) {
     const wick_recurrent *r = &((const wick_step_recurrent *)s->args)->r;
     return WICK_ALIGN_UP((size_t)(scratch_rows(r) * r->hidden) * wick_ctype_size(r->type), 16);
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* What a direction's function is given behind its weights, in this order. A sequence is named for its row of a sample's step: "y_all" is all of it. */
+/* What a direction's function is given behind its weights, in this order. A sequence is named for its row of a sample's
+ * step: "y_all" is all of it. */
 typedef struct array {
     const char *name;
     size_t field;
@@ -65,12 +70,20 @@ static int used_ref(const wick_step_recurrent *m, const array *a) {
     const bool reset = m->r.cell == WICK_CELL_GRU || m->r.cell == WICK_CELL_GRU_RESET_FIRST;
     return m->r.backward && a->field == FIELD(h_prev) && !reset ? -1 : ref_of(m, a->field);
 }
-static bool is_written(const wick_recurrent *r, const array *a) { return a->result && !(r->backward && (a->field == FIELD(gates) || a->field == FIELD(c_prev) || a->field == FIELD(h_prev))); }
+static bool is_written(const wick_recurrent *r, const array *a) {
+    return a->result &&
+           !(r->backward && (a->field == FIELD(gates) || a->field == FIELD(c_prev) || a->field == FIELD(h_prev)));
+}
 static int64_t width_of(const wick_recurrent *r, const array *a) {
-    return r->hidden * (a->width > 0 ? a->width : a->width == 0 ? wick_cell_gates(r->cell) : r->cell == WICK_CELL_RNN ? 1 : 4);
+    return r->hidden * (a->width > 0               ? a->width
+                        : a->width == 0            ? wick_cell_gates(r->cell)
+                        : r->cell == WICK_CELL_RNN ? 1
+                                                   : 4);
 }
 /* Elements before those of the second direction. */
-static int64_t second(const wick_recurrent *r, const array *a) { return a->kind == LENGTHS ? 0 : a->kind == STATE ? r->batch * r->hidden : width_of(r, a); }
+static int64_t second(const wick_recurrent *r, const array *a) {
+    return a->kind == LENGTHS ? 0 : a->kind == STATE ? r->batch * r->hidden : width_of(r, a);
+}
 
 /* "memcpy(to, from, bytes)" of rows of h, or of zeros. */
 static void print_row(wick_text *t, int depth, const wick_c_cell *q, const char *to, const char *from, int64_t rows) {
@@ -94,7 +107,7 @@ static void print_result(wick_text *t, const wick_c_cell *q, bool wanted, const 
     if (wanted) print_row(t, 2, q, at, from, 1);
 }
 
-/* ---- a step of a sample ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- a step of a sample ------------------------------------------------------------------------------------------ */
 
 /* The product with the state's weights, as of one row. */
 static wick_step_gemm product_of(const wick_recurrent *r, int number) {
@@ -104,14 +117,19 @@ static wick_step_gemm product_of(const wick_recurrent *r, int number) {
     m.gemm.m = 1;
     return m;
 }
-static void print_product(wick_text *t, const wick_recurrent *r, int number, bool packed, wick_dtype held, int64_t lanes) {
-    static const char *const names[2][2][4][2] = {{{{" a[", " h["}, {" b[", " w["}, {"(b[", "(w["}, {" c[", " pre["}}, {{" a[", " side["}, {" b[", " w_n["}, {"(b[", "(w_n["}, {" c[", " pre_n["}}},
-                                                  {{{" a[", " pre["}, {" b[", " w["}, {"(b[", "(w["}, {" c[", " h["}}, {{" a[", " pre_n["}, {" b[", " w_n["}, {"(b[", "(w_n["}, {" c[", " side["}}}};
+static void print_product(wick_text *t, const wick_recurrent *r, int number, bool packed, wick_dtype held,
+                          int64_t lanes) {
+    static const char *const names[2][2][4][2] = {
+        {{{" a[", " h["}, {" b[", " w["}, {"(b[", "(w["}, {" c[", " pre["}},
+         {{" a[", " side["}, {" b[", " w_n["}, {"(b[", "(w_n["}, {" c[", " pre_n["}}},
+        {{{" a[", " pre["}, {" b[", " w["}, {"(b[", "(w["}, {" c[", " h["}},
+         {{" a[", " pre_n["}, {" b[", " w_n["}, {"(b[", "(w_n["}, {" c[", " side["}}}};
     const wick_step_gemm product = product_of(r, number);
     wick_c_print_rows(t, 3, &product, packed, held, lanes, names[r->backward][number], 4);
 }
 
-static void print_forward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, wick_dtype held, int64_t lanes) {
+static void print_forward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed,
+                          wick_dtype held, int64_t lanes) {
     if (HAS(h_prev)) print_row(t, 3, q, "h_prev", "h", 1);
     if (HAS(c_prev)) print_row(t, 3, q, "c_prev", "c", 1);
     if (HAS(lengths)) {
@@ -127,7 +145,8 @@ static void print_forward(wick_text *t, const wick_step_recurrent *m, const wick
     }
 }
 
-static void print_backward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, wick_dtype held, int64_t lanes) {
+static void print_backward(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed,
+                           wick_dtype held, int64_t lanes) {
     const int64_t gates = wick_cell_gates(q->r->cell);
     if (HAS(lengths)) { /* no gates: their product with the weights is +0, added */
         line(t, 3, "if (t >= lengths[b]) {");
@@ -148,17 +167,20 @@ static void print_backward(wick_text *t, const wick_step_recurrent *m, const wic
     print_product(t, q->r, 0, packed, held, lanes);
 }
 
-/* ---- a direction --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a direction ------------------------------------------------------------------------------------------------- */
 
-static void print_direction(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed, wick_dtype held, int64_t lanes) {
+static void print_direction(wick_text *t, const wick_step_recurrent *m, const wick_c_cell *q, bool packed,
+                            wick_dtype held, int64_t lanes) {
     const wick_recurrent *r = q->r;
     const int64_t gates = wick_cell_gates(r->cell);
-    const bool first = r->cell == WICK_CELL_GRU_RESET_FIRST, lstm = r->cell == WICK_CELL_LSTM, checks = HAS(lengths) && !r->backward;
+    const bool first = r->cell == WICK_CELL_GRU_RESET_FIRST, lstm = r->cell == WICK_CELL_LSTM,
+               checks = HAS(lengths) && !r->backward;
     wick_text_add(t, "(%s *h, const %s *w", q->type, wick_c_memory(held));
     if (first) wick_text_add(t, ", const %s *w_n", wick_c_memory(held));
     for (const array *a = arrays; a < arrays + ARRAYS; a++) {
         if (used_ref(m, a) < 0) continue;
-        wick_text_add(t, ", %s%s *%s%s", is_written(r, a) ? "" : "const ", a->kind == LENGTHS ? "int64_t" : q->type, a->name, a->kind == SEQUENCE ? "_all" : "");
+        wick_text_add(t, ", %s%s *%s%s", is_written(r, a) ? "" : "const ", a->kind == LENGTHS ? "int64_t" : q->type,
+                      a->name, a->kind == SEQUENCE ? "_all" : "");
     }
     wick_text_add(t, ") {\n");
     if (lstm) line(t, 1, "%s *c = h + %lld;", q->type, LL(q->h));
@@ -180,7 +202,8 @@ static void print_direction(wick_text *t, const wick_step_recurrent *m, const wi
         if (a->kind != SEQUENCE || used_ref(m, a) < 0) continue;
         const bool x = a->field == FIELD(x);
         const int64_t row = r->directions * width_of(r, a);
-        line(t, 3, "%s%s *%s = %s_all + t * %lld + b * %lld;", is_written(r, a) ? "" : "const ", q->type, a->name, a->name, LL(x ? r->x_step : r->step * row), LL(x ? r->x_row : r->row * row));
+        line(t, 3, "%s%s *%s = %s_all + t * %lld + b * %lld;", is_written(r, a) ? "" : "const ", q->type, a->name,
+             a->name, LL(x ? r->x_step : r->step * row), LL(x ? r->x_row : r->row * row));
     }
     if (r->backward)
         print_backward(t, m, q, packed, held, lanes);
@@ -199,14 +222,21 @@ static void print_direction(wick_text *t, const wick_step_recurrent *m, const wi
 wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s) {
     const wick_step_recurrent *m = s->args;
     const wick_recurrent *r = &m->r;
-    const int64_t h = r->hidden, gates = wick_cell_gates(r->cell), elem = (int64_t)wick_ctype_size(r->type), lanes = WICK_MIN(p->m->lanes, WICK_MAX(h, 1));
+    const int64_t h = r->hidden, gates = wick_cell_gates(r->cell), elem = (int64_t)wick_ctype_size(r->type),
+                  lanes = WICK_MIN(p->m->lanes, WICK_MAX(h, 1));
     const wick_dtype dtype = r->type == WICK_CF32 ? WICK_F32 : WICK_F64;
     if (!h || !r->steps) return wick_c_refuse(p, s, "a recurrence of no steps or units is not written");
     const int w = ref_of(m, FIELD(w));
     const bool packed = wick_c_is_data(p, &s->refs[w]), checks = HAS(lengths) && !r->backward;
     for (int d = 0; d < r->directions; d++) {
-        const wick_c_cell q = {r, wick_c_type(r->type), wick_c_suffix(r->type), d, h, HAS(y), HAS(gates), HAS(bias), HAS(peephole), HAS(gy), HAS(ggates)};
-        const wick_dtype held = packed && !p->m->isa ? wick_c_held_as(dtype, (const char *)wick_c_data(p, &s->refs[w]) + d * gates * h * h * elem, gates * h * h) : dtype;
+        const wick_c_cell q = {
+            r,       wick_c_type(r->type), wick_c_suffix(r->type), d, h, HAS(y), HAS(gates), HAS(bias), HAS(peephole),
+            HAS(gy), HAS(ggates)};
+        const wick_dtype held =
+            packed && !p->m->isa
+                ? wick_c_held_as(dtype, (const char *)wick_c_data(p, &s->refs[w]) + d * gates * h * h * elem,
+                                 gates * h * h)
+                : dtype;
         wick_text t = (wick_text){0};
         print_direction(&t, m, &q, packed, held, lanes);
         if (checks)
@@ -220,7 +250,10 @@ wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s) {
             of.offset += (d * gates + 2 * k) * h * h * elem;
             wick_text_add(&p->calls, ", ");
             if (packed)
-                wick_c_constant_at(p, wick_c_packed_columns(p, &product.gemm, wick_c_data(p, &of), held, WICK_MIN(lanes, product.gemm.n)), 0);
+                wick_c_constant_at(
+                    p,
+                    wick_c_packed_columns(p, &product.gemm, wick_c_data(p, &of), held, WICK_MIN(lanes, product.gemm.n)),
+                    0);
             else
                 wick_c_argument(p, &of, dtype);
         }

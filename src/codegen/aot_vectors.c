@@ -1,6 +1,7 @@
-/* aot_vectors.c: convolutions and products of f32 over vectors of gcc and clang, for --isa: tiles of several pixels (rows) by several vectors of outputs, whose sums are variables, so that
- * they stay in registers. Weights lie as tiles read them, filled up with zeros to whole vectors; images are copied into a frame of zeros where there is padding, which changes no sum
- * that begins with +0. Each sum is the chain that aot_products.c prints. */
+/* aot_vectors.c: convolutions and products of f32 over vectors of gcc and clang, for --isa: tiles of several pixels
+ * (rows) by several vectors of outputs, whose sums are variables, so that they stay in registers. Weights lie as tiles
+ * read them, filled up with zeros to whole vectors; images are copied into a frame of zeros where there is padding,
+ * which changes no sum that begins with +0. Each sum is the chain that aot_products.c prints. */
 #include <stdio.h>
 
 #include "codegen/aot_print.h"
@@ -27,41 +28,54 @@ static panels panels_of(const wick_c_model *m, int64_t outputs, int64_t most) {
     p.panels = (all + p.vectors - 1) / p.vectors;
     return p;
 }
-static int64_t vectors_in(const panels *p, int64_t panel) { return WICK_MIN(p->vectors, (p->n + p->lanes - 1) / p->lanes - panel * p->vectors); }
+static int64_t vectors_in(const panels *p, int64_t panel) {
+    return WICK_MIN(p->vectors, (p->n + p->lanes - 1) / p->lanes - panel * p->vectors);
+}
 static int64_t padded(const panels *p) { return (p->n + p->lanes - 1) / p->lanes * p->lanes; }
 
 void wick_c_print_vectors(const wick_c_model *m, wick_text *out) {
     const bool wide = m->isa == WICK_C_AVX512;
-    wick_text_add(out, "#if !defined(__GNUC__) || !defined(%s)\n#error \"this variant needs gcc or clang, and %s; wick compile without --isa writes C for any machine\"\n#endif\n#include <immintrin.h>\n",
+    wick_text_add(out,
+                  "#if !defined(__GNUC__) || !defined(%s)\n#error \"this variant needs gcc or clang, and %s; wick "
+                  "compile without --isa writes C for any machine\"\n#endif\n#include <immintrin.h>\n",
                   wide ? "__AVX512F__" : "__FMA__", wide ? "-mavx512f -mfma" : "-mavx2 -mfma");
-    wick_text_add(out, "typedef float vec __attribute__((vector_size(%d)));\ntypedef float vec_at __attribute__((vector_size(%d), aligned(4), may_alias));\ntypedef int vec_bits __attribute__((vector_size(%d)));\n", wide ? 64 : 32,
-                  wide ? 64 : 32, wide ? 64 : 32);
-    wick_text_add(out, "#define ALL _Pragma(\"GCC unroll 4\")\n#define AT(p) (*(const vec_at *)(p))\n#define SPREAD(x) ((x) - (vec){0})\n#define ABOVE_0(v) ((vec)((vec_bits)(v) & ~(vec_bits)((v) < 0)))\n");
-    wick_text_add(out, "#if FUSED\n#define VEC_FMA(a, b, c) %s((a), (b), (c))\n", wide ? "_mm512_fmadd_ps" : "_mm256_fmadd_ps");
+    wick_text_add(
+        out,
+        "typedef float vec __attribute__((vector_size(%d)));\ntypedef float vec_at __attribute__((vector_size(%d), "
+        "aligned(4), may_alias));\ntypedef int vec_bits __attribute__((vector_size(%d)));\n",
+        wide ? 64 : 32, wide ? 64 : 32, wide ? 64 : 32);
+    wick_text_add(out, "#define ALL _Pragma(\"GCC unroll 4\")\n#define AT(p) (*(const vec_at *)(p))\n#define SPREAD(x) "
+                       "((x) - (vec){0})\n#define ABOVE_0(v) ((vec)((vec_bits)(v) & ~(vec_bits)((v) < 0)))\n");
+    wick_text_add(out, "#if FUSED\n#define VEC_FMA(a, b, c) %s((a), (b), (c))\n",
+                  wide ? "_mm512_fmadd_ps" : "_mm256_fmadd_ps");
     wick_text_add(out, "#else\n#define VEC_FMA(a, b, c) ((a) * (b) + (c))\n#endif\n\n");
 }
 
-/* ---- tiles ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static void declare(wick_text *t, int depth, char name, int64_t rows, int64_t vectors) {
     for (int64_t r = 0; r < rows; r++) {
         wick_text_add(t, "%*svec ", 4 * depth, "");
-        for (int64_t n = 0; n < vectors; n++) wick_text_add(t, "%s%c%lld_%lld = {0}", n ? ", " : "", name, LL(r), LL(n));
+        for (int64_t n = 0; n < vectors; n++)
+            wick_text_add(t, "%s%c%lld_%lld = {0}", n ? ", " : "", name, LL(r), LL(n));
         wick_text_add(t, ";\n");
     }
 }
 
 /* One term of each sum: `number` has a %lld for the row's offset, weights lie at u. */
-static void add_term(wick_text *t, int depth, const char *number, int64_t step, int64_t rows, int64_t vectors, int64_t lanes, bool spread) {
+static void add_term(wick_text *t, int depth, const char *number, int64_t step, int64_t rows, int64_t vectors,
+                     int64_t lanes, bool spread) {
     for (int64_t n = 0; n < vectors; n++) line(t, depth, "const vec b%lld = AT(u + %lld);", LL(n), LL(n * lanes));
     for (int64_t r = 0; r < rows; r++) {
         wick_text_add(t, "%*s", 4 * depth, "");
         if (spread) wick_text_add(t, "const vec x%lld = SPREAD(%s%lld]); ", LL(r), number, LL(r * step));
         for (int64_t n = 0; n < vectors; n++) {
             if (spread)
-                wick_text_add(t, "a%lld_%lld = VEC_FMA(x%lld, b%lld, a%lld_%lld);%s", LL(r), LL(n), LL(r), LL(n), LL(r), LL(n), n + 1 < vectors ? " " : "\n");
+                wick_text_add(t, "a%lld_%lld = VEC_FMA(x%lld, b%lld, a%lld_%lld);%s", LL(r), LL(n), LL(r), LL(n), LL(r),
+                              LL(n), n + 1 < vectors ? " " : "\n");
             else
-                wick_text_add(t, "a%lld_%lld = VEC_FMA(b%lld, AT(%s%lld), a%lld_%lld);%s", LL(r), LL(n), LL(n), number, LL(r * step + n * lanes), LL(r), LL(n), n + 1 < vectors ? " " : "\n");
+                wick_text_add(t, "a%lld_%lld = VEC_FMA(b%lld, AT(%s%lld), a%lld_%lld);%s", LL(r), LL(n), LL(n), number,
+                              LL(r * step + n * lanes), LL(r), LL(n), n + 1 < vectors ? " " : "\n");
         }
     }
 }
@@ -71,23 +85,28 @@ static void flush(wick_text *t, int depth, const char *condition, int64_t rows, 
     line(t, depth, "if (%s) {", condition);
     for (int64_t r = 0; r < rows; r++) {
         wick_text_add(t, "%*s", 4 * depth + 4, "");
-        for (int64_t n = 0; n < vectors; n++) wick_text_add(t, "t%lld_%lld = t%lld_%lld + a%lld_%lld, a%lld_%lld = (vec){0}%s", LL(r), LL(n), LL(r), LL(n), LL(r), LL(n), LL(r), LL(n), n + 1 < vectors ? ", " : ";\n");
+        for (int64_t n = 0; n < vectors; n++)
+            wick_text_add(t, "t%lld_%lld = t%lld_%lld + a%lld_%lld, a%lld_%lld = (vec){0}%s", LL(r), LL(n), LL(r),
+                          LL(n), LL(r), LL(n), LL(r), LL(n), n + 1 < vectors ? ", " : ";\n");
     }
     line(t, depth, "}");
 }
 
 /* y = act(sum + bias): rows are `step` elements apart at `to`; `part` elements are of the last vector, or 0: all. */
-static void finish(wick_text *t, int depth, bool blocks, const char *bias, bool bias_of_row, bool relu, const char *to, int64_t step, int64_t rows, int64_t vectors, int64_t lanes, int64_t part) {
+static void finish(wick_text *t, int depth, bool blocks, const char *bias, bool bias_of_row, bool relu, const char *to,
+                   int64_t step, int64_t rows, int64_t vectors, int64_t lanes, int64_t part) {
     for (int64_t n = 0; n < vectors; n++) {
         const bool cut = part && n + 1 == vectors;
         line(t, depth, "{");
         if (bias && !bias_of_row && cut)
-            line(t, depth + 1, "vec b = {0};"), line(t, depth + 1, "memcpy(&b, %s + %lld, %lld);", bias, LL(n * lanes), LL(4 * part));
+            line(t, depth + 1, "vec b = {0};"),
+                line(t, depth + 1, "memcpy(&b, %s + %lld, %lld);", bias, LL(n * lanes), LL(4 * part));
         else if (bias && !bias_of_row)
             line(t, depth + 1, "const vec b = AT(%s + %lld);", bias, LL(n * lanes));
         for (int64_t r = 0; r < rows; r++) {
             char sum[64];
-            if (blocks) line(t, depth + 1, "t%lld_%lld = t%lld_%lld + a%lld_%lld;", LL(r), LL(n), LL(r), LL(n), LL(r), LL(n));
+            if (blocks)
+                line(t, depth + 1, "t%lld_%lld = t%lld_%lld + a%lld_%lld;", LL(r), LL(n), LL(r), LL(n), LL(r), LL(n));
             snprintf(sum, sizeof sum, "%c%lld_%lld", blocks ? 't' : 'a', LL(r), LL(n));
             if (bias && bias_of_row) line(t, depth + 1, "%s = %s + SPREAD(%s[%lld]);", sum, sum, bias, LL(r));
             if (bias && !bias_of_row) line(t, depth + 1, "%s = %s + b;", sum, sum);
@@ -111,11 +130,14 @@ static tiling tiles_of(int64_t n, int64_t most) {
     return (tiling){height + 1, n % tiles, tiles - n % tiles};
 }
 
-/* ---- images in a frame ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- images in a frame ------------------------------------------------------------------------------------------- */
 
 /* What outputs reach: extents with the zeros around. */
 static void framed(const wick_convolution *c, int64_t dims[3]) {
-    for (int d = 0; d < 3; d++) dims[d] = (c->out[d] - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d] + 1 + (c->winograd ? c->out[d] % 2 * (d > 0) : 0); /* whole tiles */
+    /* whole tiles */
+    for (int d = 0; d < 3; d++)
+        dims[d] = (c->out[d] - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d] + 1 +
+                  (c->winograd ? c->out[d] % 2 * (d > 0) : 0);
 }
 bool wick_c_has_frame(const wick_convolution *c) {
     int64_t dims[3];
@@ -127,7 +149,10 @@ bool wick_c_has_frame(const wick_convolution *c) {
 size_t wick_c_frame_bytes(const wick_convolution *c) {
     int64_t dims[3];
     framed(c, dims);
-    return wick_c_has_frame(c) ? WICK_ALIGN_UP((size_t)(dims[0] * dims[1] * dims[2] * c->groups * (c->depthwise ? 1 : c->ci)) * sizeof(float), 64) : 0;
+    return wick_c_has_frame(c)
+               ? WICK_ALIGN_UP(
+                     (size_t)(dims[0] * dims[1] * dims[2] * c->groups * (c->depthwise ? 1 : c->ci)) * sizeof(float), 64)
+               : 0;
 }
 /* "frame_1(x, to": an image, whose number is n, into a frame. */
 static void print_frame(wick_text *t, int depth, const wick_convolution *c) {
@@ -135,7 +160,8 @@ static void print_frame(wick_text *t, int depth, const wick_convolution *c) {
     framed(c, dims);
     const int64_t channels = c->groups * (c->depthwise ? 1 : c->ci), image = c->in[0] * c->in[1] * c->in[2] * channels;
     /* of a row: zeros, what is there, zeros */
-    const int64_t before = WICK_MIN(WICK_MAX(c->pad[2], 0), dims[2]), first = WICK_MAX(-c->pad[2], 0), there = WICK_MAX(0, WICK_MIN(dims[2] - before, c->in[2] - first));
+    const int64_t before = WICK_MIN(WICK_MAX(c->pad[2], 0), dims[2]), first = WICK_MAX(-c->pad[2], 0),
+                  there = WICK_MAX(0, WICK_MIN(dims[2] - before, c->in[2] - first));
     line(t, depth, "float *to = frame;");
     line(t, depth, "for (long z = 0; z < %lld; z++)", LL(dims[0]));
     line(t, depth + 1, "for (long r = 0; r < %lld; r++, to += %lld) {", LL(dims[1]), LL(dims[2] * channels));
@@ -147,20 +173,28 @@ static void print_frame(wick_text *t, int depth, const wick_convolution *c) {
     if (before) line(t, depth + 2, "memset(to, 0, %lld);", LL(4 * before * channels));
     if (c->planes[0]) {
         line(t, depth + 2, "for (long i = 0; i < %lld; i++)", LL(there));
-        line(t, depth + 3, "for (long c = 0; c < %lld; c++) to[(%lld + i) * %lld + c] = x[((n * %lld + c) * %lld + iz) * %lld + ir * %lld + %lld + i];", LL(channels), LL(before), LL(channels),
-             LL(channels), LL(c->in[0]), LL(c->in[1] * c->in[2]), LL(c->in[2]), LL(first));
+        line(t, depth + 3,
+             "for (long c = 0; c < %lld; c++) to[(%lld + i) * %lld + c] = x[((n * %lld + c) * %lld + iz) * %lld + ir * "
+             "%lld + %lld + i];",
+             LL(channels), LL(before), LL(channels), LL(channels), LL(c->in[0]), LL(c->in[1] * c->in[2]), LL(c->in[2]),
+             LL(first));
     } else {
-        line(t, depth + 2, "memcpy(to + %lld, x + n * %lld + ((iz * %lld + ir) * %lld + %lld) * %lld, %lld);", LL(before * channels), LL(image), LL(c->in[1]), LL(c->in[2]), LL(first), LL(channels), LL(4 * there * channels));
+        line(t, depth + 2, "memcpy(to + %lld, x + n * %lld + ((iz * %lld + ir) * %lld + %lld) * %lld, %lld);",
+             LL(before * channels), LL(image), LL(c->in[1]), LL(c->in[2]), LL(first), LL(channels),
+             LL(4 * there * channels));
     }
-    if (before + there < dims[2]) line(t, depth + 2, "memset(to + %lld, 0, %lld);", LL((before + there) * channels), LL(4 * (dims[2] - before - there) * channels));
+    if (before + there < dims[2])
+        line(t, depth + 2, "memset(to + %lld, 0, %lld);", LL((before + there) * channels),
+             LL(4 * (dims[2] - before - there) * channels));
     line(t, depth + 1, "}");
 }
 
-/* ---- convolutions ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 /* Weights by the view: [group][panel][tap][source][vectors of the panel]. */
 static int packed(wick_c_printer *p, const wick_convolution *c, wick_c_weights v, const panels *q, const float *w) {
-    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], sources = c->ci, count = c->groups * taps * sources * padded(q);
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], sources = c->ci,
+                  count = c->groups * taps * sources * padded(q);
     float *all = wick_arena_zalloc(&p->arena, (size_t)count * sizeof *all + 1), *to = all;
     if (!all) {
         p->functions.failed = true;
@@ -171,14 +205,17 @@ static int packed(wick_c_printer *p, const wick_convolution *c, wick_c_weights v
             const int64_t first = panel * q->vectors * q->lanes, width = vectors_in(q, panel) * q->lanes;
             for (int64_t t = 0; t < taps; t++)
                 for (int64_t i = 0; i < sources; i++, to += width)
-                    for (int64_t j = 0; j < WICK_MIN(width, q->n - first); j++) to[j] = w[v.tap + g * v.of_group + (first + j) * v.of_out + i * v.of_source + t * v.of_tap];
+                    for (int64_t j = 0; j < WICK_MIN(width, q->n - first); j++)
+                        to[j] = w[v.tap + g * v.of_group + (first + j) * v.of_out + i * v.of_source + t * v.of_tap];
         }
     return wick_c_constant(p, WICK_F32, all, count);
 }
 
 /* Winograd's minimal filtering, a row of tiles at a time: scratch holds V [16][tiles][ci] and M [16][tiles][co]. */
 static int64_t tiles_across(const wick_convolution *c) { return (c->out[2] + 1) / 2; }
-size_t wick_c_vector_scratch(const wick_convolution *c) { return wick_c_frame_bytes(c) + (c->winograd ? (size_t)(16 * tiles_across(c) * (c->ci + c->co)) * sizeof(float) : 0); }
+size_t wick_c_vector_scratch(const wick_convolution *c) {
+    return wick_c_frame_bytes(c) + (c->winograd ? (size_t)(16 * tiles_across(c) * (c->ci + c->co)) * sizeof(float) : 0);
+}
 int64_t wick_c_panel(const wick_c_model *m, int64_t outputs) {
     const panels q = panels_of(m, outputs, MOST_VECTORS);
     return q.vectors * q.lanes;
@@ -191,7 +228,8 @@ void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution 
     int64_t dims[3];
     framed(c, dims);
     if (!frame) memcpy(dims, c->in, sizeof dims);
-    wick_text_add(t, "(const float *x, const float *w, %s%sfloat *v, float *y) {\n", c->bias ? "const float *bias, " : "", frame ? "float *frame, " : "");
+    wick_text_add(t, "(const float *x, const float *w, %s%sfloat *v, float *y) {\n",
+                  c->bias ? "const float *bias, " : "", frame ? "float *frame, " : "");
     line(t, 1, "float *m = v + %lld;", LL(16 * across * c->ci));
     line(t, 1, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
     if (frame) {
@@ -209,19 +247,23 @@ void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution 
     line(t, 5, "float *to = v + tx * %lld + c;", LL(c->ci));
     line(t, 5, "vec b[4][4];");
     line(t, 5, "ALL for (int j = 0; j < 4; j++) {");
-    for (int i = 0; i < 4; i++) line(t, 6, "const vec d%d = AT(d + j * %lld + %lld);", i, LL(c->ci), LL(i * dims[2] * c->ci));
+    for (int i = 0; i < 4; i++)
+        line(t, 6, "const vec d%d = AT(d + j * %lld + %lld);", i, LL(c->ci), LL(i * dims[2] * c->ci));
     line(t, 6, "b[0][j] = d0 - d2, b[1][j] = d1 + d2, b[2][j] = d2 - d1, b[3][j] = d1 - d3;");
     line(t, 5, "}");
     line(t, 5, "ALL for (int i = 0; i < 4; i++) {");
-    static const char *const last[] = {"b[i][0] - b[i][2]", "b[i][1] + b[i][2]", "b[i][2] - b[i][1]", "b[i][1] - b[i][3]"};
-    for (int j = 0; j < 4; j++) line(t, 6, "*(vec_at *)(to + (4 * i + %d) * %lld) = %s;", j, LL(across * c->ci), last[j]);
+    static const char *const last[] = {"b[i][0] - b[i][2]", "b[i][1] + b[i][2]", "b[i][2] - b[i][1]",
+                                       "b[i][1] - b[i][3]"};
+    for (int j = 0; j < 4; j++)
+        line(t, 6, "*(vec_at *)(to + (4 * i + %d) * %lld) = %s;", j, LL(across * c->ci), last[j]);
     line(t, 5, "}");
     line(t, 4, "}");
     line(t, 3, "for (long k = 0; k < 16; k++) {");
     line(t, 4, "const float *at = v + k * %lld;", LL(across * c->ci));
     for (int64_t panel = 0; panel < q.panels; panel++)
         for (int low = 0; low < 2; low++) {
-            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall, begin = low ? tiles.n_tall * tiles.tall : 0;
+            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall,
+                          begin = low ? tiles.n_tall * tiles.tall : 0;
             const int64_t vectors = vectors_in(&q, panel), width = vectors * L, first = panel * q.vectors * L;
             char to[96];
             if (!count) continue;
@@ -246,7 +288,8 @@ void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution 
     line(t, 6, "a[0][j] = m0 + m1 + m2, a[1][j] = m1 - m2 - m3;");
     line(t, 5, "}");
     line(t, 5, "for (int r = 0; r < 2 && ty + r < %lld; r++) {", LL(c->out[1]));
-    line(t, 6, "float *to = y + ((n * %lld + ty + r) * %lld + 2 * tx) * %lld + o;", LL(c->out[1]), LL(c->out[2]), LL(c->co));
+    line(t, 6, "float *to = y + ((n * %lld + ty + r) * %lld + 2 * tx) * %lld + o;", LL(c->out[1]), LL(c->out[2]),
+         LL(c->co));
     for (int x = 0; x < 2; x++) {
         line(t, 6, x ? "vec s1 = a[r][1] - a[r][2] - a[r][3];" : "vec s0 = a[r][0] + a[r][1] + a[r][2];");
         if (c->bias) line(t, 6, "s%d = s%d + AT(bias + o);", x, x);
@@ -274,8 +317,10 @@ typedef struct conv_vectors {
 /* A tile of `rows` pixels, from o2 on, by one panel of the group, at w, from output o0 on. */
 static void print_tile(wick_text *t, int depth, const conv_vectors *v, int64_t rows, int64_t panel) {
     const wick_convolution *c = v->c;
-    const int64_t vectors = vectors_in(&v->q, panel), width = vectors * v->q.lanes, channels = c->groups * c->ci, taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
-    const int64_t first = panel * v->q.vectors * v->q.lanes, part = first + width > v->q.n ? v->q.lanes - (first + width - v->q.n) : 0;
+    const int64_t vectors = vectors_in(&v->q, panel), width = vectors * v->q.lanes, channels = c->groups * c->ci,
+                  taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const int64_t first = panel * v->q.vectors * v->q.lanes,
+                  part = first + width > v->q.n ? v->q.lanes - (first + width - v->q.n) : 0;
     char text[200], to[160];
     line(t, depth, "const float *u = w + %s%lld;", c->groups > 1 ? "g * PER_GROUP + " : "", LL(first * taps * c->ci));
     declare(t, depth, 'a', rows, vectors);
@@ -302,8 +347,10 @@ static void print_tile(wick_text *t, int depth, const conv_vectors *v, int64_t r
     size_t n = 0;
     const int64_t strides[3] = {v->frame[1] * v->frame[2] * channels, v->frame[2] * channels, channels};
     for (int d = 0; d < 3; d++) {
-        if (c->out[d] > 1) n += (size_t)snprintf(place + n, sizeof place - n, " + o%d * %lld", d, LL(c->stride[d] * strides[d]));
-        if (c->kernel[d] > 1) n += (size_t)snprintf(place + n, sizeof place - n, " + k%d * %lld", d, LL(c->dilation[d] * strides[d]));
+        if (c->out[d] > 1)
+            n += (size_t)snprintf(place + n, sizeof place - n, " + o%d * %lld", d, LL(c->stride[d] * strides[d]));
+        if (c->kernel[d] > 1)
+            n += (size_t)snprintf(place + n, sizeof place - n, " + k%d * %lld", d, LL(c->dilation[d] * strides[d]));
     }
     line(t, depth, "const float *v = from%s%s;", place, c->groups > 1 ? " + g * CI" : "");
     line(t, depth++, "for (long c = 0; c < %lld; c++, u += %lld) {", LL(c->ci), LL(width));
@@ -318,13 +365,16 @@ static void print_tile(wick_text *t, int depth, const conv_vectors *v, int64_t r
     while (depth > opened) line(t, --depth, "}");
     snprintf(to, sizeof to, "to + %s%lld", c->groups > 1 ? "g * CO + " : "", LL(first));
     snprintf(text, sizeof text, "bias + %s%lld", c->groups > 1 ? "g * CO + " : "", LL(first));
-    finish(t, depth, v->blocks, c->bias ? text : NULL, false, c->relu, to, c->groups * c->co, rows, vectors, v->q.lanes, part);
+    finish(t, depth, v->blocks, c->bias ? text : NULL, false, c->relu, to, c->groups * c->co, rows, vectors, v->q.lanes,
+           part);
 }
 
-/* To the loop over images, in which `from` is one of them, with its frame of zeros where it needs one. Returns the depth there. */
+/* To the loop over images, in which `from` is one of them, with its frame of zeros where it needs one. Returns the
+ * depth there. */
 static int begin_images(wick_text *t, const wick_convolution *c) {
     const bool frame = wick_c_has_frame(c);
-    wick_text_add(t, "(const float *x, const float *w, %s%sfloat *y) {\n", c->bias ? "const float *bias, " : "", frame ? "float *frame, " : "");
+    wick_text_add(t, "(const float *x, const float *w, %s%sfloat *y) {\n", c->bias ? "const float *bias, " : "",
+                  frame ? "float *frame, " : "");
     int depth = 1;
     line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
     if (frame) {
@@ -333,7 +383,8 @@ static int begin_images(wick_text *t, const wick_convolution *c) {
         line(t, depth, "}");
         line(t, depth, "const float *from = frame;");
     } else {
-        line(t, depth, "const float *from = x + n * %lld;", LL(c->in[0] * c->in[1] * c->in[2] * c->groups * (c->depthwise ? 1 : c->ci)));
+        line(t, depth, "const float *from = x + n * %lld;",
+             LL(c->in[0] * c->in[1] * c->in[2] * c->groups * (c->depthwise ? 1 : c->ci)));
     }
     return depth;
 }
@@ -348,12 +399,15 @@ static void print_conv(wick_text *t, const conv_vectors *v, int64_t most) {
     if (c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
     char row[160] = "";
     if (c->out[0] > 1) snprintf(row, sizeof row, " + o0 * %lld", LL(c->out[1] * c->out[2] * c->groups * c->co));
-    if (c->out[1] > 1) snprintf(row + strlen(row), sizeof row - strlen(row), " + o1 * %lld", LL(c->out[2] * c->groups * c->co));
+    if (c->out[1] > 1)
+        snprintf(row + strlen(row), sizeof row - strlen(row), " + o1 * %lld", LL(c->out[2] * c->groups * c->co));
     for (int64_t panel = 0; panel < v->q.panels; panel++)
         for (int low = 0; low < 2; low++) {
-            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall, first = low ? tiles.n_tall * tiles.tall : 0;
+            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall,
+                          first = low ? tiles.n_tall * tiles.tall : 0;
             if (!count) continue;
-            line(t, depth, "for (long o2 = %lld; o2 < %lld; o2 += %lld) {", LL(first), LL(first + count * rows), LL(rows));
+            line(t, depth, "for (long o2 = %lld; o2 < %lld; o2 += %lld) {", LL(first), LL(first + count * rows),
+                 LL(rows));
             line(t, depth + 1, "float *to = y + n * %lld%s + o2 * %lld;", LL(out), row, LL(c->groups * c->co));
             print_tile(t, depth + 1, v, rows, panel);
             line(t, depth, "}");
@@ -375,17 +429,26 @@ static void print_depthwise(wick_text *t, const wick_c_model *m, const wick_conv
     for (int d = 0; d < 2; d++) line(t, depth++, "for (long o%d = 0; o%d < %lld; o%d++) {", d, d, LL(c->out[d]), d);
     for (int64_t panel = 0; panel < q->panels; panel++)
         for (int low = 0; low < 2; low++) {
-            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall, begin = low ? tiles.n_tall * tiles.tall : 0;
-            const int64_t vectors = vectors_in(q, panel), width = vectors * q->lanes, first = panel * q->vectors * q->lanes;
+            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall,
+                          begin = low ? tiles.n_tall * tiles.tall : 0;
+            const int64_t vectors = vectors_in(q, panel), width = vectors * q->lanes,
+                          first = panel * q->vectors * q->lanes;
             char text[64];
             if (!count) continue;
-            line(t, depth++, "for (long o2 = %lld; o2 < %lld; o2 += %lld) {", LL(begin), LL(begin + count * rows), LL(rows));
-            line(t, depth, "float *to = y + n * %lld + ((o0 * %lld + o1) * %lld + o2) * %lld + %lld;", LL(out), LL(c->out[1]), LL(c->out[2]), LL(channels), LL(first));
+            line(t, depth++, "for (long o2 = %lld; o2 < %lld; o2 += %lld) {", LL(begin), LL(begin + count * rows),
+                 LL(rows));
+            line(t, depth, "float *to = y + n * %lld + ((o0 * %lld + o1) * %lld + o2) * %lld + %lld;", LL(out),
+                 LL(c->out[1]), LL(c->out[2]), LL(channels), LL(first));
             line(t, depth, "const float *u = w + %lld;", LL(first * c->kernel[0] * c->kernel[1] * c->kernel[2]));
             declare(t, depth, 'a', rows, vectors);
-            for (int d = 0; d < 3; d++) line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d%s) {", d, d, LL(c->kernel[d]), d, d == 2 ? "++, u += WIDTH" : "++");
-            line(t, depth, "const float *v = from + (o0 * %lld + k0 * %lld) * %lld + (o1 * %lld + k1 * %lld) * %lld + (o2 * %lld + k2 * %lld) * %lld + %lld;", LL(c->stride[0]), LL(c->dilation[0]), LL(strides[0]), LL(c->stride[1]),
-                 LL(c->dilation[1]), LL(strides[1]), LL(c->stride[2]), LL(c->dilation[2]), LL(strides[2]), LL(first));
+            for (int d = 0; d < 3; d++)
+                line(t, depth++, "for (long k%d = 0; k%d < %lld; k%d%s) {", d, d, LL(c->kernel[d]), d,
+                     d == 2 ? "++, u += WIDTH" : "++");
+            line(t, depth,
+                 "const float *v = from + (o0 * %lld + k0 * %lld) * %lld + (o1 * %lld + k1 * %lld) * %lld + (o2 * %lld "
+                 "+ k2 * %lld) * %lld + %lld;",
+                 LL(c->stride[0]), LL(c->dilation[0]), LL(strides[0]), LL(c->stride[1]), LL(c->dilation[1]),
+                 LL(strides[1]), LL(c->stride[2]), LL(c->dilation[2]), LL(strides[2]), LL(first));
             add_term(t, depth, "v + ", c->stride[2] * channels, rows, vectors, q->lanes, false);
             for (int d = 0; d < 3; d++) line(t, --depth, "}");
             snprintf(text, sizeof text, "bias + %lld", LL(first));
@@ -404,7 +467,8 @@ static void print_depthwise(wick_text *t, const wick_c_model *m, const wick_conv
     wick_text_add(t, "}\n");
 }
 
-int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const void *weights, wick_text *t) {
+int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const void *weights,
+                             wick_text *t) {
     const panels q = panels_of(p->m, c->depthwise ? c->groups : c->co, MOST_VECTORS);
     if (c->depthwise) {
         wick_convolution one = *c; /* group by group is output by output */
@@ -423,7 +487,8 @@ int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_
     v.blocks = !v.per_block || pieces > v.per_block;
     print_conv(t, &v, most_rows(p->m, q.vectors));
     char ci[32], co[32], per[32];
-    snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)), snprintf(per, sizeof per, "%lld", LL(taps * c->ci * padded(&q)));
+    snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)),
+        snprintf(per, sizeof per, "%lld", LL(taps * c->ci * padded(&q)));
     const char *const numbers[][2] = {{"PER_GROUP", per}, {"CI", ci}, {"CO", co}};
     if (c->groups > 1 && t->at) {
         wick_text done = {0};
@@ -435,7 +500,7 @@ int wick_c_print_vector_conv(wick_c_printer *p, const wick_convolution *c, wick_
     return packed(p, c, view, &q, weights);
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s) {
     const wick_step_gemm *m = s->args;
@@ -450,7 +515,8 @@ wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s) {
     }
     wick_text_add(&t, "(const float *a, const float *b, %sfloat *c) {\n", g->bias ? "const float *bias, " : "");
     int depth = 1;
-    for (int d = 0; d < m->batch_rank; d++) line(&t, depth++, "for (long n%d = 0; n%d < %lld; n%d++) {", d, d, LL(m->batch[d]), d);
+    for (int d = 0; d < m->batch_rank; d++)
+        line(&t, depth++, "for (long n%d = 0; n%d < %lld; n%d++) {", d, d, LL(m->batch[d]), d);
     wick_text_add(&t, "%*sconst float *x = a", 4 * depth, "");
     int64_t product = m->c / 4;
     for (int d = 0; d < m->batch_rank; d++) wick_text_add(&t, " + n%d * %lld", d, LL(m->a[d] / 4));
@@ -463,14 +529,18 @@ wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s) {
     const bool blocks = g->k > g->kc;
     const tiling tiles = tiles_of(g->m, most_rows(p->m, q.vectors));
     for (int64_t panel = 0; panel < q.panels; panel++) {
-        const int64_t vectors = vectors_in(&q, panel), width = vectors * q.lanes, first = panel * q.vectors * q.lanes, part = first + width > g->n ? q.lanes - (first + width - g->n) : 0;
+        const int64_t vectors = vectors_in(&q, panel), width = vectors * q.lanes, first = panel * q.vectors * q.lanes,
+                      part = first + width > g->n ? q.lanes - (first + width - g->n) : 0;
         for (int64_t k = 0; k < g->k; k++, to += width)
-            for (int64_t j = 0; j < WICK_MIN(width, g->n - first); j++) to[j] = b[k * g->b_row + (first + j) * g->b_col];
+            for (int64_t j = 0; j < WICK_MIN(width, g->n - first); j++)
+                to[j] = b[k * g->b_row + (first + j) * g->b_col];
         for (int low = 0; low < 2; low++) {
-            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall, begin = low ? tiles.n_tall * tiles.tall : 0;
+            const int64_t rows = tiles.tall - low, count = low ? tiles.n_low : tiles.n_tall,
+                          begin = low ? tiles.n_tall * tiles.tall : 0;
             char text[96], out[96], number[64];
             if (!count) continue;
-            line(&t, depth++, "for (long i = %lld; i < %lld; i += %lld) {", LL(begin), LL(begin + count * rows), LL(rows));
+            line(&t, depth++, "for (long i = %lld; i < %lld; i += %lld) {", LL(begin), LL(begin + count * rows),
+                 LL(rows));
             line(&t, depth, "const float *u = b + %lld;", LL(first * g->k));
             declare(&t, depth, 'a', rows, vectors);
             if (blocks) declare(&t, depth, 't', rows, vectors);
@@ -482,7 +552,8 @@ wick_status wick_c_print_vector_product(wick_c_printer *p, const wick_step *s) {
             line(&t, --depth, "}");
             snprintf(out, sizeof out, "y + i * %lld + %lld", LL(g->c_row), LL(first));
             snprintf(text, sizeof text, g->bias == 1 ? "bias + %lld" : "(bias + i)", LL(first));
-            finish(&t, depth, blocks, g->bias ? text : NULL, g->bias && g->bias != 1, g->relu, out, g->c_row, rows, vectors, q.lanes, part);
+            finish(&t, depth, blocks, g->bias ? text : NULL, g->bias && g->bias != 1, g->relu, out, g->c_row, rows,
+                   vectors, q.lanes, part);
             line(&t, --depth, "}");
         }
     }

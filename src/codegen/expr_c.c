@@ -1,5 +1,5 @@
-/* expr_c.c: elementwise programs as scalar C. The order of a reduction is that of kernels/fused/fused.h: lanes, runs of 16 lines, chunks of 128, all of it
- * from the sizes alone. */
+/* expr_c.c: elementwise programs as scalar C. The order of a reduction is that of kernels/fused/fused.h: lanes, runs of
+ * 16 lines, chunks of 128, all of it from the sizes alone. */
 #include "codegen/expr_c.h"
 
 #include <ctype.h>
@@ -22,7 +22,8 @@ static const struct {
 #define IS_SELECT_BITS   false
 #define IS_SELECT_LOGIC  false
 #define IS_SELECT_SELECT true
-#define ROW(name, arity, types, result, expression, ...) [WICK_EW_##name] = {#name, #expression, arity, ROW_##result, IS_SELECT_##types},
+#define ROW(name, arity, types, result, expression, ...)                                                               \
+    [WICK_EW_##name] = {#name, #expression, arity, ROW_##result, IS_SELECT_##types},
     WICK_EW_TABLE(ROW)};
 
 const char *wick_c_type(wick_ctype type) {
@@ -35,12 +36,18 @@ const char *wick_c_suffix(wick_ctype type) {
 }
 const char *wick_c_memory(wick_dtype dtype) {
     static const char *const names[WICK_DTYPE_COUNT] = {
-        [WICK_F32] = "float", [WICK_F64] = "double", [WICK_I8] = "int8_t", [WICK_I16] = "int16_t", [WICK_I32] = "int32_t", [WICK_I64] = "int64_t", [WICK_U8] = "uint8_t",
-        [WICK_U16] = "uint16_t", [WICK_F16] = "uint16_t", [WICK_BF16] = "uint16_t", [WICK_U32] = "uint32_t", [WICK_U64] = "uint64_t", [WICK_BOOL] = "uint8_t"};
+        [WICK_F32] = "float",    [WICK_F64] = "double",    [WICK_I8] = "int8_t",    [WICK_I16] = "int16_t",
+        [WICK_I32] = "int32_t",  [WICK_I64] = "int64_t",   [WICK_U8] = "uint8_t",   [WICK_U16] = "uint16_t",
+        [WICK_F16] = "uint16_t", [WICK_BF16] = "uint16_t", [WICK_U32] = "uint32_t", [WICK_U64] = "uint64_t",
+        [WICK_BOOL] = "uint8_t"};
     return (unsigned)dtype < WICK_DTYPE_COUNT ? names[dtype] : NULL;
 }
-const char *wick_c_load(wick_dtype dtype) { return dtype == WICK_F16 ? "wick_f16_to_f32" : dtype == WICK_BF16 ? "wick_bf16_to_f32" : ""; }
-const char *wick_c_store(wick_dtype dtype) { return dtype == WICK_F16 ? "wick_f16_from_f32" : dtype == WICK_BF16 ? "wick_bf16_from_f32" : ""; }
+const char *wick_c_load(wick_dtype dtype) {
+    return dtype == WICK_F16 ? "wick_f16_to_f32" : dtype == WICK_BF16 ? "wick_bf16_to_f32" : "";
+}
+const char *wick_c_store(wick_dtype dtype) {
+    return dtype == WICK_F16 ? "wick_f16_from_f32" : dtype == WICK_BF16 ? "wick_bf16_from_f32" : "";
+}
 
 void wick_c_number(wick_text *out, wick_ctype type, double x) {
     char text[64];
@@ -52,7 +59,7 @@ void wick_c_number(wick_text *out, wick_ctype type, double x) {
     wick_text_add(out, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", type == WICK_CF32 ? "f" : "");
 }
 
-/* ---- instructions -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
 
 void wick_c_instr(wick_text *out, const wick_fused_instr *in, wick_c_uses *uses) {
     if (in->op != WICK_FUSED_CAST) {
@@ -64,19 +71,27 @@ void wick_c_instr(wick_text *out, const wick_fused_instr *in, wick_c_uses *uses)
         wick_text_add(out, "r%d != 0", in->src[0]);
     } else if (in->type <= WICK_CF64 && in->to > WICK_CF64) {
         uses->cast[in->type][in->to] = true;
-        wick_text_add(out, "cast_%s_%s(r%d)", wick_c_suffix((wick_ctype)in->type), wick_c_suffix((wick_ctype)in->to), in->src[0]);
+        wick_text_add(out, "cast_%s_%s(r%d)", wick_c_suffix((wick_ctype)in->type), wick_c_suffix((wick_ctype)in->to),
+                      in->src[0]);
     } else {
         wick_text_add(out, "(%s)r%d", wick_c_type((wick_ctype)in->to), in->src[0]);
     }
 }
 
-/* ---- what instructions call ----------------------------------------------------------------------------------------------------------------- */
+/* ---- what instructions call -------------------------------------------------------------------------------------- */
 
-/* The expression of a row: K(x) is a cast, M(f) a function of the type. Integers are never NaN, which compilers would warn of. */
+/* The expression of a row: K(x) is a cast, M(f) a function of the type. Integers are never NaN, which compilers would
+ * warn of. */
 static void print_expression(wick_text *out, const char *e, wick_ctype type) {
     wick_text plain = {.alloc = out->alloc};
-    static const char *const whole[][2] = {{"(a != a)", "0"}, {"(b != b)", "0"}}, *const natural[][2] = {{"a < K(0) ? K(0) : a", "a"}, {"(a != a)", "0"}, {"(b != b)", "0"}};
-    wick_text_replaced(&plain, e, strlen(e), type == WICK_CU64 ? natural : whole, type <= WICK_CF64 ? 0 : type == WICK_CU64 ? 3 : 2);
+    static const char *const whole[][2] = {{"(a != a)", "0"}, {"(b != b)", "0"}}, *const natural[][2] = {
+                                                                                      {"a < K(0) ? K(0) : a", "a"},
+                                                                                      {"(a != a)", "0"},
+                                                                                      {"(b != b)", "0"}};
+    wick_text_replaced(&plain, e, strlen(e), type == WICK_CU64 ? natural : whole,
+                       type <= WICK_CF64   ? 0
+                       : type == WICK_CU64 ? 3
+                                           : 2);
     out->failed = out->failed || plain.failed;
     for (const char *p = plain.at; p && *p && !plain.failed;) {
         const bool begins = p == plain.at || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
@@ -96,7 +111,8 @@ static void print_expression(wick_text *out, const char *e, wick_ctype type) {
 
 static void print_row(wick_text *out, wick_ew op, wick_ctype type) {
     const char *t = wick_c_type(type), *r = rows[op].result == ROW_BOOL ? "uint8_t" : t;
-    wick_text_add(out, "static inline %s ew_%s_%s(%s a", r, rows[op].name, wick_c_suffix(type), rows[op].selects ? "uint8_t" : t);
+    wick_text_add(out, "static inline %s ew_%s_%s(%s a", r, rows[op].name, wick_c_suffix(type),
+                  rows[op].selects ? "uint8_t" : t);
     if (rows[op].arity > 1) wick_text_add(out, ", %s b", t);
     if (rows[op].arity > 2) wick_text_add(out, ", %s c", t);
     wick_text_add(out, ") { return (%s)(", r);
@@ -106,11 +122,15 @@ static void print_row(wick_text *out, wick_ew op, wick_ctype type) {
 
 /* Floats to integers: truncated, and held to what the type holds; NaN gives 0. Both bounds are floats. */
 static void print_cast(wick_text *out, wick_ctype from, wick_ctype to) {
-    static const char *const least[] = {[WICK_CI32] = "INT32_MIN", [WICK_CI64] = "INT64_MIN", [WICK_CU64] = "0"}, *const most[] = {[WICK_CI32] = "INT32_MAX", [WICK_CI64] = "INT64_MAX", [WICK_CU64] = "UINT64_MAX"};
-    static const char *const low[] = {[WICK_CI32] = "-0x1p31", [WICK_CI64] = "-0x1p63", [WICK_CU64] = "0.0"}, *const high[] = {[WICK_CI32] = "0x1p31", [WICK_CI64] = "0x1p63", [WICK_CU64] = "0x1p64"};
+    static const char *const least[] = {[WICK_CI32] = "INT32_MIN", [WICK_CI64] = "INT64_MIN", [WICK_CU64] = "0"},
+                             *const most[] = {
+                                 [WICK_CI32] = "INT32_MAX", [WICK_CI64] = "INT64_MAX", [WICK_CU64] = "UINT64_MAX"};
+    static const char *const low[] = {[WICK_CI32] = "-0x1p31", [WICK_CI64] = "-0x1p63", [WICK_CU64] = "0.0"},
+                             *const high[] = {[WICK_CI32] = "0x1p31", [WICK_CI64] = "0x1p63", [WICK_CU64] = "0x1p64"};
     const char *f = from == WICK_CF32 ? "f" : "", *t = wick_c_type(to);
-    wick_text_add(out, "static inline %s cast_%s_%s(%s x) { return x != x ? 0 : x <= %s%s ? %s : x >= %s%s ? %s : (%s)x; }\n", t, wick_c_suffix(from), wick_c_suffix(to), wick_c_type(from),
-                  low[to], f, least[to], high[to], f, most[to], t);
+    wick_text_add(
+        out, "static inline %s cast_%s_%s(%s x) { return x != x ? 0 : x <= %s%s ? %s : x >= %s%s ? %s : (%s)x; }\n", t,
+        wick_c_suffix(from), wick_c_suffix(to), wick_c_type(from), low[to], f, least[to], high[to], f, most[to], t);
 }
 
 void wick_c_used(wick_text *out, const wick_c_uses *uses) {
@@ -122,7 +142,7 @@ void wick_c_used(wick_text *out, const wick_c_uses *uses) {
     }
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 /* An element's place: "i0 * 24 + i1", "0". */
 static void print_index(wick_text *out, const int64_t *strides, int rank) {
@@ -190,7 +210,8 @@ static void print_store(wick_text *out, const wick_fused *f, int o, const char *
     if (*store)
         wick_text_add(out, "] = %s(%s);\n", store, value);
     else
-        wick_text_add(out, "] = %s%s%s%s;\n", wick_fused_native(dtype) ? "" : "(", wick_fused_native(dtype) ? "" : wick_c_memory(dtype), wick_fused_native(dtype) ? "" : ")", value);
+        wick_text_add(out, "] = %s%s%s%s;\n", wick_fused_native(dtype) ? "" : "(",
+                      wick_fused_native(dtype) ? "" : wick_c_memory(dtype), wick_fused_native(dtype) ? "" : ")", value);
 }
 
 static void print_plain(wick_text *out, const wick_fused *f, wick_c_uses *uses) {
@@ -208,12 +229,14 @@ static void print_joined(wick_text *out, const wick_fused *f, wick_ctype type, c
     if (f->red == WICK_RED_SUM || f->red == WICK_RED_PROD)
         wick_text_add(out, "%s %s %s", a, f->red == WICK_RED_SUM ? "+" : "*", b);
     else
-        wick_text_add(out, "%s %s %s%s%s%s%s ? %s : %s", a, f->red == WICK_RED_MAX ? ">" : "<", b, type <= WICK_CF64 ? " || " : "", type <= WICK_CF64 ? a : "", type <= WICK_CF64 ? " != " : "",
+        wick_text_add(out, "%s %s %s%s%s%s%s ? %s : %s", a, f->red == WICK_RED_MAX ? ">" : "<", b,
+                      type <= WICK_CF64 ? " || " : "", type <= WICK_CF64 ? a : "", type <= WICK_CF64 ? " != " : "",
                       type <= WICK_CF64 ? a : "", a, b);
 }
 
 /* Lanes [0, width) of `lanes` are folded by halves. */
-static void print_fold(wick_text *out, const wick_fused *f, wick_ctype type, const char *lanes, const char *width, int64_t n, int depth) {
+static void print_fold(wick_text *out, const wick_fused *f, wick_ctype type, const char *lanes, const char *width,
+                       int64_t n, int depth) {
     char a[64], b[64];
     if (n == 1) return;
     snprintf(a, sizeof a, "%s[j]", lanes);
@@ -226,13 +249,14 @@ static void print_fold(wick_text *out, const wick_fused *f, wick_ctype type, con
     wick_text_add(out, ";\n");
 }
 
-/* A result at a time: its elements in lanes; up to 16 lines of lanes are added in order, such runs pairwise up to a chunk of 128 lines, lanes by halves, and chunks
- * pairwise. */
+/* A result at a time: its elements in lanes; up to 16 lines of lanes are added in order, such runs pairwise up to a
+ * chunk of 128 lines, lanes by halves, and chunks pairwise. */
 static void print_reduction(wick_text *out, const wick_fused *f, wick_c_uses *uses) {
     const wick_fused_layout *l = &f->layout;
     const wick_ctype type = wick_ctype_of((wick_dtype)f->out[0].dtype);
     const char *t = wick_c_type(type);
-    const long long lanes = (long long)WICK_MAX(l->lane_rows, 1), reduced = (long long)l->reduced, run = WICK_RED_RUN * lanes, chunk = WICK_RED_CHUNK * lanes;
+    const long long lanes = (long long)WICK_MAX(l->lane_rows, 1), reduced = (long long)l->reduced,
+                    run = WICK_RED_RUN * lanes, chunk = WICK_RED_CHUNK * lanes;
     const bool is_short = reduced <= run;
     char value[32], last[64];
     int depth = 1;
@@ -336,8 +360,10 @@ bool wick_c_program(wick_text *out, const wick_fused *f, const char *name, wick_
     }
     const wanted w = find_wanted(f);
     wick_text_add(out, "static void %s(", name);
-    for (int i = 0; i < f->n_in; i++) wick_text_add(out, "%sconst %s *x%d", i ? ", " : "", wick_c_memory((wick_dtype)f->in[i].dtype), i);
-    for (int i = 0; i < f->n_out; i++) wick_text_add(out, "%s%s *y%d", i + f->n_in ? ", " : "", wick_c_memory((wick_dtype)f->out[i].dtype), i);
+    for (int i = 0; i < f->n_in; i++)
+        wick_text_add(out, "%sconst %s *x%d", i ? ", " : "", wick_c_memory((wick_dtype)f->in[i].dtype), i);
+    for (int i = 0; i < f->n_out; i++)
+        wick_text_add(out, "%s%s *y%d", i + f->n_in ? ", " : "", wick_c_memory((wick_dtype)f->out[i].dtype), i);
     wick_text_add(out, ") {\n");
     for (int i = 0; i < f->n_in; i++)
         if (!w.reg[i] || (f->reduces && f->layout.mode == WICK_FUSED_EMPTY)) wick_text_add(out, "    (void)x%d;\n", i);

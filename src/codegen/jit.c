@@ -84,7 +84,7 @@ static void settle(entry *e, state s, const char *fmt, ...) {
     atomic_store_explicit(&e->state, s, memory_order_release);
 }
 
-/* ---- the folder and the compiler --------------------------------------------------------------------------------------------------- */
+/* ---- the folder and the compiler --------------------------------------------------------------------------------- */
 
 /* A folder of this user's own that nobody else may write to or read. */
 static int open_folder(wick_jit *j) {
@@ -101,7 +101,8 @@ static int open_folder(wick_jit *j) {
         if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0) return fd;
         snprintf(j->why, sizeof j->why, "%.140s may not be written", j->folder);
     } else {
-        snprintf(j->why, sizeof j->why, "%.100s is not a folder of this user alone (mode 0700): nothing in it is trusted", j->folder);
+        snprintf(j->why, sizeof j->why,
+                 "%.100s is not a folder of this user alone (mode 0700): nothing in it is trusted", j->folder);
     }
     close(fd);
     return -1;
@@ -112,10 +113,12 @@ static bool find_compiler(wick_jit *j) {
     const char *name = secure_getenv("WICK_CC"), *path = secure_getenv("PATH");
     struct stat s;
     if (!name || !*name) name = "cc";
-    bool found = strchr(name, '/') && snprintf(j->compiler, sizeof j->compiler, "%s", name) < (int)sizeof j->compiler && access(name, X_OK) == 0;
+    bool found = strchr(name, '/') && snprintf(j->compiler, sizeof j->compiler, "%s", name) < (int)sizeof j->compiler &&
+                 access(name, X_OK) == 0;
     for (const char *p = path; p && *p && !found && !strchr(name, '/'); p += strcspn(p, ":"), p += *p == ':') {
         const int n = snprintf(j->compiler, sizeof j->compiler, "%.*s/%s", (int)strcspn(p, ":"), p, name);
-        found = *p == '/' && n > 0 && n < (int)sizeof j->compiler && access(j->compiler, X_OK) == 0 && stat(j->compiler, &s) == 0 && S_ISREG(s.st_mode);
+        found = *p == '/' && n > 0 && n < (int)sizeof j->compiler && access(j->compiler, X_OK) == 0 &&
+                stat(j->compiler, &s) == 0 && S_ISREG(s.st_mode);
     }
     if (!found || stat(j->compiler, &s) != 0) {
         snprintf(j->why, sizeof j->why, "there is no C compiler: %.60s is not on the PATH", name);
@@ -153,10 +156,13 @@ static void tidy(wick_jit *j) {
     for (const struct dirent *d; (d = readdir(dir));) {
         struct stat s;
         const size_t length = strlen(d->d_name);
-        if (length >= sizeof files->name || fstatat(j->folder_fd, d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
+        if (length >= sizeof files->name || fstatat(j->folder_fd, d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(s.st_mode))
+            continue;
         if (strstr(d->d_name, ".tmp")) {
             if (s.st_mtime < time(NULL) - STALE_SECONDS) unlinkat(j->folder_fd, d->d_name, 0);
-        } else if (length > 3 && !strcmp(d->d_name + length - 3, ".so") && wick_grow(NULL, (void **)&files, &cap, n + 1, sizeof *files)) {
+        } else if (length > 3 && !strcmp(d->d_name + length - 3, ".so") &&
+                   wick_grow(NULL, (void **)&files, &cap, n + 1, sizeof *files)) {
             memcpy(files[n].name, d->d_name, length + 1);
             files[n].time = s.st_mtime;
             all += files[n++].size = s.st_size;
@@ -175,7 +181,7 @@ static void tidy(wick_jit *j) {
     wick_release(NULL, files, cap * sizeof *files);
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 #define MADE "wick made\n" /* behind what a compiler made well, until it is sealed */
 
@@ -196,14 +202,18 @@ static bool spawn(const char *const *argv, int in, int out) {
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    bool good = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 && posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
-                posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0 && posix_spawn_file_actions_adddup2(&actions, in, 3) == 0 &&
+    bool good = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
+                posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
+                posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0 &&
+                posix_spawn_file_actions_adddup2(&actions, in, 3) == 0 &&
                 posix_spawn_file_actions_adddup2(&actions, out, 4) == 0;
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
     good = good && posix_spawn_file_actions_addclosefrom_np(&actions, 5) == 0;
 #endif
-    good = good && posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0 &&
-           posix_spawnattr_setsigmask(&attr, &none) == 0 && posix_spawnattr_setsigdefault(&attr, &all) == 0;
+    good =
+        good &&
+        posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0 &&
+        posix_spawnattr_setsigmask(&attr, &none) == 0 && posix_spawnattr_setsigdefault(&attr, &all) == 0;
     pid_t pid = 0;
     good = good && posix_spawn(&pid, "/bin/sh", &actions, &attr, (char *const *)(uintptr_t)argv, environ) == 0;
     while (good && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
@@ -212,7 +222,8 @@ static bool spawn(const char *const *argv, int in, int out) {
     return good;
 }
 
-/* Reads what the compiler says until nobody holds the pipe any more; only the first line is kept. false: it takes too long, or the context goes. */
+/* Reads what the compiler says until nobody holds the pipe any more; only the first line is kept. false: it takes too
+ * long, or the context goes. */
 static bool await(wick_jit *j, int fd, char *said, size_t size) {
     const uint64_t end = wick_now_ns() + (uint64_t)MOST_SECONDS * 1000000000u;
     size_t n = 0;
@@ -329,7 +340,8 @@ static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wic
                             "-nodefaultlibs"};
     int n = 0, ends[2];
     while (argv[n]) n++;
-    for (const char *const *flag = wick_native_c_flags((wick_tier)e->native.program.tier); *flag; flag++) argv[n++] = *flag;
+    for (const char *const *flag = wick_native_c_flags((wick_tier)e->native.program.tier); *flag; flag++)
+        argv[n++] = *flag;
     argv[n++] = "-o", argv[n++] = path, argv[n++] = "-";
     const int in = source_file(source->at, source->len);
     if (in < 0 || pipe2(ends, O_CLOEXEC) != 0) {
@@ -341,7 +353,8 @@ static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wic
     const bool ended = spawned && await(j, ends[0], said, size);
     close(ends[0]);
     if (!spawned) settle(e, REFUSED, "no compiler could be started");
-    if (spawned && !ended) settle(e, REFUSED, atomic_load(&j->stop) ? "the context ended first" : "the compiler took too long");
+    if (spawned && !ended)
+        settle(e, REFUSED, atomic_load(&j->stop) ? "the context ended first" : "the compiler took too long");
     return ended;
 }
 
@@ -361,16 +374,21 @@ static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *so
     return false;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* Whether all that is mapped of it is there: a file that was cut off would end the process. */
 static bool is_whole(int fd, off_t size) {
     Elf64_Ehdr head;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return false;
-    if (head.e_phentsize != sizeof(Elf64_Phdr) || head.e_shoff > (uint64_t)size || (uint64_t)head.e_shnum * sizeof(Elf64_Shdr) > (uint64_t)size - head.e_shoff) return false;
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_ident[EI_CLASS] != ELFCLASS64)
+        return false;
+    if (head.e_phentsize != sizeof(Elf64_Phdr) || head.e_shoff > (uint64_t)size ||
+        (uint64_t)head.e_shnum * sizeof(Elf64_Shdr) > (uint64_t)size - head.e_shoff)
+        return false;
     for (int i = 0; i < head.e_phnum; i++) {
         Elf64_Phdr part;
-        if (pread(fd, &part, sizeof part, (off_t)(head.e_phoff + (uint64_t)i * sizeof part)) != (ssize_t)sizeof part) return false;
+        if (pread(fd, &part, sizeof part, (off_t)(head.e_phoff + (uint64_t)i * sizeof part)) != (ssize_t)sizeof part)
+            return false;
         if (part.p_offset > (uint64_t)size || part.p_filesz > (uint64_t)size - part.p_offset) return false;
     }
     return head.e_phnum > 0;
@@ -387,7 +405,8 @@ static bool is_as_made(int fd, off_t size) {
         crc = wick_crc32(crc, part, (size_t)n);
         at += n;
     }
-    return body > 0 && pread(fd, end, sizeof end, body) == (ssize_t)sizeof end && end[0] == crc && end[1] == (uint32_t)body;
+    return body > 0 && pread(fd, end, sizeof end, body) == (ssize_t)sizeof end && end[0] == crc &&
+           end[1] == (uint32_t)body;
 }
 
 typedef enum found { NOTHING, FOUND, BAD } found;
@@ -403,11 +422,13 @@ static found load(wick_jit *j, entry *e, const char *name, const char *says, wic
         return settle(e, REFUSED, "%s is not a file that this user alone may write: it is not loaded", name), BAD;
     }
     const bool whole = s.st_size <= MOST_FILE && is_as_made(fd, s.st_size) && is_whole(fd, s.st_size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d/%s", j->folder_fd, name); /* in the very folder that was looked at; another name for each, by which dlopen knows them */
+    /* in the very folder that was looked at; another name for each, by which dlopen knows them */
+    snprintf(path, sizeof path, "/proc/self/fd/%d/%s", j->folder_fd, name);
     e->handle = whole ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     const char *says_it = e->handle ? dlsym(e->handle, SAYS) : NULL;
     const bool has_lines = made->program.lines;
-    void *at = e->handle ? dlsym(e->handle, WICK_NATIVE_C_FUNCTION) : NULL, *units_at = e->handle && has_lines ? dlsym(e->handle, WICK_NATIVE_C_UNITS) : NULL;
+    void *at = e->handle ? dlsym(e->handle, WICK_NATIVE_C_FUNCTION) : NULL,
+         *units_at = e->handle && has_lines ? dlsym(e->handle, WICK_NATIVE_C_UNITS) : NULL;
     wick_native_fn code;
     wick_native_lines_fn lines;
     wick_native_units_fn units;
@@ -425,10 +446,12 @@ static found load(wick_jit *j, entry *e, const char *name, const char *says, wic
     const char *why = whole && !e->handle ? dlerror() : NULL;
     close(fd);
     unlinkat(j->folder_fd, name, 0); /* the next process makes it again */
-    return settle(e, REFUSED, "%s was not what it should be: it was removed%s%.90s", name, why ? ": " : "", why ? why : ""), BAD;
+    return settle(e, REFUSED, "%s was not what it should be: it was removed%s%.90s", name, why ? ": " : "",
+                  why ? why : ""),
+           BAD;
 }
 
-/* ---- comparing with the built-in kernel -------------------------------------------------------------------------------------------------- */
+/* ---- comparing with the built-in kernel -------------------------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *seed) { /* SplitMix64 (Steele, Lea, Flood 2014) */
     uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
@@ -437,7 +460,8 @@ static uint64_t draw(uint64_t *seed) { /* SplitMix64 (Steele, Lea, Flood 2014) *
     return z ^ z >> 31;
 }
 static double any_number(bool may_be_odd, uint64_t *seed) {
-    static const double odd[] = {0, -0.0, 1, -1, 0.5, -0.5, INFINITY, -INFINITY, NAN, 1e-40, -1e-310, 3e38, -1e300, 88.7, -87.3, 709.5, 1e10};
+    static const double odd[] = {0,     -0.0,    1,    -1,     0.5,  -0.5,  INFINITY, -INFINITY, NAN,
+                                 1e-40, -1e-310, 3e38, -1e300, 88.7, -87.3, 709.5,    1e10};
     const uint64_t r = draw(seed);
     const double unit = (double)(r >> 11) * 0x1p-53;
     return r % 8 == 0 && may_be_odd ? odd[(r >> 8) % WICK_COUNTOF(odd)] : r % 8 < 3 ? 200 * unit - 100 : 8 * unit - 4;
@@ -458,8 +482,12 @@ static void fill(wick_ctype type, void *at, int64_t n, bool odd, uint64_t *seed)
 }
 static bool same(wick_ctype type, const void *a, const void *b, int64_t n) {
     for (int64_t i = 0; i < n; i++) { /* which NaN it is, is nobody's promise */
-        if (type == WICK_CF32 && ((const float *)a)[i] != ((const float *)a)[i] && ((const float *)b)[i] != ((const float *)b)[i]) continue;
-        if (type == WICK_CF64 && ((const double *)a)[i] != ((const double *)a)[i] && ((const double *)b)[i] != ((const double *)b)[i]) continue;
+        if (type == WICK_CF32 && ((const float *)a)[i] != ((const float *)a)[i] &&
+            ((const float *)b)[i] != ((const float *)b)[i])
+            continue;
+        if (type == WICK_CF64 && ((const double *)a)[i] != ((const double *)a)[i] &&
+            ((const double *)b)[i] != ((const double *)b)[i])
+            continue;
         const size_t size = wick_ctype_size(type);
         if (memcmp((const char *)a + (size_t)i * size, (const char *)b + (size_t)i * size, size) != 0) return false;
     }
@@ -489,9 +517,15 @@ static bool trial_new(trial *t, const wick_native_program *p, int64_t rows, int6
     char *at = t->memory = wick_calloc(NULL, t->size);
     if (!at) return false;
     uint64_t seed = 1;
-    for (int i = 0; i < p->n_in; i++, at += array) fill((wick_ctype)p->type[i], t->ptr[i] = at, p->kind[i] == 'A' ? rows * n : p->kind[i] == 'R' ? rows : 1, odd, &seed);
+    for (int i = 0; i < p->n_in; i++, at += array)
+        fill((wick_ctype)p->type[i], t->ptr[i] = at,
+             p->kind[i] == 'A'   ? rows * n
+             : p->kind[i] == 'R' ? rows
+                                 : 1,
+             odd, &seed);
     for (int i = 0; i < p->n_in; i++) /* a number that is not finite says little */
-        if (p->kind[i] == 'S' && p->type[i] <= WICK_CF64) p->type[i] == WICK_CF32 ? (*(float *)t->ptr[i] = 0.7f + (float)i) : (*(double *)t->ptr[i] = 0.7 + i);
+        if (p->kind[i] == 'S' && p->type[i] <= WICK_CF64)
+            p->type[i] == WICK_CF32 ? (*(float *)t->ptr[i] = 0.7f + (float)i) : (*(double *)t->ptr[i] = 0.7 + i);
     for (int o = 0; o < p->n_out; o++, at += 2 * array) t->ptr[p->n_in + o] = at, t->out[o] = at + array;
     t->scratch = at;
     return true;
@@ -504,7 +538,8 @@ static void trial_run(trial *t, const wick_native *with) {
 }
 static bool trial_same(const trial *t, int64_t n) {
     bool good = true;
-    for (int o = 0; o < t->f.n_out; o++) good = good && same(wick_ctype_of((wick_dtype)t->f.out[o].dtype), t->ptr[t->f.n_in + o], t->out[o], n);
+    for (int o = 0; o < t->f.n_out; o++)
+        good = good && same(wick_ctype_of((wick_dtype)t->f.out[o].dtype), t->ptr[t->f.n_in + o], t->out[o], n);
     return good;
 }
 
@@ -515,11 +550,18 @@ static bool same_elements(const wick_native *with) {
     void *part_out[WICK_FUSED_MAX_IO];
     const void *part_in[WICK_FUSED_MAX_IO];
     wick_ew_fn rows[WICK_FUSED_MAX_OPS];
-    for (int i = 0; i < p->n_instr; i++) rows[i] = p->instr[i].op == WICK_FUSED_CAST ? NULL : (*wick_ew_kernels((wick_tier)p->tier))[p->instr[i].op][p->instr[i].type];
+    for (int i = 0; i < p->n_instr; i++)
+        rows[i] = p->instr[i].op == WICK_FUSED_CAST
+                      ? NULL
+                      : (*wick_ew_kernels((wick_tier)p->tier))[p->instr[i].op][p->instr[i].type];
     trial_run(&t, NULL);
-    for (int64_t from = 0, n = 1; from < CHECKED; from += n, n = WICK_MIN(n * 3 + 1, CHECKED - from)) { /* runs of 1, 4, 13, ... */
-        for (int i = 0; i < p->n_in; i++) part_in[i] = (const char *)t.ptr[i] + (p->kind[i] == 'A' ? (size_t)from * wick_ctype_size((wick_ctype)p->type[i]) : 0);
-        for (int o = 0; o < p->n_out; o++) part_out[o] = (char *)t.out[o] + (size_t)from * wick_dtype_size((wick_dtype)t.f.out[o].dtype);
+    /* runs of 1, 4, 13, ... */
+    for (int64_t from = 0, n = 1; from < CHECKED; from += n, n = WICK_MIN(n * 3 + 1, CHECKED - from)) {
+        for (int i = 0; i < p->n_in; i++)
+            part_in[i] = (const char *)t.ptr[i] +
+                         (p->kind[i] == 'A' ? (size_t)from * wick_ctype_size((wick_ctype)p->type[i]) : 0);
+        for (int o = 0; o < p->n_out; o++)
+            part_out[o] = (char *)t.out[o] + (size_t)from * wick_dtype_size((wick_dtype)t.f.out[o].dtype);
         with->code(part_in, part_out, (size_t)n, rows);
     }
     const bool good = trial_same(&t, CHECKED);
@@ -527,9 +569,11 @@ static bool same_elements(const wick_native *with) {
     return good;
 }
 
-/* Reductions of a few shapes, of all numbers there are and of ordinary ones, since one NaN is all that is left of a sum; in one call, and in two. */
+/* Reductions of a few shapes, of all numbers there are and of ordinary ones, since one NaN is all that is left of a
+ * sum; in one call, and in two. */
 static bool same_lines(const wick_native *with) {
-    static const int64_t rows_of[][2] = {{3, 70}, {20, 150}, {2, 1500}, {1, 20000}}, cols_of[][2] = {{90, 7}, {2, 1000}, {5, 100}, {37, 300}, {200, 65}};
+    static const int64_t rows_of[][2] = {{3, 70}, {20, 150}, {2, 1500}, {1, 20000}},
+                         cols_of[][2] = {{90, 7}, {2, 1000}, {5, 100}, {37, 300}, {200, 65}};
     const wick_native_program *p = &with->program;
     const bool rows = p->lines == WICK_NATIVE_ROWS;
     bool good = true;
@@ -538,7 +582,8 @@ static bool same_lines(const wick_native *with) {
         trial t;
         if (!trial_new(&t, p, shape[0], shape[1], k % 2)) return false;
         wick_native_program again;
-        if (!wick_native_program_of(&t.f, &again) || memcmp(&again, p, sizeof again) != 0) { /* of fewer columns a line has several rows, and numbers of rows are another program */
+        /* of fewer columns a line has several rows, and numbers of rows are another program */
+        if (!wick_native_program_of(&t.f, &again) || memcmp(&again, p, sizeof again) != 0) {
             trial_free(&t);
             continue;
         }
@@ -559,13 +604,16 @@ static bool same_lines(const wick_native *with) {
     return good;
 }
 
-static bool has_the_same_bits(const wick_native *with) { return with->program.tier == wick_tier_current() && (with->program.lines ? same_lines : same_elements)(with); }
+static bool has_the_same_bits(const wick_native *with) {
+    return with->program.tier == wick_tier_current() && (with->program.lines ? same_lines : same_elements)(with);
+}
 
 /* Compilers don't make vectors of everything. */
 static bool is_slower(const wick_native *with) {
     trial t;
     const int lines = with->program.lines;
-    if (!trial_new(&t, &with->program, lines == WICK_NATIVE_ROWS ? 16 : lines ? 64 : 1, lines ? 500 : CHECKED, true)) return false;
+    if (!trial_new(&t, &with->program, lines == WICK_NATIVE_ROWS ? 16 : lines ? 64 : 1, lines ? 500 : CHECKED, true))
+        return false;
     uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
     for (int round = 0, times = 1; round < 2 * ROUNDS; round++) { /* in turn: what disturbs one disturbs the other */
         const uint64_t start = cpu_ns();
@@ -578,16 +626,19 @@ static bool is_slower(const wick_native *with) {
     return (double)best[1] > (lines ? 1 : 1.05) * (double)best[0];
 }
 
-/* ---- the thread ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-/* What a file is made from: program, source, flags, compiler. The file has it as a text, behind the program's source. */
+/* What a file is made from: program, source, flags, compiler. The file has it as a text, behind the program's source.
+ */
 static bool describe(wick_jit *j, const wick_native_program *p, wick_text *source, wick_text *says) {
     if (strpbrk(j->compiler, "\"\\\n") || !wick_native_c(source, p)) return false;
-    wick_text_add(says, "Wick %s, %s, %s %s, source %016llx, program ", wick_version(), wick_tier_name((wick_tier)p->tier), j->compiler, j->compiler_is,
+    wick_text_add(says, "Wick %s, %s, %s %s, source %016llx, program ", wick_version(),
+                  wick_tier_name((wick_tier)p->tier), j->compiler, j->compiler_is,
                   (unsigned long long)wick_hash(source->at, source->len, 0));
     const size_t used = offsetof(wick_native_program, instr) + p->n_instr * sizeof *p->instr;
     for (size_t i = 0; i < used; i++) wick_text_add(says, "%02x", ((const uint8_t *)p)[i]);
-    if (!says->failed) wick_text_add(source, "__attribute__((visibility(\"default\"))) const char " SAYS "[] = \"%s\";\n", says->at);
+    if (!says->failed)
+        wick_text_add(source, "__attribute__((visibility(\"default\"))) const char " SAYS "[] = \"%s\";\n", says->at);
     return !says->failed && !source->failed;
 }
 
@@ -598,7 +649,8 @@ static void make(wick_jit *j, entry *e) {
         settle(e, REFUSED, "it could not be printed as C");
     } else {
         wick_native with = {.program = e->native.program};
-        snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)wick_hash(says.at, says.len, 1), (unsigned long long)wick_hash(says.at, says.len, 2));
+        snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)wick_hash(says.at, says.len, 1),
+                 (unsigned long long)wick_hash(says.at, says.len, 2));
         found there = load(j, e, name, says.at, &with);
         if (there == NOTHING && (seal_left(j, name) || compile(j, e, name, &source))) {
             there = load(j, e, name, says.at, &with);
@@ -657,7 +709,7 @@ static bool start(wick_jit *j) {
     return j->started;
 }
 
-/* ---- what plans ask ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- what plans ask ---------------------------------------------------------------------------------------------- */
 
 wick_status wick_jit_open(wick_jit **out, wick_jit_mode mode, const char *folder) {
     *out = NULL;
@@ -712,24 +764,31 @@ const wick_native *wick_jit_find(wick_jit *j, const wick_fused *f, char *note, s
     wick_native_program p;
     note[0] = 0;
     if (!wick_native_program_of(f, &p)) return NULL;
-    if (wick_native_c_is_call(&p)) return snprintf(note, size, "no machine code: the op before the reduction is a kernel of its own"), NULL;
+    if (wick_native_c_is_call(&p))
+        return snprintf(note, size, "no machine code: the op before the reduction is a kernel of its own"), NULL;
     entry *e = j->entries;
     while (e && memcmp(&e->native.program, &p, sizeof p) != 0) e = e->next;
     if (!e) {
-        if (j->n == MOST_PROGRAMS || j->process != getpid() || (!j->started && !start(j)) || !(e = wick_calloc(NULL, sizeof *e))) return NULL;
+        if (j->n == MOST_PROGRAMS || j->process != getpid() || (!j->started && !start(j)) ||
+            !(e = wick_calloc(NULL, sizeof *e)))
+            return NULL;
         e->native.program = p;
         e->next = j->entries;
         j->entries = e;
         j->n++;
         e->queued = atomic_load_explicit(&j->queue, memory_order_relaxed);
-        while (!atomic_compare_exchange_weak_explicit(&j->queue, &e->queued, e, memory_order_release, memory_order_relaxed)) continue;
+        while (!atomic_compare_exchange_weak_explicit(&j->queue, &e->queued, e, memory_order_release,
+                                                      memory_order_relaxed))
+            continue;
         sem_post(&j->work);
     }
-    while (j->mode == WICK_JIT_WAIT && atomic_load_explicit(&e->state, memory_order_acquire) == QUEUED && j->process == getpid())
+    while (j->mode == WICK_JIT_WAIT && atomic_load_explicit(&e->state, memory_order_acquire) == QUEUED &&
+           j->process == getpid())
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     const state s = atomic_load_explicit(&e->state, memory_order_acquire);
     const char *apart = p.lines ? NULL : wick_native_lines_refused(f);
-    snprintf(note, size, "%s%s%s%s", s == REFUSED ? "no machine code: " : "", s == QUEUED ? "being compiled: until then it runs instruction by instruction" : e->note,
+    snprintf(note, size, "%s%s%s%s", s == REFUSED ? "no machine code: " : "",
+             s == QUEUED ? "being compiled: until then it runs instruction by instruction" : e->note,
              apart ? "; the reduction is the built-in kernel's: " : "", apart ? apart : "");
     return &e->native;
 }

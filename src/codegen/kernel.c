@@ -1,5 +1,5 @@
-/* kernel.c: from a formula to a graph. Recursive descent into a list of nodes, operands before what uses them; how deep and how much is bounded before
- * anything is made of it. */
+/* kernel.c: from a formula to a graph. Recursive descent into a list of nodes, operands before what uses them; how deep
+ * and how much is bounded before anything is made of it. */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct wick_kernel {
     node nodes[WICK_KERNEL_NODES];
 };
 
-/* ---- the functions: the rows of the table, by name ------------------------------------------------------------------------------ */
+/* ---- the functions: the rows of the table, by name --------------------------------------------------------------- */
 
 typedef struct function {
     const char *name;
@@ -50,7 +50,7 @@ static int function_named(const char *name) {
     return -1;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     wick_kernel *k;
@@ -83,7 +83,8 @@ static bool take(reader *r, const char *sign) {
     return true;
 }
 static int add(reader *r, const char *at, node n) {
-    if (r->k->n == WICK_KERNEL_NODES) return failed(r, at, "the expression has more than %d operations, numbers and names", WICK_KERNEL_NODES);
+    if (r->k->n == WICK_KERNEL_NODES)
+        return failed(r, at, "the expression has more than %d operations, numbers and names", WICK_KERNEL_NODES);
     r->k->nodes[r->k->n] = n;
     return r->k->n++;
 }
@@ -119,7 +120,8 @@ static int apply(reader *r, const char *at, int op, int arity, const int *in) {
 static int expression(reader *r);
 /* A part of what is being read, one level further in. */
 static int within(reader *r, int (*part)(reader *)) {
-    if (r->depth == WICK_KERNEL_DEPTH) return failed(r, r->at, "the expression is nested deeper than %d", WICK_KERNEL_DEPTH);
+    if (r->depth == WICK_KERNEL_DEPTH)
+        return failed(r, r->at, "the expression is nested deeper than %d", WICK_KERNEL_DEPTH);
     r->depth++;
     const int value = part(r);
     r->depth--;
@@ -157,10 +159,14 @@ static int call(reader *r, const char *at, const char *name) {
         const char *argument = r->at;
         const int value = within(r, expression);
         if (value < 0) return -1;
-        if (n == functions[op].arity) return failed(r, argument, "%s takes %d argument%s", name, functions[op].arity, functions[op].arity > 1 ? "s" : "");
+        if (n == functions[op].arity)
+            return failed(r, argument, "%s takes %d argument%s", name, functions[op].arity,
+                          functions[op].arity > 1 ? "s" : "");
         in[n++] = value;
     }
-    if (n < functions[op].arity) return failed(r, at, "%s takes %d argument%s, not %d", name, functions[op].arity, functions[op].arity > 1 ? "s" : "", n);
+    if (n < functions[op].arity)
+        return failed(r, at, "%s takes %d argument%s, not %d", name, functions[op].arity,
+                      functions[op].arity > 1 ? "s" : "", n);
     return apply(r, at, op, n, in);
 }
 
@@ -179,7 +185,8 @@ static int named(reader *r) {
     if (!strcmp(name, "nan")) return add(r, at, (node){.kind = NUMBER, .number = NAN});
     int i = 0;
     while (i < r->k->n_in && strcmp(r->k->names[i], name) != 0) i++;
-    if (i == WICK_KERNEL_INPUTS) return failed(r, at, "%s is one input too many: there may be %d", name, WICK_KERNEL_INPUTS);
+    if (i == WICK_KERNEL_INPUTS)
+        return failed(r, at, "%s is one input too many: there may be %d", name, WICK_KERNEL_INPUTS);
     if (i == r->k->n_in) memcpy(r->k->names[r->k->n_in++], name, n + 1);
     return add(r, at, (node){.kind = INPUT, .op = (uint16_t)i});
 }
@@ -190,7 +197,11 @@ static int primary(reader *r) {
     if (is_letter(*r->at)) return named(r);
     const char *at = r->at;
     if (!*at) return failed(r, at, "the expression ends where a value must stand");
-    if (!take(r, "(")) return failed(r, at, *at >= ' ' && *at <= '~' ? "a value must stand here, not \"%c\"" : "a value must stand here, not byte %d", *at);
+    if (!take(r, "("))
+        return failed(r, at,
+                      *at >= ' ' && *at <= '~' ? "a value must stand here, not \"%c\""
+                                               : "a value must stand here, not byte %d",
+                      *at);
     const int value = within(r, expression);
     if (value >= 0 && !take(r, ")")) return failed(r, r->at, "\")\" must follow");
     return value;
@@ -218,7 +229,12 @@ static const struct {
 } operators[][7] = {
     {{"||", WICK_EW_logical_or}},
     {{"&&", WICK_EW_logical_and}},
-    {{"<=", WICK_EW_le}, {">=", WICK_EW_ge}, {"==", WICK_EW_eq}, {"!=", WICK_EW_ne}, {"<", WICK_EW_lt}, {">", WICK_EW_gt}},
+    {{"<=", WICK_EW_le},
+     {">=", WICK_EW_ge},
+     {"==", WICK_EW_eq},
+     {"!=", WICK_EW_ne},
+     {"<", WICK_EW_lt},
+     {">", WICK_EW_gt}},
     {{"+", WICK_EW_add}, {"-", WICK_EW_sub}},
     {{"*", WICK_EW_mul}, {"/", WICK_EW_div}, {"%", WICK_EW_remainder}},
 };
@@ -250,10 +266,15 @@ static int expression(reader *r) {
 static wick_status read_expression(wick_kernel *k, const char *text, locale_t c) {
     reader r = {.k = k, .text = text, .at = text, .c = c};
     if (strnlen(text, WICK_KERNEL_TEXT + 1) > WICK_KERNEL_TEXT)
-        return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: column %d: the expression is longer", WICK_KERNEL_TEXT + 1);
+        return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: column %d: the expression is longer",
+                            WICK_KERNEL_TEXT + 1);
     if (expression(&r) < 0) return k->ctx->msg.status;
     skip(&r);
-    if (*r.at) return failed(&r, r.at, *r.at >= ' ' && *r.at <= '~' ? "\"%c\" is not expected here" : "byte %d is not expected here", *r.at), WICK_ERR_INVALID;
+    if (*r.at)
+        return failed(&r, r.at,
+                      *r.at >= ' ' && *r.at <= '~' ? "\"%c\" is not expected here" : "byte %d is not expected here",
+                      *r.at),
+               WICK_ERR_INVALID;
     if (!k->n_in) return failed(&r, text, "the expression names no input"), WICK_ERR_INVALID;
     return WICK_OK;
 }
@@ -280,7 +301,7 @@ void wick_kernel_free(wick_kernel **kernel) {
     wick_release(&k->ctx->alloc, k, sizeof *k);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 int wick_kernel_inputs(const wick_kernel *k) { return k->n_in; }
 const char *wick_kernel_input(const wick_kernel *k, int i) { return i >= 0 && i < k->n_in ? k->names[i] : NULL; }
@@ -343,7 +364,7 @@ size_t wick_kernel_format(const wick_kernel *k, char *buffer, size_t size) {
     return t.total;
 }
 
-/* ---- recording ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 /* A number as a tensor beside `like`, or of the kernel's own dtype. */
 static wick_tensor *number_beside(const wick_kernel *k, const node *n, const wick_tensor *like, wick_dtype own) {
@@ -354,14 +375,16 @@ static wick_tensor *number_beside(const wick_kernel *k, const node *n, const wic
 
 wick_tensor *wick_kernel_call(const wick_kernel *k, int n, wick_tensor *const *in) {
     wick_context *ctx = k->ctx;
-    if (n != k->n_in || !in) return wick_poison(ctx, WICK_ERR_INVALID, "kernel: takes %d inputs, not %d", k->n_in, in ? n : 0);
+    if (n != k->n_in || !in)
+        return wick_poison(ctx, WICK_ERR_INVALID, "kernel: takes %d inputs, not %d", k->n_in, in ? n : 0);
     wick_dtype own = WICK_F32;
     for (int i = 0; i < n; i++) {
         if (!in[i]) return wick_poison(ctx, WICK_ERR_INVALID, "kernel: input %s is NULL", k->names[i]);
         if (in[i]->error) return wick_poison_like(ctx, in[i]->error);
         const wick_dtype both = i ? wick_dtype_promote(own, wick_tensor_dtype(in[i])) : wick_tensor_dtype(in[i]);
-        if (both == WICK_DTYPE_COUNT) return wick_poison(ctx, WICK_ERR_DTYPE, "kernel: no dtype holds both %s and %s (input %s)", wick_dtype_name(own),
-                                                         wick_dtype_name(wick_tensor_dtype(in[i])), k->names[i]);
+        if (both == WICK_DTYPE_COUNT)
+            return wick_poison(ctx, WICK_ERR_DTYPE, "kernel: no dtype holds both %s and %s (input %s)",
+                               wick_dtype_name(own), wick_dtype_name(wick_tensor_dtype(in[i])), k->names[i]);
         own = both;
     }
     if (!wick_dtype_is_float(own)) own = WICK_F32;
@@ -376,9 +399,12 @@ wick_tensor *wick_kernel_call(const wick_kernel *k, int n, wick_tensor *const *i
         for (int j = at->arity - 1; j >= first; j--)
             if (values[at->in[j]]) beside = values[at->in[j]];
         for (int j = 0; j < at->arity; j++)
-            if (!(args[j] = values[at->in[j]])) args[j] = number_beside(k, &k->nodes[at->in[j]], beside && !beside->error ? beside : NULL, own);
+            if (!(args[j] = values[at->in[j]]))
+                args[j] = number_beside(k, &k->nodes[at->in[j]], beside && !beside->error ? beside : NULL, own);
         const function *f = &functions[at->op];
-        values[i] = at->arity == 1 ? f->call.one(args[0]) : at->arity == 2 ? f->call.two(args[0], args[1]) : f->call.three(args[0], args[1], args[2]);
+        values[i] = at->arity == 1   ? f->call.one(args[0])
+                    : at->arity == 2 ? f->call.two(args[0], args[1])
+                                     : f->call.three(args[0], args[1], args[2]);
     }
     return values[k->n - 1]; /* no number: those fold alone, and there is an input */
 }
@@ -389,12 +415,15 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     out[0] = wick_kernel_call(k, k->n_in, in);
     return WICK_OK;
 }
-wick_status wick_kernel_compile(const wick_kernel *k, int n, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
+wick_status wick_kernel_compile(const wick_kernel *k, int n, const wick_spec *in, const wick_compile_options *options,
+                                wick_plan **plan) {
     if (!plan) return wick_context_fail(k->ctx, WICK_ERR_INVALID, "kernel_compile: plan is NULL");
     *plan = NULL;
-    if (n != k->n_in || !in) return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: takes %d inputs, not %d", k->n_in, in ? n : 0);
+    if (n != k->n_in || !in)
+        return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: takes %d inputs, not %d", k->n_in, in ? n : 0);
     for (int i = 0; i < n; i++)
         if (in[i].name && strcmp(in[i].name, k->names[i]) != 0)
-            return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: input %d is %s, not %.64s", i, k->names[i], in[i].name);
+            return wick_msg_set(&k->ctx->msg, WICK_ERR_INVALID, "kernel: input %d is %s, not %.64s", i, k->names[i],
+                                in[i].name);
     return wick_compile(k->ctx, body, (void *)(uintptr_t)k, n, in, 1, options, plan);
 }

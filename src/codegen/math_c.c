@@ -1,5 +1,6 @@
-/* math_c.c: reads the headers of math functions as a list of definitions, and prints those that are needed. It knows no more C than these headers
- * use: a definition starts in the first column and ends with the brace or line that closes it. */
+/* math_c.c: reads the headers of math functions as a list of definitions, and prints those that are needed. It knows no
+ * more C than these headers use: a definition starts in the first column and ends with the brace or line that closes
+ * it. */
 #include "codegen/math_c.h"
 
 #include <ctype.h>
@@ -46,7 +47,8 @@ static void add(reading *r, const char *text, size_t size, const char *name, siz
     r->all[r->n++] = (definition){copied(r, text, size), copied(r, name, length), false};
 }
 
-/* Of a definition that opens braces: the bytes to the one that closes them, and what stands behind it on the line. 0: none is closed here. */
+/* Of a definition that opens braces: the bytes to the one that closes them, and what stands behind it on the line. 0:
+ * none is closed here. */
 static size_t closed(const char *text) {
     int depth = 0;
     bool comment = false, any = false;
@@ -68,7 +70,9 @@ static size_t closed(const char *text) {
 
 /* The name that a function, table or struct is defined by: the word before the first bracket. */
 static void add_object(reading *r, const char *text, size_t size) {
-    const size_t skip = starts(text, "static inline __attribute__((always_inline)) ") ? strlen("static inline __attribute__((always_inline)) ") : 0;
+    const size_t skip = starts(text, "static inline __attribute__((always_inline)) ")
+                            ? strlen("static inline __attribute__((always_inline)) ")
+                            : 0;
     const size_t end = starts(text, "typedef") ? strcspn(text, "{") - 1 : skip + strcspn(text + skip, "([");
     size_t first = end;
     while (first > 0 && is_name(text[first - 1])) first--;
@@ -79,7 +83,8 @@ static void add_object(reading *r, const char *text, size_t size) {
 static size_t argument(const char *text) {
     int depth = 0;
     size_t n = 0;
-    for (; text[n] && (depth > 0 || (text[n] != ',' && text[n] != ')')); n++) depth += text[n] == '(' ? 1 : text[n] == ')' ? -1 : 0;
+    for (; text[n] && (depth > 0 || (text[n] != ',' && text[n] != ')')); n++)
+        depth += text[n] == '(' ? 1 : text[n] == ')' ? -1 : 0;
     return n;
 }
 
@@ -89,7 +94,8 @@ static void add_instance(reading *r, const char *line) {
     const definition *macro = NULL;
     for (size_t i = 0; i < r->n; i++)
         if (strlen(r->all[i].name) == length && memcmp(r->all[i].name, line, length) == 0) macro = &r->all[i];
-    const char *params = macro && macro->text ? strchr(macro->text, '(') : NULL, *body = params ? strchr(params, ')') : NULL, *args = strchr(line, '(');
+    const char *params = macro && macro->text ? strchr(macro->text, '(') : NULL,
+               *body = params ? strchr(params, ')') : NULL, *args = strchr(line, '(');
     if (!body || !args) return;
     params++, body++, args++;
     wick_text out = {0};
@@ -140,8 +146,12 @@ static void read_lines(reading *r) {
         if (starts(line, "#else") || starts(line, "#endif")) skipped = false;
         if (skipped || (starts(line, "#") && !starts(line, "#define"))) continue;
         if (!kind) {
-            if (starts(line, "#define WICK_KERNELS") || starts(line, "#define WICK_BASE") || starts(line, "#define WICK_MATH") || starts(line, "#define WICK_FMA")) continue;
-            kind = starts(line, "#define") ? 'd' : starts(line, "WICK_MATH") || starts(line, "static") || starts(line, "typedef") ? 'o' : 0;
+            if (starts(line, "#define WICK_KERNELS") || starts(line, "#define WICK_BASE") ||
+                starts(line, "#define WICK_MATH") || starts(line, "#define WICK_FMA"))
+                continue;
+            kind = starts(line, "#define")                                                          ? 'd'
+                   : starts(line, "WICK_MATH") || starts(line, "static") || starts(line, "typedef") ? 'o'
+                                                                                                    : 0;
             if (!kind && starts(line, "WICK_")) add_instance(r, line);
             if (!kind) continue;
         }
@@ -164,7 +174,8 @@ static void read_lines(reading *r) {
     wick_text_free(&item);
 }
 
-/* Marks what `code` names, and all that needs; comments name things too, and need none. Definitions name only those before them. */
+/* Marks what `code` names, and all that needs; comments name things too, and need none. Definitions name only those
+ * before them. */
 static void mark(reading *r, const char *code) {
     for (const char *p = code; *p;) {
         const char *end = starts(p, "/*") ? strstr(p + 2, "*/") : NULL;
@@ -201,8 +212,10 @@ static bool print_math(wick_text *out, const char *code, const char *const (*rep
 }
 
 bool wick_c_math(wick_text *out, const char *code) {
-    static const char *const plain[][2] = {
-        {"static inline __attribute__((always_inline)) ", "static inline "}, {"WICK_MATH ", "static inline "}, {"__builtin_", ""}, {"_Pragma(\"GCC unroll 32\") ", ""}};
+    static const char *const plain[][2] = {{"static inline __attribute__((always_inline)) ", "static inline "},
+                                           {"WICK_MATH ", "static inline "},
+                                           {"__builtin_", ""},
+                                           {"_Pragma(\"GCC unroll 32\") ", ""}};
     return print_math(out, code, plain, WICK_COUNTOF(plain));
 }
 bool wick_c_math_gnu(wick_text *out, const char *code) {

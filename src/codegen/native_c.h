@@ -1,4 +1,5 @@
-/* native_c.h: an elementwise program, or one that ends in a reduction, as C: one loop that compilers make vectors of, for a tier. */
+/* native_c.h: an elementwise program, or one that ends in a reduction, as C: one loop that compilers make vectors of,
+ * for a tier. */
 #ifndef WICK_CODEGEN_NATIVE_C_H
 #define WICK_CODEGEN_NATIVE_C_H
 

@@ -7,7 +7,8 @@
 static bool reserve(wick_text *t, size_t more) {
     size_t need;
     void *at = t->at;
-    t->failed = t->failed || wick_add_overflows(t->len, more, &need) || wick_add_overflows(need, 1, &need) || !wick_grow(t->alloc, &at, &t->cap, need, 1);
+    t->failed = t->failed || wick_add_overflows(t->len, more, &need) || wick_add_overflows(need, 1, &need) ||
+                !wick_grow(t->alloc, &at, &t->cap, need, 1);
     if (!t->failed) t->at = at;
     return !t->failed;
 }
@@ -35,7 +36,9 @@ void wick_text_replaced(wick_text *t, const char *text, size_t n, const char *co
     size_t from = 0;
     for (size_t i = 0; i < n;) {
         int hit = 0;
-        while (hit < n_pairs && (strlen(pairs[hit][0]) > n - i || memcmp(text + i, pairs[hit][0], strlen(pairs[hit][0])) != 0)) hit++;
+        while (hit < n_pairs &&
+               (strlen(pairs[hit][0]) > n - i || memcmp(text + i, pairs[hit][0], strlen(pairs[hit][0])) != 0))
+            hit++;
         if (hit == n_pairs) {
             i++;
             continue;

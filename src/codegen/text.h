@@ -1,4 +1,5 @@
-/* text.h: text that grows. Once memory is out, what is added is dropped, and the flag stays: whoever prints asks once, at the end. */
+/* text.h: text that grows. Once memory is out, what is added is dropped, and the flag stays: whoever prints asks once,
+ * at the end. */
 #ifndef WICK_CODEGEN_TEXT_H
 #define WICK_CODEGEN_TEXT_H
 

@@ -33,34 +33,47 @@ static void release(void *user) {
     wick_release(&alloc, a, sizeof *a);
 }
 
-static wick_status check(wick_context *ctx, const arrays *a, int64_t count, const wick_spec *fields, const void *const *data, int64_t classes) {
+static wick_status check(wick_context *ctx, const arrays *a, int64_t count, const wick_spec *fields,
+                         const void *const *data, int64_t classes) {
     for (int k = 0; k < a->fields; k++) {
         size_t all;
         const size_t bytes = wick_spec_bytes(&fields[k]);
         for (int d = 0; d < fields[k].rank && d < WICK_MAX_DIMS; d++)
-            if (fields[k].dims[d] < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: array \"%s\": dim %d is %lld", fields[k].name, d, (long long)fields[k].dims[d]);
+            if (fields[k].dims[d] < 0)
+                return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: array \"%s\": dim %d is %lld", fields[k].name,
+                                         d, (long long)fields[k].dims[d]);
         if (wick_mul_overflows(bytes, (size_t)count, &all) || all > PTRDIFF_MAX || (!data[k] && all))
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: array \"%s\" of %lld samples cannot be", fields[k].name ? fields[k].name : "", (long long)count);
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: array \"%s\" of %lld samples cannot be",
+                                     fields[k].name ? fields[k].name : "", (long long)count);
     }
-    if (a->label < 0) return classes ? wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld classes, and no field is the label", (long long)classes) : WICK_OK;
-    if (a->label >= a->fields || fields[a->label].rank || (fields[a->label].dtype != WICK_I64 && fields[a->label].dtype != WICK_U8))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: a label is a field of i64 or u8 without dims; field %d is none", a->label);
+    if (a->label < 0)
+        return classes ? wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld classes, and no field is the label",
+                                           (long long)classes)
+                       : WICK_OK;
+    if (a->label >= a->fields || fields[a->label].rank ||
+        (fields[a->label].dtype != WICK_I64 && fields[a->label].dtype != WICK_U8))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "dataset: a label is a field of i64 or u8 without dims; field %d is none", a->label);
     for (int64_t i = 0; i < count; i++)
         if (label_at(a, i) < 0 || label_at(a, i) >= classes)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: the label of sample %lld is %lld, of %lld classes", (long long)i, (long long)label_at(a, i), (long long)classes);
+            return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                     "dataset: the label of sample %lld is %lld, of %lld classes", (long long)i,
+                                     (long long)label_at(a, i), (long long)classes);
     return WICK_OK;
 }
 
-wick_status wick_dataset_of_arrays(wick_context *ctx, int64_t count, int n_fields, const wick_spec *fields, const void *const *data, int label_field, int64_t classes,
-                                   wick_dataset **out) {
+wick_status wick_dataset_of_arrays(wick_context *ctx, int64_t count, int n_fields, const wick_spec *fields,
+                                   const void *const *data, int label_field, int64_t classes, wick_dataset **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_arrays: out is NULL");
     *out = NULL;
     if (count < 0 || n_fields < 1 || n_fields > WICK_DATASET_FIELDS || !fields || !data)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld samples of %d arrays", (long long)count, n_fields);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld samples of %d arrays", (long long)count,
+                                 n_fields);
     arrays *a = wick_calloc(&ctx->alloc, sizeof *a);
     if (!a) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     *a = (arrays){.alloc = ctx->alloc, .fields = n_fields, .label = label_field};
-    wick_dataset_source s = {.count = count, .n_fields = n_fields, .get = get, .at = at, .classes = classes, .free = release, .user = a};
+    wick_dataset_source s = {
+        .count = count, .n_fields = n_fields, .get = get, .at = at, .classes = classes, .free = release, .user = a};
     if (label_field >= 0 && label_field < n_fields) s.label = label, a->label_dtype = fields[label_field].dtype;
     for (int k = 0; k < n_fields; k++) {
         s.fields[k] = fields[k];

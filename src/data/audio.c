@@ -1,10 +1,10 @@
-/* audio.c: WAV files (RIFF WAVE; Microsoft, IBM 1991, and Microsoft's page on WAVEFORMATEXTENSIBLE). Nothing in them is believed before it is checked
- * against the bytes that are there.
+/* audio.c: WAV files (RIFF WAVE; Microsoft, IBM 1991, and Microsoft's page on WAVEFORMATEXTENSIBLE). Nothing in them is
+ * believed before it is checked against the bytes that are there.
  *
  *   "RIFF" size "WAVE" | chunks: ID size, then size bytes and, where size is odd, one more. All numbers little-endian.
- *   "fmt "  +0 kind  +2 channels  +4 rate  +8 bytes a second  +12 bytes a frame  +14 bits a sample  | extensible: +16 22  +18 valid bits
- *           +20 speakers  +24 kind, as the first two bytes of a GUID
- *   "data"  frames, each a sample of every channel */
+ *   "fmt "  +0 kind  +2 channels  +4 rate  +8 bytes a second  +12 bytes a frame  +14 bits a sample  | extensible: +16
+ * 22  +18 valid bits +20 speakers  +24 kind, as the first two bytes of a GUID "data"  frames, each a sample of every
+ * channel */
 #include "base/kinds.h"
 #include "data/resample.h"
 #include "data/wav.h"
@@ -26,7 +26,7 @@ struct wick_audio {
 static uint32_t u16(const uint8_t *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
 static uint32_t u32(const uint8_t *p) { return u16(p) | u16(p + 2) << 16; }
 
-/* ---- the header --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------------------------------------- */
 
 typedef struct wav {
     uint32_t kind, channels, rate, width; /* width: bytes of a sample */
@@ -38,23 +38,34 @@ typedef struct wav {
 static wick_status read_format(wav *w, const uint8_t *p, size_t size, const char *name, wick_msg *msg) {
     /* What follows the first two bytes of the GUIDs of all kinds that have a number. */
     static const uint8_t numbered[14] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
-    if (size < 16) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a format chunk of %zu bytes; it has at least 16", name, size);
+    if (size < 16)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a format chunk of %zu bytes; it has at least 16", name, size);
     const uint32_t bits = u16(p + 14), frame = u16(p + 12);
     w->kind = u16(p), w->channels = u16(p + 2), w->rate = u32(p + 4), w->width = bits / 8;
     if (w->kind == EXTENSIBLE) {
-        if (size < 40) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: an extensible format chunk of %zu bytes; it has at least 40", name, size);
-        if (memcmp(p + 26, numbered, sizeof numbered) != 0) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: an unknown kind of samples", name);
-        if (u16(p + 18) > bits) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %u valid bits of %u", name, u16(p + 18), bits);
+        if (size < 40)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: an extensible format chunk of %zu bytes; it has at least 40",
+                                name, size);
+        if (memcmp(p + 26, numbered, sizeof numbered) != 0)
+            return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: an unknown kind of samples", name);
+        if (u16(p + 18) > bits)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %u valid bits of %u", name, u16(p + 18), bits);
         w->kind = u16(p + 24);
     }
     if (w->kind != PCM && w->kind != FLOATS)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: samples of kind %u%s; PCM (1) and floats (3) are read", name, w->kind,
-                            w->kind == A_LAW ? " (A-law)" : w->kind == MU_LAW ? " (mu-law)" : "");
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: samples of kind %u%s; PCM (1) and floats (3) are read",
+                            name, w->kind,
+                            w->kind == A_LAW    ? " (A-law)"
+                            : w->kind == MU_LAW ? " (mu-law)"
+                                                : "");
     if (w->kind == PCM ? !bits || bits > 32 || bits % 8 : bits != 32 && bits != 64)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %s of %u bits", name, w->kind == PCM ? "PCM samples" : "floats", bits);
-    if (!w->channels || !w->rate) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %u channels at %u Hz", name, w->channels, w->rate);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %s of %u bits", name,
+                            w->kind == PCM ? "PCM samples" : "floats", bits);
+    if (!w->channels || !w->rate)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %u channels at %u Hz", name, w->channels, w->rate);
     if (frame != w->channels * w->width)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: frames of %u bytes, but %u channels of %u", name, frame, w->channels, w->width);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: frames of %u bytes, but %u channels of %u", name, frame,
+                            w->channels, w->width);
     return WICK_OK;
 }
 
@@ -96,13 +107,16 @@ static wick_status read_header(wav *w, const uint8_t *p, size_t size, const char
         const bool data = !memcmp(p + at, "data", 4), stream = data && is_open(said, chunk, left);
         const size_t bytes = stream ? left : said;
         if (bytes > left)
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the chunk at byte %zu promises %zu bytes; %zu are left", name, at, bytes, left);
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the chunk at byte %zu promises %zu bytes; %zu are left",
+                                name, at, bytes, left);
         if (!memcmp(p + at, "fmt ", 4)) WICK_TRY(read_format(w, chunk, bytes, name, msg));
         if (data) {
             const size_t frame = (size_t)w->channels * w->width;
-            if (!frame) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: samples at byte %zu before their format", name, at);
+            if (!frame)
+                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: samples at byte %zu before their format", name, at);
             if (bytes % frame && !stream)
-                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of samples are no number of frames of %zu", name, bytes, frame);
+                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of samples are no number of frames of %zu",
+                                    name, bytes, frame);
             w->data = chunk;
             w->frames = bytes / frame;
             w->unmeasured = stream;
@@ -113,7 +127,7 @@ static wick_status read_header(wav *w, const uint8_t *p, size_t size, const char
     return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: ends before its samples", name);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static double real(const wav *w, const uint8_t *p) {
     if (w->kind == FLOATS && w->width == 8) {
@@ -135,7 +149,8 @@ static double real(const wav *w, const uint8_t *p) {
 /* [channels, frames]; channels as the file has, or 1: their mean. */
 static void fill(const wav *w, int64_t channels, float *samples) {
     const size_t width = w->width, frame = w->channels * width;
-    if (w->kind == PCM && width == 2 && w->channels == 1) { /* what most recordings are, without a question for each sample */
+    /* what most recordings are, without a question for each sample */
+    if (w->kind == PCM && width == 2 && w->channels == 1) {
         for (size_t i = 0; i < w->frames; i++) samples[i] = (float)(int16_t)u16(w->data + 2 * i) * 0x1p-15f;
         return;
     }
@@ -155,7 +170,8 @@ static void fill(const wav *w, int64_t channels, float *samples) {
     }
 }
 
-static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, const wick_allocator *alloc, const char *name, wick_msg *msg) {
+static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, const wick_allocator *alloc,
+                            const char *name, wick_msg *msg) {
     wick_audio *a = wick_calloc(alloc, sizeof *a);
     if (!a) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     const size_t bytes = (size_t)channels * w->frames * sizeof(float); /* at most 4 times the file */
@@ -168,14 +184,16 @@ static wick_status from_wav(wick_audio **out, const wav *w, int64_t channels, co
     a->samples = wick_alloc(alloc, a->bytes);
     if (!a->samples) {
         wick_release(alloc, a, sizeof *a);
-        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu frames of %lld channels", name, w->frames, (long long)channels);
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu frames of %lld channels", name, w->frames,
+                            (long long)channels);
     }
     fill(w, channels, a->samples);
     *out = a;
     return WICK_OK;
 }
 
-wick_status wick_wav_length(const void *data, size_t size, int64_t *length, int64_t *rate, const char *name, wick_msg *msg) {
+wick_status wick_wav_length(const void *data, size_t size, int64_t *length, int64_t *rate, const char *name,
+                            wick_msg *msg) {
     wav w;
     WICK_TRY(read_header(&w, data, size, name, msg));
     *length = (int64_t)w.frames;
@@ -189,12 +207,15 @@ bool wick_wav_unmeasured(const void *data, size_t size) {
 wick_status wick_wav_mono(const void *data, size_t size, float *out, int64_t length, const char *name, wick_msg *msg) {
     wav w;
     WICK_TRY(read_header(&w, data, size, name, msg));
-    if ((int64_t)w.frames != length) return wick_msg_set(msg, WICK_ERR_IO, "%s: has %zu samples, and had %lld: it was changed", name, w.frames, (long long)length);
+    if ((int64_t)w.frames != length)
+        return wick_msg_set(msg, WICK_ERR_IO, "%s: has %zu samples, and had %lld: it was changed", name, w.frames,
+                            (long long)length);
     fill(&w, 1, out);
     return WICK_OK;
 }
 
-wick_status wick_audio_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels, wick_audio **out) {
+wick_status wick_audio_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels,
+                              wick_audio **out) {
     if (!data) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_decode: data is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_decode: out is NULL");
     wick_msg msg = {0};
@@ -203,8 +224,8 @@ wick_status wick_audio_decode(wick_context *ctx, const void *data, size_t size, 
     if (!name) name = "a recording in memory";
     wick_status status = read_header(&w, data, size, name, &msg);
     if (status == WICK_OK && channels != 0 && channels != 1 && channels != w.channels)
-        status = wick_msg_set(&msg, WICK_ERR_INVALID, "%s: %lld channels asked for; it has %u, and can be mixed to 1", name, (long long)channels,
-                              w.channels);
+        status = wick_msg_set(&msg, WICK_ERR_INVALID, "%s: %lld channels asked for; it has %u, and can be mixed to 1",
+                              name, (long long)channels, w.channels);
     if (status == WICK_OK) status = from_wav(out, &w, channels ? channels : w.channels, &ctx->alloc, name, &msg);
     return status == WICK_OK ? WICK_OK : wick_context_fail(ctx, status, "audio: %s", msg.text);
 }
@@ -221,7 +242,7 @@ wick_status wick_audio_open(wick_context *ctx, const char *path, int64_t channel
     return status;
 }
 
-/* ---- another rate -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- another rate ------------------------------------------------------------------------------------------------ */
 
 enum { CROSSINGS = 32, MOST_ROWS = 4096 };
 #define ROLLOFF 0.95
@@ -243,11 +264,15 @@ wick_resampler wick_resampler_of(int64_t from, int64_t to) {
 }
 size_t wick_resampler_bytes(const wick_resampler *r) { return (size_t)(2 * r->reach * r->rows) * sizeof(float); }
 
-/* Tap k is for the sample k - reach + 1 behind the one at or before a place that lies phase / down of a sample behind it. */
+/* Tap k is for the sample k - reach + 1 behind the one at or before a place that lies phase / down of a sample behind
+ * it. */
 static void make_taps(const wick_resampler *r, float *taps, int64_t phase) {
-    const double pi = 3.14159265358979323846, cutoff = ROLLOFF * (r->up > r->down ? (double)r->down / (double)r->up : 1); /* of the input's Nyquist frequency */
+    /* of the input's Nyquist frequency */
+    const double pi = 3.14159265358979323846,
+                 cutoff = ROLLOFF * (r->up > r->down ? (double)r->down / (double)r->up : 1);
     for (int64_t k = 0; k < 2 * r->reach; k++) {
-        const double t = ((double)(k - r->reach + 1) - (double)phase / (double)r->down) * cutoff, x = pi * t, window = fabs(t) < CROSSINGS ? cos(x / CROSSINGS / 2) : 0;
+        const double t = ((double)(k - r->reach + 1) - (double)phase / (double)r->down) * cutoff, x = pi * t,
+                     window = fabs(t) < CROSSINGS ? cos(x / CROSSINGS / 2) : 0;
         taps[k] = (float)((x == 0 ? 1 : sin(x) / x) * window * window * cutoff);
     }
 }
@@ -255,13 +280,17 @@ void wick_resampler_taps(const wick_resampler *r, float *taps) {
     for (int64_t phase = 0; phase < r->rows; phase++) make_taps(r, taps + phase * 2 * r->reach, phase);
 }
 int64_t wick_resampler_length(const wick_resampler *r, int64_t length) {
-    return __builtin_mul_overflow(length, r->down, &length) || __builtin_add_overflow(length, r->up - 1, &length) ? -1 : length / r->up;
+    return __builtin_mul_overflow(length, r->down, &length) || __builtin_add_overflow(length, r->up - 1, &length)
+               ? -1
+               : length / r->up;
 }
 
 void wick_resampler_run(const wick_resampler *r, float *taps, const float *x, int64_t n_x, float *y, int64_t n_y) {
     if (r->up == r->down && n_y) memcpy(y, x, (size_t)n_y * sizeof *y);
     for (int64_t n = 0; n < n_y && r->up != r->down; n++) {
-        const int64_t part = n % r->down * r->up, phase = part % r->down, first = n / r->down * r->up + part / r->down - r->reach + 1; /* n up alone might overflow */
+        /* n up alone might overflow */
+        const int64_t part = n % r->down * r->up, phase = part % r->down,
+                      first = n / r->down * r->up + part / r->down - r->reach + 1;
         float *h = taps + (r->rows == r->down ? phase * 2 * r->reach : 0);
         if (r->rows != r->down) make_taps(r, h, phase);
         const int64_t from = first < 0 ? -first : 0, to = WICK_MIN(2 * r->reach, n_x - first);
@@ -275,19 +304,23 @@ wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int6
     if (!audio) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_resample: audio is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "audio_resample: out is NULL");
     *out = NULL;
-    if (rate < WICK_LOWEST_RATE || rate > WICK_HIGHEST_RATE || audio->rate < WICK_LOWEST_RATE || audio->rate > WICK_HIGHEST_RATE)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "audio: %lld samples a second to %lld: rates are from %d to %d", (long long)audio->rate, (long long)rate,
-                                 WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
+    if (rate < WICK_LOWEST_RATE || rate > WICK_HIGHEST_RATE || audio->rate < WICK_LOWEST_RATE ||
+        audio->rate > WICK_HIGHEST_RATE)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "audio: %lld samples a second to %lld: rates are from %d to %d",
+                                 (long long)audio->rate, (long long)rate, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
     const wick_resampler r = wick_resampler_of(audio->rate, rate);
     const int64_t length = wick_resampler_length(&r, audio->length);
     size_t bytes = 0;
     const size_t table = wick_resampler_bytes(&r);
-    const bool fits = length >= 0 && !__builtin_mul_overflow((size_t)length, (size_t)audio->channels * sizeof(float), &bytes);
+    const bool fits =
+        length >= 0 && !__builtin_mul_overflow((size_t)length, (size_t)audio->channels * sizeof(float), &bytes);
     wick_audio *a = fits ? wick_calloc(&ctx->alloc, sizeof *a) : NULL;
     float *taps = a ? wick_alloc(&ctx->alloc, table) : NULL, *samples = taps ? wick_alloc(&ctx->alloc, bytes) : NULL;
     if (samples) {
         wick_resampler_taps(&r, taps);
-        for (int64_t c = 0; c < audio->channels; c++) wick_resampler_run(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length, length);
+        for (int64_t c = 0; c < audio->channels; c++)
+            wick_resampler_run(&r, taps, audio->samples + c * audio->length, audio->length, samples + c * length,
+                               length);
         *a = (wick_audio){.alloc = ctx->alloc,
                           .channels = audio->channels,
                           .length = length,
@@ -298,7 +331,9 @@ wick_status wick_audio_resample(wick_context *ctx, const wick_audio *audio, int6
         *out = a;
     } else if (a) wick_release(&ctx->alloc, a, sizeof *a);
     if (taps) wick_release(&ctx->alloc, taps, table);
-    return samples ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "audio: out of memory: %lld samples at another rate", (long long)audio->length);
+    return samples ? WICK_OK
+                   : wick_context_fail(ctx, WICK_ERR_NOMEM, "audio: out of memory: %lld samples at another rate",
+                                       (long long)audio->length);
 }
 
 void wick_audio_free(wick_audio **audio) {
@@ -314,4 +349,6 @@ int64_t wick_audio_channels(const wick_audio *a) { return a->channels; }
 int64_t wick_audio_length(const wick_audio *a) { return a->length; }
 int64_t wick_audio_rate(const wick_audio *a) { return a->rate; }
 bool wick_audio_unmeasured(const wick_audio *a) { return a->unmeasured; }
-const float *wick_audio_samples(const wick_audio *a, int64_t c) { return c >= 0 && c < a->channels ? a->samples + c * a->length : NULL; }
+const float *wick_audio_samples(const wick_audio *a, int64_t c) {
+    return c >= 0 && c < a->channels ? a->samples + c * a->length : NULL;
+}

@@ -4,9 +4,11 @@
 enum { TRIES = 16, QUICK_NS = 10000, QUICK_EVERY = 16 };
 
 /* A word times n, shifted, is uniform in [0, n) to n / 2^32. */
-static wick_status transform(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot, int64_t sample, const uint8_t *from, float *to, wick_fault *fault) {
+static wick_status transform(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot,
+                             int64_t sample, const uint8_t *from, float *to, wick_fault *fault) {
     if (m->transform)
-        return wick_transform_run(m->transform, m->seed, (uint64_t)slot->epoch, sample, from, m->signal ? wick_dataset_length(m->dataset, sample, 0) : 0, to, b->scratch, fault);
+        return wick_transform_run(m->transform, m->seed, (uint64_t)slot->epoch, sample, from,
+                                  m->signal ? wick_dataset_length(m->dataset, sample, 0) : 0, to, b->scratch, fault);
     wick_pixel_window w = {m->height, m->width, 0, 0, m->height, m->width, false, false};
     if (!m->flip && !m->crop) {
         wick_pixels_map(&m->map, m->planes * m->height * m->width, from, false, to);
@@ -18,7 +20,8 @@ static wick_status transform(const wick_sample_pipeline *m, wick_worker_scratch 
     w.top = (int64_t)(word[0] * range >> 32) - m->crop;
     w.left = (int64_t)(word[1] * range >> 32) - m->crop;
     w.mirrored = m->flip && word[2] >> 31;
-    for (int64_t c = 0, size = m->height * m->width; c < m->planes; c++) wick_pixels_window(&m->map, &w, from + c * size, to + c * size);
+    for (int64_t c = 0, size = m->height * m->width; c < m->planes; c++)
+        wick_pixels_window(&m->map, &w, from + c * size, to + c * size);
     return WICK_OK;
 }
 
@@ -49,11 +52,13 @@ static void *place_of(const wick_sample_pipeline *m, const wick_slot *slot, int 
 }
 
 /* Fields that belong to the picture. */
-static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot, int64_t i, int64_t sample) {
+static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wick_slot *slot, int64_t i,
+                 int64_t sample) {
     const uint8_t *mask = b->masks;
     for (int k = 1; k < m->n_fields; k++) {
         void *place = place_of(m, slot, k, i);
-        const int64_t rows = m->varies[k] ? slot->lengths[k][i] : 1, n = rows * (int64_t)(m->row_bytes[k] / sizeof(float));
+        const int64_t rows = m->varies[k] ? slot->lengths[k][i] : 1,
+                      n = rows * (int64_t)(m->row_bytes[k] / sizeof(float));
         const uint64_t epoch = (uint64_t)slot->epoch;
         if (m->joint[k] == WICK_JOINT_POINTS) wick_transform_points(m->transform, m->seed, epoch, sample, n / 2, place);
         if (m->joint[k] == WICK_JOINT_BOXES) wick_transform_boxes(m->transform, m->seed, epoch, sample, n / 4, place);
@@ -63,7 +68,8 @@ static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wi
     }
 }
 
-static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i, int64_t sample, wick_fault *fault) {
+static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i,
+                        int64_t sample, wick_fault *fault) {
     void *out[WICK_DATASET_FIELDS] = {NULL};
     const bool changes = m->pixels || m->signal;
     const bool timed = (b->tick++ & (b->every - 1)) == 0;
@@ -86,7 +92,9 @@ static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, w
     if (asks) WICK_TRY(wick_dataset_get(m->dataset, sample, out, fault));
     if (m->mixes) {
         float *target = place_of(m, slot, 1, i);
-        if (class < 0 || class >= m->classes) return wick_fault_set(fault, WICK_ERR_INDEX, "class %lld is none of %lld, which mixup and cutmix need", (long long)class, (long long)m->classes);
+        if (class < 0 || class >= m->classes)
+            return wick_fault_set(fault, WICK_ERR_INDEX, "class %lld is none of %lld, which mixup and cutmix need",
+                                  (long long)class, (long long)m->classes);
         memset(target, 0, m->row_bytes[1]);
         target[class] = 1;
     }
@@ -100,7 +108,8 @@ static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, w
         const int64_t length = slot->lengths[k][i], rest = slot->padded[k] - length;
         const size_t row = m->row_bytes[k];
         any = true;
-        pad(m->fields[k].dtype, m->pad[k], (char *)place_of(m, slot, k, i) + (size_t)length * row, (size_t)rest * (row / wick_dtype_size(m->fields[k].dtype)));
+        pad(m->fields[k].dtype, m->pad[k], (char *)place_of(m, slot, k, i) + (size_t)length * row,
+            (size_t)rest * (row / wick_dtype_size(m->fields[k].dtype)));
     }
     if (!timed) return WICK_OK;
     const uint64_t end = any ? wick_now_ns() : made;
@@ -111,7 +120,8 @@ static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, w
     return WICK_OK;
 }
 
-/* From the last to the first, each with the one before it, which is as it was; the first with what was kept of the last. */
+/* From the last to the first, each with the one before it, which is as it was; the first with what was kept of the
+ * last. */
 void wick_mix_batch(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot) {
     const uint64_t start = wick_now_ns();
     const int64_t n = wick_field_elements(&m->fields[0], 0);
@@ -124,8 +134,10 @@ void wick_mix_batch(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_
         while (before >= 0 && slot->failed[before]) before--;
         if (before < 0 && i == last) break; /* it is alone */
         const wick_mix mix = wick_transform_mix(m->transform, m->seed, (uint64_t)slot->epoch, slot->samples[i]);
-        wick_mix_samples(&mix, &m->fields[0], before < 0 ? b->kept : place_of(m, slot, 0, before), place_of(m, slot, 0, i));
-        wick_mix_numbers(&mix, m->classes, before < 0 ? b->kept + n : place_of(m, slot, 1, before), place_of(m, slot, 1, i));
+        wick_mix_samples(&mix, &m->fields[0], before < 0 ? b->kept : place_of(m, slot, 0, before),
+                         place_of(m, slot, 0, i));
+        wick_mix_numbers(&mix, m->classes, before < 0 ? b->kept + n : place_of(m, slot, 1, before),
+                         place_of(m, slot, 1, i));
         some++;
     }
     wick_time_histogram_add(&b->collate, (wick_now_ns() - start) / (uint64_t)some, (uint64_t)some);
@@ -148,7 +160,8 @@ static bool fits(const wick_sample_pipeline *m, wick_slot *slot, int64_t i, int6
     return true;
 }
 
-wick_status wick_make_sample(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i, wick_fault *fault) {
+wick_status wick_make_sample(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i,
+                             wick_fault *fault) {
     const int64_t sample = slot->samples[i];
     wick_status status = make(m, b, slot, i, sample, fault);
     if (status == WICK_OK || m->on_fault != WICK_FAULT_SUBSTITUTE) return status;

@@ -63,7 +63,8 @@ typedef struct wick_sample_pipeline {
 /* dims[0] of a field of a sample as it is in a batch, where it varies there; -1: it cannot be told. */
 int64_t wick_sample_length(const wick_sample_pipeline *m, int64_t sample, int k);
 /* Sample i of the slot, or what stands for it. *fault says what is wrong with the sample itself. */
-wick_status wick_make_sample(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i, wick_fault *fault);
+wick_status wick_make_sample(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i,
+                             wick_fault *fault);
 /* Mixup and cutmix of those samples of the slot that could be made, when all have been. */
 void wick_mix_batch(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot);
 

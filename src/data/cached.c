@@ -1,4 +1,5 @@
-/* cached.c: a data set's samples, of which the last ones asked for are kept (LRU). Copies are made outside the lock: an entry that is being copied is pinned, and stays. */
+/* cached.c: a data set's samples, of which the last ones asked for are kept (LRU). Copies are made outside the lock: an
+ * entry that is being copied is pinned, and stays. */
 #include <pthread.h>
 
 #include "data/dataset.h"
@@ -49,7 +50,8 @@ static void copy_out(const cache *c, const entry *e, void *const *out) {
         if (out[k] && e->size[k]) memcpy(out[k], (const uint8_t *)e + e->at[k], e->size[k]);
 }
 
-/* Memory for sample i with a place for each field; NULL: it is too large to be kept, or memory is out, and the caller does without. */
+/* Memory for sample i with a place for each field; NULL: it is too large to be kept, or memory is out, and the caller
+ * does without. */
 static entry *new_entry(cache *c, int64_t i) {
     entry e = {.number = i};
     size_t all = WICK_ALIGN_UP(sizeof e, WICK_ALIGN);
@@ -143,10 +145,19 @@ wick_status wick_dataset_cached(wick_context *ctx, const wick_dataset *d, size_t
     }
     if (!c || !c->kept) {
         if (c) release(c);
-        return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for a cache of %lld samples", (long long)wick_dataset_count(d));
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for a cache of %lld samples",
+                                 (long long)wick_dataset_count(d));
     }
-    wick_dataset_source s = {.count = c->count, .rate = wick_dataset_rate(d), .n_fields = wick_dataset_fields(d), .get = get, .length = length, .classes = wick_dataset_classes(d), .class_name = class_name,
-                             .cache = counts, .free = release, .user = c};
+    wick_dataset_source s = {.count = c->count,
+                             .rate = wick_dataset_rate(d),
+                             .n_fields = wick_dataset_fields(d),
+                             .get = get,
+                             .length = length,
+                             .classes = wick_dataset_classes(d),
+                             .class_name = class_name,
+                             .cache = counts,
+                             .free = release,
+                             .user = c};
     for (int k = 0; k < s.n_fields; k++) s.fields[k] = *wick_dataset_field(d, k);
     if (d->source.label) s.label = label;
     const wick_status status = wick_dataset_new(ctx, &s, out);

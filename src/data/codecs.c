@@ -25,13 +25,14 @@ bool wick_picture_named(const char *name) {
 
 static wick_status check_size(const wick_picture *p, size_t size, const char *name, wick_msg *msg) {
     if (p->height < 1 || p->width < 1)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a picture of %lld x %lld pixels", name, (long long)p->height, (long long)p->width);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: a picture of %lld x %lld pixels", name, (long long)p->height,
+                            (long long)p->width);
     if (p->height > WICK_PICTURE_PIXELS_MAX / p->width)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %lld x %lld pixels are more than the limit of %lld", name, (long long)p->height,
-                            (long long)p->width, (long long)WICK_PICTURE_PIXELS_MAX);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %lld x %lld pixels are more than the limit of %lld", name,
+                            (long long)p->height, (long long)p->width, (long long)WICK_PICTURE_PIXELS_MAX);
     if ((uint64_t)(p->height * p->width * 4 / WICK_PICTURE_RATIO_MAX) > size)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: promises %lld x %lld pixels, which its %zu bytes cannot hold", name, (long long)p->height,
-                            (long long)p->width, size);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: promises %lld x %lld pixels, which its %zu bytes cannot hold",
+                            name, (long long)p->height, (long long)p->width, size);
     return WICK_OK;
 }
 
@@ -40,7 +41,8 @@ static void turn_extents(wick_picture *p) {
     p->height = p->width, p->width = height;
 }
 
-wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
+wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name,
+                                wick_msg *msg) {
     const uint8_t *bytes = data;
     const int i = find(bytes, size);
     *p = (wick_picture){0};
@@ -72,8 +74,8 @@ void wick_picture_shrink(wick_picture *p, int64_t least) {
     }
 }
 
-wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels, uint8_t *out,
-                                const char *name, wick_msg *msg) {
+wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p,
+                                int64_t channels, uint8_t *out, const char *name, wick_msg *msg) {
     const size_t bytes = (size_t)(p->height * p->width) * (size_t)p->stride;
     uint8_t *pixels = wick_alloc(NULL, bytes);
     if (!pixels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", name, bytes);
@@ -118,7 +120,8 @@ void wick_codecs_close(wick_codecs *codecs) {
         if (codecs->library[i]) codecs_of[i]->close(&codecs->library[i]);
 }
 
-void wick_picture_planes(const uint8_t *from, int64_t stride, int64_t plane, int64_t channels, uint8_t *to, int64_t to_channels, int64_t pixels) {
+void wick_picture_planes(const uint8_t *from, int64_t stride, int64_t plane, int64_t channels, uint8_t *to,
+                         int64_t to_channels, int64_t pixels) {
     if (channels == 3 && to_channels == 1) {
         for (int64_t k = 0; k < pixels; k++) {
             const uint8_t *p = from + k * stride;

@@ -8,8 +8,9 @@
 
 /* Pictures beyond this are refused before anything is allocated for them. */
 #define WICK_PICTURE_PIXELS_MAX ((int64_t)1 << 26)
-/* Bytes of decoded RGBA that a byte of a file can stand for: deflate's best (WICK_DEFLATE_RATIO_MAX) at 8 pixels a byte. JPEG's is lower: a
- * bit for each block of 8 x 8, which is shared by 16 pixels at the coarsest subsampling: 1024 pixels in 18 bits, and 2 scans' ends. */
+/* Bytes of decoded RGBA that a byte of a file can stand for: deflate's best (WICK_DEFLATE_RATIO_MAX) at 8 pixels a
+ * byte. JPEG's is lower: a bit for each block of 8 x 8, which is shared by 16 pixels at the coarsest subsampling: 1024
+ * pixels in 18 bits, and 2 scans' ends. */
 #define WICK_PICTURE_RATIO_MAX (4 * 8 * 1032)
 
 typedef struct wick_codec wick_codec;
@@ -27,9 +28,12 @@ struct wick_codec {
     wick_status (*open)(void **library, const char *name, wick_msg *msg);
     void (*close)(void **library);
     /* Fills in all but the codec; the budget is not its business. */
-    wick_status (*header)(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg);
-    /* height x width pixels of p->stride bytes. A damaged or cut file is an error. May be called by many threads at once. */
-    wick_status (*decode)(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg);
+    wick_status (*header)(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name,
+                          wick_msg *msg);
+    /* height x width pixels of p->stride bytes. A damaged or cut file is an error. May be called by many threads at
+     * once. */
+    wick_status (*decode)(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out,
+                          const char *name, wick_msg *msg);
 };
 extern const wick_codec wick_codec_jpeg, wick_codec_png, wick_codec_bmp, wick_codec_webp, wick_codec_gif,
     wick_codec_pnm, wick_codec_tiff, wick_codec_jpeg2000;
@@ -52,14 +56,17 @@ int wick_picture_orientation(const uint8_t *data, size_t size);
 /* Pixels of `stride` bytes, [height, width] as they are stored, turned by such a number. */
 void wick_picture_turn(const uint8_t *from, int64_t height, int64_t width, int64_t stride, int turn, uint8_t *to);
 
-/* Recognises the format, loads its library, reads the header. A picture whose size is over the budget, or more than the file can hold, is
- * refused. WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED, WICK_ERR_NOMEM; `name` stands in messages. */
-WICK_MUST_CHECK wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p, const char *name, wick_msg *msg);
-/* A size that is decoded instead: of a JPEG the smallest of 1/8, 1/4 and 1/2 whose sides are at least so long, if there is one. Others stay whole. 0: as it is. */
+/* Recognises the format, loads its library, reads the header. A picture whose size is over the budget, or more than the
+ * file can hold, is refused. WICK_ERR_FORMAT, WICK_ERR_UNSUPPORTED, WICK_ERR_NOMEM; `name` stands in messages. */
+WICK_MUST_CHECK wick_status wick_picture_header(wick_codecs *codecs, const void *data, size_t size, wick_picture *p,
+                                                const char *name, wick_msg *msg);
+/* A size that is decoded instead: of a JPEG the smallest of 1/8, 1/4 and 1/2 whose sides are at least so long, if there
+ * is one. Others stay whole. 0: as it is. */
 void wick_picture_shrink(wick_picture *p, int64_t least);
 /* out: u8 [channels, height, width]; channels 1 or 3. Threads may share codecs. */
-WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size, const wick_picture *p, int64_t channels,
-                                                uint8_t *out, const char *name, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_picture_decode(const wick_codecs *codecs, const void *data, size_t size,
+                                                const wick_picture *p, int64_t channels, uint8_t *out, const char *name,
+                                                wick_msg *msg);
 /* The same resized to [channels, height, width], where p is of another size. */
 WICK_MUST_CHECK wick_status wick_picture_decode_to(const wick_codecs *codecs, const void *data, size_t size,
                                                    const wick_picture *p, int64_t channels, int64_t height,
@@ -72,8 +79,9 @@ WICK_MUST_CHECK wick_status wick_picture_resize(const uint8_t *planes, int64_t c
 void wick_picture_flatten(uint8_t *rgba, size_t pixels);
 void wick_codecs_close(wick_codecs *codecs);
 
-/* Pixels whose bytes are `stride` apart, channels `plane` apart, to [to, pixels]. RGB becomes grey as 0.299 R + 0.587 G + 0.114 B, rounded
- * (ITU-R BT.601, what JPEG calls Y); grey becomes RGB by repeating it. */
-void wick_picture_planes(const uint8_t *from, int64_t stride, int64_t plane, int64_t channels, uint8_t *to, int64_t to_channels, int64_t pixels);
+/* Pixels whose bytes are `stride` apart, channels `plane` apart, to [to, pixels]. RGB becomes grey as 0.299 R + 0.587 G
+ * + 0.114 B, rounded (ITU-R BT.601, what JPEG calls Y); grey becomes RGB by repeating it. */
+void wick_picture_planes(const uint8_t *from, int64_t stride, int64_t plane, int64_t channels, uint8_t *to,
+                         int64_t to_channels, int64_t pixels);
 
 #endif

@@ -3,7 +3,7 @@
 #include "wick/datasets.h"
 #include "wick/tensor.h"
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 typedef struct columns {
     wick_allocator alloc;
@@ -48,17 +48,21 @@ static void column_free(void *user) {
     wick_release(&alloc, c, sizeof *c);
 }
 
-static wick_status take(wick_context *ctx, columns *c, wick_dataset_source *s, int k, const char *name, wick_tensor *x, int64_t classes) {
+static wick_status take(wick_context *ctx, columns *c, wick_dataset_source *s, int k, const char *name, wick_tensor *x,
+                        int64_t classes) {
     const char *why;
     const void *data;
     wick_status status = wick_tensor_error(x, &why);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "dataset: column \"%s\": %s", name, why);
     wick_spec *f = &s->fields[k];
-    if (wick_tensor_rank(x) < 1) return wick_context_fail(ctx, WICK_ERR_SHAPE, "dataset: column \"%s\" has no rows", name);
+    if (wick_tensor_rank(x) < 1)
+        return wick_context_fail(ctx, WICK_ERR_SHAPE, "dataset: column \"%s\" has no rows", name);
     *f = (wick_spec){name, wick_tensor_dtype(x), wick_tensor_rank(x) - 1, {0}};
     for (int d = 0; d < f->rank; d++) f->dims[d] = wick_tensor_dim(x, d + 1);
     const int64_t rows = wick_tensor_dim(x, 0);
-    if (k && rows != s->count) return wick_context_fail(ctx, WICK_ERR_SHAPE, "dataset: column \"%s\" has %lld rows, \"%s\" has %lld", name, (long long)rows, s->fields[0].name, (long long)s->count);
+    if (k && rows != s->count)
+        return wick_context_fail(ctx, WICK_ERR_SHAPE, "dataset: column \"%s\" has %lld rows, \"%s\" has %lld", name,
+                                 (long long)rows, s->fields[0].name, (long long)s->count);
     s->count = rows;
     status = wick_data(x, &data); /* the context's error says why */
     if (status != WICK_OK) return status;
@@ -67,27 +71,39 @@ static wick_status take(wick_context *ctx, columns *c, wick_dataset_source *s, i
     c->bytes[k] = wick_spec_bytes(f);
     if (k != c->label) return WICK_OK;
     const wick_dtype t = f->dtype;
-    if (f->rank || (t != WICK_U8 && t != WICK_I8 && t != WICK_U16 && t != WICK_I16 && t != WICK_U32 && t != WICK_I32 && t != WICK_I64))
-        return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: column \"%s\" is to be the class: integers of rank 1", name);
+    if (f->rank || (t != WICK_U8 && t != WICK_I8 && t != WICK_U16 && t != WICK_I16 && t != WICK_U32 && t != WICK_I32 &&
+                    t != WICK_I64))
+        return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: column \"%s\" is to be the class: integers of rank 1",
+                                 name);
     c->label_dtype = t;
     f->dtype = WICK_I64;
     for (int64_t i = 0; i < rows; i++)
         if (label_at(c, i) < 0 || label_at(c, i) >= classes)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: row %lld of \"%s\" is %lld, of %lld classes", (long long)i, name, (long long)label_at(c, i), (long long)classes);
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: row %lld of \"%s\" is %lld, of %lld classes",
+                                     (long long)i, name, (long long)label_at(c, i), (long long)classes);
     return WICK_OK;
 }
 
-wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, wick_tensor *const *tensors, int label, int64_t classes, wick_dataset **out) {
+wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const *names, wick_tensor *const *tensors,
+                                    int label, int64_t classes, wick_dataset **out) {
     if (n > 0 && !names) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_tensors: names is NULL");
     if (n > 0 && !tensors) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_tensors: tensors is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_tensors: out is NULL");
     *out = NULL;
     if (n < 1 || n > WICK_DATASET_FIELDS || label >= n || (label < 0) != (classes == 0))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d columns, of which number %d is the class, of %lld; there may be 1 to %d", n, label, (long long)classes, WICK_DATASET_FIELDS);
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "dataset: %d columns, of which number %d is the class, of %lld; there may be 1 to %d",
+                                 n, label, (long long)classes, WICK_DATASET_FIELDS);
     columns *c = wick_calloc(&ctx->alloc, sizeof *c);
     if (!c) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
     *c = (columns){.alloc = ctx->alloc, .n = n, .label = label};
-    wick_dataset_source s = {.n_fields = n, .get = column_get, .at = column_at, .label = label < 0 ? NULL : column_label, .classes = classes, .free = column_free, .user = c};
+    wick_dataset_source s = {.n_fields = n,
+                             .get = column_get,
+                             .at = column_at,
+                             .label = label < 0 ? NULL : column_label,
+                             .classes = classes,
+                             .free = column_free,
+                             .user = c};
     wick_status status = WICK_OK;
     for (int k = 0; k < n && status == WICK_OK; k++) status = take(ctx, c, &s, k, names[k], tensors[k], classes);
     if (status == WICK_OK) status = wick_dataset_new(ctx, &s, out);
@@ -95,7 +111,7 @@ wick_status wick_dataset_of_tensors(wick_context *ctx, int n, const char *const 
     return status;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 typedef struct lines {
     wick_allocator alloc;
@@ -156,7 +172,13 @@ wick_status wick_dataset_of_lines(wick_context *ctx, const char *path, wick_data
     }
     if (!room) status = wick_msg_set(&msg, WICK_ERR_NOMEM, "%s: out of memory for its lines", path);
     if (status != WICK_OK) return line_free(l), wick_context_fail(ctx, status, "dataset: %s", msg.text);
-    const wick_dataset_source s = {.count = (int64_t)l->n, .n_fields = 1, .fields = {{"text", WICK_U8, 1, {-1}}}, .get = line_get, .at = line_at, .length = line_length, .free = line_free,
+    const wick_dataset_source s = {.count = (int64_t)l->n,
+                                   .n_fields = 1,
+                                   .fields = {{"text", WICK_U8, 1, {-1}}},
+                                   .get = line_get,
+                                   .at = line_at,
+                                   .length = line_length,
+                                   .free = line_free,
                                    .user = l};
     status = wick_dataset_new(ctx, &s, out);
     if (status != WICK_OK) line_free(l);

@@ -1,5 +1,5 @@
-/* csv.c: tables of comma-separated values. The text is gone through three times: for the types of columns, for their categories, and for the values. Numbers are read in the
- * "C" locale, whatever the host's is. */
+/* csv.c: tables of comma-separated values. The text is gone through three times: for the types of columns, for their
+ * categories, and for the values. Numbers are read in the "C" locale, whatever the host's is. */
 #include "data/csv.h"
 
 #include <float.h>
@@ -69,7 +69,7 @@ static wick_status note_spot(wick_csv *t, const wick_csv_reader *r, wick_csv_spo
                : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
 }
 
-/* ---- the three walks ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the three walks --------------------------------------------------------------------------------------------- */
 
 typedef wick_status (*cell_fn)(wick_csv *t, wick_csv_reader *r, int column, int64_t row, wick_msg *msg);
 
@@ -339,8 +339,10 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (t->options.coding) return check_columns(t, extra, msg);
     WICK_TRY(check_names(t, r, msg));
     choose_columns(t);
-    if (t->options.label && t->label < 0) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.label);
-    if (t->options.target && t->target < 0) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.target);
+    if (t->options.label && t->label < 0)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.label);
+    if (t->options.target && t->target < 0)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.target);
     return WICK_OK;
 }
 
@@ -378,17 +380,21 @@ static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
         if (k == t->label || k == t->target || c->c.type == WICK_CSV_LEFT_OUT) continue;
         c->first = t->features;
         c->width = c->c.type == WICK_CSV_CATEGORY && t->options.one_hot ? (int)c->c.categories : 1;
-        if (wick_add_overflows(t->features, c->width, &t->features)) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: too many categories", t->path);
+        if (wick_add_overflows(t->features, c->width, &t->features))
+            return wick_msg_set(msg, WICK_ERR_INVALID, "%s: too many categories", t->path);
     }
     /* A cell is a byte at least, and a number of 4; categories apart by one_hot, and columns that only the coding has,
      * may be many more. */
     if (wick_add_overflows(file, t->options.coding ? strlen(t->options.coding) : 0, &file)) file = SIZE_MAX;
-    if (wick_mul_overflows((size_t)t->rows * sizeof(float), (size_t)t->features, &t->value_bytes) || t->value_bytes / GROWTH > file)
+    if (wick_mul_overflows((size_t)t->rows * sizeof(float), (size_t)t->features, &t->value_bytes) ||
+        t->value_bytes / GROWTH > file)
         return too_wide(t, msg);
     t->values = wick_alloc(&t->alloc, t->value_bytes);
     t->labels = wick_alloc(&t->alloc, t->label_bytes = (size_t)t->rows * sizeof *t->labels);
     t->targets = wick_alloc(&t->alloc, t->target_bytes = (size_t)t->rows * sizeof *t->targets);
-    return t->values && t->labels && t->targets ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", t->path, t->value_bytes);
+    return t->values && t->labels && t->targets
+               ? WICK_OK
+               : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", t->path, t->value_bytes);
 }
 
 /* Columns that only the coding has are missing in each row. */
@@ -505,7 +511,8 @@ void wick_csv_free(wick_csv **slot) {
     if (!t) return;
     *slot = NULL;
     const wick_allocator alloc = t->alloc;
-    for (int k = 0; k < t->n && t->columns; k++) wick_release(&alloc, t->columns[k].names, t->columns[k].cap * sizeof *t->columns[k].names);
+    for (int k = 0; k < t->n && t->columns; k++)
+        wick_release(&alloc, t->columns[k].names, t->columns[k].cap * sizeof *t->columns[k].names);
     wick_release(&alloc, t->columns, t->cap * sizeof *t->columns);
     wick_release(&alloc, t->column_of, t->cells_cap * sizeof *t->column_of);
     if (t->values) wick_release(&alloc, t->values, t->value_bytes);
@@ -519,12 +526,15 @@ void wick_csv_free(wick_csv **slot) {
 
 int64_t wick_csv_rows(const wick_csv *t) { return t->rows; }
 int wick_csv_columns(const wick_csv *t) { return t->n; }
-const wick_csv_column *wick_csv_column_at(const wick_csv *t, int k) { return k >= 0 && k < t->n ? &t->columns[k].c : NULL; }
+const wick_csv_column *wick_csv_column_at(const wick_csv *t, int k) {
+    return k >= 0 && k < t->n ? &t->columns[k].c : NULL;
+}
 const char *wick_csv_category(const wick_csv *t, int k, int64_t number) {
-    return k >= 0 && k < t->n && number >= 0 && number < t->columns[k].c.categories ? t->columns[k].names[number] : NULL;
+    return k >= 0 && k < t->n && number >= 0 && number < t->columns[k].c.categories ? t->columns[k].names[number]
+                                                                                    : NULL;
 }
 
-/* ---- as a data set --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- as a data set ----------------------------------------------------------------------------------------------- */
 
 static bool has_column(const wick_csv *t, int k) { return k >= 0 && t->columns[k].cell >= 0; }
 static const void *row_field(const wick_csv *t, int64_t i, int field) {
@@ -542,14 +552,22 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     return WICK_OK;
 }
 static int64_t label(void *user, int64_t i) { return ((const wick_csv *)user)->labels[i]; }
-static const char *class_name(void *user, int64_t k) { return wick_csv_category(user, ((const wick_csv *)user)->label, k); }
+static const char *class_name(void *user, int64_t k) {
+    return wick_csv_category(user, ((const wick_csv *)user)->label, k);
+}
 
 wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *t, wick_dataset **out) {
     if (!t) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_csv: csv is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_csv: out is NULL");
     *out = NULL;
-    if (!t->features) return wick_context_fail(ctx, WICK_ERR_INVALID, "csv: the table has no columns besides label and target");
-    wick_dataset_source s = {.count = t->rows, .n_fields = 1, .fields = {{"features", WICK_F32, 1, {t->features}}}, .get = get, .at = at, .user = (void *)(uintptr_t)t};
+    if (!t->features)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "csv: the table has no columns besides label and target");
+    wick_dataset_source s = {.count = t->rows,
+                             .n_fields = 1,
+                             .fields = {{"features", WICK_F32, 1, {t->features}}},
+                             .get = get,
+                             .at = at,
+                             .user = (void *)(uintptr_t)t};
     if (has_column(t, t->label)) {
         s.fields[s.n_fields++] = (wick_spec){"label", WICK_I64, 0, {0}};
         s.label = label;

@@ -25,20 +25,26 @@ int64_t wick_field_elements(const wick_spec *field, int first) {
     return n;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static wick_status check_field(wick_context *ctx, const wick_dataset_source *s, int k) {
     const wick_spec *f = &s->fields[k];
     const char *name = f->name ? f->name : "";
     if (!*name) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field %d has no name", k);
     for (int i = 0; i < k; i++)
-        if (strcmp(name, s->fields[i].name) == 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: two fields are named \"%s\"", name);
-    if (!wick_dtype_size(f->dtype)) return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: field \"%s\" is %s, whose elements have no addresses", name, wick_dtype_name(f->dtype));
+        if (strcmp(name, s->fields[i].name) == 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: two fields are named \"%s\"", name);
+    if (!wick_dtype_size(f->dtype))
+        return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: field \"%s\" is %s, whose elements have no addresses",
+                                 name, wick_dtype_name(f->dtype));
     if (f->rank < 0 || f->rank > WICK_MAX_DIMS - 1) /* a batch has one more */
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\" has %d dims; 0 to %d can be batched", name, f->rank, WICK_MAX_DIMS - 1);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\" has %d dims; 0 to %d can be batched",
+                                 name, f->rank, WICK_MAX_DIMS - 1);
     for (int d = 0; d < f->rank; d++)
-        if (f->dims[d] < -(d == 0 && s->length)) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\": dim %d is %lld%s", name, d, (long long)f->dims[d],
-                                                                         d == 0 && f->dims[d] == -1 ? ", and there is no `length`" : "");
+        if (f->dims[d] < -(d == 0 && s->length))
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: field \"%s\": dim %d is %lld%s", name, d,
+                                     (long long)f->dims[d],
+                                     d == 0 && f->dims[d] == -1 ? ", and there is no `length`" : "");
     const int64_t elements = wick_field_elements(f, wick_field_varies(f));
     int64_t bytes;
     if (elements < 0 || wick_mul_overflows(elements, (int64_t)wick_dtype_size(f->dtype), &bytes))
@@ -60,11 +66,14 @@ static wick_status number_classes(wick_dataset *d) {
 wick_status wick_dataset_new(wick_context *ctx, const wick_dataset_source *source, wick_dataset **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_new: out is NULL");
     *out = NULL;
-    if (!source || !source->get || source->count < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: needs a source with a count and `get`");
+    if (!source || !source->get || source->count < 0)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: needs a source with a count and `get`");
     if (source->n_fields < 1 || source->n_fields > WICK_DATASET_FIELDS)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d fields; a sample has 1 to %d", source->n_fields, WICK_DATASET_FIELDS);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d fields; a sample has 1 to %d", source->n_fields,
+                                 WICK_DATASET_FIELDS);
     if (source->classes < 0 || source->classes > MOST_CLASSES || (source->classes && !source->label))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld classes%s", (long long)source->classes, source->label ? "" : ", and there is no `label`");
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %lld classes%s", (long long)source->classes,
+                                 source->label ? "" : ", and there is no `label`");
     for (int k = 0; k < source->n_fields; k++) WICK_TRY(check_field(ctx, source, k));
     wick_dataset *d = wick_calloc(&ctx->alloc, sizeof *d);
     if (!d) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
@@ -99,16 +108,20 @@ void wick_dataset_free(wick_dataset **dataset) {
     wick_release(&alloc, d, sizeof *d);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static bool inside(const wick_dataset *d, int64_t i) { return i >= 0 && i < d->source.count; }
 static bool is_field(const wick_dataset *d, int field) { return field >= 0 && field < d->source.n_fields; }
 static int64_t number(const wick_dataset *d, int64_t i) { return d->picked ? d->picked[i] : i; }
 
-int64_t wick_dataset_count(const wick_dataset *d) { return d->stream && wick_stream_ends(d->stream) ? -1 : d->source.count; }
+int64_t wick_dataset_count(const wick_dataset *d) {
+    return d->stream && wick_stream_ends(d->stream) ? -1 : d->source.count;
+}
 const char *wick_dataset_note(const wick_dataset *d) { return d->source.note ? d->source.note : ""; }
 int wick_dataset_fields(const wick_dataset *d) { return d->source.n_fields; }
-const wick_spec *wick_dataset_field(const wick_dataset *d, int field) { return is_field(d, field) ? &d->source.fields[field] : NULL; }
+const wick_spec *wick_dataset_field(const wick_dataset *d, int field) {
+    return is_field(d, field) ? &d->source.fields[field] : NULL;
+}
 int64_t wick_dataset_classes(const wick_dataset *d) { return d->source.classes; }
 int64_t wick_dataset_rate(const wick_dataset *d) { return d->source.rate; }
 int wick_dataset_rank(const wick_dataset *d) { return d->source.fields[0].rank; }
@@ -116,7 +129,8 @@ const int64_t *wick_dataset_dims(const wick_dataset *d) { return d->source.field
 
 int64_t wick_dataset_length(const wick_dataset *d, int64_t i, int field) {
     if (!inside(d, i) || !is_field(d, field) || !d->source.fields[field].rank) return -1;
-    return wick_field_varies(&d->source.fields[field]) ? d->source.length(d->source.user, number(d, i), field) : d->source.fields[field].dims[0];
+    return wick_field_varies(&d->source.fields[field]) ? d->source.length(d->source.user, number(d, i), field)
+                                                       : d->source.fields[field].dims[0];
 }
 
 size_t wick_dataset_bytes(const wick_dataset *d, int64_t i, int field) {
@@ -129,7 +143,8 @@ size_t wick_dataset_bytes(const wick_dataset *d, int64_t i, int field) {
 
 wick_status wick_dataset_get(const wick_dataset *d, int64_t i, void *const *out, wick_fault *fault) {
     if (!out) return wick_fault_set(fault, WICK_ERR_INVALID, "dataset_get: out is NULL");
-    if (!inside(d, i)) return wick_fault_set(fault, WICK_ERR_INDEX, "sample %lld of %lld", (long long)i, (long long)d->source.count);
+    if (!inside(d, i))
+        return wick_fault_set(fault, WICK_ERR_INDEX, "sample %lld of %lld", (long long)i, (long long)d->source.count);
     wick_fault unread;
     return d->source.get(d->source.user, number(d, i), out, fault ? fault : &unread);
 }
@@ -145,12 +160,17 @@ void wick_dataset_ahead(const wick_dataset *d, const int64_t *indices, int64_t n
 }
 
 const void *wick_dataset_at(const wick_dataset *d, int64_t i, int field) {
-    return inside(d, i) && is_field(d, field) && d->source.at ? d->source.at(d->source.user, number(d, i), field) : NULL;
+    return inside(d, i) && is_field(d, field) && d->source.at ? d->source.at(d->source.user, number(d, i), field)
+                                                              : NULL;
 }
 
-const uint8_t *wick_dataset_sample(const wick_dataset *d, int64_t i) { return d->source.fields[0].dtype == WICK_U8 ? wick_dataset_at(d, i, 0) : NULL; }
+const uint8_t *wick_dataset_sample(const wick_dataset *d, int64_t i) {
+    return d->source.fields[0].dtype == WICK_U8 ? wick_dataset_at(d, i, 0) : NULL;
+}
 
-int64_t wick_dataset_label(const wick_dataset *d, int64_t i) { return inside(d, i) && d->source.label ? d->source.label(d->source.user, number(d, i)) : -1; }
+int64_t wick_dataset_label(const wick_dataset *d, int64_t i) {
+    return inside(d, i) && d->source.label ? d->source.label(d->source.user, number(d, i)) : -1;
+}
 
 const char *wick_dataset_class_name(const wick_dataset *d, int64_t label) {
     if (label < 0 || label >= d->source.classes) return "?";
@@ -187,7 +207,10 @@ int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick
 
 wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset *const *sets) {
     for (int k = 0; k < n; k++)
-        if (sets[k]->stream) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "dataset: the samples of a stream come one after the other, and not by number: a loader takes them so, also through a map");
+        if (sets[k]->stream)
+            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                     "dataset: the samples of a stream come one after the other, and not by number: a "
+                                     "loader takes them so, also through a map");
     return WICK_OK;
 }
 
@@ -198,23 +221,27 @@ wick_status wick_dataset_limit(wick_context *ctx, wick_dataset *d, int64_t most)
     if (most < 0 || most >= count) return WICK_OK;
     if (!d->picked) {
         d->picked = wick_alloc(&d->alloc, (size_t)most * sizeof *d->picked);
-        if (!d->picked) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for the numbers of %lld samples", (long long)most);
+        if (!d->picked)
+            return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for the numbers of %lld samples",
+                                     (long long)most);
         d->picked_cap = most;
     }
     const bool again = most < d->picked_cap; /* draws are among what was kept before; none is in front of i */
     for (int64_t i = 0; i < most; i++) {
-        /* Drawn, since a fixed stride may meet one class again and again. The end of a stretch is the start of the next. */
+        /* Drawn, since a fixed stride may meet one class again and again. The end of a stretch is the start of the
+         * next. */
         uint32_t draw[4];
         wick_philox((const uint32_t[4]){(uint32_t)i, (uint32_t)(i >> 32)}, (const uint32_t[2]){0}, draw);
         const double part = (double)count / (double)most, end = (double)(i + 1) * part;
-        const int64_t from = WICK_MAX(i, WICK_MIN((int64_t)end - 1, (int64_t)((double)i * part + draw[0] * 0x1p-32 * part)));
+        const int64_t from =
+            WICK_MAX(i, WICK_MIN((int64_t)end - 1, (int64_t)((double)i * part + draw[0] * 0x1p-32 * part)));
         d->picked[i] = again ? d->picked[from] : from;
     }
     d->source.count = most;
     return WICK_OK;
 }
 
-/* ---- moments: sums of whole numbers, exact, whatever the order --------------------------------------------------------------------------- */
+/* ---- moments: sums of whole numbers, exact, whatever the order --------------------------------------------------- */
 
 typedef struct sums {
     uint64_t sum, squares;
@@ -241,7 +268,9 @@ wick_status wick_dataset_moments(wick_context *ctx, const wick_dataset *d, doubl
     *mean = *deviation = 0;
     WICK_TRY(wick_dataset_by_number(ctx, 1, &d));
     const wick_spec *f = &d->source.fields[0];
-    if (f->dtype != WICK_U8) return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: \"%s\" is %s; moments are of u8", f->name, wick_dtype_name(f->dtype));
+    if (f->dtype != WICK_U8)
+        return wick_context_fail(ctx, WICK_ERR_DTYPE, "dataset: \"%s\" is %s; moments are of u8", f->name,
+                                 wick_dtype_name(f->dtype));
     sums s = {0, 0};
     double count = 0;
     uint8_t *own = NULL;
@@ -252,7 +281,8 @@ wick_status wick_dataset_moments(wick_context *ctx, const wick_dataset *d, doubl
         const uint8_t *pixels = wick_dataset_sample(d, i);
         wick_fault fault = {""};
         if (n == SIZE_MAX) status = wick_fault_set(&fault, WICK_ERR_INVALID, "its length cannot be told");
-        else if (!pixels && !wick_grow(&d->alloc, (void **)&own, &cap, n, 1)) status = wick_fault_set(&fault, WICK_ERR_NOMEM, "out of memory: %zu bytes", n);
+        else if (!pixels && !wick_grow(&d->alloc, (void **)&own, &cap, n, 1))
+            status = wick_fault_set(&fault, WICK_ERR_NOMEM, "out of memory: %zu bytes", n);
         else if (!pixels) status = wick_dataset_get(d, i, (void *[WICK_DATASET_FIELDS]){own}, &fault);
         if (status == WICK_OK) add_pixels(&s, pixels ? pixels : own, n), count += (double)n;
         else (void)wick_context_fail(ctx, status, "dataset: sample %lld: %s", (long long)i, fault.text);

@@ -25,7 +25,8 @@ struct wick_dataset {
 
 /* WICK_ERR_UNSUPPORTED where one of the sets has no samples by number. */
 wick_status wick_dataset_by_number(wick_context *ctx, int n, const wick_dataset *const *sets);
-/* Appends the times of all caches that it asks, behind the n that are there, to at most `most`: hits to meters[0], misses to meters[1]; returns how many there are then. */
+/* Appends the times of all caches that it asks, behind the n that are there, to at most `most`: hits to meters[0],
+ * misses to meters[1]; returns how many there are then. */
 int wick_dataset_cache_times(const wick_dataset *d, int n, int most, struct wick_time_histogram **meters[2]);
 /* Elements of the dims from `first` on; -1: they do not fit 63 bits. */
 int64_t wick_field_elements(const wick_spec *field, int first);

@@ -1,4 +1,5 @@
-/* file_set.c: the files of a folder, an archive or a record file as a data set: bytes are fetched and decoded by whoever asks. */
+/* file_set.c: the files of a folder, an archive or a record file as a data set: bytes are fetched and decoded by
+ * whoever asks. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -71,11 +72,17 @@ static const conversion *find_conversion(const file_set *s, int64_t from) {
 
 static wick_status add_conversion(file_set *s, int64_t from, const char *name, wick_msg *msg) {
     if (from < WICK_LOWEST_RATE || from > WICK_HIGHEST_RATE)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: has %lld samples a second; what is resampled has %d to %d", name, (long long)from, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
-    if (s->n_conversions == MOST_RATES) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: has %lld samples a second, and others before it %d other rates: more are not resampled", name, (long long)from, MOST_RATES);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: has %lld samples a second; what is resampled has %d to %d",
+                            name, (long long)from, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
+    if (s->n_conversions == MOST_RATES)
+        return wick_msg_set(
+            msg, WICK_ERR_UNSUPPORTED,
+            "%s: has %lld samples a second, and others before it %d other rates: more are not resampled", name,
+            (long long)from, MOST_RATES);
     conversion *c = &s->conversions[s->n_conversions];
     *c = (conversion){.from = from, .by = wick_resampler_of(from, s->wanted)};
-    if (!(c->taps = wick_alloc(&s->alloc, wick_resampler_bytes(&c->by)))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
+    if (!(c->taps = wick_alloc(&s->alloc, wick_resampler_bytes(&c->by))))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     if (c->by.rows == c->by.down) wick_resampler_taps(&c->by, c->taps);
     s->n_conversions++;
     return WICK_OK;
@@ -87,10 +94,14 @@ static wick_status resampled(const file_set *s, int64_t i, const wick_file_bytes
     size_t bytes;
     WICK_TRY(wick_wav_length(b->data, b->size, &length, &rate, b->name, msg));
     const conversion *c = find_conversion(s, rate);
-    if (!c || wick_resampler_length(&c->by, length) != s->lengths[i]) return wick_msg_set(msg, WICK_ERR_IO, "%s: has %lld samples, %lld a second: it was changed", b->name, (long long)length, (long long)rate);
+    if (!c || wick_resampler_length(&c->by, length) != s->lengths[i])
+        return wick_msg_set(msg, WICK_ERR_IO, "%s: has %lld samples, %lld a second: it was changed", b->name,
+                            (long long)length, (long long)rate);
     if (rate == s->wanted) return wick_wav_mono(b->data, b->size, out, length, b->name, msg);
-    const size_t own = c->by.rows == c->by.down ? 0 : (size_t)(2 * c->by.reach); /* taps of one output, which are written */
-    float *x = wick_mul_overflows((size_t)length + own + 1, sizeof(float), &bytes) ? NULL : wick_alloc(&s->alloc, bytes);
+    /* taps of one output, which are written */
+    const size_t own = c->by.rows == c->by.down ? 0 : (size_t)(2 * c->by.reach);
+    float *x =
+        wick_mul_overflows((size_t)length + own + 1, sizeof(float), &bytes) ? NULL : wick_alloc(&s->alloc, bytes);
     if (!x) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %lld samples", b->name, (long long)length);
     const wick_status status = wick_wav_mono(b->data, b->size, x, length, b->name, msg);
     if (status == WICK_OK) wick_resampler_run(&c->by, own ? x + length : c->taps, x, length, out, s->lengths[i]);
@@ -108,12 +119,15 @@ static wick_status decode(file_set *s, int64_t i, const wick_file_bytes *b, void
                                 (long long)p.height, (long long)p.width, (long long)s->dims[1], (long long)s->dims[2]);
         return wick_picture_decode_to(&s->codecs, b->data, b->size, &p, s->dims[0], s->dims[1], s->dims[2], out,
                                       b->name, msg);
-    case RECORDINGS: return s->wanted ? resampled(s, i, b, out, msg) : wick_wav_mono(b->data, b->size, out, s->lengths[i], b->name, msg);
+    case RECORDINGS:
+        return s->wanted ? resampled(s, i, b, out, msg)
+                         : wick_wav_mono(b->data, b->size, out, s->lengths[i], b->name, msg);
     case ARRAYS:
     case BYTES: break;
     }
     const size_t want = s->kind == ARRAYS ? s->bytes : (size_t)s->lengths[i];
-    if (b->size != want) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has %zu bytes where %zu should be", b->name, b->size, want);
+    if (b->size != want)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has %zu bytes where %zu should be", b->name, b->size, want);
     if (want) memcpy(out, b->data, want);
     return WICK_OK;
 }
@@ -134,8 +148,12 @@ static const void *at(void *user, int64_t i, int field) {
     const file_set *s = user;
     return field == 0 && s->in_memory && s->kind == ARRAYS ? s->kept + s->at[i] : NULL;
 }
-static void ahead(void *user, const int64_t *indices, int64_t n) { wick_files_ahead(((const file_set *)user)->files, indices, n); }
-static int64_t length(void *user, int64_t i, int field) { return field == 0 ? ((const file_set *)user)->lengths[i] : -1; }
+static void ahead(void *user, const int64_t *indices, int64_t n) {
+    wick_files_ahead(((const file_set *)user)->files, indices, n);
+}
+static int64_t length(void *user, int64_t i, int field) {
+    return field == 0 ? ((const file_set *)user)->lengths[i] : -1;
+}
 static int64_t label(void *user, int64_t i) { return ((const file_set *)user)->labels[i]; }
 static const char *class_name(void *user, int64_t k) { return wick_files_class(((const file_set *)user)->files, k); }
 static void release(void *user) {
@@ -144,7 +162,8 @@ static void release(void *user) {
     wick_codecs_close(&s->codecs);
     pthread_mutex_destroy(&s->loading);
     wick_files_free(&s->files);
-    for (int k = 0; k < s->n_conversions; k++) wick_release(&alloc, s->conversions[k].taps, wick_resampler_bytes(&s->conversions[k].by));
+    for (int k = 0; k < s->n_conversions; k++)
+        wick_release(&alloc, s->conversions[k].taps, wick_resampler_bytes(&s->conversions[k].by));
     wick_release(&alloc, s->kept, s->kept_cap);
     wick_release(&alloc, s->at, s->at_cap * sizeof *s->at);
     wick_release(&alloc, s->labels, s->labels_cap * sizeof *s->labels);
@@ -174,7 +193,8 @@ static wick_status begin(file_set *s, const wick_file_bytes *b, wick_msg *msg) {
 static wick_status note(file_set *s, int64_t i, const wick_file_bytes *b, wick_msg *msg) {
     if (i == 0) WICK_TRY(begin(s, b, msg));
     s->labels[i] = (int32_t)b->label;
-    if (wick_files_classes(s->files) && b->label < 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is in no class, where others are", b->name);
+    if (wick_files_classes(s->files) && b->label < 0)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is in no class, where others are", b->name);
     s->lengths[i] = (int64_t)b->size;
     s->contents += b->size;
     if (s->kind != RECORDINGS) return WICK_OK;
@@ -184,7 +204,8 @@ static wick_status note(file_set *s, int64_t i, const wick_file_bytes *b, wick_m
     if (s->wanted) {
         if (!find_conversion(s, rate)) WICK_TRY(add_conversion(s, rate, b->name, msg));
         s->lengths[i] = wick_resampler_length(&find_conversion(s, rate)->by, s->lengths[i]);
-        if (s->lengths[i] < 0) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: is too long to be resampled", b->name);
+        if (s->lengths[i] < 0)
+            return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: is too long to be resampled", b->name);
         rate = s->wanted;
     }
     s->rate = !i || rate == s->rate ? rate : 0;
@@ -199,8 +220,10 @@ static wick_status keep_all(file_set *s, wick_msg *msg) {
     s->in_memory = true;
     for (int64_t i = 0; i < s->count && more; i++) {
         WICK_TRY(wick_files_take(s->files, &file, &more, msg));
-        if (!more) return wick_msg_set(msg, WICK_ERR_IO, "%s: was changed while it was read", wick_files_path(s->files));
-        if (!wick_grow(&s->alloc, (void **)&s->kept, &s->kept_cap, s->kept_bytes + file.size, 1)) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", wick_files_path(s->files));
+        if (!more)
+            return wick_msg_set(msg, WICK_ERR_IO, "%s: was changed while it was read", wick_files_path(s->files));
+        if (!wick_grow(&s->alloc, (void **)&s->kept, &s->kept_cap, s->kept_bytes + file.size, 1))
+            return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", wick_files_path(s->files));
         if (file.size) memcpy(s->kept + s->kept_bytes, file.data, file.size);
         s->at[i] = s->kept_bytes;
         s->at[i + 1] = s->kept_bytes += file.size;
@@ -211,7 +234,8 @@ static wick_status keep_all(file_set *s, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* Folders and record files: the first tells the kind. Of pictures and arrays the others' labels are enough, which names or the index say; the rest is looked at for its length. */
+/* Folders and record files: the first tells the kind. Of pictures and arrays the others' labels are enough, which names
+ * or the index say; the rest is looked at for its length. */
 static wick_status survey(file_set *s, wick_msg *msg) {
     for (int64_t i = 0; i < s->count; i++) {
         wick_file_bytes b;
@@ -220,10 +244,12 @@ static wick_status survey(file_set *s, wick_msg *msg) {
             WICK_TRY(wick_files_label(s->files, i, &b.label, &b.size, msg));
             s->contents += b.size;
             if (s->kind == ARRAYS && b.size != s->bytes)
-                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: has %zu bytes where %zu should be", wick_files_path(s->files), (long long)i, b.size, s->bytes);
+                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: has %zu bytes where %zu should be",
+                                    wick_files_path(s->files), (long long)i, b.size, s->bytes);
             s->labels[i] = (int32_t)b.label;
             if (wick_files_classes(s->files) && b.label < 0)
-                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: number %lld is in no class, where others are", wick_files_path(s->files), (long long)i);
+                return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: number %lld is in no class, where others are",
+                                    wick_files_path(s->files), (long long)i);
             continue;
         }
         wick_status status = wick_files_bytes(s->files, i, &s->alloc, &b, msg);
@@ -238,8 +264,11 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     wick_msg msg = {0};
     const char *form = wick_files_form(s->files);
     const size_t n = (size_t)(s->count = wick_files_count(s->files));
-    if (!n) return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: holds no file%s", wick_files_path(s->files), wick_files_passed(s->files) ? " of a kind that is taken" : "");
-    if (!wick_grow(&s->alloc, (void **)&s->labels, &s->labels_cap, n, sizeof *s->labels) || !wick_grow(&s->alloc, (void **)&s->lengths, &s->lengths_cap, n, sizeof *s->lengths) ||
+    if (!n)
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: holds no file%s", wick_files_path(s->files),
+                                 wick_files_passed(s->files) ? " of a kind that is taken" : "");
+    if (!wick_grow(&s->alloc, (void **)&s->labels, &s->labels_cap, n, sizeof *s->labels) ||
+        !wick_grow(&s->alloc, (void **)&s->lengths, &s->lengths_cap, n, sizeof *s->lengths) ||
         !wick_grow(&s->alloc, (void **)&s->at, &s->at_cap, n + 1, sizeof *s->at))
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory for %zu files", n);
     const bool in_one_file = wick_files_records(s->files) != NULL;
@@ -248,11 +277,22 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     /* Whoever takes memory for all of them must be able to trust the first one's size. */
     if (s->kind == PICTURES && !s->codecs.how.height && (in_one_file || s->in_memory) &&
         (uint64_t)(s->dims[1] * s->dims[2]) * 4 / WICK_PICTURE_RATIO_MAX > s->contents / n)
-        return wick_context_fail(ctx, WICK_ERR_FORMAT, "dataset: %s: %zu pictures of %lld x %lld are more than %llu bytes can hold", wick_files_path(s->files), n, (long long)s->dims[1],
-                                 (long long)s->dims[2], (unsigned long long)s->contents);
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "dataset: %s: %zu pictures of %lld x %lld are more than %llu bytes can hold",
+                                 wick_files_path(s->files), n, (long long)s->dims[1], (long long)s->dims[2],
+                                 (unsigned long long)s->contents);
     const int64_t classes = wick_files_classes(s->files);
-    wick_dataset_source source = {.count = s->count, .rate = s->rate, .n_fields = classes ? 2 : 1, .get = get, .at = at, .ahead = in_one_file ? ahead : NULL, .classes = classes, .label = classes ? label : NULL, .class_name = class_name,
-                                  .free = release, .user = s};
+    wick_dataset_source source = {.count = s->count,
+                                  .rate = s->rate,
+                                  .n_fields = classes ? 2 : 1,
+                                  .get = get,
+                                  .at = at,
+                                  .ahead = in_one_file ? ahead : NULL,
+                                  .classes = classes,
+                                  .label = classes ? label : NULL,
+                                  .class_name = class_name,
+                                  .free = release,
+                                  .user = s};
     char note[200];
     if (s->unmeasured) {
         snprintf(note, sizeof note, WICK_UNMEASURED, (long long)s->unmeasured, (long long)s->count);
@@ -265,15 +305,19 @@ static wick_status make(wick_context *ctx, file_set *s, wick_dataset **out) {
     }
     static const char *const names[] = {"image", "audio", "", "bytes"};
     if (s->kind == ARRAYS) source.fields[0] = *wick_files_array(s->files);
-    else source.fields[0] = (wick_spec){names[s->kind], s->kind == RECORDINGS ? WICK_F32 : WICK_U8, s->kind == PICTURES ? 3 : 1, {-1}};
+    else
+        source.fields[0] =
+            (wick_spec){names[s->kind], s->kind == RECORDINGS ? WICK_F32 : WICK_U8, s->kind == PICTURES ? 3 : 1, {-1}};
     if (s->kind == PICTURES) memcpy(source.fields[0].dims, s->dims, sizeof s->dims);
     else if (s->kind != ARRAYS) source.length = length;
     source.fields[1] = (wick_spec){"label", WICK_I64, 0, {0}};
-    if (!classes) wick_release(&s->alloc, s->labels, s->labels_cap * sizeof *s->labels), s->labels = NULL, s->labels_cap = 0;
+    if (!classes)
+        wick_release(&s->alloc, s->labels, s->labels_cap * sizeof *s->labels), s->labels = NULL, s->labels_cap = 0;
     return wick_dataset_new(ctx, &source, out);
 }
 
-wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wick_files_options *options, wick_dataset **out) {
+wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wick_files_options *options,
+                                  wick_dataset **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_files: out is NULL");
     *out = NULL;
     file_set *s = wick_calloc(&ctx->alloc, sizeof *s);
@@ -286,7 +330,9 @@ wick_status wick_dataset_of_files(wick_context *ctx, const char *path, const wic
     pthread_mutex_init(&s->loading, NULL);
     wick_status status = WICK_OK;
     if (s->wanted && (s->wanted < WICK_LOWEST_RATE || s->wanted > WICK_HIGHEST_RATE))
-        status = wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: recordings of %lld samples a second; they may become %d to %d", (long long)s->wanted, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
+        status = wick_context_fail(ctx, WICK_ERR_INVALID,
+                                   "dataset: recordings of %lld samples a second; they may become %d to %d",
+                                   (long long)s->wanted, WICK_LOWEST_RATE, WICK_HIGHEST_RATE);
     if (status == WICK_OK) status = wick_files_open(ctx, path, options, &s->files);
     if (status == WICK_OK) status = make(ctx, s, out);
     if (status != WICK_OK) release(s);

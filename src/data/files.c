@@ -44,7 +44,7 @@ struct wick_files {
 
 wick_context *wick_files_context(const wick_files *f) { return f->ctx; }
 
-/* ---- classes ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 static size_t place_of(const char *const *names, size_t n, const char *name) {
     size_t low = 0, high = n;
@@ -66,15 +66,21 @@ wick_status wick_class_of(const char *name, char class_name[256], const char *pa
     while (begin && begin > name && begin[-1] != '/') begin--;
     const size_t n = begin ? (size_t)(end - begin) : 0;
     if (n <= 2 && strspn(begin ? begin : "", ".") >= n) return WICK_OK; /* "./a.jpg" lies in no folder */
-    if (n > 255) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: the name of a class has at most 255 bytes", path, name);
+    if (n > 255)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: the name of a class has at most 255 bytes", path,
+                            name);
     for (size_t i = 0; i < n; i++)
-        if ((unsigned char)begin[i] < ' ' || begin[i] == 127) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %.200s: a control character in the name of its class", path, name);
+        if ((unsigned char)begin[i] < ' ' || begin[i] == 127)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %.200s: a control character in the name of its class", path,
+                                name);
     memcpy(class_name, begin, n);
     class_name[n] = 0;
     return WICK_OK;
 }
 
-static wick_status no_memory(const wick_files *f, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", f->path); }
+static wick_status no_memory(const wick_files *f, wick_msg *msg) {
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", f->path);
+}
 
 /* One more file of that name: its class gets a place among the others. */
 static wick_status survey(wick_files *f, const char *name, wick_msg *msg) {
@@ -84,9 +90,12 @@ static wick_status survey(wick_files *f, const char *name, wick_msg *msg) {
     if (!*class_name) return WICK_OK;
     const size_t n = (size_t)f->classes, at = place_of(f->class_names, n, class_name);
     if (at < n && strcmp(f->class_names[at], class_name) == 0) return WICK_OK;
-    if (n == WICK_FILE_CLASSES_MAX) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: more than %d folders, which would be classes", f->path, WICK_FILE_CLASSES_MAX);
+    if (n == WICK_FILE_CLASSES_MAX)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: more than %d folders, which would be classes", f->path,
+                            WICK_FILE_CLASSES_MAX);
     const char *copy = wick_arena_strdup(&f->arena, class_name);
-    if (!copy || !wick_grow(&f->alloc, (void **)&f->class_names, &f->class_cap, n + 1, sizeof *f->class_names)) return no_memory(f, msg);
+    if (!copy || !wick_grow(&f->alloc, (void **)&f->class_names, &f->class_cap, n + 1, sizeof *f->class_names))
+        return no_memory(f, msg);
     memmove(f->class_names + at + 1, f->class_names + at, (n - at) * sizeof *f->class_names);
     f->class_names[at] = copy;
     f->classes++;
@@ -100,7 +109,8 @@ static wick_status label_of(const wick_files *f, const char *name, int64_t *labe
     return WICK_OK;
 }
 
-/* Whether a name is one of those that are taken; hidden ones, and those in hidden folders, never are. Others are counted. */
+/* Whether a name is one of those that are taken; hidden ones, and those in hidden folders, never are. Others are
+ * counted. */
 static bool is_wanted(wick_files *f, const char *name) {
     for (const char *part = name;; part += strcspn(part, "/") + 1) {
         const size_t n = strcspn(part, "/");
@@ -113,36 +123,46 @@ static bool is_wanted(wick_files *f, const char *name) {
     return wanted;
 }
 
-/* ---- folders ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* below: the path within f->path, "" or "a/b/". */
 static wick_status list(wick_files *f, const char *below, int depth, wick_msg *msg) {
     char path[PATH_BYTES];
-    if (depth > DEPTH) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s/%s: more than %d folders within each other", f->path, below, DEPTH);
-    if (snprintf(path, sizeof path, "%s/%s", f->path, below) >= (int)sizeof path) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", f->path, PATH_BYTES - 1);
+    if (depth > DEPTH)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s/%s: more than %d folders within each other", f->path, below,
+                            DEPTH);
+    if (snprintf(path, sizeof path, "%s/%s", f->path, below) >= (int)sizeof path)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", f->path, PATH_BYTES - 1);
     DIR *dir = opendir(path);
-    if (!dir) return wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot list: %s", path, strerror(errno));
+    if (!dir)
+        return wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot list: %s", path,
+                            strerror(errno));
     wick_status status = WICK_OK;
     for (struct dirent *entry; status == WICK_OK && (errno = 0, entry = readdir(dir));) {
         char name[PATH_BYTES], full[PATH_BYTES];
         struct stat st;
         if (entry->d_name[0] == '.') continue;
-        if (snprintf(name, sizeof name, "%s%s", below, entry->d_name) >= (int)sizeof name || snprintf(full, sizeof full, "%s/%s", f->path, name) >= (int)sizeof full - 1) {
-            status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", f->path, PATH_BYTES - 1);
+        if (snprintf(name, sizeof name, "%s%s", below, entry->d_name) >= (int)sizeof name ||
+            snprintf(full, sizeof full, "%s/%s", f->path, name) >= (int)sizeof full - 1) {
+            status =
+                wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", f->path, PATH_BYTES - 1);
         } else if (stat(full, &st) != 0) {
             f->passed++; /* a link to nothing */
         } else if (S_ISDIR(st.st_mode)) {
             strcat(name, "/");
             status = list(f, name, depth + 1, msg);
         } else if (S_ISREG(st.st_mode) && is_wanted(f, name)) {
-            if (!wick_grow(&f->alloc, (void **)&f->names, &f->cap, f->n + 1, sizeof *f->names) || !(f->names[f->n] = wick_arena_strdup(&f->arena, name))) status = no_memory(f, msg);
+            if (!wick_grow(&f->alloc, (void **)&f->names, &f->cap, f->n + 1, sizeof *f->names) ||
+                !(f->names[f->n] = wick_arena_strdup(&f->arena, name)))
+                status = no_memory(f, msg);
             else f->n++, status = survey(f, name, msg);
         }
         errno = 0;
     }
-    if (status == WICK_OK && errno) status = wick_msg_set(msg, WICK_ERR_IO, "%s: cannot list: %s", path, strerror(errno));
+    if (status == WICK_OK && errno)
+        status = wick_msg_set(msg, WICK_ERR_IO, "%s: cannot list: %s", path, strerror(errno));
     closedir(dir);
     return status;
 }
@@ -166,7 +186,7 @@ static wick_status next_of_folder(wick_files *f, wick_file *out, wick_msg *msg) 
     return WICK_OK;
 }
 
-/* ---- archives --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- archives ---------------------------------------------------------------------------------------------------- */
 
 static wick_status begin_tar(wick_files *f, wick_msg *msg) {
     wick_tar_close(f->tar);
@@ -220,13 +240,14 @@ static wick_status next_of_tar(wick_files *f, wick_file *out, bool *more, wick_m
     return WICK_OK;
 }
 
-/* ---- IDX -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- IDX --------------------------------------------------------------------------------------------------------- */
 
 static bool has_idx(const char *folder, const char *split) {
     for (int rank = 1; rank <= WICK_MAX_DIMS; rank++)
         for (int gz = 0; gz < 2; gz++) {
             char path[PATH_BYTES];
-            const int n = snprintf(path, sizeof path, "%s/%s-images-idx%d-ubyte%s", folder, strcmp(split, "test") == 0 ? "t10k" : split, rank, gz ? ".gz" : "");
+            const int n = snprintf(path, sizeof path, "%s/%s-images-idx%d-ubyte%s", folder,
+                                   strcmp(split, "test") == 0 ? "t10k" : split, rank, gz ? ".gz" : "");
             if (n < (int)sizeof path && access(path, R_OK) == 0) return true;
         }
     return false;
@@ -261,11 +282,12 @@ static wick_status next_of_idx(wick_files *f, wick_file *out) {
     return WICK_OK;
 }
 
-/* ---- record files ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- record files ------------------------------------------------------------------------------------------------ */
 
 static wick_status open_records(wick_files *f, const wick_files_options *o, wick_msg *msg) {
     f->form = "records";
-    WICK_TRY(wick_records_parse(f->ctx, &f->map, f->path, &(wick_records_options){.salvage = o->salvage, .copy = o->copy}, &f->records, msg));
+    WICK_TRY(wick_records_parse(f->ctx, &f->map, f->path,
+                                &(wick_records_options){.salvage = o->salvage, .copy = o->copy}, &f->records, msg));
     WICK_TRY(wick_packed_read(&f->meta, wick_records_meta(f->records), &f->arena, f->path, msg));
     f->count = wick_records_count(f->records);
     f->classes = f->meta.classes;
@@ -283,38 +305,44 @@ static wick_status next_of_records(wick_files *f, wick_file *out, wick_msg *msg)
     out->label = e.label;
     out->stored = e.stored;
     if (e.label < -1 || (f->classes && e.label >= f->classes))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: its label is %d, of %lld classes", f->path, (long long)i, e.label, (long long)f->classes);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: its label is %d, of %lld classes", f->path,
+                            (long long)i, e.label, (long long)f->classes);
     WICK_TRY(grow(f, e.size, msg));
     WICK_TRY(wick_records_read(f->records, i, f->buffer, f->room, NULL, msg));
-    if (f->meta.kind == WICK_PACKED_FILES) WICK_TRY(wick_packed_name(f->buffer, e.size, f->name, &before, f->path, i, msg));
+    if (f->meta.kind == WICK_PACKED_FILES)
+        WICK_TRY(wick_packed_name(f->buffer, e.size, f->name, &before, f->path, i, msg));
     else if (f->arrays) f->name[0] = 0;
     else snprintf(f->name, sizeof f->name, "%09lld", (long long)i);
     if (f->arrays && e.size != wick_spec_bytes(&f->spec))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld (byte %llu): %u bytes; an array has %zu", f->path, (long long)i, (unsigned long long)e.offset, e.size,
-                            wick_spec_bytes(&f->spec));
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld (byte %llu): %u bytes; an array has %zu", f->path,
+                            (long long)i, (unsigned long long)e.offset, e.size, wick_spec_bytes(&f->spec));
     out->name = f->name;
     out->data = f->buffer + before;
     out->size = e.size - before;
     return WICK_OK;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* f->path becomes what is to be opened: of a folder with splits the file or folder of this one. *set: it holds IDX files. */
+/* f->path becomes what is to be opened: of a folder with splits the file or folder of this one. *set: it holds IDX
+ * files. */
 static wick_status resolve(wick_files *f, const char *path, const char *split, bool *set, wick_msg *msg) {
     static const char *const ends[] = {".wrec", ".tar", ".tar.gz", ".tgz", ".tar.zst", ""};
     char at[PATH_BYTES], found[PATH_BYTES];
     const bool known = access(path, F_OK) != 0 && wick_dataset_find(path, found, sizeof found);
     if (known) path = found;
     snprintf(at, sizeof at, "%.4000s/%.80s.wrec", path, split);
-    *set = is_folder(path) && has_idx(path, split) && access(at, F_OK) != 0; /* as wick_dataset_open has it: a record file first */
+    *set = is_folder(path) && has_idx(path, split) &&
+           access(at, F_OK) != 0; /* as wick_dataset_open has it: a record file first */
     for (size_t i = 0; is_folder(path) && !*set && i < WICK_COUNTOF(ends); i++) {
-        if (snprintf(at, sizeof at, "%s/%s%s", path, split, ends[i]) >= (int)sizeof at || access(at, F_OK) != 0 || is_folder(at) != !*ends[i]) continue;
+        if (snprintf(at, sizeof at, "%s/%s%s", path, split, ends[i]) >= (int)sizeof at || access(at, F_OK) != 0 ||
+            is_folder(at) != !*ends[i])
+            continue;
         path = at;
         break;
     }
@@ -327,7 +355,8 @@ static wick_status open_any(wick_files *f, const char *path, const wick_files_op
     bool set;
     f->all = o->all;
     if (!path || !*path) return wick_msg_set(msg, WICK_ERR_INVALID, "no path");
-    if (strchr(split, '/') || !*split) return wick_msg_set(msg, WICK_ERR_INVALID, "a split is a name such as train or test, not \"%s\"", split);
+    if (strchr(split, '/') || !*split)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "a split is a name such as train or test, not \"%s\"", split);
     WICK_TRY(resolve(f, path, split, &set, msg));
     if (set) return open_idx(f, split, true, msg);
     if (is_folder(f->path)) return open_folder(f, msg);
@@ -335,7 +364,8 @@ static wick_status open_any(wick_files *f, const char *path, const wick_files_op
     const uint8_t *p = f->map.data;
     if (f->map.size >= 8 && memcmp(p, WICK_RECORDS_MAGIC, 8) == 0) return open_records(f, o, msg);
     const char *name = strrchr(f->path, '/') ? strrchr(f->path, '/') + 1 : f->path;
-    const bool idx = (f->map.size >= 4 && !p[0] && !p[1] && p[2] >= 8 && p[2] <= 14 && p[3] && p[3] <= WICK_MAX_DIMS) || (wick_gzip_is(p, f->map.size) && strstr(name, "-idx"));
+    const bool idx = (f->map.size >= 4 && !p[0] && !p[1] && p[2] >= 8 && p[2] <= 14 && p[3] && p[3] <= WICK_MAX_DIMS) ||
+                     (wick_gzip_is(p, f->map.size) && strstr(name, "-idx"));
     return idx ? open_idx(f, split, false, msg) : open_tar(f, msg);
 }
 
@@ -409,7 +439,9 @@ wick_status wick_files_rewind(wick_files *f) {
 wick_status wick_files_at(wick_files *f, int64_t i, wick_file *out) {
     if (!out) return wick_context_fail(f->ctx, WICK_ERR_INVALID, "files_at: out is NULL");
     bool more = true;
-    if (i < 0 || i >= f->count) return wick_context_fail(f->ctx, WICK_ERR_INDEX, "files: %s: there is no number %lld: it has %lld", f->path, (long long)i, (long long)f->count);
+    if (i < 0 || i >= f->count)
+        return wick_context_fail(f->ctx, WICK_ERR_INDEX, "files: %s: there is no number %lld: it has %lld", f->path,
+                                 (long long)i, (long long)f->count);
     if (!f->tar) f->next = i;
     else if (f->next > i && wick_files_rewind(f) != WICK_OK) return wick_context_status(f->ctx);
     while (f->tar && f->next < i && more)
@@ -419,7 +451,8 @@ wick_status wick_files_at(wick_files *f, int64_t i, wick_file *out) {
 
 static wick_status check_label(const wick_files *f, int64_t i, int64_t label, wick_msg *msg) {
     if (label >= -1 && (!f->classes || label < f->classes)) return WICK_OK;
-    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: its label is %lld, of %lld classes", f->path, (long long)i, (long long)label, (long long)f->classes);
+    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: its label is %lld, of %lld classes", f->path,
+                        (long long)i, (long long)label, (long long)f->classes);
 }
 
 wick_status wick_files_label(const wick_files *f, int64_t i, int64_t *label, size_t *size, wick_msg *msg) {
@@ -436,7 +469,8 @@ void wick_files_ahead(const wick_files *f, const int64_t *files, int64_t n) {
     if (f->records) wick_records_ahead(f->records, files, n);
 }
 
-wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocator *alloc, wick_file_bytes *out, wick_msg *msg) {
+wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocator *alloc, wick_file_bytes *out,
+                             wick_msg *msg) {
     out->own = NULL;
     out->room = out->size = 0;
     out->label = -1;
@@ -446,10 +480,12 @@ wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocato
         char name[WICK_FILE_NAME_MAX] = "";
         WICK_TRY(wick_records_find(f->records, i, &e, msg));
         WICK_TRY(check_label(f, i, e.label, msg));
-        if (!(out->own = wick_alloc(alloc, e.size))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %u bytes", f->path, e.size);
+        if (!(out->own = wick_alloc(alloc, e.size)))
+            return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %u bytes", f->path, e.size);
         out->room = e.size;
         WICK_TRY(wick_records_read(f->records, i, out->own, e.size, NULL, msg));
-        if (f->meta.kind == WICK_PACKED_FILES) WICK_TRY(wick_packed_name(out->own, e.size, name, &before, f->path, i, msg));
+        if (f->meta.kind == WICK_PACKED_FILES)
+            WICK_TRY(wick_packed_name(out->own, e.size, name, &before, f->path, i, msg));
         snprintf(out->name, sizeof out->name, "%s: record %lld%s%s", f->path, (long long)i, *name ? ": " : "", name);
         out->data = out->own + before;
         out->size = e.size - before;
@@ -462,7 +498,8 @@ wick_status wick_files_bytes(const wick_files *f, int64_t i, const wick_allocato
     WICK_TRY(wick_map_read(&map, out->name, msg));
     const size_t size = map.size;
     wick_status status = WICK_OK;
-    if (!(out->own = wick_alloc(alloc, size))) status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", out->name, size);
+    if (!(out->own = wick_alloc(alloc, size)))
+        status = wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", out->name, size);
     if (status == WICK_OK) {
         out->room = out->size = size;
         if (size) memcpy(out->own, map.data, size);

@@ -8,13 +8,16 @@
 
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-static wick_status out_of_memory(const char *path, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path); }
+static wick_status out_of_memory(const char *path, wick_msg *msg) {
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+}
 
 static wick_status add(wick_folder *f, const char *path, const char *class, const char *name, wick_msg *msg) {
     char file[WICK_PATH_BYTES];
     if (snprintf(file, sizeof file, "%s/%s", class, name) >= (int)sizeof file)
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", path, WICK_PATH_BYTES - 1);
-    if (!wick_grow(f->alloc, (void **)&f->files, &f->cap, f->count + 1, sizeof *f->files)) return out_of_memory(path, msg);
+    if (!wick_grow(f->alloc, (void **)&f->files, &f->cap, f->count + 1, sizeof *f->files))
+        return out_of_memory(path, msg);
     if (!(f->files[f->count] = wick_arena_strdup(&f->arena, file))) return out_of_memory(path, msg);
     f->count++;
     return WICK_OK;
@@ -24,7 +27,8 @@ static wick_status add(wick_folder *f, const char *path, const char *class, cons
 static wick_status open_folder(DIR **dir, const char *path, wick_msg *msg) {
     *dir = opendir(path);
     if (*dir || errno == ENOENT || errno == ENOTDIR) return WICK_OK;
-    return wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot list: %s", path, strerror(errno));
+    return wick_msg_set(msg, errno == ENOMEM ? WICK_ERR_NOMEM : WICK_ERR_IO, "%s: cannot list: %s", path,
+                        strerror(errno));
 }
 
 /* Calls itself for what is below `path`: class is NULL at the top, and the name of a class below it. */
@@ -39,12 +43,14 @@ static wick_status list(wick_folder *f, const char *path, const char *class, wic
         if (class) {
             if (wick_picture_named(name)) status = add(f, path, class, name, msg);
         } else if (snprintf(below, sizeof below, "%s/%s", path, name) >= (int)sizeof below) {
-            status = wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", path, WICK_PATH_BYTES - 1);
+            status =
+                wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: a path of more than %d bytes", path, WICK_PATH_BYTES - 1);
         } else {
             status = list(f, below, name, msg);
         }
     }
-    if (status == WICK_OK && errno) status = wick_msg_set(msg, WICK_ERR_IO, "%s: cannot list: %s", path, strerror(errno));
+    if (status == WICK_OK && errno)
+        status = wick_msg_set(msg, WICK_ERR_IO, "%s: cannot list: %s", path, strerror(errno));
     closedir(dir);
     return status;
 }

@@ -16,7 +16,8 @@ typedef struct wick_folder {
 /* Files CLASS/NAME below `path` whose names end as those of pictures do (wick_picture_named), sorted by their bytes;
  * hidden ones are left out. A path that is no folder gives none. alloc must stay. On failure there is nothing to free.
  */
-WICK_MUST_CHECK wick_status wick_folder_list(wick_folder *f, const char *path, const wick_allocator *alloc, wick_msg *msg);
+WICK_MUST_CHECK wick_status wick_folder_list(wick_folder *f, const char *path, const wick_allocator *alloc,
+                                             wick_msg *msg);
 void wick_folder_free(wick_folder *f); /* an empty one is fine */
 
 #endif

@@ -33,7 +33,8 @@ wick_status wick_gzip_open(wick_gzip **out, const void *data, size_t size, const
 
 static size_t total_out(const wick_gzip *g) { return g->past_out + (size_t)g->z.stream.total_out; }
 
-/* A file is one member after another (RFC 1952, section 2.2), whose contents are one. What zlib was given lies before the rest. */
+/* A file is one member after another (RFC 1952, section 2.2), whose contents are one. What zlib was given lies before
+ * the rest. */
 static void end_member(wick_gzip *g) {
     wick_zstream *s = &g->z.stream;
     g->ended = !wick_gzip_is(s->next_in, s->avail_in + g->rest_size);

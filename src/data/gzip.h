@@ -1,4 +1,5 @@
-/* gzip.h: reads a gzip file (RFC 1952, of one or more members) that is in memory, through zlib, which is loaded when it is needed. */
+/* gzip.h: reads a gzip file (RFC 1952, of one or more members) that is in memory, through zlib, which is loaded when it
+ * is needed. */
 #ifndef WICK_DATA_GZIP_H
 #define WICK_DATA_GZIP_H
 

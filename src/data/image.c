@@ -13,18 +13,21 @@ struct wick_image {
     size_t bytes;
 };
 
-static wick_status new_image(wick_image **out, const wick_allocator *alloc, int64_t count, const int64_t dims[3], wick_msg *msg) {
+static wick_status new_image(wick_image **out, const wick_allocator *alloc, int64_t count, const int64_t dims[3],
+                             wick_msg *msg) {
     wick_image *m = wick_calloc(alloc, sizeof *m);
     *out = NULL;
     if (!m) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
-    *m = (wick_image){.alloc = *alloc, .count = count, .dims = {dims[0], dims[1], dims[2]}, .size = dims[0] * dims[1] * dims[2]};
-    if (!wick_mul_overflows((size_t)count, (size_t)m->size, &m->bytes) && m->bytes <= PTRDIFF_MAX) m->pixels = wick_alloc(alloc, m->bytes);
+    *m = (wick_image){
+        .alloc = *alloc, .count = count, .dims = {dims[0], dims[1], dims[2]}, .size = dims[0] * dims[1] * dims[2]};
+    if (!wick_mul_overflows((size_t)count, (size_t)m->size, &m->bytes) && m->bytes <= PTRDIFF_MAX)
+        m->pixels = wick_alloc(alloc, m->bytes);
     *out = m;
     if (m->pixels) return WICK_OK;
     m->bytes = 0;
     wick_image_free(out);
-    return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory: %lld pictures of %lld x %lld x %lld", (long long)count, (long long)dims[0],
-                        (long long)dims[1], (long long)dims[2]);
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory: %lld pictures of %lld x %lld x %lld", (long long)count,
+                        (long long)dims[0], (long long)dims[1], (long long)dims[2]);
 }
 
 void wick_image_free(wick_image **image) {
@@ -38,26 +41,33 @@ void wick_image_free(wick_image **image) {
 
 int64_t wick_image_count(const wick_image *m) { return m->count; }
 const int64_t *wick_image_dims(const wick_image *m) { return m->dims; }
-const uint8_t *wick_image_pixels(const wick_image *m, int64_t i) { return i >= 0 && i < m->count ? m->pixels + i * m->size : NULL; }
+const uint8_t *wick_image_pixels(const wick_image *m, int64_t i) {
+    return i >= 0 && i < m->count ? m->pixels + i * m->size : NULL;
+}
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static wick_status from_idx(wick_image **out, const wick_idx *idx, const wick_allocator *alloc, int64_t channels, const char *name, wick_msg *msg) {
+static wick_status from_idx(wick_image **out, const wick_idx *idx, const wick_allocator *alloc, int64_t channels,
+                            const char *name, wick_msg *msg) {
     const int rank = idx->rank;
     const int64_t count = rank > 2 ? idx->dims[0] : 1, own = rank == 4 ? idx->dims[1] : 1;
     if (idx->dtype != WICK_U8 || rank < 2 || rank > 4 || (own != 1 && own != 3))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: pictures are u8 [H, W], [N, H, W], [N, 1, H, W] or [N, 3, H, W]; this is %s of %d dims", name,
-                            wick_dtype_name(idx->dtype), rank);
+        return wick_msg_set(
+            msg, WICK_ERR_FORMAT,
+            "%s: pictures are u8 [H, W], [N, H, W], [N, 1, H, W] or [N, 3, H, W]; this is %s of %d dims", name,
+            wick_dtype_name(idx->dtype), rank);
     if (!idx->bytes) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no pictures", name);
-    const int64_t dims[] = {channels ? channels : own, idx->dims[rank - 2], idx->dims[rank - 1]}, pixels = dims[1] * dims[2];
+    const int64_t dims[] = {channels ? channels : own, idx->dims[rank - 2], idx->dims[rank - 1]},
+                  pixels = dims[1] * dims[2];
     WICK_TRY(new_image(out, alloc, count, dims, msg));
     for (int64_t i = 0; i < count; i++)
-        wick_picture_planes((const uint8_t *)idx->data + i * own * pixels, 1, pixels, own, (*out)->pixels + i * (*out)->size, dims[0], pixels);
+        wick_picture_planes((const uint8_t *)idx->data + i * own * pixels, 1, pixels, own,
+                            (*out)->pixels + i * (*out)->size, dims[0], pixels);
     return WICK_OK;
 }
 
-static wick_status from_picture(wick_image **out, wick_codecs *codecs, const void *data, size_t size, const char *name, const wick_allocator *alloc,
-                                int64_t channels, wick_msg *msg) {
+static wick_status from_picture(wick_image **out, wick_codecs *codecs, const void *data, size_t size, const char *name,
+                                const wick_allocator *alloc, int64_t channels, wick_msg *msg) {
     wick_picture p;
     WICK_TRY(wick_picture_header(codecs, data, size, &p, name, msg));
     const int64_t dims[] = {channels ? channels : p.channels, p.height, p.width};
@@ -73,7 +83,8 @@ static bool is_idx(const uint8_t *data, size_t size) {
            (size >= 4 && data[0] == 0 && data[1] == 0 && (!kind || strcmp(kind->format, "idx") == 0));
 }
 
-wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels, wick_image **out) {
+wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, const char *name, int64_t channels,
+                              wick_image **out) {
     if (!data) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_decode: data is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_decode: out is NULL");
     wick_msg msg = {0};
@@ -81,7 +92,8 @@ wick_status wick_image_decode(wick_context *ctx, const void *data, size_t size, 
     *out = NULL;
     if (!name) name = "a picture in memory";
     if (channels != 0 && channels != 1 && channels != 3)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "image: %lld channels; there are 1 (grey) and 3 (RGB)", (long long)channels);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "image: %lld channels; there are 1 (grey) and 3 (RGB)",
+                                 (long long)channels);
     if (is_idx(data, size)) {
         wick_idx idx;
         status = wick_idx_parse(&idx, data, size, name, &ctx->alloc, &msg);
@@ -107,7 +119,7 @@ wick_status wick_image_open(wick_context *ctx, const char *path, int64_t channel
     return status;
 }
 
-/* ---- another size ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- another size ------------------------------------------------------------------------------------------------ */
 
 /* The inputs that an output along one dim is made of: first..last, and their weights by the formula in wick/data.h. */
 typedef struct window {
@@ -126,9 +138,10 @@ static double weight(const window *w, int64_t i) {
     return WICK_MAX(weight, 0);
 }
 
-/* One dim of [outer, from, inner] becomes `to` long. The input is bytes or, where those are NULL, values; the output goes to means, or rounded. */
-static void resize_dim(const uint8_t *bytes, const double *values, int64_t outer, int64_t from, int64_t inner, int64_t to, double *means,
-                       uint8_t *rounded) {
+/* One dim of [outer, from, inner] becomes `to` long. The input is bytes or, where those are NULL, values; the output
+ * goes to means, or rounded. */
+static void resize_dim(const uint8_t *bytes, const double *values, int64_t outer, int64_t from, int64_t inner,
+                       int64_t to, double *means, uint8_t *rounded) {
     for (int64_t o = 0; o < outer * to; o++) {
         const window w = window_of(o % to, from, to);
         for (int64_t k = 0; k < inner; k++) {
@@ -146,11 +159,12 @@ static void resize_dim(const uint8_t *bytes, const double *values, int64_t outer
     }
 }
 
-/* Whichever of the dims leaves less between the two comes first: at most sqrt(input pixels * output pixels) means, so that a row of 2^26
- * pixels costs no more than a square of them. */
+/* Whichever of the dims leaves less between the two comes first: at most sqrt(input pixels * output pixels) means, so
+ * that a row of 2^26 pixels costs no more than a square of them. */
 static bool rows_first(const int64_t from[2], const int64_t to[2]) { return to[0] * from[1] <= from[0] * to[1]; }
 
-static void resize_plane(const uint8_t *plane, const int64_t from[2], double *means, uint8_t *out, const int64_t to[2]) {
+static void resize_plane(const uint8_t *plane, const int64_t from[2], double *means, uint8_t *out,
+                         const int64_t to[2]) {
     if (rows_first(from, to)) {
         resize_dim(plane, NULL, 1, from[0], from[1], to[0], means, NULL);
         resize_dim(NULL, means, to[0], from[1], 1, to[1], NULL, out);
@@ -171,12 +185,13 @@ wick_status wick_picture_resize(const uint8_t *planes, int64_t channels, const i
     return WICK_OK;
 }
 
-wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width, wick_image **out) {
+wick_status wick_image_resize(wick_context *ctx, const wick_image *image, int64_t height, int64_t width,
+                              wick_image **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "image_resize: out is NULL");
     *out = NULL;
     if (height < 1 || width < 1 || height > WICK_PICTURE_PIXELS_MAX / width)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "image: no size: %lld x %lld pixels; at most %lld together", (long long)height, (long long)width,
-                                 (long long)WICK_PICTURE_PIXELS_MAX);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "image: no size: %lld x %lld pixels; at most %lld together",
+                                 (long long)height, (long long)width, (long long)WICK_PICTURE_PIXELS_MAX);
     const int64_t dims[] = {image->dims[0], height, width}, *from = image->dims + 1, *to = dims + 1;
     const size_t bytes = (size_t)(rows_first(from, to) ? to[0] * from[1] : from[0] * to[1]) * sizeof(double);
     wick_msg msg;

@@ -1,5 +1,6 @@
-/* image_set.c: sets of pictures in folders or archives, a folder a class. Two walks: the first finds the classes and counts, so that the pixels
- * get one block of the right size; the second reads some hundred files at a time and decodes them with all threads. */
+/* image_set.c: sets of pictures in folders or archives, a folder a class. Two walks: the first finds the classes and
+ * counts, so that the pixels get one block of the right size; the second reads some hundred files at a time and decodes
+ * them with all threads. */
 #include <stdlib.h>
 
 #include "data/codecs.h"
@@ -8,7 +9,7 @@
 
 enum { PART_FILES = 512, PART_BYTES = 16 << 20, CHANNELS = 3 };
 
-/* ---- the first walk ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- the first walk ---------------------------------------------------------------------------------------------- */
 
 typedef struct survey {
     wick_labelled *d;
@@ -39,8 +40,10 @@ static bool find_class(const char *const *names, size_t count, const char *name,
 static wick_status add_class(survey *s, const wick_walk *w, wick_msg *msg) {
     size_t at;
     if (find_class(s->names, s->count, w->class_name, &at)) return WICK_OK;
-    if (s->known) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %s has no class \"%s\"", w->name, s->known->name, w->class_name);
-    if (s->count == WICK_CLASSES_MAX) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: more than %d classes", w->name, WICK_CLASSES_MAX);
+    if (s->known)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %s has no class \"%s\"", w->name, s->known->name, w->class_name);
+    if (s->count == WICK_CLASSES_MAX)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: more than %d classes", w->name, WICK_CLASSES_MAX);
     const char *name = wick_arena_strdup(&s->d->names, w->class_name);
     if (!name || !wick_grow(&s->d->alloc, (void **)&s->names, &s->cap, s->count + 1, sizeof *s->names))
         return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", w->name);
@@ -50,7 +53,8 @@ static wick_status add_class(survey *s, const wick_walk *w, wick_msg *msg) {
     return WICK_OK;
 }
 
-static wick_status survey_split(survey *s, wick_walk *w, const char *folder, const char *split, bool count, wick_msg *msg) {
+static wick_status survey_split(survey *s, wick_walk *w, const char *folder, const char *split, bool count,
+                                wick_msg *msg) {
     bool more = true;
     WICK_TRY(wick_walk_open(w, folder, split, &s->d->alloc, msg));
     wick_status status = WICK_OK;
@@ -65,7 +69,7 @@ static wick_status survey_split(survey *s, wick_walk *w, const char *folder, con
     return status;
 }
 
-/* ---- the second walk ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the second walk --------------------------------------------------------------------------------------------- */
 
 /* Some files that are decoded together: each one's name and bytes, one after another. */
 typedef struct part {
@@ -121,7 +125,8 @@ static wick_status alloc_pixels(wick_labelled *d, const wick_picture *picture, c
             msg, WICK_ERR_FORMAT, "%s: %lld pictures of %lld x %lld are more than %llu bytes of files can hold",
             w->path, (long long)d->count, (long long)d->dims[1], (long long)d->dims[2], (unsigned long long)file_bytes);
     d->pixels = wick_alloc(&d->alloc, (size_t)bytes);
-    if (!d->pixels) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %llu bytes", w->path, (unsigned long long)bytes);
+    if (!d->pixels)
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %llu bytes", w->path, (unsigned long long)bytes);
     d->pixel_bytes = (size_t)bytes;
     return WICK_OK;
 }
@@ -130,7 +135,8 @@ static wick_status add_file(part *p, wick_walk *w, uint64_t file_bytes, wick_msg
     wick_labelled *d = p->d;
     const size_t name_size = strlen(w->name) + 1;
     size_t need, label;
-    if (wick_add_overflows(p->used + name_size, w->size, &need) || !wick_grow(&d->alloc, (void **)&p->bytes, &p->cap, need, 1))
+    if (wick_add_overflows(p->used + name_size, w->size, &need) ||
+        !wick_grow(&d->alloc, (void **)&p->bytes, &p->cap, need, 1))
         return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", w->name, w->size);
     if (p->first + p->n == d->count || !find_class(d->class_names, (size_t)d->classes, w->class_name, &label))
         return wick_msg_set(msg, WICK_ERR_IO, "%s: changed while it was read", w->path);
@@ -167,7 +173,7 @@ static wick_status read_split(part *p, wick_walk *w, uint64_t file_bytes, wick_p
     return p->first == p->d->count ? WICK_OK : wick_msg_set(msg, WICK_ERR_IO, "%s: changed while it was read", w->path);
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* The classes that are known, or those of both splits: a class without test images must not renumber those after it. */
 static wick_status survey_set(survey *s, wick_walk *w, const char *folder, const char *split, wick_msg *msg) {
@@ -191,12 +197,13 @@ static wick_status survey_set(survey *s, wick_walk *w, const char *folder, const
     return wick_labelled_alloc_labels(d, msg);
 }
 
-static wick_status read_image_set(wick_context *ctx, wick_labelled *d, const char *folder, const char *split, const wick_known_set *known,
-                                  wick_msg *msg) {
+static wick_status read_image_set(wick_context *ctx, wick_labelled *d, const char *folder, const char *split,
+                                  const wick_known_set *known, wick_msg *msg) {
     wick_walk *w = wick_calloc(&d->alloc, sizeof *w);
     part *p = wick_calloc(&d->alloc, sizeof *p);
     survey s = {.d = d, .known = known};
-    wick_status status = w && p ? survey_set(&s, w, folder, split, msg) : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", folder);
+    wick_status status =
+        w && p ? survey_set(&s, w, folder, split, msg) : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", folder);
     if (!known) wick_release(&d->alloc, s.names, s.cap * sizeof *s.names);
     if (status == WICK_OK) {
         p->d = d;

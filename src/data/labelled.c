@@ -13,16 +13,17 @@ enum { PATH_BYTES = 1024 };
 static const wick_set_kind *const kinds[] = {&wick_records_set, &wick_idx_set, &wick_image_set};
 static const char *const splits[] = {"train", "test"};
 
-/* ---- the sets that are known by name
- * ------------------------------------------------------------------------------------ */
+/* ---- the sets that are known by name ----------------------------------------------------------------------------- */
 
 static const char *const digits[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
 /* Xiao, Rasul, Vollgraf 2017, "Labels". */
 static const char *const garments[] = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
                                        "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
 /* Krizhevsky 2009. */
-static const char *const things[] = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
-static const wick_known_set known_sets[] = {{"mnist", 10, digits}, {"fashion-mnist", 10, garments}, {"cifar10", 10, things}};
+static const char *const things[] = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                     "dog",      "frog",       "horse", "ship", "truck"};
+static const wick_known_set known_sets[] = {
+    {"mnist", 10, digits}, {"fashion-mnist", 10, garments}, {"cifar10", 10, things}};
 
 static const wick_known_set *find_known(const char *name) {
     for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++)
@@ -30,8 +31,7 @@ static const wick_known_set *find_known(const char *name) {
     return NULL;
 }
 
-/* ---- finding
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 /* NULL: the folder has nothing of that split. */
 static const wick_set_kind *find_kind(const char *folder, const char *split) {
@@ -45,9 +45,10 @@ static bool is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The folder of a named set: the first candidate that has the split; NULL when none has: then the first that is there, or "". searched lists
- * them all. */
-static const wick_set_kind *find_folder(char folder[PATH_BYTES], const char *name, const char *split, wick_str *searched) {
+/* The folder of a named set: the first candidate that has the split; NULL when none has: then the first that is there,
+ * or "". searched lists them all. */
+static const wick_set_kind *find_folder(char folder[PATH_BYTES], const char *name, const char *split,
+                                        wick_str *searched) {
     const char *home = getenv("WICK_DATA");
     const char *const bases[] = {home && *home ? home : NULL, "/usr/share/datasets"};
     char path[PATH_BYTES];
@@ -81,14 +82,17 @@ static wick_status not_found(wick_context *ctx, const char *folder, const char *
     char names[128];
     wick_str s = wick_str_on(names, sizeof names);
     for (size_t i = 0; i < WICK_COUNTOF(known_sets); i++) wick_str_add(&s, "%s%s", i ? ", " : "", known_sets[i].name);
-    if (!is_folder(folder)) return wick_context_fail(ctx, WICK_ERR_IO, "dataset: there is no folder \"%s\"; sets known by name: %s", folder, names);
+    if (!is_folder(folder))
+        return wick_context_fail(ctx, WICK_ERR_IO, "dataset: there is no folder \"%s\"; sets known by name: %s", folder,
+                                 names);
     return wick_context_fail(ctx, WICK_ERR_IO,
-                             "dataset: the folder \"%s\" is there, but has no %s-images-idx3-ubyte (any number after idx, plain or .gz), %s.tar.gz, "
+                             "dataset: the folder \"%s\" is there, but has no %s-images-idx3-ubyte (any number after "
+                             "idx, plain or .gz), %s.tar.gz, "
                              "%s.tar, %s.wrec or %s/CLASS; sets known by name: %s",
                              folder, strcmp(split, "test") == 0 ? "t10k" : split, split, split, split, split, names);
 }
 
-/* ---- as a data set -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- as a data set ----------------------------------------------------------------------------------------------- */
 
 enum { IMAGE, LABEL };
 
@@ -118,16 +122,17 @@ static void release(void *user) {
 }
 
 static wick_status as_dataset(wick_context *ctx, wick_labelled *d, wick_dataset **out) {
-    wick_dataset_source s = {.count = d->count,
-                             .n_fields = 2,
-                             .fields = {[IMAGE] = {"image", WICK_U8, d->rank, {0}}, [LABEL] = {"label", WICK_I64, 0, {0}}},
-                             .get = get,
-                             .at = at,
-                             .label = label,
-                             .classes = d->classes,
-                             .class_name = class_name,
-                             .free = release,
-                             .user = d};
+    wick_dataset_source s = {
+        .count = d->count,
+        .n_fields = 2,
+        .fields = {[IMAGE] = {"image", WICK_U8, d->rank, {0}}, [LABEL] = {"label", WICK_I64, 0, {0}}},
+        .get = get,
+        .at = at,
+        .label = label,
+        .classes = d->classes,
+        .class_name = class_name,
+        .free = release,
+        .user = d};
     char note[128];
     if (d->resized) {
         snprintf(note, sizeof note, WICK_RESIZED, (long long)d->resized, (long long)d->count, (long long)d->dims[1],
@@ -143,14 +148,16 @@ wick_status wick_dataset_open(wick_context *ctx, const char *name, const char *s
     *out = NULL;
     if (!name || !*name) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: no name");
     if (!split || (strcmp(split, splits[0]) != 0 && strcmp(split, splits[1]) != 0))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: split \"%s\" is neither \"train\" nor \"test\"", split ? split : "");
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: split \"%s\" is neither \"train\" nor \"test\"",
+                                 split ? split : "");
 
     char folder[PATH_BYTES], list[WICK_MSG_MAX / 2];
     const wick_known_set *known = find_known(name);
     wick_str searched = wick_str_on(list, sizeof list);
     const wick_set_kind *kind = known ? find_folder(folder, name, split, &searched) : find_kind(name, split);
     if (!kind && known && !folder[0])
-        return wick_context_fail(ctx, WICK_ERR_IO, "dataset: %s is in none of: %s; set WICK_DATA to the folder that has it", name, list);
+        return wick_context_fail(ctx, WICK_ERR_IO,
+                                 "dataset: %s is in none of: %s; set WICK_DATA to the folder that has it", name, list);
     if (!kind) return not_found(ctx, known ? folder : name, split);
 
     wick_labelled *d = wick_calloc(&ctx->alloc, sizeof *d);
@@ -175,7 +182,8 @@ wick_status wick_labelled_alloc_labels(wick_labelled *d, wick_msg *msg) {
 wick_status wick_labelled_alloc_names(wick_labelled *d, const wick_known_set *known, wick_msg *msg) {
     if (known) d->classes = known->classes;
     d->class_names = wick_arena_zalloc(&d->names, (size_t)d->classes * sizeof *d->class_names);
-    if (!d->class_names) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory for %lld classes", (long long)d->classes);
+    if (!d->class_names)
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory for %lld classes", (long long)d->classes);
     if (known) memcpy(d->class_names, known->class_names, (size_t)known->classes * sizeof *d->class_names);
     return WICK_OK;
 }

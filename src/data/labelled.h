@@ -34,11 +34,13 @@ typedef struct wick_known_set {
 typedef struct wick_set_kind {
     bool (*is)(const char *folder, const char *split); /* has that split */
     /* known is NULL for a folder. Fills in d, whose alloc and names are set; who calls frees it on failure. */
-    wick_status (*read)(wick_context *ctx, wick_labelled *d, const char *folder, const char *split, const wick_known_set *known, wick_msg *msg);
+    wick_status (*read)(wick_context *ctx, wick_labelled *d, const char *folder, const char *split,
+                        const wick_known_set *known, wick_msg *msg);
 } wick_set_kind;
 extern const wick_set_kind wick_idx_set, wick_image_set, wick_records_set;
 
-/* For the kinds: memory for the labels of d->count samples, and for d->classes names, taken from known or to be filled in. */
+/* For the kinds: memory for the labels of d->count samples, and for d->classes names, taken from known or to be filled
+ * in. */
 WICK_MUST_CHECK wick_status wick_labelled_alloc_labels(wick_labelled *d, wick_msg *msg);
 WICK_MUST_CHECK wick_status wick_labelled_alloc_names(wick_labelled *d, const wick_known_set *known, wick_msg *msg);
 

@@ -5,8 +5,9 @@
  *             slot 2: in work       workers make its samples, each in its own place
  *             slot 3: in work
  *
- * All of this file runs in the caller's thread; workers run do_tasks and nothing else. What a batch holds is decided when its slot is given out (which samples, in which
- * places, how long they are padded), so that no worker's speed shows in it. */
+ * All of this file runs in the caller's thread; workers run do_tasks and nothing else. What a batch holds is decided
+ * when its slot is given out (which samples, in which places, how long they are padded), so that no worker's speed
+ * shows in it. */
 #include "data/batch.h"
 #include "data/stream.h"
 
@@ -36,12 +37,14 @@ struct wick_loader {
     int64_t longest[WICK_DATASET_FIELDS];
     wick_worker_pool *crew;
     wick_worker_scratch *benches; /* [1 + workers] */
-    struct { wick_status status; int64_t i; wick_fault fault; } *faults; /* [depth]: the first sample of a slot that failed */
+    /* [depth]: the first sample of a slot that failed */
+    struct { wick_status status; int64_t i; wick_fault fault; } *faults;
     _Atomic int fault_lock; /* of faults; held for a copy */
     wick_time_histogram *make, *wait;
     uint64_t handed; /* when the caller got its batch */
     uint64_t began;  /* when it asked for the first one; 0: it has not */
-    struct { uint64_t since, waited; int batches, full, given; } look; /* full: batches that were ready; given: that were given out before, and could be */
+    /* full: batches that were ready; given: that were given out before, and could be */
+    struct { uint64_t since, waited; int batches, full, given; } look;
     bool over;   /* the stream ended: this epoch has no more batches */
     bool looked; /* at how many blocks the process had read from disks */
     long blocks;
@@ -52,7 +55,7 @@ struct wick_loader {
     size_t scratch;     /* of the transform, for it */
 };
 
-/* ---- workers ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
 
 static void note_fault(wick_loader *l, int slot, int64_t i, wick_status status, const wick_fault *fault) {
     while (atomic_exchange_explicit(&l->fault_lock, 1, memory_order_acquire)) continue;
@@ -74,7 +77,8 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
     wick_slot *slot = &l->slots[number];
     uint64_t none = 0;
     const uint64_t start = wick_now_ns(), computed = thread_ns();
-    if (!atomic_load_explicit(&slot->begun, memory_order_relaxed)) atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
+    if (!atomic_load_explicit(&slot->begun, memory_order_relaxed))
+        atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
     for (int64_t i = begin; i < end && !wick_worker_pool_halted(l->crew); i++) {
         wick_fault fault = {""};
         const wick_status status = wick_make_sample(&l->pipeline, &l->benches[worker], slot, i, &fault);
@@ -82,14 +86,17 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
         slot->failed[i] = 1;
         note_fault(l, number, i, status, &fault);
     }
-    if (l->pipeline.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin && !wick_worker_pool_halted(l->crew)) wick_mix_batch(&l->pipeline, &l->benches[worker], slot);
+    if (l->pipeline.mixes && atomic_fetch_sub(&slot->rest, end - begin) == end - begin &&
+        !wick_worker_pool_halted(l->crew))
+        wick_mix_batch(&l->pipeline, &l->benches[worker], slot);
     const uint64_t end_ns = wick_now_ns();
     atomic_fetch_add_explicit(&l->benches[worker].real, end_ns - start, memory_order_relaxed);
     atomic_fetch_add_explicit(&l->benches[worker].cpu, thread_ns() - computed, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended, end_ns, memory_order_relaxed); /* the last one's stays: about when the batch was whole */
+    /* the last one's stays: about when the batch was whole */
+    atomic_store_explicit(&slot->ended, end_ns, memory_order_relaxed);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 /* The lengths of its samples, and what they are padded to. */
 static wick_status measure(wick_loader *l, wick_slot *s) {
@@ -100,8 +107,9 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
         for (int64_t i = 0; i < s->n; i++) {
             const int64_t length = s->lengths[k][i] = wick_sample_length(m, s->samples[i], k);
             if (length < 0 || length > l->longest[k])
-                return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: sample %lld had up to %lld rows of \"%s\" and has %lld now", (long long)s->samples[i],
-                                         (long long)l->longest[k], m->fields[k].name, (long long)length);
+                return wick_context_fail(
+                    l->ctx, WICK_ERR_INVALID, "loader: sample %lld had up to %lld rows of \"%s\" and has %lld now",
+                    (long long)s->samples[i], (long long)l->longest[k], m->fields[k].name, (long long)length);
             most = WICK_MAX(most, length);
         }
         for (int b = 0; k == l->options.bucket_field && b < l->order.buckets; b++)
@@ -114,8 +122,9 @@ static wick_status measure(wick_loader *l, wick_slot *s) {
     return WICK_OK;
 }
 
-/* Whether this process read from a disk since the batch before: then what the next one needs may be there, and the system begins to read all of it, many at once, while batches before it are made.
- * Where everything is in memory that would only cost calls. */
+/* Whether this process read from a disk since the batch before: then what the next one needs may be there, and the
+ * system begins to read all of it, many at once, while batches before it are made. Where everything is in memory that
+ * would only cost calls. */
 static bool reads_disk(wick_loader *l) {
     struct rusage use;
     if (!l->pipeline.dataset->source.ahead || getrusage(RUSAGE_SELF, &use) != 0) return false;
@@ -130,8 +139,10 @@ static wick_status give_out(wick_loader *l) {
     for (;;) {
         uint64_t free = ~l->busy & (((uint64_t)1 << l->depth) - 1), first = l->number;
         if (l->held >= 0) free &= ~((uint64_t)1 << l->held);
-        for (uint64_t rest = l->busy; rest; rest &= rest - 1) first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
-        if (!free || __builtin_popcountll(l->busy) >= WICK_MAX(l->ahead, 1) || l->number - first >= 64) return WICK_OK; /* wick_loader_place has 64 bits */
+        for (uint64_t rest = l->busy; rest; rest &= rest - 1)
+            first = WICK_MIN(first, l->slots[__builtin_ctzll(rest)].number);
+        /* wick_loader_place has 64 bits */
+        if (!free || __builtin_popcountll(l->busy) >= WICK_MAX(l->ahead, 1) || l->number - first >= 64) return WICK_OK;
         const int64_t end = l->over ? l->next : wick_order_end(&l->order, l->next);
         if (end == l->next) return WICK_OK;
         if (l->number >= 64 || !(l->skip >> l->number & 1)) {
@@ -178,7 +189,7 @@ static int64_t close_gaps(wick_loader *l, wick_slot *s) {
     return to;
 }
 
-/* ---- the caller's side -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the caller's side ------------------------------------------------------------------------------------------- */
 
 static wick_slot *oldest_of(wick_loader *l, uint64_t slots) {
     wick_slot *first = NULL;
@@ -210,14 +221,16 @@ static wick_status stop_at(wick_loader *l, wick_slot *s) {
     const wick_loader_place place = wick_loader_where(l);
     const int number = (int)(s - l->slots);
     const wick_status status = l->faults[number].status;
-    (void)wick_context_fail(l->ctx, status, "loader: sample %lld, in epoch %lld: %s", (long long)s->samples[l->faults[number].i], (long long)s->epoch,
+    (void)wick_context_fail(l->ctx, status, "loader: sample %lld, in epoch %lld: %s",
+                            (long long)s->samples[l->faults[number].i], (long long)s->epoch,
                             *l->faults[number].fault.text ? l->faults[number].fault.text : wick_status_name(status));
     forget(l);
     go_on_from(l, place.sample, place.ahead);
     return status;
 }
 
-/* Whether what failed in a slot may be left out: what the policy passes over, and what is behind the end of a stream. Where reading a stream failed nothing comes any more, whatever the policy. */
+/* Whether what failed in a slot may be left out: what the policy passes over, and what is behind the end of a stream.
+ * Where reading a stream failed nothing comes any more, whatever the policy. */
 static bool passes(wick_loader *l, const wick_slot *s) {
     const int number = (int)(s - l->slots);
     const wick_dataset *d = l->pipeline.dataset;
@@ -226,18 +239,20 @@ static bool passes(wick_loader *l, const wick_slot *s) {
     case WICK_STREAM_GOES_ON: break;
     case WICK_STREAM_ENDED:
         l->over = true;
-        for (int64_t i = 0; i < s->n; i++) l->skipped += s->failed[i] && wick_stream_at(d->stream, s->samples[i]) == WICK_STREAM_GOES_ON;
+        for (int64_t i = 0; i < s->n; i++)
+            l->skipped += s->failed[i] && wick_stream_at(d->stream, s->samples[i]) == WICK_STREAM_GOES_ON;
         if (wick_stream_at(d->stream, s->samples[l->faults[number].i]) == WICK_STREAM_ENDED) return true;
         break;
     case WICK_STREAM_BROKEN:
         l->faults[number].i = s->n - 1;
-        l->faults[number].status = wick_dataset_get(d, last, (void *[WICK_DATASET_FIELDS]){NULL}, &l->faults[number].fault);
+        l->faults[number].status =
+            wick_dataset_get(d, last, (void *[WICK_DATASET_FIELDS]){NULL}, &l->faults[number].fault);
         return false;
     }
     return l->pipeline.on_fault == WICK_FAULT_SKIP;
 }
 
-/* ---- what follows from measuring -------------------------------------------------------------------------------------------------------- */
+/* ---- what follows from measuring --------------------------------------------------------------------------------- */
 
 int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t most) {
     if (seconds > target) return WICK_MAX(1, batch * 3 / 4);
@@ -247,15 +262,20 @@ int64_t wick_batch_follow(int64_t batch, double seconds, double target, int64_t 
 
 wick_status wick_loader_set_batch(wick_loader *l, int64_t batch) {
     if (batch < 1 || batch > l->options.batch || l->order.buckets || l->options.as_ready)
-        return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: batches of %lld: they may be of 1 to %lld, and have one size with buckets or as_ready", (long long)batch, (long long)l->options.batch);
+        return wick_context_fail(
+            l->ctx, WICK_ERR_INVALID,
+            "loader: batches of %lld: they may be of 1 to %lld, and have one size with buckets or as_ready",
+            (long long)batch, (long long)l->options.batch);
     l->order.batch = batch;
     return WICK_OK;
 }
 
-/* The caller comes back with the batch that it was handed. Smaller ones, and those of another size than is given out now, tell nothing. */
+/* The caller comes back with the batch that it was handed. Smaller ones, and those of another size than is given out
+ * now, tell nothing. */
 static void follow_latency(wick_loader *l, uint64_t now) {
     if (l->options.latency > 0 && l->held >= 0 && l->slots[l->held].n == l->order.batch)
-        l->order.batch = wick_batch_follow(l->order.batch, (double)(now - l->handed) * 1e-9, l->options.latency, l->options.batch);
+        l->order.batch =
+            wick_batch_follow(l->order.batch, (double)(now - l->handed) * 1e-9, l->options.latency, l->options.batch);
 }
 
 /* After 8 batches: more of what the caller waits for, or less of what it does not need. */
@@ -298,7 +318,8 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
             return l->options.workers ? give_out(l) : WICK_OK;
         }
         wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
-        const int full = __builtin_popcountll(wick_worker_pool_done(l->crew, l->busy)), given = __builtin_popcountll(l->busy) - 1;
+        const int full = __builtin_popcountll(wick_worker_pool_done(l->crew, l->busy)),
+                  given = __builtin_popcountll(l->busy) - 1;
         const uint64_t done = wick_worker_pool_wait(l->crew, s ? bit_of(l, s) : l->busy);
         if (!s) s = oldest_of(l, done);
         const int number = (int)(s - l->slots);
@@ -335,7 +356,9 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
 int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
     wick_batch b;
     if (l->pipeline.varies[0] || (y && (l->pipeline.n_fields < 2 || l->pipeline.varies[1]))) {
-        (void)wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: wick_loader_next is for fields of fixed dims; take batches by wick_loader_take");
+        (void)wick_context_fail(
+            l->ctx, WICK_ERR_INVALID,
+            "loader: wick_loader_next is for fields of fixed dims; take batches by wick_loader_take");
         return -1;
     }
     if (wick_loader_take(l, &b) != WICK_OK) return -1;
@@ -344,10 +367,14 @@ int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
     return b.count;
 }
 
-const wick_spec *wick_loader_field(const wick_loader *l, int field) { return field >= 0 && field < l->pipeline.n_fields ? &l->batch_fields[field] : NULL; }
-int64_t wick_loader_batches(const wick_loader *l) { return wick_dataset_count(l->pipeline.dataset) < 0 ? -1 : wick_order_batches(&l->order); }
+const wick_spec *wick_loader_field(const wick_loader *l, int field) {
+    return field >= 0 && field < l->pipeline.n_fields ? &l->batch_fields[field] : NULL;
+}
+int64_t wick_loader_batches(const wick_loader *l) {
+    return wick_dataset_count(l->pipeline.dataset) < 0 ? -1 : wick_order_batches(&l->order);
+}
 
-/* ---- the place ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the place --------------------------------------------------------------------------------------------------- */
 
 wick_loader_place wick_loader_where(const wick_loader *l) {
     wick_loader_place p = {l->epoch, l->next, 0};
@@ -356,7 +383,8 @@ wick_loader_place wick_loader_where(const wick_loader *l) {
     p.sample = first->place;
     /* What was given out behind it and is in no slot has been handed over. */
     uint64_t waiting = 0;
-    for (uint64_t rest = l->busy; rest; rest &= rest - 1) waiting |= (uint64_t)1 << (l->slots[__builtin_ctzll(rest)].number - first->number);
+    for (uint64_t rest = l->busy; rest; rest &= rest - 1)
+        waiting |= (uint64_t)1 << (l->slots[__builtin_ctzll(rest)].number - first->number);
     const uint64_t given = l->number - first->number;
     p.ahead = (given < 64 ? ((uint64_t)1 << given) - 1 : ~(uint64_t)0) & ~waiting;
     return p;
@@ -365,15 +393,18 @@ wick_loader_place wick_loader_where(const wick_loader *l) {
 wick_status wick_loader_return(wick_loader *l, wick_loader_place place) {
     const bool same = place.epoch == l->epoch && place.epoch >= 0;
     if (place.epoch < 0 || place.sample < 0 || place.sample > l->order.most)
-        return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld, sample %lld is no place among %lld samples", (long long)place.epoch, (long long)place.sample,
-                                 (long long)l->order.most);
+        return wick_context_fail(l->ctx, WICK_ERR_INVALID,
+                                 "loader: epoch %lld, sample %lld is no place among %lld samples",
+                                 (long long)place.epoch, (long long)place.sample, (long long)l->order.most);
     const wick_loader_place here = wick_loader_where(l);
-    if (same && here.sample == place.sample && here.ahead == place.ahead) return WICK_OK; /* what is being made is what is wanted */
+    /* what is being made is what is wanted */
+    if (same && here.sample == place.sample && here.ahead == place.ahead) return WICK_OK;
     forget(l);
     begin_epoch(l, place.epoch, place.sample, place.ahead);
     if (place.sample <= l->order.count) return WICK_OK;
     l->next = l->order.count;
-    return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld has %lld samples, not %lld", (long long)place.epoch, (long long)l->order.count, (long long)place.sample);
+    return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld has %lld samples, not %lld",
+                             (long long)place.epoch, (long long)l->order.count, (long long)place.sample);
 }
 
 void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample) {
@@ -384,9 +415,11 @@ void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample)
     *epoch = p.epoch;
     *sample = p.sample;
 }
-wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) { return wick_loader_return(l, (wick_loader_place){epoch, sample, 0}); }
+wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) {
+    return wick_loader_return(l, (wick_loader_place){epoch, sample, 0});
+}
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* Of a stream no sample has a number that it could be asked for by, or drawn by. */
 static wick_status check_stream(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o, int slots) {
@@ -398,40 +431,58 @@ static wick_status check_stream(wick_context *ctx, const wick_dataset *d, const 
                        : o->on_fault == WICK_FAULT_SUBSTITUTE ? "WICK_FAULT_SUBSTITUTE"
                        : o->as_ready && wick_stream_ends(d->stream) ? "as_ready, unless its count is known"
                                             : NULL;
-    if (what) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: the samples of a stream come one after the other: there is no %s", what);
+    if (what)
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                 "loader: the samples of a stream come one after the other: there is no %s", what);
     const int64_t window = wick_stream_window(d->stream), ranks = WICK_MAX(o->ranks, 1);
     if (o->batch > window / slots / ranks)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d batches of %lld samples at once, times %lld ranks, are more than the stream's window, %lld", slots, (long long)o->batch, (long long)ranks,
-                                 (long long)window);
+        return wick_context_fail(
+            ctx, WICK_ERR_INVALID,
+            "loader: %d batches of %lld samples at once, times %lld ranks, are more than the stream's window, %lld",
+            slots, (long long)o->batch, (long long)ranks, (long long)window);
     return WICK_OK;
 }
 
 static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
     const int64_t count = d->source.count, ranks = WICK_MAX(o->ranks, 1);
     if (o->batch < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: batch is %lld", (long long)o->batch);
-    if (o->ranks < 0 || o->rank < 0 || o->rank >= ranks) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: rank %d of %d", o->rank, o->ranks);
+    if (o->ranks < 0 || o->rank < 0 || o->rank >= ranks)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: rank %d of %d", o->rank, o->ranks);
     if (o->draws < 0 || (o->draws && !o->weights && !o->balanced))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld draws an epoch; they are for weights or balanced", (long long)o->draws);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld draws an epoch; they are for weights or balanced",
+                                 (long long)o->draws);
     const int64_t total = o->draws ? o->draws : count, own = (total - o->rank + ranks - 1) / ranks;
     if (count < 1 || own < 1 || (o->drop_last && own < o->batch))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld samples make no batch of %lld", (long long)WICK_MAX(own, 0), (long long)o->batch);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld samples make no batch of %lld",
+                                 (long long)WICK_MAX(own, 0), (long long)o->batch);
     if (count > UINT32_MAX || total > UINT32_MAX)
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: %lld samples; at most 2^32 - 1", (long long)WICK_MAX(count, total));
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: %lld samples; at most 2^32 - 1",
+                                 (long long)WICK_MAX(count, total));
     if (!(o->deviation >= 0 && o->mean - o->mean == 0 && o->deviation - o->deviation == 0))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o->mean,
                                  o->deviation);
     if (o->shuffle_buffer < 0 || (o->shuffle_buffer && (!o->shuffle || o->weights || o->balanced)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a shuffle_buffer of %lld: it is for shuffle, without weights or balanced", (long long)o->shuffle_buffer);
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: a shuffle_buffer of %lld: it is for shuffle, without weights or balanced",
+                                 (long long)o->shuffle_buffer);
     if (o->workers < 0 || o->workers > WICK_WORKERS_MAX || o->prefetch < 0 || o->prefetch > WICK_PREFETCH_MAX)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d", o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d",
+                                 o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
     if (!(o->latency >= 0) || isinf(o->latency) || (o->latency > 0 && (o->buckets[0] || o->as_ready)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a latency of %g s: batches that follow one have no buckets, and come in order", o->latency);
-    if ((unsigned)o->on_fault > WICK_FAULT_SUBSTITUTE) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: on_fault is %d", (int)o->on_fault);
+        return wick_context_fail(
+            ctx, WICK_ERR_INVALID,
+            "loader: a latency of %g s: batches that follow one have no buckets, and come in order", o->latency);
+    if ((unsigned)o->on_fault > WICK_FAULT_SUBSTITUTE)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: on_fault is %d", (int)o->on_fault);
     for (int b = 1; b < WICK_BUCKETS && o->buckets[b]; b++)
-        if (o->buckets[b] <= o->buckets[b - 1]) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: bucket %d ends at %lld, the one before at %lld", b, (long long)o->buckets[b], (long long)o->buckets[b - 1]);
+        if (o->buckets[b] <= o->buckets[b - 1])
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: bucket %d ends at %lld, the one before at %lld", b,
+                                     (long long)o->buckets[b], (long long)o->buckets[b - 1]);
     const wick_spec *f = wick_dataset_field(d, o->bucket_field);
     if (o->buckets[0] < 0 || !f || (o->buckets[0] && !wick_field_varies(f)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: buckets need a field whose first dim varies; field %d is none", o->bucket_field);
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: buckets need a field whose first dim varies; field %d is none",
+                                 o->bucket_field);
     return WICK_OK;
 }
 
@@ -452,9 +503,13 @@ static wick_status set_pixels(wick_context *ctx, wick_sample_pipeline *m, const 
     if (m->signal) {
         const wick_spec *in = wick_transform_input(o->transform);
         if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
-        if (in->dtype != WICK_F32 || in->rank != f->rank || memcmp(in->dims, f->dims, (size_t)f->rank * sizeof *f->dims) != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other signals than \"%s\"", f->name);
+            return wick_context_fail(
+                ctx, WICK_ERR_INVALID,
+                "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
+        if (in->dtype != WICK_F32 || in->rank != f->rank ||
+            memcmp(in->dims, f->dims, (size_t)f->rank * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other signals than \"%s\"",
+                                     f->name);
         const char *name = f->name;
         m->transform = o->transform;
         m->fields[0] = *wick_transform_output(o->transform);
@@ -462,16 +517,21 @@ static wick_status set_pixels(wick_context *ctx, wick_sample_pipeline *m, const 
         return WICK_OK;
     }
     if (asked && !m->pixels)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s", f->name, wick_dtype_name(f->dtype),
-                                 o->raw ? ", and to be left raw" : "");
+        return wick_context_fail(
+            ctx, WICK_ERR_INVALID,
+            "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s",
+            f->name, wick_dtype_name(f->dtype), o->raw ? ", and to be left raw" : "");
     if (!m->pixels) return WICK_OK;
     const int rank = f->rank;
     if (o->transform) {
         const wick_spec *in = wick_transform_input(o->transform);
         if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
+            return wick_context_fail(
+                ctx, WICK_ERR_INVALID,
+                "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
         if (in->rank != rank || memcmp(in->dims, f->dims, (size_t)rank * sizeof *f->dims) != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other pictures than \"%s\"", f->name);
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other pictures than \"%s\"",
+                                     f->name);
         const char *name = f->name;
         m->transform = o->transform;
         m->fields[0] = *wick_transform_output(o->transform);
@@ -481,9 +541,12 @@ static wick_status set_pixels(wick_context *ctx, wick_sample_pipeline *m, const 
     m->height = rank < 2 ? 1 : f->dims[rank - 2];
     m->width = rank < 1 ? 1 : f->dims[rank - 1];
     if ((o->flip || o->crop) && (rank < 2 || m->height < 1 || m->width < 1))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: flip and crop are for samples of height and width; these have %d dim%s", rank, rank == 1 ? "" : "s");
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: flip and crop are for samples of height and width; these have %d dim%s", rank,
+                                 rank == 1 ? "" : "s");
     if (o->crop < 0 || (o->crop && o->crop >= WICK_MIN(m->height, m->width)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: crop is %lld; for samples of %lld x %lld it is at least 0 and less than both",
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: crop is %lld; for samples of %lld x %lld it is at least 0 and less than both",
                                  (long long)o->crop, (long long)m->height, (long long)m->width);
     m->planes = m->height && m->width ? (int64_t)m->row_bytes[0] / (m->height * m->width) : 0;
     m->flip = o->flip;
@@ -494,24 +557,30 @@ static wick_status set_pixels(wick_context *ctx, wick_sample_pipeline *m, const 
 }
 
 /* What belongs to the first field. */
-static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d, const wick_loader_options *o) {
+static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d,
+                             const wick_loader_options *o) {
     for (int k = 0; k < WICK_DATASET_FIELDS; k++) {
         const wick_joint joint = o->joint[k];
         if (!joint) continue;
         if ((unsigned)joint > WICK_JOINT_MASK || !k || k >= m->n_fields || !o->transform || m->signal)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: joint is for fields beside the picture, and needs a transform; field %d is none", k);
+            return wick_context_fail(
+                ctx, WICK_ERR_INVALID,
+                "loader: joint is for fields beside the picture, and needs a transform; field %d is none", k);
         wick_spec *f = &m->fields[k];
         const wick_spec *picture = wick_dataset_field(d, 0);
         m->joint[k] = joint;
         if (joint != WICK_JOINT_MASK) {
             const int64_t want = joint == WICK_JOINT_POINTS ? 2 : 4;
             if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] == want) continue;
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %s are f32 [..., %lld]; \"%s\" is %s of %d dim%s", want == 2 ? "points" : "boxes", (long long)want, f->name, wick_dtype_name(f->dtype),
-                                     f->rank, f->rank == 1 ? "" : "s");
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %s are f32 [..., %lld]; \"%s\" is %s of %d dim%s",
+                                     want == 2 ? "points" : "boxes", (long long)want, f->name,
+                                     wick_dtype_name(f->dtype), f->rank, f->rank == 1 ? "" : "s");
         }
         const wick_spec *made = wick_transform_output(o->transform);
-        if (f->dtype != WICK_U8 || f->rank != 2 || memcmp(f->dims, picture->dims + picture->rank - 2, 2 * sizeof *f->dims) != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: a mask is u8 of the picture's height and width; \"%s\" is not", f->name);
+        if (f->dtype != WICK_U8 || f->rank != 2 ||
+            memcmp(f->dims, picture->dims + picture->rank - 2, 2 * sizeof *f->dims) != 0)
+            return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                     "loader: a mask is u8 of the picture's height and width; \"%s\" is not", f->name);
         m->mask_bytes = m->row_bytes[k];
         m->n_masks++;
         memcpy(f->dims, made->dims + made->rank - 2, 2 * sizeof *f->dims);
@@ -527,9 +596,14 @@ static wick_status set_mixing(wick_context *ctx, wick_sample_pipeline *m, const 
     if (!m->mixes) return WICK_OK;
     m->classes = wick_dataset_classes(d);
     if (m->n_fields < 2 || f->dtype != WICK_I64 || f->rank != 0 || m->classes < 1)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mixup and cutmix mix classes too: they need a data set with classes, whose second field is i64 and says which a sample is of");
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: mixup and cutmix mix classes too: they need a data set with classes, whose "
+                                 "second field is i64 and says which a sample is of");
     for (int k = 0; k < m->n_fields; k++)
-        if (m->joint[k]) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mixup and cutmix mix classes, not points, boxes or masks: \"%s\"", m->fields[k].name);
+        if (m->joint[k])
+            return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                     "loader: mixup and cutmix mix classes, not points, boxes or masks: \"%s\"",
+                                     m->fields[k].name);
     f->dtype = WICK_F32;
     f->rank = 1;
     f->dims[0] = m->classes;
@@ -542,26 +616,32 @@ static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_data
     wick_sample_pipeline *m = &l->pipeline;
     int64_t rows = m->varies[0] ? 1 : wick_dataset_field(d, 0)->dims[0];
     if (m->varies[0] && d->stream) rows = wick_stream_longest(d->stream, 0);
-    for (int64_t i = 0; m->varies[0] && !d->stream && i < d->source.count; i++) rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
+    for (int64_t i = 0; m->varies[0] && !d->stream && i < d->source.count; i++)
+        rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
     l->scratch = wick_transform_scratch(m->transform, rows);
     const bool varied = m->varies[0];
     m->varies[0] = wick_field_varies(&m->fields[0]);
     const int64_t row = wick_field_elements(&m->fields[0], m->varies[0] ? 1 : 0);
-    if (!l->scratch || row < 1 || (varied && wick_mul_overflows(l->pixel_bytes, (size_t)rows, &l->pixel_bytes)) || wick_mul_overflows((size_t)row, sizeof(float), &m->row_bytes[0]))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: samples of \"%s\" of up to %lld rows are too long for the transform", m->fields[0].name, (long long)rows);
+    if (!l->scratch || row < 1 || (varied && wick_mul_overflows(l->pixel_bytes, (size_t)rows, &l->pixel_bytes)) ||
+        wick_mul_overflows((size_t)row, sizeof(float), &m->row_bytes[0]))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "loader: samples of \"%s\" of up to %lld rows are too long for the transform",
+                                 m->fields[0].name, (long long)rows);
     return WICK_OK;
 }
 
 static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
     wick_sample_pipeline *m = &l->pipeline;
-    *m = (wick_sample_pipeline){.dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
+    *m = (wick_sample_pipeline){
+        .dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
     for (int k = 0; k < m->n_fields; k++) {
         m->fields[k] = *wick_dataset_field(d, k);
         m->varies[k] = wick_field_varies(&m->fields[k]);
         m->row_bytes[k] = d->field_bytes[k];
         m->pad[k] = o->pad[k];
         if (!takes_pad(m->fields[k].dtype, o->pad[k]))
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: field \"%s\", %s, cannot be padded with %g", m->fields[k].name, wick_dtype_name(m->fields[k].dtype), o->pad[k]);
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: field \"%s\", %s, cannot be padded with %g",
+                                     m->fields[k].name, wick_dtype_name(m->fields[k].dtype), o->pad[k]);
     }
     WICK_TRY(set_pixels(ctx, m, o));
     l->pixel_bytes = m->row_bytes[0];
@@ -569,25 +649,34 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
     if (m->signal) WICK_TRY(set_signal(l, ctx, d));
     if (m->pixels) {
         size_t bytes;
-        if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"", m->fields[0].name);
+        if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes))
+            return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"",
+                                     m->fields[0].name);
         m->row_bytes[0] = bytes;
     }
     WICK_TRY(set_joint(ctx, m, d, o));
     WICK_TRY(set_mixing(ctx, m, d));
     for (int k = 0; k < m->n_fields; k++) {
         int64_t rows = 1;
-        if (m->varies[k] && d->stream) rows = k == 0 && m->signal ? wick_transform_rows(m->transform, wick_stream_longest(d->stream, 0)) : wick_stream_longest(d->stream, k);
+        if (m->varies[k] && d->stream)
+            rows = k == 0 && m->signal ? wick_transform_rows(m->transform, wick_stream_longest(d->stream, 0))
+                                       : wick_stream_longest(d->stream, k);
         for (int64_t i = 0; m->varies[k] && !d->stream && i < d->source.count; i++) {
             const int64_t length = wick_sample_length(m, i, k);
-            if (length < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i, m->fields[k].name);
+            if (length < 0)
+                return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                         "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i,
+                                         m->fields[k].name);
             rows = WICK_MAX(rows, length);
         }
         if (o->buckets[0] && k == o->bucket_field)
             for (int b = 0; b < WICK_BUCKETS && o->buckets[b]; b++) rows = WICK_MAX(rows, o->buckets[b]);
         l->longest[k] = rows;
         size_t bytes;
-        if (wick_mul_overflows(m->row_bytes[k], (size_t)(m->varies[k] ? rows : 1), &bytes) || wick_mul_overflows(bytes, (size_t)o->batch, &l->slot_bytes[k]) || l->slot_bytes[k] > PTRDIFF_MAX)
-            return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %lld samples of \"%s\"", (long long)o->batch, m->fields[k].name);
+        if (wick_mul_overflows(m->row_bytes[k], (size_t)(m->varies[k] ? rows : 1), &bytes) ||
+            wick_mul_overflows(bytes, (size_t)o->batch, &l->slot_bytes[k]) || l->slot_bytes[k] > PTRDIFF_MAX)
+            return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %lld samples of \"%s\"",
+                                     (long long)o->batch, m->fields[k].name);
         wick_spec *f = &l->batch_fields[k];
         *f = m->fields[k];
         f->rank = m->fields[k].rank + 1;
@@ -627,7 +716,8 @@ static bool make_slots(wick_loader *l) {
         if (!s->samples || !s->failed) return false;
         for (int k = 0; k < m->n_fields; k++) {
             if (!(s->fields[k] = get_memory(l, l->slot_bytes[k]))) return false;
-            if (m->varies[k] && !(s->lengths[k] = get_memory(l, (size_t)m->batch * sizeof *s->lengths[k]))) return false;
+            if (m->varies[k] && !(s->lengths[k] = get_memory(l, (size_t)m->batch * sizeof *s->lengths[k])))
+                return false;
         }
     }
     return true;
@@ -644,10 +734,13 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     l->ctx = ctx;
     l->alloc = ctx->alloc;
     l->options = *options;
-    l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : dataset->source.count); /* no slot needs room for more */
+    /* no slot needs room for more */
+    l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : dataset->source.count);
     l->options.weights = NULL; /* the order has them */
     l->held = -1;
-    const int ahead = options->prefetch ? options->prefetch : options->adaptive ? 8 : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
+    const int ahead = options->prefetch   ? options->prefetch
+                      : options->adaptive ? 8
+                                          : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
     l->depth = options->workers ? ahead + 1 : 1; /* and the one that the caller has */
     l->hands = options->adaptive ? WICK_MIN(options->workers, 1) : options->workers;
     l->ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead;
@@ -656,8 +749,11 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     wick_status status = check_stream(ctx, dataset, &o, l->depth);
     if (status == WICK_OK) status = set_fields(l, ctx, dataset, &o);
     if (status == WICK_OK) status = wick_order_new(&l->order, ctx, dataset, &o);
-    if (status == WICK_OK && !make_slots(l)) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples", l->depth, (long long)l->options.batch);
-    if (status == WICK_OK && wick_worker_pool_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
+    if (status == WICK_OK && !make_slots(l))
+        status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples",
+                                   l->depth, (long long)l->options.batch);
+    if (status == WICK_OK &&
+        wick_worker_pool_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
         status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d workers", options->workers);
     if (status != WICK_OK) {
         wick_loader_free(&l);
@@ -700,7 +796,7 @@ void wick_loader_free(wick_loader **loader) {
     wick_release(&alloc, l, sizeof *l);
 }
 
-/* ---- what it costs ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
 static void advise(wick_loader_stats *s, bool in_memory, bool signal) {
     wick_str text = wick_str_on(s->advice, sizeof s->advice);
@@ -709,11 +805,22 @@ static void advise(wick_loader_stats *s, bool in_memory, bool signal) {
     if (s->batches < 2) {
         wick_str_add(&text, "Too few batches to tell who waits for whom.");
     } else if (s->waiting < 0.02) {
-        wick_str_add(&text, "Batches wait for whoever takes them: %.1f of %d are ready, and %.1f %% of the time goes into waiting for one.", s->full, s->prefetch, s->waiting * 100);
+        wick_str_add(&text,
+                     "Batches wait for whoever takes them: %.1f of %d are ready, and %.1f %% of the time goes into "
+                     "waiting for one.",
+                     s->full, s->prefetch, s->waiting * 100);
     } else {
-        wick_str_add(&text, "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)", s->waiting * 100, reads ? "samples to be read" : signal ? "samples to be transformed" : "pixels to be made numbers",
-                     (reads ? s->get.mean : s->transform.mean + s->collate.mean) * 1e6, 100 * (reads ? get : transform) / WICK_MAX(get + transform, 1e-30));
-        wick_str_add(&text, s->workers == 0 ? ": add workers." : reads && !in_memory ? ": add workers, or keep samples decoded." : ": add workers, if there are CPUs.");
+        wick_str_add(&text,
+                     "The caller waits %.0f %% of the time for %s (%.1f us a sample, %.0f %% of what a sample takes)",
+                     s->waiting * 100,
+                     reads    ? "samples to be read"
+                     : signal ? "samples to be transformed"
+                              : "pixels to be made numbers",
+                     (reads ? s->get.mean : s->transform.mean + s->collate.mean) * 1e6,
+                     100 * (reads ? get : transform) / WICK_MAX(get + transform, 1e-30));
+        wick_str_add(&text, s->workers == 0       ? ": add workers."
+                            : reads && !in_memory ? ": add workers, or keep samples decoded."
+                                                  : ": add workers, if there are CPUs.");
     }
 }
 
@@ -752,9 +859,12 @@ void wick_loader_get_stats(const wick_loader *l, wick_loader_stats *s) {
     s->prefetch = l->options.workers ? l->ahead : 0;
     s->batch = l->order.batch;
     (void)wick_dataset_cache(l->pipeline.dataset, &s->cache_hits, &s->cache_misses, &s->cache_bytes);
-    const int caches = wick_dataset_cache_times(l->pipeline.dataset, 0, WICK_WORKERS_MAX + 1, (wick_time_histogram **[]){meters[0], meters[1]}); /* which have been read */
+    /* which have been read */
+    const int caches = wick_dataset_cache_times(l->pipeline.dataset, 0, WICK_WORKERS_MAX + 1,
+                                                (wick_time_histogram * *[]){meters[0], meters[1]});
     s->cache_hit = wick_time_histogram_timing(meters[0], caches);
     s->cache_miss = wick_time_histogram_timing(meters[1], caches);
-    s->efficiency = s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
+    s->efficiency =
+        s->samples_per_second * (1 - WICK_MIN(s->make.p95, 0.5)) * (1 - WICK_MIN((double)s->memory_peak / 2e9, 0.5));
     advise(s, wick_dataset_at(l->pipeline.dataset, 0, 0) != NULL, l->pipeline.signal);
 }

@@ -8,9 +8,10 @@
 #include "kernels/pixels/pixels.h"
 
 enum { MOST_ALPHA = 1000 };
-static const wick_transform_form forms[WICK_MIXES] = {[WICK_MIXUP] = {"mixup", false, 1, 2}, [WICK_CUTMIX] = {"cutmix", false, 1, 2}};
+static const wick_transform_form forms[WICK_MIXES] = {
+    [WICK_MIXUP] = {"mixup", false, 1, 2}, [WICK_CUTMIX] = {"cutmix", false, 1, 2}};
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 size_t wick_mixing_find(const char *text) {
     for (const char *at = text;; at++) {
@@ -26,7 +27,8 @@ const char *wick_mixing_read(const char *text, wick_mixing *m, const char **at) 
     for (const char *next = text;; next++) {
         wick_transform_step s;
         *at = next;
-        if (!wick_transform_read(&next, forms, WICK_MIXES, -1, &s)) return "mixup=ALPHA[:P] and cutmix=ALPHA[:P] come last, and nothing else behind them";
+        if (!wick_transform_read(&next, forms, WICK_MIXES, -1, &s))
+            return "mixup=ALPHA[:P] and cutmix=ALPHA[:P] come last, and nothing else behind them";
         if (m->alpha[s.kind] > 0) return "mixes twice in the same way";
         if (!(s.number[0] > 0 && s.number[0] <= MOST_ALPHA)) return "ALPHA is above 0, up to 1000";
         if (s.n > 1 && !(s.number[1] >= 0 && s.number[1] <= 1)) return "a probability is from 0 to 1";
@@ -36,9 +38,10 @@ const char *wick_mixing_read(const char *text, wick_mixing *m, const char **at) 
     }
 }
 
-/* ---- drawing -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-/* Beta(alpha, alpha): a share of two gamma numbers. Where both are too small to be numbers, one is as good as all of it. */
+/* Beta(alpha, alpha): a share of two gamma numbers. Where both are too small to be numbers, one is as good as all of
+ * it. */
 static double draw_share(double alpha, const uint32_t word[4]) {
     const double alphas[2] = {alpha, alpha};
     const uint64_t bits[2] = {word[0] | (uint64_t)word[1] << 32, word[2] | (uint64_t)word[3] << 32};
@@ -53,12 +56,14 @@ wick_mix wick_mixing_draw(const wick_mixing *m, const wick_draws *d, int64_t hei
     if (!wick_mixing_any(m)) return mix;
     wick_draw(d, WICK_BLOCK_MIX, word);
     wick_draw(d, WICK_BLOCK_MIX + 1, more);
-    const int kind = m->alpha[WICK_MIXUP] > 0 && m->alpha[WICK_CUTMIX] > 0 ? (int)(word[0] >> 31) : m->alpha[WICK_CUTMIX] > 0;
+    const int kind =
+        m->alpha[WICK_MIXUP] > 0 && m->alpha[WICK_CUTMIX] > 0 ? (int)(word[0] >> 31) : m->alpha[WICK_CUTMIX] > 0;
     if ((double)word[1] >= m->chance[kind] * 0x1p32) return mix;
     mix.own = draw_share(m->alpha[kind], more);
     if (kind == WICK_MIXUP) return mix;
     const double half = 0.5 * sqrt(1 - mix.own);
-    const int64_t x = wick_draw_below(word[2], width), y = wick_draw_below(word[3], height), wide = (int64_t)(half * (double)width), high = (int64_t)(half * (double)height);
+    const int64_t x = wick_draw_below(word[2], width), y = wick_draw_below(word[3], height),
+                  wide = (int64_t)(half * (double)width), high = (int64_t)(half * (double)height);
     mix.cut = true;
     mix.left = WICK_MAX(x - wide, 0), mix.top = WICK_MAX(y - high, 0);
     mix.width = WICK_MIN(x + wide, width) - mix.left, mix.height = WICK_MIN(y + high, height) - mix.top;
@@ -66,7 +71,7 @@ wick_mix wick_mixing_draw(const wick_mixing *m, const wick_draws *d, int64_t hei
     return mix;
 }
 
-/* ---- doing ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- doing ------------------------------------------------------------------------------------------------------- */
 
 void wick_mix_numbers(const wick_mix *mix, int64_t n, const float *other, float *x) {
     if (!mix || !other || !x) return;

@@ -1,12 +1,14 @@
-/* order.h: which sample stands where in an epoch: a function of (seed, epoch) alone, so that any place can be found again without replaying what came before. */
+/* order.h: which sample stands where in an epoch: a function of (seed, epoch) alone, so that any place can be found
+ * again without replaying what came before. */
 #ifndef WICK_DATA_ORDER_H
 #define WICK_DATA_ORDER_H
 
 #include "data/dataset.h"
 #include "wick/loader.h"
 
-/* Words of Philox, block after block: counter {block, block's upper half, epoch low, epoch high}, key: the seed. The order's blocks stay below 2^31 in their upper
- * half; those of sample i are {i, 2^31 + block, epoch low, epoch high}. */
+/* Words of Philox, block after block: counter {block, block's upper half, epoch low, epoch high}, key: the seed. The
+ * order's blocks stay below 2^31 in their upper half; those of sample i are {i, 2^31 + block, epoch low, epoch high}.
+ */
 typedef struct wick_words {
     uint32_t key[2], counter[4], out[4];
     int used;
@@ -36,7 +38,8 @@ typedef struct wick_order {
 } wick_order;
 
 /* options have been checked. Failures are the context's. */
-WICK_MUST_CHECK wick_status wick_order_new(wick_order *o, wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options);
+WICK_MUST_CHECK wick_status wick_order_new(wick_order *o, wick_context *ctx, const wick_dataset *dataset,
+                                           const wick_loader_options *options);
 void wick_order_free(wick_order *o);
 size_t wick_order_bytes(const wick_order *o);
 void wick_order_make(wick_order *o, int64_t epoch); /* allocates nothing */

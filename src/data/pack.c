@@ -1,4 +1,5 @@
-/* pack.c: files into a record file, and out of it: what lies in a record, what meta says, and the writing of folders, archives and IDX. */
+/* pack.c: files into a record file, and out of it: what lies in a record, what meta says, and the writing of folders,
+ * archives and IDX. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "base/temp.h"
 #include "data/files.h"
 
-/* ---- meta -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- meta -------------------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {"", "files", "array"};
 
@@ -23,7 +24,8 @@ static bool read_number(const char **at, const char *end, int64_t *value) {
     return true;
 }
 
-static wick_status read_line(wick_packed_meta *m, const char *line, size_t n, size_t *cap, wick_arena *arena, const char *name, wick_msg *msg) {
+static wick_status read_line(wick_packed_meta *m, const char *line, size_t n, size_t *cap, wick_arena *arena,
+                             const char *name, wick_msg *msg) {
     const char *blank = memchr(line, ' ', n), *rest = blank ? blank + 1 : line + n, *end = line + n;
     const size_t key = blank ? (size_t)(blank - line) : n, left = (size_t)(end - rest);
     bool good = true;
@@ -36,7 +38,8 @@ static wick_status read_line(wick_packed_meta *m, const char *line, size_t n, si
         m->spec.dtype = wick_dtype_from_name(text);
         good = m->spec.dtype != WICK_DTYPE_COUNT && wick_dtype_size(m->spec.dtype) && left < sizeof text;
     } else if (key == 4 && memcmp(line, "dims", 4) == 0) {
-        for (m->spec.rank = 0; rest < end && good; m->spec.rank++) good = m->spec.rank < WICK_MAX_DIMS && read_number(&rest, end, &m->spec.dims[m->spec.rank]);
+        for (m->spec.rank = 0; rest < end && good; m->spec.rank++)
+            good = m->spec.rank < WICK_MAX_DIMS && read_number(&rest, end, &m->spec.dims[m->spec.rank]);
     } else if (key == 5 && memcmp(line, "class", 5) == 0) {
         char *copy = wick_arena_alloc(arena, left + 1);
         if ((size_t)m->classes == *cap) { /* twice as many, in the arena: those before are given up */
@@ -51,10 +54,13 @@ static wick_status read_line(wick_packed_meta *m, const char *line, size_t n, si
         good &= m->classes < WICK_FILE_CLASSES_MAX && left > 0 && left < 256;
         m->names[m->classes++] = copy;
     }
-    return good ? WICK_OK : wick_msg_set(msg, WICK_ERR_FORMAT, "%s: meta: \"%.*s\" cannot be", name, (int)WICK_MIN(n, (size_t)100), line);
+    return good ? WICK_OK
+                : wick_msg_set(msg, WICK_ERR_FORMAT, "%s: meta: \"%.*s\" cannot be", name,
+                               (int)WICK_MIN(n, (size_t)100), line);
 }
 
-wick_status wick_packed_read(wick_packed_meta *m, const char *text, wick_arena *arena, const char *name, wick_msg *msg) {
+wick_status wick_packed_read(wick_packed_meta *m, const char *text, wick_arena *arena, const char *name,
+                             wick_msg *msg) {
     size_t cap = 0;
     *m = (wick_packed_meta){.spec = {.name = "array", .dtype = WICK_U8}};
     for (const char *line = text; *line;) {
@@ -62,15 +68,18 @@ wick_status wick_packed_read(wick_packed_meta *m, const char *text, wick_arena *
         WICK_TRY(read_line(m, line, n, &cap, arena, name, msg));
         line += n + (line[n] == '\n');
     }
-    if (m->kind == WICK_PACKED_ARRAY && wick_spec_bytes(&m->spec) == SIZE_MAX) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: meta: dims of more than 2^63 bytes", name);
+    if (m->kind == WICK_PACKED_ARRAY && wick_spec_bytes(&m->spec) == SIZE_MAX)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: meta: dims of more than 2^63 bytes", name);
     return WICK_OK;
 }
 
-wick_status wick_packed_name(const uint8_t *record, size_t size, char name[WICK_FILE_NAME_MAX], size_t *before, const char *path, int64_t i, wick_msg *msg) {
+wick_status wick_packed_name(const uint8_t *record, size_t size, char name[WICK_FILE_NAME_MAX], size_t *before,
+                             const char *path, int64_t i, wick_msg *msg) {
     const size_t n = size >= 2 ? (size_t)record[0] | (size_t)record[1] << 8 : SIZE_MAX;
     *before = 2 + n;
     if (size < 2 || n > size - 2 || n >= WICK_FILE_NAME_MAX || memchr(record + 2, 0, n))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: it does not begin with the name of a file", path, (long long)i);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: record %lld: it does not begin with the name of a file", path,
+                            (long long)i);
     memcpy(name, record + 2, n);
     name[n] = 0;
     return WICK_OK;
@@ -94,7 +103,7 @@ static char *make_meta(const wick_files *f, const wick_allocator *alloc, size_t 
     return text;
 }
 
-/* ---- packing ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 /* What goes through the files, for both directions. */
 typedef struct job {
@@ -111,7 +120,8 @@ typedef struct job {
 static wick_status take(job *j, wick_file *file, bool *more) {
     wick_status status = WICK_OK;
     if (!j->o->order) status = wick_files_next(j->f, file, more);
-    else if ((*more = j->report.count < j->o->n_order)) status = wick_files_at(j->f, j->o->order[j->report.count], file);
+    else if ((*more = j->report.count < j->o->n_order))
+        status = wick_files_at(j->f, j->o->order[j->report.count], file);
     j->report.unread = status != WICK_OK;
     return status;
 }
@@ -127,10 +137,14 @@ static wick_status done(job *j, const wick_file *file) {
 static wick_status add(job *j, wick_records_writer *w, const wick_file *file, const wick_allocator *alloc) {
     wick_context *ctx = wick_files_context(j->f);
     const size_t n = strlen(file->name), all = 2 + n + file->size;
-    if (file->label > INT32_MAX) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "files: label %lld", (long long)file->label);
-    const int32_t label = j->labels && file->label >= 0 && file->label < wick_files_classes(j->f) ? j->labels[file->label] : (int32_t)file->label;
+    if (file->label > INT32_MAX)
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "files: label %lld", (long long)file->label);
+    const int32_t label = j->labels && file->label >= 0 && file->label < wick_files_classes(j->f)
+                              ? j->labels[file->label]
+                              : (int32_t)file->label;
     if (wick_files_array(j->f)) return wick_records_add(w, file->data, file->size, label);
-    if (!wick_grow(alloc, (void **)&j->buffer, &j->room, all, 1)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "files: %s: out of memory", file->name);
+    if (!wick_grow(alloc, (void **)&j->buffer, &j->room, all, 1))
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "files: %s: out of memory", file->name);
     j->buffer[0] = (uint8_t)n, j->buffer[1] = (uint8_t)(n >> 8);
     memcpy(j->buffer + 2, file->name, n);
     if (file->size) memcpy(j->buffer + 2 + n, file->data, file->size);
@@ -142,7 +156,8 @@ static wick_status begin(job *j, wick_files *f, const wick_pack_options *o) {
     *j = (job){.f = f, .o = o ? o : &none};
     j->of = j->o->order ? j->o->n_order : wick_files_count(f);
     if (j->o->order && strcmp(wick_files_form(f), "tar") == 0)
-        return wick_context_fail(wick_files_context(f), WICK_ERR_UNSUPPORTED, "files: %s: an archive is read in its own order: pack it first", wick_files_path(f));
+        return wick_context_fail(wick_files_context(f), WICK_ERR_UNSUPPORTED,
+                                 "files: %s: an archive is read in its own order: pack it first", wick_files_path(f));
     return wick_files_rewind(f);
 }
 
@@ -151,9 +166,14 @@ static wick_status match(job *j, const wick_packed_meta *m, const char *path, wi
     const wick_spec *a = wick_files_array(j->f);
     const wick_packed kind = a ? WICK_PACKED_ARRAY : WICK_PACKED_FILES;
     const int64_t classes = wick_files_classes(j->f);
-    if (m->kind != kind) return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: holds %s, and %s holds %s", path, m->kind == WICK_PACKED_OTHER ? "records of another writer" : kinds[m->kind], wick_files_path(j->f), kinds[kind]);
-    if (a && (m->spec.dtype != a->dtype || m->spec.rank != a->rank || memcmp(m->spec.dims, a->dims, (size_t)a->rank * sizeof *a->dims) != 0))
-        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: its arrays are of another dtype or other dims than those of %s", path, wick_files_path(j->f));
+    if (m->kind != kind)
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: holds %s, and %s holds %s", path,
+                            m->kind == WICK_PACKED_OTHER ? "records of another writer" : kinds[m->kind],
+                            wick_files_path(j->f), kinds[kind]);
+    if (a && (m->spec.dtype != a->dtype || m->spec.rank != a->rank ||
+              memcmp(m->spec.dims, a->dims, (size_t)a->rank * sizeof *a->dims) != 0))
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "%s: its arrays are of another dtype or other dims than those of %s",
+                            path, wick_files_path(j->f));
     if (!classes) return WICK_OK;
     j->labels_bytes = (size_t)classes * sizeof *j->labels;
     j->labels = wick_alloc(&wick_files_context(j->f)->alloc, j->labels_bytes);
@@ -162,7 +182,10 @@ static wick_status match(job *j, const wick_packed_meta *m, const char *path, wi
         const char *name = wick_files_class(j->f, k);
         int64_t at = 0;
         while (at < m->classes && strcmp(m->names[at], name) != 0) at++;
-        if (at == m->classes) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: class \"%s\" of %s is none of its %lld: pack all of them together", path, name, wick_files_path(j->f), (long long)m->classes);
+        if (at == m->classes)
+            return wick_msg_set(msg, WICK_ERR_INVALID,
+                                "%s: class \"%s\" of %s is none of its %lld: pack all of them together", path, name,
+                                wick_files_path(j->f), (long long)m->classes);
         j->labels[k] = (int32_t)at;
     }
     return WICK_OK;
@@ -197,7 +220,8 @@ static wick_status create(job *j, const char *path, wick_records_writer **w) {
     return status;
 }
 
-wick_status wick_files_pack(wick_files *f, const char *path, const wick_pack_options *options, wick_pack_report *report) {
+wick_status wick_files_pack(wick_files *f, const char *path, const wick_pack_options *options,
+                            wick_pack_report *report) {
     job j;
     wick_context *ctx = wick_files_context(f);
     wick_records_writer *w = NULL;
@@ -221,7 +245,7 @@ wick_status wick_files_pack(wick_files *f, const char *path, const wick_pack_opt
     return status;
 }
 
-/* ---- unpacking --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- unpacking --------------------------------------------------------------------------------------------------- */
 
 /* Whether a path of the file's own leads nowhere but below the folder that is made. */
 static bool is_safe(const char *name) {
@@ -271,10 +295,13 @@ static wick_status failed(const target *t, const char *what) {
 static wick_status write_file(target *t, const wick_file *file) {
     char name[WICK_FILE_NAME_MAX];
     snprintf(name, sizeof name, "%s", file->name);
-    if (!is_safe(name)) return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "files: \"%s\" is no name for a file below %s", name, t->path);
+    if (!is_safe(name))
+        return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "files: \"%s\" is no name for a file below %s", name,
+                                 t->path);
     if (!make_folders(t->folder, name)) return failed(t, name);
     const int fd = openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0 && errno == EEXIST) return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "files: two files are called \"%s\"", name);
+    if (fd < 0 && errno == EEXIST)
+        return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "files: two files are called \"%s\"", name);
     if (fd < 0) return failed(t, name);
     const bool good = write_all(fd, file->data, file->size);
     const int error = errno;
@@ -324,16 +351,23 @@ static wick_status told(const target *t, wick_status status, const wick_msg *msg
 }
 
 /* The first bytes of an IDX file. */
-static wick_status idx_header(wick_writer *w, wick_dtype dtype, int64_t count, int rank, const int64_t *dims, const char *path, wick_msg *msg) {
-    static const struct { wick_dtype dtype; uint8_t code; } codes[] = {{WICK_U8, 8}, {WICK_I8, 9}, {WICK_I16, 11}, {WICK_I32, 12}, {WICK_F32, 13}, {WICK_F64, 14}};
+static wick_status idx_header(wick_writer *w, wick_dtype dtype, int64_t count, int rank, const int64_t *dims,
+                              const char *path, wick_msg *msg) {
+    static const struct {
+        wick_dtype dtype;
+        uint8_t code;
+    } codes[] = {{WICK_U8, 8}, {WICK_I8, 9}, {WICK_I16, 11}, {WICK_I32, 12}, {WICK_F32, 13}, {WICK_F64, 14}};
     uint8_t h[4 + 4 * (WICK_MAX_DIMS + 1)] = {0};
     for (size_t i = 0; i < WICK_COUNTOF(codes); i++)
         if (codes[i].dtype == dtype) h[2] = codes[i].code;
-    if (!h[2] || rank >= WICK_MAX_DIMS) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: IDX has no %s of %d dims", path, wick_dtype_name(dtype), rank + 1);
+    if (!h[2] || rank >= WICK_MAX_DIMS)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: IDX has no %s of %d dims", path, wick_dtype_name(dtype),
+                            rank + 1);
     h[3] = (uint8_t)(rank + 1);
     for (int d = 0; d <= rank; d++) {
         const int64_t v = d ? dims[d - 1] : count;
-        if (v > UINT32_MAX) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: IDX has no extent of %lld", path, (long long)v);
+        if (v > UINT32_MAX)
+            return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: IDX has no extent of %lld", path, (long long)v);
         for (int b = 0; b < 4; b++) h[4 + 4 * d + b] = (uint8_t)(v >> 8 * (3 - b));
     }
     return wick_writer_write(w, h, 8 + 4 * (size_t)rank, msg);
@@ -355,8 +389,9 @@ static wick_status write_array(target *t, const job *j, const wick_file *file, w
     const size_t elem = wick_dtype_size(wick_files_array(j->f)->dtype);
     const uint8_t *p = file->data;
     const uint8_t label = (uint8_t)file->label;
-    if (t->labels && (file->label < 0 || file->label > 255)) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: array %lld has label %lld; IDX has 0 to 255", t->path,
-                                                                                 (long long)j->report.count, (long long)file->label);
+    if (t->labels && (file->label < 0 || file->label > 255))
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: array %lld has label %lld; IDX has 0 to 255", t->path,
+                            (long long)j->report.count, (long long)file->label);
     if (t->labels) WICK_TRY(wick_writer_write(t->labels, &label, 1, msg));
     if (elem == 1) return wick_writer_write(t->images, p, file->size, msg);
     for (size_t i = 0; i + elem <= file->size; i += elem) {
@@ -373,7 +408,9 @@ static wick_status open_target(target *t, const job *j, wick_msg *msg) {
     t->is_tar = n > 4 && strcmp(t->path + n - 4, ".tar") == 0;
     if (n > 4000 || !n) return wick_msg_set(msg, WICK_ERR_INVALID, "\"%.100s\" is no path to write to", t->path);
     if (lstat(t->path, &st) == 0) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: is there already", t->path);
-    if (t->is_tar && wick_files_array(j->f)) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: arrays become IDX files in a folder, not an archive", t->path);
+    if (t->is_tar && wick_files_array(j->f))
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: arrays become IDX files in a folder, not an archive",
+                            t->path);
     if (t->is_tar) return wick_writer_open(&t->tar, t->path, msg);
     char base[4001];
     snprintf(base, sizeof base, "%.*s", (int)(n - (t->path[n - 1] == '/')), t->path);
@@ -404,7 +441,8 @@ static wick_status commit(target *t, wick_msg *msg) {
     }
     if (t->images) WICK_TRY(wick_writer_commit(&t->images, msg));
     if (t->labels) WICK_TRY(wick_writer_commit(&t->labels, msg));
-    if (syncfs(t->folder) != 0 || rename(t->temp, t->path) != 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(errno));
+    if (syncfs(t->folder) != 0 || rename(t->temp, t->path) != 0)
+        return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot be made: %s", t->path, strerror(errno));
     t->temp[0] = 0;
     return WICK_OK;
 }
@@ -417,7 +455,8 @@ static void give_up(target *t) {
     if (t->temp[0]) wick_remove_tree(AT_FDCWD, t->temp);
 }
 
-wick_status wick_files_unpack(wick_files *f, const char *path, const wick_pack_options *options, wick_pack_report *report) {
+wick_status wick_files_unpack(wick_files *f, const char *path, const wick_pack_options *options,
+                              wick_pack_report *report) {
     job j;
     wick_msg msg = {0};
     target t = {.ctx = wick_files_context(f), .path = path ? path : "", .folder = -1};
@@ -428,7 +467,9 @@ wick_status wick_files_unpack(wick_files *f, const char *path, const wick_pack_o
         wick_file file;
         status = take(&j, &file, &more);
         if (status != WICK_OK || !more) break;
-        if (t.is_tar && !is_safe(file.name)) status = wick_context_fail(t.ctx, WICK_ERR_FORMAT, "files: \"%s\" is no name for a file in an archive", file.name);
+        if (t.is_tar && !is_safe(file.name))
+            status = wick_context_fail(t.ctx, WICK_ERR_FORMAT, "files: \"%s\" is no name for a file in an archive",
+                                       file.name);
         else if (t.is_tar) status = told(&t, tar_file(t.tar, &file, &msg), &msg);
         else if (t.images) status = told(&t, write_array(&t, &j, &file, &msg), &msg);
         else status = write_file(&t, &file);

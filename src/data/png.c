@@ -37,7 +37,8 @@ static void close_png(void **library) {
 }
 
 static wick_status open_png(void **library, const char *name, wick_msg *msg) {
-    static const wick_library libspng = {"reading PNG", "libspng (libspng.so.0; Debian: libspng0)", {"libspng.so.0", "libspng.so", "libspng.dylib"}};
+    static const wick_library libspng = {
+        "reading PNG", "libspng (libspng.so.0; Debian: libspng0)", {"libspng.so.0", "libspng.so", "libspng.dylib"}};
     png *g = *library = wick_calloc(NULL, sizeof *g);
     if (!g) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", name);
     const wick_symbol symbols[] = {{"spng_ctx_new", &g->start},
@@ -66,7 +67,8 @@ static int begin(const png *g, spng *decoder, const uint8_t *data, size_t size, 
     return code ? code : g->get_header(decoder, h);
 }
 
-static wick_status read_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name, wick_msg *msg) {
+static wick_status read_header(void *library, const uint8_t *data, size_t size, wick_picture *p, const char *name,
+                               wick_msg *msg) {
     const png *g = library;
     header h;
     spng *decoder = g->start(0);
@@ -80,7 +82,8 @@ static wick_status read_header(void *library, const uint8_t *data, size_t size, 
 }
 
 /* The chunks after the pixels are read too: a file without its end is cut off. */
-static wick_status decode_png(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out, const char *name, wick_msg *msg) {
+static wick_status decode_png(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out,
+                              const char *name, wick_msg *msg) {
     const png *g = library;
     const size_t pixels = (size_t)(p->height * p->width);
     header h;

@@ -1,4 +1,5 @@
-/* records_set.c: record files of a folder, SPLIT.wrec, as labelled images in memory: decoded by all threads of the context. */
+/* records_set.c: record files of a folder, SPLIT.wrec, as labelled images in memory: decoded by all threads of the
+ * context. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -46,31 +47,38 @@ static wick_status decode_all(wick_context *ctx, work *w, const char *path, wick
     return status;
 }
 
-static wick_status fill(wick_context *ctx, wick_labelled *d, const wick_dataset *from, const char *path, const wick_known_set *known, wick_msg *msg) {
+static wick_status fill(wick_context *ctx, wick_labelled *d, const wick_dataset *from, const char *path,
+                        const wick_known_set *known, wick_msg *msg) {
     const wick_spec *image = wick_dataset_field(from, 0);
     const size_t each = wick_dataset_bytes(from, 0, 0);
     d->count = wick_dataset_count(from);
     d->classes = wick_dataset_classes(from);
     d->rank = image->rank;
     memcpy(d->dims, image->dims, sizeof d->dims);
-    if (image->dtype != WICK_U8 || image->rank < 2 || !d->classes) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no labelled images", path);
+    if (image->dtype != WICK_U8 || image->rank < 2 || !d->classes)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no labelled images", path);
     if (d->classes > WICK_CLASSES_MAX || (known && d->classes != known->classes))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has %lld classes; at most %lld can be", path, (long long)d->classes, (long long)(known ? known->classes : WICK_CLASSES_MAX));
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has %lld classes; at most %lld can be", path,
+                            (long long)d->classes, (long long)(known ? known->classes : WICK_CLASSES_MAX));
     d->sample_size = (int64_t)each;
     /* wick_dataset_of_files has seen to it that the file can hold as much. */
-    if (each == SIZE_MAX || wick_mul_overflows(each, (size_t)d->count, &d->pixel_bytes) || d->pixel_bytes > PTRDIFF_MAX || !(d->pixels = wick_alloc(&d->alloc, d->pixel_bytes))) {
+    if (each == SIZE_MAX || wick_mul_overflows(each, (size_t)d->count, &d->pixel_bytes) ||
+        d->pixel_bytes > PTRDIFF_MAX || !(d->pixels = wick_alloc(&d->alloc, d->pixel_bytes))) {
         d->pixel_bytes = 0;
-        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %lld images of %zu bytes", path, (long long)d->count, each);
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %lld images of %zu bytes", path,
+                            (long long)d->count, each);
     }
     WICK_TRY(wick_labelled_alloc_labels(d, msg));
     WICK_TRY(wick_labelled_alloc_names(d, known, msg));
     for (int64_t i = 0; i < d->count; i++) d->labels[i] = (uint16_t)wick_dataset_label(from, i);
     for (int64_t k = 0; k < d->classes && !known; k++)
-        if (!(d->class_names[k] = wick_arena_strdup(&d->names, wick_dataset_class_name(from, k)))) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+        if (!(d->class_names[k] = wick_arena_strdup(&d->names, wick_dataset_class_name(from, k))))
+            return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     return decode_all(ctx, &(work){from, d, NULL}, path, msg);
 }
 
-static wick_status read_records_set(wick_context *ctx, wick_labelled *d, const char *folder, const char *split, const wick_known_set *known, wick_msg *msg) {
+static wick_status read_records_set(wick_context *ctx, wick_labelled *d, const char *folder, const char *split,
+                                    const wick_known_set *known, wick_msg *msg) {
     char path[PATH_BYTES];
     wick_dataset *from;
     if (!path_of(path, folder, split)) return wick_msg_set(msg, WICK_ERR_IO, "%s/%s.wrec: is gone", folder, split);

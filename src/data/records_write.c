@@ -1,5 +1,5 @@
-/* records_write.c: writes record files. A part is zeros where its head belongs, the records, the index; its head comes last, over the zeros, once all of
- * that is on the disk. */
+/* records_write.c: writes record files. A part is zeros where its head belongs, the records, the index; its head comes
+ * last, over the zeros, once all of that is on the disk. */
 #include "data/records.h"
 #include "data/squeeze.h"
 #include "tensor/tensor.h" /* the context's allocator */
@@ -33,7 +33,9 @@ struct wick_records_writer {
     size_t n_waiting, sizes_cap, labels_cap;
 };
 
-static wick_status no_memory(const wick_records_writer *w, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", w->path); }
+static wick_status no_memory(const wick_records_writer *w, wick_msg *msg) {
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", w->path);
+}
 
 static wick_status write(wick_records_writer *w, const void *data, size_t size, wick_msg *msg) {
     w->at += size;
@@ -74,8 +76,11 @@ static wick_status begin_part(wick_records_writer *w, wick_msg *msg) {
     w->part = w->at;
     if (w->header.compression != WICK_STORED)
         WICK_TRY(wick_squeezer_open(&w->squeezer,
-                                    &(wick_squeezer_options){.compression = (wick_compression)w->header.compression, .write = true, .level = w->level,
-                                                             .dictionary = w->dictionary, .dictionary_bytes = w->header.dictionary_size},
+                                    &(wick_squeezer_options){.compression = (wick_compression)w->header.compression,
+                                                             .write = true,
+                                                             .level = w->level,
+                                                             .dictionary = w->dictionary,
+                                                             .dictionary_bytes = w->header.dictionary_size},
                                     w->path, msg));
     return write(w, zeros, sizeof zeros, msg);
 }
@@ -95,9 +100,11 @@ static wick_status begin_file(wick_records_writer *w, wick_msg *msg) {
     return begin_part(w, msg);
 }
 
-static wick_status create(wick_records_writer *w, const char *path, const wick_records_write_options *o, wick_msg *msg) {
+static wick_status create(wick_records_writer *w, const char *path, const wick_records_write_options *o,
+                          wick_msg *msg) {
     const size_t size = o->meta ? strlen(o->meta) : 0;
-    if ((unsigned)o->compression > WICK_ZSTD) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: compression %d", w->path, (int)o->compression);
+    if ((unsigned)o->compression > WICK_ZSTD)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: compression %d", w->path, (int)o->compression);
     if (o->compression != WICK_ZSTD && (o->dictionary_bytes || o->train_dictionary))
         return wick_msg_set(msg, WICK_ERR_INVALID, "%s: only Zstandard takes a dictionary", w->path);
     if (o->dictionary_bytes > DICTIONARY_MOST || o->train_dictionary > DICTIONARY_MOST || size > UINT32_MAX)
@@ -129,7 +136,8 @@ static wick_status append(wick_records_writer *w, const char *path, int level, w
     w->at = wick_records_end(r);
     w->level = level;
     void *dictionary = wick_arena_alloc(&w->arena, w->header.dictionary_size + 1);
-    if (dictionary && w->header.dictionary_size) memcpy(dictionary, wick_records_dictionary_bytes(r), w->header.dictionary_size);
+    if (dictionary && w->header.dictionary_size)
+        memcpy(dictionary, wick_records_dictionary_bytes(r), w->header.dictionary_size);
     w->dictionary = dictionary;
     wick_records_free(&r);
     if (!dictionary) return no_memory(w, msg);
@@ -137,7 +145,8 @@ static wick_status append(wick_records_writer *w, const char *path, int level, w
     return begin_part(w, msg);
 }
 
-static wick_status open_by(wick_context *ctx, const char *path, const wick_records_write_options *o, int level, wick_records_writer **out) {
+static wick_status open_by(wick_context *ctx, const char *path, const wick_records_write_options *o, int level,
+                           wick_records_writer **out) {
     static const wick_records_write_options none;
     wick_msg msg = {0};
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "records: out is NULL");
@@ -149,19 +158,24 @@ static wick_status open_by(wick_context *ctx, const char *path, const wick_recor
     return wick_context_fail(ctx, status, "records: %s", msg.text);
 }
 
-wick_status wick_records_create(wick_context *ctx, const char *path, const wick_records_write_options *options, wick_records_writer **out) {
+wick_status wick_records_create(wick_context *ctx, const char *path, const wick_records_write_options *options,
+                                wick_records_writer **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "records_create: out is NULL");
     return open_by(ctx, path, options, -1, out);
 }
-wick_status wick_records_append(wick_context *ctx, const char *path, int level, wick_records_writer **out) { return open_by(ctx, path, NULL, WICK_MAX(level, 0), out); }
+wick_status wick_records_append(wick_context *ctx, const char *path, int level, wick_records_writer **out) {
+    return open_by(ctx, path, NULL, WICK_MAX(level, 0), out);
+}
 
-/* ---- records ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 /* Packed into w->room, where that makes it smaller. */
 static wick_status pack(wick_records_writer *w, const void **data, size_t *size, wick_msg *msg) {
     const size_t bound = wick_squeezer_bound(w->squeezer, *size);
     size_t packed;
-    if (!bound) return wick_msg_set(msg, WICK_ERR_INVALID, "%s: record %lld: %zu bytes are more than its compression takes", w->path, (long long)wick_records_added(w), *size);
+    if (!bound)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: record %lld: %zu bytes are more than its compression takes",
+                            w->path, (long long)wick_records_added(w), *size);
     if (!wick_grow(&w->alloc, (void **)&w->room, &w->room_cap, bound, 1)) return no_memory(w, msg);
     WICK_TRY(wick_squeezer_pack(w->squeezer, *data, *size, w->room, w->room_cap, &packed, w->path, msg));
     if (packed < *size) *data = w->room, *size = packed;
@@ -173,7 +187,8 @@ static wick_status add(wick_records_writer *w, const void *data, size_t size, in
     if (w->squeezer && size) WICK_TRY(pack(w, &data, &size, msg));
     e.stored = (uint32_t)size;
     e.crc = wick_crc32c(0, data, size);
-    if (!wick_grow(&w->alloc, (void **)&w->index, &w->index_cap, w->count + 1, WICK_RECORDS_ENTRY)) return no_memory(w, msg);
+    if (!wick_grow(&w->alloc, (void **)&w->index, &w->index_cap, w->count + 1, WICK_RECORDS_ENTRY))
+        return no_memory(w, msg);
     wick_records_entry_write(&e, w->index + w->count * WICK_RECORDS_ENTRY);
     WICK_TRY(write(w, data, size, msg));
     w->count++;
@@ -184,11 +199,13 @@ static wick_status add(wick_records_writer *w, const void *data, size_t size, in
 static wick_status end_waiting(wick_records_writer *w, wick_msg *msg) {
     size_t size = w->train;
     w->train = 0;
-    wick_status status = wick_zstd_train((void *)(uintptr_t)w->dictionary, &size, w->waiting, w->sizes, w->n_waiting, w->path, msg);
+    wick_status status =
+        wick_zstd_train((void *)(uintptr_t)w->dictionary, &size, w->waiting, w->sizes, w->n_waiting, w->path, msg);
     if (status == WICK_OK) w->header.dictionary_size = (uint32_t)size;
     else if (status != WICK_ERR_INVALID) return status;
     WICK_TRY(begin_file(w, msg));
-    for (size_t i = 0, at = 0; i < w->n_waiting; at += w->sizes[i++]) WICK_TRY(add(w, w->waiting + at, w->sizes[i], w->labels[i], msg));
+    for (size_t i = 0, at = 0; i < w->n_waiting; at += w->sizes[i++])
+        WICK_TRY(add(w, w->waiting + at, w->sizes[i], w->labels[i], msg));
     wick_release(&w->alloc, w->waiting, w->waiting_cap);
     w->waiting = NULL;
     w->waiting_cap = w->waiting_bytes = w->n_waiting = 0;
@@ -213,8 +230,12 @@ uint64_t wick_records_written(const wick_records_writer *w) { return w->at; }
 wick_status wick_records_add(wick_records_writer *w, const void *data, size_t size, int32_t label) {
     if (size && !data) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "records_add: data is NULL");
     wick_msg msg = {0};
-    if (w->failed) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "records: %s: an earlier record failed: the file can only be given up", w->path);
-    if (size > UINT32_MAX) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "records: %s: a record of %zu bytes; one has less than 4 GiB", w->path, size);
+    if (w->failed)
+        return wick_context_fail(w->ctx, WICK_ERR_INVALID,
+                                 "records: %s: an earlier record failed: the file can only be given up", w->path);
+    if (size > UINT32_MAX)
+        return wick_context_fail(w->ctx, WICK_ERR_INVALID,
+                                 "records: %s: a record of %zu bytes; one has less than 4 GiB", w->path, size);
     const wick_status status = w->train ? wait(w, data, size, label, &msg) : add(w, data, size, label, &msg);
     if (status == WICK_OK) return WICK_OK;
     w->failed = status != WICK_ERR_INVALID;
@@ -224,7 +245,8 @@ wick_status wick_records_add(wick_records_writer *w, const void *data, size_t si
 static wick_status finish(wick_records_writer *w, wick_msg *msg) {
     uint8_t head[WICK_RECORDS_BLOCK];
     if (w->train) WICK_TRY(end_waiting(w, msg));
-    const wick_records_head h = {w->part, (uint64_t)w->first, w->count, w->at - w->part - sizeof head, wick_crc32c(0, w->index, w->count * WICK_RECORDS_ENTRY)};
+    const wick_records_head h = {w->part, (uint64_t)w->first, w->count, w->at - w->part - sizeof head,
+                                 wick_crc32c(0, w->index, w->count * WICK_RECORDS_ENTRY)};
     WICK_TRY(pad(w, msg));
     WICK_TRY(write(w, w->index, w->count * WICK_RECORDS_ENTRY, msg));
     WICK_TRY(pad(w, msg));
@@ -239,7 +261,9 @@ wick_status wick_records_commit(wick_records_writer **slot) {
     wick_msg msg = {0};
     *slot = NULL;
     wick_context *ctx = w->ctx;
-    wick_status status = w->failed ? wick_msg_set(&msg, WICK_ERR_INVALID, "%s: a record failed: nothing is written", w->path) : finish(w, &msg);
+    wick_status status = w->failed
+                             ? wick_msg_set(&msg, WICK_ERR_INVALID, "%s: a record failed: nothing is written", w->path)
+                             : finish(w, &msg);
     release(w);
     return status == WICK_OK ? WICK_OK : wick_context_fail(ctx, status, "records: %s", msg.text);
 }

@@ -9,7 +9,9 @@ enum { WICK_LOWEST_RATE = 1000, WICK_HIGHEST_RATE = 768000 };
 /* Output n lies at n up / down of the input's samples, up and down without a common divisor. */
 typedef struct wick_resampler {
     int64_t up, down, reach; /* reach: samples to each side */
-    int64_t rows;            /* a row of taps for each of the `down` fractions of a sample, or one that is made anew for each output, where they are many */
+    /* a row of taps for each of the `down` fractions of a sample, or one that is made anew for each output, where they
+     * are many */
+    int64_t rows;
 } wick_resampler;
 wick_resampler wick_resampler_of(int64_t from, int64_t to); /* rates in range */
 size_t wick_resampler_bytes(const wick_resampler *r);       /* of taps */

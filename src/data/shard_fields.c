@@ -12,7 +12,7 @@ void wick_shard_fields_free(wick_shard_fields *f) {
     pthread_mutex_destroy(&f->loading);
 }
 
-/* ---- putting a sample together ---------------------------------------------------------------------------------------------------------------- */
+/* ---- putting a sample together ----------------------------------------------------------------------------------- */
 
 bool wick_shard_split(const char *path, size_t *key, const char **end) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strchr(base, '.');
@@ -22,7 +22,9 @@ bool wick_shard_split(const char *path, size_t *key, const char **end) {
     return true;
 }
 
-bool wick_shard_same(const wick_shard_sample *o, const char *path, size_t key) { return o->begun && strncmp(o->key, path, key) == 0 && !o->key[key]; }
+bool wick_shard_same(const wick_shard_sample *o, const char *path, size_t key) {
+    return o->begun && strncmp(o->key, path, key) == 0 && !o->key[key];
+}
 
 void wick_shard_begin(wick_shard_sample *o, const char *path, size_t key) {
     memcpy(o->key, path, key);
@@ -48,37 +50,43 @@ static const char *dots(const wick_shard_sample *o, char text[512]) {
     return text;
 }
 
-wick_status wick_shard_add(wick_shard_sample *o, const char *end, const wick_shard_cell *cell, const char *archive, wick_msg *msg) {
+wick_status wick_shard_add(wick_shard_sample *o, const char *end, const wick_shard_cell *cell, const char *archive,
+                           wick_msg *msg) {
     char text[512];
     if (o->have == (int)WICK_COUNTOF(o->files))
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %.200s: more than %zu files in a sample%s", archive, o->key,
                             WICK_COUNTOF(o->files), dots(o, text));
     for (int i = 0; i < o->have; i++)
-        if (strcmp(o->files[i].end, end) == 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %.400s.%s is there twice", archive, o->key, end);
+        if (strcmp(o->files[i].end, end) == 0)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %.400s.%s is there twice", archive, o->key, end);
     memset(o->files[o->have].end, 0, WICK_SHARD_END);
     memcpy(o->files[o->have].end, end, strlen(end));
     o->files[o->have++].cell = *cell;
     return WICK_OK;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static wick_shard_kind kind_of(const char *end) {
     const char *last = strrchr(end, '.') ? strrchr(end, '.') + 1 : end;
     char name[WICK_SHARD_END + 2];
     snprintf(name, sizeof name, ".%s", last);
     if (wick_picture_named(name)) return WICK_SHARD_PICTURE;
-    return strcasecmp(last, "wav") == 0 ? WICK_SHARD_RECORDING : strcasecmp(end, "cls") == 0 ? WICK_SHARD_LABEL : WICK_SHARD_BYTES;
+    return strcasecmp(last, "wav") == 0  ? WICK_SHARD_RECORDING
+           : strcasecmp(end, "cls") == 0 ? WICK_SHARD_LABEL
+                                         : WICK_SHARD_BYTES;
 }
 
-static wick_status header_of(wick_shard_fields *f, const wick_shard_cell *c, wick_picture *p, const char *name, wick_msg *msg) {
+static wick_status header_of(wick_shard_fields *f, const wick_shard_cell *c, wick_picture *p, const char *name,
+                             wick_msg *msg) {
     pthread_mutex_lock(&f->loading);
     const wick_status status = wick_picture_header(&f->codecs, c->data, c->size, p, name, msg);
     pthread_mutex_unlock(&f->loading);
     return status;
 }
 
-wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, wick_shard_look look, void *user, const char *archive, wick_msg *msg) {
+wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, wick_shard_look look, void *user,
+                              const char *archive, wick_msg *msg) {
     char text[512];
     for (int what = 0; what < WICK_SHARD_KINDS; what++)
         for (int i = 0; i < o->have; i++) {
@@ -102,7 +110,8 @@ wick_status wick_shard_choose(wick_shard_fields *f, const wick_shard_sample *o, 
     return WICK_OK;
 }
 
-const wick_shard_cell *wick_shard_find(const wick_shard_fields *f, const wick_shard_sample *o, int k, const char *name, wick_msg *msg) {
+const wick_shard_cell *wick_shard_find(const wick_shard_fields *f, const wick_shard_sample *o, int k, const char *name,
+                                       wick_msg *msg) {
     for (int i = 0; i < o->have; i++)
         if (strcmp(o->files[i].end, f->field[k].end) == 0) return &o->files[i].cell;
     (void)wick_msg_set(
@@ -116,20 +125,24 @@ static bool read_class(const wick_shard_cell *c, int64_t *value) {
     size_t at = 0, digits = 0;
     *value = 0;
     while (at < c->size && strchr(" \t\r\n", c->data[at]) && c->data[at]) at++;
-    for (; at < c->size && c->data[at] >= '0' && c->data[at] <= '9' && digits < 18; at++, digits++) *value = *value * 10 + (c->data[at] - '0');
+    for (; at < c->size && c->data[at] >= '0' && c->data[at] <= '9' && digits < 18; at++, digits++)
+        *value = *value * 10 + (c->data[at] - '0');
     while (at < c->size && strchr(" \t\r\n", c->data[at]) && c->data[at]) at++;
     return digits && at == c->size && *value < WICK_SHARD_CLASSES;
 }
 
-wick_status wick_shard_measure(const wick_shard_fields *f, int k, wick_shard_cell *c, int64_t *rate, const char *name, wick_msg *msg) {
+wick_status wick_shard_measure(const wick_shard_fields *f, int k, wick_shard_cell *c, int64_t *rate, const char *name,
+                               wick_msg *msg) {
     c->length = (int64_t)c->size;
     if (f->field[k].kind == WICK_SHARD_RECORDING) return wick_wav_length(c->data, c->size, &c->length, rate, name, msg);
     if (f->field[k].kind == WICK_SHARD_LABEL && !read_class(c, &c->length))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: .cls is no number of a class, 0 to %d", name, WICK_SHARD_CLASSES - 1);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: .cls is no number of a class, 0 to %d", name,
+                            WICK_SHARD_CLASSES - 1);
     return WICK_OK;
 }
 
-wick_status wick_shard_decode(wick_shard_fields *f, int k, const wick_shard_cell *c, void *out, const char *of, wick_msg *msg) {
+wick_status wick_shard_decode(wick_shard_fields *f, int k, const wick_shard_cell *c, void *out, const char *of,
+                              wick_msg *msg) {
     char name[600];
     wick_picture p;
     snprintf(name, sizeof name, "%.550s.%s", of, f->field[k].end);
@@ -154,8 +167,14 @@ wick_status wick_shard_decode(wick_shard_fields *f, int k, const wick_shard_cell
 void wick_shard_specs(const wick_shard_fields *f, wick_spec specs[WICK_DATASET_FIELDS]) {
     for (int k = 0; k < f->n; k++) {
         const wick_shard_kind what = f->field[k].kind;
-        specs[k] = (wick_spec){what == WICK_SHARD_LABEL ? "label" : f->field[k].end, what == WICK_SHARD_LABEL ? WICK_I64 : what == WICK_SHARD_RECORDING ? WICK_F32 : WICK_U8,
-                               what == WICK_SHARD_LABEL ? 0 : what == WICK_SHARD_PICTURE ? 3 : 1, {-1}};
+        specs[k] = (wick_spec){what == WICK_SHARD_LABEL ? "label" : f->field[k].end,
+                               what == WICK_SHARD_LABEL       ? WICK_I64
+                               : what == WICK_SHARD_RECORDING ? WICK_F32
+                                                              : WICK_U8,
+                               what == WICK_SHARD_LABEL     ? 0
+                               : what == WICK_SHARD_PICTURE ? 3
+                                                            : 1,
+                               {-1}};
         if (what == WICK_SHARD_PICTURE) memcpy(specs[k].dims, f->field[k].dims, sizeof f->field[k].dims);
     }
 }

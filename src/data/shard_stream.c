@@ -1,6 +1,8 @@
-/* shard_stream.c: archives in WebDataset's layout, read from front to back: plain or packed, by memory that does not grow with them.
+/* shard_stream.c: archives in WebDataset's layout, read from front to back: plain or packed, by memory that does not
+ * grow with them.
  *
- * A record is a header and behind it the files of a sample, each aligned to 8 bytes; or, of a sample that is none, what is wrong with it, so that the loader's policy decides. */
+ * A record is a header and behind it the files of a sample, each aligned to 8 bytes; or, of a sample that is none, what
+ * is wrong with it, so that the loader's policy decides. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,7 +35,7 @@ typedef struct reader {
     int64_t rate; /* of the first recording */
 } reader;
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void close_shard(reader *r) {
     if (!r->open) return;
@@ -73,7 +75,8 @@ static wick_status take_file(reader *r, header *h, size_t *used, const char *end
     const size_t from = WICK_ALIGN_UP(*used, 8), most = r->options.most;
     const char *path = r->paths[r->order[r->at]];
     if (from > most || t->size > most - from) {
-        spoil(h, WICK_ERR_UNSUPPORTED, "%s: its files have more than the %zu bytes that are read at once", h->name, most);
+        spoil(h, WICK_ERR_UNSUPPORTED, "%s: its files have more than the %zu bytes that are read at once", h->name,
+              most);
         return WICK_OK;
     }
     const wick_shard_cell c = {.data = (uint8_t *)(h + 1) + from, .size = t->size};
@@ -94,11 +97,15 @@ static void close_sample(const reader *r, header *h) {
         const wick_status status = found ? wick_shard_measure(&r->of, k, &c, &rate, h->name, &msg) : WICK_ERR_FORMAT;
         const wick_shard_kind what = r->of.field[k].kind;
         if (status != WICK_OK) spoil(h, status, "%s", msg.text);
-        else if (r->rate && rate != r->rate) spoil(h, WICK_ERR_FORMAT, "%s.%s: %lld samples a second; the first one has %lld", h->name, r->of.field[k].end, (long long)rate, (long long)r->rate);
+        else if (r->rate && rate != r->rate)
+            spoil(h, WICK_ERR_FORMAT, "%s.%s: %lld samples a second; the first one has %lld", h->name,
+                  r->of.field[k].end, (long long)rate, (long long)r->rate);
         else if ((what == WICK_SHARD_BYTES || what == WICK_SHARD_RECORDING) && c.length > r->options.longest)
-            spoil(h, WICK_ERR_UNSUPPORTED, "%s.%s: is %lld long; at most %lld are taken", h->name, r->of.field[k].end, (long long)c.length, (long long)r->options.longest);
+            spoil(h, WICK_ERR_UNSUPPORTED, "%s.%s: is %lld long; at most %lld are taken", h->name, r->of.field[k].end,
+                  (long long)c.length, (long long)r->options.longest);
         else if (what == WICK_SHARD_LABEL && r->options.classes && c.length >= r->options.classes)
-            spoil(h, WICK_ERR_FORMAT, "%s: class %lld of %lld", h->name, (long long)c.length, (long long)r->options.classes);
+            spoil(h, WICK_ERR_FORMAT, "%s: class %lld of %lld", h->name, (long long)c.length,
+                  (long long)r->options.classes);
         if (h->status != WICK_OK) return;
         h->cell[k].at = (size_t)(c.data - (uint8_t *)(h + 1));
         h->cell[k].size = c.size;
@@ -136,7 +143,7 @@ static wick_status read_sample(reader *r, header *h, bool *end, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* ---- as a stream -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- as a stream ------------------------------------------------------------------------------------------------- */
 
 static wick_status next(void *user, void *record, bool *end, wick_fault *fault) {
     wick_msg msg = {0};
@@ -151,7 +158,8 @@ static wick_status begin(void *user, int64_t epoch, wick_fault *fault) {
     close_shard(r);
     r->at = 0;
     for (int i = 0; i < r->n; i++) r->order[i] = i;
-    wick_words w = wick_words_of_epoch(~r->options.stream.seed, (uint64_t)epoch); /* others than those that the buffer draws by */
+    /* others than those that the buffer draws by */
+    wick_words w = wick_words_of_epoch(~r->options.stream.seed, (uint64_t)epoch);
     for (int i = r->n - 1; r->options.stream.shuffle && i > 0; i--) {
         const int k = (int)wick_word_below(&w, (uint32_t)i + 1), was = r->order[i];
         r->order[i] = r->order[k];
@@ -166,14 +174,17 @@ static wick_status get(void *user, const void *record, void *const *out, wick_fa
     if (h->status != WICK_OK) return wick_fault_set(fault, h->status, "%s", h->text);
     for (int k = 0; k < r->of.n; k++) {
         wick_msg msg = {0};
-        const wick_shard_cell c = {.data = (const uint8_t *)(h + 1) + h->cell[k].at, .size = h->cell[k].size, .length = h->cell[k].length};
+        const wick_shard_cell c = {
+            .data = (const uint8_t *)(h + 1) + h->cell[k].at, .size = h->cell[k].size, .length = h->cell[k].length};
         const wick_status status = out[k] ? wick_shard_decode(&r->of, k, &c, out[k], h->name, &msg) : WICK_OK;
         if (status != WICK_OK) return wick_fault_set(fault, status, "%s", msg.text);
     }
     return WICK_OK;
 }
 
-static int64_t length(void *user, const void *record, int field) { return (void)user, ((const header *)record)->cell[field].length; }
+static int64_t length(void *user, const void *record, int field) {
+    return (void)user, ((const header *)record)->cell[field].length;
+}
 
 static void release(void *user) {
     reader *r = user;
@@ -190,7 +201,8 @@ static void release(void *user) {
 static wick_status choose(reader *r, size_t record, wick_msg *msg) {
     header *h = wick_alloc(&r->alloc, record);
     bool end = false;
-    wick_status status = h ? begin(r, 0, NULL) : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", r->paths[0], record);
+    wick_status status =
+        h ? begin(r, 0, NULL) : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", r->paths[0], record);
     for (int i = 0; i < r->n; i++) r->order[i] = i; /* of the first shard */
     if (status == WICK_OK) status = read_sample(r, h, &end, msg);
     if (status == WICK_OK && end) status = wick_msg_set(msg, WICK_ERR_FORMAT, "%s: holds no sample", r->paths[0]);
@@ -205,7 +217,8 @@ static wick_status choose(reader *r, size_t record, wick_msg *msg) {
     return status;
 }
 
-static reader *new_reader(wick_context *ctx, int n, const char *const *paths, const wick_shard_stream_options *options) {
+static reader *new_reader(wick_context *ctx, int n, const char *const *paths,
+                          const wick_shard_stream_options *options) {
     reader *r = wick_calloc(&ctx->alloc, sizeof *r);
     if (!r) return NULL;
     r->alloc = ctx->alloc;
@@ -225,21 +238,32 @@ static reader *new_reader(wick_context *ctx, int n, const char *const *paths, co
     return ok ? r : NULL;
 }
 
-wick_status wick_dataset_of_shard_stream(wick_context *ctx, int n, const char *const *paths, const wick_shard_stream_options *options, wick_dataset **out) {
+wick_status wick_dataset_of_shard_stream(wick_context *ctx, int n, const char *const *paths,
+                                         const wick_shard_stream_options *options, wick_dataset **out) {
     if (n > 0 && !paths) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shard_stream: paths is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shard_stream: out is NULL");
     static const wick_shard_stream_options standard = {0};
     wick_msg msg = {0};
     *out = NULL;
     if (!options) options = &standard;
-    if (n < 1 || n > WICK_SHARDS_MAX) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, WICK_SHARDS_MAX);
+    if (n < 1 || n > WICK_SHARDS_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, WICK_SHARDS_MAX);
     for (int i = 0; i < n; i++)
         if (!paths[i]) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: shard %d is NULL", i);
-    if (options->longest < 0 || options->classes < 0 || options->classes > WICK_SHARD_CLASSES || options->most > PTRDIFF_MAX / 2)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: a stream of shards of samples of %zu bytes, %lld long, of %lld classes", options->most, (long long)options->longest, (long long)options->classes);
+    if (options->longest < 0 || options->classes < 0 || options->classes > WICK_SHARD_CLASSES ||
+        options->most > PTRDIFF_MAX / 2)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "dataset: a stream of shards of samples of %zu bytes, %lld long, of %lld classes",
+                                 options->most, (long long)options->longest, (long long)options->classes);
     reader *r = new_reader(ctx, n, paths, options);
     if (!r) return wick_context_fail(ctx, WICK_ERR_NOMEM, "dataset: out of memory");
-    wick_stream_source source = {.record = sizeof(header) + r->options.most, .next = next, .begin = begin, .get = get, .length = length, .free = release, .user = r};
+    wick_stream_source source = {.record = sizeof(header) + r->options.most,
+                                 .next = next,
+                                 .begin = begin,
+                                 .get = get,
+                                 .length = length,
+                                 .free = release,
+                                 .user = r};
     wick_status status = choose(r, source.record, &msg);
     if (status != WICK_OK) {
         (void)wick_context_fail(ctx, status, "dataset: %s", msg.text);

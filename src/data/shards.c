@@ -1,5 +1,5 @@
-/* shards.c: archives in WebDataset's layout as a data set whose samples are asked for by number. A sample is a row of cells, one for each field: where the file's bytes lie, in the mapping, a copy, or
- * the file. */
+/* shards.c: archives in WebDataset's layout as a data set whose samples are asked for by number. A sample is a row of
+ * cells, one for each field: where the file's bytes lie, in the mapping, a copy, or the file. */
 #include "data/shards.h"
 
 #include <stdio.h>
@@ -27,9 +27,11 @@ typedef struct shards {
     int64_t rate; /* of the recordings; 0: not all have the same */
 } shards;
 
-/* ---- asking -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-static wick_status read_cell(const shards *s, const cell *c, void *to, wick_msg *msg) { return wick_read_at(s->files[c->shard].fd, c->offset, to, c->size, s->files[c->shard].path, msg); }
+static wick_status read_cell(const shards *s, const cell *c, void *to, wick_msg *msg) {
+    return wick_read_at(s->files[c->shard].fd, c->offset, to, c->size, s->files[c->shard].path, msg);
+}
 
 /* Bytes go to where they are wanted, what is decoded to memory of its own first. */
 static wick_status fetch(shards *s, int64_t i, int k, void *out, wick_msg *msg) {
@@ -61,7 +63,8 @@ static void ahead(void *user, const int64_t *indices, int64_t n) {
         for (int k = 0; k < s->of.n; k++) {
             const cell *c = &s->cells[(size_t)indices[i] * (size_t)s->of.n + (size_t)k];
             const bool plain = !c->data || s->maps[c->shard].data; /* else a copy of what was unpacked */
-            if (plain && c->size && s->of.field[k].kind != WICK_SHARD_LABEL) wick_read_ahead(s->files[c->shard].fd, s->maps[c->shard].data, c->offset, c->size);
+            if (plain && c->size && s->of.field[k].kind != WICK_SHARD_LABEL)
+                wick_read_ahead(s->files[c->shard].fd, s->maps[c->shard].data, c->offset, c->size);
         }
 }
 static int64_t length(void *user, int64_t i, int field) {
@@ -84,9 +87,11 @@ static void release(void *user) {
     wick_release(&alloc, s, sizeof *s);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static wick_status no_memory(const char *path, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path); }
+static wick_status no_memory(const char *path, wick_msg *msg) {
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
+}
 
 /* What a cell that is to be read begins with, for as long as nothing else is looked at. */
 static wick_status look(void *user, const cell *c, cell *out, const char *path, wick_msg *msg) {
@@ -137,7 +142,8 @@ static wick_status take_file(shards *s, wick_shard_sample *o, wick_tar *t, const
     }
     cell c = {.size = t->size, .shard = s->n_maps - 1, .offset = t->source.offset};
     uint8_t *copy = NULL;
-    if (!t->source.gzip && !t->source.zstd) c.data = t->size ? t->source.at : (const uint8_t *)""; /* in the mapping, and the reader sees that all of it is there; or NULL */
+    /* in the mapping, and the reader sees that all of it is there; or NULL */
+    if (!t->source.gzip && !t->source.zstd) c.data = t->size ? t->source.at : (const uint8_t *)"";
     else if (!(c.data = copy = wick_arena_alloc(&s->arena, t->size + !t->size))) return no_memory(path, msg);
     WICK_TRY(wick_shard_add(o, end, &c, path, msg));
     return wick_tar_read(t, copy, msg);
@@ -155,16 +161,19 @@ static wick_status open_shard(shards *s, wick_map *map, wick_tar *t, const char 
     if (!(s->files[s->n_maps - 1].path = wick_arena_strdup(&s->arena, path))) return no_memory(path, msg);
     WICK_TRY(wick_file_open(fd, &size, path, msg));
     WICK_TRY(wick_read_at(*fd, 0, begin, WICK_MIN(size, sizeof begin), path, msg));
-    if (!wick_gzip_is(begin, sizeof begin) && !wick_zstd_is(begin, sizeof begin)) return wick_tar_open_file(t, *fd, size, path), WICK_OK;
+    if (!wick_gzip_is(begin, sizeof begin) && !wick_zstd_is(begin, sizeof begin))
+        return wick_tar_open_file(t, *fd, size, path), WICK_OK;
     WICK_TRY(wick_map_read(map, path, msg));
     return wick_tar_open(t, map->data, map->size, path, msg);
 }
 
-static wick_status read_shard(shards *s, wick_map *map, wick_shard_sample *o, wick_tar *t, const char *path, wick_msg *msg) {
+static wick_status read_shard(shards *s, wick_map *map, wick_shard_sample *o, wick_tar *t, const char *path,
+                              wick_msg *msg) {
     WICK_TRY(open_shard(s, map, t, path, msg));
     bool more = true, packed = t->source.gzip || t->source.zstd;
     wick_status status = WICK_OK;
-    while (status == WICK_OK && (status = wick_tar_next(t, &more, msg)) == WICK_OK && more) status = take_file(s, o, t, path, msg);
+    while (status == WICK_OK && (status = wick_tar_next(t, &more, msg)) == WICK_OK && more)
+        status = take_file(s, o, t, path, msg);
     wick_tar_close(t);
     if (status == WICK_OK) status = close_sample(s, o, path, msg);
     if (packed) wick_map_close(map); /* its contents are copied */
@@ -172,7 +181,14 @@ static wick_status read_shard(shards *s, wick_map *map, wick_shard_sample *o, wi
 }
 
 static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
-    wick_dataset_source source = {.count = (int64_t)s->count, .rate = s->rate, .n_fields = s->of.n, .get = get, .ahead = ahead, .length = length, .free = release, .user = s};
+    wick_dataset_source source = {.count = (int64_t)s->count,
+                                  .rate = s->rate,
+                                  .n_fields = s->of.n,
+                                  .get = get,
+                                  .ahead = ahead,
+                                  .length = length,
+                                  .free = release,
+                                  .user = s};
     char note[200];
     if (s->unmeasured) {
         snprintf(note, sizeof note, WICK_UNMEASURED, (long long)s->unmeasured, (long long)s->count);
@@ -183,13 +199,17 @@ static wick_status make(wick_context *ctx, shards *s, wick_dataset **out) {
     return wick_dataset_new(ctx, &source, out);
 }
 
-wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out) { return wick_dataset_of_shards_with(ctx, n, paths, NULL, out); }
-wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths, const wick_shards_options *options, wick_dataset **out) {
+wick_status wick_dataset_of_shards(wick_context *ctx, int n, const char *const *paths, wick_dataset **out) {
+    return wick_dataset_of_shards_with(ctx, n, paths, NULL, out);
+}
+wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths,
+                                        const wick_shards_options *options, wick_dataset **out) {
     if (n > 0 && !paths) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shards: paths is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_shards: out is NULL");
     wick_msg msg = {0};
     *out = NULL;
-    if (n < 1 || n > WICK_SHARDS_MAX) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, WICK_SHARDS_MAX);
+    if (n < 1 || n > WICK_SHARDS_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: %d shards; there are 1 to %d", n, WICK_SHARDS_MAX);
     for (int i = 0; i < n; i++)
         if (!paths[i]) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset: shard %d is NULL", i);
     shards *s = wick_calloc(&ctx->alloc, sizeof *s);

@@ -1,8 +1,10 @@
 /* signal.c: transforms of recordings, f32 [samples], and of what sensors read, f32 [rows, columns].
  *
- * A sample is copied to one of two buffers and goes through the steps there, from one to the other where its length changes. A spectrogram is made of some frames at a time:
+ * A sample is copied to one of two buffers and goes through the steps there, from one to the other where its length
+ * changes. A spectrogram is made of some frames at a time:
  *
- *   samples ──windowed──► [FRAMES, n] ──rfft──► [FRAMES, n / 2 + 1, 2] ──power, turned──► [n / 2 + 1, LANES] ──bands──► [mels, LANES] ──log──► rows of the result
+ *   samples ──windowed──► [FRAMES, n] ──rfft──► [FRAMES, n / 2 + 1, 2] ──power, turned──► [n / 2 + 1, LANES] ──bands──►
+ * [mels, LANES] ──log──► rows of the result
  *
  * Sums go in an order that depends on nothing but the sizes. */
 #include "data/signal.h"
@@ -16,14 +18,47 @@
 #include "kernels/mel/mel.h"
 #include "wick/signal.h"
 
-enum { FRAMES = 32, LANES = WICK_MEL_LANES, MOST_MELS = 512, MOST_COLUMNS = 4096, MOST_ROWS = 1 << 26, MOST_FRAME = 1 << 16, MOST_NORMALS = 8 };
+enum {
+    FRAMES = 32,
+    LANES = WICK_MEL_LANES,
+    MOST_MELS = 512,
+    MOST_COLUMNS = 4096,
+    MOST_ROWS = 1 << 26,
+    MOST_FRAME = 1 << 16,
+    MOST_NORMALS = 8
+};
 
-typedef enum kind { RESAMPLE, GAIN, NOISE, SHIFT, FIT, WINDOW, JITTER, SCALE, ROTATE, LOGMEL, MFCC, SPECAUGMENT, NORMALISE, KINDS } kind;
+typedef enum kind {
+    RESAMPLE,
+    GAIN,
+    NOISE,
+    SHIFT,
+    FIT,
+    WINDOW,
+    JITTER,
+    SCALE,
+    ROTATE,
+    LOGMEL,
+    MFCC,
+    SPECAUGMENT,
+    NORMALISE,
+    KINDS
+} kind;
 
 static const wick_transform_form forms[KINDS] = {
-    [RESAMPLE] = {"resample", false, 1, 1}, [GAIN] = {"gain", false, 1, 2},     [NOISE] = {"noise", false, 2, 3},   [SHIFT] = {"shift", false, 1, 1},   [FIT] = {"fit", false, 1, 1},
-    [WINDOW] = {"window", false, 1, 1},     [JITTER] = {"jitter", false, 1, 1}, [SCALE] = {"scale", false, 1, 1},   [ROTATE] = {"rotate", false, 0, 1}, [LOGMEL] = {"logmel", false, 1, 3},
-    [MFCC] = {"mfcc", false, 1, 4},         [SPECAUGMENT] = {"specaugment", false, 2, 4}, [NORMALISE] = {"normalise", false, 0, 8},
+    [RESAMPLE] = {"resample", false, 1, 1},
+    [GAIN] = {"gain", false, 1, 2},
+    [NOISE] = {"noise", false, 2, 3},
+    [SHIFT] = {"shift", false, 1, 1},
+    [FIT] = {"fit", false, 1, 1},
+    [WINDOW] = {"window", false, 1, 1},
+    [JITTER] = {"jitter", false, 1, 1},
+    [SCALE] = {"scale", false, 1, 1},
+    [ROTATE] = {"rotate", false, 0, 1},
+    [LOGMEL] = {"logmel", false, 1, 3},
+    [MFCC] = {"mfcc", false, 1, 4},
+    [SPECAUGMENT] = {"specaugment", false, 2, 4},
+    [NORMALISE] = {"normalise", false, 0, 8},
 };
 
 typedef struct band {
@@ -56,7 +91,7 @@ struct wick_signal {
     band *bands;                       /* [mels] */
 };
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* Rows behind step i of so many before it; -1: too many. */
 static int64_t rows_after(const wick_signal *s, int i, int64_t rows) {
@@ -91,7 +126,8 @@ static size_t most_numbers(const wick_signal *s, int64_t rows) {
 }
 static size_t up(size_t numbers) { return WICK_ALIGN_UP(numbers * sizeof(float), WICK_ALIGN); }
 
-/* Two buffers, noise, the taps of one output, and what a spectrogram needs: frames, spectra, turned powers, mels, the transform's own. */
+/* Two buffers, noise, the taps of one output, and what a spectrogram needs: frames, spectra, turned powers, mels, the
+ * transform's own. */
 typedef struct room {
     size_t buffer[2], noise, taps, frames, spectra, power, mel, fft, bytes;
 } room;
@@ -114,33 +150,52 @@ static room room_for(const wick_signal *s, int64_t rows) {
 }
 size_t wick_signal_scratch(const wick_signal *s, int64_t rows) { return room_for(s, rows).bytes; }
 
-/* ---- making --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static bool whole(double x, double least, double most) { return x >= least && x <= most && x == floor(x); }
 
 static const char *check_numbers(const wick_signal *s, const wick_transform_step *t, int64_t columns, bool spectral) {
     const double *x = t->number;
     switch ((kind)t->kind) {
-    case RESAMPLE: return !s->recording ? "resample is for recordings" : whole(x[0], WICK_LOWEST_RATE, WICK_HIGHEST_RATE) ? NULL : "resample makes a rate of 1000 to 768000 samples a second";
+    case RESAMPLE:
+        return !s->recording ? "resample is for recordings"
+               : whole(x[0], WICK_LOWEST_RATE, WICK_HIGHEST_RATE)
+                   ? NULL
+                   : "resample makes a rate of 1000 to 768000 samples a second";
     case GAIN: return t->n == 1 || x[0] <= x[1] ? NULL : "gain takes LOW:HIGH in decibels";
-    case NOISE: return x[0] <= x[1] && (t->n < 3 || (x[2] >= 0 && x[2] <= 1)) ? NULL : "noise takes LOW:HIGH in decibels, and a probability";
+    case NOISE:
+        return x[0] <= x[1] && (t->n < 3 || (x[2] >= 0 && x[2] <= 1))
+                   ? NULL
+                   : "noise takes LOW:HIGH in decibels, and a probability";
     case SHIFT: return x[0] >= 0 && x[0] <= 1 ? NULL : "shift is by up to a part of the length, 0 to 1";
-    case FIT: case WINDOW: return whole(x[0], 1, MOST_ROWS) ? NULL : "fit and window make so many rows: a whole number, from 1";
+    case FIT:
+    case WINDOW:
+        return whole(x[0], 1, MOST_ROWS) ? NULL : "fit and window make so many rows: a whole number, from 1";
     case JITTER: case SCALE: return x[0] >= 0 ? NULL : "jitter and scale take a deviation, from 0";
-    case ROTATE: return columns % 3 ? "rotate is for columns in threes: x, y, z" : !t->n || (x[0] >= 0 && x[0] <= 180) ? NULL : "rotate turns by up to 180 degrees";
+    case ROTATE:
+        return columns % 3                           ? "rotate is for columns in threes: x, y, z"
+               : !t->n || (x[0] >= 0 && x[0] <= 180) ? NULL
+                                                     : "rotate turns by up to 180 degrees";
     case LOGMEL: case MFCC: {
         const double *at = x + (t->kind == MFCC);
         const int n = t->n - (t->kind == MFCC);
         if (!s->recording) return "logmel and mfcc are for recordings";
-        if ((n > 0 && !whole(at[0], 1, MOST_MELS)) || (n > 1 && !whole(at[1], 2, MOST_FRAME)) || (n > 2 && !whole(at[2], 1, MOST_ROWS))) return "takes up to 512 mels, a window of 2 to 65536 samples, and a hop from 1";
-        return t->kind == LOGMEL || whole(x[0], 1, n > 0 ? at[0] : 40) ? NULL : "mfcc takes no more coefficients than mels";
+        if ((n > 0 && !whole(at[0], 1, MOST_MELS)) || (n > 1 && !whole(at[1], 2, MOST_FRAME)) ||
+            (n > 2 && !whole(at[2], 1, MOST_ROWS)))
+            return "takes up to 512 mels, a window of 2 to 65536 samples, and a hop from 1";
+        return t->kind == LOGMEL || whole(x[0], 1, n > 0 ? at[0] : 40) ? NULL
+                                                                       : "mfcc takes no more coefficients than mels";
     }
     case SPECAUGMENT:
         if (!spectral) return "specaugment comes behind logmel or mfcc";
-        if (!whole(x[0], 0, (double)columns) || !whole(x[1], 0, MOST_ROWS)) return "specaugment takes widths of masks, F:T, F not above the number of mels";
-        return (t->n < 3 || whole(x[2], 0, 15)) && (t->n < 4 || whole(x[3], 0, 15)) ? NULL : "specaugment makes up to 15 masks of each kind";
+        if (!whole(x[0], 0, (double)columns) || !whole(x[1], 0, MOST_ROWS))
+            return "specaugment takes widths of masks, F:T, F not above the number of mels";
+        return (t->n < 3 || whole(x[2], 0, 15)) && (t->n < 4 || whole(x[3], 0, 15))
+                   ? NULL
+                   : "specaugment makes up to 15 masks of each kind";
     case NORMALISE:
-        if (t->n && (t->n != 2 * t->height || (t->height != 1 && t->height != columns))) return "normalise takes means/deviations, one of each or one a column: 0.5:0.5:0.5/0.2:0.2:0.2";
+        if (t->n && (t->n != 2 * t->height || (t->height != 1 && t->height != columns)))
+            return "normalise takes means/deviations, one of each or one a column: 0.5:0.5:0.5/0.2:0.2:0.2";
         for (int i = (int)t->height; i < t->n; i++)
             if (!(x[i] > 0)) return "a deviation is above 0";
         return NULL;
@@ -184,7 +239,8 @@ static bool make_bands(wick_signal *s, const float *filters) {
     }
     if (!get(s, WICK_MAX(count, 1), &s->weights, &s->weights_bytes)) return false;
     for (int64_t m = 0; m < s->mels; m++)
-        for (int32_t k = 0; k < s->bands[m].n; k++) s->weights[s->bands[m].weights + (size_t)k] = filters[(s->bands[m].first + k) * s->mels + m];
+        for (int32_t k = 0; k < s->bands[m].n; k++)
+            s->weights[s->bands[m].weights + (size_t)k] = filters[(s->bands[m].first + k) * s->mels + m];
     return true;
 }
 
@@ -194,7 +250,10 @@ static bool make_cosines(wick_signal *s) {
     if (!get(s, (size_t)(s->mels * s->coefficients), &s->cosines, &s->cosines_bytes)) return false;
     for (int64_t m = 0; m < s->mels; m++)
         for (int64_t k = 0; k < s->coefficients; k++)
-            s->cosines[m * s->coefficients + k] = (float)(wick_cos_f64(3.14159265358979323846 * (double)((2 * m + 1) * k % (4 * s->mels)) / (double)(2 * s->mels)) * sqrt((k ? 2.0 : 1.0) / (double)s->mels));
+            s->cosines[m * s->coefficients + k] =
+                (float)(wick_cos_f64(3.14159265358979323846 * (double)((2 * m + 1) * k % (4 * s->mels)) /
+                                     (double)(2 * s->mels)) *
+                        sqrt((k ? 2.0 : 1.0) / (double)s->mels));
     return true;
 }
 
@@ -205,8 +264,13 @@ static bool make_spectrogram(wick_context *ctx, wick_signal *s, double rate) {
     wick_scope *scope = wick_scope_open(ctx);
     float *filters = NULL;
     size_t bytes = 0;
-    bool good = s->table && scope && copy_numbers(s, wick_mel_filters(ctx, WICK_F32, s->fft.n / 2 + 1, s->mels, rate, 0, 0, WICK_MEL_HTK, false), &filters, &bytes) &&
-                copy_numbers(s, wick_window(ctx, WICK_WINDOW_HANN, WICK_F32, s->fft.n, false, 0), &s->window, &s->window_bytes) && make_bands(s, filters) && make_cosines(s);
+    bool good =
+        s->table && scope &&
+        copy_numbers(s, wick_mel_filters(ctx, WICK_F32, s->fft.n / 2 + 1, s->mels, rate, 0, 0, WICK_MEL_HTK, false),
+                     &filters, &bytes) &&
+        copy_numbers(s, wick_window(ctx, WICK_WINDOW_HANN, WICK_F32, s->fft.n, false, 0), &s->window,
+                     &s->window_bytes) &&
+        make_bands(s, filters) && make_cosines(s);
     wick_release(&s->alloc, filters, bytes);
     if (scope) wick_scope_close(&scope);
     if (good) wick_fft_tables(&s->fft, s->table);
@@ -238,40 +302,61 @@ static wick_status check_noise(wick_context *ctx, wick_signal *s) {
         good = length > 0 && length <= MOST_ROWS;
         s->longest_noise = WICK_MAX(s->longest_noise, length);
     }
-    return good ? WICK_OK : wick_context_fail(ctx, WICK_ERR_INVALID, "transform: noise is recordings, f32 [samples], of one sample at least, to be mixed to recordings");
+    return good ? WICK_OK
+                : wick_context_fail(ctx, WICK_ERR_INVALID,
+                                    "transform: noise is recordings, f32 [samples], of one sample at least, to be "
+                                    "mixed to recordings");
 }
 
-wick_status wick_signal_new(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_spec *out_spec, wick_signal **out) {
+wick_status wick_signal_new(wick_context *ctx, const char *text, const wick_transform_options *options,
+                            const wick_spec *in, wick_spec *out_spec, wick_signal **out) {
     *out = NULL;
-    if (in->rank < 1 || in->rank > 2 || (in->dims[0] != -1 && in->dims[0] < 1) || in->dims[0] > MOST_ROWS || (in->rank == 2 && (in->dims[1] < 1 || in->dims[1] > MOST_COLUMNS)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: of f32 it is for recordings, [samples], and for what sensors read, [rows, columns], up to %d columns; this has %d dims", MOST_COLUMNS, in->rank);
+    if (in->rank < 1 || in->rank > 2 || (in->dims[0] != -1 && in->dims[0] < 1) || in->dims[0] > MOST_ROWS ||
+        (in->rank == 2 && (in->dims[1] < 1 || in->dims[1] > MOST_COLUMNS)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "transform: of f32 it is for recordings, [samples], and for what sensors read, [rows, "
+                                 "columns], up to %d columns; this has %d dims",
+                                 MOST_COLUMNS, in->rank);
     wick_signal *s = wick_calloc(&ctx->alloc, sizeof *s);
     if (!s) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
-    *s = (wick_signal){.alloc = ctx->alloc, .columns = in->rank == 2 ? in->dims[1] : 1, .recording = in->rank == 1, .rate = options && options->rate ? options->rate : 16000, .deviation = 1};
-    if (options) s->mean = options->mean, s->noise = options->noise, s->deviation = options->deviation != 0 ? options->deviation : 1;
+    *s = (wick_signal){.alloc = ctx->alloc,
+                       .columns = in->rank == 2 ? in->dims[1] : 1,
+                       .recording = in->rank == 1,
+                       .rate = options && options->rate ? options->rate : 16000,
+                       .deviation = 1};
+    if (options)
+        s->mean = options->mean, s->noise = options->noise,
+        s->deviation = options->deviation != 0 ? options->deviation : 1;
     const char *at = text, *why = NULL, *start = text;
     int64_t columns = s->columns;
     double rate = s->rate;
     bool spectral = false, resampled = false;
-    if (!whole(s->rate, WICK_LOWEST_RATE, WICK_HIGHEST_RATE)) why = "recordings have a rate of 1000 to 768000 samples a second";
+    if (!whole(s->rate, WICK_LOWEST_RATE, WICK_HIGHEST_RATE))
+        why = "recordings have a rate of 1000 to 768000 samples a second";
     while (!why) {
         start = at;
         wick_transform_step *t = &s->steps[s->n];
         if (s->n == WICK_TRANSFORM_STEPS) why = "has more than 16 steps";
         else if (!wick_transform_read(&at, forms, KINDS, NORMALISE, t))
-            why = "none of resample=RATE, gain=LOW:HIGH, noise=LOW:HIGH, shift=PART, fit=N, window=N, jitter=S, scale=S, rotate, logmel=N, mfcc=N, specaugment=F:T, normalise=M/S";
+            why = "none of resample=RATE, gain=LOW:HIGH, noise=LOW:HIGH, shift=PART, fit=N, window=N, jitter=S, "
+                  "scale=S, rotate, logmel=N, mfcc=N, specaugment=F:T, normalise=M/S";
         else why = check_numbers(s, t, columns, spectral);
         if (why) break;
-        if (spectral && (t->kind <= NOISE || t->kind == LOGMEL || t->kind == MFCC)) why = "comes before the one logmel or mfcc";
+        if (spectral && (t->kind <= NOISE || t->kind == LOGMEL || t->kind == MFCC))
+            why = "comes before the one logmel or mfcc";
         if (t->kind == RESAMPLE && resampled) why = "resamples twice";
         if (why) break;
-        if (t->kind == RESAMPLE) s->resampler = wick_resampler_of((int64_t)rate, (int64_t)t->number[0]), rate = t->number[0], resampled = s->resamples = true;
+        if (t->kind == RESAMPLE)
+            s->resampler = wick_resampler_of((int64_t)rate, (int64_t)t->number[0]), rate = t->number[0],
+            resampled = s->resamples = true;
         if (t->kind == LOGMEL || t->kind == MFCC) {
             const double *x = t->number + (t->kind == MFCC);
             const int n = t->n - (t->kind == MFCC);
             s->mels = n > 0 ? (int64_t)x[0] : 40;
             s->fft.n = n > 1 ? (int64_t)x[1] : WICK_MAX(2, (int64_t)rint(rate * 0.025));
-            s->hop = n > 2 ? (int64_t)x[2] : n > 1 ? WICK_MAX(1, s->fft.n / 2) : WICK_MAX(1, (int64_t)rint(rate * 0.010));
+            s->hop = n > 2   ? (int64_t)x[2]
+                     : n > 1 ? WICK_MAX(1, s->fft.n / 2)
+                             : WICK_MAX(1, (int64_t)rint(rate * 0.010));
             s->coefficients = t->kind == MFCC ? (int64_t)t->number[0] : 0;
             columns = s->coefficients ? s->coefficients : s->mels;
             spectral = true;
@@ -286,12 +371,16 @@ wick_status wick_signal_new(wick_context *ctx, const char *text, const wick_tran
     wick_status status = why ? wick_transform_wrong(ctx, text, start, why) : check_noise(ctx, s);
     if (status == WICK_OK && s->resamples) {
         s->taps_bytes = wick_resampler_bytes(&s->resampler);
-        if (!(s->taps = wick_alloc(&s->alloc, s->taps_bytes))) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
+        if (!(s->taps = wick_alloc(&s->alloc, s->taps_bytes)))
+            status = wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
         else if (s->resampler.rows == s->resampler.down) wick_resampler_taps(&s->resampler, s->taps);
     }
-    if (status == WICK_OK && s->mels && !make_spectrogram(ctx, s, rate)) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
+    if (status == WICK_OK && s->mels && !make_spectrogram(ctx, s, rate))
+        status = wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
     const int64_t rows = in->dims[0] < 0 ? -1 : wick_signal_rows(s, in->dims[0]);
-    if (status == WICK_OK && in->dims[0] > 0 && rows < 0) status = wick_context_fail(ctx, WICK_ERR_INVALID, "transform: \"%.200s\" makes more rows of %lld than %d", text, (long long)in->dims[0], MOST_ROWS);
+    if (status == WICK_OK && in->dims[0] > 0 && rows < 0)
+        status = wick_context_fail(ctx, WICK_ERR_INVALID, "transform: \"%.200s\" makes more rows of %lld than %d", text,
+                                   (long long)in->dims[0], MOST_ROWS);
     if (status != WICK_OK) {
         wick_signal_free(&s);
         return status;
@@ -300,13 +389,14 @@ wick_status wick_signal_new(wick_context *ctx, const char *text, const wick_tran
     int64_t fixed = in->dims[0];
     for (int i = 0; i < s->n; i++)
         if (fixed >= 0 || s->steps[i].kind == FIT || s->steps[i].kind == WINDOW) fixed = rows_after(s, i, fixed);
-    *out_spec = (wick_spec){.name = in->name, .dtype = WICK_F32, .rank = in->rank == 2 || s->mels ? 2 : 1, .dims = {fixed, columns}};
+    *out_spec = (wick_spec){
+        .name = in->name, .dtype = WICK_F32, .rank = in->rank == 2 || s->mels ? 2 : 1, .dims = {fixed, columns}};
     if (out_spec->rank == 1) out_spec->dims[1] = 0;
     *out = s;
     return WICK_OK;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 typedef struct work {
     const wick_signal *s;
@@ -332,7 +422,9 @@ static double energy(const float *x, int64_t n) {
 
 /* Normal numbers of a stream that the step's own words begin. */
 static void normals(const work *w, int64_t n, float *out) {
-    wick_fill_normal(WICK_CF32, &(wick_random_key){.seed = w->word[0] | (uint64_t)w->word[1] << 32, .stream = w->word[2]}, 0, n, out);
+    wick_fill_normal(WICK_CF32,
+                     &(wick_random_key){.seed = w->word[0] | (uint64_t)w->word[1] << 32, .stream = w->word[2]}, 0, n,
+                     out);
 }
 
 static wick_status add_noise(work *w, const wick_transform_step *t, wick_fault *fault) {
@@ -352,7 +444,9 @@ static wick_status add_noise(work *w, const wick_transform_step *t, wick_fault *
         from = wick_draw_below(more[3], length);
     } else normals(w, n, noise);
     double loud = 0;
-    for (int64_t i = 0, k = from; i < n; i++, k = k + 1 == length ? 0 : k + 1) loud += (double)noise[k] * (double)noise[k]; /* of what is mixed in */
+    /* of what is mixed in */
+    for (int64_t i = 0, k = from; i < n; i++, k = k + 1 == length ? 0 : k + 1)
+        loud += (double)noise[k] * (double)noise[k];
     const double signal = energy(w->x, n);
     if (!(loud > 0) || !(signal > 0)) return WICK_OK;
     const float by = (float)(sqrt(signal / loud) * pow(10, -snr / 20));
@@ -361,9 +455,14 @@ static wick_status add_noise(work *w, const wick_transform_step *t, wick_fault *
 }
 
 static void shift(work *w, const wick_transform_step *t) {
-    const int64_t by = (int64_t)rint(wick_draw_between(w->word[0], -t->number[0], t->number[0]) * (double)w->rows), kept = w->rows - (by < 0 ? -by : by), c = w->columns;
-    if (by >= 0) memmove(w->x + by * c, w->x, (size_t)(kept * c) * sizeof *w->x), memset(w->x, 0, (size_t)(by * c) * sizeof *w->x);
-    else memmove(w->x, w->x - by * c, (size_t)(kept * c) * sizeof *w->x), memset(w->x + kept * c, 0, (size_t)(-by * c) * sizeof *w->x);
+    const int64_t by = (int64_t)rint(wick_draw_between(w->word[0], -t->number[0], t->number[0]) * (double)w->rows),
+                  kept = w->rows - (by < 0 ? -by : by), c = w->columns;
+    if (by >= 0)
+        memmove(w->x + by * c, w->x, (size_t)(kept * c) * sizeof *w->x),
+            memset(w->x, 0, (size_t)(by * c) * sizeof *w->x);
+    else
+        memmove(w->x, w->x - by * c, (size_t)(kept * c) * sizeof *w->x),
+            memset(w->x + kept * c, 0, (size_t)(-by * c) * sizeof *w->x);
 }
 
 static void window(work *w, const wick_transform_step *t) {
@@ -377,7 +476,11 @@ static void window(work *w, const wick_transform_step *t) {
 static void scale(work *w, const wick_transform_step *t) {
     float some[MOST_NORMALS];
     for (int64_t c = 0; c < w->columns; c += MOST_NORMALS) {
-        wick_fill_normal(WICK_CF32, &(wick_random_key){.seed = w->word[0] | (uint64_t)w->word[1] << 32, .stream = w->word[2], .offset = (uint64_t)c}, 0, MOST_NORMALS, some);
+        wick_fill_normal(WICK_CF32,
+                         &(wick_random_key){.seed = w->word[0] | (uint64_t)w->word[1] << 32,
+                                            .stream = w->word[2],
+                                            .offset = (uint64_t)c},
+                         0, MOST_NORMALS, some);
         for (int64_t k = 0; k < WICK_MIN(MOST_NORMALS, w->columns - c); k++) {
             const float by = 1 + (float)t->number[0] * some[k];
             for (int64_t r = 0; r < w->rows; r++) w->x[r * w->columns + c + k] *= by;
@@ -388,7 +491,8 @@ static void scale(work *w, const wick_transform_step *t) {
 /* Rodrigues: about an axis whose directions are all as likely. */
 static void rotate(work *w, const wick_transform_step *t) {
     const double pi = 3.14159265358979323846, most = (t->n ? t->number[0] : 180) / 180 * pi;
-    const double z = wick_draw_between(w->word[0], -1, 1), turn = wick_draw_between(w->word[1], 0, 2 * pi), angle = wick_draw_between(w->word[2], -most, most), flat = sqrt(1 - z * z);
+    const double z = wick_draw_between(w->word[0], -1, 1), turn = wick_draw_between(w->word[1], 0, 2 * pi),
+                 angle = wick_draw_between(w->word[2], -most, most), flat = sqrt(1 - z * z);
     const double a[3] = {flat * cos(turn), flat * sin(turn), z}, co = cos(angle), si = sin(angle);
     float m[3][3];
     for (int i = 0; i < 3; i++)
@@ -420,8 +524,10 @@ static void take_frame(const wick_signal *s, const float *x, int64_t n, int64_t 
 
 static void spectrogram(work *w) {
     const wick_signal *s = w->s;
-    const int64_t n = w->rows, frames = n / s->hop + 1, bins = s->fft.n / 2 + 1, mels = s->mels, width = s->coefficients ? s->coefficients : mels;
-    float *framed = (float *)(void *)(w->scratch + w->room.frames), *spectra = (float *)(void *)(w->scratch + w->room.spectra);
+    const int64_t n = w->rows, frames = n / s->hop + 1, bins = s->fft.n / 2 + 1, mels = s->mels,
+                  width = s->coefficients ? s->coefficients : mels;
+    float *framed = (float *)(void *)(w->scratch + w->room.frames),
+          *spectra = (float *)(void *)(w->scratch + w->room.spectra);
     float *power = (float *)(void *)(w->scratch + w->room.power), *mel = (float *)(void *)(w->scratch + w->room.mel);
     const wick_mel_table *table = wick_mel_kernels();
     memset(power, 0, up(LANES * (size_t)bins)); /* lanes without a frame are computed too */
@@ -435,7 +541,9 @@ static void spectrogram(work *w) {
         for (int64_t f = 0; f < some; f += LANES) {
             const int64_t lanes = WICK_MIN(LANES, some - f);
             table->power(bins, lanes, spectra + f * bins * 2, power);
-            for (int64_t m = 0; m < mels; m++) table->band(s->bands[m].n, s->weights + s->bands[m].weights, power + (int64_t)s->bands[m].first * LANES, mel + m * LANES);
+            for (int64_t m = 0; m < mels; m++)
+                table->band(s->bands[m].n, s->weights + s->bands[m].weights, power + (int64_t)s->bands[m].first * LANES,
+                            mel + m * LANES);
             if (s->coefficients) table->log_of_at_least(mels * LANES, 1e-10f, (float)(10 / wick_log_f64(10)), mel);
             else table->log(mels * LANES, 1e-6f, mel);
             for (int64_t l = 0; l < lanes; l++)
@@ -465,9 +573,12 @@ static void specaugment(work *w, const wick_transform_step *t) {
     for (int64_t i = 0; i < WICK_MAX(f_masks, t_masks); i++) {
         uint32_t word[4];
         wick_draw(w->draws, w->block + (uint32_t)i, word);
-        const int64_t wide = i < f_masks ? wick_draw_below(word[0], (int64_t)t->number[0] + 1) : 0, first = wick_draw_below(word[1], w->columns - wide + 1);
-        for (int64_t r = 0; r < w->rows && wide; r++) memset(w->x + r * w->columns + first, 0, (size_t)wide * sizeof *w->x);
-        const int64_t drawn = i < t_masks ? wick_draw_below(word[2], (int64_t)t->number[1] + 1) : 0, high = WICK_MIN(drawn, w->rows), top = wick_draw_below(word[3], w->rows - high + 1);
+        const int64_t wide = i < f_masks ? wick_draw_below(word[0], (int64_t)t->number[0] + 1) : 0,
+                      first = wick_draw_below(word[1], w->columns - wide + 1);
+        for (int64_t r = 0; r < w->rows && wide; r++)
+            memset(w->x + r * w->columns + first, 0, (size_t)wide * sizeof *w->x);
+        const int64_t drawn = i < t_masks ? wick_draw_below(word[2], (int64_t)t->number[1] + 1) : 0,
+                      high = WICK_MIN(drawn, w->rows), top = wick_draw_below(word[3], w->rows - high + 1);
         if (high) memset(w->x + top * w->columns, 0, (size_t)(high * w->columns) * sizeof *w->x);
     }
 }
@@ -476,7 +587,8 @@ static void normalise(work *w, const wick_transform_step *t) {
     const bool listed = t->n > 0, each = listed && t->height > 1;
     const int64_t columns = each ? w->columns : 1, n = w->rows * w->columns;
     for (int64_t c = 0; c < columns; c++) {
-        const double mean = listed ? t->number[c] : w->s->mean, deviation = listed ? t->number[t->height + c] : w->s->deviation;
+        const double mean = listed ? t->number[c] : w->s->mean,
+                     deviation = listed ? t->number[t->height + c] : w->s->deviation;
         const float by = (float)(1 / deviation), plus = (float)(-mean / deviation);
         for (int64_t i = c; i < n; i += columns) w->x[i] = w->x[i] * by + plus;
     }
@@ -495,7 +607,8 @@ static wick_status run_step(work *w, const wick_transform_step *t, wick_fault *f
         break;
     }
     case GAIN: {
-        const float by = (float)pow(10, (t->n > 1 ? wick_draw_between(w->word[0], t->number[0], t->number[1]) : t->number[0]) / 20);
+        const float by =
+            (float)pow(10, (t->n > 1 ? wick_draw_between(w->word[0], t->number[0], t->number[1]) : t->number[0]) / 20);
         for (int64_t i = 0; i < n; i++) w->x[i] *= by;
         break;
     }
@@ -518,9 +631,12 @@ static wick_status run_step(work *w, const wick_transform_step *t, wick_fault *f
     return WICK_OK;
 }
 
-wick_status wick_signal_run(const wick_signal *s, const wick_draws *draws, const float *in, int64_t rows, float *out, void *scratch, wick_fault *fault) {
-    work w = {.s = s, .draws = draws, .room = room_for(s, rows), .scratch = scratch, .rows = rows, .columns = s->columns};
-    if (!w.room.bytes) return wick_fault_set(fault, WICK_ERR_INVALID, "transform: %lld rows are too many", (long long)rows);
+wick_status wick_signal_run(const wick_signal *s, const wick_draws *draws, const float *in, int64_t rows, float *out,
+                            void *scratch, wick_fault *fault) {
+    work w = {
+        .s = s, .draws = draws, .room = room_for(s, rows), .scratch = scratch, .rows = rows, .columns = s->columns};
+    if (!w.room.bytes)
+        return wick_fault_set(fault, WICK_ERR_INVALID, "transform: %lld rows are too many", (long long)rows);
     w.x = scratch;
     w.other = (float *)(void *)(w.scratch + w.room.buffer[1]);
     if (rows) memcpy(w.x, in, (size_t)(rows * s->columns) * sizeof *in);

@@ -9,11 +9,14 @@ wick_status wick_source_open(wick_source *s, const void *data, size_t size, cons
     *s = (wick_source){.at = data, .left = size, .most = size, .name = name};
     const bool gzip = wick_gzip_is(data, size), zstd = wick_zstd_is(data, size);
     if (!gzip && !zstd) return WICK_OK;
-    if (wick_mul_overflows(size, (size_t)(gzip ? WICK_DEFLATE_RATIO_MAX : WICK_ZSTD_RATIO_MAX), &s->most)) s->most = SIZE_MAX;
+    if (wick_mul_overflows(size, (size_t)(gzip ? WICK_DEFLATE_RATIO_MAX : WICK_ZSTD_RATIO_MAX), &s->most))
+        s->most = SIZE_MAX;
     return gzip ? wick_gzip_open(&s->gzip, data, size, name, msg) : wick_zstd_open(&s->zstd, data, size, name, msg);
 }
 
-void wick_source_open_file(wick_source *s, int fd, size_t size, const char *name) { *s = (wick_source){.fd = fd, .left = size, .most = size, .name = name}; }
+void wick_source_open_file(wick_source *s, int fd, size_t size, const char *name) {
+    *s = (wick_source){.fd = fd, .left = size, .most = size, .name = name};
+}
 
 wick_status wick_source_read(wick_source *s, void *to, size_t size, wick_msg *msg) {
     if (s->gzip) return wick_gzip_read(s->gzip, to, size, msg);
@@ -53,6 +56,7 @@ void wick_read_ahead(int fd, const uint8_t *data, uint64_t at, size_t n) {
         (void)posix_fadvise(fd, (off_t)at, (off_t)n, POSIX_FADV_WILLNEED);
         return;
     }
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)(data + at) & ~(page - 1); /* advice is for whole pages */
+    /* advice is for whole pages */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)(data + at) & ~(page - 1);
     (void)madvise((void *)begin, (uintptr_t)(data + at) + n - begin, MADV_WILLNEED);
 }

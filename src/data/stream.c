@@ -1,8 +1,11 @@
-/* stream.c: a data set of samples that come one after the other. Those that were read lie in a ring until they are asked for, since a loader's threads ask a little out of order:
+/* stream.c: a data set of samples that come one after the other. Those that were read lie in a ring until they are
+ * asked for, since a loader's threads ask a little out of order:
  *
- *   source ──► shuffle: a buffer of which the next one is drawn ──► ring: [head - window, head) ──► get: each sample once
+ *   source ──► shuffle: a buffer of which the next one is drawn ──► ring: [head - window, head) ──► get: each sample
+ * once
  *
- * Records change places by their pointers and are not copied. One lock is held while the source reads; what a sample is made of its record for, decoding, is done outside of it. */
+ * Records change places by their pointers and are not copied. One lock is held while the source reads; what a sample is
+ * made of its record for, decoding, is done outside of it. */
 #include "data/stream.h"
 
 #include <pthread.h>
@@ -41,7 +44,7 @@ struct wick_stream {
     pthread_cond_t decoded;
 };
 
-/* ---- reading, under the lock ------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading, under the lock ------------------------------------------------------------------------------------- */
 
 static void break_off(wick_stream *s, wick_status status) {
     s->state = WICK_STREAM_BROKEN;
@@ -57,8 +60,11 @@ static void read_record(wick_stream *s, uint8_t *to) {
 
 /* What was left of the epoch before is read over where the source only goes on: samples of its count. */
 static void restart(wick_stream *s) {
-    const bool next_one = !s->source.begin && s->options.count && s->state == WICK_STREAM_GOES_ON && s->touched && s->wanted == s->epoch + 1;
-    for (uint8_t *room = s->ring[0].record; next_one && s->head < s->options.count && s->state == WICK_STREAM_GOES_ON && !s->dry; s->head++) read_record(s, room);
+    const bool next_one = !s->source.begin && s->options.count && s->state == WICK_STREAM_GOES_ON && s->touched &&
+                          s->wanted == s->epoch + 1;
+    for (uint8_t *room = s->ring[0].record;
+         next_one && s->head < s->options.count && s->state == WICK_STREAM_GOES_ON && !s->dry; s->head++)
+        read_record(s, room);
     s->again = false;
     if (s->state == WICK_STREAM_BROKEN && next_one) return;
     s->state = WICK_STREAM_GOES_ON;
@@ -74,7 +80,8 @@ static void restart(wick_stream *s) {
         const wick_status status = s->source.begin(s->source.user, s->epoch, &s->fault);
         if (status != WICK_OK) break_off(s, status);
     } else if (s->touched) {
-        break_off(s, wick_fault_set(&s->fault, WICK_ERR_UNSUPPORTED, "this stream can be read once: its source has no `begin`"));
+        break_off(s, wick_fault_set(&s->fault, WICK_ERR_UNSUPPORTED,
+                                    "this stream can be read once: its source has no `begin`"));
     }
 }
 
@@ -90,7 +97,8 @@ static void advance(wick_stream *s, entry *e) {
     if (shuffle ? !s->buffered : s->dry) {
         s->state = WICK_STREAM_ENDED;
         if (s->options.count)
-            break_off(s, wick_fault_set(&s->fault, WICK_ERR_FORMAT, "the stream ended after %lld of %lld samples", (long long)s->head, (long long)s->options.count));
+            break_off(s, wick_fault_set(&s->fault, WICK_ERR_FORMAT, "the stream ended after %lld of %lld samples",
+                                        (long long)s->head, (long long)s->options.count));
         return;
     }
     if (shuffle) {
@@ -115,7 +123,7 @@ static entry *reach(wick_stream *s, int64_t i) {
     return e->number == i && !e->taken ? e : NULL;
 }
 
-/* ---- as a data set ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- as a data set ----------------------------------------------------------------------------------------------- */
 
 static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
     wick_stream *s = user;
@@ -123,8 +131,12 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     pthread_mutex_lock(&s->lock);
     entry *e = reach(s, i);
     if (e) e->taken = e->pinned = true, s->taken = WICK_MAX(s->taken, i + 1);
-    else if (i < s->head) status = wick_fault_set(fault, WICK_ERR_INDEX, "sample %lld of the stream was handed over or passed: its window has the last %lld", (long long)i, (long long)s->options.window);
-    else if (s->state == WICK_STREAM_ENDED) status = wick_fault_set(fault, WICK_ERR_INDEX, "the stream ended after %lld samples", (long long)s->head);
+    else if (i < s->head)
+        status = wick_fault_set(fault, WICK_ERR_INDEX,
+                                "sample %lld of the stream was handed over or passed: its window has the last %lld",
+                                (long long)i, (long long)s->options.window);
+    else if (s->state == WICK_STREAM_ENDED)
+        status = wick_fault_set(fault, WICK_ERR_INDEX, "the stream ended after %lld samples", (long long)s->head);
     else status = s->status, *fault = s->fault;
     pthread_mutex_unlock(&s->lock);
     if (!e) return status;
@@ -146,7 +158,9 @@ static int64_t length(void *user, int64_t i, int field) {
     return n;
 }
 static int64_t no_label(void *user, int64_t i) { return (void)user, (void)i, -1; }
-static const char *class_name(void *user, int64_t label) { return ((wick_stream *)user)->source.class_name(((wick_stream *)user)->source.user, label); }
+static const char *class_name(void *user, int64_t label) {
+    return ((wick_stream *)user)->source.class_name(((wick_stream *)user)->source.user, label);
+}
 
 static void release(void *user) {
     wick_stream *s = user;
@@ -161,13 +175,14 @@ static void release(void *user) {
     wick_release(&alloc, s, sizeof *s);
 }
 
-/* ---- what a loader asks ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a loader asks ------------------------------------------------------------------------------------------ */
 
 /* Nothing behind `first` was handed over, and `first` is in the ring or comes yet: then it goes on as it is. */
 void wick_stream_begin(wick_stream *s, int64_t epoch, int64_t first) {
     pthread_mutex_lock(&s->lock);
     s->wanted = epoch;
-    s->again = !(epoch == s->epoch && s->state != WICK_STREAM_BROKEN && first >= s->taken && first + s->options.window >= s->head);
+    s->again = !(epoch == s->epoch && s->state != WICK_STREAM_BROKEN && first >= s->taken &&
+                 first + s->options.window >= s->head);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -182,36 +197,47 @@ int64_t wick_stream_window(const wick_stream *s) { return s->options.window; }
 bool wick_stream_ends(const wick_stream *s) { return !s->options.count; }
 int64_t wick_stream_longest(const wick_stream *s, int field) { return s->source.longest[field]; }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static wick_status check(wick_context *ctx, const wick_stream_source *source, const wick_stream_options *o) {
-    if (!source || !source->next || !source->get) return wick_context_fail(ctx, WICK_ERR_INVALID, "stream: needs a source with `next` and `get`");
-    if (o->count < 0 || o->count > UINT32_MAX || o->window < 0 || o->shuffle < 0 || o->window > INT32_MAX || o->shuffle > INT32_MAX)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "stream: %lld samples, a window of %lld, a buffer of %lld to shuffle: they are at least 0 and below 2^32, 2^31 and 2^31", (long long)o->count,
-                                 (long long)o->window, (long long)o->shuffle);
+    if (!source || !source->next || !source->get)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "stream: needs a source with `next` and `get`");
+    if (o->count < 0 || o->count > UINT32_MAX || o->window < 0 || o->shuffle < 0 || o->window > INT32_MAX ||
+        o->shuffle > INT32_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "stream: %lld samples, a window of %lld, a buffer of %lld to shuffle: they are at "
+                                 "least 0 and below 2^32, 2^31 and 2^31",
+                                 (long long)o->count, (long long)o->window, (long long)o->shuffle);
     for (int k = 0; k < source->n_fields && k < WICK_DATASET_FIELDS; k++)
         if (wick_field_varies(&source->fields[k]) && source->longest[k] < 1)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "stream: field %d varies, and `longest` of it is %lld", k, (long long)source->longest[k]);
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "stream: field %d varies, and `longest` of it is %lld", k,
+                                     (long long)source->longest[k]);
     return WICK_OK;
 }
 
 static wick_status make_rooms(wick_context *ctx, wick_stream *s) {
     const size_t window = (size_t)s->options.window, shuffle = (size_t)s->options.shuffle;
     size_t bytes;
-    if (wick_add_overflows(s->source.record, WICK_ALIGN - 1, &s->room) || wick_mul_overflows(s->room &= ~(size_t)(WICK_ALIGN - 1), window + shuffle, &bytes))
-        return wick_context_fail(ctx, WICK_ERR_NOMEM, "stream: out of memory for records of %zu bytes", s->source.record);
+    if (wick_add_overflows(s->source.record, WICK_ALIGN - 1, &s->room) ||
+        wick_mul_overflows(s->room &= ~(size_t)(WICK_ALIGN - 1), window + shuffle, &bytes))
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "stream: out of memory for records of %zu bytes",
+                                 s->source.record);
     s->rooms = wick_alloc(&s->alloc, bytes);
     s->ring = wick_calloc(&s->alloc, window * sizeof *s->ring);
     s->buffer = wick_calloc(&s->alloc, shuffle * sizeof *s->buffer);
     if (!s->rooms || !s->ring || !s->buffer)
-        return wick_context_fail(ctx, WICK_ERR_NOMEM, "stream: out of memory for a window of %zu records and a buffer of %zu, of %zu bytes each", window, shuffle, s->room);
+        return wick_context_fail(
+            ctx, WICK_ERR_NOMEM,
+            "stream: out of memory for a window of %zu records and a buffer of %zu, of %zu bytes each", window, shuffle,
+            s->room);
     wick_use_sparsely(s->rooms, bytes); /* records may be smaller than they can be */
     for (size_t i = 0; i < window; i++) s->ring[i] = (entry){.record = s->rooms + i * s->room, .number = -1};
     for (size_t i = 0; i < shuffle; i++) s->buffer[i] = s->rooms + (window + i) * s->room;
     return WICK_OK;
 }
 
-wick_status wick_dataset_of_stream(wick_context *ctx, const wick_stream_source *source, const wick_stream_options *options, wick_dataset **out) {
+wick_status wick_dataset_of_stream(wick_context *ctx, const wick_stream_source *source,
+                                   const wick_stream_options *options, wick_dataset **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_stream: out is NULL");
     static const wick_stream_options standard = {0};
     *out = NULL;
@@ -229,8 +255,16 @@ wick_status wick_dataset_of_stream(wick_context *ctx, const wick_stream_source *
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->decoded, NULL);
     wick_status status = make_rooms(ctx, s);
-    wick_dataset_source d = {.count = options->count ? options->count : UINT32_MAX, .n_fields = source->n_fields, .get = get, .length = source->length ? length : NULL, .classes = source->classes,
-                             .label = no_label, .class_name = source->class_name ? class_name : NULL, .rate = source->rate, .free = release, .user = s};
+    wick_dataset_source d = {.count = options->count ? options->count : UINT32_MAX,
+                             .n_fields = source->n_fields,
+                             .get = get,
+                             .length = source->length ? length : NULL,
+                             .classes = source->classes,
+                             .label = no_label,
+                             .class_name = source->class_name ? class_name : NULL,
+                             .rate = source->rate,
+                             .free = release,
+                             .user = s};
     memcpy(d.fields, source->fields, sizeof d.fields);
     if (status == WICK_OK) status = wick_dataset_new(ctx, &d, out);
     if (status != WICK_OK) return release(s), status;

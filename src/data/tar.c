@@ -1,5 +1,5 @@
-/* tar.c: an archive is a row of blocks of 512 bytes: a header, the file's bytes filled up to whole blocks, the next header; a block of
- * zeros ends it. Headers of type L (GNU) and x (pax) describe the file that follows them. */
+/* tar.c: an archive is a row of blocks of 512 bytes: a header, the file's bytes filled up to whole blocks, the next
+ * header; a block of zeros ends it. Headers of type L (GNU) and x (pax) describe the file that follows them. */
 #include "data/tar.h"
 
 enum { BLOCK = 512, PAX_MAX = 1 << 16 };
@@ -21,7 +21,8 @@ typedef struct entry {
 } entry;
 
 static wick_status wrong(const wick_tar *t, wick_msg *msg, const char *what) {
-    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tar header at byte %llu: %s", t->source.name, (unsigned long long)(t->offset - BLOCK), what);
+    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tar header at byte %llu: %s", t->source.name,
+                        (unsigned long long)(t->offset - BLOCK), what);
 }
 
 static wick_status take(wick_tar *t, void *to, uint64_t size, wick_msg *msg) {
@@ -30,7 +31,8 @@ static wick_status take(wick_tar *t, void *to, uint64_t size, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* Octal digits, between blanks, ended by a blank or zero; or GNU's binary form, big-endian, marked by the highest bit. */
+/* Octal digits, between blanks, ended by a blank or zero; or GNU's binary form, big-endian, marked by the highest bit.
+ */
 static bool read_number(const uint8_t *block, int offset, int size, uint64_t *value) {
     const uint8_t *p = block + offset, *end = p + size;
     *value = 0;
@@ -61,11 +63,14 @@ static bool checksum_is_right(const uint8_t *block) {
     return want == (uint64_t)sum || want == (uint64_t)signed_sum;
 }
 
-static size_t field_length(const uint8_t *block, int offset, int size) { return strnlen((const char *)block + offset, (size_t)size); }
+static size_t field_length(const uint8_t *block, int offset, int size) {
+    return strnlen((const char *)block + offset, (size_t)size);
+}
 
 /* The prefix is ustar's alone: GNU's own format, whose magic ends in a blank, has other things there. */
 static void read_name(wick_tar *t, const uint8_t *block) {
-    const size_t n = field_length(block, NAME), p = memcmp(block + MAGIC, "ustar", 6) == 0 ? field_length(block, PREFIX) : 0;
+    const size_t n = field_length(block, NAME),
+                 p = memcmp(block + MAGIC, "ustar", 6) == 0 ? field_length(block, PREFIX) : 0;
     memcpy(t->name, block + 345, p);
     if (p) t->name[p] = '/';
     memcpy(t->name + p + (p > 0), block, n);
@@ -75,8 +80,9 @@ static void read_name(wick_tar *t, const uint8_t *block) {
 /* Sizes are known to fit what the archive can yield before anything is read or allocated by them. */
 static wick_status check_size(const wick_tar *t, uint64_t size, wick_msg *msg) {
     if (t->offset <= t->source.most && size <= t->source.most - t->offset) return WICK_OK;
-    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tar header at byte %llu: promises %llu bytes; the archive cannot hold them", t->source.name,
-                        (unsigned long long)(t->offset - BLOCK), (unsigned long long)size);
+    return wick_msg_set(msg, WICK_ERR_FORMAT,
+                        "%s: tar header at byte %llu: promises %llu bytes; the archive cannot hold them",
+                        t->source.name, (unsigned long long)(t->offset - BLOCK), (unsigned long long)size);
 }
 
 static uint64_t padding_of(uint64_t size) { return (BLOCK - size % BLOCK) % BLOCK; }
@@ -94,7 +100,8 @@ static wick_status read_long_name(wick_tar *t, entry *e, wick_msg *msg) {
 static bool read_record(wick_tar *t, entry *e, const char *at, size_t left, size_t *length) {
     size_t digits = 0;
     *length = 0;
-    for (; digits < left && digits < 6 && at[digits] >= '0' && at[digits] <= '9'; digits++) *length = *length * 10 + (size_t)(at[digits] - '0');
+    for (; digits < left && digits < 6 && at[digits] >= '0' && at[digits] <= '9'; digits++)
+        *length = *length * 10 + (size_t)(at[digits] - '0');
     if (!digits || *length > left || *length < digits + 3 || at[digits] != ' ' || at[*length - 1] != '\n') return false;
     const char *key = at + digits + 1, *end = at + *length - 1, *equals = memchr(key, '=', (size_t)(end - key));
     if (!equals) return false;
@@ -123,7 +130,8 @@ static wick_status read_pax(wick_tar *t, entry *e, wick_msg *msg) {
     if (status == WICK_OK) status = take(t, NULL, padding_of(e->size), msg);
     size_t length = 0;
     for (size_t at = 0; status == WICK_OK && at < e->size; at += length)
-        if (!read_record(t, e, text + at, (size_t)e->size - at, &length)) status = wrong(t, msg, "damaged pax records before it");
+        if (!read_record(t, e, text + at, (size_t)e->size - at, &length))
+            status = wrong(t, msg, "damaged pax records before it");
     wick_release(NULL, text, (size_t)e->size);
     return status;
 }
@@ -154,7 +162,8 @@ wick_status wick_tar_next(wick_tar *t, bool *more, wick_msg *msg) {
         WICK_TRY(skip(t, msg));
         WICK_TRY(take(t, block, BLOCK, msg));
         if (memcmp(block, zeros, BLOCK) == 0) return wick_source_drain(&t->source, msg);
-        if (!checksum_is_right(block)) return wrong(t, msg, t->offset == BLOCK ? "not a tar archive" : "its checksum is wrong");
+        if (!checksum_is_right(block))
+            return wrong(t, msg, t->offset == BLOCK ? "not a tar archive" : "its checksum is wrong");
         e.type = (char)block[TYPE];
         if (!read_number(block, SIZE, &e.size)) return wrong(t, msg, "its size is no number");
         if (e.type == 'L' || e.type == 'x') {
@@ -162,7 +171,8 @@ wick_status wick_tar_next(wick_tar *t, bool *more, wick_msg *msg) {
             WICK_TRY(e.type == 'L' ? read_long_name(t, &e, msg) : read_pax(t, &e, msg));
             continue;
         }
-        const bool aside = e.type == 'g' || e.type == 'K';     /* for all files, or a link's target: nothing that matters here */
+        /* for all files, or a link's target: nothing that matters here */
+        const bool aside = e.type == 'g' || e.type == 'K';
         if (e.sized && !aside) e.size = e.pax_size;
         if (e.type >= '1' && e.type <= '6') e.size = 0; /* links, devices, folders, pipes have no bytes here */
         WICK_TRY(check_size(t, e.size, msg));

@@ -1,5 +1,5 @@
-/* tar.h: reads the files of a tar archive from front to back: POSIX.1-2017 "pax Interchange Format" and "ustar", with GNU's long names and
- * sizes. The archive is in memory, plain or behind gzip, and not trusted. */
+/* tar.h: reads the files of a tar archive from front to back: POSIX.1-2017 "pax Interchange Format" and "ustar", with
+ * GNU's long names and sizes. The archive is in memory, plain or behind gzip, and not trusted. */
 #ifndef WICK_DATA_TAR_H
 #define WICK_DATA_TAR_H
 
@@ -19,8 +19,8 @@ typedef struct wick_tar {
 WICK_MUST_CHECK wick_status wick_tar_open(wick_tar *t, const void *data, size_t size, const char *name, wick_msg *msg);
 /* The same of an open file, plain, which stays open: what is passed over is not read. */
 void wick_tar_open_file(wick_tar *t, int fd, size_t size, const char *name);
-/* Goes to the next regular file; links, folders and devices are passed over. *more false: the archive is over, and whole. A size that the
- * archive cannot hold is refused here, so that `size` bytes may be allocated. */
+/* Goes to the next regular file; links, folders and devices are passed over. *more false: the archive is over, and
+ * whole. A size that the archive cannot hold is refused here, so that `size` bytes may be allocated. */
 WICK_MUST_CHECK wick_status wick_tar_next(wick_tar *t, bool *more, wick_msg *msg);
 /* All `size` bytes of the present file; once. */
 WICK_MUST_CHECK wick_status wick_tar_read(wick_tar *t, void *to, wick_msg *msg);

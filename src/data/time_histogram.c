@@ -49,7 +49,8 @@ wick_timing wick_time_histogram_timing(wick_time_histogram *const *meters, int n
     int next = 0;
     for (int b = 0; b < WICK_TIME_HISTOGRAM_BUCKETS && next < 3; b++) {
         for (int i = 0; i < n; i++) seen += get(&meters[i]->buckets[b]);
-        for (; next < 3 && (double)seen >= part[next] * (double)s.count; next++) *to[next] = WICK_MIN(s.max, WICK_MAX(s.min, middle_of(b) * 1e-9));
+        for (; next < 3 && (double)seen >= part[next] * (double)s.count; next++)
+            *to[next] = WICK_MIN(s.max, WICK_MAX(s.min, middle_of(b) * 1e-9));
     }
     for (; next < 3; next++) *to[next] = s.max; /* others went on counting meanwhile */
     return s;
@@ -75,7 +76,8 @@ wick_rates wick_window_rates(const wick_window *w) {
         samples += w->rows[i % (WICK_WINDOW + 1)].samples;
         full += w->rows[i % (WICK_WINDOW + 1)].full;
     }
-    const uint64_t from = w->rows[(w->count - n) % (WICK_WINDOW + 1)].at, to = w->rows[(w->count - 1) % (WICK_WINDOW + 1)].at;
+    const uint64_t from = w->rows[(w->count - n) % (WICK_WINDOW + 1)].at,
+                   to = w->rows[(w->count - 1) % (WICK_WINDOW + 1)].at;
     const double seconds = (double)WICK_MAX(to - from, 1) * 1e-9;
     r.samples = (double)samples / seconds;
     r.batches = (double)(n - 1) / seconds;

@@ -1,4 +1,5 @@
-/* time_histogram.h: how long things take, and how many there are a second. A span is written by one thread and read by any; a window by the loader's caller alone. */
+/* time_histogram.h: how long things take, and how many there are a second. A span is written by one thread and read by
+ * any; a window by the loader's caller alone. */
 #ifndef WICK_DATA_TIME_HISTOGRAM_H
 #define WICK_DATA_TIME_HISTOGRAM_H
 
@@ -7,8 +8,12 @@
 #include "base/base.h"
 #include "wick/loader.h"
 
-/* Times in buckets that are 1/16 of a power of two wide, from 1 ns to 18 minutes; quantiles are the middle of a bucket, so within 3.2 %. */
-enum { WICK_TIME_HISTOGRAM_FINE = 4, WICK_TIME_HISTOGRAM_BUCKETS = (40 - WICK_TIME_HISTOGRAM_FINE + 1) << WICK_TIME_HISTOGRAM_FINE };
+/* Times in buckets that are 1/16 of a power of two wide, from 1 ns to 18 minutes; quantiles are the middle of a bucket,
+ * so within 3.2 %. */
+enum {
+    WICK_TIME_HISTOGRAM_FINE = 4,
+    WICK_TIME_HISTOGRAM_BUCKETS = (40 - WICK_TIME_HISTOGRAM_FINE + 1) << WICK_TIME_HISTOGRAM_FINE
+};
 typedef struct wick_time_histogram {
     _Atomic uint64_t count, total, least, most; /* ns; least is 0 while count is */
     _Atomic uint64_t buckets[WICK_TIME_HISTOGRAM_BUCKETS];

@@ -4,8 +4,8 @@
  *
  *   a rectangle of the picture ──resized──► high x wide ──window──► out, mirrored, upturned
  *
- * so that crops and mirrors, wherever they stand, cost nothing of their own, and only what is left in the end is computed. Behind that, where they are asked for: an affine map, colours,
- * a blur. */
+ * so that crops and mirrors, wherever they stand, cost nothing of their own, and only what is left in the end is
+ * computed. Behind that, where they are asked for: an affine map, colours, a blur. */
 #include "data/transform.h"
 
 #include <math.h>
@@ -17,15 +17,46 @@
 #include "data/signal.h"
 #include "kernels/pixels/pixels.h"
 
-enum { MOST_STEPS = WICK_TRANSFORM_STEPS, MOST_CHANNELS = 4, MOST_SIDE = WICK_TRANSFORM_SIDE, BLOCK = 1024, TRIES = 10, MOST_BLUR = 99 };
+enum {
+    MOST_STEPS = WICK_TRANSFORM_STEPS,
+    MOST_CHANNELS = 4,
+    MOST_SIDE = WICK_TRANSFORM_SIDE,
+    BLOCK = 1024,
+    TRIES = 10,
+    MOST_BLUR = 99
+};
 
-typedef enum kind { CROP, CUT, CENTER, FLIP, VFLIP, RESIZE, RESIZED_CROP, AFFINE, JITTER, GREY, BLUR, NORMALISE, ERASE, KINDS } kind;
+typedef enum kind {
+    CROP,
+    CUT,
+    CENTER,
+    FLIP,
+    VFLIP,
+    RESIZE,
+    RESIZED_CROP,
+    AFFINE,
+    JITTER,
+    GREY,
+    BLUR,
+    NORMALISE,
+    ERASE,
+    KINDS
+} kind;
 
 static const wick_transform_form kinds[KINDS] = {
-    [CROP] = {"crop", false, 1, 1},   [CUT] = {"cut", true, 0, 0},       [CENTER] = {"center", true, 0, 0},          [FLIP] = {"flip", false, 0, 1},
-    [VFLIP] = {"vflip", false, 0, 1}, [RESIZE] = {"resize", true, 0, 0}, [RESIZED_CROP] = {"resizedcrop", true, 0, 2}, [AFFINE] = {"affine", false, 1, 5},
-    [JITTER] = {"jitter", false, 1, 4}, [BLUR] = {"blur", false, 1, 3},
-    [GREY] = {"grey", false, 0, 1},   [NORMALISE] = {"normalise", false, 0, 8}, [ERASE] = {"erase", false, 0, 1},
+    [CROP] = {"crop", false, 1, 1},
+    [CUT] = {"cut", true, 0, 0},
+    [CENTER] = {"center", true, 0, 0},
+    [FLIP] = {"flip", false, 0, 1},
+    [VFLIP] = {"vflip", false, 0, 1},
+    [RESIZE] = {"resize", true, 0, 0},
+    [RESIZED_CROP] = {"resizedcrop", true, 0, 2},
+    [AFFINE] = {"affine", false, 1, 5},
+    [JITTER] = {"jitter", false, 1, 4},
+    [BLUR] = {"blur", false, 1, 3},
+    [GREY] = {"grey", false, 0, 1},
+    [NORMALISE] = {"normalise", false, 0, 8},
+    [ERASE] = {"erase", false, 0, 1},
 };
 
 typedef wick_transform_step step;
@@ -55,7 +86,7 @@ void wick_sample_words(uint64_t seed, uint64_t epoch, int64_t sample, uint32_t b
     wick_philox(counter, key, word);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool read_size(const char **at, int64_t *height, int64_t *width) {
     char *end;
@@ -83,7 +114,8 @@ bool wick_transform_read(const char **at, const wick_transform_form *forms, int 
     }
     while (more) {
         char *end;
-        if (s->n == WICK_TRANSFORM_NUMBERS || strchr(" \t\n+,:/", **at)) return false; /* strtod would pass over blanks */
+        /* strtod would pass over blanks */
+        if (s->n == WICK_TRANSFORM_NUMBERS || strchr(" \t\n+,:/", **at)) return false;
         const double value = strtod(*at, &end);
         if (end == *at || !isfinite(value)) return false;
         s->number[s->n++] = value;
@@ -96,28 +128,45 @@ bool wick_transform_read(const char **at, const wick_transform_form *forms, int 
 }
 
 wick_status wick_transform_wrong(wick_context *ctx, const char *text, const char *at, const char *why) {
-    return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: \"%.200s\", column %d: %s", text, (int)(at - text) + 1, why);
+    return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: \"%.200s\", column %d: %s", text, (int)(at - text) + 1,
+                             why);
 }
 
 /* Numbers that make no sense for a step. */
 static const char *check_numbers(const step *s, int64_t channels) {
     const double *x = s->number;
     switch ((kind)s->kind) {
-    case CROP: return x[0] >= 1 && x[0] <= MOST_SIDE && x[0] == floor(x[0]) ? NULL : "crop is a whole number of pixels, from 1";
-    case FLIP: case VFLIP: case GREY: case ERASE: return !s->n || (x[0] >= 0 && x[0] <= 1) ? NULL : "a probability is from 0 to 1";
-    case RESIZED_CROP: return !s->n || (s->n == 2 && x[0] > 0 && x[0] <= x[1] && x[1] <= 1) ? NULL : "resizedcrop takes a part of LOW:HIGH of the area, above 0, up to 1";
+    case CROP:
+        return x[0] >= 1 && x[0] <= MOST_SIDE && x[0] == floor(x[0]) ? NULL
+                                                                     : "crop is a whole number of pixels, from 1";
+    case FLIP:
+    case VFLIP:
+    case GREY:
+    case ERASE:
+        return !s->n || (x[0] >= 0 && x[0] <= 1) ? NULL : "a probability is from 0 to 1";
+    case RESIZED_CROP:
+        return !s->n || (s->n == 2 && x[0] > 0 && x[0] <= x[1] && x[1] <= 1)
+                   ? NULL
+                   : "resizedcrop takes a part of LOW:HIGH of the area, above 0, up to 1";
     case AFFINE:
-        if (x[0] < 0 || x[0] > 180 || x[1] < 0 || x[1] > 1 || x[4] < 0 || x[4] >= 90) return "affine turns by up to 180 degrees, moves by up to 1 of the size, and shears by less than 90";
-        return s->n < 3 || (s->n != 3 && x[2] > 0 && x[2] <= x[3] && x[3] <= 100) ? NULL : "affine scales from LOW:HIGH, above 0, up to 100";
+        if (x[0] < 0 || x[0] > 180 || x[1] < 0 || x[1] > 1 || x[4] < 0 || x[4] >= 90)
+            return "affine turns by up to 180 degrees, moves by up to 1 of the size, and shears by less than 90";
+        return s->n < 3 || (s->n != 3 && x[2] > 0 && x[2] <= x[3] && x[3] <= 100)
+                   ? NULL
+                   : "affine scales from LOW:HIGH, above 0, up to 100";
     case BLUR:
-        if (!(x[0] >= 3 && x[0] <= MOST_BLUR && fmod(x[0], 2) == 1)) return "blur is over an odd number of pixels, 3 to 99";
-        return s->n == 1 || (s->n == 3 && x[1] > 0 && x[1] <= x[2]) ? NULL : "blur has a deviation from LOW:HIGH pixels, above 0";
+        if (!(x[0] >= 3 && x[0] <= MOST_BLUR && fmod(x[0], 2) == 1))
+            return "blur is over an odd number of pixels, 3 to 99";
+        return s->n == 1 || (s->n == 3 && x[1] > 0 && x[1] <= x[2])
+                   ? NULL
+                   : "blur has a deviation from LOW:HIGH pixels, above 0";
     case JITTER:
         for (int i = 0; i < s->n; i++)
             if (x[i] < 0 || (i == 3 && x[i] > 0.5)) return "jitter takes numbers from 0, of hue up to 0.5";
         return NULL;
     case NORMALISE:
-        if (s->n && (s->n != 2 * s->height || (s->height != 1 && s->height != channels))) return "normalise takes means/deviations, one of each or one a channel: 0.5:0.5:0.5/0.2:0.2:0.2";
+        if (s->n && (s->n != 2 * s->height || (s->height != 1 && s->height != channels)))
+            return "normalise takes means/deviations, one of each or one a channel: 0.5:0.5:0.5/0.2:0.2:0.2";
         for (int i = (int)s->height; i < s->n; i++)
             if (!(x[i] > 0)) return "a deviation is above 0";
         return NULL;
@@ -125,7 +174,8 @@ static const char *check_numbers(const step *s, int64_t channels) {
     }
 }
 
-/* Without chance: what may or may not be done is not, but where it always is. Random places are the middle (find_place). */
+/* Without chance: what may or may not be done is not, but where it always is. Random places are the middle
+ * (find_place). */
 static bool is_left_out(const wick_transform *t, const step *s) {
     switch ((kind)s->kind) {
     case FLIP: case VFLIP: case GREY: return t->still && !(s->n && s->number[0] == 1);
@@ -143,8 +193,10 @@ typedef struct shape {
 static const char *fold_shape(wick_transform *t, const step *s, shape *h) {
     if (h->erased) return "erase comes last";
     if (h->normalised && s->kind != ERASE) return "normalise comes last but erase";
-    if (h->blurred && s->kind < NORMALISE) return s->kind == BLUR ? "blurs twice" : "blur comes behind what moves pixels or changes colours";
-    if (h->warped && s->kind <= AFFINE) return s->kind == AFFINE ? "there is one affine" : "affine comes behind crops, mirrors and resizes";
+    if (h->blurred && s->kind < NORMALISE)
+        return s->kind == BLUR ? "blurs twice" : "blur comes behind what moves pixels or changes colours";
+    if (h->warped && s->kind <= AFFINE)
+        return s->kind == AFFINE ? "there is one affine" : "affine comes behind crops, mirrors and resizes";
     switch ((kind)s->kind) {
     case CROP:
         if (h->placed) return "there is one crop, cut or resizedcrop";
@@ -171,7 +223,8 @@ static const char *fold_shape(wick_transform *t, const step *s, shape *h) {
         t->taps_wide = 2 * (h->width / s->width + 1) + 2;
         break;
     case JITTER: case GREY:
-        if (t->channels != 3 && (s->kind == GREY || s->n > 2)) return "saturation, hue and grey are for pictures of 3 channels";
+        if (t->channels != 3 && (s->kind == GREY || s->n > 2))
+            return "saturation, hue and grey are for pictures of 3 channels";
         h->coloured = true;
         if (!is_left_out(t, s)) t->later = true;
         return NULL;
@@ -202,13 +255,15 @@ static const char *fold_shape(wick_transform *t, const step *s, shape *h) {
 /* What the loader does with a batch, not with a sample. */
 static wick_status add_mixing(wick_context *ctx, wick_transform *t, const char *text, const char *tail, bool still) {
     const char *at = tail, *why = *tail ? wick_mixing_read(tail, &t->mixing, &at) : NULL;
-    if (!why && wick_field_varies(&t->out) && *tail) why = "mixes signals of one length: fit=N or window=N comes before";
+    if (!why && wick_field_varies(&t->out) && *tail)
+        why = "mixes signals of one length: fit=N or window=N comes before";
     if (!why && t->signal && t->mixing.alpha[WICK_CUTMIX] > 0) why = "cutmix is for pictures";
     if (still) t->mixing = (wick_mixing){0};
     return why ? wick_transform_wrong(ctx, text, at, why) : WICK_OK;
 }
 
-static wick_status of_signals(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+static wick_status of_signals(wick_context *ctx, const char *text, const wick_transform_options *options,
+                              const wick_spec *in, wick_transform **out) {
     wick_transform *t = wick_calloc(&ctx->alloc, sizeof *t);
     if (!t) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
     t->alloc = ctx->alloc;
@@ -219,27 +274,43 @@ static wick_status of_signals(wick_context *ctx, const char *text, const wick_tr
     return status;
 }
 
-static wick_status of_samples(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+static wick_status of_samples(wick_context *ctx, const char *text, const wick_transform_options *options,
+                              const wick_spec *in, wick_transform **out) {
     if (!in) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no samples");
-    const double mean = options ? options->mean : 0, deviation = options && options->deviation != 0 ? options->deviation : 1;
-    if (options && !(isfinite(options->rate) && options->rate >= 0)) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: recordings of %g samples a second", options->rate);
-    if (!(deviation > 0) || !isfinite(mean) || !isfinite(deviation)) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: mean %g and deviation %g cannot normalise", mean, deviation);
+    const double mean = options ? options->mean : 0,
+                 deviation = options && options->deviation != 0 ? options->deviation : 1;
+    if (options && !(isfinite(options->rate) && options->rate >= 0))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: recordings of %g samples a second", options->rate);
+    if (!(deviation > 0) || !isfinite(mean) || !isfinite(deviation))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: mean %g and deviation %g cannot normalise", mean,
+                                 deviation);
     if (in->dtype == WICK_F32) return of_signals(ctx, text, options, in, out);
     const int rank = in->rank;
-    if (in->dtype != WICK_U8 || rank < 2 || rank > 3 || in->dims[rank - 1] < 1 || in->dims[rank - 2] < 1 || in->dims[0] < 1 || (rank == 3 && in->dims[0] > MOST_CHANNELS) ||
-        in->dims[rank - 1] > MOST_SIDE || in->dims[rank - 2] > MOST_SIDE)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "transform: is for pictures, u8 [C, H, W] of at most %d channels, or [H, W], of sides up to %d, and for signals, f32; this is %s of %d dims", MOST_CHANNELS, MOST_SIDE,
-                                 wick_dtype_name(in->dtype), rank);
+    if (in->dtype != WICK_U8 || rank < 2 || rank > 3 || in->dims[rank - 1] < 1 || in->dims[rank - 2] < 1 ||
+        in->dims[0] < 1 || (rank == 3 && in->dims[0] > MOST_CHANNELS) || in->dims[rank - 1] > MOST_SIDE ||
+        in->dims[rank - 2] > MOST_SIDE)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "transform: is for pictures, u8 [C, H, W] of at most %d channels, or [H, W], of sides "
+                                 "up to %d, and for signals, f32; this is %s of %d dims",
+                                 MOST_CHANNELS, MOST_SIDE, wick_dtype_name(in->dtype), rank);
     wick_transform *t = wick_calloc(&ctx->alloc, sizeof *t);
     if (!t) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
-    *t = (wick_transform){.alloc = ctx->alloc, .still = options && options->still, .in = *in, .out = *in, .channels = rank == 3 ? in->dims[0] : 1, .height = in->dims[rank - 2], .width = in->dims[rank - 1]};
+    *t = (wick_transform){.alloc = ctx->alloc,
+                          .still = options && options->still,
+                          .in = *in,
+                          .out = *in,
+                          .channels = rank == 3 ? in->dims[0] : 1,
+                          .height = in->dims[rank - 2],
+                          .width = in->dims[rank - 1]};
     shape h = {.height = t->height, .width = t->width};
     const char *at = text, *why = NULL, *start = text;
     while (!why) {
         start = at;
         step *s = &t->steps[t->n];
         if (t->n == MOST_STEPS) why = "has more than 16 steps";
-        else if (!wick_transform_read(&at, kinds, KINDS, NORMALISE, s)) why = "none of crop=N, cut=HxW, center=HxW, flip, vflip, resize=HxW, resizedcrop=HxW, affine=DEGREES, jitter=B:C:S:H, grey, blur=N, normalise, erase";
+        else if (!wick_transform_read(&at, kinds, KINDS, NORMALISE, s))
+            why = "none of crop=N, cut=HxW, center=HxW, flip, vflip, resize=HxW, resizedcrop=HxW, affine=DEGREES, "
+                  "jitter=B:C:S:H, grey, blur=N, normalise, erase";
         else why = check_numbers(s, t->channels);
         if (!why && s->kind == NORMALISE)
             for (int c = 0; c < MOST_CHANNELS; c++) t->mean[c] = mean, t->deviation[c] = deviation;
@@ -255,34 +326,43 @@ static wick_status of_samples(wick_context *ctx, const char *text, const wick_tr
     }
     if (!h.normalised)
         for (int c = 0; c < MOST_CHANNELS; c++) t->deviation[c] = 1;
-    for (int c = 0; c < MOST_CHANNELS; c++) wick_pixel_map_make(&t->maps[c], t->later ? 0 : t->mean[c], t->later ? 1 : t->deviation[c]);
+    for (int c = 0; c < MOST_CHANNELS; c++)
+        wick_pixel_map_make(&t->maps[c], t->later ? 0 : t->mean[c], t->later ? 1 : t->deviation[c]);
     t->resizes = h.resized;
     t->out_height = h.height;
     t->out_width = h.width;
     t->out.dtype = WICK_F32;
     t->out.dims[rank - 2] = h.height;
     t->out.dims[rank - 1] = h.width;
-    /* a mixed row; where columns begin; weights of rows and columns. Then what is warped, and for a blur a row and a plane with what is mirrored at its edges. */
+    /* a mixed row; where columns begin; weights of rows and columns. Then what is warped, and for a blur a row and a
+     * plane with what is mirrored at its edges. */
     const int64_t most_taps = WICK_MAX(t->taps_high, t->taps_wide), r = 2 * t->reach;
-    if (t->resizes) t->scratch = (size_t)(t->width + most_taps + t->out_width + most_taps + 2 * t->out_width * t->taps_wide + 64) * sizeof(float);
+    if (t->resizes)
+        t->scratch = (size_t)(t->width + most_taps + t->out_width + most_taps + 2 * t->out_width * t->taps_wide + 64) *
+                     sizeof(float);
     t->warp_at = t->scratch = WICK_ALIGN_UP(t->scratch, WICK_ALIGN);
-    if (t->warps) t->scratch += WICK_ALIGN_UP((size_t)(t->channels * t->out_height * t->out_width) * sizeof(float), WICK_ALIGN);
+    if (t->warps)
+        t->scratch += WICK_ALIGN_UP((size_t)(t->channels * t->out_height * t->out_width) * sizeof(float), WICK_ALIGN);
     t->blur_at = t->scratch;
     if (t->blurs) t->scratch += (size_t)(t->out_width + r + (t->out_height + r) * t->out_width) * sizeof(float);
     *out = t;
     return WICK_OK;
 }
 
-wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_transform_options *options, const wick_spec *in, wick_transform **out) {
+wick_status wick_transform_new(wick_context *ctx, const char *text, const wick_transform_options *options,
+                               const wick_spec *in, wick_transform **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "transform_new: out is NULL");
     *out = NULL;
     const size_t size = text ? strlen(text) + 1 : 0, mixes = text ? wick_mixing_find(text) : 0;
-    if (!size || mixes + 1 == size) return size ? of_samples(ctx, text, options, in, out) : wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no text");
+    if (!size || mixes + 1 == size)
+        return size ? of_samples(ctx, text, options, in, out)
+                    : wick_context_fail(ctx, WICK_ERR_INVALID, "transform: no text");
     char *own = wick_alloc(&ctx->alloc, size);
     if (!own) return wick_context_fail(ctx, WICK_ERR_NOMEM, "transform: out of memory");
     memcpy(own, text, size);
     if (mixes) own[mixes - 1] = 0;
-    wick_status status = of_samples(ctx, mixes ? own : "normalise=0/1", options, in, out); /* which changes nothing: pixels are from 0 to 1 without it */
+    /* which changes nothing: pixels are from 0 to 1 without it */
+    wick_status status = of_samples(ctx, mixes ? own : "normalise=0/1", options, in, out);
     if (status == WICK_OK) status = add_mixing(ctx, *out, text, text + mixes, options && options->still);
     if (status != WICK_OK) wick_transform_free(out);
     wick_release(&ctx->alloc, own, size);
@@ -305,17 +385,23 @@ wick_mix wick_transform_mix(const wick_transform *t, uint64_t seed, uint64_t epo
 }
 const wick_spec *wick_transform_output(const wick_transform *t) { return &t->out; }
 const wick_spec *wick_transform_input(const wick_transform *t) { return &t->in; }
-size_t wick_transform_scratch(const wick_transform *t, int64_t rows) { return t->signal ? wick_signal_scratch(t->signal, rows) : t->scratch; }
-int64_t wick_transform_rows(const wick_transform *t, int64_t rows) { return t->signal ? wick_signal_rows(t->signal, rows) : t->out.dims[0]; }
+size_t wick_transform_scratch(const wick_transform *t, int64_t rows) {
+    return t->signal ? wick_signal_scratch(t->signal, rows) : t->scratch;
+}
+int64_t wick_transform_rows(const wick_transform *t, int64_t rows) {
+    return t->signal ? wick_signal_rows(t->signal, rows) : t->out.dims[0];
+}
 
-/* ---- where pixels come from --------------------------------------------------------------------------------------------------------------- */
+/* ---- where pixels come from -------------------------------------------------------------------------------------- */
 
 typedef struct place {
     double top, left, high, wide;           /* of the picture; whole numbers */
     int64_t height, width;                  /* what it is resized to, if it is */
     int64_t out_top, out_left, out_height, out_width; /* the window */
     bool mirrored, upturned;
-    double warp[6]; /* output (x, y) of an affine map is what was at (w0 x + w1 y + w2, w3 x + w4 y + w5); pixel i reaches from i to i + 1 */
+    /* output (x, y) of an affine map is what was at (w0 x + w1 y + w2, w3 x + w4 y + w5); pixel i reaches from i to i +
+     * 1 */
+    double warp[6];
 } place;
 
 typedef struct draws {
@@ -323,7 +409,9 @@ typedef struct draws {
     uint32_t place[4]; /* words of block 0: of crop and flip */
 } draws;
 
-static bool chance(uint32_t word, const step *s, double usual) { return word >= (1 - (s->n ? s->number[0] : usual)) * 0x1p32; }
+static bool chance(uint32_t word, const step *s, double usual) {
+    return word >= (1 - (s->n ? s->number[0] : usual)) * 0x1p32;
+}
 
 /* A window of the window, as it is seen, after mirroring. */
 static void cut(place *p, int64_t top, int64_t left, int64_t height, int64_t width) {
@@ -346,14 +434,17 @@ static void resize(place *p, int64_t height, int64_t width) {
 
 /* torchvision's RandomResizedCrop: area and ratio until they fit, else, and without chance, the middle. */
 static void resized_crop(place *p, const step *s, const draws *d, uint32_t block, bool still) {
-    const double area = (double)p->out_height * (double)p->out_width, low = s->n ? s->number[0] : 0.08, high = s->n ? s->number[1] : 1;
+    const double area = (double)p->out_height * (double)p->out_width, low = s->n ? s->number[0] : 0.08,
+                 high = s->n ? s->number[1] : 1;
     for (uint32_t t = 0; t < (still ? 0 : TRIES); t++) {
         uint32_t word[4];
         wick_draw(&d->of, block + t, word);
-        const double part = area * wick_draw_between(word[0], low, high), ratio = exp(wick_draw_between(word[1], log(3.0 / 4), log(4.0 / 3)));
+        const double part = area * wick_draw_between(word[0], low, high),
+                     ratio = exp(wick_draw_between(word[1], log(3.0 / 4), log(4.0 / 3)));
         const int64_t width = (int64_t)rint(sqrt(part * ratio)), height = (int64_t)rint(sqrt(part / ratio));
         if (width < 1 || height < 1 || width > p->out_width || height > p->out_height) continue;
-        cut(p, wick_draw_below(word[2], p->out_height - height + 1), wick_draw_below(word[3], p->out_width - width + 1), height, width);
+        cut(p, wick_draw_below(word[2], p->out_height - height + 1), wick_draw_below(word[3], p->out_width - width + 1),
+            height, width);
         resize(p, s->height, s->width);
         return;
     }
@@ -365,14 +456,19 @@ static void resized_crop(place *p, const step *s, const draws *d, uint32_t block
     resize(p, s->height, s->width);
 }
 
-/* torchvision's RandomAffine, about the middle: shear along x, rotation, scale, translation. The map is written as the one back. */
+/* torchvision's RandomAffine, about the middle: shear along x, rotation, scale, translation. The map is written as the
+ * one back. */
 static void find_warp(place *p, const step *s, const draws *d, uint32_t block) {
-    const double *x = s->number, degree = 3.14159265358979323846 / 180, width = (double)p->out_width, height = (double)p->out_height;
+    const double *x = s->number, degree = 3.14159265358979323846 / 180, width = (double)p->out_width,
+                 height = (double)p->out_height;
     uint32_t word[4], more[4];
     wick_draw(&d->of, block, word);
     wick_draw(&d->of, block + 1, more);
-    const double angle = wick_draw_between(word[0], -x[0], x[0]) * degree, right = rint(wick_draw_between(word[1], -x[1], x[1]) * width), down = rint(wick_draw_between(word[2], -x[1], x[1]) * height);
-    const double scale = s->n > 2 ? wick_draw_between(word[3], x[2], x[3]) : 1, lean = tan(wick_draw_between(more[0], -x[4], x[4]) * degree), co = cos(angle), si = sin(angle);
+    const double angle = wick_draw_between(word[0], -x[0], x[0]) * degree,
+                 right = rint(wick_draw_between(word[1], -x[1], x[1]) * width),
+                 down = rint(wick_draw_between(word[2], -x[1], x[1]) * height);
+    const double scale = s->n > 2 ? wick_draw_between(word[3], x[2], x[3]) : 1,
+                 lean = tan(wick_draw_between(more[0], -x[4], x[4]) * degree), co = cos(angle), si = sin(angle);
     /* Forth: [co, -co lean - si; si, -si lean + co] scale, whose determinant is scale^2. */
     double *w = p->warp;
     w[0] = (co - si * lean) / scale, w[1] = (co * lean + si) / scale;
@@ -382,17 +478,29 @@ static void find_warp(place *p, const step *s, const draws *d, uint32_t block) {
 }
 
 static place find_place(const wick_transform *t, const draws *d) {
-    place p = {.high = (double)t->height, .wide = (double)t->width, .height = t->height, .width = t->width, .out_height = t->height, .out_width = t->width};
+    place p = {.high = (double)t->height,
+               .wide = (double)t->width,
+               .height = t->height,
+               .width = t->width,
+               .out_height = t->height,
+               .out_width = t->width};
     for (int i = 0; i < t->n; i++) {
         const step *s = &t->steps[i];
         switch (s->kind == CUT && t->still ? CENTER : (kind)s->kind) {
         case CROP: {
             const int64_t n = (int64_t)s->number[0], range = 2 * n + 1;
-            cut(&p, wick_draw_below(d->place[0], range) - n, wick_draw_below(d->place[1], range) - n, p.out_height, p.out_width);
+            cut(&p, wick_draw_below(d->place[0], range) - n, wick_draw_below(d->place[1], range) - n, p.out_height,
+                p.out_width);
             break;
         }
-        case CUT: cut(&p, wick_draw_below(d->place[0], p.out_height - s->height + 1), wick_draw_below(d->place[1], p.out_width - s->width + 1), s->height, s->width); break;
-        case CENTER: cut(&p, (int64_t)rint((double)(p.out_height - s->height) / 2), (int64_t)rint((double)(p.out_width - s->width) / 2), s->height, s->width); break;
+        case CUT:
+            cut(&p, wick_draw_below(d->place[0], p.out_height - s->height + 1),
+                wick_draw_below(d->place[1], p.out_width - s->width + 1), s->height, s->width);
+            break;
+        case CENTER:
+            cut(&p, (int64_t)rint((double)(p.out_height - s->height) / 2),
+                (int64_t)rint((double)(p.out_width - s->width) / 2), s->height, s->width);
+            break;
         case FLIP: p.mirrored ^= chance(d->place[2], s, 0.5); break;
         case VFLIP: p.upturned ^= chance(d->place[3], s, 0.5); break;
         case RESIZE: resize(&p, s->height, s->width); break;
@@ -404,19 +512,22 @@ static place find_place(const wick_transform *t, const draws *d) {
     return p;
 }
 
-/* ---- pixels ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-/* Output o, of `to` of the rectangle's `from` places from `begin` on: weights of inputs from *first on, which are never outside; their number, 0 where o is not among the outputs: black,
- * which a crop behind a resize pads with. */
-static int64_t weigh(double begin, double from, int64_t to, int64_t o, float *weights, int64_t stride, int64_t most, int64_t *first) {
+/* Output o, of `to` of the rectangle's `from` places from `begin` on: weights of inputs from *first on, which are never
+ * outside; their number, 0 where o is not among the outputs: black, which a crop behind a resize pads with. */
+static int64_t weigh(double begin, double from, int64_t to, int64_t o, float *weights, int64_t stride, int64_t most,
+                     int64_t *first) {
     const double ratio = from / (double)to, scale = WICK_MAX(1, ratio), centre = ((double)o + 0.5) * ratio;
-    const int64_t low = WICK_MAX(0, (int64_t)ceil(centre - scale - 0.5)), high = WICK_MIN((int64_t)from - 1, (int64_t)floor(centre + scale - 0.5));
+    const int64_t low = WICK_MAX(0, (int64_t)ceil(centre - scale - 0.5)),
+                  high = WICK_MIN((int64_t)from - 1, (int64_t)floor(centre + scale - 0.5));
     double sum = 0;
     const int64_t n = WICK_MIN(high - low + 1, most);
     *first = 0;
     if (o < 0 || o >= to) return 0;
     for (int64_t i = 0; i < n; i++) sum += WICK_MAX(0, 1 - fabs((double)(low + i) + 0.5 - centre) / scale);
-    for (int64_t i = 0; i < n; i++) weights[i * stride] = (float)(WICK_MAX(0, 1 - fabs((double)(low + i) + 0.5 - centre) / scale) / sum);
+    for (int64_t i = 0; i < n; i++)
+        weights[i * stride] = (float)(WICK_MAX(0, 1 - fabs((double)(low + i) + 0.5 - centre) / scale) / sum);
     *first = (int64_t)begin + low;
     return n;
 }
@@ -425,7 +536,8 @@ static int64_t weigh(double begin, double from, int64_t to, int64_t o, float *we
 static void resample(const wick_transform *t, const place *p, const uint8_t *in, float *out, float *scratch) {
     const wick_pixels_table *k = wick_pixels_kernels();
     const int64_t width = p->out_width, taps = t->taps_wide, left = (int64_t)p->left, wide = (int64_t)p->wide;
-    float *row = scratch, *tall = row + t->width + WICK_MAX(t->taps_high, taps), *weights = tall + WICK_MAX(t->taps_high, taps);
+    float *row = scratch, *tall = row + t->width + WICK_MAX(t->taps_high, taps),
+          *weights = tall + WICK_MAX(t->taps_high, taps);
     int32_t *first = (int32_t *)(void *)(weights + width * taps);
     int64_t used = 1;
     memset(weights, 0, (size_t)(width * taps) * sizeof *weights);
@@ -438,9 +550,11 @@ static void resample(const wick_transform *t, const place *p, const uint8_t *in,
     }
     for (int64_t y = 0; y < p->out_height; y++) {
         int64_t from;
-        const int64_t n = weigh(p->top, p->high, p->height, p->out_top + (p->upturned ? p->out_height - 1 - y : y), tall, 1, t->taps_high, &from);
+        const int64_t n = weigh(p->top, p->high, p->height, p->out_top + (p->upturned ? p->out_height - 1 - y : y),
+                                tall, 1, t->taps_high, &from);
         for (int64_t c = 0; c < t->channels; c++) {
-            const float scale = (float)(t->later ? 1 / 255.0 : 1 / (255 * t->deviation[c])), shift = (float)(t->later ? 0 : -t->mean[c] / t->deviation[c]);
+            const float scale = (float)(t->later ? 1 / 255.0 : 1 / (255 * t->deviation[c])),
+                        shift = (float)(t->later ? 0 : -t->mean[c] / t->deviation[c]);
             if (n == 0) memset(row, 0, (size_t)wide * sizeof *row);
             else k->mix(wide, n, tall, in + (c * t->height + from) * t->width + left, t->width, row);
             k->pick(width, used, first, weights, row, scale, shift, out + (c * p->out_height + y) * width);
@@ -453,15 +567,19 @@ static void move(const wick_transform *t, const place *p, const uint8_t *in, flo
         resample(t, p, in, out, scratch);
         return;
     }
-    const wick_pixel_window w = {t->height, t->width, p->out_top, p->out_left, p->out_height, p->out_width, p->mirrored, p->upturned};
-    for (int64_t c = 0; c < t->channels; c++) wick_pixels_window(&t->maps[c], &w, in + c * t->height * t->width, out + c * w.height * w.width);
+    const wick_pixel_window w = {t->height,     t->width,     p->out_top,  p->out_left,
+                                 p->out_height, p->out_width, p->mirrored, p->upturned};
+    for (int64_t c = 0; c < t->channels; c++)
+        wick_pixels_window(&t->maps[c], &w, in + c * t->height * t->width, out + c * w.height * w.width);
 }
 
 static void warp(const wick_transform *t, const place *p, const float *in, float *out) {
     const double *w = p->warp;
     for (int64_t y = 0; y < t->out_height; y++) {
         const double row = (double)y + 0.5;
-        wick_pixels_kernels()->warp(t->out_width, w[0] * 0.5 + w[1] * row + w[2] - 0.5, w[3] * 0.5 + w[4] * row + w[5] - 0.5, w[0], w[3], t->channels, t->out_height, t->out_width, in, out + y * t->out_width);
+        wick_pixels_kernels()->warp(t->out_width, w[0] * 0.5 + w[1] * row + w[2] - 0.5,
+                                    w[3] * 0.5 + w[4] * row + w[5] - 0.5, w[0], w[3], t->channels, t->out_height,
+                                    t->out_width, in, out + y * t->out_width);
     }
 }
 
@@ -481,7 +599,8 @@ static int list_colours(const wick_transform *t, const draws *d, colour list[4 *
         if (s->kind == GREY && chance(word[0], s, 0.1)) list[n++] = (colour){ALL_GREY, 0};
         for (int j = 0; s->kind == JITTER && j < s->n; j++) {
             if (s->number[j] == 0) continue;
-            const double by = j < 3 ? wick_draw_between(word[j], WICK_MAX(0, 1 - s->number[j]), 1 + s->number[j]) : wick_draw_between(word[j], -s->number[j], s->number[j]);
+            const double by = j < 3 ? wick_draw_between(word[j], WICK_MAX(0, 1 - s->number[j]), 1 + s->number[j])
+                                    : wick_draw_between(word[j], -s->number[j], s->number[j]);
             list[n++] = (colour){BRIGHTNESS + j, (float)(by < 0 && j == 3 ? by + 1 : by)};
         }
     }
@@ -507,20 +626,24 @@ static void apply_colours(const wick_transform *t, const draws *d, float *out) {
             float *r = out + at, *g = rgb ? r + size : NULL, *b = rgb ? g + size : NULL;
             for (int i = from; i < to; i++) {
                 const float by = list[i].by;
-                for (int64_t c = 0; c < t->channels && list[i].kind == BRIGHTNESS; c++) k->brighten(m, by, r + c * size);
-                for (int64_t c = 0; c < t->channels && list[i].kind == CONTRAST; c++) k->blend(m, by, mean, r + c * size);
+                for (int64_t c = 0; c < t->channels && list[i].kind == BRIGHTNESS; c++)
+                    k->brighten(m, by, r + c * size);
+                for (int64_t c = 0; c < t->channels && list[i].kind == CONTRAST; c++)
+                    k->blend(m, by, mean, r + c * size);
                 if (list[i].kind == SATURATION || list[i].kind == ALL_GREY) k->saturate(m, by, r, g, b);
                 if (list[i].kind == HUE) k->turn(m, by, r, g, b);
             }
             if (!last) sum += k->sum(m, r, g, b);
-            for (int64_t c = 0; c < t->channels && last && !t->blurs; c++) k->affine(m, (float)(1 / t->deviation[c]), (float)(-t->mean[c] / t->deviation[c]), r + c * size);
+            for (int64_t c = 0; c < t->channels && last && !t->blurs; c++)
+                k->affine(m, (float)(1 / t->deviation[c]), (float)(-t->mean[c] / t->deviation[c]), r + c * size);
         }
         if (last) return;
         mean = (float)(sum / (double)size);
     }
 }
 
-/* torchvision's GaussianBlur: rows, then columns, normalised on the way; behind an edge the picture is mirrored without the edge itself. */
+/* torchvision's GaussianBlur: rows, then columns, normalised on the way; behind an edge the picture is mirrored without
+ * the edge itself. */
 static void blur(const wick_transform *t, const draws *d, float *out, float *scratch) {
     const wick_pixels_table *k = wick_pixels_kernels();
     int i = 0;
@@ -533,7 +656,8 @@ static void blur(const wick_transform *t, const draws *d, float *out, float *scr
     const int64_t r = t->reach, taps = 2 * r + 1, h = t->out_height, w = t->out_width;
     double sum = 0;
     for (int64_t j = -r; j <= r; j++) sum += exp(-0.5 * (double)(j * j) / (deviation * deviation));
-    for (int64_t j = -r; j <= r; j++) weights[j + r] = (float)(exp(-0.5 * (double)(j * j) / (deviation * deviation)) / sum);
+    for (int64_t j = -r; j <= r; j++)
+        weights[j + r] = (float)(exp(-0.5 * (double)(j * j) / (deviation * deviation)) / sum);
     float *row = scratch, *plane = row + w + 2 * r, *inner = plane + r * w;
     for (int64_t c = 0; c < t->channels; c++, out += h * w) {
         for (int64_t y = 0; y < h; y++) {
@@ -545,7 +669,9 @@ static void blur(const wick_transform *t, const draws *d, float *out, float *scr
             memcpy(inner - j * w, inner + j * w, (size_t)w * sizeof *row);
             memcpy(inner + (h - 1 + j) * w, inner + (h - 1 - j) * w, (size_t)w * sizeof *row);
         }
-        for (int64_t y = 0; y < h; y++) k->smooth(w, taps, weights, plane + y * w, w, (float)(1 / t->deviation[c]), (float)(-t->mean[c] / t->deviation[c]), out + y * w);
+        for (int64_t y = 0; y < h; y++)
+            k->smooth(w, taps, weights, plane + y * w, w, (float)(1 / t->deviation[c]),
+                      (float)(-t->mean[c] / t->deviation[c]), out + y * w);
     }
 }
 
@@ -556,12 +682,15 @@ static void erase(const wick_transform *t, const step *s, const draws *d, uint32
     if (!chance(word[0], s, 0.5)) return;
     for (uint32_t i = 1; i <= TRIES; i++) {
         wick_draw(&d->of, block + i, word);
-        const double area = (double)t->out_height * (double)t->out_width * wick_draw_between(word[0], 0.02, 0.33), ratio = exp(wick_draw_between(word[1], log(0.3), log(3.3)));
+        const double area = (double)t->out_height * (double)t->out_width * wick_draw_between(word[0], 0.02, 0.33),
+                     ratio = exp(wick_draw_between(word[1], log(0.3), log(3.3)));
         const int64_t height = (int64_t)rint(sqrt(area * ratio)), width = (int64_t)rint(sqrt(area / ratio));
         if (height >= t->out_height || width >= t->out_width) continue;
-        const int64_t top = wick_draw_below(word[2], t->out_height - height + 1), left = wick_draw_below(word[3], t->out_width - width + 1);
+        const int64_t top = wick_draw_below(word[2], t->out_height - height + 1),
+                      left = wick_draw_below(word[3], t->out_width - width + 1);
         for (int64_t c = 0; c < t->channels; c++)
-            for (int64_t y = top; y < top + height; y++) memset(out + (c * t->out_height + y) * t->out_width + left, 0, (size_t)width * sizeof *out);
+            for (int64_t y = top; y < top + height; y++)
+                memset(out + (c * t->out_height + y) * t->out_width + left, 0, (size_t)width * sizeof *out);
         return;
     }
 }
@@ -572,7 +701,8 @@ static place place_of(const wick_transform *t, draws *d, uint64_t seed, uint64_t
     return find_place(t, d);
 }
 
-void wick_transform_apply(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in, float *out, void *scratch) {
+void wick_transform_apply(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in,
+                          float *out, void *scratch) {
     if (!in || !out) return;
     draws d;
     const place p = place_of(t, &d, seed, epoch, sample);
@@ -584,14 +714,15 @@ void wick_transform_apply(const wick_transform *t, uint64_t seed, uint64_t epoch
     if (t->n && t->steps[t->n - 1].kind == ERASE) erase(t, &t->steps[t->n - 1], &d, wick_draw_block(t->n - 1), out);
 }
 
-wick_status wick_transform_run(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const void *in, int64_t rows, float *out, void *scratch, wick_fault *fault) {
+wick_status wick_transform_run(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const void *in,
+                               int64_t rows, float *out, void *scratch, wick_fault *fault) {
     if (!in || !out) return wick_fault_set(fault, WICK_ERR_INVALID, "transform_run: in or out is NULL");
     if (t->signal) return wick_signal_run(t->signal, &(wick_draws){seed, epoch, sample}, in, rows, out, scratch, fault);
     wick_transform_apply(t, seed, epoch, sample, in, out, scratch);
     return WICK_OK;
 }
 
-/* ---- what belongs to pictures: places in them, rectangles, masks ---------------------------------------------------------------------------- */
+/* ---- what belongs to pictures: places in them, rectangles, masks ------------------------------------------------- */
 
 static void move_point(const wick_transform *t, const place *p, double *x, double *y) {
     *x = (*x - p->left) * (double)p->width / p->wide - (double)p->out_left;
@@ -604,7 +735,8 @@ static void move_point(const wick_transform *t, const place *p, double *x, doubl
     *y = (w[0] * v - w[3] * u) * by;
 }
 
-void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n, float *points) {
+void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
+                           float *points) {
     if (!points) return;
     draws d;
     if (t->signal) return;
@@ -618,7 +750,8 @@ void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoc
 
 static float within(double x, int64_t most) { return (float)(x < 0 ? 0 : x > (double)most ? (double)most : x); }
 
-void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n, float *boxes) {
+void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
+                          float *boxes) {
     if (!boxes) return;
     draws d;
     if (t->signal) return;
@@ -636,7 +769,8 @@ void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch
     }
 }
 
-void wick_transform_mask(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in, uint8_t outside, uint8_t *out) {
+void wick_transform_mask(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in,
+                         uint8_t outside, uint8_t *out) {
     if (!in || !out) return;
     draws d;
     if (t->signal) return;

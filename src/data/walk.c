@@ -12,7 +12,8 @@ static bool find(char path[WICK_PATH_BYTES], bool *is_archive, const char *folde
         struct stat st;
         const int n = snprintf(path, WICK_PATH_BYTES, "%s/%s%s", folder, split, endings[i]);
         *is_archive = *endings[i] != 0;
-        if (n < WICK_PATH_BYTES && stat(path, &st) == 0 && (*is_archive ? !S_ISDIR(st.st_mode) : S_ISDIR(st.st_mode))) return true;
+        if (n < WICK_PATH_BYTES && stat(path, &st) == 0 && (*is_archive ? !S_ISDIR(st.st_mode) : S_ISDIR(st.st_mode)))
+            return true;
     }
     return false;
 }
@@ -23,7 +24,8 @@ bool wick_walk_exists(const char *folder, const char *split) {
     return find(path, &is_archive, folder, split);
 }
 
-wick_status wick_walk_open(wick_walk *w, const char *folder, const char *split, const wick_allocator *alloc, wick_msg *msg) {
+wick_status wick_walk_open(wick_walk *w, const char *folder, const char *split, const wick_allocator *alloc,
+                           wick_msg *msg) {
     *w = (wick_walk){0};
     w->found = find(w->path, &w->is_archive, folder, split);
     if (!w->found) return WICK_OK;
@@ -44,16 +46,19 @@ static wick_status take_class(wick_walk *w, const char *file, wick_msg *msg) {
     const size_t n = begin ? (size_t)(end - begin) : 0;
     if (n == 0 || is_dots(begin, n))
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: is in no folder, which would be its class", w->name);
-    if (n >= sizeof w->class_name) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the name of a class has at most 255 bytes", w->name);
+    if (n >= sizeof w->class_name)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: the name of a class has at most 255 bytes", w->name);
     memcpy(w->class_name, begin, n);
     w->class_name[n] = 0;
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)begin[i] < ' ' || begin[i] == 127)
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: byte %zu of the name of its class is a control character", w->path, i);
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: byte %zu of the name of its class is a control character",
+                                w->path, i);
     return WICK_OK;
 }
 
-/* What is hidden, or in a hidden folder, is passed over as in a folder; macOS puts a file "._NAME" beside each in an archive. */
+/* What is hidden, or in a hidden folder, is passed over as in a folder; macOS puts a file "._NAME" beside each in an
+ * archive. */
 static bool is_wanted(const char *file) {
     for (const char *part = file;; part += strcspn(part, "/") + 1) {
         const size_t n = strcspn(part, "/");

@@ -17,8 +17,10 @@ typedef struct wick_walk {
     size_t size;                              /* of it, in bytes */
 } wick_walk;
 
-/* FOLDER/SPLIT.tar.gz or .tar, else FOLDER/SPLIT with its classes; on failure there is nothing to close. w must stay where it is. */
-WICK_MUST_CHECK wick_status wick_walk_open(wick_walk *w, const char *folder, const char *split, const wick_allocator *alloc, wick_msg *msg);
+/* FOLDER/SPLIT.tar.gz or .tar, else FOLDER/SPLIT with its classes; on failure there is nothing to close. w must stay
+ * where it is. */
+WICK_MUST_CHECK wick_status wick_walk_open(wick_walk *w, const char *folder, const char *split,
+                                           const wick_allocator *alloc, wick_msg *msg);
 bool wick_walk_exists(const char *folder, const char *split);
 /* Goes to the next picture; *more false: there are none left. Other files are passed over. */
 WICK_MUST_CHECK wick_status wick_walk_next(wick_walk *w, bool *more, wick_msg *msg);

@@ -1,11 +1,13 @@
-/* worker_pool.c: a deque per thread, under a lock of its own that is held for a few instructions; one lock and two conditions to sleep on.
+/* worker_pool.c: a deque per thread, under a lock of its own that is held for a few instructions; one lock and two
+ * conditions to sleep on.
  *
  *   deque:  [slot 3: 4..16) [slot 4: 0..16)      oldest first
  *                    ^ the owner takes here,
  *                      a few tasks at a time      ^ a thief takes the rear half of the oldest range
  *
- * The oldest range goes first on both sides, since its batch is the one that is wanted next. `active` counts those who may be working or carrying a range from one deque to
- * another: it grows under the lock of the deque that tasks are taken from, so that, once all deques have been emptied, active at 0 means that nobody touches a slot. */
+ * The oldest range goes first on both sides, since its batch is the one that is wanted next. `active` counts those who
+ * may be working or carrying a range from one deque to another: it grows under the lock of the deque that tasks are
+ * taken from, so that, once all deques have been emptied, active at 0 means that nobody touches a slot. */
 #include "data/worker_pool.h"
 
 #include <pthread.h>
@@ -47,7 +49,9 @@ struct wick_worker_pool {
 };
 
 bool wick_worker_pool_halted(const wick_worker_pool *c) { return atomic_load_explicit(&c->halt, memory_order_relaxed); }
-uint64_t wick_worker_pool_stolen(const wick_worker_pool *c) { return atomic_load_explicit(&c->stolen, memory_order_relaxed); }
+uint64_t wick_worker_pool_stolen(const wick_worker_pool *c) {
+    return atomic_load_explicit(&c->stolen, memory_order_relaxed);
+}
 size_t wick_worker_pool_bytes(const wick_worker_pool *c) { return c->bytes; }
 
 static range *oldest(hand *h) { return &h->ranges[h->first]; }
@@ -63,7 +67,8 @@ static void push(hand *h, range r) {
     pthread_mutex_unlock(&h->lock);
 }
 
-/* Removes tasks from the front (some of them, for the owner) or the rear half of the oldest range; *out is then the caller's, who is active. */
+/* Removes tasks from the front (some of them, for the owner) or the rear half of the oldest range; *out is then the
+ * caller's, who is active. */
 static bool remove_tasks(hand *h, bool half, range *out) {
     wick_worker_pool *c = h->pool;
     pthread_mutex_lock(&h->lock);
@@ -124,7 +129,8 @@ static void *worker(void *arg) {
     (void)wick_fp_enter(); /* as in every thread that computes */
     for (;;) {
         pthread_mutex_lock(&c->lock);
-        while (!c->quit && (atomic_load(&c->queued) == 0 || h->number > atomic_load(&c->allowed))) pthread_cond_wait(&c->work, &c->lock);
+        while (!c->quit && (atomic_load(&c->queued) == 0 || h->number > atomic_load(&c->allowed)))
+            pthread_cond_wait(&c->work, &c->lock);
         const bool quit = c->quit;
         pthread_mutex_unlock(&c->lock);
         if (quit) return NULL;
@@ -146,9 +152,11 @@ static void start(wick_worker_pool *c) {
     pthread_sigmask(SIG_SETMASK, &kept, NULL);
 }
 
-wick_status wick_worker_pool_new(wick_worker_pool **out, int threads, int slots, wick_worker_pool_fn fn, void *arg, const wick_allocator *alloc) {
+wick_status wick_worker_pool_new(wick_worker_pool **out, int threads, int slots, wick_worker_pool_fn fn, void *arg,
+                                 const wick_allocator *alloc) {
     const int cap = slots + 2; /* one range of each slot, and one that was stolen when there was none */
-    const size_t workers = sizeof(hand) * (size_t)(threads + 1), bytes = sizeof(wick_worker_pool) + workers + sizeof(range) * (size_t)cap * (size_t)(threads + 1);
+    const size_t workers = sizeof(hand) * (size_t)(threads + 1),
+                 bytes = sizeof(wick_worker_pool) + workers + sizeof(range) * (size_t)cap * (size_t)(threads + 1);
     wick_worker_pool *c = wick_calloc(alloc, bytes);
     *out = c;
     if (!c) return WICK_ERR_NOMEM;
@@ -178,7 +186,8 @@ void wick_worker_pool_halt(wick_worker_pool *c) {
     for (int i = 0; i <= c->threads; i++) {
         hand *h = &c->workers[i];
         pthread_mutex_lock(&h->lock);
-        for (; h->count; h->count--, h->first = (h->first + 1) % c->cap) atomic_fetch_sub(&c->queued, oldest(h)->end - oldest(h)->begin);
+        for (; h->count; h->count--, h->first = (h->first + 1) % c->cap)
+            atomic_fetch_sub(&c->queued, oldest(h)->end - oldest(h)->begin);
         pthread_mutex_unlock(&h->lock);
     }
     pthread_mutex_lock(&c->lock);

@@ -9,12 +9,13 @@ static wick_status note_types(wick_plan *plan) {
     for (size_t i = 0; i < plan->graph->n; i++)
         for (int k = 0; k < plan->graph->nodes[i]->n_out; k++) {
             const wick_operand *at = &plan->operands[plan->graph->nodes[i]->out[k].id];
-            if (at->type && !plan->shown[at->buffer] && wick_type_bytes(at->type) == plan->buffers[at->buffer].size) plan->shown[at->buffer] = at->type;
+            if (at->type && !plan->shown[at->buffer] && wick_type_bytes(at->type) == plan->buffers[at->buffer].size)
+                plan->shown[at->buffer] = at->type;
         }
     return WICK_OK;
 }
 
-/* ---- what is packed once -------------------------------------------------------------------------------------------------------- */
+/* ---- what is packed once ----------------------------------------------------------------------------------------- */
 
 /* What is known of a buffer of the arena while it is decided what stays. */
 typedef struct staying {
@@ -25,14 +26,18 @@ typedef struct staying {
     bool run;     /* steps read it that run each time */
 } staying;
 
-/* Does the step give the same each time, as long as the leaves in `fixed` do, and all that write what it writes or reads? */
+/* Does the step give the same each time, as long as the leaves in `fixed` do, and all that write what it writes or
+ * reads? */
 static bool gives_the_same(const wick_lower *l, const wick_step *s, const bool *fixed, const staying *of) {
     bool writes = false;
     if (s->fault || s->tap || s->jump || s->commits || !s->tasks) return false;
     for (int k = 0; k < s->n_refs; k++) {
         const wick_buffer *b = &l->buffers[s->refs[k].buffer];
         const staying *at = &of[s->refs[k].buffer];
-        if (b->kind == WICK_BUFFER_TEMP ? at->renewed || at->changes : s->refs[k].write || (b->kind != WICK_BUFFER_CONST && !(b->kind == WICK_BUFFER_LEAF && fixed[b->index]))) return false;
+        if (b->kind == WICK_BUFFER_TEMP ? at->renewed || at->changes
+                                        : s->refs[k].write || (b->kind != WICK_BUFFER_CONST &&
+                                                               !(b->kind == WICK_BUFFER_LEAF && fixed[b->index])))
+            return false;
         writes |= s->refs[k].write;
     }
     return writes;
@@ -40,16 +45,18 @@ static bool gives_the_same(const wick_lower *l, const wick_step *s, const bool *
 
 enum { KEPT_SMALL = 64 << 10 }; /* bytes of results that are kept in any case */
 
-/* Is what the step gives worth its place? Results no larger than what they are made of, and what packs weights, whose place pays for itself. */
+/* Is what the step gives worth its place? Results no larger than what they are made of, and what packs weights, whose
+ * place pays for itself. */
 static bool is_worth_keeping(const wick_lower *l, const wick_step *s) {
     size_t in = KEPT_SMALL, out = 0;
     for (int k = 0; k < s->n_refs; k++) *(s->refs[k].write ? &out : &in) += l->buffers[s->refs[k].buffer].size;
     return s->packs || out <= in;
 }
 
-/* Finds steps that depend on constants and on states that the plan does not assign: those that pack weights (and what they need), and others of results that
- * are not large. Of a workspace they run once, and again when such a state has changed. What they write keeps its place in the arena, or goes to packs, but for what only such
- * steps read: these run one after the other, unless there are loops or branches. */
+/* Finds steps that depend on constants and on states that the plan does not assign: those that pack weights (and what
+ * they need), and others of results that are not large. Of a workspace they run once, and again when such a state has
+ * changed. What they write keeps its place in the arena, or goes to packs, but for what only such steps read: these run
+ * one after the other, unless there are loops or branches. */
 static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_walk *w) {
     if (!w->traced) return WICK_OK;
     staying *of = wick_arena_zalloc(&plan->arena, (l->n_buffers + 1) * sizeof *of);
@@ -58,7 +65,8 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
     bool *keeps = fixed + plan->n_leaves + 1, *same = keeps + plan->n_leaves + 1, jumps = false, more = true;
     for (size_t i = 0; i < plan->n_leaves; i++) {
         const wick_value *leaf = w->leaves[i];
-        fixed[i] = leaf->node->op != &wick_op_input && !(plan->packs && leaf->array && !leaf->array->storage->version); /* that may change at any time is nothing to share */
+        /* that may change at any time is nothing to share */
+        fixed[i] = leaf->node->op != &wick_op_input && !(plan->packs && leaf->array && !leaf->array->storage->version);
     }
     for (int r = 0; r < l->n_results; r++)
         if (l->results[r].leaf >= 0) fixed[l->results[r].leaf] = false;
@@ -67,7 +75,8 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
         same[i] = true;
         jumps |= s->jump != 0;
         for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].read |= !s->refs[k].write;
-        for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].renewed |= s->refs[k].write && of[s->refs[k].buffer].read;
+        for (int k = 0; k < s->n_refs; k++)
+            of[s->refs[k].buffer].renewed |= s->refs[k].write && of[s->refs[k].buffer].read;
     }
     while (more) { /* what one step changes, others that write there can't keep */
         more = false;
@@ -84,7 +93,8 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
         for (size_t i = l->n_steps; i-- > 0;) {
             wick_step *s = &l->steps[i];
             bool needed = same[i] && !s->kept && is_worth_keeping(l, s);
-            for (int k = 0; k < s->n_refs; k++) needed |= same[i] && !s->kept && s->refs[k].write && of[s->refs[k].buffer].needed;
+            for (int k = 0; k < s->n_refs; k++)
+                needed |= same[i] && !s->kept && s->refs[k].write && of[s->refs[k].buffer].needed;
             if (!needed) continue;
             s->kept = more = true;
             for (int k = 0; k < s->n_refs; k++) {
@@ -109,7 +119,8 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
     return plan->packs ? wick_packed_weights_find(plan, l, stays) : WICK_OK;
 }
 
-/* How long each step will take. Those that are kept ran before; those that ride are in the time of the step that they ride on. */
+/* How long each step will take. Those that are kept ran before; those that ride are in the time of the step that they
+ * ride on. */
 static wick_status predict(wick_plan *plan) {
     const wick_context *ctx = plan->ctx;
     double footprint = (double)plan->arena_bytes;
@@ -121,13 +132,15 @@ static wick_status predict(wick_plan *plan) {
         const wick_step *s = &plan->steps[i];
         if (s->kept || s->rides) continue;
         const wick_work work = wick_step_work(&ctx->tuning, s, plan->buffers);
-        plan->predicted_ns[i] = wick_work_ns(&ctx->tuning, &work, footprint, plan->parallel[i] ? wick_context_threads(ctx) : 1);
+        plan->predicted_ns[i] =
+            wick_work_ns(&ctx->tuning, &work, footprint, plan->parallel[i] ? wick_context_threads(ctx) : 1);
         plan->predicted += plan->predicted_ns[i] * (s->repeat ? s->repeat : 1);
     }
     return WICK_OK;
 }
 
-static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
+static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                         const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
     plan->graph = wick_graph_from_walk(ctx, &plan->arena, w, n, wanted);
@@ -135,7 +148,12 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     WICK_TRY(wick_run_passes(plan->graph, passes, msg));
     /* Op by op, states are written by copies at the very end: a check after any op can still stop the run. */
     for (size_t i = 0; passes->required_only && i < plan->graph->n; i++) plan->graph->nodes[i]->phase = 0;
-    wick_lower l = {.ctx = ctx, .graph = plan->graph, .arena = &plan->arena, .msg = msg, .keeps = !passes->required_only && w->traced, .bands = !passes->required_only};
+    wick_lower l = {.ctx = ctx,
+                    .graph = plan->graph,
+                    .arena = &plan->arena,
+                    .msg = msg,
+                    .keeps = !passes->required_only && w->traced,
+                    .bands = !passes->required_only};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     l.node = NULL;
     if (!passes->required_only) WICK_TRY(keep_what_stays(plan, &l, w));
@@ -153,8 +171,10 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     if (!plan->parallel) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (size_t i = 0; i < plan->n_steps; i++) {
         const wick_step *s = &plan->steps[i];
-        /* Little work runs on the calling thread: waking others costs about as much. It changes who computes, never what. */
-        plan->parallel[i] = s->tasks > 1 && (s->flops > (double)ctx->tuning.parallel_flops || s->bytes > (double)ctx->tuning.parallel_bytes);
+        /* Little work runs on the calling thread: waking others costs about as much. It changes who computes, never
+         * what. */
+        plan->parallel[i] = s->tasks > 1 && (s->flops > (double)ctx->tuning.parallel_flops ||
+                                             s->bytes > (double)ctx->tuning.parallel_bytes);
         plan->scratch = WICK_MAX(plan->scratch, WICK_ALIGN_UP(plan->steps[i].scratch, WICK_ALIGN));
         const double times = plan->steps[i].repeat ? plan->steps[i].repeat : 1;
         plan->flops += times * plan->steps[i].flops;
@@ -164,8 +184,9 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     return note_types(plan);
 }
 
-static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                              const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
+static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                              const wick_layout *leaf_layouts, const wick_pass_choice *passes,
+                              wick_packed_weights *packs, wick_plan **out) {
     *out = NULL;
     wick_plan *plan = wick_calloc(&ctx->alloc, sizeof *plan);
     if (!plan) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
@@ -189,17 +210,20 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
     return WICK_OK;
 }
 
-/* ---- a budget of memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- a budget of memory ------------------------------------------------------------------------------------------ */
 
-enum { TRIES = 24, REFINED = 3, STUCK = 8 }; /* plans made for a budget; of these, after the first that fits; one after the other no better than the best */
+/* plans made for a budget; of these, after the first that fits; one after the other no better than the best */
+enum { TRIES = 24, REFINED = 3, STUCK = 8 };
 
-/* The checkpoint pass aims at bytes of a model; what comes of it is known when the plan is made. Tries targets until the arena fits, then
- * larger ones for less to be made again. On success *target is the best; 0: nothing has to be. */
-static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes,
+/* The checkpoint pass aims at bytes of a model; what comes of it is known when the plan is made. Tries targets until
+ * the arena fits, then larger ones for less to be made again. On success *target is the best; 0: nothing has to be. */
+static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                               const wick_layout *leaf_layouts, const wick_pass_choice *passes,
                                wick_packed_weights *packs, size_t *target) {
     const size_t budget = passes->memory_budget;
     size_t least = SIZE_MAX, fails = 0, now = 0, fits = 0;
-    const uint32_t walk = ctx->walk; /* by which the graph is copied from what was walked; passes count on, on the copies */
+    /* by which the graph is copied from what was walked; passes count on, on the copies */
+    const uint32_t walk = ctx->walk;
     double flops = 0;
     int refined = 0, stuck = 0;
     for (int i = 0; i < TRIES && refined < REFINED && stuck < STUCK; i++) {
@@ -232,12 +256,15 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
     }
     *target = fits;
     return fits ? WICK_OK
-                : wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "compile: the intermediates need %zu bytes at least, with what can be made again made again: more than the memory_budget of %zu",
+                : wick_msg_set(&ctx->msg, WICK_ERR_NOMEM,
+                               "compile: the intermediates need %zu bytes at least, with what can be made again made "
+                               "again: more than the memory_budget of %zu",
                                least, budget);
 }
 
-wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
+wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                            const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_packed_weights *packs,
+                            wick_plan **out) {
     *out = NULL;
     size_t target = 0;
     if (passes->memory_budget) {

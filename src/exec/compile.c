@@ -4,7 +4,7 @@
 /* Random nodes of compiled functions are numbered from here, apart from those of the context's own expressions. */
 #define TRACE_STREAMS ((uint64_t)1 << 32)
 
-/* ---- compiling ----------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 typedef struct tracer {
     wick_context *ctx;
@@ -22,7 +22,8 @@ static wick_status trace(tracer *t, wick_function fn, void *user, int n_in, cons
         wick_input_attr attr;
         memset(&attr, 0, sizeof attr);
         if (!wick_type_make(&attr.type, in[i].dtype, in[i].rank, in[i].dims))
-            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: input %d (%s) has an impossible dtype or shape", i, in[i].name ? in[i].name : "");
+            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: input %d (%s) has an impossible dtype or shape",
+                                i, in[i].name ? in[i].name : "");
         attr.index = i;
         t->tensors[i] = wick_record(ctx, &wick_op_input, 0, NULL, &attr, sizeof attr);
         if (t->tensors[i]->error) return wick_fail_poison(ctx, t->tensors[i]);
@@ -30,7 +31,10 @@ static wick_status trace(tracer *t, wick_function fn, void *user, int n_in, cons
     wick_tensor **out = t->tensors + n_in;
     wick_context_clear_error(ctx);
     wick_status status = fn(ctx, t->tensors, out, user);
-    if (status != WICK_OK) return ctx->msg.status ? status : wick_msg_set(&ctx->msg, status, "compile: the function failed (%s)", wick_status_name(status));
+    if (status != WICK_OK)
+        return ctx->msg.status
+                   ? status
+                   : wick_msg_set(&ctx->msg, status, "compile: the function failed (%s)", wick_status_name(status));
     for (int i = 0; i < n_out; i++) {
         if (!out[i]) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: the function did not set output %d", i);
         if (out[i]->error) return wick_fail_poison(ctx, out[i]);
@@ -81,7 +85,8 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
     p->slots = wick_arena_zalloc(&p->arena, (w->n_slots + 1) * sizeof *p->slots);
     p->slot_is_random = wick_arena_zalloc(&p->arena, w->n_slots + 1);
     p->out_specs = wick_arena_zalloc(&p->arena, ((size_t)p->n_out + 1) * sizeof *p->out_specs);
-    if (!p->bindings || !p->slots || !p->slot_is_random || !p->out_specs) return wick_msg_set(&t->ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
+    if (!p->bindings || !p->slots || !p->slot_is_random || !p->out_specs)
+        return wick_msg_set(&t->ctx->msg, WICK_ERR_NOMEM, "out of memory compiling");
     for (size_t i = 0; i < w->n_leaves; i++) {
         wick_value *v = w->leaves[i];
         wick_binding *b = &p->bindings[i];
@@ -90,7 +95,9 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
         if (v->node->op == &wick_op_input) {
             b->input = (int32_t)((const wick_input_attr *)v->node->attr)->index;
             if (b->input >= p->n_in || t->tensors[b->input]->value != v)
-                return wick_msg_set(&t->ctx->msg, WICK_ERR_INVALID, "compile: a tensor that depends on the input of another compiled function was used");
+                return wick_msg_set(
+                    &t->ctx->msg, WICK_ERR_INVALID,
+                    "compile: a tensor that depends on the input of another compiled function was used");
         } else if ((b->state = wick_retain(state_of_leaf(t, v))) == NULL)
             b->array = wick_array_ref(v->array);
     }
@@ -104,7 +111,8 @@ static wick_status bind(tracer *t, wick_plan *p, const wick_walk *w) {
     return WICK_OK;
 }
 
-static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options, const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
+static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_options *options,
+                           const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out) {
     wick_context *ctx = t->ctx;
     WICK_TRY(collect(t, n_in, n_out));
     wick_walk *w = ctx->reached;
@@ -119,10 +127,14 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
         layouts[i].offset = 0;
     }
     ctx->told = options;
-    ctx->precision = options && options->precision != WICK_PRECISION_F32 ? options->precision == WICK_PRECISION_F16 ? WICK_F16 : WICK_BF16 : 0;
+    ctx->precision = options && options->precision != WICK_PRECISION_F32
+                         ? options->precision == WICK_PRECISION_F16 ? WICK_F16 : WICK_BF16
+                         : 0;
     wick_status status = wick_precision_wide(options ? options->wide : NULL, &ctx->precision_wide, &ctx->msg);
     if (status == WICK_OK && ctx->precision_wide && !ctx->precision)
-        status = wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "mixed precision narrows no op here: ops that stay wide need a precision of bf16 or f16 beside them");
+        status = wick_msg_set(
+            &ctx->msg, WICK_ERR_INVALID,
+            "mixed precision narrows no op here: ops that stay wide need a precision of bf16 or f16 beside them");
     if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, packs, out);
     if (status == WICK_OK && options && (status = wick_check_left_out(ctx, options->without)) != WICK_OK) {
         wick_plan_release(*out);
@@ -137,7 +149,8 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
     p->n_out = n_out;
     p->check_finite = options && options->check_finite;
     status = bind(t, p, w);
-    if (status == WICK_OK && (status = wick_packed_weights_join(p)) != WICK_OK) wick_msg_set(&ctx->msg, status, "out of memory compiling");
+    if (status == WICK_OK && (status = wick_packed_weights_join(p)) != WICK_OK)
+        wick_msg_set(&ctx->msg, status, "out of memory compiling");
     if (status != WICK_OK) {
         wick_plan_release(p);
         *out = NULL;
@@ -148,8 +161,10 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
 /* Records fn, as its own frame, and hands what it set to `then`. */
 static wick_status with_trace(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
                               wick_status (*then)(tracer *t, int n_in, int n_out, void *arg), void *arg) {
-    if (!fn || n_in < 0 || n_out < 0 || (n_in && !in)) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: needs a function and specs of its inputs");
-    if (ctx->frame->trace) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: called inside a function that is being compiled");
+    if (!fn || n_in < 0 || n_out < 0 || (n_in && !in))
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: needs a function and specs of its inputs");
+    if (ctx->frame->trace)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: called inside a function that is being compiled");
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* states have their newest values */
     const wick_watch was = wick_context_watch(ctx, 0);
     tracer t = {.ctx = ctx, .frame = {.trace = true, .next_stream = TRACE_STREAMS}};
@@ -190,28 +205,36 @@ wick_status wick_compile(wick_context *ctx, wick_function fn, void *user, int n_
     return wick_compile_among(ctx, fn, user, n_in, in, n_out, options, NULL, out);
 }
 
-wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packed_weights *packs,
+wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,
+                               int n_out, const wick_compile_options *options, wick_packed_weights *packs,
                                wick_plan **out) {
     *out = NULL;
     if (options && options->check_finite && !options->no_passes)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: check_finite needs no_passes, since fused ops cannot be told apart");
-    wick_pass_choice passes = {.required_only = (options && options->no_passes) || ctx->options.eager, .memory_budget = options ? options->memory_budget : 0};
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "compile: check_finite needs no_passes, since fused ops cannot be told apart");
+    wick_pass_choice passes = {.required_only = (options && options->no_passes) || ctx->options.eager,
+                               .memory_budget = options ? options->memory_budget : 0};
     if (passes.memory_budget && passes.required_only)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: memory_budget needs the passes that no_passes (or an eager context) leaves out");
-    if (options && (unsigned)options->precision > WICK_PRECISION_F16) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: no such precision");
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "compile: memory_budget needs the passes that no_passes (or an eager context) leaves out");
+    if (options && (unsigned)options->precision > WICK_PRECISION_F16)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: no such precision");
     if (options) WICK_TRY(wick_passes_without(options->without, &passes.without, &ctx->msg));
     return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, packs, out});
 }
 
-wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out, wick_tensor **out) {
-    if (!fn || n_in < 0 || n_out < 0 || (n_in && !in) || (n_out && !out)) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "recompute: needs a function, its inputs and room for its results");
+wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out,
+                           wick_tensor **out) {
+    if (!fn || n_in < 0 || n_out < 0 || (n_in && !in) || (n_out && !out))
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "recompute: needs a function, its inputs and room for its results");
     const uint32_t outer = wick_segment_enter(ctx);
     const wick_status status = fn(ctx, in, out, user);
     wick_segment_leave(ctx, outer);
     return status;
 }
 
-/* ---- recordings ------------------------------------------------------------------------------------------------------------------ */
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
 
 static wick_status then_keep(tracer *t, int n_in, int n_out, void *arg) {
     wick_context *ctx = t->ctx;
@@ -227,12 +250,14 @@ static wick_status then_keep(tracer *t, int n_in, int n_out, void *arg) {
     for (size_t i = 0; i < w->n_slots; i++) r->slots[i] = w->slots[i]->slot[0];
     for (r->n_leaves = 0; r->n_leaves < w->n_leaves; r->n_leaves++) {
         const wick_value *v = w->leaves[r->n_leaves];
-        if (v->array) r->leaves[r->n_leaves] = (wick_recorded_leaf){wick_array_ref(v->array), wick_retain(state_of_leaf(t, v))};
+        if (v->array)
+            r->leaves[r->n_leaves] = (wick_recorded_leaf){wick_array_ref(v->array), wick_retain(state_of_leaf(t, v))};
     }
     return WICK_OK;
 }
 
-wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, wick_arena *arena, wick_recording *out) {
+wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,
+                                int n_out, wick_arena *arena, wick_recording *out) {
     *out = (wick_recording){.arena = arena};
     const wick_status status = with_trace(ctx, fn, user, n_in, in, n_out, then_keep, out);
     if (status != WICK_OK) wick_recording_drop(out);
@@ -254,10 +279,19 @@ void wick_plan_free(wick_plan **plan) {
 }
 
 wick_plan_info wick_plan_get_info(const wick_plan *p) {
-    wick_plan_info info = {.inputs = p->n_in, .outputs = p->n_out, .kernels = (int)p->n_steps, .arena_bytes = p->arena_bytes,
-                           .buffers = (int)p->n_buffers, .live_bytes = p->live_bytes, .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
-                            .packed_bytes = p->kept_bytes, .flops = p->flops, .bytes = p->bytes, .recomputed = (int)p->recomputed, .recomputed_flops = p->recomputed_flops,
-                            .predicted_seconds = p->predicted * 1e-9};
+    wick_plan_info info = {.inputs = p->n_in,
+                           .outputs = p->n_out,
+                           .kernels = (int)p->n_steps,
+                           .arena_bytes = p->arena_bytes,
+                           .buffers = (int)p->n_buffers,
+                           .live_bytes = p->live_bytes,
+                           .scratch_bytes = p->scratch * (size_t)wick_pool_threads(p->ctx->pool),
+                           .packed_bytes = p->kept_bytes,
+                           .flops = p->flops,
+                           .bytes = p->bytes,
+                           .recomputed = (int)p->recomputed,
+                           .recomputed_flops = p->recomputed_flops,
+                           .predicted_seconds = p->predicted * 1e-9};
     for (size_t i = 0; i < p->n_steps; i++) {
         if (!p->steps[i].converts || p->steps[i].kept) continue;
         info.conversions++;
@@ -281,7 +315,9 @@ size_t wick_spec_bytes(const wick_spec *spec) {
     return n < 0 || n > INT64_MAX / 8 ? SIZE_MAX : wick_dtype_bytes(spec->dtype, n);
 }
 
-wick_spec wick_plan_output(const wick_plan *p, int i) { return i >= 0 && i < p->n_out ? p->out_specs[i] : (wick_spec){0}; }
+wick_spec wick_plan_output(const wick_plan *p, int i) {
+    return i >= 0 && i < p->n_out ? p->out_specs[i] : (wick_spec){0};
+}
 
 static void name_ops(wick_str *s, const wick_graph *body) {
     for (size_t i = 0; i < body->n; i++) {
@@ -296,8 +332,13 @@ wick_plan_kernel wick_plan_kernel_at(const wick_plan *p, int i) {
     if (i < 0 || (size_t)i >= p->n_steps) return (wick_plan_kernel){0};
     const wick_step *s = &p->steps[i];
     const wick_node *node = s->node;
-    wick_plan_kernel k = {.name = s->name, .place = node->site, .result = node->n_out ? spec_of(&node->out[0].type) : (wick_spec){0},
-                          .flops = s->flops, .bytes = s->bytes, .live_bytes = s->live, .predicted_seconds = p->predicted_ns[i] * 1e-9};
+    wick_plan_kernel k = {.name = s->name,
+                          .place = node->site,
+                          .result = node->n_out ? spec_of(&node->out[0].type) : (wick_spec){0},
+                          .flops = s->flops,
+                          .bytes = s->bytes,
+                          .live_bytes = s->live,
+                          .predicted_seconds = p->predicted_ns[i] * 1e-9};
     wick_str ops = wick_str_on(k.ops, sizeof k.ops);
     if (!node->n_regions) wick_str_add(&ops, "%s", node->op->name);
     for (int r = 0; r < node->n_regions; r++) name_ops(&ops, node->regions[r]);
@@ -310,8 +351,12 @@ wick_plan_buffer wick_plan_buffer_at(const wick_plan *p, int i) {
     const wick_buffer *b = &p->buffers[i];
     if (b->kind != WICK_BUFFER_TEMP || b->first < 0) return (wick_plan_buffer){0};
     const wick_type *type = p->shown[i];
-    return (wick_plan_buffer){.first = b->first, .last = b->last, .offset = b->offset, .bytes = WICK_ALIGN_UP(WICK_MAX(b->size, 1), WICK_ALIGN),
-                              .value = type ? spec_of(type) : (wick_spec){.dtype = WICK_U8, .rank = 1, .dims = {(int64_t)b->size}}};
+    return (wick_plan_buffer){.first = b->first,
+                              .last = b->last,
+                              .offset = b->offset,
+                              .bytes = WICK_ALIGN_UP(WICK_MAX(b->size, 1), WICK_ALIGN),
+                              .value = type ? spec_of(type)
+                                            : (wick_spec){.dtype = WICK_U8, .rank = 1, .dims = {(int64_t)b->size}}};
 }
 
 size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
@@ -325,7 +370,8 @@ size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
         for (int k = 0; k < s->n_refs; k++) {
             static const char kinds[] = "tlosc";
             const wick_buffer *b = &p->buffers[s->refs[k].buffer];
-            wick_str_add(&t, " %s%c%u", s->refs[k].write ? ">" : "", kinds[b->kind], b->kind == WICK_BUFFER_TEMP ? s->refs[k].buffer : b->index);
+            wick_str_add(&t, " %s%c%u", s->refs[k].write ? ">" : "", kinds[b->kind],
+                         b->kind == WICK_BUFFER_TEMP ? s->refs[k].buffer : b->index);
         }
         wick_str_add(&t, "%s%s\n", s->commits ? " commit " : " ", s->node->site ? s->node->site : "");
         for (size_t k = 0; k < t.len; k++, total++)
@@ -335,7 +381,7 @@ size_t wick_plan_format(const wick_plan *p, char *buffer, size_t size) {
     return total;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 struct wick_workspace {
     wick_plan *plan;
@@ -354,7 +400,8 @@ struct wick_workspace {
 /* Room for results that the caller doesn't want. */
 static size_t sinks_size(const wick_plan *p) {
     size_t sinks = 0;
-    for (int i = 0; i < p->n_out; i++) sinks += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
+    for (int i = 0; i < p->n_out; i++)
+        sinks += WICK_ALIGN_UP(wick_type_bytes(&p->graph->outputs[i]->type) + 1, WICK_ALIGN);
     return sinks;
 }
 static void place_sinks(wick_workspace *ws, char *at) {
@@ -366,7 +413,8 @@ static void place_sinks(wick_workspace *ws, char *at) {
 
 static size_t head_size(const wick_plan *p) {
     const size_t pointers = p->n_leaves + 2 * (size_t)p->n_results;
-    return WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof(uint64_t[2]) + p->n_leaves * sizeof(uint64_t), WICK_ALIGN);
+    return WICK_ALIGN_UP(pointers * sizeof(void *) + p->n_slots * sizeof(uint64_t[2]) + p->n_leaves * sizeof(uint64_t),
+                         WICK_ALIGN);
 }
 
 static wick_status workspace_new(wick_plan *p, bool bare, wick_workspace **out) {
@@ -400,7 +448,9 @@ wick_status wick_workspace_new(wick_plan *p, wick_workspace **out) {
 }
 wick_status wick_workspace_bare(wick_plan *p, wick_workspace **out) { return workspace_new(p, true, out); }
 
-static size_t memory_size(const wick_plan *p) { return WICK_ALIGN_UP(wick_memory_room(p, wick_pool_threads(p->ctx->pool)), WICK_ALIGN); }
+static size_t memory_size(const wick_plan *p) {
+    return WICK_ALIGN_UP(wick_memory_room(p, wick_pool_threads(p->ctx->pool)), WICK_ALIGN);
+}
 size_t wick_workspace_room(const wick_plan *p) { return memory_size(p) + sinks_size(p); }
 void wick_workspace_place(wick_workspace *ws, char *room) {
     if (ws->memory->arena == room) return;
@@ -423,7 +473,8 @@ void wick_workspace_free(wick_workspace **workspace) {
 static wick_status bind_leaf(wick_workspace *ws, size_t i, const void *const *in) {
     const wick_binding *b = &ws->plan->bindings[i];
     if (b->input >= 0) {
-        if (!in || (!in[b->input] && wick_type_count(&b->type))) return wick_msg_set(&ws->msg, WICK_ERR_INVALID, "run: input %d is NULL", b->input);
+        if (!in || (!in[b->input] && wick_type_count(&b->type)))
+            return wick_msg_set(&ws->msg, WICK_ERR_INVALID, "run: input %d is NULL", b->input);
         ws->leaves[i] = (void *)(uintptr_t)in[b->input];
         return WICK_OK;
     }
@@ -433,10 +484,14 @@ static wick_status bind_leaf(wick_workspace *ws, size_t i, const void *const *in
         return WICK_OK;
     }
     wick_value *v = b->state->value;
-    if (!v || !v->array) return wick_msg_set(&ws->msg, WICK_ERR_INVALID, "run: a captured tensor has no value: it has a pending assignment, or was freed");
-    if (!wick_type_equal(&v->type, &b->type)) return wick_msg_set(&ws->msg, WICK_ERR_SHAPE, "run: a captured tensor has changed its type");
+    if (!v || !v->array)
+        return wick_msg_set(&ws->msg, WICK_ERR_INVALID,
+                            "run: a captured tensor has no value: it has a pending assignment, or was freed");
+    if (!wick_type_equal(&v->type, &b->type))
+        return wick_msg_set(&ws->msg, WICK_ERR_SHAPE, "run: a captured tensor has changed its type");
     /* Contiguous memory was planned for; anything else (wrapped views) moves to memory of its own once. */
-    if (b->assigned || !wick_layout_is_contiguous(&v->array->layout, &v->type)) WICK_TRY(wick_state_own(b->state, &ws->msg));
+    if (b->assigned || !wick_layout_is_contiguous(&v->array->layout, &v->type))
+        WICK_TRY(wick_state_own(b->state, &ws->msg));
     ws->leaves[i] = wick_array_data(b->state->value->array, &b->type);
     ws->versions[i] = b->state->value->array->storage->version;
     return WICK_OK;
@@ -458,8 +513,16 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
         for (int i = 0; i < p->n_out; i++) ws->outputs[i] = out && out[i] ? out[i] : ws->sinks[i];
         for (size_t i = 0; i < p->n_slots; i++)
             if (p->slot_is_random[i]) ws->slots[i][1] = ws->offset;
-        wick_execution e = {.plan = p, .memory = ws->memory, .pool = p->ctx->pool, .leaves = ws->leaves, .versions = ws->versions, .outputs = ws->outputs, .slots = ws->slots,
-                            .msg = &ws->msg, .profile = ws->profile, .cancel = &ws->cancel,
+        wick_execution e = {.plan = p,
+                            .memory = ws->memory,
+                            .pool = p->ctx->pool,
+                            .leaves = ws->leaves,
+                            .versions = ws->versions,
+                            .outputs = ws->outputs,
+                            .slots = ws->slots,
+                            .msg = &ws->msg,
+                            .profile = ws->profile,
+                            .cancel = &ws->cancel,
                             .deadline = ws->deadline ? wick_now_ns() + ws->deadline : 0};
         status = wick_execute(&e);
         ws->offset += status == WICK_OK;
@@ -490,8 +553,8 @@ size_t wick_workspace_profile_format(const wick_workspace *ws, char *buffer, siz
         char line[256];
         const wick_step *s = &ws->plan->steps[i];
         wick_str t = wick_str_on(line, sizeof line);
-        wick_str_add(&t, "%12llu %8llu %-24s %s\n", (unsigned long long)ws->memory->step_ns[i], (unsigned long long)ws->memory->step_calls[i], s->name,
-                     s->node->site ? s->node->site : "");
+        wick_str_add(&t, "%12llu %8llu %-24s %s\n", (unsigned long long)ws->memory->step_ns[i],
+                     (unsigned long long)ws->memory->step_calls[i], s->name, s->node->site ? s->node->site : "");
         for (size_t k = 0; k < t.len; k++, total++)
             if (total + 1 < size) buffer[total] = line[k];
     }

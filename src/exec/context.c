@@ -8,14 +8,15 @@
 
 static const char oom_text[] = "out of memory";
 
-/* ---- a limit of memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- a limit of memory ------------------------------------------------------------------------------------------- */
 
 static void *counted_alloc(void *user, size_t size, size_t align) {
     wick_budget *b = user;
     size_t used = atomic_load_explicit(&b->used, memory_order_relaxed);
     do
         if (size > b->max || used > b->max - size) return NULL;
-    while (!atomic_compare_exchange_weak_explicit(&b->used, &used, used + size, memory_order_relaxed, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&b->used, &used, used + size, memory_order_relaxed,
+                                                  memory_order_relaxed));
     void *ptr = b->alloc.alloc(b->alloc.user, size, align);
     if (!ptr) atomic_fetch_sub_explicit(&b->used, size, memory_order_relaxed);
     return ptr;
@@ -26,7 +27,7 @@ static void counted_release(void *user, void *ptr, size_t size) {
     atomic_fetch_sub_explicit(&b->used, size, memory_order_relaxed);
 }
 
-/* ---- a limit of time -------------------------------------------------------------------------------------------------------------- */
+/* ---- a limit of time --------------------------------------------------------------------------------------------- */
 
 wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline) {
     const wick_watch was = ctx->watch;
@@ -36,7 +37,9 @@ wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline) {
 }
 wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg) {
     if (WICK_LIKELY(wick_watch_spend(&ctx->watch, units))) return WICK_OK;
-    return wick_msg_set(msg, ctx->watch.over, ctx->watch.over == WICK_ERR_CANCELLED ? "cancelled by the host" : "takes longer than its deadline");
+    return wick_msg_set(msg, ctx->watch.over,
+                        ctx->watch.over == WICK_ERR_CANCELLED ? "cancelled by the host"
+                                                              : "takes longer than its deadline");
 }
 
 wick_status wick_context_new(wick_context **out, const wick_context_options *options) {
@@ -57,9 +60,11 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->options.allocator = &ctx->alloc;
     ctx->tuning = wick_tuning_whole(options->tuning);
     ctx->options.tuning = &ctx->tuning;
-    if (!ctx->options.plan_cache_bytes) { /* plans that could be made again do not take memory from what is to be computed */
+    /* plans that could be made again do not take memory from what is to be computed */
+    if (!ctx->options.plan_cache_bytes) {
         ctx->options.plan_cache_bytes = (size_t)64 << 20;
-        if (options->max_memory) ctx->options.plan_cache_bytes = WICK_MIN(ctx->options.plan_cache_bytes, options->max_memory / 4);
+        if (options->max_memory)
+            ctx->options.plan_cache_bytes = WICK_MIN(ctx->options.plan_cache_bytes, options->max_memory / 4);
     }
     if (!ctx->options.max_pending) ctx->options.max_pending = 1000000;
     const char *eager = getenv("WICK_EAGER");
@@ -80,7 +85,9 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     ctx->eval_pending = wick_eval_pending;
     wick_str s = wick_str_on(ctx->numerics, sizeof ctx->numerics);
     wick_str_add(&s, "tier=%s;gemm=4;reduce=2;math=3;denormals=flush", wick_tier_name(wick_tier_current()));
-    if (wick_amx_now()) wick_str_add(&s, ";amx%s", (const char *[]){"", ";f32=bf16x6", ";f32=bf16x3", ";f32=bf16x1"}[ctx->options.f32_precision]);
+    if (wick_amx_now())
+        wick_str_add(&s, ";amx%s",
+                     (const char *[]){"", ";f32=bf16x6", ";f32=bf16x3", ";f32=bf16x1"}[ctx->options.f32_precision]);
 
     /* The poison of running out of memory must exist before memory runs out. */
     ctx->nomem_error = wick_alloc(&ctx->alloc, sizeof(wick_error) + sizeof oom_text);

@@ -1,4 +1,5 @@
-/* control_grad.c: gradients of loops and branches: nodes like theirs, whose regions are the bodies recorded again with their gradients. */
+/* control_grad.c: gradients of loops and branches: nodes like theirs, whose regions are the bodies recorded again with
+ * their gradients. */
 #include "exec/control.h"
 #include "wick/ops.h"
 
@@ -28,7 +29,8 @@ static bool replay(wick_graph *into, wick_graph *region, wick_tensor *const *giv
 }
 
 /* grads[i] of sum over k of sum(results[k] g[k]) with respect to wrt[i]; zeros where nothing depends on it. */
-static void pull(int n, wick_tensor *const *results, wick_tensor *const *g, int n_wrt, wick_tensor *const *wrt, wick_tensor **grads) {
+static void pull(int n, wick_tensor *const *results, wick_tensor *const *g, int n_wrt, wick_tensor *const *wrt,
+                 wick_tensor **grads) {
     wick_tensor *loss = NULL;
     for (int k = 0; k < n; k++) {
         if (!g[k]) continue;
@@ -38,17 +40,20 @@ static void pull(int n, wick_tensor *const *results, wick_tensor *const *g, int 
     if (loss && n_wrt)
         wick_grad(loss, n_wrt, wrt, grads);
     else
-        for (int k = 0; k < n_wrt; k++) grads[k] = wick_expand(wick_like(wrt[k], 0), wick_tensor_rank(wrt[k]), wick_tensor_dims(wrt[k]));
+        for (int k = 0; k < n_wrt; k++)
+            grads[k] = wick_expand(wick_like(wrt[k], 0), wick_tensor_rank(wrt[k]), wick_tensor_dims(wrt[k]));
 }
 
-/* Expands the gradients in a graph of its own, inside the expansion of another's. Walks are numbered on: no mark of either is taken for the other's. */
+/* Expands the gradients in a graph of its own, inside the expansion of another's. Walks are numbered on: no mark of
+ * either is taken for the other's. */
 static bool finish(wick_graph *graph, wick_graph *outer, wick_msg *msg) {
     wick_context *ctx = graph->ctx;
     const uint32_t walk = ctx->walk;
     const wick_status status = wick_pass_expand_grad(graph, msg);
     for (size_t i = 0; i < graph->n; i++) {
         graph->nodes[i]->mark = 0;
-        for (int k = 0; k < graph->nodes[i]->n_out; k++) graph->nodes[i]->out[k].mark = 0, graph->nodes[i]->out[k].grad = NULL;
+        for (int k = 0; k < graph->nodes[i]->n_out; k++)
+            graph->nodes[i]->out[k].mark = 0, graph->nodes[i]->out[k].grad = NULL;
     }
     ctx->walk = walk;
     ctx->target = outer;
@@ -73,7 +78,8 @@ static bool give(wick_graph *graph, int n, wick_tensor *const *tensors, wick_msg
 static bool is_real(const wick_value *v) { return wick_dtype_is_float(v->type.dtype); }
 
 static void grad_failed(wick_gradient *g, wick_context *ctx, const wick_msg *msg) {
-    wick_tensor *poison = wick_poison(ctx, msg->status ? msg->status : WICK_ERR_NOMEM, "%s", msg->status ? msg->text : "out of memory taking gradients of a body");
+    wick_tensor *poison = wick_poison(ctx, msg->status ? msg->status : WICK_ERR_NOMEM, "%s",
+                                      msg->status ? msg->text : "out of memory taking gradients of a body");
     for (int i = 0; i < g->n_in; i++)
         if (g->need[i]) g->gin[i] = poison;
 }
@@ -94,8 +100,9 @@ void wick_grad_scan(wick_gradient *g) {
         grad_failed(g, ctx, &msg);
         return;
     }
-    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room, **wrt = lists + 4 * room, **grads = lists + 5 * room,
-                **outs = lists + 6 * room, **all = lists + 7 * room;
+    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room,
+                **wrt = lists + 4 * room, **grads = lists + 5 * room, **outs = lists + 6 * room,
+                **all = lists + 7 * room;
     int n_in = 0, n_state = 0, n_x = 0, n_wrt = 0, n_y = 0;
     if (a->conditional) in[n_in++] = g->out[g->n_out - 1];
     if (a->counted) in[n_in++] = g->in[0];
@@ -130,8 +137,11 @@ void wick_grad_scan(wick_gradient *g) {
     }
     wick_tensor **ghist = wick_arena_zalloc(outer->arena, (size_t)(a->n_state + 1) * sizeof *ghist);
     for (int k = 0; k < a->n_state && ghist; k++) /* of the history, where a gradient of a gradient comes through it */
-        if (g->gout[a->n_state + a->n_y + k]) ghist[k] = wick_control_param(ctx, &g->node->out[k].type, n_state + n_x++);
-    for (int k = 0; k < a->n_captured; k++) given[a->n_state + a->n_x + k] = wick_control_param(ctx, &g->node->in[first + a->n_state + a->n_x + k]->type, n_state + n_x + k);
+        if (g->gout[a->n_state + a->n_y + k])
+            ghist[k] = wick_control_param(ctx, &g->node->out[k].type, n_state + n_x++);
+    for (int k = 0; k < a->n_captured; k++)
+        given[a->n_state + a->n_x + k] =
+            wick_control_param(ctx, &g->node->in[first + a->n_state + a->n_x + k]->type, n_state + n_x + k);
     bool good = sums && ghist && !back->failed && replay(back, region, given, results);
     if (good) {
         for (int k = 0; k < a->n_state; k++)
@@ -158,7 +168,10 @@ void wick_grad_scan(wick_gradient *g) {
     }
     /* The node itself. */
     for (int k = 0; k < a->n_state; k++)
-        if (gs[a->conditional + k]) in[n_in++] = g->gout[k] ? g->gout[k] : wick_expand(wick_like(g->out[k], 0), wick_tensor_rank(g->out[k]), wick_tensor_dims(g->out[k]));
+        if (gs[a->conditional + k])
+            in[n_in++] = g->gout[k] ? g->gout[k]
+                                    : wick_expand(wick_like(g->out[k], 0), wick_tensor_rank(g->out[k]),
+                                                  wick_tensor_dims(g->out[k]));
     for (int k = 0; k < a->n_captured; k++)
         if (sums[k]) {
             wick_tensor *v = g->in[first + a->n_state + a->n_x + k];
@@ -171,7 +184,13 @@ void wick_grad_scan(wick_gradient *g) {
     for (int k = 0; k < a->n_state; k++)
         if (ghist[k]) in[n_in++] = g->gout[a->n_state + a->n_y + k];
     for (int k = 0; k < a->n_captured; k++) in[n_in++] = g->in[first + a->n_state + a->n_x + k];
-    *attr = (control_attr){.n_state = n_state, .n_x = n_x, .n_y = n_y, .n_captured = a->n_captured, .rounds = a->rounds, .reverse = !a->reverse, .counted = counted != 0};
+    *attr = (control_attr){.n_state = n_state,
+                           .n_x = n_x,
+                           .n_y = n_y,
+                           .n_captured = a->n_captured,
+                           .rounds = a->rounds,
+                           .reverse = !a->reverse,
+                           .counted = counted != 0};
     const int n_out = 2 * n_state + n_y;
     for (int k = 0; k < n_state; k++) attr->out[k] = in[counted + k]->value->type;
     for (int k = n_state; k < n_out; k++) {
@@ -179,7 +198,9 @@ void wick_grad_scan(wick_gradient *g) {
         int64_t dims[WICK_MAX_DIMS + 1] = {a->rounds};
         memcpy(dims + 1, row->dims, row->rank * sizeof *dims);
         if (row->rank == WICK_MAX_DIMS || !wick_type_set(&attr->out[k], (wick_dtype)row->dtype, row->rank + 1, dims)) {
-            wick_msg_set(&msg, WICK_ERR_SHAPE, "the gradient of a scan needs its sums for each round: captured values have at most %d dims", WICK_MAX_DIMS - 1);
+            wick_msg_set(&msg, WICK_ERR_SHAPE,
+                         "the gradient of a scan needs its sums for each round: captured values have at most %d dims",
+                         WICK_MAX_DIMS - 1);
             grad_failed(g, ctx, &msg);
             return;
         }
@@ -212,8 +233,8 @@ void wick_grad_if(wick_gradient *g) {
         grad_failed(g, ctx, &msg);
         return;
     }
-    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room, **wrt = lists + 4 * room, **grads = lists + 5 * room,
-                **all = lists + 6 * room;
+    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room,
+                **wrt = lists + 4 * room, **grads = lists + 5 * room, **all = lists + 6 * room;
     int n_in = 0, n_wrt = 0, n_g = 0;
     for (int side = 0; side < 2; side++) {
         wick_graph *back = wick_graph_new(ctx, outer->arena);
@@ -222,7 +243,8 @@ void wick_grad_if(wick_gradient *g) {
             ctx->target = back;
             n_wrt = n_g = 0;
             for (int k = 0; k < a->n_captured; k++) given[k] = wick_control_param(ctx, &g->node->in[1 + k]->type, k);
-            for (int k = 0; k < a->n_y; k++) gs[k] = g->gout[k] ? wick_control_param(ctx, &g->node->out[k].type, a->n_captured + n_g++) : NULL;
+            for (int k = 0; k < a->n_y; k++)
+                gs[k] = g->gout[k] ? wick_control_param(ctx, &g->node->out[k].type, a->n_captured + n_g++) : NULL;
             good = !back->failed && replay(back, g->node->regions[side], given, results);
         }
         if (good) {

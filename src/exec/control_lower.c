@@ -1,4 +1,5 @@
-/* control_lower.c: the steps of loops and branches. Steps that jump look at the counter first; the order is drawn in control.c. */
+/* control_lower.c: the steps of loops and branches. Steps that jump look at the counter first; the order is drawn in
+ * control.c. */
 #include "exec/control.h"
 
 /* What jumping steps look at first; COUNTER bytes. */
@@ -52,7 +53,8 @@ static int64_t run_row(const void *args, void *const *ptr, int64_t begin, int64_
     wick_copy_run(&a->copy, begin, end, (const char *)ptr[0] + (a->put ? 0 : at), (char *)ptr[1] + (a->put ? at : 0));
     return -1;
 }
-static wick_status lower_row(wick_lower *l, const wick_operand *all, const wick_operand *row, uint32_t count, bool put, bool reverse) {
+static wick_status lower_row(wick_lower *l, const wick_operand *all, const wick_operand *row, uint32_t count, bool put,
+                             bool reverse) {
     row_args a;
     memset(&a, 0, sizeof a);
     const wick_operand *src = put ? row : all, *dst = put ? all : row;
@@ -67,7 +69,11 @@ static wick_status lower_row(wick_lower *l, const wick_operand *all, const wick_
     a.put = put;
     a.reverse = reverse;
     const wick_ref refs[3] = {wick_lower_ref(src, false), wick_lower_ref(dst, true), {count, false, 0}};
-    return wick_lower_step(l, &(wick_step){.name = put ? "scan_put" : "scan_take", .run = run_row, .tasks = wick_copy_tasks(&a.copy), .bytes = 2.0 * (double)wick_type_bytes(row->type)},
+    return wick_lower_step(l,
+                           &(wick_step){.name = put ? "scan_put" : "scan_take",
+                                        .run = run_row,
+                                        .tasks = wick_copy_tasks(&a.copy),
+                                        .bytes = 2.0 * (double)wick_type_bytes(row->type)},
                            &a, sizeof a, refs, 3);
 }
 static int64_t run_clear(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
@@ -96,10 +102,12 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
     const control_attr *a = node->attr;
     wick_graph *region = node->regions[0];
     const int n_params = a->n_state + a->n_x + a->n_captured, n_results = a->conditional + a->n_state + a->n_y;
-    wick_operand *params = wick_arena_zalloc(l->arena, (size_t)(n_params + 1) * sizeof *params), *results = wick_arena_zalloc(l->arena, (size_t)(n_results + 1) * sizeof *results);
+    wick_operand *params = wick_arena_zalloc(l->arena, (size_t)(n_params + 1) * sizeof *params),
+                 *results = wick_arena_zalloc(l->arena, (size_t)(n_results + 1) * sizeof *results);
     wick_operand *outs = wick_arena_zalloc(l->arena, (size_t)(node->n_out + 1) * sizeof *outs);
     wick_type *rows = wick_arena_zalloc(l->arena, (size_t)(a->n_x + 1) * sizeof *rows);
-    if (!params || !results || !outs || !rows) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
+    if (!params || !results || !outs || !rows)
+        return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
     uint32_t count;
     WICK_TRY(wick_lower_temp(l, sizeof(counter), &count));
     for (int k = 0; k < a->n_state; k++) {
@@ -113,13 +121,19 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
         rows[k].dims[--rows[k].rank] = 0;
         WICK_TRY(lower_contiguous(l, &rows[k], &params[a->n_state + k]));
     }
-    for (int k = 0; k < a->n_captured; k++) params[a->n_state + a->n_x + k] = wick_lower_in(l, node, wick_control_lead(a) + a->n_state + a->n_x + k);
-    for (int k = a->n_state; k < 2 * a->n_state + a->n_y; k++) { /* results by row, and the history where somebody reads it */
+    for (int k = 0; k < a->n_captured; k++)
+        params[a->n_state + a->n_x + k] = wick_lower_in(l, node, wick_control_lead(a) + a->n_state + a->n_x + k);
+    /* results by row, and the history where somebody reads it */
+    for (int k = a->n_state; k < 2 * a->n_state + a->n_y; k++) {
         if (k >= a->n_state + a->n_y && !is_read(l, &node->out[k])) continue;
         WICK_TRY(wick_lower_out(l, node, k, &outs[k]));
         const size_t bytes = wick_type_bytes(&node->out[k].type);
         const wick_ref ref = wick_lower_ref(&outs[k], true);
-        WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_clear", .run = run_clear, .tasks = 1, .bytes = a->conditional || a->counted ? (double)bytes : 0},
+        WICK_TRY(wick_lower_step(l,
+                                 &(wick_step){.name = "scan_clear",
+                                              .run = run_clear,
+                                              .tasks = 1,
+                                              .bytes = a->conditional || a->counted ? (double)bytes : 0},
                                  &(size_t){a->conditional || a->counted ? bytes : 0}, sizeof(size_t), &ref, 1));
     }
     wick_ref refs[2] = {{count, true, 0}};
@@ -129,24 +143,29 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
     }
     const start_args args = {a->rounds, a->conditional, a->counted};
     const size_t start = l->n_steps;
-    WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_start", .run = run_start, .tasks = 1}, &args, sizeof args, refs, 1 + wick_control_lead(a)));
+    WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_start", .run = run_start, .tasks = 1}, &args, sizeof args,
+                             refs, 1 + wick_control_lead(a)));
     const size_t body = l->n_steps;
     for (int k = 0; k < a->n_x; k++) {
         const wick_operand in = wick_lower_in(l, node, wick_control_lead(a) + a->n_state + k);
         WICK_TRY(lower_row(l, &in, &params[a->n_state + k], count, false, a->reverse));
     }
     for (int k = 0; k < a->n_state; k++)
-        if (outs[a->n_state + a->n_y + k].type) WICK_TRY(lower_row(l, &outs[a->n_state + a->n_y + k], &params[k], count, true, a->reverse));
+        if (outs[a->n_state + a->n_y + k].type)
+            WICK_TRY(lower_row(l, &outs[a->n_state + a->n_y + k], &params[k], count, true, a->reverse));
     WICK_TRY(wick_lower_region(l, region, params, results));
     l->node = node;
-    for (int k = 0; k < a->n_y; k++) WICK_TRY(lower_row(l, &outs[a->n_state + k], &results[a->conditional + a->n_state + k], count, true, a->reverse));
+    for (int k = 0; k < a->n_y; k++)
+        WICK_TRY(
+            lower_row(l, &outs[a->n_state + k], &results[a->conditional + a->n_state + k], count, true, a->reverse));
     if (a->conditional) { /* it may be a captured value, or a state */
         wick_operand flag;
         WICK_TRY(lower_contiguous(l, results[0].type, &flag));
         WICK_TRY(wick_lower_copy(l, &results[0], &flag));
         refs[1] = wick_lower_ref(&flag, false);
     }
-    for (int k = 0; k < a->n_state; k++) { /* states that exchange places: the old ones are read before any is written */
+    /* states that exchange places: the old ones are read before any is written */
+    for (int k = 0; k < a->n_state; k++) {
         wick_operand *r = &results[a->conditional + k];
         for (int j = 0; j < a->n_state; j++) {
             if (j == k || r->buffer != params[j].buffer) continue;
@@ -169,10 +188,12 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_copy(l, r, &params[k]));
     }
     const size_t last = l->n_steps;
-    WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_next", .run = run_next, .tasks = 1}, &args, sizeof args, refs, 1 + a->conditional));
+    WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_next", .run = run_next, .tasks = 1}, &args, sizeof args,
+                             refs, 1 + a->conditional));
     l->steps[last].jump = (int32_t)body - (int32_t)last;
     l->steps[start].jump = (int32_t)(l->n_steps - start);
-    for (size_t s = body; s <= last; s++) l->steps[s].repeat = WICK_MAX(1, l->steps[s].repeat) * (double)WICK_MAX(a->rounds, 1);
+    for (size_t s = body; s <= last; s++)
+        l->steps[s].repeat = WICK_MAX(1, l->steps[s].repeat) * (double)WICK_MAX(a->rounds, 1);
     extend_lives(l, (int32_t)body, (int32_t)last);
     for (int k = 0; k < a->n_state; k++) {
         WICK_TRY(wick_lower_out(l, node, k, &outs[k]));
@@ -181,15 +202,18 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
     if (a->conditional && is_read(l, &node->out[node->n_out - 1])) {
         wick_operand *out = &outs[node->n_out - 1];
         WICK_TRY(wick_lower_out(l, node, node->n_out - 1, out));
-        WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_count", .run = run_count, .tasks = 1}, "", 1, (wick_ref[]){{count, false, 0}, wick_lower_ref(out, true)}, 2));
+        WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_count", .run = run_count, .tasks = 1}, "", 1,
+                                 (wick_ref[]){{count, false, 0}, wick_lower_ref(out, true)}, 2));
     }
     return WICK_OK;
 }
 
 wick_status wick_lower_if(wick_lower *l, wick_node *node) {
     const control_attr *a = node->attr;
-    wick_operand *params = wick_arena_zalloc(l->arena, (size_t)(a->n_captured + 1) * sizeof *params), *results = wick_arena_zalloc(l->arena, (size_t)(a->n_y + 1) * sizeof *results);
-    wick_operand *outs = wick_arena_zalloc(l->arena, (size_t)(a->n_y + 1) * sizeof *outs), flag = wick_lower_in(l, node, 0);
+    wick_operand *params = wick_arena_zalloc(l->arena, (size_t)(a->n_captured + 1) * sizeof *params),
+                 *results = wick_arena_zalloc(l->arena, (size_t)(a->n_y + 1) * sizeof *results);
+    wick_operand *outs = wick_arena_zalloc(l->arena, (size_t)(a->n_y + 1) * sizeof *outs),
+                 flag = wick_lower_in(l, node, 0);
     uint32_t count;
     if (!params || !results || !outs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
     WICK_TRY(wick_lower_temp(l, sizeof(counter), &count));
@@ -197,14 +221,16 @@ wick_status wick_lower_if(wick_lower *l, wick_node *node) {
     for (int k = 0; k < a->n_y; k++) WICK_TRY(wick_lower_out(l, node, k, &outs[k]));
     size_t jump = l->n_steps;
     const wick_ref refs[2] = {{count, true, 0}, wick_lower_ref(&flag, false)};
-    WICK_TRY(wick_lower_step(l, &(wick_step){.name = "if", .run = run_branch, .tasks = 1}, &(bool){false}, sizeof(bool), refs, 2));
+    WICK_TRY(wick_lower_step(l, &(wick_step){.name = "if", .run = run_branch, .tasks = 1}, &(bool){false}, sizeof(bool),
+                             refs, 2));
     for (int side = 0; side < 2; side++) {
         WICK_TRY(wick_lower_region(l, node->regions[side], params, results));
         l->node = node;
         for (int k = 0; k < a->n_y; k++) WICK_TRY(wick_lower_copy(l, &results[k], &outs[k]));
         if (side == 0) { /* over the other one */
             const size_t over = l->n_steps;
-            WICK_TRY(wick_lower_step(l, &(wick_step){.name = "else", .run = run_branch, .tasks = 1}, &(bool){true}, sizeof(bool), refs, 2));
+            WICK_TRY(wick_lower_step(l, &(wick_step){.name = "else", .run = run_branch, .tasks = 1}, &(bool){true},
+                                     sizeof(bool), refs, 2));
             l->steps[jump].jump = (int32_t)(l->n_steps - jump);
             jump = over;
         }

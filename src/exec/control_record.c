@@ -10,7 +10,8 @@ typedef struct collector {
     wick_value **captured; /* by a list in the context's memory */
     size_t n_captured, cap_captured, n_params;
     uint32_t start; /* what was recorded since is the body's */
-    bool whole;     /* all of it: an if's body runs or does not. Else what depends on the parameters: the rest is the same each round */
+    /* all of it: an if's body runs or does not. Else what depends on the parameters: the rest is the same each round */
+    bool whole;
     wick_node **found; /* depend on the parameters, inputs first */
     size_t n_found, cap_found;
     struct visit {
@@ -21,7 +22,8 @@ typedef struct collector {
 } collector;
 
 static bool is_ours(const collector *c, const wick_value *v) {
-    return !v->array && v->node->op != &wick_op_input && v->node->n_in && !(v->node->flags & WICK_NODE_EVALUATED) && (int32_t)(v->node->position - c->start) >= 0;
+    return !v->array && v->node->op != &wick_op_input && v->node->n_in && !(v->node->flags & WICK_NODE_EVALUATED) &&
+           (int32_t)(v->node->position - c->start) >= 0;
 }
 
 /* Finds the nodes of the region that v stands on; their results are marked. */
@@ -36,7 +38,9 @@ static bool collect(collector *c, wick_value *root) {
         if (next < node->n_in) {
             wick_value *v = node->in[next++];
             if (!is_ours(c, v) || v->node->mark == walk) continue;
-            if (depth == c->cap_stack && !wick_grow(&c->ctx->alloc, (void **)&c->stack, &c->cap_stack, depth + 1, sizeof *c->stack)) return false;
+            if (depth == c->cap_stack &&
+                !wick_grow(&c->ctx->alloc, (void **)&c->stack, &c->cap_stack, depth + 1, sizeof *c->stack))
+                return false;
             c->stack[depth++] = (struct visit){node, next};
             node = v->node;
             node->mark = walk;
@@ -47,7 +51,9 @@ static bool collect(collector *c, wick_value *root) {
         for (int k = 0; k < node->n_in; k++) depends |= node->in[k]->mark == walk;
         for (int k = 0; k < node->n_out && depends; k++) node->out[k].mark = walk;
         if (depends) {
-            if (c->n_found == c->cap_found && !wick_grow(&c->ctx->alloc, (void **)&c->found, &c->cap_found, c->n_found + 1, sizeof *c->found)) return false;
+            if (c->n_found == c->cap_found &&
+                !wick_grow(&c->ctx->alloc, (void **)&c->found, &c->cap_found, c->n_found + 1, sizeof *c->found))
+                return false;
             c->found[c->n_found++] = node;
         }
         if (!depth) return true;
@@ -74,9 +80,10 @@ static wick_value *inside(collector *c, wick_value *v) {
     return v->forward = t && !t->error ? t->value : NULL;
 }
 
-/* Records body(in) -> out and makes a region of it; captured values are added to c's. poison: why not. forward of recorded values is used here alone,
- * and cleared. */
-static wick_tensor *record_region(collector *c, const char *op, wick_function body, void *user, int n_in, wick_tensor **in, int n_out, wick_tensor **out) {
+/* Records body(in) -> out and makes a region of it; captured values are added to c's. poison: why not. forward of
+ * recorded values is used here alone, and cleared. */
+static wick_tensor *record_region(collector *c, const char *op, wick_function body, void *user, int n_in,
+                                  wick_tensor **in, int n_out, wick_tensor **out) {
     wick_context *ctx = c->ctx;
     wick_tensor *poison = NULL;
     wick_frame frame = {.parent = ctx->frame, .trace = true, .next_stream = 1};
@@ -86,11 +93,14 @@ static wick_tensor *record_region(collector *c, const char *op, wick_function bo
     const wick_status status = body(ctx, in, out, user);
     ctx->frame = frame.parent;
     if (status != WICK_OK) {
-        poison = wick_poison(ctx, status, "%s: the body failed: %s", op, ctx->msg.status ? ctx->msg.text : wick_status_name(status));
+        poison = wick_poison(ctx, status, "%s: the body failed: %s", op,
+                             ctx->msg.status ? ctx->msg.text : wick_status_name(status));
     } else if (frame.n_effects)
         poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: the body assigns, taps or checks; it may only compute", op);
     else if (frame.next_stream != 1)
-        poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: the body draws random numbers, which would be the same each time; draw them before", op);
+        poison =
+            wick_poison(ctx, WICK_ERR_INVALID,
+                        "%s: the body draws random numbers, which would be the same each time; draw them before", op);
     wick_frame_revert(ctx, &frame);
     wick_release(&ctx->alloc, frame.effects, frame.cap_effects * sizeof *frame.effects);
     for (int k = 0; k < n_out && !poison; k++) {
@@ -124,11 +134,15 @@ static wick_tensor *record_region(collector *c, const char *op, wick_function bo
     size_t n_constants = 0, cap_constants = 0;
     for (size_t i = 0; i < c->n_found && good; i++) {
         wick_node *node = c->found[i];
-        wick_value *small[64], **values = node->n_in <= 64 ? small : wick_arena_alloc(c->arena, node->n_in * sizeof *values);
+        wick_value *small[64],
+            **values = node->n_in <= 64 ? small : wick_arena_alloc(c->arena, node->n_in * sizeof *values);
         good = values != NULL;
         for (int k = 0; k < node->n_in && good; k++) {
             wick_value *v = node->in[k];
-            if (v->node->op == &wick_op_constant && !v->forward && (good = wick_grow(&ctx->alloc, (void **)&constants, &cap_constants, n_constants + 1, sizeof *constants))) constants[n_constants++] = v;
+            if (v->node->op == &wick_op_constant && !v->forward &&
+                (good =
+                     wick_grow(&ctx->alloc, (void **)&constants, &cap_constants, n_constants + 1, sizeof *constants)))
+                constants[n_constants++] = v;
             good = good && (values[k] = inside(c, v)) != NULL;
         }
         wick_node *copy = good ? wick_graph_copy_node(c->region, node, values) : NULL;
@@ -140,7 +154,8 @@ static wick_tensor *record_region(collector *c, const char *op, wick_function bo
     if (good) c->region->outputs = wick_arena_alloc(c->arena, (size_t)(n_out + 1) * sizeof *c->region->outputs);
     good = good && c->region->outputs;
     for (int k = 0; k < n_out && good; k++) {
-        if (out[k]->value->node->op == &wick_op_constant && !out[k]->value->forward && (good = wick_grow(&ctx->alloc, (void **)&constants, &cap_constants, n_constants + 1, sizeof *constants)))
+        if (out[k]->value->node->op == &wick_op_constant && !out[k]->value->forward &&
+            (good = wick_grow(&ctx->alloc, (void **)&constants, &cap_constants, n_constants + 1, sizeof *constants)))
             constants[n_constants++] = out[k]->value;
         good = good && (c->region->outputs[k] = inside(c, out[k]->value)) != NULL;
     }
@@ -152,7 +167,8 @@ static wick_tensor *record_region(collector *c, const char *op, wick_function bo
         for (int k = 0; k < c->found[i]->n_out; k++) c->found[i]->out[k].forward = NULL;
     wick_release(&ctx->alloc, constants, cap_constants * sizeof *constants);
     if (good) wick_graph_number(c->region);
-    return good && !c->region->failed ? NULL : wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory recording its body", op);
+    return good && !c->region->failed ? NULL
+                                      : wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory recording its body", op);
 }
 
 static void collector_free(collector *c) {
@@ -178,37 +194,46 @@ static void poison_all(wick_tensor *poison, int n, wick_tensor **out) {
     for (int k = 0; k < n; k++) out[k] = k ? wick_poison_like(poison->ctx, poison->error) : poison;
 }
 
-/* ---- recording ---------------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 enum { MOST = 64 }; /* states, rows or results of one node */
 
-static void record_scan(wick_context *ctx, const char *name, wick_tensor *condition, bool conditional, wick_function body, void *user, const wick_scan_options *o,
-                        wick_tensor **out, wick_tensor **count) {
+static void record_scan(wick_context *ctx, const char *name, wick_tensor *condition, bool conditional,
+                        wick_function body, void *user, const wick_scan_options *o, wick_tensor **out,
+                        wick_tensor **count) {
     const int n_out = o ? o->n_state + o->n_y : 0;
     wick_tensor *poison = NULL;
-    if (!o || !body || o->n_state < 0 || o->n_x < 0 || o->n_y < 0 || o->n_state > MOST || o->n_x > MOST || o->n_y > MOST || (o->n_state && !o->state) || (o->n_x && !o->x)) {
-        poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: needs a body, and up to %d each of states, rows and results", name, MOST);
+    if (!o || !body || o->n_state < 0 || o->n_x < 0 || o->n_y < 0 || o->n_state > MOST || o->n_x > MOST ||
+        o->n_y > MOST || (o->n_state && !o->state) || (o->n_x && !o->x)) {
+        poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: needs a body, and up to %d each of states, rows and results",
+                             name, MOST);
         if (count) *count = poison;
         poison_all(poison, o && o->n_state >= 0 && o->n_y >= 0 ? n_out : 0, out);
         return;
     }
     int64_t rounds = o->rounds;
     for (int k = 0; k < o->n_state && !poison; k++)
-        poison = !o->state[k] ? wick_poison(ctx, WICK_ERR_INVALID, "%s: state %d is NULL", name, k) : o->state[k]->error ? o->state[k] : NULL;
+        poison = !o->state[k]         ? wick_poison(ctx, WICK_ERR_INVALID, "%s: state %d is NULL", name, k)
+                 : o->state[k]->error ? o->state[k]
+                                      : NULL;
     for (int k = 0; k < o->n_x && !poison; k++) {
         wick_tensor *x = o->x[k];
         poison = !x ? wick_poison(ctx, WICK_ERR_INVALID, "%s: x %d is NULL", name, k) : x->error ? x : NULL;
         if (poison) break;
         if (wick_tensor_rank(x) < 1) poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: x %d has no rows", name, k);
         else if (k == 0 && !o->rounds) rounds = wick_tensor_dim(x, 0);
-        else if (wick_tensor_dim(x, 0) != rounds) poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: x %d has %lld rows, not %lld", name, k, (long long)wick_tensor_dim(x, 0), (long long)rounds);
+        else if (wick_tensor_dim(x, 0) != rounds)
+            poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: x %d has %lld rows, not %lld", name, k,
+                                 (long long)wick_tensor_dim(x, 0), (long long)rounds);
     }
     if (!poison && ctx->target) poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: not inside a gradient rule", name);
     if (!poison && rounds < 0) poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: %lld rounds", name, (long long)rounds);
     if (!poison && conditional && !condition) condition = wick_constant(ctx, WICK_BOOL, 1);
     if (!poison && conditional && condition->error) poison = condition;
-    if (!poison && conditional && !wick_is_flag(&condition->value->type, WICK_BOOL)) poison = wick_poison(ctx, WICK_ERR_DTYPE, "%s: the condition must be one bool, of 0 dims", name);
-    if (!poison && conditional && o->reverse) poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: in reverse nobody knows where to start", name);
+    if (!poison && conditional && !wick_is_flag(&condition->value->type, WICK_BOOL))
+        poison = wick_poison(ctx, WICK_ERR_DTYPE, "%s: the condition must be one bool, of 0 dims", name);
+    if (!poison && conditional && o->reverse)
+        poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: in reverse nobody knows where to start", name);
 
     if (!poison && !conditional && !o->n_state && !o->n_y)
         poison = wick_poison(ctx, WICK_ERR_INVALID, "%s: has neither states nor results", name);
@@ -231,7 +256,8 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
         for (size_t k = 0; k < c.n_params && !poison; k++)
             if (in[k]->error) poison = in[k];
         if (!poison) poison = record_region(&c, name, body, user, (int)c.n_params, in, conditional + n_out, made);
-        if (!poison && conditional && !wick_is_flag(&made[0]->value->type, WICK_BOOL)) poison = wick_poison(ctx, WICK_ERR_DTYPE, "%s: the body's first result must be one bool, of 0 dims", name);
+        if (!poison && conditional && !wick_is_flag(&made[0]->value->type, WICK_BOOL))
+            poison = wick_poison(ctx, WICK_ERR_DTYPE, "%s: the body's first result must be one bool, of 0 dims", name);
         for (int k = 0; k < o->n_state && !poison; k++) {
             const wick_type *is = &results[k]->value->type, *was = &o->state[k]->value->type;
             if (is->dtype == was->dtype && wick_same_dims(is, was)) continue;
@@ -241,10 +267,17 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
             wick_type_print(&s[1], is);
             poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: state %d is %s and becomes %s", name, k, text[0], text[1]);
         }
-        if (!poison && !(attr = wick_arena_zalloc(c.arena, wick_control_attr_bytes(n_all)))) poison = wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", name);
+        if (!poison && !(attr = wick_arena_zalloc(c.arena, wick_control_attr_bytes(n_all))))
+            poison = wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", name);
     }
     if (!poison) {
-        *attr = (control_attr){.n_state = o->n_state, .n_x = o->n_x, .n_y = o->n_y, .n_captured = (int32_t)c.n_captured, .rounds = rounds, .reverse = o->reverse, .conditional = conditional};
+        *attr = (control_attr){.n_state = o->n_state,
+                               .n_x = o->n_x,
+                               .n_y = o->n_y,
+                               .n_captured = (int32_t)c.n_captured,
+                               .rounds = rounds,
+                               .reverse = o->reverse,
+                               .conditional = conditional};
         wick_type *t = attr->out;
         for (int k = 0; k < n_out; k++) *t++ = results[k]->value->type;
         for (int k = 0; k < o->n_state; k++) *t++ = results[k]->value->type;
@@ -253,9 +286,11 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
             int64_t dims[WICK_MAX_DIMS + 1] = {rounds};
             memcpy(dims + 1, q->dims, q->rank * sizeof *dims);
             if (q->rank == WICK_MAX_DIMS && k >= n_out) { /* nobody may ask for the history of this one */
-                poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: a state has %d dims; at most %d", name, q->rank, WICK_MAX_DIMS - 1);
+                poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: a state has %d dims; at most %d", name, q->rank,
+                                     WICK_MAX_DIMS - 1);
             } else if (!wick_type_set(q, (wick_dtype)q->dtype, q->rank + 1, dims))
-                poison = wick_poison(ctx, WICK_ERR_SHAPE, "%s: result %d of all rounds is too large", name, k - o->n_state);
+                poison =
+                    wick_poison(ctx, WICK_ERR_SHAPE, "%s: result %d of all rounds is too large", name, k - o->n_state);
         }
         if (conditional) wick_type_set(t, WICK_I64, 0, NULL);
     }
@@ -298,16 +333,19 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
     collector_free(&c);
 }
 
-void wick_scan_loop(wick_context *ctx, wick_function body, void *user, const wick_scan_options *options, wick_tensor **out) {
+void wick_scan_loop(wick_context *ctx, wick_function body, void *user, const wick_scan_options *options,
+                    wick_tensor **out) {
     if (!out) return;
     record_scan(ctx, "scan", NULL, false, body, user, options, out, NULL);
 }
-void wick_while_loop(wick_context *ctx, wick_tensor *condition, wick_function body, void *user, const wick_scan_options *options, wick_tensor **out, wick_tensor **count) {
+void wick_while_loop(wick_context *ctx, wick_tensor *condition, wick_function body, void *user,
+                     const wick_scan_options *options, wick_tensor **out, wick_tensor **count) {
     if (!out) return;
     record_scan(ctx, "loop", condition, true, body, user, options, out, count);
 }
 
-void wick_if(wick_context *ctx, wick_tensor *condition, wick_function then_body, wick_function else_body, void *user, int n, wick_tensor **out) {
+void wick_if(wick_context *ctx, wick_tensor *condition, wick_function then_body, wick_function else_body, void *user,
+             int n, wick_tensor **out) {
     if (!out) return;
     wick_tensor *poison = NULL, *made[2][MOST] = {{NULL}}, *all[MOST];
     if (n < 1 || n > MOST || !then_body || !else_body || !condition) {
@@ -317,7 +355,8 @@ void wick_if(wick_context *ctx, wick_tensor *condition, wick_function then_body,
     }
     if (condition->error) poison = condition;
     if (!poison && ctx->target) poison = wick_poison(ctx, WICK_ERR_INVALID, "if: not inside a gradient rule");
-    if (!poison && !wick_is_flag(&condition->value->type, WICK_BOOL)) poison = wick_poison(ctx, WICK_ERR_DTYPE, "if: the condition must be one bool, of 0 dims");
+    if (!poison && !wick_is_flag(&condition->value->type, WICK_BOOL))
+        poison = wick_poison(ctx, WICK_ERR_DTYPE, "if: the condition must be one bool, of 0 dims");
     collector c = {.ctx = ctx, .arena = poison ? NULL : arena_new(ctx), .whole = true};
     if (!poison && !c.arena) poison = wick_poison(ctx, WICK_ERR_NOMEM, "if: out of memory");
     wick_scope *scope = poison ? NULL : wick_scope_open(ctx);
@@ -336,7 +375,8 @@ void wick_if(wick_context *ctx, wick_tensor *condition, wick_function then_body,
         wick_str s[2] = {wick_str_on(text[0], sizeof text[0]), wick_str_on(text[1], sizeof text[1])};
         wick_type_print(&s[0], &attr->out[k]);
         wick_type_print(&s[1], other);
-        poison = wick_poison(ctx, WICK_ERR_SHAPE, "if: result %d is %s in one body and %s in the other", k, text[0], text[1]);
+        poison = wick_poison(ctx, WICK_ERR_SHAPE, "if: result %d is %s in one body and %s in the other", k, text[0],
+                             text[1]);
     }
     if (!poison) {
         attr->n_y = n;

@@ -1,4 +1,5 @@
-/* dynamic.c: one function for many shapes: its dims, the cache of plans by their extents, and the runners that use them. */
+/* dynamic.c: one function for many shapes: its dims, the cache of plans by their extents, and the runners that use
+ * them. */
 #include "exec/dynamic.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 enum { PLANS = 64, PROBES = 24 };
 #define CACHE_BYTES ((size_t)256 << 20)
 
-/* ---- dims ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- dims -------------------------------------------------------------------------------------------------------- */
 
 static int64_t step_of(const wick_dim *dim) { return WICK_MAX(dim->multiple, 1); }
 static int64_t first_of(const wick_dim *dim) { return dim->min / step_of(dim) + (dim->min % step_of(dim) != 0); }
@@ -14,7 +15,8 @@ int64_t wick_dim_values(const wick_dim *dim) { return dim->max / step_of(dim) - 
 int64_t wick_dim_value(const wick_dim *dim, int64_t i) { return (first_of(dim) + i) * step_of(dim); }
 
 void wick_dynamic_say(wick_str *s, const wick_dynamic *d, const int64_t *extents) {
-    for (int k = 0; k < d->n_dims; k++) wick_str_add(s, "%s%s=%lld", k ? ", " : "", d->dims[k].name, (long long)extents[k]);
+    for (int k = 0; k < d->n_dims; k++)
+        wick_str_add(s, "%s%s=%lld", k ? ", " : "", d->dims[k].name, (long long)extents[k]);
 }
 
 void wick_dynamic_draw(const wick_dynamic *d, uint64_t *state, int64_t *extents) {
@@ -22,7 +24,8 @@ void wick_dynamic_draw(const wick_dynamic *d, uint64_t *state, int64_t *extents)
         *state = *state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
         const int64_t n = wick_dim_values(&d->dims[k]);
         const uint64_t random = *state >> 17;
-        extents[k] = wick_dim_value(&d->dims[k], random % 8 == 0 ? (random & 8 ? n - 1 : 0) : (int64_t)((random >> 4) % (uint64_t)n));
+        extents[k] = wick_dim_value(&d->dims[k], random % 8 == 0 ? (random & 8 ? n - 1 : 0)
+                                                                 : (int64_t)((random >> 4) % (uint64_t)n));
     }
 }
 
@@ -34,22 +37,26 @@ wick_status wick_dim_guard(const wick_dim *dim, int64_t value, const char *input
     if (input) snprintf(where, sizeof where, "input %.80s: dim %d (%.60s)", input, axis, dim->name);
     else snprintf(where, sizeof where, "dim %.60s", dim->name);
     if (dim->multiple > 1) snprintf(multiple, sizeof multiple, ", multiples of %lld", (long long)dim->multiple);
-    return wick_msg_set(msg, WICK_ERR_SHAPE, "%s is %lld, the range is %lld..%lld%s", where, (long long)value, (long long)dim->min, (long long)dim->max, multiple);
+    return wick_msg_set(msg, WICK_ERR_SHAPE, "%s is %lld, the range is %lld..%lld%s", where, (long long)value,
+                        (long long)dim->min, (long long)dim->max, multiple);
 }
 
-wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs, wick_msg *msg) {
+wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs,
+                               wick_msg *msg) {
     for (int k = 0; k < d->n_dims; k++) WICK_TRY(wick_dim_guard(&d->dims[k], extents[k], NULL, 0, msg));
     return wick_dynamic_specs_at(d, extents, values, specs, msg);
 }
 
 wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs,
                                   wick_msg *msg) {
-    if (!wick_extents_eval(&d->expressions, extents, values)) return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
+    if (!wick_extents_eval(&d->expressions, extents, values))
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
     for (int i = 0; i < d->n_in; i++) {
         specs[i] = (wick_spec){.name = d->in[i].name, .dtype = d->in[i].dtype, .rank = d->in[i].rank};
         for (int a = 0; a < d->in[i].rank; a++)
             if ((specs[i].dims[a] = values[d->extents[i][a]]) < 0)
-                return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) becomes %lld", name_of(&d->in[i]), a, d->in[i].dims[a], (long long)specs[i].dims[a]);
+                return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) becomes %lld", name_of(&d->in[i]), a,
+                                    d->in[i].dims[a], (long long)specs[i].dims[a]);
     }
     return WICK_OK;
 }
@@ -58,15 +65,19 @@ wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents,
 static wick_status solve(const wick_dynamic *d, const wick_spec *in, int64_t *extents, int64_t *values, wick_msg *msg) {
     for (int i = 0; i < d->n_in; i++) {
         if (in[i].dtype != d->in[i].dtype)
-            return wick_msg_set(msg, WICK_ERR_DTYPE, "input %s: it is %s, not %s", name_of(&d->in[i]), wick_dtype_name(in[i].dtype), wick_dtype_name(d->in[i].dtype));
-        if (in[i].rank != d->in[i].rank) return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: it has %d dims, not %d", name_of(&d->in[i]), in[i].rank, d->in[i].rank);
+            return wick_msg_set(msg, WICK_ERR_DTYPE, "input %s: it is %s, not %s", name_of(&d->in[i]),
+                                wick_dtype_name(in[i].dtype), wick_dtype_name(d->in[i].dtype));
+        if (in[i].rank != d->in[i].rank)
+            return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: it has %d dims, not %d", name_of(&d->in[i]), in[i].rank,
+                                d->in[i].rank);
     }
     for (int k = 0; k < d->n_dims; k++) {
         const int i = d->source[k].input, a = d->source[k].axis;
         extents[k] = in[i].dims[a];
         WICK_TRY(wick_dim_guard(&d->dims[k], extents[k], name_of(&d->in[i]), a, msg));
     }
-    if (!wick_extents_eval(&d->expressions, extents, values)) return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
+    if (!wick_extents_eval(&d->expressions, extents, values))
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "an extent of an input is too large");
     for (int i = 0; i < d->n_in; i++)
         for (int a = 0; a < d->in[i].rank; a++) {
             const int64_t wanted = values[d->extents[i][a]];
@@ -74,7 +85,8 @@ static wick_status solve(const wick_dynamic *d, const wick_spec *in, int64_t *ex
             char text[256];
             wick_str s = wick_str_on(text, sizeof text);
             wick_dynamic_say(&s, d, extents);
-            return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but %s makes it %lld", name_of(&d->in[i]), a, d->in[i].dims[a], (long long)in[i].dims[a], text,
+            return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but %s makes it %lld",
+                                name_of(&d->in[i]), a, d->in[i].dims[a], (long long)in[i].dims[a], text,
                                 (long long)wanted);
         }
     return WICK_OK;
@@ -85,10 +97,13 @@ static wick_status read_dims(wick_dynamic *d, const wick_dim *dims, wick_msg *ms
         const wick_dim *dim = &dims[k];
         if (!dim->name || !*dim->name) return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: dim %d has no name", k);
         for (int l = 0; l < k; l++)
-            if (strcmp(dims[l].name, dim->name) == 0) return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: two dims are called %s", dim->name);
-        if (dim->min < 0 || dim->max < dim->min || dim->max == INT64_MAX || dim->multiple < 0 || wick_dim_values(dim) < 1)
-            return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: dim %s: there is nothing in %lld..%lld, multiples of %lld", dim->name, (long long)dim->min, (long long)dim->max,
-                                (long long)step_of(dim));
+            if (strcmp(dims[l].name, dim->name) == 0)
+                return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: two dims are called %s", dim->name);
+        if (dim->min < 0 || dim->max < dim->min || dim->max == INT64_MAX || dim->multiple < 0 ||
+            wick_dim_values(dim) < 1)
+            return wick_msg_set(msg, WICK_ERR_INVALID,
+                                "dynamic: dim %s: there is nothing in %lld..%lld, multiples of %lld", dim->name,
+                                (long long)dim->min, (long long)dim->max, (long long)step_of(dim));
         d->dims[k] = *dim;
         d->names[k] = d->dims[k].name = wick_arena_strdup(&d->arena, dim->name);
         if (!d->names[k]) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
@@ -99,15 +114,19 @@ static wick_status read_dims(wick_dynamic *d, const wick_dim *dims, wick_msg *ms
 
 static wick_status read_inputs(wick_dynamic *d, const wick_dynamic_input *in, wick_msg *msg) {
     for (int i = 0; i < d->n_in; i++) {
-        d->in[i] = (wick_dynamic_input){.dtype = in[i].dtype, .rank = in[i].rank, .name = in[i].name ? wick_arena_strdup(&d->arena, in[i].name) : NULL};
+        d->in[i] = (wick_dynamic_input){.dtype = in[i].dtype,
+                                        .rank = in[i].rank,
+                                        .name = in[i].name ? wick_arena_strdup(&d->arena, in[i].name) : NULL};
         if (in[i].rank < 0 || in[i].rank > WICK_MAX_DIMS || (unsigned)in[i].dtype >= WICK_DTYPE_COUNT)
-            return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: input %d (%s) has an impossible dtype or rank", i, name_of(&in[i]));
+            return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: input %d (%s) has an impossible dtype or rank", i,
+                                name_of(&in[i]));
         for (int a = 0; a < in[i].rank; a++) {
             const char *text = in[i].dims[a];
             const int32_t e = text ? wick_extents_parse(&d->expressions, text) : -1;
             if (e < 0)
-                return wick_msg_set(msg, d->expressions.nomem ? WICK_ERR_NOMEM : WICK_ERR_INVALID, "dynamic: input %s: dim %d, \"%s\", is no number, dim or expression of dims", name_of(&in[i]),
-                                    a, text ? text : "");
+                return wick_msg_set(msg, d->expressions.nomem ? WICK_ERR_NOMEM : WICK_ERR_INVALID,
+                                    "dynamic: input %s: dim %d, \"%s\", is no number, dim or expression of dims",
+                                    name_of(&in[i]), a, text ? text : "");
             d->extents[i][a] = e;
             d->in[i].dims[a] = wick_arena_strdup(&d->arena, text);
             if (e < d->n_dims && d->source[e].input < 0) d->source[e].input = i, d->source[e].axis = a;
@@ -115,7 +134,10 @@ static wick_status read_inputs(wick_dynamic *d, const wick_dynamic_input *in, wi
         }
     }
     for (int k = 0; k < d->n_dims; k++)
-        if (d->source[k].input < 0) return wick_msg_set(msg, WICK_ERR_INVALID, "dynamic: dim %s is no extent of an input by itself: its value could not be read", d->dims[k].name);
+        if (d->source[k].input < 0)
+            return wick_msg_set(msg, WICK_ERR_INVALID,
+                                "dynamic: dim %s is no extent of an input by itself: its value could not be read",
+                                d->dims[k].name);
     return WICK_OK;
 }
 
@@ -135,21 +157,26 @@ static wick_status set_up(wick_dynamic *d, const wick_dim *dims, const wick_dyna
     d->n_buckets = 16;
     while (d->n_buckets < 2 * (uint32_t)d->options.plans && d->n_buckets < 1u << 20) d->n_buckets *= 2;
     d->buckets = wick_arena_zalloc(&d->arena, d->n_buckets * sizeof *d->buckets);
-    if (!d->dims || !d->names || !d->in || !d->extents || !d->buckets) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
+    if (!d->dims || !d->names || !d->in || !d->extents || !d->buckets)
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
     WICK_TRY(read_dims(d, dims, msg));
     const int64_t *points = probes(d);
-    if (!points || !wick_extents_init(&d->expressions, &d->arena, d->n_dims, d->names, PROBES, points)) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
+    if (!points || !wick_extents_init(&d->expressions, &d->arena, d->n_dims, d->names, PROBES, points))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
     WICK_TRY(read_inputs(d, in, msg));
     d->values = wick_arena_alloc(&d->arena, ((size_t)d->expressions.n + 1) * sizeof *d->values);
     return d->values ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
 }
 
-wick_status wick_dynamic_new(wick_context *ctx, wick_function fn, void *user, int n_dims, const wick_dim *dims, int n_in, const wick_dynamic_input *in, int n_out,
-                             const wick_dynamic_options *options, wick_dynamic **out) {
+wick_status wick_dynamic_new(wick_context *ctx, wick_function fn, void *user, int n_dims, const wick_dim *dims,
+                             int n_in, const wick_dynamic_input *in, int n_out, const wick_dynamic_options *options,
+                             wick_dynamic **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dynamic_new: out is NULL");
     *out = NULL;
-    if (!fn || n_dims < 0 || n_dims > WICK_MAX_NAMED_DIMS || n_in < 0 || n_out < 0 || (n_dims && !dims) || (n_in && !in))
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "dynamic: needs a function, its inputs, and at most %d dims", WICK_MAX_NAMED_DIMS);
+    if (!fn || n_dims < 0 || n_dims > WICK_MAX_NAMED_DIMS || n_in < 0 || n_out < 0 || (n_dims && !dims) ||
+        (n_in && !in))
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "dynamic: needs a function, its inputs, and at most %d dims",
+                            WICK_MAX_NAMED_DIMS);
     wick_dynamic *d = wick_calloc(&ctx->alloc, sizeof *d);
     if (!d) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory");
     d->ctx = ctx, d->fn = fn, d->user = user, d->n_dims = n_dims, d->n_in = n_in, d->n_out = n_out;
@@ -173,7 +200,7 @@ wick_status wick_dynamic_new(wick_context *ctx, wick_function fn, void *user, in
     return WICK_OK;
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
 
 static wick_variant *find(const wick_dynamic *d, const int64_t *extents, uint64_t hash) {
     wick_variant *v = d->buckets[hash & (d->n_buckets - 1)];
@@ -228,7 +255,8 @@ static wick_room *take_room(wick_dynamic *d, size_t bytes) {
     return room;
 }
 
-/* Rooms and workspaces beyond the budget go, those of plans that were used longest ago first; under `cache`, as their plans must not go meanwhile. */
+/* Rooms and workspaces beyond the budget go, those of plans that were used longest ago first; under `cache`, as their
+ * plans must not go meanwhile. */
 static void trim(wick_dynamic *d) {
     while (d->rooms && d->kept > d->options.cache_bytes) {
         wick_room *room = take_room(d, 0);
@@ -241,10 +269,12 @@ static void trim(wick_dynamic *d) {
         }
 }
 
-/* Plans that nobody uses go until the rest is within the limits; under `compiler` and `cache`. The list of them, by `next`. but: stays. */
+/* Plans that nobody uses go until the rest is within the limits; under `compiler` and `cache`. The list of them, by
+ * `next`. but: stays. */
 static wick_variant *evict(wick_dynamic *d, const wick_variant *but) {
     wick_variant *gone = NULL;
-    for (wick_variant *v = d->oldest, *newer; v && (d->n_versions > d->options.plans || d->kept > d->options.cache_bytes); v = newer) {
+    for (wick_variant *v = d->oldest, *newer;
+         v && (d->n_versions > d->options.plans || d->kept > d->options.cache_bytes); v = newer) {
         newer = v->newer;
         if (v == but || v->held || !v->plan) continue;
         take_out(d, v);
@@ -297,7 +327,7 @@ wick_dynamic_info wick_dynamic_get_info(const wick_dynamic *dynamic) {
 }
 wick_dim wick_dynamic_dim(const wick_dynamic *d, int i) { return i >= 0 && i < d->n_dims ? d->dims[i] : (wick_dim){0}; }
 
-/* ---- making plans: under `compiler` ------------------------------------------------------------------------------------------------------------ */
+/* ---- making plans: under `compiler` ------------------------------------------------------------------------------ */
 
 wick_status wick_dynamic_prepare(wick_dynamic *d, const wick_spec *specs) {
     wick_context_clear_error(d->ctx);
@@ -326,11 +356,13 @@ static wick_status make_plan(wick_dynamic *d, wick_variant *v, wick_plan **plan,
     v->bytes = (*plan)->arena.bytes + wick_packed_weights_own(*plan);
     if (run <= d->limit) return WICK_OK;
     wick_plan_free(plan);
-    return wick_msg_set(msg, WICK_ERR_NOMEM, "with %s: a run takes %zu bytes, more than the limit of %zu", text, run, d->limit);
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "with %s: a run takes %zu bytes, more than the limit of %zu", text, run,
+                        d->limit);
 }
 
 /* Under `cache`, which it lets go meanwhile: a version with a plan, held once by the caller. */
-static wick_status make_version(wick_dynamic *d, const int64_t *extents, uint64_t hash, wick_variant **out, wick_msg *msg) {
+static wick_status make_version(wick_dynamic *d, const int64_t *extents, uint64_t hash, wick_variant **out,
+                                wick_msg *msg) {
     wick_variant *v = wick_calloc(&d->ctx->alloc, sizeof *v);
     if (v) v->in = wick_calloc(&d->ctx->alloc, ((size_t)d->n_in + 1) * sizeof *v->in);
     if (!v || !v->in) {
@@ -374,7 +406,7 @@ static wick_status make_version(wick_dynamic *d, const int64_t *extents, uint64_
     return status;
 }
 
-/* ---- runners --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- runners ----------------------------------------------------------------------------------------------------- */
 
 wick_status wick_runner_new(wick_dynamic *d, wick_runner **out) {
     if (!out) return wick_context_fail(d->ctx, WICK_ERR_INVALID, "runner_new: out is NULL");
@@ -429,8 +461,8 @@ void wick_runner_free(wick_runner **runner) {
     atomic_fetch_sub(&d->runners, 1);
 }
 
-/* Memory that its workspace can run in: what it has, what another runner left, or new. Where it has to grow it grows by a quarter at least, but not beyond a bound that is known: extents may come in
- * order. */
+/* Memory that its workspace can run in: what it has, what another runner left, or new. Where it has to grow it grows by
+ * a quarter at least, but not beyond a bound that is known: extents may come in order. */
 static bool find_room(wick_runner *r) {
     wick_dynamic *d = r->dynamic;
     if (r->room_bytes >= r->version->room) return true;
@@ -500,7 +532,9 @@ wick_status wick_runner_bind(wick_runner *r, const wick_spec *in) {
 }
 
 const wick_plan *wick_runner_plan(const wick_runner *r) { return r->version ? r->version->plan : NULL; }
-wick_spec wick_runner_input(const wick_runner *r, int i) { return r->version && i >= 0 && i < r->dynamic->n_in ? r->version->in[i] : (wick_spec){.rank = -1}; }
+wick_spec wick_runner_input(const wick_runner *r, int i) {
+    return r->version && i >= 0 && i < r->dynamic->n_in ? r->version->in[i] : (wick_spec){.rank = -1};
+}
 
 wick_status wick_runner_run(wick_runner *r, const void *const *in, void *const *out) {
     if (!r->version) return wick_msg_set(&r->msg, WICK_ERR_INVALID, "run: the runner is not bound to extents");

@@ -27,14 +27,16 @@ typedef struct wick_variant {
     wick_plan *plan; /* NULL: one thread is making it */
     wick_spec *in;
     wick_idle *idle;
-    size_t bytes, each;              /* of the plan, and of packs that it was the first to have; of a workspace, without memory to run in */
+    /* of the plan, and of packs that it was the first to have; of a workspace, without memory to run in */
+    size_t bytes, each;
     size_t room;                     /* memory that it runs in */
     int held;                        /* workspaces that runners have */
     struct wick_variant *next;       /* of a bucket */
     struct wick_variant *newer, *older; /* by use */
 } wick_variant;
 
-/* Two locks, `cache` taken last: `compiler` for the context and for what makes and frees plans, `cache` for the list of versions and all counts. */
+/* Two locks, `cache` taken last: `compiler` for the context and for what makes and frees plans, `cache` for the list of
+ * versions and all counts. */
 struct wick_dynamic {
     wick_context *ctx;
     wick_function fn;
@@ -78,7 +80,8 @@ struct wick_runner {
 };
 
 /* The specs of the inputs at these extents. */
-wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs, wick_msg *msg);
+wick_status wick_dynamic_specs(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs,
+                               wick_msg *msg);
 wick_status wick_dynamic_specs_at(const wick_dynamic *d, const int64_t *extents, int64_t *values, wick_spec *specs,
                                   wick_msg *msg); /* in no range */
 /* "batch=3, seq=7" */
@@ -86,7 +89,8 @@ void wick_dynamic_say(wick_str *s, const wick_dynamic *d, const int64_t *extents
 /* How many values a dim has, and value i of them. */
 int64_t wick_dim_values(const wick_dim *dim);
 int64_t wick_dim_value(const wick_dim *dim, int64_t i);
-/* WICK_ERR_SHAPE: the value is not in its range; the message has the input and the axis that it was read from (input NULL: none). */
+/* WICK_ERR_SHAPE: the value is not in its range; the message has the input and the axis that it was read from (input
+ * NULL: none). */
 wick_status wick_dim_guard(const wick_dim *dim, int64_t value, const char *input, int axis, wick_msg *msg);
 /* A list of extents, drawn from the state, which it moves on: uniform, and now and then one of the ends. */
 void wick_dynamic_draw(const wick_dynamic *d, uint64_t *state, int64_t *extents);

@@ -1,5 +1,7 @@
-/* dynamic_prove.c: the memory of a range of extents, from plans that are made and not run. What a plan takes is no smooth function of its extents: kernels are chosen by them, and
- * what they pack and sum with is theirs. So a bound is proven by making all plans of the range, where that is possible; where not, it is kept by refusing what would break it. */
+/* dynamic_prove.c: the memory of a range of extents, from plans that are made and not run. What a plan takes is no
+ * smooth function of its extents: kernels are chosen by them, and what they pack and sum with is theirs. So a bound is
+ * proven by making all plans of the range, where that is possible; where not, it is kept by refusing what would break
+ * it. */
 #include "exec/dynamic.h"
 
 typedef struct proof {
@@ -18,14 +20,17 @@ static wick_status look(proof *p, const int64_t *extents) {
         char text[256];
         wick_str s = wick_str_on(text, sizeof text);
         wick_dynamic_say(&s, d, extents);
-        return msg->status ? wick_msg_prefix(msg, "with %s: ", text) : wick_msg_set(msg, status, "with %s: %s", text, wick_status_name(status));
+        return msg->status ? wick_msg_prefix(msg, "with %s: ", text)
+                           : wick_msg_set(msg, status, "with %s: %s", text, wick_status_name(status));
     }
     const wick_plan_info info = wick_plan_get_info(plan);
     wick_plan_free(&plan);
     const size_t bytes = info.arena_bytes + info.scratch_bytes;
     p->bound.planned++;
-    if (bytes > d->options.memory_limit && d->options.memory_limit) return WICK_OK; /* it is refused, and takes nothing */
-    if (bytes >= p->bound.bytes) p->bound.bytes = bytes, memcpy(p->bound.at, extents, (size_t)d->n_dims * sizeof *extents);
+    /* it is refused, and takes nothing */
+    if (bytes > d->options.memory_limit && d->options.memory_limit) return WICK_OK;
+    if (bytes >= p->bound.bytes)
+        p->bound.bytes = bytes, memcpy(p->bound.at, extents, (size_t)d->n_dims * sizeof *extents);
     return WICK_OK;
 }
 
@@ -51,7 +56,8 @@ static wick_status look_around(proof *p, int64_t most) {
     for (int64_t i = 0; i < most; i++) {
         int64_t extents[WICK_MAX_NAMED_DIMS] = {0};
         if (i < (int64_t)1 << d->n_dims)
-            for (int k = 0; k < d->n_dims; k++) extents[k] = wick_dim_value(&d->dims[k], i >> k & 1 ? 0 : wick_dim_values(&d->dims[k]) - 1);
+            for (int k = 0; k < d->n_dims; k++)
+                extents[k] = wick_dim_value(&d->dims[k], i >> k & 1 ? 0 : wick_dim_values(&d->dims[k]) - 1);
         else wick_dynamic_draw(d, &state, extents);
         WICK_TRY(look(p, extents));
     }
@@ -61,12 +67,14 @@ static wick_status look_around(proof *p, int64_t most) {
 wick_status wick_dynamic_prove(wick_dynamic *d, int64_t most_plans, wick_dynamic_bound *out) {
     if (!out) return wick_context_fail(d->ctx, WICK_ERR_INVALID, "dynamic_prove: out is NULL");
     *out = (wick_dynamic_bound){0};
-    if (most_plans < 1) return wick_msg_set(&d->ctx->msg, WICK_ERR_INVALID, "prove: needs a number of plans that may be made");
+    if (most_plans < 1)
+        return wick_msg_set(&d->ctx->msg, WICK_ERR_INVALID, "prove: needs a number of plans that may be made");
     const size_t size = ((size_t)d->n_in + 1) * sizeof(wick_spec);
     proof p = {.d = d, .specs = wick_calloc(&d->ctx->alloc, size), .bound = {.points = 1}};
     if (!p.specs) return wick_msg_set(&d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
     for (int k = 0; k < d->n_dims; k++)
-        if (wick_mul_overflows(p.bound.points, wick_dim_values(&d->dims[k]), &p.bound.points)) p.bound.points = INT64_MAX;
+        if (wick_mul_overflows(p.bound.points, wick_dim_values(&d->dims[k]), &p.bound.points))
+            p.bound.points = INT64_MAX;
     pthread_mutex_lock(&d->compiler);
     p.bound.proven = p.bound.points <= most_plans;
     const wick_status status = p.bound.proven ? look_everywhere(&p) : look_around(&p, most_plans);

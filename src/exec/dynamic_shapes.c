@@ -1,5 +1,6 @@
-/* dynamic_shapes.c: the shapes of a function's graph as expressions of its dims. C code works with numbers, so no rule of an op ever sees a symbol: the function is recorded for some
- * lists of extents, and what their shapes have in common is found, op by op, from the extents that each op reads. */
+/* dynamic_shapes.c: the shapes of a function's graph as expressions of its dims. C code works with numbers, so no rule
+ * of an op ever sees a symbol: the function is recorded for some lists of extents, and what their shapes have in common
+ * is found, op by op, from the extents that each op reads. */
 #include "exec/dynamic.h"
 
 enum { RANDOM = 10, HELD_OUT = 8, MOST_POINTS = 160, ROUNDS = 24, EACH_ROUND = 8, TRIALS = 4096 };
@@ -32,7 +33,7 @@ struct wick_shapes {
     char exception[512];
 };
 
-/* ---- recording ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 static uint32_t count_values(const wick_graph *g) {
     uint32_t n = 0;
@@ -51,7 +52,9 @@ static bool is_same(wick_shapes *s, const wick_graph *g, const int64_t *extents)
         node = g->nodes[i];
         for (int k = 0; k < node->n_out; k++, v++) {
             was = v < s->n_values ? &s->values[v] : NULL;
-            bool same = was && was->op == node->op && was->result == k && was->dtype == (wick_dtype)node->out[k].type.dtype && was->rank == node->out[k].type.rank && was->n_in == node->n_in;
+            bool same = was && was->op == node->op && was->result == k &&
+                        was->dtype == (wick_dtype)node->out[k].type.dtype && was->rank == node->out[k].type.rank &&
+                        was->n_in == node->n_in;
             for (int l = 0; same && l < node->n_in; l++) same = was->in[l] == node->in[l]->id;
             if (!same) goto other;
         }
@@ -62,7 +65,8 @@ other:
     if (s->exceptions++) return false;
     wick_str t = wick_str_on(s->exception, sizeof s->exception);
     wick_dynamic_say(&t, s->d, extents);
-    wick_str_add(&t, ": %s at %s, elsewhere %s at %s", node ? node->op->name : "nothing more", node ? place_of(node->site) : "the end", was ? was->op->name : "nothing more",
+    wick_str_add(&t, ": %s at %s, elsewhere %s at %s", node ? node->op->name : "nothing more",
+                 node ? place_of(node->site) : "the end", was ? was->op->name : "nothing more",
                  was ? place_of(was->place) : "the end");
     return false;
 }
@@ -74,7 +78,8 @@ static wick_status keep_first(wick_shapes *s, const wick_graph *g) {
     s->rows = wick_arena_zalloc(&s->arena, (s->n_values + 1) * sizeof *s->rows);
     s->outputs = wick_arena_zalloc(&s->arena, ((size_t)d->n_out + 1) * sizeof *s->outputs);
     s->seen = wick_alloc(&d->ctx->alloc, (size_t)MOST_POINTS * s->n_values * WICK_MAX_DIMS * sizeof *s->seen + 1);
-    if (!s->values || !s->rows || !s->outputs || !s->seen) return wick_msg_set(&d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
+    if (!s->values || !s->rows || !s->outputs || !s->seen)
+        return wick_msg_set(&d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
     uint32_t v = 0;
     for (size_t i = 0; i < g->n; i++) {
         const wick_node *node = g->nodes[i];
@@ -83,8 +88,15 @@ static wick_status keep_first(wick_shapes *s, const wick_graph *g) {
         if (!in || (node->site && !place)) return wick_msg_set(&d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
         for (int k = 0; k < node->n_in; k++) in[k] = node->in[k]->id;
         for (int k = 0; k < node->n_out; k++, v++)
-            s->values[v] = (value){.op = node->op, .place = place, .dtype = (wick_dtype)node->out[k].type.dtype, .rank = (int8_t)node->out[k].type.rank, .result = (uint8_t)k,
-                                   .shown = node->op != &wick_op_data && node->op != &wick_op_slot && node->op != &wick_op_constant, .in = in, .n_in = node->n_in};
+            s->values[v] = (value){.op = node->op,
+                                   .place = place,
+                                   .dtype = (wick_dtype)node->out[k].type.dtype,
+                                   .rank = (int8_t)node->out[k].type.rank,
+                                   .result = (uint8_t)k,
+                                   .shown = node->op != &wick_op_data && node->op != &wick_op_slot &&
+                                            node->op != &wick_op_constant,
+                                   .in = in,
+                                   .n_in = node->n_in};
     }
     for (int i = 0; i < d->n_out; i++) s->outputs[i] = (int32_t)g->outputs[i]->id;
     return WICK_OK;
@@ -107,7 +119,8 @@ static wick_status record_at(wick_shapes *s, const int64_t *extents, bool outsid
     wick_status status = outside ? wick_dynamic_specs_at(d, extents, d->values, specs, msg)
                                  : wick_dynamic_specs(d, extents, d->values, specs, msg);
     if (status == WICK_OK) status = wick_dynamic_prepare(d, specs);
-    const bool recorded = status == WICK_OK && (status = wick_recording_make(d->ctx, d->fn, d->user, d->n_in, specs, d->n_out, &arena, &r)) == WICK_OK;
+    const bool recorded = status == WICK_OK && (status = wick_recording_make(d->ctx, d->fn, d->user, d->n_in, specs,
+                                                                             d->n_out, &arena, &r)) == WICK_OK;
     if (recorded) {
         wick_graph *g = r.graph;
         uint32_t id = 0;
@@ -118,7 +131,8 @@ static wick_status record_at(wick_shapes *s, const int64_t *extents, bool outsid
         if (status == WICK_OK && is_same(s, g, extents)) {
             int64_t *seen = s->seen + (size_t)s->n_points * s->n_values * WICK_MAX_DIMS;
             for (size_t i = 0, v = 0; i < g->n; i++)
-                for (int k = 0; k < g->nodes[i]->n_out; k++, v++) memcpy(seen + v * WICK_MAX_DIMS, g->nodes[i]->out[k].type.dims, WICK_MAX_DIMS * sizeof *seen);
+                for (int k = 0; k < g->nodes[i]->n_out; k++, v++)
+                    memcpy(seen + v * WICK_MAX_DIMS, g->nodes[i]->out[k].type.dims, WICK_MAX_DIMS * sizeof *seen);
             memcpy(s->points + (size_t)s->n_points * (size_t)d->n_dims, extents, (size_t)d->n_dims * sizeof *extents);
             s->n_points++;
             *counts = true;
@@ -143,9 +157,11 @@ static wick_status record(wick_shapes *s, const int64_t *extents, bool *counts) 
     return record_at(s, extents, false, counts);
 }
 
-/* ---- expressions ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
 
-static int64_t seen_at(const wick_shapes *s, int point, uint32_t v, int axis) { return s->seen[((size_t)point * s->n_values + v) * WICK_MAX_DIMS + (size_t)axis]; }
+static int64_t seen_at(const wick_shapes *s, int point, uint32_t v, int axis) {
+    return s->seen[((size_t)point * s->n_values + v) * WICK_MAX_DIMS + (size_t)axis];
+}
 
 /* What an op read, in its order; numbers among them are found without help. */
 static int nearby(const wick_shapes *s, const value *v, int32_t *near, int room) {
@@ -153,7 +169,8 @@ static int nearby(const wick_shapes *s, const value *v, int32_t *near, int room)
     for (int k = 0; k < v->n_in; k++) {
         const value *in = &s->values[v->in[k]];
         for (int a = 0; a < in->rank && n < room; a++)
-            if (in->extents[a] >= 0 && s->expressions.at[in->extents[a]].kind != WICK_EXTENT_NUMBER) near[n++] = in->extents[a];
+            if (in->extents[a] >= 0 && s->expressions.at[in->extents[a]].kind != WICK_EXTENT_NUMBER)
+                near[n++] = in->extents[a];
     }
     return n;
 }
@@ -178,14 +195,18 @@ static wick_status find_all(wick_shapes *s) {
     return good ? WICK_OK : wick_msg_set(&d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
 }
 
-/* A point of the range where the quotient is another by b = most than by b = least, or by the one chosen: recorded there, one of them goes. */
+/* A point of the range where the quotient is another by b = most than by b = least, or by the one chosen: recorded
+ * there, one of them goes. */
 static bool tell_apart(const wick_shapes *s, const wick_extent *q, uint64_t *state, int64_t *values, int64_t *extents) {
-    const int64_t middle = q->least + (q->most - q->least) / 2, other = middle < 0 ? middle : middle + 1 <= q->most ? middle + 1 : q->most;
+    const int64_t middle = q->least + (q->most - q->least) / 2, other = middle < 0              ? middle
+                                                                        : middle + 1 <= q->most ? middle + 1
+                                                                                                : q->most;
     const int64_t b = other ? other : q->least ? q->least : q->most;
     for (int i = 0; i < TRIALS; i++) {
         wick_dynamic_draw(s->d, state, extents);
         if (!wick_extents_eval(&s->expressions, extents, values)) continue;
-        const int64_t w = values[q->a], by = q->number, here = w / by - (w % by < 0), there = (w + b) / by - ((w + b) % by < 0);
+        const int64_t w = values[q->a], by = q->number, here = w / by - (w % by < 0),
+                      there = (w + b) / by - ((w + b) % by < 0);
         if (here != there) return true;
         int64_t x;
         if (!q->other.by || wick_mul_overflows(values[q->other.of], q->other.times, &x) ||
@@ -272,7 +293,8 @@ static wick_status first_points(wick_shapes *s, uint64_t *state) {
         }
     }
     for (int end = 0; end < 2; end++) {
-        for (int k = 0; k < d->n_dims; k++) extents[k] = wick_dim_value(&d->dims[k], end ? 0 : wick_dim_values(&d->dims[k]) - 1);
+        for (int k = 0; k < d->n_dims; k++)
+            extents[k] = wick_dim_value(&d->dims[k], end ? 0 : wick_dim_values(&d->dims[k]) - 1);
         WICK_TRY(record(s, extents, &counts));
     }
     for (int i = 0; i < RANDOM; i++) {
@@ -294,7 +316,8 @@ static wick_status write_texts(wick_shapes *s) {
         }
         wick_str_add(&t, "]");
         if (!x->shown) continue;
-        if (!(x->text = wick_arena_strdup(&s->arena, text))) return wick_msg_set(&s->d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
+        if (!(x->text = wick_arena_strdup(&s->arena, text)))
+            return wick_msg_set(&s->d->ctx->msg, WICK_ERR_NOMEM, "out of memory");
         s->rows[s->n_rows++] = v;
     }
     for (int i = 0; i < s->d->n_out; i++) {
@@ -348,10 +371,12 @@ void wick_shapes_free(wick_shapes **shapes) {
     wick_release(&alloc, s, sizeof *s);
 }
 
-/* ---- looking --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
 
 int wick_shapes_count(const wick_shapes *s) { return s->n_rows; }
-int wick_shapes_output(const wick_shapes *s, int output) { return output >= 0 && output < s->d->n_out ? s->outputs[output] : -1; }
+int wick_shapes_output(const wick_shapes *s, int output) {
+    return output >= 0 && output < s->d->n_out ? s->outputs[output] : -1;
+}
 int wick_shapes_recordings(const wick_shapes *s) { return s->recordings; }
 int wick_shapes_exceptions(const wick_shapes *s) { return s->exceptions; }
 const char *wick_shapes_exception(const wick_shapes *s) { return s->exception; }
@@ -359,7 +384,13 @@ const char *wick_shapes_exception(const wick_shapes *s) { return s->exception; }
 wick_shape_row wick_shapes_at(const wick_shapes *s, int i) {
     if (i < 0 || i >= s->n_rows) return (wick_shape_row){0};
     const value *v = &s->values[s->rows[i]];
-    wick_shape_row row = {.op = v->op->name, .place = v->place, .result = v->result, .dtype = v->dtype, .rank = v->rank, .text = v->text, .known = true};
+    wick_shape_row row = {.op = v->op->name,
+                          .place = v->place,
+                          .result = v->result,
+                          .dtype = v->dtype,
+                          .rank = v->rank,
+                          .text = v->text,
+                          .known = true};
     for (int a = 0; a < v->rank; a++) row.known &= v->extents[a] >= 0;
     return row;
 }
@@ -371,7 +402,8 @@ wick_status wick_shapes_eval(const wick_shapes *s, const int64_t *extents, wick_
     int64_t few[FEW], *values = few;
     for (int k = 0; k < d->n_dims; k++) {
         const wick_dim *dim = &d->dims[k];
-        if (extents[k] < dim->min || extents[k] > dim->max || (dim->multiple > 1 && extents[k] % dim->multiple)) return WICK_ERR_SHAPE;
+        if (extents[k] < dim->min || extents[k] > dim->max || (dim->multiple > 1 && extents[k] % dim->multiple))
+            return WICK_ERR_SHAPE;
     }
     const size_t n = (size_t)s->expressions.n;
     if (n > FEW && !(values = wick_alloc(&d->ctx->alloc, n * sizeof *values))) return WICK_ERR_NOMEM;

@@ -65,7 +65,9 @@ void wick_cache_free(wick_context *ctx) {
     ctx->cache = NULL;
 }
 
-static wick_status no_memory(wick_context *ctx) { return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory evaluating"); }
+static wick_status no_memory(wick_context *ctx) {
+    return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory evaluating");
+}
 
 static wick_plan *find_plan(wick_cache *c, const wick_walk *w, uint64_t hash) {
     for (wick_plan *p = c->buckets[hash % BUCKETS]; p; p = p->next)
@@ -73,7 +75,8 @@ static wick_plan *find_plan(wick_cache *c, const wick_walk *w, uint64_t hash) {
     return NULL;
 }
 
-static wick_status plan_for(wick_context *ctx, wick_cache *c, const wick_walk *w, size_t n, const wick_wanted *wanted, wick_plan **out, bool *hit) {
+static wick_status plan_for(wick_context *ctx, wick_cache *c, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                            wick_plan **out, bool *hit) {
     uint64_t hash = wick_hash(w->key, w->n_key, 0);
     wick_plan *p = find_plan(c, w, hash);
     *hit = p != NULL;
@@ -86,13 +89,15 @@ static wick_status plan_for(wick_context *ctx, wick_cache *c, const wick_walk *w
         *out = p;
         return WICK_OK;
     }
-    if (!wick_grow(&ctx->alloc, (void **)&c->layouts, &c->cap_layouts, w->n_leaves + 1, sizeof *c->layouts)) return no_memory(ctx);
+    if (!wick_grow(&ctx->alloc, (void **)&c->layouts, &c->cap_layouts, w->n_leaves + 1, sizeof *c->layouts))
+        return no_memory(ctx);
     for (size_t i = 0; i < w->n_leaves; i++) {
         c->layouts[i] = w->leaves[i]->array->layout;
         c->layouts[i].offset = 0; /* pointers are bound at the first element */
     }
     /* Planning walks too: what was walked is copied before that. */
-    WICK_TRY(wick_plan_build(ctx, w, n, wanted, c->layouts, &(wick_pass_choice){.required_only = ctx->options.eager}, NULL, &p));
+    WICK_TRY(wick_plan_build(ctx, w, n, wanted, c->layouts, &(wick_pass_choice){.required_only = ctx->options.eager},
+                             NULL, &p));
     p->key = wick_alloc(&ctx->alloc, w->n_key);
     p->n_key = p->key ? w->n_key : 0;
     p->memory = wick_memory_new(p, wick_pool_threads(ctx->pool));
@@ -131,7 +136,8 @@ static bool lock_states(wick_context *ctx, const wick_walk *w, bool lock) {
     return false;
 }
 
-static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, const wick_walk *w, size_t n, const wick_wanted *wanted) {
+static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, const wick_walk *w, size_t n,
+                            const wick_wanted *wanted) {
     if (!wick_grow(&ctx->alloc, (void **)&c->pointers, &c->cap_pointers, w->n_leaves + n + 1, sizeof *c->pointers) ||
         !wick_grow(&ctx->alloc, (void **)&c->slots, &c->cap_slots, w->n_slots + 1, sizeof *c->slots) ||
         !wick_grow(&ctx->alloc, (void **)&c->arrays, &c->cap_arrays, n + 1, sizeof *c->arrays))
@@ -145,12 +151,21 @@ static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, cons
         if (p->results[i].leaf >= 0) continue;
         c->arrays[i] = wick_array_contiguous(ctx, &wanted[i].value->type);
         if (!c->arrays[i])
-            status = wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory for %zu bytes of result", wick_type_bytes(&wanted[i].value->type));
+            status = wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory for %zu bytes of result",
+                                  wick_type_bytes(&wanted[i].value->type));
         else
             outputs[i] = c->arrays[i]->storage->data;
     }
     if (status == WICK_OK) {
-        wick_execution e = {.plan = p, .walk = w, .memory = p->memory, .pool = ctx->pool, .leaves = leaves, .outputs = outputs, .slots = c->slots, .msg = &ctx->msg, .deadline = ctx->watch.deadline};
+        wick_execution e = {.plan = p,
+                            .walk = w,
+                            .memory = p->memory,
+                            .pool = ctx->pool,
+                            .leaves = leaves,
+                            .outputs = outputs,
+                            .slots = c->slots,
+                            .msg = &ctx->msg,
+                            .deadline = ctx->watch.deadline};
         status = wick_execute(&e);
     }
     if (status != WICK_OK)
@@ -167,7 +182,8 @@ static void settle_node(wick_context *ctx, wick_node *node) {
 static void commit(wick_cache *c, const wick_plan *p, const wick_walk *w, size_t n, const wick_wanted *wanted) {
     for (size_t i = 0; i < n; i++) {
         wick_value *v = wanted[i].value;
-        if (p->results[i].leaf >= 0) { /* the leaf's memory holds the new value now; nobody is left who wants the old one */
+        /* the leaf's memory holds the new value now; nobody is left who wants the old one */
+        if (p->results[i].leaf >= 0) {
             wick_value *leaf = w->leaves[p->results[i].leaf];
             c->arrays[i] = leaf->array;
             leaf->array = NULL;
@@ -178,7 +194,8 @@ static void commit(wick_cache *c, const wick_plan *p, const wick_walk *w, size_t
             v->array = c->arrays[i];
         /* What was assigned is the state's value: whoever holds it shares the memory, until the state moves on. */
         wick_value *assigned = v->node->op == &wick_op_assign ? v->node->in[1] : v;
-        if (!assigned->array && (assigned->handles || assigned->readers > 1)) assigned->array = wick_array_ref(v->array);
+        if (!assigned->array && (assigned->handles || assigned->readers > 1))
+            assigned->array = wick_array_ref(v->array);
     }
 }
 
@@ -186,7 +203,8 @@ static void commit(wick_cache *c, const wick_plan *p, const wick_walk *w, size_t
 static void settle(wick_context *ctx, size_t n, const wick_wanted *wanted) {
     for (size_t i = 0; i < n; i++) {
         settle_node(ctx, wanted[i].value->node);
-        if (wanted[i].value->node->op == &wick_op_assign && wanted[i].value->node->in[1]->array) settle_node(ctx, wanted[i].value->node->in[1]->node);
+        if (wanted[i].value->node->op == &wick_op_assign && wanted[i].value->node->in[1]->array)
+            settle_node(ctx, wanted[i].value->node->in[1]->node);
     }
     for (size_t i = 0; i < n; i++)
         if (wanted[i].value->node->op == &wick_op_assign && wanted[i].value->node->flags & WICK_NODE_EVALUATED)
@@ -211,7 +229,8 @@ static wick_value *reusable(const wick_frame *frame, const wick_tensor *state) {
     return NULL;
 }
 
-/* A view of a value in memory is that memory: no plan, no copy. *out stays NULL when strides cannot say it, or the base is pending. */
+/* A view of a value in memory is that memory: no plan, no copy. *out stays NULL when strides cannot say it, or the base
+ * is pending. */
 static wick_status show(wick_context *ctx, const wick_value *v, wick_array **out) {
     enum { DEPTH = 64 };
     wick_node *chain[DEPTH];
@@ -232,7 +251,8 @@ static wick_status show(wick_context *ctx, const wick_value *v, wick_array **out
     return *out ? WICK_OK : no_memory(ctx);
 }
 
-/* Have values that gradients go through been evaluated since those were recorded? *walked: the walk has to be made again. */
+/* Have values that gradients go through been evaluated since those were recorded? *walked: the walk has to be made
+ * again. */
 static wick_status check_gradients(wick_context *ctx, const wick_walk *w, bool *walked) {
     for (size_t i = 0; i < w->n_nodes; i++)
         if (w->nodes[i]->op == &wick_op_grad) WICK_TRY(wick_grad_recheck(ctx, w->nodes[i], walked));
@@ -246,15 +266,18 @@ static void drop_effects(wick_context *ctx, wick_frame *frame) {
 }
 
 /* Effects, and tensors that are no views of data. */
-static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick_tensor *const *tensors, wick_eval_info *info) {
+static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick_tensor *const *tensors,
+                           wick_eval_info *info) {
     wick_frame *frame = ctx->frame;
     size_t n = 0, n_effects = 0;
-    if (!wick_grow(&ctx->alloc, (void **)&c->effects, &c->cap_effects, frame->n_effects + 1, sizeof *c->effects)) return no_memory(ctx);
+    if (!wick_grow(&ctx->alloc, (void **)&c->effects, &c->cap_effects, frame->n_effects + 1, sizeof *c->effects))
+        return no_memory(ctx);
     for (size_t i = 0; i < frame->n_effects; i++) {
         wick_effect *e = &frame->effects[i];
         if (!e->state)
             c->effects[n_effects++] = e->node;
-        else if (e->state->value == &e->node->out[0] && !e->state->value->array && !want(ctx, c, &n, e->state->value, reusable(frame, e->state))) /* the last version */
+        else if (e->state->value == &e->node->out[0] && !e->state->value->array &&
+                 !want(ctx, c, &n, e->state->value, reusable(frame, e->state))) /* the last version */
             return no_memory(ctx);
     }
     size_t n_states = n;
@@ -293,7 +316,8 @@ static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick
     if (walked) WICK_TRY(wick_walk_run(ctx, w, n, c->wanted, n_effects, c->effects, ctx->options.eager));
     for (size_t i = 0; i < w->n_leaves; i++)
         if (!w->leaves[i]->array)
-            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a tensor that depends on the input of a compiled function was used outside of it");
+            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                                "a tensor that depends on the input of a compiled function was used outside of it");
     WICK_TRY(plan_for(ctx, c, w, n, c->wanted, &p, &hit));
     if (info) info->plan_hit = hit;
     ctx->evals++;
@@ -310,12 +334,15 @@ static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick
     return status;
 }
 
-static wick_status evaluate(wick_context *ctx, wick_cache *c, int n, wick_tensor *const *tensors, wick_eval_info *info) {
+static wick_status evaluate(wick_context *ctx, wick_cache *c, int n, wick_tensor *const *tensors,
+                            wick_eval_info *info) {
     ctx->recorded_at_eval = ctx->nodes_recorded;
     ctx->segments = 0; /* a loop marks the same again: its plan is found */
-    if (!wick_grow(&ctx->alloc, (void **)&c->shown, &c->cap_shown, (size_t)n + 1, sizeof *c->shown)) return no_memory(ctx);
+    if (!wick_grow(&ctx->alloc, (void **)&c->shown, &c->cap_shown, (size_t)n + 1, sizeof *c->shown))
+        return no_memory(ctx);
     memset(c->shown, 0, (size_t)n * sizeof *c->shown);
-    /* Views of data first: the memory that they share from now on is nobody's to overwrite. But gradients may go through them. */
+    /* Views of data first: the memory that they share from now on is nobody's to overwrite. But gradients may go
+     * through them. */
     wick_status status = WICK_OK;
     for (int i = 0; i < n && status == WICK_OK; i++)
         if (!tensors[i]->value->array) status = show(ctx, tensors[i]->value, &c->shown[i]);
@@ -339,9 +366,12 @@ wick_status wick_eval(wick_context *ctx, int n, wick_tensor *const *tensors, wic
     for (int i = 0; i < n; i++)
         if (!tensors[i] || tensors[i]->error) return wick_fail_poison(ctx, tensors[i]);
     if (ctx->frame->trace || ctx->target)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a value was asked for inside a function that is being compiled");
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "a value was asked for inside a function that is being compiled");
     if (ctx->evaluating)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "a value was asked for while the context is evaluating: in a tap, or in its cancel function");
+        return wick_msg_set(
+            &ctx->msg, WICK_ERR_INVALID,
+            "a value was asked for while the context is evaluating: in a tap, or in its cancel function");
     if (!ctx->cache && !(ctx->cache = wick_calloc(&ctx->alloc, sizeof *ctx->cache))) return no_memory(ctx);
     const wick_watch was = wick_context_watch(ctx, 0);
     ctx->evaluating = true;
@@ -358,7 +388,8 @@ wick_status wick_eval_pending(wick_context *ctx) {
     for (const wick_scope *s = ctx->scope; s; s = s->parent)
         for (wick_tensor *t = s->first; t; t = t->next) {
             if (!t->value || t->value->array) continue;
-            if (n < (size_t)INT32_MAX && wick_grow(&ctx->alloc, (void **)&named, &cap, n + 1, sizeof *named)) named[n++] = t;
+            if (n < (size_t)INT32_MAX && wick_grow(&ctx->alloc, (void **)&named, &cap, n + 1, sizeof *named))
+                named[n++] = t;
         }
     wick_status status = wick_eval(ctx, (int)n, named, NULL);
     for (size_t i = 0; i < n && status == WICK_OK; i++)
@@ -368,12 +399,16 @@ wick_status wick_eval_pending(wick_context *ctx) {
 }
 
 wick_context_stats wick_context_get_stats(const wick_context *ctx) {
-    return (wick_context_stats){.nodes_recorded = ctx->nodes_recorded, .plans_built = ctx->plans_built, .plan_hits = ctx->plan_hits,
-                                .evals = ctx->evals, .pending_nodes = ctx->pending, .plan_cache_bytes = ctx->cache ? ctx->cache->bytes : 0,
+    return (wick_context_stats){.nodes_recorded = ctx->nodes_recorded,
+                                .plans_built = ctx->plans_built,
+                                .plan_hits = ctx->plan_hits,
+                                .evals = ctx->evals,
+                                .pending_nodes = ctx->pending,
+                                .plan_cache_bytes = ctx->cache ? ctx->cache->bytes : 0,
                                 .tensor_bytes = atomic_load(&((wick_context *)(uintptr_t)ctx)->tensor_bytes)};
 }
 
-/* ---- one tensor's value ---------------------------------------------------------------------------------------------------- */
+/* ---- one tensor's value ------------------------------------------------------------------------------------------ */
 
 static wick_status ready(wick_tensor *x, wick_context **ctx) {
     if (!x) return WICK_ERR_INVALID;
@@ -399,7 +434,9 @@ static void copy_out(const wick_value *v, wick_dtype dtype, void *dst) {
 wick_status wick_item(wick_tensor *x, double *value) {
     wick_context *ctx = NULL;
     WICK_TRY(ready(x, &ctx));
-    if (wick_tensor_count(x) != 1) return wick_msg_set(&ctx->msg, WICK_ERR_SHAPE, "item: the tensor has %lld elements", (long long)wick_tensor_count(x));
+    if (wick_tensor_count(x) != 1)
+        return wick_msg_set(&ctx->msg, WICK_ERR_SHAPE, "item: the tensor has %lld elements",
+                            (long long)wick_tensor_count(x));
     copy_out(x->value, WICK_F64, value);
     return WICK_OK;
 }
@@ -409,7 +446,8 @@ wick_status wick_read(wick_tensor *x, void *dst, size_t size) {
     wick_context *ctx = NULL;
     WICK_TRY(ready(x, &ctx));
     size_t have = wick_type_bytes(&x->value->type);
-    if (size != have) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "read: the tensor has %zu bytes, the buffer %zu", have, size);
+    if (size != have)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "read: the tensor has %zu bytes, the buffer %zu", have, size);
     copy_out(x->value, wick_tensor_dtype(x), dst);
     return WICK_OK;
 }
@@ -436,8 +474,11 @@ wick_status wick_write(wick_tensor *x, const void *data, size_t size) {
     wick_context *ctx = NULL;
     WICK_TRY(ready(x, &ctx));
     size_t have = wick_type_bytes(&x->value->type);
-    if (size != have) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "write: the tensor has %zu bytes, the data %zu", have, size);
-    if (x->value->node->cell != x) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "write: the tensor is not a state: it does not hold data of its own");
+    if (size != have)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "write: the tensor has %zu bytes, the data %zu", have, size);
+    if (x->value->node->cell != x)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "write: the tensor is not a state: it does not hold data of its own");
     if (!wick_state_lock(x, true)) return wick_msg_set(&ctx->msg, WICK_ERR_BUSY, "write: the state is in use by a run");
     wick_status status = wick_state_own(x, &ctx->msg);
     if (status == WICK_OK) {

@@ -25,7 +25,8 @@ typedef struct wick_packed_weights {
 /* One of them, as a plan sees it. */
 typedef struct wick_packing {
     struct wick_pack *pack;
-    uint32_t *steps, *buffers, *leaves; /* that make it, in order; that lie in it, at their offsets; that it depends on */
+    /* that make it, in order; that lie in it, at their offsets; that it depends on */
+    uint32_t *steps, *buffers, *leaves;
     uint32_t n_steps, n_buffers, n_leaves;
     size_t bytes;
 } wick_packing;
@@ -40,11 +41,13 @@ struct wick_plan {
     wick_step *steps;
     size_t n_steps;
     wick_operand *operands; /* by value id */
-    const wick_type **shown; /* by buffer: the type of the first value that fills it; others may take its place, and views show it. NULL: none */
+    /* by buffer: the type of the first value that fills it; others may take its place, and views show it. NULL: none */
+    const wick_type **shown;
     wick_result *results;
     int n_results;
     size_t n_leaves, n_slots;
-    uint64_t (*slots)[2]; /* compiled functions: run-time numbers as recorded; the second word of random ones is the offset */
+    /* compiled functions: run-time numbers as recorded; the second word of random ones is the offset */
+    uint64_t (*slots)[2];
     bool *slot_is_random;
     size_t arena_bytes, live_bytes, scratch; /* scratch: of one worker */
     double flops, bytes, recomputed_flops;
@@ -101,14 +104,16 @@ typedef struct wick_execution {
 wick_status wick_execute(wick_execution *e);
 
 wick_memory *wick_memory_new(const wick_plan *plan, int threads);
-/* The same without arena and scratch, which are given to it: wick_memory_room bytes, aligned; as often as they change. */
+/* The same without arena and scratch, which are given to it: wick_memory_room bytes, aligned; as often as they change.
+ */
 wick_memory *wick_memory_bare(const wick_plan *plan, int threads);
 size_t wick_memory_room(const wick_plan *plan, int threads);
 size_t wick_memory_bytes(const wick_plan *plan); /* of a bare one */
 void wick_memory_place(const wick_plan *plan, wick_memory *memory, char *room);
 void wick_memory_free(const wick_plan *plan, wick_memory **memory);
 
-/* What a function records, without a plan: for those who read graphs. The graph, in `arena`, is as recorded: no pass ran. */
+/* What a function records, without a plan: for those who read graphs. The graph, in `arena`, is as recorded: no pass
+ * ran. */
 typedef struct wick_recorded_leaf {
     wick_array *array;  /* counted; NULL: an input */
     wick_tensor *state; /* the handle whose value it is, counted, or NULL */
@@ -121,15 +126,19 @@ typedef struct wick_recording {
     uint64_t *slots; /* bits of run-time numbers, by slot[0] of their nodes */
     bool assigns;    /* it would assign states, too */
 } wick_recording;
-wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, wick_arena *arena, wick_recording *out);
+wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,
+                                int n_out, wick_arena *arena, wick_recording *out);
 void wick_recording_drop(wick_recording *recording); /* what it counted; the arena is the caller's */
 
-/* A plan for what was walked. leaf_layouts: by leaf. packs: where what it keeps between runs goes; NULL: to its arena. The context has the error. */
-wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted, const wick_layout *leaf_layouts,
-                            const wick_pass_choice *passes, wick_packed_weights *packs, wick_plan **out);
+/* A plan for what was walked. leaf_layouts: by leaf. packs: where what it keeps between runs goes; NULL: to its arena.
+ * The context has the error. */
+wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                            const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_packed_weights *packs,
+                            wick_plan **out);
 void wick_plan_release(wick_plan *plan);
 /* wick_compile for a function that has other plans, which share packs. */
-wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options, wick_packed_weights *packs,
+wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,
+                               int n_out, const wick_compile_options *options, wick_packed_weights *packs,
                                wick_plan **out);
 
 void wick_packed_weights_init(wick_packed_weights *packs, const wick_allocator *alloc);
@@ -143,11 +152,14 @@ void wick_packed_weights_leave(wick_plan *plan);
 size_t wick_packed_weights_own(const wick_plan *plan); /* bytes of those that no other plan has, now */
 /* Where their buffers lie; memory for them is there from now on. false: out of memory. */
 bool wick_packed_weights_place(const wick_plan *plan, char **base);
-/* Makes those that are not as the leaves' versions want them. *locked: they can't be kept, and this run alone may use them until wick_packed_weights_done, also after an error. */
-wick_status wick_packed_weights_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked);
+/* Makes those that are not as the leaves' versions want them. *locked: they can't be kept, and this run alone may use
+ * them until wick_packed_weights_done, also after an error. */
+wick_status wick_packed_weights_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step),
+                                     bool *locked);
 void wick_packed_weights_done(const wick_plan *plan);
 
-/* A workspace whose memory is lent to it: so much, aligned, before it first runs and whenever it changes. Results that a caller doesn't want go there too. */
+/* A workspace whose memory is lent to it: so much, aligned, before it first runs and whenever it changes. Results that
+ * a caller doesn't want go there too. */
 wick_status wick_workspace_bare(wick_plan *plan, wick_workspace **out);
 size_t wick_workspace_room(const wick_plan *plan);
 void wick_workspace_place(wick_workspace *ws, char *room);

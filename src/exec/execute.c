@@ -3,7 +3,8 @@
 
 /* What a memory has for its buffers, steps and leaves, in one block. */
 static size_t tables_size(const wick_plan *plan) {
-    return plan->n_buffers * sizeof(char *) + (2 * plan->n_steps + plan->n_leaves) * sizeof(uint64_t) + plan->n_steps * sizeof(bool);
+    return plan->n_buffers * sizeof(char *) + (2 * plan->n_steps + plan->n_leaves) * sizeof(uint64_t) +
+           plan->n_steps * sizeof(bool);
 }
 
 wick_memory *wick_memory_bare(const wick_plan *plan, int threads) {
@@ -37,14 +38,19 @@ static void place(const wick_plan *plan, wick_memory *m, char *arena, char *scra
         if (b->kind == WICK_BUFFER_TEMP && b->first >= 0) m->base[i] = arena + b->offset;
     }
 }
-size_t wick_memory_room(const wick_plan *plan, int threads) { return WICK_ALIGN_UP(plan->arena_bytes, WICK_ALIGN) + plan->scratch * (size_t)threads; }
-void wick_memory_place(const wick_plan *plan, wick_memory *m, char *room) { place(plan, m, room, room + WICK_ALIGN_UP(m->arena_bytes, WICK_ALIGN)); }
+size_t wick_memory_room(const wick_plan *plan, int threads) {
+    return WICK_ALIGN_UP(plan->arena_bytes, WICK_ALIGN) + plan->scratch * (size_t)threads;
+}
+void wick_memory_place(const wick_plan *plan, wick_memory *m, char *room) {
+    place(plan, m, room, room + WICK_ALIGN_UP(m->arena_bytes, WICK_ALIGN));
+}
 
 wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     wick_memory *m = wick_memory_bare(plan, threads);
     if (!m) return NULL;
     m->lent = false;
-    char *arena = m->arena = wick_alloc(&plan->alloc, m->arena_bytes), *scratch = m->scratch = wick_alloc(&plan->alloc, m->scratch_bytes);
+    char *arena = m->arena = wick_alloc(&plan->alloc, m->arena_bytes),
+         *scratch = m->scratch = wick_alloc(&plan->alloc, m->scratch_bytes);
     if (arena && scratch) place(plan, m, arena, scratch);
     else wick_memory_free(plan, &m);
     return m;
@@ -83,7 +89,8 @@ static void note_fault(region *r, int64_t at) {
 
 static void run_task(void *arg, int64_t task, int worker) {
     region *r = arg;
-    if ((r->deadline && wick_now_ns() > r->deadline) || (r->cancel && atomic_load_explicit(r->cancel, memory_order_relaxed))) {
+    if ((r->deadline && wick_now_ns() > r->deadline) ||
+        (r->cancel && atomic_load_explicit(r->cancel, memory_order_relaxed))) {
         atomic_store_explicit(&r->late, true, memory_order_relaxed);
         return;
     }
@@ -131,7 +138,8 @@ static bool inputs_are_finite(const wick_execution *e, const wick_node *node) {
 static wick_status check_results(const wick_execution *e, const wick_node *node) {
     for (int k = 0; k < node->n_out; k++)
         if (!operand_is_finite(e, &node->out[k]))
-            return wick_msg_set(e->msg, WICK_ERR_NOT_FINITE, "%s made NaN or Inf from finite inputs (recorded at %s)", node->op->name, site_of(e, node));
+            return wick_msg_set(e->msg, WICK_ERR_NOT_FINITE, "%s made NaN or Inf from finite inputs (recorded at %s)",
+                                node->op->name, site_of(e, node));
     return WICK_OK;
 }
 
@@ -141,8 +149,10 @@ static wick_status interrupted(const wick_execution *e) {
         atomic_store(e->cancel, false);
         return wick_msg_set(e->msg, WICK_ERR_CANCELLED, "the run was cancelled");
     }
-    if (o->cancel && o->cancel(o->cancel_user)) return wick_msg_set(e->msg, WICK_ERR_CANCELLED, "the run was cancelled by the host");
-    if (e->deadline && wick_now_ns() > e->deadline) return wick_msg_set(e->msg, WICK_ERR_DEADLINE, "the run passed its deadline");
+    if (o->cancel && o->cancel(o->cancel_user))
+        return wick_msg_set(e->msg, WICK_ERR_CANCELLED, "the run was cancelled by the host");
+    if (e->deadline && wick_now_ns() > e->deadline)
+        return wick_msg_set(e->msg, WICK_ERR_DEADLINE, "the run passed its deadline");
     return WICK_OK;
 }
 
@@ -165,14 +175,17 @@ static wick_status faulted(const wick_execution *e, const wick_step *s, void *co
 }
 
 /* Step i, by as many threads as it is for; returns the earliest fault or -1. r->late: it did not run to its end. */
-static inline __attribute__((always_inline)) int64_t run_step(const wick_execution *e, size_t i, region *r, bool committing) {
+static inline __attribute__((always_inline)) int64_t run_step(const wick_execution *e, size_t i, region *r,
+                                                              bool committing) {
     const wick_step *s = &e->plan->steps[i];
     wick_memory *m = e->memory;
     r->step = s;
     atomic_init(&r->late, false);
     for (int k = 0; k < s->n_refs; k++) r->ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
     const uint64_t start = e->profile ? wick_now_ns() : 0;
-    const int64_t fault = e->plan->parallel[i] ? run_parallel(e, r, committing) : s->tasks > 0 ? s->run(s->args, r->ptr, 0, s->tasks, m->scratch) : -1;
+    const int64_t fault = e->plan->parallel[i] ? run_parallel(e, r, committing)
+                          : s->tasks > 0       ? s->run(s->args, r->ptr, 0, s->tasks, m->scratch)
+                                               : -1;
     if (e->profile) {
         m->step_ns[i] += wick_now_ns() - start;
         m->step_calls[i]++;
@@ -195,15 +208,18 @@ static wick_status run_steps(wick_execution *e) {
             continue;
         }
         committing |= s->commits;
-        if (!committing && (watched || (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed)))) WICK_TRY(interrupted(e));
-        if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node)) finite = !committing && inputs_are_finite(e, s->node);
+        if (!committing && (watched || (e->cancel && atomic_load_explicit(e->cancel, memory_order_relaxed))))
+            WICK_TRY(interrupted(e));
+        if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node))
+            finite = !committing && inputs_are_finite(e, s->node);
         region r;
         const int64_t fault = run_step(e, i, &r, committing);
         if (r.late) return interrupted(e);
         if (fault >= 0 && s->fault) return faulted(e, s, r.ptr, fault);
         if (s->kept) m->done[i] = true;
         if (finite && (i + 1 == plan->n_steps || steps[i + 1].node != s->node)) WICK_TRY(check_results(e, s->node));
-        if (s->jump && *(const int64_t *)r.ptr[0]) i = (size_t)((int64_t)i + s->jump - 1); /* loops and branches (control.c) */
+        /* loops and branches (control.c) */
+        if (s->jump && *(const int64_t *)r.ptr[0]) i = (size_t)((int64_t)i + s->jump - 1);
     }
     return WICK_OK;
 }
@@ -245,6 +261,7 @@ wick_status wick_execute(wick_execution *e) {
     if (status == WICK_OK) status = run_steps(e);
     if (locked) wick_packed_weights_done(plan);
     wick_fp_restore(word);
-    if (status != WICK_OK) memset(e->memory->done, 0, plan->n_steps * sizeof *e->memory->done); /* what kept steps hand on may not have been read */
+    /* what kept steps hand on may not have been read */
+    if (status != WICK_OK) memset(e->memory->done, 0, plan->n_steps * sizeof *e->memory->done);
     return status;
 }

@@ -44,7 +44,9 @@ static void emit(printer *p, const char *text) {
     }
 }
 
-static uint64_t element_at(const wick_value *v, int64_t at) { return wick_element_get((wick_dtype)v->type.dtype, v->array->storage->data, at); }
+static uint64_t element_at(const wick_value *v, int64_t at) {
+    return wick_element_get((wick_dtype)v->type.dtype, v->array->storage->data, at);
+}
 static double as_double(const wick_value *v, int64_t at) {
     double x = 0;
     wick_copy c = {.rank = 0, .src = (wick_dtype)v->type.dtype, .dst = WICK_F64};

@@ -1,5 +1,6 @@
-/* max_batch.c: the largest batch that fits, from plans that are made and not run. Memory grows about linearly with the batch, so a line through what
- * is known guesses well; the answer is one that was planned, with a plan of one more that does not fit. */
+/* max_batch.c: the largest batch that fits, from plans that are made and not run. Memory grows about linearly with the
+ * batch, so a line through what is known guesses well; the answer is one that was planned, with a plan of one more that
+ * does not fit. */
 #include "exec/max_batch.h"
 
 typedef struct search {
@@ -29,7 +30,9 @@ static wick_status plan_bytes(const search *s, int64_t batch, size_t *bytes) {
     *bytes = info.arena_bytes + info.scratch_bytes + info.output_bytes + info.state_bytes;
     wick_plan_free(&plan);
     size_t inputs = info.input_bytes;
-    if (s->beside && (wick_mul_overflows((size_t)batch - 1, s->beside->each, &inputs) || wick_add_overflows(inputs, s->beside->first, &inputs))) inputs = SIZE_MAX;
+    if (s->beside && (wick_mul_overflows((size_t)batch - 1, s->beside->each, &inputs) ||
+                      wick_add_overflows(inputs, s->beside->first, &inputs)))
+        inputs = SIZE_MAX;
     if (wick_add_overflows(*bytes, inputs, bytes)) *bytes = SIZE_MAX;
     return WICK_OK;
 }
@@ -46,8 +49,11 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
     size_t at_low, at_high = 0;
     WICK_TRY(plan_bytes(s, 1, &at_low));
     if (at_low > bytes) {
-        if (at_low == SIZE_MAX) return wick_msg_set(&s->ctx->msg, WICK_ERR_NOMEM, "max_batch: the memory_budget can't be kept with one sample");
-        return wick_msg_set(&s->ctx->msg, WICK_ERR_NOMEM, "max_batch: one sample takes %zu bytes, more than the %zu there are", at_low, bytes);
+        if (at_low == SIZE_MAX)
+            return wick_msg_set(&s->ctx->msg, WICK_ERR_NOMEM,
+                                "max_batch: the memory_budget can't be kept with one sample");
+        return wick_msg_set(&s->ctx->msg, WICK_ERR_NOMEM,
+                            "max_batch: one sample takes %zu bytes, more than the %zu there are", at_low, bytes);
     }
     while (!high) { /* most + 1 is the end: where its inputs alone don't fit, or more than anybody asks for */
         const int64_t next = WICK_MIN(2 * low, most + 1);
@@ -56,7 +62,8 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
         if (at_next > bytes || next > most) high = next, at_high = at_next > bytes ? at_next : SIZE_MAX;
         else low = next, at_low = at_next;
     }
-    for (bool halve = false; high - low > 1; halve = !halve) { /* by the line, and in turn by halves, so that it ends soon whatever the curve */
+    /* by the line, and in turn by halves, so that it ends soon whatever the curve */
+    for (bool halve = false; high - low > 1; halve = !halve) {
         const int64_t next = halve ? low + (high - low) / 2 : between(low, at_low, high, at_high, bytes);
         size_t at_next;
         WICK_TRY(plan_bytes(s, next, &at_next));
@@ -67,14 +74,15 @@ static wick_status find(const search *s, size_t bytes, int64_t most, wick_batch_
     return WICK_OK;
 }
 
-wick_status wick_plan_max_batch(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options,
-                                size_t bytes, wick_batch_fit *fit) {
+wick_status wick_plan_max_batch(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,
+                                int n_out, const wick_compile_options *options, size_t bytes, wick_batch_fit *fit) {
     if (!fit) return wick_context_fail(ctx, WICK_ERR_INVALID, "plan_max_batch: fit is NULL");
     return wick_max_batch_beside(ctx, fn, user, n_in, in, n_out, options, NULL, bytes, fit);
 }
 
-wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options,
-                                  const wick_beside *beside, size_t bytes, wick_batch_fit *fit) {
+wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,
+                                  int n_out, const wick_compile_options *options, const wick_beside *beside,
+                                  size_t bytes, wick_batch_fit *fit) {
     *fit = (wick_batch_fit){0};
     if (n_in < 1 || !in) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "max_batch: needs specs of inputs");
     search s = {.ctx = ctx, .fn = fn, .user = user, .n_in = n_in, .n_out = n_out, .in = in, .beside = beside};
@@ -89,12 +97,15 @@ wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *use
             if (one.dims[d] == WICK_BATCH) open = true, one.dims[d] = 1;
         if (open) each = WICK_MAX(each, wick_spec_bytes(&one));
     }
-    if (!each) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "max_batch: no input has an extent of WICK_BATCH (or its others are 0)");
+    if (!each)
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "max_batch: no input has an extent of WICK_BATCH (or its others are 0)");
     const size_t size = (size_t)n_in * sizeof *s.now;
     s.now = wick_calloc(&ctx->alloc, size);
     if (!s.now) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "max_batch: out of memory");
     const int64_t most = (int64_t)WICK_MIN(bytes / each, (size_t)1 << 40);
-    const wick_status status = find(&s, WICK_MIN(bytes, SIZE_MAX - 1), beside ? WICK_MIN(most, beside->most) : most, fit);
+    const wick_status status =
+        find(&s, WICK_MIN(bytes, SIZE_MAX - 1), beside ? WICK_MIN(most, beside->most) : most, fit);
     wick_release(&ctx->alloc, s.now, size);
     return status;
 }

@@ -9,8 +9,10 @@ typedef struct wick_beside {
     size_t first, each;
     int64_t most;
 } wick_beside;
-/* wick_plan_max_batch of both together. beside NULL: the inputs lie anywhere, and count as they are. fit->next_bytes is 0 where `most` is what ends it. */
-WICK_MUST_CHECK wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options,
+/* wick_plan_max_batch of both together. beside NULL: the inputs lie anywhere, and count as they are. fit->next_bytes is
+ * 0 where `most` is what ends it. */
+WICK_MUST_CHECK wick_status wick_max_batch_beside(wick_context *ctx, wick_function fn, void *user, int n_in,
+                                                  const wick_spec *in, int n_out, const wick_compile_options *options,
                                                   const wick_beside *beside, size_t bytes, wick_batch_fit *fit);
 
 #endif

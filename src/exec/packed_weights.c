@@ -1,8 +1,11 @@
-/* packed_weights.c: what kept steps make, outside of arenas: shared by all workspaces of a plan, and by all plans that want the same of the same states. Which is so where the steps are equal, with their
- * arguments, byte by byte, and so are their sources: it is never guessed. Steps that hand on intermediates to each other, and all they leave, are one pack.
+/* packed_weights.c: what kept steps make, outside of arenas: shared by all workspaces of a plan, and by all plans that
+ * want the same of the same states. Which is so where the steps are equal, with their arguments, byte by byte, and so
+ * are their sources: it is never guessed. Steps that hand on intermediates to each other, and all they leave, are one
+ * pack.
  *
- * A pack is made by the run that needs it first, and again when a state that it depends on has another version. No other run can be reading it then: it holds the state, as all readers do, and
- * whoever wrote the state had it alone; so whoever has begun since sees the new version too, and waits. */
+ * A pack is made by the run that needs it first, and again when a state that it depends on has another version. No
+ * other run can be reading it then: it holds the state, as all readers do, and whoever wrote the state had it alone; so
+ * whoever has begun since sees the new version too, and waits. */
 #include "exec/exec.h"
 #include "ops/steps.h"
 
@@ -35,7 +38,7 @@ size_t wick_packed_weights_bytes(wick_packed_weights *p) {
     return bytes;
 }
 
-/* ---- finding them in a plan --------------------------------------------------------------------------------------------------------------- */
+/* ---- finding them in a plan -------------------------------------------------------------------------------------- */
 
 #define NONE UINT32_MAX
 
@@ -51,13 +54,15 @@ static uint32_t group_of(const wick_lower *l, uint32_t *of, const wick_step *s) 
 }
 
 wick_status wick_packed_weights_find(wick_plan *plan, wick_lower *l, const bool *stays) {
-    uint32_t *of = wick_arena_alloc(&plan->arena, (2 * l->n_buffers + 1) * sizeof *of), *number = of ? of + l->n_buffers : NULL, n = 0;
+    uint32_t *of = wick_arena_alloc(&plan->arena, (2 * l->n_buffers + 1) * sizeof *of),
+             *number = of ? of + l->n_buffers : NULL, n = 0;
     if (!of) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (uint32_t b = 0; b < l->n_buffers; b++) of[b] = b, number[b] = NONE;
     for (size_t i = 0; i < l->n_steps; i++) {
         const wick_step *s = &l->steps[i];
         for (int k = 0; s->kept && k < s->n_refs; k++)
-            if (l->buffers[s->refs[k].buffer].kind == WICK_BUFFER_TEMP) of[root_of(of, s->refs[k].buffer)] = group_of(l, of, s);
+            if (l->buffers[s->refs[k].buffer].kind == WICK_BUFFER_TEMP)
+                of[root_of(of, s->refs[k].buffer)] = group_of(l, of, s);
     }
     for (uint32_t b = 0; b < l->n_buffers; b++)
         if (stays[b] && number[root_of(of, b)] == NONE) number[root_of(of, b)] = n++;
@@ -70,13 +75,15 @@ wick_status wick_packed_weights_find(wick_plan *plan, wick_lower *l, const bool 
         plan->packings[g].n_steps++;
         plan->packings[g].n_leaves += (uint32_t)l->steps[i].n_refs; /* at most */
     }
-    for (uint32_t b = 0; b < l->n_buffers; b++) plan->packings[number[root_of(of, b)] == NONE ? n : number[root_of(of, b)]].n_buffers += stays[b];
+    for (uint32_t b = 0; b < l->n_buffers; b++)
+        plan->packings[number[root_of(of, b)] == NONE ? n : number[root_of(of, b)]].n_buffers += stays[b];
     for (uint32_t g = 0; g < n; g++) {
         wick_packing *p = &plan->packings[g];
         p->steps = wick_arena_alloc(&plan->arena, p->n_steps * sizeof *p->steps);
         p->buffers = wick_arena_alloc(&plan->arena, p->n_buffers * sizeof *p->buffers);
         p->leaves = wick_arena_alloc(&plan->arena, p->n_leaves * sizeof *p->leaves);
-        if (!p->steps || !p->buffers || !p->leaves) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
+        if (!p->steps || !p->buffers || !p->leaves)
+            return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
         p->n_steps = p->n_buffers = p->n_leaves = 0;
     }
     for (size_t i = 0; i < l->n_steps; i++) {
@@ -104,7 +111,7 @@ wick_status wick_packed_weights_find(wick_plan *plan, wick_lower *l, const bool 
     return WICK_OK;
 }
 
-/* ---- what they are --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what they are ----------------------------------------------------------------------------------------------- */
 
 typedef struct writer {
     const wick_allocator *alloc;
@@ -120,11 +127,14 @@ static bool put(writer *w, const void *data, size_t size) {
 
 /* Are its arguments all that it goes by, without pointers to what is the plan's? */
 static bool says_all(const wick_step *s) {
-    static const bool says[] = {[WICK_STEP_PACK] = true, [WICK_STEP_INT8_PACK] = true, [WICK_STEP_COPY] = true, [WICK_STEP_PROGRAM] = true, [WICK_STEP_PROGRAM_END] = true, [WICK_STEP_JOIN] = true};
-    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind] && !(s->kind == WICK_STEP_PROGRAM && ((const wick_step_program *)s->args)->channel_loop);
+    static const bool says[] = {[WICK_STEP_PACK] = true,    [WICK_STEP_INT8_PACK] = true,   [WICK_STEP_COPY] = true,
+                                [WICK_STEP_PROGRAM] = true, [WICK_STEP_PROGRAM_END] = true, [WICK_STEP_JOIN] = true};
+    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind] &&
+           !(s->kind == WICK_STEP_PROGRAM && ((const wick_step_program *)s->args)->channel_loop);
 }
 
-/* Steps in order, each with all it goes by: buffers by their order of appearance, states by who they are. *all is false where some step doesn't say. */
+/* Steps in order, each with all it goes by: buffers by their order of appearance, states by who they are. *all is false
+ * where some step doesn't say. */
 static bool write_key(writer *w, const wick_plan *plan, const wick_packing *p, bool *all) {
     enum { MOST = 64 };
     uint32_t seen[MOST], n_seen = 0;
@@ -146,8 +156,11 @@ static bool write_key(writer *w, const wick_plan *plan, const wick_packing *p, b
                 if (id == MOST) return *all = false, true;
                 if (id == n_seen) seen[n_seen++] = r->buffer;
             }
-            const uint64_t about[6] = {(uint64_t)b->kind, r->write, (uint64_t)r->offset, b->size, id, b->kind == WICK_BUFFER_TEMP && b->first < 0 ? b->offset + 1 : 0};
-            if (!put(w, about, sizeof about) || (b->kind == WICK_BUFFER_CONST && !put(w, b->data, b->size))) return false;
+            const uint64_t about[6] = {
+                (uint64_t)b->kind, r->write, (uint64_t)r->offset,
+                b->size,           id,       b->kind == WICK_BUFFER_TEMP && b->first < 0 ? b->offset + 1 : 0};
+            if (!put(w, about, sizeof about) || (b->kind == WICK_BUFFER_CONST && !put(w, b->data, b->size)))
+                return false;
         }
     }
     return true;
@@ -167,7 +180,8 @@ static wick_status join(wick_plan *plan, wick_packing *p, writer *w) {
         of->n_leaves = p->n_leaves;
         of->bytes = p->bytes;
         if (all) {
-            if (!(of->key = wick_alloc(packs->alloc, w->n))) return wick_release(packs->alloc, of, size), WICK_ERR_NOMEM;
+            if (!(of->key = wick_alloc(packs->alloc, w->n)))
+                return wick_release(packs->alloc, of, size), WICK_ERR_NOMEM;
             memcpy(of->key, w->key, of->n_key = w->n);
             of->hash = hash;
         }
@@ -211,12 +225,13 @@ size_t wick_packed_weights_own(const wick_plan *plan) {
     size_t bytes = 0;
     if (!plan->n_packings) return 0;
     pthread_mutex_lock(&plan->packs->list);
-    for (uint32_t g = 0; g < plan->n_packings; g++) bytes += plan->packings[g].pack->plans == 1 ? plan->packings[g].bytes : 0;
+    for (uint32_t g = 0; g < plan->n_packings; g++)
+        bytes += plan->packings[g].pack->plans == 1 ? plan->packings[g].bytes : 0;
     pthread_mutex_unlock(&plan->packs->list);
     return bytes;
 }
 
-/* ---- running with them ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- running with them ------------------------------------------------------------------------------------------- */
 
 bool wick_packed_weights_place(const wick_plan *plan, char **base) {
     wick_packed_weights *packs = plan->packs;
@@ -227,7 +242,8 @@ bool wick_packed_weights_place(const wick_plan *plan, char **base) {
         const wick_packing *p = &plan->packings[g];
         if (!p->pack->data && (p->pack->data = wick_alloc(packs->alloc, p->bytes))) packs->bytes += p->bytes;
         good = p->pack->data != NULL;
-        for (uint32_t k = 0; k < p->n_buffers && good; k++) base[p->buffers[k]] = p->pack->data + plan->buffers[p->buffers[k]].offset;
+        for (uint32_t k = 0; k < p->n_buffers && good; k++)
+            base[p->buffers[k]] = p->pack->data + plan->buffers[p->buffers[k]].offset;
     }
     pthread_mutex_unlock(&packs->list);
     return good;
@@ -243,7 +259,8 @@ static bool is_made(const wick_packing *p, const uint64_t *versions) {
     return made;
 }
 
-wick_status wick_packed_weights_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step), bool *locked) {
+wick_status wick_packed_weights_make(wick_execution *e, wick_status (*run)(wick_execution *e, size_t step),
+                                     bool *locked) {
     const wick_plan *plan = e->plan;
     wick_status status = WICK_OK;
     uint32_t g = 0;

@@ -11,7 +11,8 @@ bool wick_state_lock(wick_tensor *state, bool alone) {
 
 void wick_state_unlock(wick_tensor *state, bool alone) {
     wick_array *a = alone && state->value ? state->value->array : NULL;
-    if (a && a->storage->owned) a->storage->version = wick_version_next(); /* whoever had it alone may have written it */
+    /* whoever had it alone may have written it */
+    if (a && a->storage->owned) a->storage->version = wick_version_next();
     atomic_fetch_add(&state->lock, alone ? 1 : -1);
 }
 
@@ -35,7 +36,8 @@ wick_status wick_state_own(wick_tensor *state, wick_msg *msg) {
     wick_value *v = state->value;
     if (!v->array) return wick_msg_set(msg, WICK_ERR_INVALID, "a state has a pending assignment: call wick_eval first");
     bool awaited = v->readers > 0 || v->handles > 1;
-    if (!awaited && wick_array_is_unique(v->array) && !v->array->layout.offset && wick_layout_is_contiguous(&v->array->layout, &v->type))
+    if (!awaited && wick_array_is_unique(v->array) && !v->array->layout.offset &&
+        wick_layout_is_contiguous(&v->array->layout, &v->type))
         return WICK_OK;
     wick_array *copy = NULL;
     WICK_TRY(copy_into(ctx, v, &copy, msg));

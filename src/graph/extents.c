@@ -7,7 +7,8 @@ static int64_t *values_of(const wick_extents *x, int32_t e) { return x->values +
 static int64_t quotient(int64_t a, int64_t by) { return a / by - (a % by < 0); }
 
 /* One at a point; v has those before it. */
-static bool value_of(const wick_extent *e, const int64_t *point, const int64_t *v, int64_t *out, size_t stride, size_t at) {
+static bool value_of(const wick_extent *e, const int64_t *point, const int64_t *v, int64_t *out, size_t stride,
+                     size_t at) {
 #define OF(k) v[(size_t)(k) * stride + at]
     switch (e->kind) {
     case WICK_EXTENT_NUMBER: *out = e->number; return true;
@@ -28,13 +29,14 @@ bool wick_extents_eval(const wick_extents *x, const int64_t *point, int64_t *out
     return true;
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static size_t row_bytes(const wick_extents *x) { return (size_t)x->n_points * sizeof(int64_t); }
 
 static uint32_t slot_of(const wick_extents *x, const int64_t *values) {
     uint32_t at = (uint32_t)wick_hash(values, row_bytes(x), 0) & (x->slots - 1);
-    while (x->table[at] >= 0 && memcmp(values_of(x, x->table[at]), values, row_bytes(x)) != 0) at = (at + 1) & (x->slots - 1);
+    while (x->table[at] >= 0 && memcmp(values_of(x, x->table[at]), values, row_bytes(x)) != 0)
+        at = (at + 1) & (x->slots - 1);
     return at;
 }
 
@@ -73,7 +75,9 @@ static int32_t make(wick_extents *x, wick_extent e) {
     if (x->nomem || (x->n == x->cap && !more_room(x))) return -1;
     int64_t *values = values_of(x, x->n);
     for (int p = 0; p < x->n_points; p++)
-        if (!value_of(&e, x->points + (size_t)p * (size_t)x->n_dims, x->values, &values[p], (size_t)x->n_points, (size_t)p)) return -1;
+        if (!value_of(&e, x->points + (size_t)p * (size_t)x->n_dims, x->values, &values[p], (size_t)x->n_points,
+                      (size_t)p))
+            return -1;
     return add(x, e);
 }
 
@@ -106,17 +110,21 @@ void wick_extents_cut(wick_extents *x, int32_t n) {
     fill_table(x);
 }
 
-bool wick_extents_init(wick_extents *x, wick_arena *arena, int n_dims, const char *const *names, int n_points, const int64_t *points) {
+bool wick_extents_init(wick_extents *x, wick_arena *arena, int n_dims, const char *const *names, int n_points,
+                       const int64_t *points) {
     *x = (wick_extents){.arena = arena, .n_dims = n_dims, .n_points = n_points, .names = names, .points = points};
     for (int s = 0; s < n_dims; s++) make(x, (wick_extent){.kind = WICK_EXTENT_DIM, .a = s});
     return !x->nomem;
 }
-int32_t wick_extents_number(wick_extents *x, int64_t number) { return make(x, (wick_extent){.kind = WICK_EXTENT_NUMBER, .number = number}); }
+int32_t wick_extents_number(wick_extents *x, int64_t number) {
+    return make(x, (wick_extent){.kind = WICK_EXTENT_NUMBER, .number = number});
+}
 int32_t wick_extents_sum(wick_extents *x, int32_t a, int32_t b) {
     if (a < 0 || b < 0) return -1;
     const wick_extent left = x->at[a];
     int64_t number;
-    if (x->at[b].kind == WICK_EXTENT_NUMBER && left.kind == WICK_EXTENT_SUM && x->at[left.b].kind == WICK_EXTENT_NUMBER &&
+    if (x->at[b].kind == WICK_EXTENT_NUMBER && left.kind == WICK_EXTENT_SUM &&
+        x->at[left.b].kind == WICK_EXTENT_NUMBER &&
         !wick_add_overflows(x->at[left.b].number, x->at[b].number, &number)) {
         a = left.a;
         if (!number) return a;
@@ -124,14 +132,17 @@ int32_t wick_extents_sum(wick_extents *x, int32_t a, int32_t b) {
     }
     return b < 0 ? -1 : make(x, (wick_extent){.kind = WICK_EXTENT_SUM, .a = a, .b = b});
 }
-int32_t wick_extents_product(wick_extents *x, int32_t a, int32_t b) { return a < 0 || b < 0 ? -1 : make(x, (wick_extent){.kind = WICK_EXTENT_PRODUCT, .a = a, .b = b}); }
+int32_t wick_extents_product(wick_extents *x, int32_t a, int32_t b) {
+    return a < 0 || b < 0 ? -1 : make(x, (wick_extent){.kind = WICK_EXTENT_PRODUCT, .a = a, .b = b});
+}
 /* Of a quotient, and a number: floor((floor(w / p) + c) / q) is floor((w + p c) / (p q)). */
 int32_t wick_extents_quotient(wick_extents *x, int32_t a, int64_t by) {
     if (a < 0) return -1;
     const bool sum = x->at[a].kind == WICK_EXTENT_SUM && x->at[x->at[a].b].kind == WICK_EXTENT_NUMBER;
     const wick_extent inner = x->at[sum ? x->at[a].a : a];
     int64_t more = sum ? x->at[x->at[a].b].number : 0, both;
-    if (inner.kind == WICK_EXTENT_QUOTIENT && !wick_mul_overflows(more, inner.number, &more) && !wick_mul_overflows(by, inner.number, &both)) {
+    if (inner.kind == WICK_EXTENT_QUOTIENT && !wick_mul_overflows(more, inner.number, &more) &&
+        !wick_mul_overflows(by, inner.number, &both)) {
         const int32_t w = more ? wick_extents_sum(x, inner.a, wick_extents_number(x, more)) : inner.a;
         if (w >= 0) a = w, by = both;
     }
@@ -144,7 +155,7 @@ static int32_t line(wick_extents *x, int64_t m, int32_t a, int64_t b) {
     return b ? wick_extents_sum(x, a, wick_extents_number(x, b)) : a;
 }
 
-/* ---- finding --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     wick_extents *x;
@@ -158,11 +169,13 @@ static bool is_line(const search *s, const int64_t *w, int64_t *m, int64_t *b) {
     int p = 1;
     while (p < n && w[p] == w[0]) p++;
     int64_t dv, dw, product;
-    if (p == n || wick_add_overflows(s->v[p], -s->v[0], &dv) || wick_add_overflows(w[p], -w[0], &dw) || !dw || dv % dw) return false;
+    if (p == n || wick_add_overflows(s->v[p], -s->v[0], &dv) || wick_add_overflows(w[p], -w[0], &dw) || !dw || dv % dw)
+        return false;
     *m = dv / dw;
     if (!*m || wick_mul_overflows(*m, w[0], &product) || wick_add_overflows(s->v[0], -product, b)) return false;
     for (int i = 0; i < n; i++)
-        if (wick_mul_overflows(*m, w[i], &product) || wick_add_overflows(product, *b, &product) || product != s->v[i]) return false;
+        if (wick_mul_overflows(*m, w[i], &product) || wick_add_overflows(product, *b, &product) || product != s->v[i])
+            return false;
     return true;
 }
 
@@ -190,11 +203,13 @@ static int32_t affine(const search *s) {
     int64_t rest = s->v[0];
     int32_t sum = -1;
     for (int d = 0; d < x->n_dims; d++) {
-        const int64_t *base = x->points, *moved = 1 + d < x->n_points ? x->points + (size_t)(1 + d) * (size_t)x->n_dims : base;
+        const int64_t *base = x->points,
+                      *moved = 1 + d < x->n_points ? x->points + (size_t)(1 + d) * (size_t)x->n_dims : base;
         const int64_t step = moved[d] - base[d], more = step ? s->v[1 + d] - s->v[0] : 0;
         if (!more) continue;
         int64_t part;
-        if (more % step || wick_mul_overflows(more / step, base[d], &part) || wick_add_overflows(rest, -part, &rest)) return -1;
+        if (more % step || wick_mul_overflows(more / step, base[d], &part) || wick_add_overflows(rest, -part, &rest))
+            return -1;
         const int32_t term = line(x, more / step, d, 0);
         sum = sum < 0 ? term : wick_extents_sum(x, sum, term);
         if (sum < 0) return -1;
@@ -252,7 +267,8 @@ static int32_t of_two(const search *s, int32_t a, int32_t b) {
     if (multiply(s, s->w, va, vb)) {
         if (is_line(s, s->w, &m, &add) && !add) return line(x, m, wick_extents_product(x, a, b), 0);
         const int64_t by = s->v[0] > 0 ? s->w[0] / s->v[0] : 0;
-        if (by > 1 && by <= MOST_BY && is_quotient(s, s->w, by, &least, &most) && least <= 0 && most >= 0) return wick_extents_quotient(x, wick_extents_product(x, a, b), by);
+        if (by > 1 && by <= MOST_BY && is_quotient(s, s->w, by, &least, &most) && least <= 0 && most >= 0)
+            return wick_extents_quotient(x, wick_extents_product(x, a, b), by);
     }
     for (int sign = 1; sign >= -1; sign -= 2) {
         for (int i = 0; i < x->n_points; i++)
@@ -265,11 +281,14 @@ static int32_t of_two(const search *s, int32_t a, int32_t b) {
 static int32_t of_three(const search *s, int32_t a, int32_t b, int32_t c) {
     wick_extents *x = s->x;
     int64_t m, add;
-    if (!multiply(s, s->w, values_of(x, a), values_of(x, b)) || !multiply(s, s->w, s->w, values_of(x, c)) || !is_line(s, s->w, &m, &add) || add) return -1;
+    if (!multiply(s, s->w, values_of(x, a), values_of(x, b)) || !multiply(s, s->w, s->w, values_of(x, c)) ||
+        !is_line(s, s->w, &m, &add) || add)
+        return -1;
     return line(x, m, wick_extents_product(x, wick_extents_product(x, a, b), c), 0);
 }
 
-/* The lesser of a + p and b + q, or the greater: p and q are as tight as the points let them be. b -1: of a + p and a number. */
+/* The lesser of a + p and b + q, or the greater: p and q are as tight as the points let them be. b -1: of a + p and a
+ * number. */
 static int32_t of_either(const search *s, int32_t a, int32_t b, bool lesser) {
     wick_extents *x = s->x;
     const int64_t *va = values_of(x, a), *vb = b < 0 ? NULL : values_of(x, b);
@@ -284,7 +303,9 @@ static int32_t of_either(const search *s, int32_t a, int32_t b, bool lesser) {
         if (s->v[i] != (lesser ? WICK_MIN(wa, wb) : WICK_MAX(wa, wb))) return -1;
     }
     const int32_t first = line(x, 1, a, p), second = b < 0 ? wick_extents_number(x, q) : line(x, 1, b, q);
-    return first < 0 || second < 0 ? -1 : make(x, (wick_extent){.kind = lesser ? WICK_EXTENT_MIN : WICK_EXTENT_MAX, .a = first, .b = second});
+    return first < 0 || second < 0
+               ? -1
+               : make(x, (wick_extent){.kind = lesser ? WICK_EXTENT_MIN : WICK_EXTENT_MAX, .a = first, .b = second});
 }
 
 static int64_t divisor(int64_t a, int64_t b) {
@@ -340,7 +361,9 @@ int32_t wick_extents_find(wick_extents *x, const int64_t *values, int n_near, co
     if ((found = affine(&s)) >= 0) return found;
     const int32_t known = x->n;
     for (int i = 0; i < n_near + x->n_dims + known && n < LOOKED_AT; i++) { /* those near, the dims, then the newest */
-        const int32_t e = i < n_near ? near[i] : i < n_near + x->n_dims ? i - n_near : known - 1 - (i - n_near - x->n_dims);
+        const int32_t e = i < n_near               ? near[i]
+                          : i < n_near + x->n_dims ? i - n_near
+                                                   : known - 1 - (i - n_near - x->n_dims);
         bool seen = e < 0 || x->at[e].kind == WICK_EXTENT_NUMBER;
         for (int k = 0; k < n && !seen; k++) seen = list[k] == e;
         if (!seen) list[n++] = e;
@@ -388,7 +411,7 @@ bool wick_extents_settled(const wick_extents *x, int32_t i) {
            wick_extents_settled(x, e->a);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     wick_extents *x;
@@ -396,7 +419,9 @@ typedef struct reader {
     int depth;
 } reader;
 
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || (c >= '0' && c <= '9'); }
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || (c >= '0' && c <= '9');
+}
 static char next(reader *r) {
     while (*r->at == ' ') r->at++;
     return *r->at;
@@ -442,7 +467,8 @@ static int32_t read_sum(reader *r) {
     for (char c = next(r); all >= 0 && (c == '+' || c == '-'); c = next(r)) {
         r->at++;
         const int32_t more = read_product(r);
-        all = wick_extents_sum(r->x, all, c == '-' ? wick_extents_product(r->x, wick_extents_number(r->x, -1), more) : more);
+        all = wick_extents_sum(r->x, all,
+                               c == '-' ? wick_extents_product(r->x, wick_extents_number(r->x, -1), more) : more);
     }
     return all;
 }
@@ -455,7 +481,7 @@ int32_t wick_extents_parse(wick_extents *x, const char *text) {
     return next(&r) ? -1 : e;
 }
 
-/* ---- printing -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 enum { IN_SUM, IN_PRODUCT };
 static void print(wick_str *s, const wick_extents *x, int32_t i, int place);
@@ -463,7 +489,8 @@ static void print(wick_str *s, const wick_extents *x, int32_t i, int place);
 /* The product's number, and what else there is: -1 * a prints as a subtraction. */
 static void print_term(wick_str *s, const wick_extents *x, int32_t i, bool first) {
     const wick_extent *e = &x->at[i];
-    const bool number = e->kind == WICK_EXTENT_NUMBER, scaled = e->kind == WICK_EXTENT_PRODUCT && x->at[e->a].kind == WICK_EXTENT_NUMBER;
+    const bool number = e->kind == WICK_EXTENT_NUMBER,
+               scaled = e->kind == WICK_EXTENT_PRODUCT && x->at[e->a].kind == WICK_EXTENT_NUMBER;
     const int64_t m = number ? e->number : scaled ? x->at[e->a].number : 1;
     if (first || m >= 0) {
         if (!first) wick_str_add(s, " + ");

@@ -4,15 +4,15 @@
 
 #include "ops/ops.h"
 
-/* ---- walk: what recorded values need ------------------------------------------------------------------------------------ */
+/* ---- walk: what recorded values need ----------------------------------------------------------------------------- */
 
 typedef struct wick_walk_item {
     wick_node *node;
     uint32_t next;
 } wick_walk_item;
 
-/* The pending nodes that a set of results needs, inputs first; the leaves they stand on, in order of first use; and the bytes
- * that tell whether two walks want the same plan. Numbers (ids) are given to every value met. */
+/* The pending nodes that a set of results needs, inputs first; the leaves they stand on, in order of first use; and the
+ * bytes that tell whether two walks want the same plan. Numbers (ids) are given to every value met. */
 typedef struct wick_walk {
     wick_node **nodes;
     size_t n_nodes, cap_nodes;
@@ -36,16 +36,17 @@ typedef struct wick_wanted {
 
 /* The walk is of a function being compiled: its states are leaves even if nobody reads them, and always taken over. */
 #define WICK_WALK_TRACED 2
-/* Fills w for the results and for effect nodes (kept even if nothing reads them). flags go into the key. A wanted leaf that others
- * still read is set to NULL, unless traced: its old value must stay. */
+/* Fills w for the results and for effect nodes (kept even if nothing reads them). flags go into the key. A wanted leaf
+ * that others still read is set to NULL, unless traced: its old value must stay. */
 wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted *wanted, size_t n_effects,
                           wick_node *const *effects, uint64_t flags);
 void wick_walk_free(wick_context *ctx, wick_walk *w);
 /* Copies what was walked into a graph in arena: outputs are the wanted values in order, leaf and slot nodes carry their
  * number in slot[0], others the number in the walk, counted from 1, in slot[1]. NULL: out of memory. */
-wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n, const wick_wanted *wanted);
+wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n,
+                                 const wick_wanted *wanted);
 
-/* ---- graphs --------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 wick_graph *wick_graph_new(wick_context *ctx, wick_arena *arena);
 /* A copy of the node that reads `in` instead, appended to graph. NULL: out of memory. */
@@ -66,7 +67,7 @@ wick_status wick_graph_verify(wick_graph *graph, wick_msg *msg);
 /* Replaces symbolic dims by extents (one per symbol, within its range) and infers all types again. */
 wick_status wick_graph_bind(wick_graph *graph, const int64_t *extents, wick_msg *msg);
 
-/* ---- passes: one file each; the pipeline is in pipeline.c --------------------------------------------------------------------- */
+/* ---- passes: one file each; the pipeline is in pipeline.c -------------------------------------------------------- */
 
 typedef struct wick_pass {
     const char *name, *doc;
@@ -76,42 +77,52 @@ typedef struct wick_pass {
 extern const wick_pass wick_passes[];
 extern const int wick_passes_count;
 
-wick_status wick_pass_ride(wick_graph *graph, wick_msg *msg);        /* programs that run on what products make, part by part */
+/* programs that run on what products make, part by part */
+wick_status wick_pass_ride(wick_graph *graph, wick_msg *msg);
 wick_status wick_pass_attention(wick_graph *graph, wick_msg *msg);   /* products and softmax that are attention */
 wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg);   /* products take and give bf16 or f16 */
-/* Ops that stay wide, by name with commas between (NULL: none), as bits of that pass. WICK_ERR_INVALID, with those there are, where one is none that it narrows. */
+/* Ops that stay wide, by name with commas between (NULL: none), as bits of that pass. WICK_ERR_INVALID, with those
+ * there are, where one is none that it narrows. */
 wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg);
 wick_status wick_pass_expand_grad(wick_graph *graph, wick_msg *msg); /* gradients become what they stand for */
 wick_status wick_pass_quantize(wick_graph *graph, wick_msg *msg);    /* quantised float products become integer ones */
-wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg); /* other quantise and dequantise nodes become elementwise ops */
+/* other quantise and dequantise nodes become elementwise ops */
+wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg);
 wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg);    /* x * 1, casts and views that change nothing */
 wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg);   /* transposed products are computed transposed */
 wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementwise ops of constants */
 wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal nodes become one */
 wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */
-wick_status wick_pass_fold_scale(wick_graph *graph, wick_msg *msg);  /* scales and shifts behind products go into their weights */
-wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);    /* products take the bias and ReLU after them along */
+/* scales and shifts behind products go into their weights */
+wick_status wick_pass_fold_scale(wick_graph *graph, wick_msg *msg);
+/* products take the bias and ReLU after them along */
+wick_status wick_pass_epilogue(wick_graph *graph, wick_msg *msg);
 wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg);       /* small products of one input become one */
-wick_status wick_pass_checkpoint(wick_graph *graph, wick_msg *msg);  /* what gradients need is made again, instead of kept */
-wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg); /* what is cheap to make again is, for each reader */
+/* what gradients need is made again, instead of kept */
+wick_status wick_pass_checkpoint(wick_graph *graph, wick_msg *msg);
+/* what is cheap to make again is, for each reader */
+wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg);
 wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg);        /* elementwise groups, reductions at their end */
-wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);    /* order for low peak memory; state is written last */
+/* order for low peak memory; state is written last */
+wick_status wick_pass_schedule(wick_graph *graph, wick_msg *msg);
 /* Which of them run. All zero: all. */
 typedef struct wick_pass_choice {
     bool required_only;
     uint64_t without; /* bit i: wick_passes[i] is left out, unless it is required */
     size_t memory_budget; /* as in wick_compile_options */
 } wick_pass_choice;
-/* Sets the bits of names with commas between; NULL: none. An unknown or required one is an error that lists those there are. */
+/* Sets the bits of names with commas between; NULL: none. An unknown or required one is an error that lists those there
+ * are. */
 wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg);
 /* Verifies after each pass in debug builds and when WICK_VERIFY is set. */
 wick_status wick_run_passes(wick_graph *graph, const wick_pass_choice *choice, wick_msg *msg);
 
-/* ---- lowering and memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- lowering and memory ----------------------------------------------------------------------------------------- */
 
 /* leaf_layouts[i]: how leaf i lies in memory; its offset must be 0. */
 wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts);
-/* Emits the steps of a region where the steps of its node go. params: by number of its inputs; results: where its outputs then lie. */
+/* Emits the steps of a region where the steps of its node go. params: by number of its inputs; results: where its
+ * outputs then lie. */
 wick_status wick_lower_region(wick_lower *l, wick_graph *region, const wick_operand *params, wick_operand *results);
 /* Gives every TEMP buffer its place. arena: bytes in all; live: the largest sum of buffers in use at once. */
 wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live);

@@ -1,8 +1,8 @@
 /* lower_graph.c: walks a scheduled graph and has every op emit its kernels; decides where each value lies. */
 #include "graph/graph.h"
 
-/* Results that are views, leaves or already written elsewhere are copied to their own buffer as soon as they exist: leaves before any
- * state is overwritten. */
+/* Results that are views, leaves or already written elsewhere are copied to their own buffer as soon as they exist:
+ * leaves before any state is overwritten. */
 typedef struct late_copy {
     wick_operand from;
     int32_t result;
@@ -20,11 +20,12 @@ static wick_status output_operand(wick_lower *l, int r, wick_operand *out) {
     return WICK_OK;
 }
 
-/* A view of a whole value in another order, which is that of the result: what computes the value may as well write it there. Nobody writes over it since, as results stay
- * until the end. */
+/* A view of a whole value in another order, which is that of the result: what computes the value may as well write it
+ * there. Nobody writes over it since, as results stay until the end. */
 static bool becomes_result(wick_lower *l, const wick_operand *at, int r) {
     wick_buffer *b = &l->buffers[at->buffer];
-    const bool whole = at->layout.offset == 0 && wick_layout_is_contiguous(&at->layout, at->type) && b->size == wick_type_bytes(at->type);
+    const bool whole = at->layout.offset == 0 && wick_layout_is_contiguous(&at->layout, at->type) &&
+                       b->size == wick_type_bytes(at->type);
     if (b->kind != WICK_BUFFER_TEMP || b->first < 0 || !whole) return false;
     b->kind = WICK_BUFFER_OUTPUT;
     b->index = (uint32_t)r;
@@ -51,7 +52,10 @@ static wick_status settle_results(wick_lower *l, wick_node *node, late_copy *lat
                 WICK_TRY(wick_lower_copy(l, &at, &out));
                 continue;
             }
-            if (lies_in_leaf(l, &at, l->results[r].leaf) && wick_layout_is_contiguous(&at.layout, at.type) && at.layout.offset == 0) continue; /* there already */
+            /* there already */
+            if (lies_in_leaf(l, &at, l->results[r].leaf) && wick_layout_is_contiguous(&at.layout, at.type) &&
+                at.layout.offset == 0)
+                continue;
             if (b->kind == WICK_BUFFER_LEAF) { /* another state's (or its own old) memory: read it before it changes */
                 wick_operand kept = at;
                 WICK_TRY(wick_lower_temp(l, wick_type_bytes(at.type), &kept.buffer));
@@ -113,7 +117,8 @@ static uint32_t number_regions(wick_graph *g, uint32_t n) {
     return n;
 }
 
-/* Fills root and last_use for the values of a graph. What a region is given, and what it gives, is never overwritten in it. */
+/* Fills root and last_use for the values of a graph. What a region is given, and what it gives, is never overwritten in
+ * it. */
 static void find_last_uses(wick_lower *l, const wick_graph *g, bool region) {
     for (size_t i = 0; i < g->n; i++) {
         const wick_node *n = g->nodes[i];
@@ -125,7 +130,8 @@ static void find_last_uses(wick_lower *l, const wick_graph *g, bool region) {
         }
         if (region && n->op == &wick_op_input) l->last_use[n->out[0].id] = UINT32_MAX;
     }
-    for (int r = 0; r < g->n_outputs; r++) l->last_use[l->root[g->outputs[r]->id]] = UINT32_MAX; /* results stay until the end */
+    /* results stay until the end */
+    for (int r = 0; r < g->n_outputs; r++) l->last_use[l->root[g->outputs[r]->id]] = UINT32_MAX;
 }
 
 static wick_status lower_node(wick_lower *l, wick_node *n, const wick_layout *leaf_layouts) {

@@ -1,8 +1,8 @@
-/* memory.c: one arena for all intermediates. A buffer lives from its first step to its last; buffers that live at different times share
- * bytes. Each is put at the lowest place that is free during its whole life, the largest first (greedy by size: Pisarchyk, Lee 2020,
- * "Efficient Memory Management for Deep Neural Net Inference"), and also in order of first use. Where neither fits well, whatever ends
- * up on top is placed earlier in the next try ("squeaky wheel": Joslin, Clements 1999), first or, to get out of cycles, anywhere before;
- * the smallest arena wins. */
+/* memory.c: one arena for all intermediates. A buffer lives from its first step to its last; buffers that live at
+ * different times share bytes. Each is put at the lowest place that is free during its whole life, the largest first
+ * (greedy by size: Pisarchyk, Lee 2020, "Efficient Memory Management for Deep Neural Net Inference"), and also in order
+ * of first use. Where neither fits well, whatever ends up on top is placed earlier in the next try ("squeaky wheel":
+ * Joslin, Clements 1999), first or, to get out of cycles, anywhere before; the smallest arena wins. */
 #include <stdlib.h>
 
 #include "graph/graph.h"
@@ -24,8 +24,9 @@ static int by_start(const void *a, const void *b) {
     return by_size(a, b);
 }
 
-/* Places items in their order; returns the bytes used. placed has room for all: it lists them by offset. With in_time the order is
- * that of by_start, and what ended before an item begins is forgotten. Where the watch is over it ends, with places of some. */
+/* Places items in their order; returns the bytes used. placed has room for all: it lists them by offset. With in_time
+ * the order is that of by_start, and what ended before an item begins is forgotten. Where the watch is over it ends,
+ * with places of some. */
 static size_t place(wick_watch *watch, item *items, size_t n, item **placed, bool in_time) {
     size_t total = 0, n_placed = 0;
     for (size_t i = 0; i < n && wick_watch_spend(watch, n_placed); i++) {

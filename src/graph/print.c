@@ -33,7 +33,8 @@ static void print_place(wick_str *s, const char *place) {
 static void print_graph(wick_str *s, wick_graph *g, int indent, const wick_graph *outer, bool places) {
     wick_graph_number(g);
     for (int i = 0; i < g->n_symbols; i++)
-        wick_str_add(s, "%*s%s in %lld..%lld\n", indent, "", g->symbols[i].name, (long long)g->symbols[i].min, (long long)g->symbols[i].max);
+        wick_str_add(s, "%*s%s in %lld..%lld\n", indent, "", g->symbols[i].name, (long long)g->symbols[i].min,
+                     (long long)g->symbols[i].max);
     /* A region's parameters are values without a node in it; they are numbered a, b, c... */
     for (int i = 0; i < g->n_inputs; i++) g->inputs[i]->id = UINT32_MAX - (uint32_t)i;
     for (size_t i = 0; i < g->n; i++) {

@@ -1,5 +1,5 @@
-/* walk.c: from recorded values to the part of the recording that they need. Iterative, so a chain of any length is fine; cheap,
- * since a program that records the same graph again and again comes through here each time. */
+/* walk.c: from recorded values to the part of the recording that they need. Iterative, so a chain of any length is
+ * fine; cheap, since a program that records the same graph again and again comes through here each time. */
 #include "graph/graph.h"
 
 static bool push_key(wick_context *ctx, wick_walk *w, const void *data, size_t size) {
@@ -36,13 +36,16 @@ static bool add_leaf(wick_context *ctx, wick_walk *w, wick_value *v) {
 
 static bool is_argument(const wick_value *v) { return v->node->op == &wick_op_input; }
 
-/* A view of a state as it is now. What a function captures as one is read through the state, looked at before or not. */
+/* A view of a state as it is now. What a function captures as one is read through the state, looked at before or not.
+ */
 static bool is_live_view(const wick_value *v) {
     if (!(v->node->op->flags & WICK_OP_VIEW)) return false;
     while (v->node->op->flags & WICK_OP_VIEW && v->node->n_in) v = v->node->in[0];
     return !(v->node->op->flags & WICK_OP_VIEW) && v->node->cell && v->node->cell->value == v;
 }
-static bool is_leaf(const wick_walk *w, const wick_value *v) { return is_argument(v) || (v->array && !(w->traced && is_live_view(v))); }
+static bool is_leaf(const wick_walk *w, const wick_value *v) {
+    return is_argument(v) || (v->array && !(w->traced && is_live_view(v)));
+}
 
 /* A region's nodes by their numbers in it: what it captures is among the node's inputs. */
 static bool push_regions(wick_context *ctx, wick_walk *w, const wick_node *of) {
@@ -92,7 +95,8 @@ static bool add_node(wick_context *ctx, wick_walk *w, wick_node *node) {
         v->id = w->n_values++;
         v->mark = ctx->walk;
     }
-    if ((node->op == &wick_op_slot || node->op->flags & WICK_OP_RANDOM) && !push_ptr(ctx, &w->slots, &w->cap_slots, &w->n_slots, node))
+    if ((node->op == &wick_op_slot || node->op->flags & WICK_OP_RANDOM) &&
+        !push_ptr(ctx, &w->slots, &w->cap_slots, &w->n_slots, node))
         return false;
     return push_ptr(ctx, &w->nodes, &w->cap_nodes, &w->n_nodes, node);
 }
@@ -114,7 +118,9 @@ static bool visit(wick_context *ctx, wick_walk *w, wick_value *root) {
                 continue;
             }
             if (v->node->mark == ctx->walk) continue;
-            if (depth == w->cap_stack && !wick_grow(&ctx->alloc, (void **)&w->stack, &w->cap_stack, depth + 1, sizeof *w->stack)) return false;
+            if (depth == w->cap_stack &&
+                !wick_grow(&ctx->alloc, (void **)&w->stack, &w->cap_stack, depth + 1, sizeof *w->stack))
+                return false;
             w->stack[depth++] = (wick_walk_item){node, next};
             node = v->node;
             node->mark = ctx->walk;
@@ -132,13 +138,14 @@ static bool visit(wick_context *ctx, wick_walk *w, wick_value *root) {
 /* Will v be in memory after the run? Results are, and what is assigned: it shares the state's memory. */
 static bool is_stored(const wick_context *ctx, const wick_value *v) { return v->array || v->stored == ctx->walk; }
 
-/* Marks the walked nodes that may have to run again after this run: somebody outside of the walk still wants a result that is not
- * stored, or such a node reads one. Readers are counted without those in the walk. */
+/* Marks the walked nodes that may have to run again after this run: somebody outside of the walk still wants a result
+ * that is not stored, or such a node reads one. Readers are counted without those in the walk. */
 static void find_awaited(const wick_context *ctx, wick_walk *w) {
     for (size_t i = w->n_nodes; i-- > 0;) {
         wick_node *node = w->nodes[i];
         bool awaited = node->flags & WICK_NODE_AWAITED;
-        for (int k = 0; k < node->n_out; k++) awaited |= (node->out[k].handles || node->out[k].readers) && !is_stored(ctx, &node->out[k]);
+        for (int k = 0; k < node->n_out; k++)
+            awaited |= (node->out[k].handles || node->out[k].readers) && !is_stored(ctx, &node->out[k]);
         if (!awaited) continue;
         node->flags |= WICK_NODE_AWAITED;
         for (int k = 0; k < node->n_in; k++)
@@ -161,17 +168,19 @@ static void keep_sole_leaves(wick_context *ctx, wick_walk *w, size_t n, wick_wan
         for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers--;
     find_awaited(ctx, w);
     for (size_t i = 0; i < w->n_nodes; i++) /* what may run again is a reader like any other */
-        for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers += (w->nodes[i]->flags & WICK_NODE_AWAITED) != 0;
+        for (int k = 0; k < w->nodes[i]->n_in; k++)
+            w->nodes[i]->in[k]->readers += (w->nodes[i]->flags & WICK_NODE_AWAITED) != 0;
     for (size_t i = 0; i < n; i++)
         if (wanted[i].leaf && wanted[i].leaf->readers) wanted[i].leaf = NULL;
     for (size_t i = 0; i < w->n_nodes; i++) {
-        for (int k = 0; k < w->nodes[i]->n_in; k++) w->nodes[i]->in[k]->readers += !(w->nodes[i]->flags & WICK_NODE_AWAITED);
+        for (int k = 0; k < w->nodes[i]->n_in; k++)
+            w->nodes[i]->in[k]->readers += !(w->nodes[i]->flags & WICK_NODE_AWAITED);
         w->nodes[i]->flags &= (uint8_t)~WICK_NODE_AWAITED;
     }
 }
 
-wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted *wanted, size_t n_effects, wick_node *const *effects,
-                          uint64_t flags) {
+wick_status wick_walk_run(wick_context *ctx, wick_walk *w, size_t n, wick_wanted *wanted, size_t n_effects,
+                          wick_node *const *effects, uint64_t flags) {
     w->n_nodes = w->n_leaves = w->n_slots = w->n_key = 0;
     w->n_values = 0;
     w->traced = flags & WICK_WALK_TRACED;
@@ -255,7 +264,8 @@ bool wick_graph_clone_regions(wick_graph *graph, wick_node *node) {
     return regions != NULL;
 }
 
-wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n, const wick_wanted *wanted) {
+wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wick_walk *w, size_t n,
+                                 const wick_wanted *wanted) {
     wick_graph *g = wick_graph_new(ctx, arena);
     wick_value **map = wick_arena_zalloc(arena, (w->n_values + 1) * sizeof *map);
     if (!g || !map) return NULL;
@@ -266,8 +276,8 @@ wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wic
     for (size_t i = 0; i < w->n_leaves; i++) {
         wick_value *v = w->leaves[i];
         ctx->target = g;
-        wick_node *leaf = wick_node_new(ctx, is_argument(v) ? &wick_op_input : &wick_op_data, 0, NULL, 1, &v->type, v->node->attr,
-                                        is_argument(v) ? v->node->attr_size : 0);
+        wick_node *leaf = wick_node_new(ctx, is_argument(v) ? &wick_op_input : &wick_op_data, 0, NULL, 1, &v->type,
+                                        v->node->attr, is_argument(v) ? v->node->attr_size : 0);
         ctx->target = NULL;
         if (!leaf) return NULL;
         leaf->site = v->node->site;
@@ -277,7 +287,8 @@ wick_graph *wick_graph_from_walk(wick_context *ctx, wick_arena *arena, const wic
     size_t slot = 0;
     for (size_t i = 0; i < w->n_nodes; i++) {
         const wick_node *node = w->nodes[i];
-        if (node->op == &wick_op_assign) { /* a state's new version is its value; where it goes is said by the outputs */
+        /* a state's new version is its value; where it goes is said by the outputs */
+        if (node->op == &wick_op_assign) {
             map[node->out[0].id] = map[node->in[1]->id];
             continue;
         }

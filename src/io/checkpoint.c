@@ -12,8 +12,7 @@ struct wick_checkpoint {
     bool foreign; /* no wick.format: another program's file, with nothing of ours to check or to restore */
 };
 
-/* ---- opening
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 wick_status wick_checkpoint_open(wick_context *ctx, const char *path, wick_checkpoint **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "checkpoint_open: out is NULL");
@@ -67,8 +66,7 @@ wick_spec wick_checkpoint_tensor(const wick_checkpoint *c, int i) {
     return i >= 0 && (size_t)i < c->file.count ? spec_of(&c->file.tensors[i]) : (wick_spec){0};
 }
 
-/* ---- comparing
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static bool is_optim(const char *name) { return strncmp(name, "optim.", 6) == 0; }
 
@@ -129,10 +127,13 @@ static void report_type(report *r, const wick_safetensors_tensor *t, const wick_
     wick_str_add(s, " here");
 }
 
-static bool selected(const wick_load_options *o, const char *name) { return (!o->only || wick_glob(o->only, name)) && !(o->skip && wick_glob(o->skip, name)); }
+static bool selected(const wick_load_options *o, const char *name) {
+    return (!o->only || wick_glob(o->only, name)) && !(o->skip && wick_glob(o->skip, name));
+}
 
 /* What keeps the file's states from being the model's, of those selected. */
-static void compare(report *r, const wick_checkpoint *c, const wick_model *model, bool with_optimizer, const wick_load_options *o) {
+static void compare(report *r, const wick_checkpoint *c, const wick_model *model, bool with_optimizer,
+                    const wick_load_options *o) {
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = tensor_of(c, model, state.name);
@@ -146,16 +147,17 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
     for (size_t i = 0; i < c->file.count; i++) {
         const char *name = c->file.tensors[i].name;
         char shown[WICK_JSON_SHOWN];
-        if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name) && selected(o, name))
+        if (!is_optim(name) && (with_optimizer || !is_batch_counter(name)) && !wick_model_find(model, name) &&
+            selected(o, name))
             wick_str_add(next_line(r, wick_json_show(shown, name)), "is only there");
         bool same;
         if (is_copy(c, model, &c->file.tensors[i], &same) && !same && selected(o, name))
-            wick_str_add(next_line(r, wick_json_show(shown, name)), "is another tensor there than what it is an alias of here");
+            wick_str_add(next_line(r, wick_json_show(shown, name)),
+                         "is another tensor there than what it is an alias of here");
     }
 }
 
-/* ---- loading
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* Every OPTIM state of the file that the model lacks; all memory is had before anything is overwritten. */
 static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *model) {
@@ -186,7 +188,8 @@ static wick_status write_state(wick_context *ctx, wick_tensor *state, const wick
 }
 
 /* Compares, and says as an error what differs. */
-static wick_status check(report *r, const wick_checkpoint *c, wick_model *model, bool with_optimizer, const wick_load_options *o) {
+static wick_status check(report *r, const wick_checkpoint *c, wick_model *model, bool with_optimizer,
+                         const wick_load_options *o) {
     wick_context *ctx = wick_model_context(model);
     /* Pending work belongs before what is loaded; should it fail, nothing has been changed yet. */
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL));
@@ -224,7 +227,8 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
 }
 
 /* Walks the states to load and loads them if asked to. */
-static wick_status load_selected(const wick_checkpoint *c, wick_model *model, const wick_load_options *o, bool write, int *loaded, int *kept) {
+static wick_status load_selected(const wick_checkpoint *c, wick_model *model, const wick_load_options *o, bool write,
+                                 int *loaded, int *kept) {
     *loaded = *kept = 0;
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
@@ -237,7 +241,8 @@ static wick_status load_selected(const wick_checkpoint *c, wick_model *model, co
     return WICK_OK;
 }
 
-wick_status wick_checkpoint_load_some(const wick_checkpoint *c, wick_model *model, const wick_load_options *options, wick_load_report *result) {
+wick_status wick_checkpoint_load_some(const wick_checkpoint *c, wick_model *model, const wick_load_options *options,
+                                      wick_load_report *result) {
     if (!model) return wick_context_fail(c->ctx, WICK_ERR_INVALID, "checkpoint_load_some: model is NULL");
     static const wick_load_options plain;
     const wick_load_options *o = options ? options : &plain;
@@ -246,7 +251,8 @@ wick_status wick_checkpoint_load_some(const wick_checkpoint *c, wick_model *mode
     WICK_TRY(check(&r, c, model, false, o));
     WICK_TRY(load_selected(c, model, o, false, &sum.loaded, &sum.kept));
     if (!sum.loaded)
-        return wick_context_fail(wick_model_context(model), WICK_ERR_MISMATCH, "no state of the checkpoint is to be loaded: %s",
+        return wick_context_fail(wick_model_context(model), WICK_ERR_MISMATCH,
+                                 "no state of the checkpoint is to be loaded: %s",
                                  r.count ? r.buffer : "none that the model has is selected");
     WICK_TRY(load_selected(c, model, o, true, &sum.loaded, &sum.kept));
     for (size_t i = 0; i < c->file.count; i++) {

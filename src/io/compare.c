@@ -1,4 +1,5 @@
-/* compare.c: the layers of a network beside a file of what they gave elsewhere, and the tensors of a file beside those of another. */
+/* compare.c: the layers of a network beside a file of what they gave elsewhere, and the tensors of a file beside those
+ * of another. */
 #include "wick/compare.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ struct wick_comparison {
     const char *pattern; /* the caller's, while it is made */
 };
 
-/* ---- two tensors ------------------------------------------------------------------------------------------------------------- */
+/* ---- two tensors ------------------------------------------------------------------------------------------------- */
 
 /* A tensor of either side; data need not be aligned. */
 typedef struct side {
@@ -35,8 +36,10 @@ enum { BLOCK = 512 };
 /* Elements [at, at + n) as f64. */
 static void read_block(const side *s, int64_t at, int64_t n, double *values) {
     uint64_t aligned[BLOCK];
-    const wick_copy copy = {.rank = 1, .dims = {n}, .src_strides = {1}, .dst_strides = {1}, .src = s->spec.dtype, .dst = WICK_F64};
-    memcpy(aligned, (const char *)s->data + wick_dtype_bytes(s->spec.dtype, at), wick_dtype_bytes(s->spec.dtype, n)); /* a block is whole bytes */
+    const wick_copy copy = {
+        .rank = 1, .dims = {n}, .src_strides = {1}, .dst_strides = {1}, .src = s->spec.dtype, .dst = WICK_F64};
+    /* a block is whole bytes */
+    memcpy(aligned, (const char *)s->data + wick_dtype_bytes(s->spec.dtype, at), wick_dtype_bytes(s->spec.dtype, n));
     wick_copy_run(&copy, 0, wick_copy_tasks(&copy), aligned, values);
 }
 
@@ -75,7 +78,9 @@ static void measure(const wick_comparison *c, wick_difference *d, const side *ou
     const int64_t count = count_of(theirs);
     block k;
     double largest = 0;
-    if (!count || (ours->spec.dtype == theirs->spec.dtype && !memcmp(ours->data, theirs->data, wick_dtype_bytes(ours->spec.dtype, count)))) return;
+    if (!count || (ours->spec.dtype == theirs->spec.dtype &&
+                   !memcmp(ours->data, theirs->data, wick_dtype_bytes(ours->spec.dtype, count))))
+        return;
     for (int64_t at = 0; at < count; at += BLOCK) {
         const int64_t n = WICK_MIN(count - at, BLOCK);
         read_pair(ours, theirs, at, n, &k);
@@ -92,13 +97,16 @@ static void measure(const wick_comparison *c, wick_difference *d, const side *ou
     for (int64_t at = 0; at < count; at += BLOCK) {
         const int64_t n = WICK_MIN(count - at, BLOCK);
         read_pair(ours, theirs, at, n, &k);
-        for (int64_t i = 0; i < n; i++) d->differing += k.off[i] > 0 && !(k.off[i] <= allowed + (isfinite(k.theirs[i]) ? c->rtol * fabs(k.theirs[i]) : 0));
+        for (int64_t i = 0; i < n; i++)
+            d->differing +=
+                k.off[i] > 0 && !(k.off[i] <= allowed + (isfinite(k.theirs[i]) ? c->rtol * fabs(k.theirs[i]) : 0));
     }
     if (d->differing) d->kind = WICK_DIFFERS;
 }
 
 /* A row of what there is of either side; NULL: it is not there. */
-static wick_status add_row(wick_comparison *c, wick_context *ctx, const char *name, const side *ours, const side *theirs) {
+static wick_status add_row(wick_comparison *c, wick_context *ctx, const char *name, const side *ours,
+                           const side *theirs) {
     if (c->pattern && !wick_glob(c->pattern, name)) return WICK_OK;
     wick_difference d = {.name = wick_arena_strdup(&c->arena, name), .ours.rank = -1, .theirs.rank = -1};
     if (ours) d.ours = ours->spec;
@@ -106,22 +114,26 @@ static wick_status add_row(wick_comparison *c, wick_context *ctx, const char *na
     d.ours.name = d.theirs.name = d.name;
     if (!ours || !theirs)
         d.kind = ours ? WICK_ONLY_OURS : WICK_ONLY_THEIRS;
-    else if (d.ours.rank != d.theirs.rank || memcmp(d.ours.dims, d.theirs.dims, (size_t)d.ours.rank * sizeof *d.ours.dims) != 0)
+    else if (d.ours.rank != d.theirs.rank ||
+             memcmp(d.ours.dims, d.theirs.dims, (size_t)d.ours.rank * sizeof *d.ours.dims) != 0)
         d.kind = WICK_OTHER_SHAPE;
     else
         measure(c, &d, ours, theirs);
-    if (!d.name || !wick_grow(&c->alloc, (void **)&c->rows, &c->cap, c->n + 1, sizeof *c->rows)) return wick_context_fail(ctx, WICK_ERR_NOMEM, "compare: out of memory");
+    if (!d.name || !wick_grow(&c->alloc, (void **)&c->rows, &c->cap, c->n + 1, sizeof *c->rows))
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "compare: out of memory");
     c->rows[c->n++] = d;
     return WICK_OK;
 }
 
-/* ---- the comparison ---------------------------------------------------------------------------------------------------------- */
+/* ---- the comparison ---------------------------------------------------------------------------------------------- */
 
 static wick_status make(wick_context *ctx, const wick_compare_options *options, wick_comparison **out) {
     const wick_compare_options o = options ? *options : (wick_compare_options){0};
     *out = NULL;
-    if (!(o.tolerance >= 0 && o.rtol >= 0 && o.atol >= 0)) return wick_context_fail(ctx, WICK_ERR_INVALID, "compare: a tolerance is negative");
-    if (o.exact && (o.tolerance > 0 || o.rtol > 0 || o.atol > 0)) return wick_context_fail(ctx, WICK_ERR_INVALID, "compare: exact excludes tolerances");
+    if (!(o.tolerance >= 0 && o.rtol >= 0 && o.atol >= 0))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "compare: a tolerance is negative");
+    if (o.exact && (o.tolerance > 0 || o.rtol > 0 || o.atol > 0))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "compare: exact excludes tolerances");
     wick_comparison *c = wick_calloc(&ctx->alloc, sizeof *c);
     if (!c) return wick_context_fail(ctx, WICK_ERR_NOMEM, "compare: out of memory");
     const bool none = !o.exact && o.tolerance == 0 && o.rtol == 0 && o.atol == 0;
@@ -143,7 +155,8 @@ static void shape_text(char text[160], const wick_spec *spec) {
 }
 
 /* How it ends: made and with the first difference as the error, or gone. names: of the two sides, in messages. */
-static wick_status finish(wick_comparison *c, wick_context *ctx, wick_status status, const char *ours, const char *theirs, wick_comparison **out) {
+static wick_status finish(wick_comparison *c, wick_context *ctx, wick_status status, const char *ours,
+                          const char *theirs, wick_comparison **out) {
     if (status != WICK_OK) {
         wick_comparison_free(&c);
         return status;
@@ -158,17 +171,20 @@ static wick_status finish(wick_comparison *c, wick_context *ctx, wick_status sta
     if (first < 0) return WICK_OK;
     const wick_difference *d = &c->rows[first];
     if (d->kind == WICK_ONLY_OURS || d->kind == WICK_ONLY_THEIRS)
-        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s has no \"%s\"", d->kind == WICK_ONLY_OURS ? theirs : ours, d->name);
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s has no \"%s\"", d->kind == WICK_ONLY_OURS ? theirs : ours,
+                                 d->name);
     if (d->kind == WICK_OTHER_SHAPE) {
         shape_text(a, &d->ours);
         shape_text(b, &d->theirs);
-        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: \"%s\" has another shape there: %s, not %s", theirs, d->name, b, a);
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: \"%s\" has another shape there: %s, not %s", theirs,
+                                 d->name, b, a);
     }
-    return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: \"%s\" is the first to differ: element %lld is %.9g here and %.9g there", theirs, d->name,
-                             (long long)d->element, d->our_value, d->their_value);
+    return wick_context_fail(ctx, WICK_ERR_MISMATCH,
+                             "%s: \"%s\" is the first to differ: element %lld is %.9g here and %.9g there", theirs,
+                             d->name, (long long)d->element, d->our_value, d->their_value);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static wick_status open_file(wick_context *ctx, const char *path, wick_safetensors *file) {
     wick_msg msg;
@@ -176,7 +192,8 @@ static wick_status open_file(wick_context *ctx, const char *path, wick_safetenso
     return status == WICK_OK ? WICK_OK : wick_context_fail(ctx, status, "%s", msg.text);
 }
 
-static wick_status compare_tensors(wick_comparison *c, wick_context *ctx, const wick_safetensors *ours, const wick_safetensors *theirs) {
+static wick_status compare_tensors(wick_comparison *c, wick_context *ctx, const wick_safetensors *ours,
+                                   const wick_safetensors *theirs) {
     for (size_t i = 0; i < ours->count; i++) {
         const wick_safetensors_tensor *t = wick_safetensors_find(theirs, ours->tensors[i].name);
         const side a = of_file(&ours->tensors[i]), b = t ? of_file(t) : (side){0};
@@ -189,7 +206,8 @@ static wick_status compare_tensors(wick_comparison *c, wick_context *ctx, const 
     return WICK_OK;
 }
 
-wick_status wick_compare_files(wick_context *ctx, const char *ours, const char *theirs, const wick_compare_options *options, wick_comparison **out) {
+wick_status wick_compare_files(wick_context *ctx, const char *ours, const char *theirs,
+                               const wick_compare_options *options, wick_comparison **out) {
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "compare_files: out is NULL");
     wick_safetensors file[2];
     wick_comparison *c;
@@ -204,7 +222,7 @@ wick_status wick_compare_files(wick_context *ctx, const char *ours, const char *
     return finish(c, ctx, status, ours, theirs, out);
 }
 
-/* ---- layers ------------------------------------------------------------------------------------------------------------------ */
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 typedef struct watched {
     const char *name;
@@ -228,7 +246,8 @@ static void watch(void *user, const char *name, wick_tensor *y) {
 }
 
 /* A layer that was recorded twice: the first time counts. */
-static wick_status compare_layers(wick_comparison *c, wick_context *ctx, const wick_safetensors *file, const watcher *w) {
+static wick_status compare_layers(wick_comparison *c, wick_context *ctx, const wick_safetensors *file,
+                                  const watcher *w) {
     for (size_t i = 0; i < w->n; i++) {
         const wick_safetensors_tensor *t = wick_safetensors_find(file, w->list[i].name);
         wick_tensor *y = w->list[i].y;
@@ -272,20 +291,24 @@ static wick_status record(wick_model *model, wick_function fn, void *user, wick_
     return status;
 }
 
-wick_status wick_compare_layers(wick_model *model, wick_function fn, void *user, wick_tensor *const *in, const char *path, const wick_compare_options *options,
-                                wick_comparison **out) {
+wick_status wick_compare_layers(wick_model *model, wick_function fn, void *user, wick_tensor *const *in,
+                                const char *path, const wick_compare_options *options, wick_comparison **out) {
     if (!out) return wick_context_fail(wick_model_context(model), WICK_ERR_INVALID, "compare_layers: out is NULL");
     wick_context *ctx = wick_model_context(model);
     wick_safetensors file;
     wick_comparison *c;
     *out = NULL;
-    if (!fn || !path) return wick_context_fail(ctx, WICK_ERR_INVALID, "compare: needs the function that builds the network, and a file");
+    if (!fn || !path)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "compare: needs the function that builds the network, and a file");
     WICK_TRY(make(ctx, options, &c));
     memset(&file, 0, sizeof file);
     wick_status status = open_file(ctx, path, &file);
     wick_scope *scope = wick_scope_open(ctx);
     watcher w = {.alloc = &c->alloc, .arena = &c->arena};
-    if (status == WICK_OK) status = scope ? record(model, fn, user, in, &w) : wick_context_fail(ctx, WICK_ERR_NOMEM, "compare: out of memory");
+    if (status == WICK_OK)
+        status =
+            scope ? record(model, fn, user, in, &w) : wick_context_fail(ctx, WICK_ERR_NOMEM, "compare: out of memory");
     if (status == WICK_OK) status = compare_layers(c, ctx, &file, &w);
     for (size_t i = 0; i < w.n; i++) wick_tensor_free(&w.list[i].y);
     wick_release(&c->alloc, w.list, w.cap * sizeof *w.list);
@@ -294,7 +317,7 @@ wick_status wick_compare_layers(wick_model *model, wick_function fn, void *user,
     return finish(c, ctx, status, "the network", path, out);
 }
 
-/* ---- asked for --------------------------------------------------------------------------------------------------------------- */
+/* ---- asked for --------------------------------------------------------------------------------------------------- */
 
 void wick_comparison_free(wick_comparison **comparison) {
     wick_comparison *c = comparison ? *comparison : NULL;
@@ -306,7 +329,9 @@ void wick_comparison_free(wick_comparison **comparison) {
     wick_release(&alloc, c, sizeof *c);
 }
 int wick_comparison_count(const wick_comparison *c) { return (int)c->n; }
-wick_difference wick_comparison_at(const wick_comparison *c, int i) { return i >= 0 && (size_t)i < c->n ? c->rows[i] : (wick_difference){0}; }
+wick_difference wick_comparison_at(const wick_comparison *c, int i) {
+    return i >= 0 && (size_t)i < c->n ? c->rows[i] : (wick_difference){0};
+}
 int wick_comparison_first(const wick_comparison *c) {
     for (size_t i = 0; i < c->n; i++)
         if (c->rows[i].kind != WICK_SAME) return (int)i;
@@ -329,8 +354,8 @@ size_t wick_comparison_format(const wick_comparison *c, char *buffer, size_t siz
         case WICK_OTHER_SHAPE: wick_str_add(&s, "%s here, %s there\n", a, b); break;
         case WICK_SAME:
         case WICK_DIFFERS:
-            wick_str_add(&s, "off by %.3g (%.3g of the largest), element %lld: %.9g, there %.9g\n", d->worst, d->relative, (long long)d->element, d->our_value,
-                         d->their_value);
+            wick_str_add(&s, "off by %.3g (%.3g of the largest), element %lld: %.9g, there %.9g\n", d->worst,
+                         d->relative, (long long)d->element, d->our_value, d->their_value);
         }
         if (length < size) {
             const size_t part = WICK_MIN(s.len, size - 1 - length);

@@ -31,7 +31,7 @@ static bool take(reader *r, char c) {
 }
 static bool is_digit(const unsigned char *p, const unsigned char *end) { return p < end && *p >= '0' && *p <= '9'; }
 
-/* ---- strings ------------------------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
 
 /* Four hexadecimal digits, or -1. */
 static int32_t hex4(reader *r) {
@@ -120,7 +120,7 @@ static wick_status read_string(reader *r, const char **text) {
     return WICK_OK;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* strtod in the C locale, whatever the host has set. false: out of memory. */
 static bool c_strtod(const char *text, double *value) {
@@ -178,7 +178,7 @@ static wick_status read_number(reader *r, wick_json *v) {
     return WICK_OK;
 }
 
-/* ---- arrays and objects -------------------------------------------------------------------------------------- */
+/* ---- arrays and objects ------------------------------------------------------------------------------------------ */
 
 static int by_key(const void *a, const void *b) {
     return strcmp((*(wick_json *const *)a)->key, (*(wick_json *const *)b)->key);

@@ -1,5 +1,5 @@
-/* npy.c: NumPy's files of one array (numpy.org, "NEP 1" and numpy.lib.format): "\x93NUMPY", version, the length of a header, the header as a Python
- * dict, then the elements. Read in place where they lie as Wick has them. */
+/* npy.c: NumPy's files of one array (numpy.org, "NEP 1" and numpy.lib.format): "\x93NUMPY", version, the length of a
+ * header, the header as a Python dict, then the elements. Read in place where they lie as Wick has them. */
 #define WICK_NO_SITES
 #include "io/npy.h"
 #include "wick/io.h"
@@ -7,10 +7,11 @@
 static const struct {
     char kind, size;
     wick_dtype dtype;
-} kinds[] = {{'f', '2', WICK_F16}, {'f', '4', WICK_F32}, {'f', '8', WICK_F64}, {'i', '1', WICK_I8},  {'i', '2', WICK_I16}, {'i', '4', WICK_I32},
-             {'i', '8', WICK_I64}, {'u', '1', WICK_U8},  {'u', '2', WICK_U16}, {'u', '4', WICK_U32}, {'u', '8', WICK_U64}, {'b', '1', WICK_BOOL}};
+} kinds[] = {{'f', '2', WICK_F16}, {'f', '4', WICK_F32}, {'f', '8', WICK_F64}, {'i', '1', WICK_I8},
+             {'i', '2', WICK_I16}, {'i', '4', WICK_I32}, {'i', '8', WICK_I64}, {'u', '1', WICK_U8},
+             {'u', '2', WICK_U16}, {'u', '4', WICK_U32}, {'u', '8', WICK_U64}, {'b', '1', WICK_BOOL}};
 
-/* ---- the header ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the header -------------------------------------------------------------------------------------------------- */
 
 typedef wick_npy_header header;
 
@@ -69,7 +70,8 @@ static const char *read_width(const char *text, header *h) {
 static const char *read_descr(parser *p, header *h) {
     char text[16];
     if (!quoted(p, text)) return "descr is no text: arrays of records are not read";
-    if (text[strcspn(text, "<>|=") ? 0 : 1] == 'O') return "descr is O: an array of Python objects is a pickle, which can run any code; save numbers";
+    if (text[strcspn(text, "<>|=") ? 0 : 1] == 'O')
+        return "descr is O: an array of Python objects is a pickle, which can run any code; save numbers";
     const bool order = strchr("<>|=", text[0]) && text[0];
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     h->swapped = text[0] == (little ? '>' : '<');
@@ -102,7 +104,8 @@ static const char *read_header(parser *p, header *h) {
         if (which == 3 || seen >> which & 1) return "the header has a key that it should not have, or twice";
         seen |= 1u << which;
         if (which == 0) bad = read_descr(p, h);
-        if (which == 1 && !(h->fortran = word(p, "True")) && !word(p, "False")) bad = "fortran_order is neither True nor False";
+        if (which == 1 && !(h->fortran = word(p, "True")) && !word(p, "False"))
+            bad = "fortran_order is neither True nor False";
         if (which == 2) bad = read_shape(p, h);
         if (bad) return bad;
         if (!take(p, ',')) {
@@ -111,11 +114,12 @@ static const char *read_header(parser *p, header *h) {
         }
     }
     skip(p);
-    return seen != 7 ? "the header lacks descr, fortran_order or shape" : p->at != p->end ? "something follows the header's dict" : NULL;
+    return seen != 7         ? "the header lacks descr, fortran_order or shape"
+           : p->at != p->end ? "something follows the header's dict"
+                             : NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void drop_map(void *user) {
     wick_map *map = user;
@@ -123,36 +127,46 @@ static void drop_map(void *user) {
     wick_release(NULL, map, sizeof *map);
 }
 
-wick_status wick_npy_parse(const uint8_t *data, size_t have, size_t size, const char *name, wick_npy_header *h, wick_msg *msg) {
+wick_status wick_npy_parse(const uint8_t *data, size_t have, size_t size, const char *name, wick_npy_header *h,
+                           wick_msg *msg) {
     static const char magic[] = "\x93NUMPY";
     *h = (header){0};
-    if (have < 10 || memcmp(data, magic, 6)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", name);
+    if (have < 10 || memcmp(data, magic, 6))
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY", name);
     const int version = data[6];
-    if (version < 1 || version > 3) return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", name, version, data[7]);
+    if (version < 1 || version > 3)
+        return wick_msg_set(msg, WICK_ERR_VERSION, "%s: version (byte 6): %d.%d is not read", name, version, data[7]);
     const size_t first = version == 1 ? 10 : 12;
     if (have < first) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: the header's length (byte 8) is cut off", name);
     size_t length = (size_t)data[8] | (size_t)data[9] << 8;
     if (version > 1) length |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
     if (length > size - first)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", name, length, size);
-    if (length > have - first) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: header (byte 8): %zu bytes long", name, length);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte 8): %zu bytes long, but the file has %zu", name,
+                            length, size);
+    if (length > have - first)
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: header (byte 8): %zu bytes long", name, length);
     parser p = {(const char *)data + first, (const char *)data + first + length};
     const char *bad = read_header(&p, h);
-    if (bad) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", name, (size_t)(p.at - (const char *)data), bad);
+    if (bad)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): %s", name,
+                            (size_t)(p.at - (const char *)data), bad);
     wick_type type;
     if (!wick_type_make(&type, h->dtype, h->rank, h->dims))
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): shape: the elements cannot be counted", name, first);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header (byte %zu): shape: the elements cannot be counted", name,
+                            first);
     size_t bytes = wick_type_bytes(&type);
     if (h->texts && wick_mul_overflows(bytes, h->width, &bytes)) bytes = SIZE_MAX;
     h->offset = first + length;
     h->bytes = size - h->offset;
     if (bytes != h->bytes)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu", name, h->bytes, h->offset, bytes);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %zu bytes of elements (from byte %zu), shape and dtype make %zu",
+                            name, h->bytes, h->offset, bytes);
     return WICK_OK;
 }
 
 /* A copy with the bytes of each element turned round. */
-static wick_tensor *swapped(wick_context *ctx, const header *h, const int64_t *dims, const uint8_t *from, size_t bytes) {
+static wick_tensor *swapped(wick_context *ctx, const header *h, const int64_t *dims, const uint8_t *from,
+                            size_t bytes) {
     const size_t size = wick_dtype_size(h->dtype);
     uint8_t *to = wick_alloc(NULL, bytes);
     if (!to) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory");
@@ -162,7 +176,8 @@ static wick_tensor *swapped(wick_context *ctx, const header *h, const int64_t *d
     return t;
 }
 
-wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const uint8_t *data, const char *name, void (*release)(void *user), void *user) {
+wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const uint8_t *data, const char *name,
+                             void (*release)(void *user), void *user) {
     int64_t dims[WICK_MAX_DIMS];
     int axes[WICK_MAX_DIMS];
     wick_tensor *t = NULL;
@@ -171,8 +186,10 @@ wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const 
         axes[i] = h->fortran ? h->rank - 1 - i : i;
     }
     for (size_t i = 0; h->dtype == WICK_BOOL && i < h->bytes && !t; i++)
-        if (data[i] > 1) t = wick_poison(ctx, WICK_ERR_FORMAT, "%s: a bool (byte %zu) is neither 0 nor 1", name, h->offset + i);
-    const bool turned = h->swapped && wick_dtype_size(h->dtype) > 1, in_place = !turned && (uintptr_t)data % wick_dtype_size(h->dtype) == 0;
+        if (data[i] > 1)
+            t = wick_poison(ctx, WICK_ERR_FORMAT, "%s: a bool (byte %zu) is neither 0 nor 1", name, h->offset + i);
+    const bool turned = h->swapped && wick_dtype_size(h->dtype) > 1,
+               in_place = !turned && (uintptr_t)data % wick_dtype_size(h->dtype) == 0;
     if (!t && in_place) t = wick_wrap(ctx, h->dtype, h->rank, dims, NULL, data, release, user);
     else {
         if (!t) t = turned ? swapped(ctx, h, dims, data, h->bytes) : wick_from(ctx, h->dtype, h->rank, dims, data);
@@ -238,8 +255,7 @@ wick_tensor *wick_npy_read(wick_context *ctx, const char *path) {
     return wick_poison(ctx, status, "%s", msg.text);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 size_t wick_npy_make_header_of(char text[WICK_NPY_HEADER], const char *descr, int rank, const int64_t *dims) {
     wick_str s = wick_str_on(text + 10, WICK_NPY_HEADER - 10);
@@ -273,7 +289,9 @@ wick_status wick_npy_write(wick_context *ctx, const char *path, wick_tensor *x) 
     WICK_TRY(wick_data(x, &data));
     char head[WICK_NPY_HEADER];
     const size_t n = wick_npy_make_header(head, wick_tensor_dtype(x), wick_tensor_rank(x), wick_tensor_dims(x));
-    if (!n) return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path, wick_dtype_name(wick_tensor_dtype(x)));
+    if (!n)
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: NumPy's files have no %s: cast it", path,
+                                 wick_dtype_name(wick_tensor_dtype(x)));
     wick_msg msg = {0};
     wick_writer *w;
     wick_status status = wick_writer_open(&w, path, &msg);

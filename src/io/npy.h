@@ -14,10 +14,14 @@ typedef struct wick_npy_header {
     size_t width;         /* bytes of a text, filled up with zeros */
 } wick_npy_header;
 
-/* Of an array of `size` bytes, whose first `have` ones are at data: all that is needed are those before the elements. */
-WICK_MUST_CHECK wick_status wick_npy_parse(const uint8_t *data, size_t have, size_t size, const char *name, wick_npy_header *h, wick_msg *msg);
-/* The elements at data as a tensor, in place where they can be read so. release(user) is called once, when nothing needs data any more. */
-wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const uint8_t *data, const char *name, void (*release)(void *user), void *user);
+/* Of an array of `size` bytes, whose first `have` ones are at data: all that is needed are those before the elements.
+ */
+WICK_MUST_CHECK wick_status wick_npy_parse(const uint8_t *data, size_t have, size_t size, const char *name,
+                                           wick_npy_header *h, wick_msg *msg);
+/* The elements at data as a tensor, in place where they can be read so. release(user) is called once, when nothing
+ * needs data any more. */
+wick_tensor *wick_npy_tensor(wick_context *ctx, const wick_npy_header *h, const uint8_t *data, const char *name,
+                             void (*release)(void *user), void *user);
 
 /* The texts at data, which lie in C order, as UTF-8 in the arena. WICK_ERR_FORMAT: one is not Unicode. */
 WICK_MUST_CHECK wick_status wick_npy_texts(wick_arena *arena, const wick_npy_header *h, const uint8_t *data,

@@ -1,5 +1,5 @@
-/* plan_c.c: plans as files of C: what is known already is computed, weights that kernels would pack are left as they are, memory is laid out anew for the steps that are
- * left, and codegen prints them. */
+/* plan_c.c: plans as files of C: what is known already is computed, weights that kernels would pack are left as they
+ * are, memory is laid out anew for the steps that are left, and codegen prints them. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +11,11 @@
 
 enum { MOST_NAME = 64 };
 
-wick_status wick_c_no_memory(wick_c_writing *w) { return wick_msg_set(w->msg, WICK_ERR_NOMEM, "out of memory writing C"); }
+wick_status wick_c_no_memory(wick_c_writing *w) {
+    return wick_msg_set(w->msg, WICK_ERR_NOMEM, "out of memory writing C");
+}
 
-/* ---- names --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool is_identifier(const char *name) {
     bool good = *name && !isdigit((unsigned char)*name);
@@ -23,9 +25,12 @@ static bool is_identifier(const char *name) {
 
 /* Words that the file has for itself. */
 static bool is_taken(const wick_c_writing *w, const char *name, int before) {
-    static const char *const words[] = {"arena", "weights", "bytes", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
-                                        "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
-                                        "unsigned", "void", "volatile", "while", "asm", "memcpy", "KEEP", "NAN", "INFINITY", "vec", "vec_at", "vec_bits", "ALL", "FUSED"};
+    static const char *const words[] = {
+        "arena",  "weights",  "bytes",    "auto",     "break",    "case",     "char",   "const",  "continue", "default",
+        "do",     "double",   "else",     "enum",     "extern",   "float",    "for",    "goto",   "if",       "inline",
+        "int",    "long",     "register", "restrict", "return",   "short",    "signed", "sizeof", "static",   "struct",
+        "switch", "typedef",  "union",    "unsigned", "void",     "volatile", "while",  "asm",    "memcpy",   "KEEP",
+        "NAN",    "INFINITY", "vec",      "vec_at",   "vec_bits", "ALL",      "FUSED"};
 
     for (size_t i = 0; i < WICK_COUNTOF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;
@@ -40,7 +45,8 @@ static bool is_taken(const wick_c_writing *w, const char *name, int before) {
 static wick_status name_port(wick_c_writing *w, int i, const char *wanted, const char *fallback, int number) {
     char name[MOST_NAME], text[MOST_NAME];
     size_t n = 0;
-    for (const char *p = wanted ? wanted : ""; *p && n < sizeof name - 8; p++) name[n++] = isalnum((unsigned char)*p) && (unsigned char)*p < 128 ? *p : '_';
+    for (const char *p = wanted ? wanted : ""; *p && n < sizeof name - 8; p++)
+        name[n++] = isalnum((unsigned char)*p) && (unsigned char)*p < 128 ? *p : '_';
     name[n] = 0;
     if (!n) snprintf(name, sizeof name, "%s%d", fallback, number);
     if (isdigit((unsigned char)name[0])) {
@@ -54,7 +60,7 @@ static wick_status name_port(wick_c_writing *w, int i, const char *wanted, const
     return (w->ports[i].name = wick_arena_strdup(&w->arena, name)) ? WICK_OK : wick_c_no_memory(w);
 }
 
-/* ---- what is known ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is known ----------------------------------------------------------------------------------------------- */
 
 /* What the plan assigns is to be named, and to stay. */
 static wick_status find_states(wick_c_writing *w, const wick_plan *p) {
@@ -63,7 +69,9 @@ static wick_status find_states(wick_c_writing *w, const wick_plan *p) {
         int known = 0;
         if (!p->bindings[i].assigned) continue;
         while (known < w->n_named && w->named[known].tensor != state) known++;
-        if (known == w->n_named) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "a plan that assigns states which the options don't name cannot be written as C");
+        if (known == w->n_named)
+            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED,
+                                "a plan that assigns states which the options don't name cannot be written as C");
         w->state_of[known] = state;
     }
     return WICK_OK;
@@ -78,15 +86,20 @@ static wick_status make_states(wick_c_writing *w, int *n_params, int *rate, cons
         const wick_array *array = state->value ? state->value->array : NULL;
         if (!w->state_of[i] && state != rate_of) continue;
         const wick_type *type = &state->value->type;
-        if (!array) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%s has no value: it has a pending assignment", w->named[i].name);
+        if (!array)
+            return wick_msg_set(w->msg, WICK_ERR_INVALID, "%s has no value: it has a pending assignment",
+                                w->named[i].name);
         if (!wick_layout_is_contiguous(&array->layout, type) || !wick_c_memory((wick_dtype)type->dtype))
-            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s cannot be written as C: it lies strided, or is of %s", w->named[i].name, wick_dtype_name((wick_dtype)type->dtype));
+            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s cannot be written as C: it lies strided, or is of %s",
+                                w->named[i].name, wick_dtype_name((wick_dtype)type->dtype));
         if (state == rate_of) *rate = w->n_states;
         *n_params += w->named[i].param;
-        w->states[w->n_states] = (wick_c_variable){.name = w->named[i].name, .type = *type, .data = wick_array_data(array, type)};
+        w->states[w->n_states] =
+            (wick_c_variable){.name = w->named[i].name, .type = *type, .data = wick_array_data(array, type)};
         w->state_of[w->n_states++] = state;
     }
-    if (*rate >= 0 && (w->states[*rate].type.dtype != WICK_F64 || w->states[*rate].type.rank)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the rate must be one f64");
+    if (*rate >= 0 && (w->states[*rate].type.dtype != WICK_F64 || w->states[*rate].type.rank))
+        return wick_msg_set(w->msg, WICK_ERR_INVALID, "the rate must be one f64");
     return WICK_OK;
 }
 
@@ -103,7 +116,8 @@ static wick_status make_random(wick_c_writing *w, const wick_c_entry *e, int *nu
     sprintf(name, "%s.random", e->verb);
     data[0] = first->seed;
     *number = w->n_states++;
-    w->states[*number] = (wick_c_variable){.name = name, .type = {.dtype = WICK_U64, .rank = 1, .dims = {2}}, .data = data};
+    w->states[*number] =
+        (wick_c_variable){.name = name, .type = {.dtype = WICK_U64, .rank = 1, .dims = {2}}, .data = data};
     return WICK_OK;
 }
 
@@ -125,7 +139,8 @@ static wick_status place_buffers(wick_c_writing *w) {
         case WICK_BUFFER_SLOT:
             c->place = WICK_C_DATA;
             c->data = b->kind == WICK_BUFFER_CONST ? b->data : (const void *)p->slots[b->index];
-            if (b->kind == WICK_BUFFER_SLOT && p->slot_is_random[b->index]) c->place = WICK_C_NOWHERE; /* the data are of other runs, but for the stream */
+            /* the data are of other runs, but for the stream */
+            if (b->kind == WICK_BUFFER_SLOT && p->slot_is_random[b->index]) c->place = WICK_C_NOWHERE;
             break;
         case WICK_BUFFER_LEAF: {
             const wick_binding *leaf = &p->bindings[b->index];
@@ -138,8 +153,11 @@ static wick_status place_buffers(wick_c_writing *w) {
             for (int k = 0; leaf->state && k < w->n_states; k++)
                 if (w->state_of[k] == leaf->state) c->place = WICK_C_STATE, c->index = (uint32_t)k;
             if (c->place == WICK_C_STATE) break;
-            if (!array) return wick_msg_set(w->msg, WICK_ERR_INVALID, "a captured tensor has no value: it has a pending assignment, or was freed");
-            if (!wick_layout_is_contiguous(&array->layout, &leaf->type)) return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "weights that lie strided cannot be written as C");
+            if (!array)
+                return wick_msg_set(w->msg, WICK_ERR_INVALID,
+                                    "a captured tensor has no value: it has a pending assignment, or was freed");
+            if (!wick_layout_is_contiguous(&array->layout, &leaf->type))
+                return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "weights that lie strided cannot be written as C");
             c->place = WICK_C_DATA;
             c->data = wick_array_data(array, &leaf->type);
             break;
@@ -152,29 +170,36 @@ static wick_status place_buffers(wick_c_writing *w) {
 /* Refs of a step that what is printed does not use: packed operands, and partial sums. */
 static bool is_shared(const wick_step *s, int ref) {
     if (s->kind == WICK_STEP_GEMM) return ref == 3 && ((const wick_step_gemm *)s->args)->gemm.tasks_pack;
-    if (s->kind == WICK_STEP_CONV) return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] && ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
+    if (s->kind == WICK_STEP_CONV)
+        return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] &&
+               ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
     if (s->kind == WICK_STEP_INT8_PACK) return wick_c_int8_packed(s) == ref;
     if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_packed(s) == ref;
     if (s->kind == WICK_STEP_SCAN) return ref >= 2 + ((const wick_step_scan *)s->args)->index;
     if (s->kind == WICK_STEP_SORT) return ref >= 3;
-    if (s->kind == WICK_STEP_PROGRAM) return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
+    if (s->kind == WICK_STEP_PROGRAM)
+        return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
     return false;
 }
 
 /* Does the step give the same in each run, where `known` says of which buffers that is so? */
 static bool gives_the_same(const wick_step *s, const bool *known) {
-    bool same = wick_c_is_printed(s) && s->kind != WICK_STEP_INT8_PACK && !s->fault && !s->tap && !s->jump && !s->commits;
+    bool same =
+        wick_c_is_printed(s) && s->kind != WICK_STEP_INT8_PACK && !s->fault && !s->tap && !s->jump && !s->commits;
     for (int k = 0; same && k < s->n_refs; k++) same = known[s->refs[k].buffer];
     return same;
 }
 
-/* Buffers that depend on nothing but constants and weights: all steps that write one do, and it has one value, all of it written before any is read. */
+/* Buffers that depend on nothing but constants and weights: all steps that write one do, and it has one value, all of
+ * it written before any is read. */
 static bool *find_known(wick_c_writing *w, bool *folded) {
     const wick_plan *p = w->plan;
-    bool *known = wick_arena_zalloc(&w->arena, 2 * (p->n_buffers + 1)), *read = known ? known + p->n_buffers + 1 : NULL, jumps = false, more = true;
+    bool *known = wick_arena_zalloc(&w->arena, 2 * (p->n_buffers + 1)), *read = known ? known + p->n_buffers + 1 : NULL,
+         jumps = false, more = true;
     int *writers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *writers);
     if (!known || !writers) return NULL;
-    for (size_t i = 0; i < p->n_buffers; i++) known[i] = w->buffers[i].place == WICK_C_DATA || w->buffers[i].place == WICK_C_ARENA;
+    for (size_t i = 0; i < p->n_buffers; i++)
+        known[i] = w->buffers[i].place == WICK_C_DATA || w->buffers[i].place == WICK_C_ARENA;
     for (size_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = &p->steps[i];
         jumps |= s->jump != 0;
@@ -185,7 +210,8 @@ static bool *find_known(wick_c_writing *w, bool *folded) {
             if (read[s->refs[k].buffer]) known[s->refs[k].buffer] = false;
         }
     }
-    for (size_t i = 0; i < p->n_buffers; i++) known[i] &= w->buffers[i].place == WICK_C_DATA ? !writers[i] : writers[i] == 1 || (writers[i] && !jumps);
+    for (size_t i = 0; i < p->n_buffers; i++)
+        known[i] &= w->buffers[i].place == WICK_C_DATA ? !writers[i] : writers[i] == 1 || (writers[i] && !jumps);
     for (size_t i = 0; i < p->n_steps; i++) folded[i] = true;
     while (more) {
         more = false;
@@ -244,7 +270,7 @@ static const wick_step *with_scratch(wick_c_writing *w, wick_lower *l, const wic
     return copy;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* The steps that are left, and an arena for them alone. */
 static wick_status lay_out(wick_c_writing *w) {
@@ -267,8 +293,11 @@ static wick_status lay_out(wick_c_writing *w) {
         for (int k = 0; k < wick_c_own_refs(s); k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
-            if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) == k && b->first < 0) continue; /* nothing is laid out for it */
-            if ((shared && !wick_c_scratch(s, w->buffers, w->isa)) || w->buffers[s->refs[k].buffer].place != WICK_C_ARENA) continue;
+            /* nothing is laid out for it */
+            if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) == k && b->first < 0) continue;
+            if ((shared && !wick_c_scratch(s, w->buffers, w->isa)) ||
+                w->buffers[s->refs[k].buffer].place != WICK_C_ARENA)
+                continue;
             if (b->first < 0) b->first = (int32_t)w->n_steps;
             b->last = (int32_t)w->n_steps;
             if (shared) b->size = wick_c_scratch(s, w->buffers, w->isa);
@@ -283,9 +312,10 @@ static wick_status lay_out(wick_c_writing *w) {
     return WICK_OK;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static wick_status write_file(wick_c_writing *w, const char *folder, const char *name, const char *end, const wick_text *text) {
+static wick_status write_file(wick_c_writing *w, const char *folder, const char *name, const char *end,
+                              const wick_text *text) {
     char *path = wick_arena_alloc(&w->arena, strlen(folder) + strlen(name) + strlen(end) + 2);
     wick_writer *file;
     if (!path) return wick_c_no_memory(w);
@@ -299,7 +329,8 @@ static wick_status write_file(wick_c_writing *w, const char *folder, const char 
 
 static wick_status write_files(wick_c_writing *w, const char *folder, const wick_c_model *m, const wick_c_text *text) {
     if (!folder) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the folder is NULL");
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return wick_msg_set(w->msg, WICK_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return wick_msg_set(w->msg, WICK_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
     if (m->weights_apart) WICK_TRY(write_file(w, folder, m->name, ".bin", &text->weights));
     WICK_TRY(write_file(w, folder, m->name, ".c", &text->source));
     return write_file(w, folder, m->name, ".h", &text->header);
@@ -311,7 +342,8 @@ static wick_status make_function(wick_c_writing *w, const wick_c_entry *e, wick_
     w->plan = p;
     w->entry = e;
     w->n_steps = 0;
-    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *w->buffers); /* and what steps need besides */
+    /* and what steps need besides */
+    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *w->buffers);
     w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
     w->changed = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *w->changed);
     w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
@@ -323,20 +355,32 @@ static wick_status make_function(wick_c_writing *w, const wick_c_entry *e, wick_
         if (p->bindings[i].input >= 0) w->ports[p->bindings[i].input].type = p->bindings[i].type;
     for (int i = 0; i < p->n_in + p->n_out; i++)
         if (!wick_c_memory((wick_dtype)w->ports[i].type.dtype))
-            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s: elements of %s are not written as C yet", w->ports[i].name, wick_dtype_name((wick_dtype)w->ports[i].type.dtype));
+            return wick_msg_set(w->msg, WICK_ERR_UNSUPPORTED, "%s: elements of %s are not written as C yet",
+                                w->ports[i].name, wick_dtype_name((wick_dtype)w->ports[i].type.dtype));
     const size_t most = w->arena_bytes;
     WICK_TRY(place_buffers(w));
     WICK_TRY(fold(w));
     WICK_TRY(wick_c_convert_in_place(w));
     WICK_TRY(lay_out(w));
     w->arena_bytes = WICK_MAX(w->arena_bytes, most);
-    *f = (wick_c_function){.verb = e->verb, .steps = w->steps, .n_steps = w->n_steps, .buffers = w->buffers, .in = w->ports, .out = w->ports + p->n_in, .n_in = p->n_in, .n_out = p->n_out};
+    *f = (wick_c_function){.verb = e->verb,
+                           .steps = w->steps,
+                           .n_steps = w->n_steps,
+                           .buffers = w->buffers,
+                           .in = w->ports,
+                           .out = w->ports + p->n_in,
+                           .n_in = p->n_in,
+                           .n_out = p->n_out};
     return WICK_OK;
 }
 
-static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries, const char *folder, const wick_c_options *o, wick_c_info *info) {
+static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries, const char *folder,
+                           const wick_c_options *o, wick_c_info *info) {
     const char *name = o->name ? o->name : "model";
-    if (!is_identifier(name)) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for functions in C: letters, digits and _, at most %d", name, MOST_NAME - 1);
+    if (!is_identifier(name))
+        return wick_msg_set(w->msg, WICK_ERR_INVALID,
+                            "\"%s\" is no name for functions in C: letters, digits and _, at most %d", name,
+                            MOST_NAME - 1);
     if (o->lanes < 0 || o->lanes > 64) return wick_msg_set(w->msg, WICK_ERR_INVALID, "%d lanes: 1 to 64", o->lanes);
     wick_c_function *functions = wick_arena_zalloc(&w->arena, (size_t)n * sizeof *functions);
     w->named = o->states;
@@ -345,16 +389,29 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
     w->state_of = wick_arena_zalloc(&w->arena, (size_t)(w->n_named + n) * sizeof *w->state_of);
     if (!functions || !w->states || !w->state_of) return wick_c_no_memory(w);
     int kernels = 0;
-    wick_c_model m = {.name = name, .title = o->title ? o->title : name, .functions = functions, .n_functions = n, .states = w->states, .lanes = o->lanes ? o->lanes : 8, .weights_apart = o->weights_apart,
+    wick_c_model m = {
+        .name = name,
+        .title = o->title ? o->title : name,
+        .functions = functions,
+        .n_functions = n,
+        .states = w->states,
+        .lanes = o->lanes ? o->lanes : 8,
+        .weights_apart = o->weights_apart,
 #ifdef __aarch64__
-                      .fused = true, /* as the base tier there */
+        .fused = true, /* as the base tier there */
 #endif
     };
     if (o->isa) {
         const char *tier = wick_tier_name(wick_tier_current());
-        w->isa = strcmp(o->isa, "avx512") == 0 ? WICK_C_AVX512 : strcmp(o->isa, "avx2") == 0 ? WICK_C_AVX2 : WICK_C_PLAIN;
-        if (!w->isa) return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2 and avx512", o->isa);
-        if (strcmp(o->isa, tier) != 0) return wick_msg_set(w->msg, WICK_ERR_INVALID, "the plan is for tier %s, and not for %s, whose C was asked for", tier, o->isa);
+        w->isa = strcmp(o->isa, "avx512") == 0 ? WICK_C_AVX512
+                 : strcmp(o->isa, "avx2") == 0 ? WICK_C_AVX2
+                                               : WICK_C_PLAIN;
+        if (!w->isa)
+            return wick_msg_set(w->msg, WICK_ERR_INVALID, "there is no variant of C for \"%s\": avx2 and avx512",
+                                o->isa);
+        if (strcmp(o->isa, tier) != 0)
+            return wick_msg_set(w->msg, WICK_ERR_INVALID,
+                                "the plan is for tier %s, and not for %s, whose C was asked for", tier, o->isa);
     }
     m.isa = w->isa;
     m.fused = m.fused || w->isa;
@@ -364,7 +421,9 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
         bool good = verb && is_identifier(verb);
         for (size_t k = 0; k < WICK_COUNTOF(taken) && good; k++) good = strcmp(verb, taken[k]) != 0;
         for (int k = 0; k < i && good; k++) good = strcmp(verb, entries[k].verb) != 0;
-        if (!good) return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for one of the functions", verb ? verb : "");
+        if (!good)
+            return wick_msg_set(w->msg, WICK_ERR_INVALID, "\"%s\" is no name for one of the functions",
+                                verb ? verb : "");
         WICK_TRY(find_states(w, entries[i].plan));
     }
     WICK_TRY(make_states(w, &m.n_params, &m.rate, o->rate));
@@ -376,7 +435,8 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
         WICK_TRY(make_function(w, &entries[i], &functions[i]));
         functions[i].random = random[i];
         for (size_t k = 0; k < functions[i].n_steps; k++)
-            kernels += functions[i].steps[k]->kind != WICK_STEP_INT8_PACK || wick_c_scratch(functions[i].steps[k], functions[i].buffers, w->isa);
+            kernels += functions[i].steps[k]->kind != WICK_STEP_INT8_PACK ||
+                       wick_c_scratch(functions[i].steps[k], functions[i].buffers, w->isa);
     }
     m.arena_bytes = w->arena_bytes;
     wick_c_text text;
@@ -385,25 +445,38 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
     size_t state_bytes = 0;
     for (int i = 0; i < w->n_states; i++) state_bytes += wick_type_bytes(&w->states[i].type);
     if (status == WICK_OK && info)
-        *info = (wick_c_info){.kernels = kernels, .folded = w->n_folded, .const_bytes = text.const_bytes, .arena_bytes = w->arena_bytes, .state_bytes = state_bytes, .source_bytes = text.source.len};
+        *info = (wick_c_info){.kernels = kernels,
+                              .folded = w->n_folded,
+                              .const_bytes = text.const_bytes,
+                              .arena_bytes = w->arena_bytes,
+                              .state_bytes = state_bytes,
+                              .source_bytes = text.source.len};
     wick_c_text_free(&text);
     return status;
 }
 
-wick_status wick_plans_write_c(int n, const wick_c_entry *entries, const char *folder, const wick_c_options *options, wick_c_info *info) {
+wick_status wick_plans_write_c(int n, const wick_c_entry *entries, const char *folder, const wick_c_options *options,
+                               wick_c_info *info) {
     static const wick_c_options plain;
     if (info) *info = (wick_c_info){0};
     if (n < 1 || !entries || !entries[0].plan) return WICK_ERR_INVALID;
     const wick_plan *plan = entries[0].plan;
     wick_c_writing w = {.msg = &plan->ctx->msg};
     for (int i = 1; i < n; i++)
-        if (!entries[i].plan || entries[i].plan->ctx != plan->ctx) return wick_msg_set(w.msg, WICK_ERR_INVALID, "the plans to be written as C must be of one context");
+        if (!entries[i].plan || entries[i].plan->ctx != plan->ctx)
+            return wick_msg_set(w.msg, WICK_ERR_INVALID, "the plans to be written as C must be of one context");
     wick_arena_init(&w.arena, &plan->alloc, 64 * 1024);
     const wick_status status = write_c(&w, n, entries, folder, options ? options : &plain, info);
     wick_arena_free(&w.arena);
     return status;
 }
 
-wick_status wick_plan_write_c(const wick_plan *plan, const char *folder, const wick_c_options *options, wick_c_info *info) {
-    return wick_plans_write_c(1, &(wick_c_entry){.plan = plan, .verb = "run", .inputs = options ? options->inputs : NULL, .outputs = options ? options->outputs : NULL}, folder, options, info);
+wick_status wick_plan_write_c(const wick_plan *plan, const char *folder, const wick_c_options *options,
+                              wick_c_info *info) {
+    return wick_plans_write_c(1,
+                              &(wick_c_entry){.plan = plan,
+                                              .verb = "run",
+                                              .inputs = options ? options->inputs : NULL,
+                                              .outputs = options ? options->outputs : NULL},
+                              folder, options, info);
 }

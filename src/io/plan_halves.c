@@ -1,9 +1,12 @@
-/* plan_halves.c: halves in the memory of plans that become C. Plans of mixed precision make f32 of halves before what computes in f32, and halves of what comes out; printed code
- * converts as it loads and stores. f32 that holds nothing but halves (copies, maxima and relu of them) is kept as halves, too. No bit of a value changes. */
+/* plan_halves.c: halves in the memory of plans that become C. Plans of mixed precision make f32 of halves before what
+ * computes in f32, and halves of what comes out; printed code converts as it loads and stores. f32 that holds nothing
+ * but halves (copies, maxima and relu of them) is kept as halves, too. No bit of a value changes. */
 #include "codegen/expr_c.h"
 #include "io/plan_c.h"
 
-static bool is_left(const wick_c_writing *w, size_t i) { return !w->folded[i] && wick_c_is_printed(wick_c_step_at(w, i)); }
+static bool is_left(const wick_c_writing *w, size_t i) {
+    return !w->folded[i] && wick_c_is_printed(wick_c_step_at(w, i));
+}
 
 /* Whether a step in [begin, end) has the buffer; or writes it, where reads don't matter. */
 static bool is_touched(const wick_c_writing *w, uint32_t buffer, size_t begin, size_t end, bool reads) {
@@ -23,7 +26,9 @@ static int dtype_at(const wick_step *s, int k) {
     return f && k < f->n_in + f->n_out ? k < f->n_in ? f->in[k].dtype : f->out[k - f->n_in].dtype : -1;
 }
 /* The same where it is of halves, else 0. */
-static wick_dtype halves_at(const wick_step *s, int k) { return dtype_at(s, k) >= 0 && *wick_c_load((wick_dtype)dtype_at(s, k)) ? (wick_dtype)dtype_at(s, k) : (wick_dtype)0; }
+static wick_dtype halves_at(const wick_step *s, int k) {
+    return dtype_at(s, k) >= 0 && *wick_c_load((wick_dtype)dtype_at(s, k)) ? (wick_dtype)dtype_at(s, k) : (wick_dtype)0;
+}
 static bool is_pool(const wick_step *s) { return s->kind == WICK_STEP_MAX_POOL || s->kind == WICK_STEP_MEAN_POOL; }
 
 /* Whether ref k of the step is f32 that may as well be halves. */
@@ -51,7 +56,10 @@ static wick_step *changed(wick_c_writing *w, size_t i) {
 /* The step with halves at ref k. */
 static wick_status redirect(wick_c_writing *w, size_t i, int k, uint32_t buffer, int64_t offset, wick_dtype halves) {
     wick_step *s = changed(w, i);
-    const size_t size = !s ? 0 : s->kind == WICK_STEP_COPY ? sizeof(wick_copy) : s->kind == WICK_STEP_PROGRAM ? sizeof(wick_step_program) : 0;
+    const size_t size = !s                             ? 0
+                        : s->kind == WICK_STEP_COPY    ? sizeof(wick_copy)
+                        : s->kind == WICK_STEP_PROGRAM ? sizeof(wick_step_program)
+                                                       : 0;
     void *args = wick_arena_alloc(&w->arena, size + 1);
     if (!s || !args) return wick_c_no_memory(w);
     wick_copy *c = args;
@@ -82,13 +90,15 @@ static bool walks(const wick_step *s, int k) {
     const wick_copy *c = s->kind == WICK_STEP_COPY ? s->args : NULL;
     const wick_fused *f = s->kind == WICK_STEP_PROGRAM ? s->args : NULL;
     if (s->refs[k].offset || dtype_at(s, k) < 0 || (f && f->reduces)) return false;
-    return c ? is_dense(c->rank, c->dims, k ? c->dst_strides : c->src_strides) : is_dense(f->rank, f->dims, k < f->n_in ? f->in[k].strides : f->out[k - f->n_in].strides);
+    return c ? is_dense(c->rank, c->dims, k ? c->dst_strides : c->src_strides)
+             : is_dense(f->rank, f->dims, k < f->n_in ? f->in[k].strides : f->out[k - f->n_in].strides);
 }
 /* Whether a step copies one array to another, perhaps of another dtype. From f32 to f32: casts are in memory. */
 static bool is_cast(const wick_step *s) {
     const wick_fused *f = s->kind == WICK_STEP_PROGRAM ? s->args : NULL;
     for (int k = 0; f && k < f->n_instr; k++)
-        if (f->instr[k].op != WICK_FUSED_CAST || f->instr[k].type != WICK_CF32 || f->instr[k].to != WICK_CF32) return false;
+        if (f->instr[k].op != WICK_FUSED_CAST || f->instr[k].type != WICK_CF32 || f->instr[k].to != WICK_CF32)
+            return false;
     return (s->kind == WICK_STEP_COPY || (f && f->n_in == 1 && f->n_out == 1)) && walks(s, 0) && walks(s, 1);
 }
 static wick_dtype cast_between(const wick_step *s, int wide, int narrow) {
@@ -99,7 +109,8 @@ static wick_dtype cast_between(const wick_step *s, int wide, int narrow) {
 static wick_status read_halves(wick_c_writing *w, size_t i) {
     const wick_step *s = wick_c_step_at(w, i);
     const wick_dtype halves = cast_between(s, 1, 0);
-    if (!halves || w->buffers[s->refs[1].buffer].place != WICK_C_ARENA || is_touched(w, s->refs[1].buffer, 0, i, true)) return WICK_OK;
+    if (!halves || w->buffers[s->refs[1].buffer].place != WICK_C_ARENA || is_touched(w, s->refs[1].buffer, 0, i, true))
+        return WICK_OK;
     const uint32_t wide = s->refs[1].buffer, from = s->refs[0].buffer;
     size_t last = i;
     for (size_t j = i + 1; j < w->plan->n_steps; j++) {
@@ -130,7 +141,9 @@ static wick_status write_halves(wick_c_writing *w, size_t j) {
     if (i == j) return WICK_OK;
     const wick_step *made = wick_c_step_at(w, i);
     while (made->refs[k].buffer != wide) k++;
-    if (!made->refs[k].write || made->refs[k].offset || !converts(made, k) || is_touched(w, wide, i + 1, j, true) || is_touched(w, wide, j + 1, w->plan->n_steps, true) || is_touched(w, to, i, j, true)) return WICK_OK;
+    if (!made->refs[k].write || made->refs[k].offset || !converts(made, k) || is_touched(w, wide, i + 1, j, true) ||
+        is_touched(w, wide, j + 1, w->plan->n_steps, true) || is_touched(w, to, i, j, true))
+        return WICK_OK;
     WICK_TRY(redirect(w, i, k, to, 0, halves));
     w->folded[j] = true;
     return WICK_OK;
@@ -146,8 +159,12 @@ static wick_dtype written(const wick_c_writing *w, const wick_step *s, int k) {
     for (int i = 0; i < f->n_in; i++) held[i] = halves_at(s, i);
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
-        const bool both = in->op == WICK_EW_maximum || in->op == WICK_EW_minimum, one = in->op == WICK_EW_relu || in->op == WICK_EW_abs || in->op == WICK_EW_neg || (in->op == WICK_FUSED_CAST && in->to == WICK_CF32);
-        held[in->dst] = in->type == WICK_CF32 && (one || (both && held[in->src[0]] == held[in->src[1]])) ? held[in->src[0]] : (wick_dtype)0;
+        const bool both = in->op == WICK_EW_maximum || in->op == WICK_EW_minimum,
+                   one = in->op == WICK_EW_relu || in->op == WICK_EW_abs || in->op == WICK_EW_neg ||
+                         (in->op == WICK_FUSED_CAST && in->to == WICK_CF32);
+        held[in->dst] = in->type == WICK_CF32 && (one || (both && held[in->src[0]] == held[in->src[1]]))
+                            ? held[in->src[0]]
+                            : (wick_dtype)0;
     }
     return held[f->out[k - f->n_in].reg];
 }
@@ -158,7 +175,9 @@ static wick_status narrow(wick_c_writing *w, size_t i) {
         const wick_step *s = wick_c_step_at(w, i);
         const uint32_t buffer = s->refs[k].buffer;
         wick_c_buffer *b = &w->buffers[buffer];
-        const wick_dtype halves = s->refs[k].write && converts(s, k) && b->place == WICK_C_ARENA && !b->halves ? written(w, s, k) : (wick_dtype)0;
+        const wick_dtype halves = s->refs[k].write && converts(s, k) && b->place == WICK_C_ARENA && !b->halves
+                                      ? written(w, s, k)
+                                      : (wick_dtype)0;
         bool all = halves != 0;
         for (int change = 0; change < 2 && all; change++)
             for (size_t j = 0; j < w->plan->n_steps; j++)
@@ -181,8 +200,10 @@ static wick_status reuse(wick_c_writing *w, size_t i) {
     for (int from = 0; from < s->n_refs; from++)
         for (int to = 0; to < s->n_refs; to++) {
             const uint32_t old = s->refs[from].buffer, result = s->refs[to].buffer;
-            bool good = !s->refs[from].write && s->refs[to].write && old != result && walks(s, from) && walks(s, to) && dtype_at(s, from) == dtype_at(s, to) && w->buffers[old].place == WICK_C_ARENA &&
-                        w->buffers[result].place == WICK_C_ARENA && !is_touched(w, old, i + 1, w->plan->n_steps, true) && !is_touched(w, result, 0, i, true);
+            bool good = !s->refs[from].write && s->refs[to].write && old != result && walks(s, from) && walks(s, to) &&
+                        dtype_at(s, from) == dtype_at(s, to) && w->buffers[old].place == WICK_C_ARENA &&
+                        w->buffers[result].place == WICK_C_ARENA &&
+                        !is_touched(w, old, i + 1, w->plan->n_steps, true) && !is_touched(w, result, 0, i, true);
             for (int k = 0; k < s->n_refs; k++) good &= k == from || s->refs[k].buffer != old;
             if (!good) continue;
             for (size_t j = i; j < w->plan->n_steps; j++) {

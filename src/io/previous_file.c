@@ -17,7 +17,8 @@ static void former_free(wick_previous_file *f) {
     f->path = NULL;
 }
 
-wick_status wick_previous_file_hold(wick_previous_file *f, const char *path, const wick_allocator *alloc, wick_msg *msg) {
+wick_status wick_previous_file_hold(wick_previous_file *f, const char *path, const wick_allocator *alloc,
+                                    wick_msg *msg) {
     *f = (wick_previous_file){.alloc = alloc};
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return WICK_OK; /* what is wrong with it the writer will say */

@@ -18,9 +18,11 @@ typedef struct wick_previous_file {
 } wick_previous_file;
 
 /* alloc must outlive it. A path where no regular file stands holds nothing. On failure nothing has changed. */
-WICK_MUST_CHECK wick_status wick_previous_file_hold(wick_previous_file *f, const char *path, const wick_allocator *alloc,
-                                             wick_msg *msg);
-WICK_MUST_CHECK wick_status wick_previous_file_keep(wick_previous_file *f, wick_msg *msg); /* after the new file is in place */
-void wick_previous_file_drop(wick_previous_file *f);                                       /* when it could not be written */
+WICK_MUST_CHECK wick_status wick_previous_file_hold(wick_previous_file *f, const char *path,
+                                                    const wick_allocator *alloc, wick_msg *msg);
+/* after the new file is in place */
+WICK_MUST_CHECK wick_status wick_previous_file_keep(wick_previous_file *f, wick_msg *msg);
+/* when it could not be written */
+void wick_previous_file_drop(wick_previous_file *f);
 
 #endif

@@ -3,12 +3,30 @@
 
 const char *wick_safetensors_dtype_name(wick_dtype dtype) {
     static const char *const names[WICK_DTYPE_COUNT] = {
-        [WICK_F32] = "F32", [WICK_F64] = "F64", [WICK_F16] = "F16",   [WICK_BF16] = "BF16", [WICK_I8] = "I8",
-        [WICK_I16] = "I16", [WICK_I32] = "I32", [WICK_I64] = "I64",   [WICK_U8] = "U8",     [WICK_U16] = "U16",
-        [WICK_U32] = "U32", [WICK_U64] = "U64", [WICK_BOOL] = "BOOL",
-        [WICK_F8_E4M3FN] = "F8_E4M3", [WICK_F8_E4M3FNUZ] = "F8_E4M3FNUZ", [WICK_F8_E5M2] = "F8_E5M2", [WICK_F8_E5M2FNUZ] = "F8_E5M2FNUZ",
-        [WICK_F8_E8M0] = "F8_E8M0", [WICK_F4_E2M1] = "F4",
-        [WICK_I4] = "I4", [WICK_U4] = "U4", [WICK_I2] = "I2", [WICK_U2] = "U2", /* not of the format: names of Wick's own, by the pattern of its F4 */
+        [WICK_F32] = "F32",
+        [WICK_F64] = "F64",
+        [WICK_F16] = "F16",
+        [WICK_BF16] = "BF16",
+        [WICK_I8] = "I8",
+        [WICK_I16] = "I16",
+        [WICK_I32] = "I32",
+        [WICK_I64] = "I64",
+        [WICK_U8] = "U8",
+        [WICK_U16] = "U16",
+        [WICK_U32] = "U32",
+        [WICK_U64] = "U64",
+        [WICK_BOOL] = "BOOL",
+        [WICK_F8_E4M3FN] = "F8_E4M3",
+        [WICK_F8_E4M3FNUZ] = "F8_E4M3FNUZ",
+        [WICK_F8_E5M2] = "F8_E5M2",
+        [WICK_F8_E5M2FNUZ] = "F8_E5M2FNUZ",
+        [WICK_F8_E8M0] = "F8_E8M0",
+        [WICK_F4_E2M1] = "F4",
+        /* not of the format: names of Wick's own, by the pattern of its F4 */
+        [WICK_I4] = "I4",
+        [WICK_U4] = "U4",
+        [WICK_I2] = "I2",
+        [WICK_U2] = "U2",
     };
     return (unsigned)dtype < WICK_DTYPE_COUNT ? names[dtype] : NULL;
 }

@@ -171,8 +171,10 @@ static wick_status read_file(wick_safetensors *f, const uint8_t *bytes, size_t s
     for (int i = 7; i >= 0; i--) header = header << 8 | bytes[i];
     const bool begins = size > 8 && bytes[8] == '{'; /* one that was cut, rather than something else */
     if (header > size - 8 && !begins)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a safetensors file: its header length (byte 0) would be %llu bytes, but the file has %zu", name,
-                            (unsigned long long)header, size);
+        return wick_msg_set(
+            msg, WICK_ERR_FORMAT,
+            "%s: not a safetensors file: its header length (byte 0) would be %llu bytes, but the file has %zu", name,
+            (unsigned long long)header, size);
     if (header > size - 8)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: header length (byte 0): %llu bytes, but the file has %zu", name,
                             (unsigned long long)header, size);
@@ -180,7 +182,8 @@ static wick_status read_file(wick_safetensors *f, const uint8_t *bytes, size_t s
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: header length (byte 0): %llu bytes, more than %zu", name,
                             (unsigned long long)header, HEADER_MAX);
     if (!header || !begins)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: not a safetensors file: its header (byte 8) does not begin with '{'", name);
+        return wick_msg_set(msg, WICK_ERR_FORMAT,
+                            "%s: not a safetensors file: its header (byte 8) does not begin with '{'", name);
     f->header = bytes + 8;
     f->header_bytes = (size_t)header;
     f->data = bytes + 8 + header;

@@ -36,7 +36,8 @@ static wick_status collect_tensors(save *s, wick_model *model) {
         for (int i = 0; i < wick_model_count(model); i++) {
             const wick_named state = wick_model_at(model, i);
             const wick_dtype dtype = wick_tensor_dtype(state.tensor);
-            if (WICK_MAX(wick_dtype_size(dtype), 1) != width || (s->options->weights_only && state.role == WICK_ROLE_OPTIM))
+            if (WICK_MAX(wick_dtype_size(dtype), 1) != width ||
+                (s->options->weights_only && state.role == WICK_ROLE_OPTIM))
                 continue;
             wick_safetensors_tensor *t = &s->tensors[s->n_tensors++];
             *t = (wick_safetensors_tensor){.name = state.name, .dtype = dtype, .rank = wick_tensor_rank(state.tensor)};

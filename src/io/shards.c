@@ -1,4 +1,5 @@
-/* shards.c: safetensors in several files, with an index of which tensor is where, as Hugging Face's tools write them (huggingface.co, "Serialization"):
+/* shards.c: safetensors in several files, with an index of which tensor is where, as Hugging Face's tools write them
+ * (huggingface.co, "Serialization"):
  *
  *   {"metadata": {"total_size": BYTES}, "weight_map": {"TENSOR": "FILE.safetensors", ...}}
  */
@@ -14,10 +15,11 @@ enum { SHARDS_MAX = 9999 };
 
 static wick_status bad(const wick_weights *w, const wick_json *at, const char *what, const char *name, wick_msg *msg) {
     char shown[WICK_JSON_SHOWN];
-    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: weight_map \"%s\" (byte %zu): %s", w->path, wick_json_show(shown, name), at->offset, what);
+    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: weight_map \"%s\" (byte %zu): %s", w->path,
+                        wick_json_show(shown, name), at->offset, what);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* A shard's name is that of a file in the index's own folder. */
 static bool is_shard_name(const char *name) {
@@ -45,12 +47,14 @@ static wick_status read_shard(wick_weights *w, int folder, const wick_json **nam
     WICK_TRY(wick_weights_add_file(w, &map, path, &f, msg));
     WICK_TRY(wick_weights_add_safetensors(w, f, msg));
     for (size_t i = 0; i < n; i++)
-        if (!wick_safetensors_find(&f->tensors, names[i]->key)) return bad(w, names[i], "is not in the shard that it names", names[i]->key, msg);
+        if (!wick_safetensors_find(&f->tensors, names[i]->key))
+            return bad(w, names[i], "is not in the shard that it names", names[i]->key, msg);
     if (f->tensors.count == n) return WICK_OK;
     for (size_t i = 0, k = 0; i < f->tensors.count; i++) { /* both in byte order */
         while (k < n && strcmp(names[k]->key, f->tensors.by_name[i]->name) < 0) k++;
         if (k < n && !strcmp(names[k]->key, f->tensors.by_name[i]->name)) continue;
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tensor \"%s\" is not in the index %s", path, wick_json_show(shown, f->tensors.by_name[i]->name), w->path);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tensor \"%s\" is not in the index %s", path,
+                            wick_json_show(shown, f->tensors.by_name[i]->name), w->path);
     }
     return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: has other tensors than the index says", path);
 }
@@ -61,7 +65,9 @@ static wick_status check_total(const wick_weights *w, const wick_json *root, wic
     if (!total) return WICK_OK;
     for (size_t i = 0; i < w->n; i++) bytes += w->entries[i].bytes;
     if (total->type == WICK_JSON_NUMBER && total->number == (double)bytes) return WICK_OK;
-    return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: metadata total_size (byte %zu): the shards have %llu bytes of tensors", w->path, total->offset, (unsigned long long)bytes);
+    return wick_msg_set(msg, WICK_ERR_FORMAT,
+                        "%s: metadata total_size (byte %zu): the shards have %llu bytes of tensors", w->path,
+                        total->offset, (unsigned long long)bytes);
 }
 
 static wick_status read_map(wick_weights *w, const wick_json *map, wick_msg *msg) {
@@ -70,7 +76,8 @@ static wick_status read_map(wick_weights *w, const wick_json *map, wick_msg *msg
     size_t n = 0, shards = 0;
     for (const wick_json *v = map->child; v; v = v->next) {
         if (v->type != WICK_JSON_STRING) return bad(w, v, "is not the name of a file", v->key, msg);
-        if (!is_shard_name(v->text)) return bad(w, v, "names no .safetensors file in the folder of the index", v->key, msg);
+        if (!is_shard_name(v->text))
+            return bad(w, v, "names no .safetensors file in the folder of the index", v->key, msg);
         names[n++] = v;
     }
     if (n) qsort(names, n, sizeof *names, by_file);
@@ -79,8 +86,9 @@ static wick_status read_map(wick_weights *w, const wick_json *map, wick_msg *msg
     wick_status status = WICK_OK;
     for (size_t i = 0, next; i < n && status == WICK_OK; i = next) {
         for (next = i + 1; next < n && !strcmp(names[next]->text, names[i]->text);) next++;
-        status = ++shards > SHARDS_MAX ? wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: names more than %d shards", w->path, SHARDS_MAX)
-                                       : read_shard(w, folder, names + i, next - i, msg);
+        status = ++shards > SHARDS_MAX
+                     ? wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: names more than %d shards", w->path, SHARDS_MAX)
+                     : read_shard(w, folder, names + i, next - i, msg);
     }
     close(folder);
     return status;
@@ -94,12 +102,13 @@ wick_status wick_weights_add_shards(wick_weights *w, const wick_map *index, wick
     }
     const wick_json *map = wick_json_get(root, "weight_map");
     if (!map || map->type != WICK_JSON_OBJECT)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: no index of shards: weight_map is %s", w->path, map ? wick_json_type_name(map->type) : "missing");
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: no index of shards: weight_map is %s", w->path,
+                            map ? wick_json_type_name(map->type) : "missing");
     WICK_TRY(read_map(w, map, msg));
     return check_total(w, root, msg);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* The shard that each tensor goes to, in order; returns how many there are. */
 static size_t assign(const wick_safetensors_tensor *tensors, size_t n, size_t max_shard, size_t *shard) {
@@ -116,7 +125,8 @@ static void shard_name(char *out, size_t size, const char *stem, int length, siz
     snprintf(out, size, "%.*s-%05zu-of-%05zu.safetensors", length, stem, k + 1, shards);
 }
 
-static wick_status write_index(const char *path, const char *base, int length, const wick_safetensors_tensor *tensors, size_t n, const size_t *shard, size_t shards, wick_msg *msg) {
+static wick_status write_index(const char *path, const char *base, int length, const wick_safetensors_tensor *tensors,
+                               size_t n, const size_t *shard, size_t shards, wick_msg *msg) {
     wick_json_writer j;
     uint64_t total = 0;
     char name[512];
@@ -139,7 +149,8 @@ static wick_status write_index(const char *path, const char *base, int length, c
     wick_json_close(&j);
     wick_writer *w = NULL;
     wick_status status = wick_json_finish(&j);
-    if (status != WICK_OK) wick_msg_set(msg, status, status == WICK_ERR_NOMEM ? "%s: out of memory" : "%s: a name is not UTF-8", path);
+    if (status != WICK_OK)
+        wick_msg_set(msg, status, status == WICK_ERR_NOMEM ? "%s: out of memory" : "%s: a name is not UTF-8", path);
     if (status == WICK_OK) status = wick_writer_open(&w, path, msg);
     if (status == WICK_OK) status = wick_writer_write(w, j.at, j.len, msg);
     if (status == WICK_OK) status = wick_writer_commit(&w, msg);
@@ -148,8 +159,8 @@ static wick_status write_index(const char *path, const char *base, int length, c
     return status;
 }
 
-wick_status wick_shards_write(const char *path, const wick_safetensors_tensor *tensors, size_t n, const wick_safetensors_meta *meta, size_t n_meta, size_t max_shard,
-                              wick_msg *msg) {
+wick_status wick_shards_write(const char *path, const wick_safetensors_tensor *tensors, size_t n,
+                              const wick_safetensors_meta *meta, size_t n_meta, size_t max_shard, wick_msg *msg) {
     static const char end[] = ".safetensors.index.json";
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const size_t folder = (size_t)(base - path), length = strlen(base) - (sizeof end - 1);
@@ -160,7 +171,8 @@ wick_status wick_shards_write(const char *path, const wick_safetensors_tensor *t
     char *file = wick_alloc(NULL, room);
     wick_status status = shard && file ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     const size_t shards = status == WICK_OK ? assign(tensors, n, max_shard, shard) : 0;
-    if (shards > SHARDS_MAX) status = wick_msg_set(msg, WICK_ERR_INVALID, "%s: would be %zu shards; let them be larger", path, shards);
+    if (shards > SHARDS_MAX)
+        status = wick_msg_set(msg, WICK_ERR_INVALID, "%s: would be %zu shards; let them be larger", path, shards);
     for (size_t i = 0, next; i < n && status == WICK_OK; i = next) {
         for (next = i + 1; next < n && shard[next] == shard[i];) next++;
         shard_name(name, sizeof name, base, (int)length, shard[i], shards);

@@ -1,5 +1,6 @@
-/* tuning.c: the file of wick/tuning.h. Text: a first line that says what it is, the machine that it is valid for, a line for each number, and a last line, without which the
- * file was cut. A file is whole and of this machine or it is not used at all. */
+/* tuning.c: the file of wick/tuning.h. Text: a first line that says what it is, the machine that it is valid for, a
+ * line for each number, and a last line, without which the file was cut. A file is whole and of this machine or it is
+ * not used at all. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 enum { MOST_BYTES = 65536 };
 static const char first_line[] = "wick tuning 2", last_line[] = "end";
 
-/* ---- the machine ------------------------------------------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 static char machine_text[256];
 
@@ -26,7 +27,8 @@ static void name_cpu(char *text, size_t size) {
 #if defined(__x86_64__)
     unsigned words[13] = {0}, most = __get_cpuid_max(0x80000000u, NULL);
     if (most < 0x80000004u) return;
-    for (unsigned i = 0; i < 3; i++) __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]);
+    for (unsigned i = 0; i < 3; i++)
+        __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]);
     size_t n = 0;
     for (const char *p = (const char *)words; *p && n + 1 < size; p++) /* printable, one space between words */
         if (*p > ' ' && *p < 127)
@@ -75,7 +77,7 @@ bool wick_tuning_path(char *path, size_t size) {
     return false;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static wick_status tell(const wick_msg *msg, char *why, size_t size) {
     if (why && size) snprintf(why, size, "%s", msg->text);
@@ -106,13 +108,18 @@ static wick_status parse(const char *path, const char *at, size_t size, wick_tun
     size_t n;
     int number = 1;
     uint64_t seen = 0;
-    if (!next_line(&at, end, &line, &n) || !is(line, n, first_line)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line 1 is not \"%s\"", path, first_line);
+    if (!next_line(&at, end, &line, &n) || !is(line, n, first_line))
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line 1 is not \"%s\"", path, first_line);
     number++;
-    if (!next_line(&at, end, &line, &n) || n < 8 || memcmp(line, "machine ", 8) != 0) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line 2 names no machine", path);
-    if (!is(line + 8, n - 8, machine)) return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: measured on another CPU, tier or version; this is \"%s\"", path, machine);
+    if (!next_line(&at, end, &line, &n) || n < 8 || memcmp(line, "machine ", 8) != 0)
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line 2 names no machine", path);
+    if (!is(line + 8, n - 8, machine))
+        return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: measured on another CPU, tier or version; this is \"%s\"",
+                            path, machine);
     for (;;) {
         number++;
-        if (!next_line(&at, end, &line, &n)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: it ends before its last line, \"%s\"", path, last_line);
+        if (!next_line(&at, end, &line, &n))
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: it ends before its last line, \"%s\"", path, last_line);
         if (is(line, n, last_line)) break;
         const char *space = memchr(line, ' ', n);
         const size_t name = space ? (size_t)(space - line) : n;
@@ -121,16 +128,20 @@ static wick_status parse(const char *path, const char *at, size_t size, wick_tun
         while ((f = wick_tuning_at(i)).name && !is(line, name, f.name)) i++;
         int64_t value;
         if (!f.name) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d is of no known number", path, number);
-        if (seen >> i & 1) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d has %s a second time", path, number, f.name);
-        if (!space || !read_number(space + 1, n - name - 1, &value)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d: %s is no number", path, number, f.name);
+        if (seen >> i & 1)
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d has %s a second time", path, number, f.name);
+        if (!space || !read_number(space + 1, n - name - 1, &value))
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d: %s is no number", path, number, f.name);
         if (value < f.low || value > f.high)
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d: %s is %lld, not from %lld to %lld", path, number, f.name, (long long)value, (long long)f.low, (long long)f.high);
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: line %d: %s is %lld, not from %lld to %lld", path, number,
+                                f.name, (long long)value, (long long)f.low, (long long)f.high);
         seen |= (uint64_t)1 << i;
         *f.of(out) = value;
     }
     if (at != end) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: something follows its last line", path);
     for (int i = 0; i < wick_tuning_count(); i++)
-        if (!(seen >> i & 1)) return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %s is missing", path, wick_tuning_at(i).name);
+        if (!(seen >> i & 1))
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: %s is missing", path, wick_tuning_at(i).name);
     return WICK_OK;
 }
 
@@ -141,7 +152,9 @@ wick_status wick_tuning_load(const char *path, wick_tuning *out, char *why, size
     *out = (wick_tuning){0};
     wick_status status = wick_map_read(&map, path, &msg);
     if (status == WICK_OK) {
-        status = map.size > MOST_BYTES ? wick_msg_set(&msg, WICK_ERR_FORMAT, "%s: %zu bytes are too many", path, map.size) : parse(path, (const char *)map.data, map.size, out, &msg);
+        status = map.size > MOST_BYTES
+                     ? wick_msg_set(&msg, WICK_ERR_FORMAT, "%s: %zu bytes are too many", path, map.size)
+                     : parse(path, (const char *)map.data, map.size, out, &msg);
         wick_map_close(&map);
     }
     if (status != WICK_OK) *out = (wick_tuning){0};
@@ -157,7 +170,8 @@ static wick_status make_folders(const char *path, wick_msg *msg) {
     for (size_t i = 1; i < n; i++) {
         if (folder[i] != '/') continue;
         folder[i] = 0;
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) /* EROFS, EACCES: of a folder above, which may be there */
+        /* EROFS, EACCES: of a folder above, which may be there */
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
             return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
         folder[i] = '/';
     }

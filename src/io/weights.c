@@ -9,7 +9,7 @@
 #include "io/json.h"
 #include "io/pickle.h"
 
-/* ---- files ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void drop_file(void *user) {
     weights_file *f = user;
@@ -19,7 +19,9 @@ static void drop_file(void *user) {
     wick_release(NULL, f, sizeof *f);
 }
 
-static wick_status no_memory(const wick_weights *w, wick_msg *msg) { return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", w->path); }
+static wick_status no_memory(const wick_weights *w, wick_msg *msg) {
+    return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", w->path);
+}
 
 wick_status wick_weights_add_file(wick_weights *w, wick_map *map, const char *path, weights_file **out, wick_msg *msg) {
     weights_file *f = wick_calloc(NULL, sizeof *f);
@@ -37,7 +39,8 @@ wick_status wick_weights_add_file(wick_weights *w, wick_map *map, const char *pa
 }
 
 weights_entry *wick_weights_new_entry(wick_weights *w, const char *name, weights_file *f, wick_msg *msg) {
-    if (w->n >= INT32_MAX || !wick_grow(NULL, (void **)&w->entries, &w->cap, w->n + 1, sizeof *w->entries)) return no_memory(w, msg), NULL;
+    if (w->n >= INT32_MAX || !wick_grow(NULL, (void **)&w->entries, &w->cap, w->n + 1, sizeof *w->entries))
+        return no_memory(w, msg), NULL;
     weights_entry *e = &w->entries[w->n++];
     *e = (weights_entry){.spec = {.name = name}, .file = f};
     return e;
@@ -117,7 +120,8 @@ static wick_status add_array(wick_weights *w, weights_file *f, const wick_zip_en
     snprintf(place, sizeof place, "%.400s: %s", f->path, wick_json_show(shown, zip->name));
     if (length < 5 || strcmp(zip->name + length - 4, ".npy") != 0) {
         if (length >= 8 && !strcmp(zip->name + length - 8, "data.pkl")) return wick_refuse_pickle(f->path, msg);
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: is no array: an archive of NumPy's has .npy files only", place);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: is no array: an archive of NumPy's has .npy files only",
+                            place);
     }
     wick_npy_header h;
     WICK_TRY(wick_zip_read(zip, f->path, head, have, msg));
@@ -141,9 +145,11 @@ static wick_status add_npz(wick_weights *w, weights_file *f, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b) { return strcmp((*(const weights_entry *const *)a)->spec.name, (*(const weights_entry *const *)b)->spec.name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const weights_entry *const *)a)->spec.name, (*(const weights_entry *const *)b)->spec.name);
+}
 
 static wick_status sort_entries(wick_weights *w, wick_msg *msg) {
     w->by_name = wick_arena_alloc(&w->arena, (w->n + 1) * sizeof *w->by_name);
@@ -153,7 +159,8 @@ static wick_status sort_entries(wick_weights *w, wick_msg *msg) {
     char shown[WICK_JSON_SHOWN];
     for (size_t i = 1; i < w->n; i++)
         if (!strcmp(w->by_name[i - 1]->spec.name, w->by_name[i]->spec.name))
-            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tensor \"%s\" is there twice", w->path, wick_json_show(shown, w->by_name[i]->spec.name));
+            return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: tensor \"%s\" is there twice", w->path,
+                                wick_json_show(shown, w->by_name[i]->spec.name));
     return WICK_OK;
 }
 
@@ -163,7 +170,8 @@ static wick_status read_file(wick_weights *w, wick_msg *msg) {
     const uint8_t *at = map.data;
     const size_t n = map.size;
     weights_file *f;
-    const bool safetensors = n > 8 && at[8] == '{' && !at[7] && !at[6]; /* whose length may begin as another kind does */
+    /* whose length may begin as another kind does */
+    const bool safetensors = n > 8 && at[8] == '{' && !at[7] && !at[6];
     if (n && at[0] == '{' && !safetensors) {
         const wick_status status = wick_weights_add_shards(w, &map, msg);
         wick_map_close(&map);
@@ -190,7 +198,8 @@ static wick_status find_file(wick_weights *w, const char *path, wick_msg *msg) {
         snprintf(file, size, "%s/%s", path, names[i]);
         if (stat(file, &st) == 0) return w->path = file, WICK_OK;
     }
-    return wick_msg_set(msg, WICK_ERR_IO, "%s: a folder without model.safetensors and model.safetensors.index.json", path);
+    return wick_msg_set(msg, WICK_ERR_IO, "%s: a folder without model.safetensors and model.safetensors.index.json",
+                        path);
 }
 
 wick_status wick_weights_open(wick_context *ctx, const char *path, wick_weights **out) {
@@ -226,7 +235,9 @@ void wick_weights_free(wick_weights **weights) {
 }
 
 int wick_weights_count(const wick_weights *w) { return (int)w->n; }
-wick_spec wick_weights_at(const wick_weights *w, int i) { return i >= 0 && (size_t)i < w->n ? w->entries[i].spec : (wick_spec){0}; }
+wick_spec wick_weights_at(const wick_weights *w, int i) {
+    return i >= 0 && (size_t)i < w->n ? w->entries[i].spec : (wick_spec){0};
+}
 
 bool wick_weights_texts_at(const wick_weights *w, int i, wick_texts *out) {
     if (i < 0 || (size_t)i >= w->n_texts) return false;
@@ -236,9 +247,12 @@ bool wick_weights_texts_at(const wick_weights *w, int i, wick_texts *out) {
     return true;
 }
 
-static int name_vs_entry(const void *name, const void *e) { return strcmp(name, (*(const weights_entry *const *)e)->spec.name); }
+static int name_vs_entry(const void *name, const void *e) {
+    return strcmp(name, (*(const weights_entry *const *)e)->spec.name);
+}
 int wick_weights_find(const wick_weights *w, const char *name) {
-    const weights_entry **hit = name && w->n ? bsearch(name, w->by_name, w->n, sizeof *w->by_name, name_vs_entry) : NULL;
+    const weights_entry **hit =
+        name && w->n ? bsearch(name, w->by_name, w->n, sizeof *w->by_name, name_vs_entry) : NULL;
     return hit ? (int)(*hit - w->entries) : -1;
 }
 
@@ -250,7 +264,7 @@ bool wick_weights_meta_at(const wick_weights *w, int i, const char **key, const 
     return true;
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 /* Elements that were inflated, for one tensor. */
 typedef struct inflated {
@@ -269,7 +283,8 @@ static wick_tensor *inflate(wick_context *ctx, const weights_entry *e) {
     if (!b) return wick_poison(ctx, WICK_ERR_NOMEM, "%s: \"%s\": out of memory", e->file->path, e->spec.name);
     b->size = e->zip->size;
     wick_status status = wick_zip_read(e->zip, e->file->path, b->bytes, b->size, &msg);
-    if (status == WICK_OK) return wick_npy_tensor(ctx, &e->npy, b->bytes + e->npy.offset, e->spec.name, drop_inflated, b);
+    if (status == WICK_OK)
+        return wick_npy_tensor(ctx, &e->npy, b->bytes + e->npy.offset, e->spec.name, drop_inflated, b);
     drop_inflated(b);
     return wick_poison(ctx, status, "%s", msg.text);
 }
@@ -279,12 +294,14 @@ wick_tensor *wick_weights_tensor(const wick_weights *w, int i) {
     const weights_entry *e = &w->entries[i];
     wick_msg msg = {0};
     if (!e->data) return inflate(w->ctx, e);
-    if (e->zip && wick_zip_check(e->zip, e->file->path, &msg) != WICK_OK) return wick_poison(w->ctx, msg.status, "%s", msg.text);
+    if (e->zip && wick_zip_check(e->zip, e->file->path, &msg) != WICK_OK)
+        return wick_poison(w->ctx, msg.status, "%s", msg.text);
     atomic_fetch_add_explicit(&e->file->refs, 1, memory_order_relaxed);
     if (e->is_npy) return wick_npy_tensor(w->ctx, &e->npy, e->data, e->spec.name, drop_file, e->file);
     const size_t size = WICK_MAX(wick_dtype_size(e->spec.dtype), 1);
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    if (little && (uintptr_t)e->data % size == 0) return wick_wrap(w->ctx, e->spec.dtype, e->spec.rank, e->spec.dims, NULL, e->data, drop_file, e->file);
+    if (little && (uintptr_t)e->data % size == 0)
+        return wick_wrap(w->ctx, e->spec.dtype, e->spec.rank, e->spec.dims, NULL, e->data, drop_file, e->file);
     wick_tensor *t = wick_from(w->ctx, e->spec.dtype, e->spec.rank, e->spec.dims, e->data);
     drop_file(e->file);
     return t;

@@ -57,7 +57,7 @@ wick_status wick_weights_add_safetensors(wick_weights *w, weights_file *f, wick_
 /* shards.c: an index and its shards. */
 wick_status wick_weights_add_shards(wick_weights *w, const wick_map *index, wick_msg *msg);
 weights_entry *wick_weights_new_entry(wick_weights *w, const char *name, weights_file *f, wick_msg *msg);
-wick_status wick_shards_write(const char *path, const wick_safetensors_tensor *tensors, size_t n, const wick_safetensors_meta *meta, size_t n_meta, size_t max_shard,
-                              wick_msg *msg);
+wick_status wick_shards_write(const char *path, const wick_safetensors_tensor *tensors, size_t n,
+                              const wick_safetensors_meta *meta, size_t n_meta, size_t max_shard, wick_msg *msg);
 
 #endif

@@ -5,7 +5,7 @@
 #include "io/json.h"
 #include "io/weights.h"
 
-/* ---- names -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 enum { STARS = 8, NAME_MAX_BYTES = 1024 };
 
@@ -29,7 +29,9 @@ static int match(const char *pattern, const char *name, capture stars[STARS]) {
     int found = 0;
     for (pattern += n, name += n; *pattern; pattern += n) {
         n = strcspn(++pattern, "*");
-        const char *next = pattern[n] ? find_part(name, end, pattern, n) : (size_t)(end - name) >= n && !strcmp(end - n, pattern) ? end - n : NULL;
+        const char *next = pattern[n]                                               ? find_part(name, end, pattern, n)
+                           : (size_t)(end - name) >= n && !strcmp(end - n, pattern) ? end - n
+                                                                                    : NULL;
         if (!next) return -1;
         stars[found++] = (capture){name, (size_t)(next - name)};
         name = next + n;
@@ -74,14 +76,17 @@ static wick_status check_rules(wick_context *ctx, const wick_weights_options *o)
         const char *from = o->rename[i].from, *to = o->rename[i].to, *wrong = NULL;
         if (!from || !*from || !to) wrong = "needs a name to change, and what it becomes";
         else if (count_stars(from) > STARS) wrong = "has more than 8 stars";
-        else if (count_stars(to) > count_stars(from)) wrong = "has more stars in what a name becomes than in what it was";
+        else if (count_stars(to) > count_stars(from))
+            wrong = "has more stars in what a name becomes than in what it was";
         else if (strstr(from, "**")) wrong = "has two stars side by side";
-        if (wrong) return wick_context_fail(ctx, WICK_ERR_INVALID, "the rule %s=%s for names %s", from ? from : "", to ? to : "", wrong);
+        if (wrong)
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "the rule %s=%s for names %s", from ? from : "",
+                                     to ? to : "", wrong);
     }
     return WICK_OK;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 typedef struct loader {
     const wick_weights *w;
@@ -95,7 +100,9 @@ typedef struct loader {
     char text[3][WICK_MSG_MAX];
 } loader;
 
-static bool selected(const loader *l, const char *name) { return (!l->o->only || wick_glob(l->o->only, name)) && !(l->o->skip && wick_glob(l->o->skip, name)); }
+static bool selected(const loader *l, const char *name) {
+    return (!l->o->only || wick_glob(l->o->only, name)) && !(l->o->skip && wick_glob(l->o->skip, name));
+}
 static bool turned(const loader *l, const char *name) { return l->o->transpose && wick_glob(l->o->transpose, name); }
 
 static void note(loader *l, wick_weights_trouble what, const char *name, const char *text) {
@@ -105,14 +112,18 @@ static void note(loader *l, wick_weights_trouble what, const char *name, const c
 }
 
 /* Whether the state can take the tensor; `text` says why not. */
-static bool fits(const loader *l, const char *name, const wick_tensor *state, const wick_spec *spec, char *text, size_t size) {
+static bool fits(const loader *l, const char *name, const wick_tensor *state, const wick_spec *spec, char *text,
+                 size_t size) {
     int64_t dims[WICK_MAX_DIMS];
     memcpy(dims, spec->dims, sizeof dims);
     const bool turn = turned(l, name) && spec->rank == 2;
     if (turn) dims[0] = spec->dims[1], dims[1] = spec->dims[0];
     const wick_dtype dtype = wick_tensor_dtype(state);
-    const bool same = spec->dtype == dtype || (!l->o->exact && wick_dtype_is_float(spec->dtype) && wick_dtype_is_float(dtype));
-    if (same && spec->rank == wick_tensor_rank(state) && !memcmp(dims, wick_tensor_dims(state), (size_t)spec->rank * sizeof *dims)) return true;
+    const bool same =
+        spec->dtype == dtype || (!l->o->exact && wick_dtype_is_float(spec->dtype) && wick_dtype_is_float(dtype));
+    if (same && spec->rank == wick_tensor_rank(state) &&
+        !memcmp(dims, wick_tensor_dims(state), (size_t)spec->rank * sizeof *dims))
+        return true;
     wick_type there;
     char shown[WICK_JSON_SHOWN];
     wick_str s = wick_str_on(text, size);
@@ -158,13 +169,15 @@ static void give(loader *l, int i) {
         l->unused++;
         if (is_no_weight(own)) return;
         const bool same = !strcmp(own, first);
-        if (!same) snprintf(text, sizeof text, "%s (%s there)", wick_json_show(shown, own), wick_json_show(from, first));
+        if (!same)
+            snprintf(text, sizeof text, "%s (%s there)", wick_json_show(shown, own), wick_json_show(from, first));
         note(l, WICK_WEIGHTS_UNEXPECTED, own, same ? NULL : text);
         return;
     }
     if (l->of_state[at] >= 0) {
         l->unused++;
-        snprintf(text, sizeof text, "%s for %s, which %s is too", wick_json_show(from, first), wick_json_show(shown, own), l->w->entries[l->of_state[at]].spec.name);
+        snprintf(text, sizeof text, "%s for %s, which %s is too", wick_json_show(from, first),
+                 wick_json_show(shown, own), l->w->entries[l->of_state[at]].spec.name);
         note(l, WICK_WEIGHTS_UNEXPECTED, own, text);
         return;
     }
@@ -187,7 +200,9 @@ static wick_status compare(loader *l) {
         if (l->of_state[i] == -1 && selected(l, s.name)) note(l, WICK_WEIGHTS_MISSING, s.name, NULL);
     }
     if (recorded) return WICK_OK;
-    return wick_context_fail(l->ctx, WICK_ERR_MISMATCH, "the model has no states yet: record its network once (call the function that builds it), then load weights");
+    return wick_context_fail(
+        l->ctx, WICK_ERR_MISMATCH,
+        "the model has no states yet: record its network once (call the function that builds it), then load weights");
 }
 
 /* "2 missing: a, b; 1 unexpected: c". Each list has its part of the room. */
@@ -197,11 +212,12 @@ static void summarise(const loader *l, char *text, size_t size) {
     for (int i = 0; i < 3; i++) {
         if (!l->troubles[i]) continue;
         const size_t room = size / 3 - 60;
-        wick_str_add(&s, "%s%d %s: %.*s%s", s.len ? "; " : "", l->troubles[i], names[i], (int)room, l->text[i], l->lists[i].len > room || l->lists[i].cut ? "..." : "");
+        wick_str_add(&s, "%s%d %s: %.*s%s", s.len ? "; " : "", l->troubles[i], names[i], (int)room, l->text[i],
+                     l->lists[i].len > room || l->lists[i].cut ? "..." : "");
     }
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static wick_status write_state(loader *l, int i) {
     const wick_named s = wick_model_at(l->model, i);
@@ -238,9 +254,11 @@ static wick_status load(loader *l, wick_load_report *report) {
     WICK_TRY(compare(l));
     summarise(l, text, sizeof text);
     const int troubles = l->troubles[0] + l->troubles[1] + l->troubles[2];
-    if (troubles && !l->o->fitting) return wick_context_fail(l->ctx, WICK_ERR_MISMATCH, "%.100s: not this model's weights: %s", l->w->path, text);
+    if (troubles && !l->o->fitting)
+        return wick_context_fail(l->ctx, WICK_ERR_MISMATCH, "%.100s: not this model's weights: %s", l->w->path, text);
     if (!l->loaded)
-        return wick_context_fail(l->ctx, WICK_ERR_MISMATCH, "%.100s: nothing would be loaded: %s", l->w->path, troubles ? text : "no state that the model has is selected");
+        return wick_context_fail(l->ctx, WICK_ERR_MISMATCH, "%.100s: nothing would be loaded: %s", l->w->path,
+                                 troubles ? text : "no state that the model has is selected");
     WICK_TRY(check_data(l));
     for (int i = 0; i < l->states; i++)
         if (l->of_state[i] >= 0) WICK_TRY(write_state(l, i));
@@ -250,12 +268,14 @@ static wick_status load(loader *l, wick_load_report *report) {
     return WICK_OK;
 }
 
-wick_status wick_weights_load(const wick_weights *w, wick_model *model, const wick_weights_options *options, wick_load_report *report) {
+wick_status wick_weights_load(const wick_weights *w, wick_model *model, const wick_weights_options *options,
+                              wick_load_report *report) {
     if (!model) return wick_context_fail(w->ctx, WICK_ERR_INVALID, "weights_load: model is NULL");
     static const wick_weights_options plain;
     wick_context *ctx = wick_model_context(model);
     const wick_weights_options *o = options ? options : &plain;
-    if (o->n_rename < 0 || (o->n_rename && !o->rename)) return wick_context_fail(ctx, WICK_ERR_INVALID, "weights: %d rules at NULL", o->n_rename);
+    if (o->n_rename < 0 || (o->n_rename && !o->rename))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "weights: %d rules at NULL", o->n_rename);
     WICK_TRY(check_rules(ctx, o));
     WICK_TRY(wick_eval(ctx, 0, NULL, NULL)); /* what is pending belongs before what is loaded */
     const int states = wick_model_count(model);
@@ -274,7 +294,8 @@ wick_status wick_weights_load(const wick_weights *w, wick_model *model, const wi
     return status;
 }
 
-wick_status wick_model_load_weights(wick_model *model, const char *path, const wick_weights_options *options, wick_load_report *report) {
+wick_status wick_model_load_weights(wick_model *model, const char *path, const wick_weights_options *options,
+                                    wick_load_report *report) {
     wick_weights *w;
     WICK_TRY(wick_weights_open(wick_model_context(model), path, &w));
     const wick_status status = wick_weights_load(w, model, options, report);

@@ -22,11 +22,13 @@ static wick_status write_safetensors(const job *j) {
 
 static wick_status write_shards(const job *j) {
     const size_t most = j->o->max_shard ? j->o->max_shard : (size_t)5000000000;
-    return wick_shards_write(j->path, j->tensors, j->n, (const wick_safetensors_meta *)j->o->meta, (size_t)j->o->n_meta, most, j->msg);
+    return wick_shards_write(j->path, j->tensors, j->n, (const wick_safetensors_meta *)j->o->meta, (size_t)j->o->n_meta,
+                             most, j->msg);
 }
 
 static wick_status no_dtype(const job *j, const wick_safetensors_tensor *t) {
-    return wick_msg_set(j->msg, WICK_ERR_UNSUPPORTED, "%s: \"%.200s\": NumPy's files have no %s: cast it", j->path, t->name, wick_dtype_name(t->dtype));
+    return wick_msg_set(j->msg, WICK_ERR_UNSUPPORTED, "%s: \"%.200s\": NumPy's files have no %s: cast it", j->path,
+                        t->name, wick_dtype_name(t->dtype));
 }
 
 static wick_status write_npz(const job *j) {
@@ -34,7 +36,8 @@ static wick_status write_npz(const job *j) {
         char head[WICK_NPY_HEADER], name[1024 + 8];
     } *arrays = wick_alloc(NULL, (j->n + 1) * sizeof *arrays);
     wick_zip_piece *pieces = wick_alloc(NULL, (j->n + 1) * sizeof *pieces);
-    wick_status status = arrays && pieces ? WICK_OK : wick_msg_set(j->msg, WICK_ERR_NOMEM, "%s: out of memory", j->path);
+    wick_status status =
+        arrays && pieces ? WICK_OK : wick_msg_set(j->msg, WICK_ERR_NOMEM, "%s: out of memory", j->path);
     for (size_t i = 0; i < j->n && status == WICK_OK; i++) {
         const wick_safetensors_tensor *t = &j->tensors[i];
         const size_t head = wick_npy_make_header(arrays[i].head, t->dtype, t->rank, t->dims);
@@ -50,7 +53,9 @@ static wick_status write_npz(const job *j) {
 }
 
 static wick_status write_npy(const job *j) {
-    if (j->n != 1) return wick_msg_set(j->msg, WICK_ERR_INVALID, "%s: a .npy has one tensor, not %zu: .npz has many", j->path, j->n);
+    if (j->n != 1)
+        return wick_msg_set(j->msg, WICK_ERR_INVALID, "%s: a .npy has one tensor, not %zu: .npz has many", j->path,
+                            j->n);
     wick_tensor *t = j->named[0].tensor;
     const wick_status status = wick_npy_write(wick_tensor_context(t), j->path, t);
     return status == WICK_OK ? status : wick_msg_set(j->msg, status, "%s", wick_context_error(wick_tensor_context(t)));
@@ -59,7 +64,10 @@ static wick_status write_npy(const job *j) {
 static const struct {
     const char *end;
     wick_status (*write)(const job *j);
-} kinds[] = {{".safetensors.index.json", write_shards}, {".safetensors", write_safetensors}, {".npz", write_npz}, {".npy", write_npy}};
+} kinds[] = {{".safetensors.index.json", write_shards},
+             {".safetensors", write_safetensors},
+             {".npz", write_npz},
+             {".npy", write_npy}};
 
 static bool has_end(const char *path, const char *end) {
     const size_t n = strlen(path), m = strlen(end);
@@ -75,13 +83,15 @@ static wick_status check_names(const job *j) {
     if (j->n) qsort(names, j->n, sizeof *names, by_text);
     for (size_t i = 0; i < j->n && status == WICK_OK; i++) {
         if (!*names[i]) status = wick_msg_set(j->msg, WICK_ERR_INVALID, "%s: a tensor has an empty name", j->path);
-        else if (i && !strcmp(names[i - 1], names[i])) status = wick_msg_set(j->msg, WICK_ERR_INVALID, "%s: tensor \"%.200s\" is given twice", j->path, names[i]);
+        else if (i && !strcmp(names[i - 1], names[i]))
+            status = wick_msg_set(j->msg, WICK_ERR_INVALID, "%s: tensor \"%.200s\" is given twice", j->path, names[i]);
     }
     wick_release(NULL, names, (j->n + 1) * sizeof *names);
     return status;
 }
 
-wick_status wick_weights_write(wick_context *ctx, const char *path, int n, const wick_named_tensor *tensors, const wick_weights_write_options *options) {
+wick_status wick_weights_write(wick_context *ctx, const char *path, int n, const wick_named_tensor *tensors,
+                               const wick_weights_write_options *options) {
     static const wick_weights_write_options plain;
     wick_msg msg = {0};
     const wick_weights_write_options *o = options ? options : &plain;
@@ -90,7 +100,9 @@ wick_status wick_weights_write(wick_context *ctx, const char *path, int n, const
     size_t kind = 0;
     while (kind < WICK_COUNTOF(kinds) && !has_end(path, kinds[kind].end)) kind++;
     if (kind == WICK_COUNTOF(kinds))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: weights become .safetensors, .safetensors.index.json, .npz or .npy: no name ends so", path);
+        return wick_context_fail(
+            ctx, WICK_ERR_INVALID,
+            "%s: weights become .safetensors, .safetensors.index.json, .npz or .npy: no name ends so", path);
     const size_t bytes = ((size_t)n + 1) * sizeof(wick_safetensors_tensor);
     wick_safetensors_tensor *data = wick_calloc(NULL, bytes);
     if (!data) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
@@ -99,17 +111,21 @@ wick_status wick_weights_write(wick_context *ctx, const char *path, int n, const
         wick_tensor *t = tensors[i].tensor;
         wick_safetensors_tensor *d = &data[i];
         const char *why;
-        if (!tensors[i].name || !t) status = wick_context_fail(ctx, WICK_ERR_INVALID, "%s: tensor %d has no name, or is NULL", path, i);
-        else if (wick_tensor_error(t, &why) != WICK_OK) status = wick_context_fail(ctx, wick_tensor_error(t, NULL), "%s", why);
+        if (!tensors[i].name || !t)
+            status = wick_context_fail(ctx, WICK_ERR_INVALID, "%s: tensor %d has no name, or is NULL", path, i);
+        else if (wick_tensor_error(t, &why) != WICK_OK)
+            status = wick_context_fail(ctx, wick_tensor_error(t, NULL), "%s", why);
         if (status != WICK_OK) break;
-        *d = (wick_safetensors_tensor){.name = tensors[i].name, .dtype = wick_tensor_dtype(t), .rank = wick_tensor_rank(t)};
+        *d = (wick_safetensors_tensor){
+            .name = tensors[i].name, .dtype = wick_tensor_dtype(t), .rank = wick_tensor_rank(t)};
         memcpy(d->dims, wick_tensor_dims(t), (size_t)d->rank * sizeof *d->dims);
         d->bytes = wick_dtype_bytes(d->dtype, wick_tensor_count(t));
         status = wick_data(t, &d->data);
     }
     const job j = {path, (size_t)n, tensors, data, o, &msg};
     if (status == WICK_OK && (status = check_names(&j)) != WICK_OK) wick_context_fail(ctx, status, "%s", msg.text);
-    if (status == WICK_OK && (status = kinds[kind].write(&j)) != WICK_OK) wick_context_fail(ctx, status, "%s", msg.text);
+    if (status == WICK_OK && (status = kinds[kind].write(&j)) != WICK_OK)
+        wick_context_fail(ctx, status, "%s", msg.text);
     wick_release(NULL, data, bytes);
     return status;
 }

@@ -6,16 +6,31 @@
 
 static const size_t rates[WICK_RATES] = {
 #define AT(family, field) [WICK_RATE_##family] = offsetof(wick_tuning, cost_##field##_rate),
-    AT(LIGHT, light) AT(HEAVY, heavy) AT(REDUCE, reduce) AT(GEMM, gemm) AT(CONV, conv) AT(WINOGRAD, winograd) AT(DEPTHWISE, depthwise) AT(POOL, pool) AT(ROWS, rows)
-    AT(ATTENTION, attention) AT(RECURRENT, recurrent) AT(INT8, int8) AT(OTHER, other)
+    AT(LIGHT, light) AT(HEAVY, heavy) AT(REDUCE, reduce) AT(GEMM, gemm) AT(CONV, conv) AT(WINOGRAD, winograd)
+        AT(DEPTHWISE, depthwise) AT(POOL, pool) AT(ROWS, rows) AT(ATTENTION, attention) AT(RECURRENT, recurrent)
+            AT(INT8, int8) AT(OTHER, other)
 #undef AT
 };
 
 bool wick_op_is_light(int ew) {
     switch (ew) {
     case WICK_FUSED_CAST:
-    case WICK_EW_add: case WICK_EW_sub: case WICK_EW_mul: case WICK_EW_neg: case WICK_EW_abs: case WICK_EW_square: case WICK_EW_relu: case WICK_EW_where:
-    case WICK_EW_maximum: case WICK_EW_minimum: case WICK_EW_gt: case WICK_EW_ge: case WICK_EW_lt: case WICK_EW_le: case WICK_EW_eq: case WICK_EW_ne:
+    case WICK_EW_add:
+    case WICK_EW_sub:
+    case WICK_EW_mul:
+    case WICK_EW_neg:
+    case WICK_EW_abs:
+    case WICK_EW_square:
+    case WICK_EW_relu:
+    case WICK_EW_where:
+    case WICK_EW_maximum:
+    case WICK_EW_minimum:
+    case WICK_EW_gt:
+    case WICK_EW_ge:
+    case WICK_EW_lt:
+    case WICK_EW_le:
+    case WICK_EW_eq:
+    case WICK_EW_ne:
         return true;
     default: return false;
     }
@@ -30,22 +45,30 @@ void wick_work_program(wick_work *w, const wick_tuning *t, const wick_program_sh
     if (!p->reduces) return;
     w->ops[WICK_RATE_REDUCE] += p->n;
     w->overhead += (double)t->cost_row_ns * p->results / WICK_MIN(p->cols, 16.0);
-    if (n_ops && p->cols > WICK_RED_LINE) w->overhead += (double)t->cost_piece_ns * p->n / WICK_RED_LINE; /* blocks are columns, whose rows lie apart */
+    /* blocks are columns, whose rows lie apart */
+    if (n_ops && p->cols > WICK_RED_LINE) w->overhead += (double)t->cost_piece_ns * p->n / WICK_RED_LINE;
 }
 
 /* ns a byte in what `bytes` fit into; between one and two sizes of a cache part of them are found there. */
 static double byte_ns(const wick_tuning *t, double bytes, double sharing) {
-    const double near = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_l2_bytes, 0.0), 1.0), far = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_dram_bytes, 0.0), 1.0);
-    return 1e3 * (near / (double)t->cost_l2_rate / sharing + (1 - near) * (far / (double)t->cost_dram_rate / sharing + (1 - far) / (double)t->cost_memory_rate));
+    const double of_l2 = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_l2_bytes, 0.0), 1.0),
+                 of_l3 = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_l3_bytes, 0.0), 1.0);
+    return 1e3 * (of_l2 / (double)t->cost_l2_rate / sharing +
+                  (1 - of_l2) * (of_l3 / (double)t->cost_l3_rate / sharing + (1 - of_l3) / (double)t->cost_memory_rate));
 }
 
 double wick_bytes_ns(const wick_tuning *t, double bytes, double around) { return bytes * byte_ns(t, around, 1); }
 
 double wick_work_ns(const wick_tuning *t, const wick_work *w, double footprint, int threads) {
     const double sharing = WICK_MAX(WICK_MIN((double)threads, w->tasks), 1.0);
-    double program = w->overhead, arithmetic = 0; /* a program loads a block, and then works on it: that adds up, and does not overlap */
+    /* a program loads a block, and then works on it: that adds up, and does not overlap */
+    double program = w->overhead, arithmetic = 0;
     for (int i = 0; i < WICK_RATES; i++)
-        if (w->ops[i] > 0) *(i <= WICK_RATE_REDUCE ? &program : &arithmetic) += 1e3 * w->ops[i] / (double)*(const int64_t *)((const char *)t + rates[i]);
-    const double memory = w->bytes * byte_ns(t, w->bytes, sharing) + w->far_bytes * byte_ns(t, WICK_MAX(footprint, w->far_bytes), sharing);
-    return (double)t->cost_step_ns + (sharing > 1 ? (double)t->cost_wake_ns : 0) + program / sharing + WICK_MAX(arithmetic / sharing, memory);
+        if (w->ops[i] > 0)
+            *(i <= WICK_RATE_REDUCE ? &program : &arithmetic) +=
+                1e3 * w->ops[i] / (double)*(const int64_t *)((const char *)t + rates[i]);
+    const double memory = w->bytes * byte_ns(t, w->bytes, sharing) +
+                          w->far_bytes * byte_ns(t, WICK_MAX(footprint, w->far_bytes), sharing);
+    return (double)t->cost_step_ns + (sharing > 1 ? (double)t->cost_wake_ns : 0) + program / sharing +
+           WICK_MAX(arithmetic / sharing, memory);
 }

@@ -12,8 +12,17 @@
 #include "kernels/elementwise/table.h"
 
 /* The types kernels compute in. */
-typedef enum wick_ctype { WICK_CF32, WICK_CF64, WICK_CI32, WICK_CI64, WICK_CU64, WICK_CBOOL, WICK_CTYPE_COUNT } wick_ctype;
-/* f16, bf16, f8 -> f32; i8 i16 u8 u16, packed ones -> i32; u32 -> u64; the rest are their own. Bool registers hold bytes 0 or 1. */
+typedef enum wick_ctype {
+    WICK_CF32,
+    WICK_CF64,
+    WICK_CI32,
+    WICK_CI64,
+    WICK_CU64,
+    WICK_CBOOL,
+    WICK_CTYPE_COUNT
+} wick_ctype;
+/* f16, bf16, f8 -> f32; i8 i16 u8 u16, packed ones -> i32; u32 -> u64; the rest are their own. Bool registers hold
+ * bytes 0 or 1. */
 wick_ctype wick_ctype_of(wick_dtype dtype);
 size_t wick_ctype_size(wick_ctype type);
 
@@ -30,7 +39,9 @@ bool wick_ew_has(wick_ew op, wick_ctype t);
  * A program runs over an iteration space of up to 8 dims, block by block, so that intermediates stay in L1. Registers
  * hold a block of one ctype each: 0..n_in-1 are the inputs as loaded (converted to their ctype), then instruction
  * results. An instruction is a table row, or WICK_FUSED_CAST. */
-#define WICK_FUSED_CAST 0xffff /* dst type = `to`; float to integer truncates toward zero and saturates, NaN gives 0; x to bool is x != 0 */
+#define WICK_FUSED_CAST                                                                                                \
+    0xffff /* dst type = `to`; float to integer truncates toward zero and saturates, NaN gives 0; x to bool is x != 0  \
+            */
 #define WICK_FUSED_MAX_OPS 64
 #define WICK_FUSED_MAX_IO 24
 
@@ -42,7 +53,8 @@ typedef struct wick_fused_instr {
 } wick_fused_instr;
 
 typedef struct wick_fused_io {
-    uint8_t dtype;                 /* wick_dtype in memory; converted to and from its ctype. Storing to a narrower integer wraps. */
+    /* wick_dtype in memory; converted to and from its ctype. Storing to a narrower integer wraps. */
+    uint8_t dtype;
     uint8_t reg;                   /* outputs: the register to store. inputs: its own index */
     int64_t strides[WICK_MAX_DIMS]; /* elements, one per iteration dim; 0 broadcasts */
 } wick_fused_io;
@@ -67,15 +79,17 @@ typedef struct wick_fused {
     wick_fused_io in[WICK_FUSED_MAX_IO], out[WICK_FUSED_MAX_IO];
     wick_fused_instr instr[WICK_FUSED_MAX_OPS];
     /* With a reduction n_out is 1, and the dims are ordered: n_keep kept dims, n_red reduced dims, then the rest kept
-     * (so a row reduction has no trailing dims, a column sum has no leading ones). out[0].strides are 0 on reduced dims.
-     * The result is multiplied by `scale` when scale != 1 (mean; float types only). The sum of nothing is 0, the
+     * (so a row reduction has no trailing dims, a column sum has no leading ones). out[0].strides are 0 on reduced
+     * dims. The result is multiplied by `scale` when scale != 1 (mean; float types only). The sum of nothing is 0, the
      * product 1, the largest of nothing is an error that the caller has already refused. max and min propagate NaN.
      * Order of summation is fixed by the problem size: 64 lanes interleaved per chunk, chunks combined pairwise. */
     bool reduces;
     uint8_t red; /* wick_red */
     int n_keep, n_red;
     double scale;
-    int64_t columns; /* 0; or how many such programs there are beside each other, of one column each: the order of sums, and whether results stay in caches, is that of all of them as one */
+    /* 0; or how many such programs there are beside each other, of one column each: the order of sums, and whether
+     * results stay in caches, is that of all of them as one */
+    int64_t columns;
 
     /* filled by wick_fused_prepare */
     int64_t tasks;   /* stage 0 */
@@ -93,16 +107,18 @@ typedef struct wick_rejected {
     const char *kernel, *why;
 } wick_rejected;
 enum { WICK_REJECTED = 8 }; /* the most of one step */
-/* Of a prepared program: the way it runs, and by the same tests the others, as all functions _rejected below: how many, into out. */
+/* Of a prepared program: the way it runs, and by the same tests the others, as all functions _rejected below: how many,
+ * into out. */
 const char *wick_fused_name(const wick_fused *f);
 int wick_fused_rejected(const wick_fused *f, wick_rejected *out);
-/* ptr: n_in input pointers, then n_out output pointers (each at the element of index 0). An output may be the same memory
- * as an input only if both walk it with the same strides and dtype. Runs tasks [begin, end) of the stage. */
-void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch);
+/* ptr: n_in input pointers, then n_out output pointers (each at the element of index 0). An output may be the same
+ * memory as an input only if both walk it with the same strides and dtype. Runs tasks [begin, end) of the stage. */
+void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials,
+                    void *scratch);
 
 /* Converts and copies between any dtypes and strides; runs [begin, end) of wick_copy_tasks(). Same conversion rules as
- * WICK_FUSED_CAST between ctypes and as storing to memory. Packed dtypes are contiguous, and so is what they are converted from or to; the
- * rest of the last byte is zeroed. */
+ * WICK_FUSED_CAST between ctypes and as storing to memory. Packed dtypes are contiguous, and so is what they are
+ * converted from or to; the rest of the last byte is zeroed. */
 typedef struct wick_copy {
     int rank;
     int64_t dims[WICK_MAX_DIMS], src_strides[WICK_MAX_DIMS], dst_strides[WICK_MAX_DIMS];
@@ -113,27 +129,34 @@ const char *wick_copy_name(const wick_copy *c);
 int wick_copy_rejected(const wick_copy *c, wick_rejected *out);
 void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *src, void *dst);
 
-/* ---- argmax, argmin over the middle of [outer, n, inner], contiguous input, i64 output; first of ties; NaN wins ------ */
+/* ---- argmax, argmin over the middle of [outer, n, inner], contiguous input, i64 output; first of ties; NaN wins ----
+ */
 void wick_arg_reduce(wick_ctype type, bool largest, int64_t n, int64_t inner, int64_t outer_begin, int64_t outer_end,
                      const void *src, int64_t *dst);
 
-/* ---- matrix products: C = A B (+ C) for f32 and f64, C = A B for bf16 and f16 ---------------------------------------------
+/* ---- matrix products: C = A B (+ C) for f32 and f64, C = A B for bf16 and f16
+ * ---------------------------------------------
  *
  * A is m x k with strides (a_row, a_col), B is k x n with (b_row, b_col), C is m x n with row stride c_row and column
  * stride 1. All transposes and views are strides. Stage 0 packs B into `packed` (tasks_pack tasks; 0 when B is used in
- * place), stage 1 computes tiles of C. Each element of C is one fixed order of FMAs (base tier: multiply, add) over k in
- * blocks of kc, whatever the tasks. k = 0 gives zeros (or C unchanged). */
+ * place), stage 1 computes tiles of C. Each element of C is one fixed order of FMAs (base tier: multiply, add) over k
+ * in blocks of kc, whatever the tasks. k = 0 gives zeros (or C unchanged). */
 typedef struct wick_gemm {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     int64_t m, n, k;
     int64_t a_row, a_col, b_row, b_col, c_row;
     bool accumulate; /* C += A B */
-    bool lower;      /* C is square and symmetric, and what lies above its diagonal is not wanted: tiles that are all there are left out */
+    /* C is square and symmetric, and what lies above its diagonal is not wanted: tiles that are all there are left out
+     */
+    bool lower;
     uint8_t precision; /* wick_f32_precision: which ways to multiply f32 may be taken */
-    bool keep;       /* B is packed once, for many products: stage 0 always packs it (f16, and bf16 without dot products: never) */
-    bool b_constant;      /* B is the same in all of them: stage 0 packs it if it has to be packed at all, however few rows there are */
-    /* 0, or the dtype of A and B: WICK_BF16 or WICK_F16. Then type is WICK_CF32, in which sums are made; C and bias are of result, that dtype or WICK_F32; and
-     * C is not accumulated. With a bias and a narrow result, A B is rounded to it first: the same as two ops. */
+    /* B is packed once, for many products: stage 0 always packs it (f16, and bf16 without dot products: never) */
+    bool keep;
+    /* B is the same in all of them: stage 0 packs it if it has to be packed at all, however few rows there are */
+    bool b_constant;
+    /* 0, or the dtype of A and B: WICK_BF16 or WICK_F16. Then type is WICK_CF32, in which sums are made; C and bias are
+     * of result, that dtype or WICK_F32; and C is not accumulated. With a bias and a narrow result, A B is rounded to
+     * it first: the same as two ops. */
     uint8_t narrow, result;
     /* epilogue, applied to the tile while it is in cache: C = act(A B + bias) */
     int8_t bias; /* 0 none, 1 a vector of n (per column), 2 a vector of m (per row) */
@@ -151,11 +174,12 @@ typedef struct wick_gemm {
 } wick_gemm;
 /* Uses the current tier. threads_hint must not change bits; there is none. */
 void wick_gemm_prepare(wick_gemm *g);
-/* Before it is prepared: B's columns are contiguous, and a copy of B whose rows are, made once for many products, would be faster and give the same bits. */
+/* Before it is prepared: B's columns are contiguous, and a copy of B whose rows are, made once for many products, would
+ * be faster and give the same bits. */
 bool wick_gemm_wants_rows(const wick_gemm *g);
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed);
-void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c,
-                   const void *packed, void *scratch);
+void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+                   void *c, const void *packed, void *scratch);
 /* Of a prepared one: which rows and columns of C, first and end, a task makes. false: not told. */
 bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]);
 const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
@@ -164,27 +188,32 @@ const char *wick_gemm_name(const wick_gemm *g); /* "gemm_f32_nt_14x32_avx512" */
 int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out);
 
 /* Rows [begin, end) of C = A B for i32, i64 and u64, which wrap; A has any strides, B and C are contiguous. */
-void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row, int64_t a_col, const void *a, const void *b,
-                          void *c);
+void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row,
+                          int64_t a_col, const void *a, const void *b, void *c);
 
-/* ---- products of 8-bit integers: matrices, and convolutions of channels-last images ------------------------------------------
+/* ---- products of 8-bit integers: matrices, and convolutions of channels-last images
+ * ------------------------------------------
  *
- *     s[i, j] = sum over p < k of (a[i, p] - a_zero) (b[p, j] - b_zero[j])     in 32 bits, which wrap: the same bits however it is computed
+ *     s[i, j] = sum over p < k of (a[i, p] - a_zero) (b[p, j] - b_zero[j])     in 32 bits, which wrap: the same bits
+ * however it is computed
  *
  * I32: c = s. With scale[j] = a_scale b_scale[j]:
  * F32: c = s scale[j] + bias[j]
- * U8, I8: c = zero + round(clamp((s + bias[j]) (scale[j] / c_scale))), to nearest even, all in f32 but for the sum; the bias is i32, or f32 and then rounded
- * to whole scale[j]. The bounds are those of the dtype, and of real numbers low and high.
+ * U8, I8: c = zero + round(clamp((s + bias[j]) (scale[j] / c_scale))), to nearest even, all in f32 but for the sum; the
+ * bias is i32, or f32 and then rounded to whole scale[j]. The bounds are those of the dtype, and of real numbers low
+ * and high.
  *
- * A matrix A [m, k] and B [k, n] have any strides; batches of products follow each other in tasks. Of a convolution, A is x, whose rows are the pixels
- * that an output reads (a_zero outside of the image), and B is w [groups * co, ci, kernel]. Stage 0 packs B (and what stands beside it), stage 1 makes C. */
+ * A matrix A [m, k] and B [k, n] have any strides; batches of products follow each other in tasks. Of a convolution, A
+ * is x, whose rows are the pixels that an output reads (a_zero outside of the image), and B is w [groups * co, ci,
+ * kernel]. Stage 0 packs B (and what stands beside it), stage 1 makes C. */
 typedef enum wick_int8_result { WICK_INT8_I32, WICK_INT8_F32, WICK_INT8_U8, WICK_INT8_I8 } wick_int8_result;
 typedef struct wick_int8 {
     bool a_signed, b_signed, has_b_zero;
     wick_int8_result result;
     bool b_zero_each, b_scale_each, bias_is_f32, has_bias; /* each: by column (output channel), else one for all */
     double low, high;
-    int64_t m, n, k; /* of one product: convolutions: pixels of an image, outputs of a group, inputs of a group times taps */
+    /* of one product: convolutions: pixels of an image, outputs of a group, inputs of a group times taps */
+    int64_t m, n, k;
     int64_t a_row, a_col, b_row, b_col;      /* matrices */
     int64_t b_count;                         /* B's that are packed: of a batch, or groups */
     bool conv;
@@ -197,7 +226,9 @@ typedef struct wick_int8 {
     int64_t rows, cols, padded; /* of a task; of k */
     bool in_place, row_sums, depthwise;
     int64_t pieces, piece; /* of a row of A, and elements of one, as tiles read it */
-    int64_t task_y, task_x, fold, packed_width; /* convolutions but AMX's: outputs of a task; depthwise: pixels that a vector of channels holds; columns that are packed */
+    /* convolutions but AMX's: outputs of a task; depthwise: pixels that a vector of channels holds; columns that are
+     * packed */
+    int64_t task_y, task_x, fold, packed_width;
     bool few; /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
     bool own; /* there is no stage 0: a task of wick_int8_run packs the panels of d->b that it takes */
     size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel;
@@ -212,8 +243,10 @@ typedef struct wick_int8_data { /* NULL: not there */
 } wick_int8_data;
 /* Uses the current tier and the CPU's extensions. */
 void wick_int8_prepare(wick_int8 *p);
-/* Tasks [begin, end) of B number `which`, of b_count; d->b is at that B for matrices, at all weights for convolutions; packed at the first. */
-void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch);
+/* Tasks [begin, end) of B number `which`, of b_count; d->b is at that B for matrices, at all weights for convolutions;
+ * packed at the first. */
+void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d,
+                    void *scratch);
 /* Tasks of one product: a, c and packed are its own (convolutions: an image's, and the first group's B). */
 void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch);
 const char *wick_int8_name(const wick_int8 *p);
@@ -223,9 +256,11 @@ int wick_int8_rejected(const wick_int8 *p, wick_rejected *out);
  *
  *   W[n][p] = (q[n][p] - zero[n][p / block]) scale[n][p / block]
  *
- * q [n][blocks][block / 2] bytes, an even p in the low bits, what lies beyond k whatever it is; scales [n][blocks]; zeros [n][(blocks + 1) / 2] bytes, likewise, or NULL for 8.
- * A [m][k] and C [m][n] are row-major. Order of sums: of up to 4 rows a chain over the 8 numbers of each word of 32 bits, times the scale, lane by lane (words as many
- * apart as the tier has lanes), lanes then in pairs. Of more rows that of wick_gemm over W in f32. With f64, A, C and bias are such, and W is rounded to f32 nevertheless: plain loops. */
+ * q [n][blocks][block / 2] bytes, an even p in the low bits, what lies beyond k whatever it is; scales [n][blocks];
+ * zeros [n][(blocks + 1) / 2] bytes, likewise, or NULL for 8. A [m][k] and C [m][n] are row-major. Order of sums: of up
+ * to 4 rows a chain over the 8 numbers of each word of 32 bits, times the scale, lane by lane (words as many apart as
+ * the tier has lanes), lanes then in pairs. Of more rows that of wick_gemm over W in f32. With f64, A, C and bias are
+ * such, and W is rounded to f32 nevertheless: plain loops. */
 typedef struct wick_int4 {
     int64_t m, n, k, block; /* block: a power of 2, 16 at least */
     bool f64;
@@ -251,7 +286,8 @@ void wick_int4_dequantize(const wick_int4 *p, int64_t begin, int64_t end, const 
 const char *wick_int4_name(const wick_int4 *p);
 int wick_int4_rejected(const wick_int4 *p, wick_rejected *out);
 
-/* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1 ------------------------
+/* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1
+ * ------------------------
  *
  * x is [batch, in, groups * ci], w is [groups * co, ci, kernel], y is [batch, out, groups * co]; channels of one group:
  *
@@ -273,8 +309,9 @@ typedef struct wick_convolution {
     int64_t tasks[3];
     size_t shared;  /* bytes between the stages */
     size_t scratch; /* bytes that each worker needs */
-    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch that a unit of WEIGHT takes, and of the taps, else of the output channels;
-     * where things are in the scratch. Prepared once, dims may have been merged. */
+    /* conv.c's own: slabs of rows outputs along dim cut; units of work; parts of the batch that a unit of WEIGHT takes,
+     * and of the taps, else of the output channels; where things are in the scratch. Prepared once, dims may have been
+     * merged. */
     int64_t cut, rows, slabs, units, per_task, chunks, splits, block, blocks;
     size_t at_taps, at_rows, at_panel, at_finite, at_more;
     bool depthwise, winograd;
@@ -290,20 +327,23 @@ typedef struct wick_convolution {
 bool wick_conv_takes_planes(const wick_convolution *c, int which);
 void wick_conv_prepare(wick_convolution *c);
 /* a, b: the two given ones, x before w, y before w, x before y. dst: the third. */
-void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
-                   void *dst, void *shared, void *scratch);
-/* Of a prepared one: whether each task of stage 1 can make whole pixels, of all channels, that lie one after the other. After wick_conv_make_pixels, which may cut it into other tasks, unit u
- * of a task (those from task * per_task on, per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
+void wick_conv_run(const wick_convolution *c, int stage, int64_t begin, int64_t end, const void *a, const void *b,
+                   const void *bias, void *dst, void *shared, void *scratch);
+/* Of a prepared one: whether each task of stage 1 can make whole pixels, of all channels, that lie one after the other.
+ * After wick_conv_make_pixels, which may cut it into other tasks, unit u of a task (those from task * per_task on,
+ * per_task of them, below units) makes pixels [*first, *first + *count) of all images. */
 bool wick_conv_makes_pixels(const wick_convolution *c);
 void wick_conv_make_pixels(wick_convolution *c);
 void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *first, int64_t *count);
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out); /* as wick_gemm_rejected */
 
-/* ---- pooling: f32 and f64, contiguous planes, or images with channels last, of three dims (leading ones 1) --------------
+/* ---- pooling: f32 and f64, contiguous planes, or images with channels last, of three dims (leading ones 1)
+ * --------------
  *
- * Output o of a dim looks at inputs o * stride - pad + k * dilation, k < kernel, those that exist; adaptive: at [floor(o * in / out),
- * ceil((o + 1) * in / out)). NaN is the largest. Each function runs planes or images [begin, end). */
+ * Output o of a dim looks at inputs o * stride - pad + k * dilation, k < kernel, those that exist; adaptive: at
+ * [floor(o * in / out), ceil((o + 1) * in / out)). NaN is the largest. Each function runs planes or images [begin,
+ * end). */
 typedef struct wick_windows {
     wick_ctype type;
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
@@ -317,18 +357,22 @@ void wick_windows_max(const wick_windows *w, int64_t begin, int64_t end, const v
 void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const void *x, void *y, void *scratch);
 /* With i the first of the largest in a window of x (the last NaN): y = v[i], and v[i] += y over zeros. */
 void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *v, void *y);
-bool wick_windows_put_copies(const wick_windows *w); /* on this tier: y is written to v, and not added to zeros: the sign of a zero stays */
+/* on this tier: y is written to v, and not added to zeros: the sign of a zero stays */
+bool wick_windows_put_copies(const wick_windows *w);
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
-void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y); /* y = i, in its plane; planes only; -1: none */
+/* y = i, in its plane; planes only; -1: none */
+void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y);
 /* The transpose of mean: every input gets the sum of y / count of its windows. */
 void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
 const char *wick_windows_name(const wick_windows *w, bool max);
 int wick_windows_rejected(const wick_windows *w, bool max, wick_rejected *out);
 
-/* ---- weighted sums along an axis: x is [outer, in, inner], y is [outer, out, inner], contiguous -----------------------------
+/* ---- weighted sums along an axis: x is [outer, in, inner], y is [outer, out, inner], contiguous
+ * -----------------------------
  *
- * y[n, o] = sum over k in [start[o], start[o + 1]) of weight[k] x[n, index[k]], in order; of nothing it is fill. copy: of any elements, `elem`
- * bytes each; the first tap is copied, weights are not looked at. Both run the rows [begin, end) of outer * out. */
+ * y[n, o] = sum over k in [start[o], start[o + 1]) of weight[k] x[n, index[k]], in order; of nothing it is fill. copy:
+ * of any elements, `elem` bytes each; the first tap is copied, weights are not looked at. Both run the rows [begin,
+ * end) of outer * out. */
 typedef struct wick_resample {
     wick_ctype type; /* WICK_CF32 or WICK_CF64; of the weights too */
     size_t elem;     /* copy only */
@@ -342,37 +386,57 @@ typedef struct wick_resample {
 void wick_resample_run(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y);
 void wick_resample_copy(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y);
 
-/* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows. past: y is written past the caches, where it is aligned and a row fits L1 ---- */
-void wick_softmax_rows(wick_ctype type, bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
+/* ---- kernels over rows: x is rows x cols, contiguous; f32 or f64; a range of rows. past: y is written past the
+ * caches, where it is aligned and a row fits L1 ---- */
+void wick_softmax_rows(wick_ctype type, bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols,
+                       const void *x, void *y);
 /* (x - mean) * rstd * weight + bias; weight, bias (cols, or NULL); mean and rstd (one per row) are written.
- * Variance is the biased one, in two passes over the row; rstd = 1 / sqrt(var + eps). mean NULL: nothing is subtracted, and the
- * variance is the mean of the squares: RMS norm. */
-void wick_layer_norm_rows(wick_ctype type, bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
-                          const void *weight, const void *bias, void *y, void *mean, void *rstd);
+ * Variance is the biased one, in two passes over the row; rstd = 1 / sqrt(var + eps). mean NULL: nothing is subtracted,
+ * and the variance is the mean of the squares: RMS norm. */
+void wick_layer_norm_rows(wick_ctype type, bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps,
+                          const void *x, const void *weight, const void *bias, void *y, void *mean, void *rstd);
 /* loss[r] = logsumexp(x[r]) - x[r][label[r]]; probs (NULL or rows x cols) gets softmax(x). labels are i64.
  * Returns -1, or the first row whose label is outside [0, cols): that row's outputs are then 0. */
 int64_t wick_nll_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label,
                       void *loss, void *probs);
-/* After wick_nll_rows on the same rows: loss[r] becomes the sum over c of q[c] (logsumexp(x[r]) - x[r][c]), where q[c] = (1 - smoothing) w[c]
- * at the label and smoothing / cols w[c] everywhere; weight w: cols, or NULL for ones. Rows whose label is *ignored (or NULL) get zeros.
- * Returns -1, or the first row whose label is neither a class nor that. */
-int64_t wick_nll_targets_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label, const void *weight,
-                              double smoothing, const int64_t *ignored, void *loss, void *probs);
+/* After wick_nll_rows on the same rows: loss[r] becomes the sum over c of q[c] (logsumexp(x[r]) - x[r][c]), where q[c]
+ * = (1 - smoothing) w[c] at the label and smoothing / cols w[c] everywhere; weight w: cols, or NULL for ones. Rows
+ * whose label is *ignored (or NULL) get zeros. Returns -1, or the first row whose label is neither a class nor that. */
+int64_t wick_nll_targets_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x,
+                              const int64_t *label, const void *weight, double smoothing, const int64_t *ignored,
+                              void *loss, void *probs);
 
-/* ---- recurrent cells: f32 and f64 -------------------------------------------------------------------------------------
+/* ---- recurrent cells: f32 and f64
+ * -------------------------------------------------------------------------------------
  *
- * The time loop of a layer, forward or backward. What every step gets from its input (x W' + b) is given as x; the loop adds h W'. With
- * G gates of H units and S saved rows of H:
+ * The time loop of a layer, forward or backward. What every step gets from its input (x W' + b) is given as x; the loop
+ * adds h W'. With G gates of H units and S saved rows of H:
  *
  *   RNN     G 1: h = act0(a)                                                                             S 0
  *   LSTM    G 4, i f g o: c = f c + i g, h = o act2(c); i, f, o by act0, g by act1; peepholes i, f, o    S 4: i f g o
- *   GRU     G 3, r z n: n = act1(x + r (h W' + bias)), h = (1 - z) n + z h; r, z by act0                 S 4: r z n, h W' + bias
- *   GRU_RESET_FIRST     n = act1(x + (r h) W')                                                           S 4: r z n, r h
+ *   GRU     G 3, r z n: n = act1(x + r (h W' + bias)), h = (1 - z) n + z h; r, z by act0                 S 4: r z n, h
+ * W' + bias GRU_RESET_FIRST     n = act1(x + (r h) W')                                                           S 4: r
+ * z n, r h
  *
- * Sequences are rows of [directions, width]; step t of sample b is row t * step + b * row. Directions and blocks of samples are tasks, each
- * with a time loop of its own: no step waits for another task. Stage 0 packs the weights, stage 1 runs. */
-typedef enum wick_cell { WICK_CELL_RNN, WICK_CELL_LSTM, WICK_CELL_GRU, WICK_CELL_GRU_RESET_FIRST, WICK_CELL_COUNT } wick_cell;
-enum { WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_RELU, WICK_CELL_HARD_SIGMOID, WICK_CELL_SOFTSIGN, WICK_CELL_IDENTITY, WICK_CELL_ACTS };
+ * Sequences are rows of [directions, width]; step t of sample b is row t * step + b * row. Directions and blocks of
+ * samples are tasks, each with a time loop of its own: no step waits for another task. Stage 0 packs the weights, stage
+ * 1 runs. */
+typedef enum wick_cell {
+    WICK_CELL_RNN,
+    WICK_CELL_LSTM,
+    WICK_CELL_GRU,
+    WICK_CELL_GRU_RESET_FIRST,
+    WICK_CELL_COUNT
+} wick_cell;
+enum {
+    WICK_CELL_SIGMOID,
+    WICK_CELL_TANH,
+    WICK_CELL_RELU,
+    WICK_CELL_HARD_SIGMOID,
+    WICK_CELL_SOFTSIGN,
+    WICK_CELL_IDENTITY,
+    WICK_CELL_ACTS
+};
 typedef struct wick_recurrent {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     wick_cell cell;
@@ -392,7 +456,8 @@ typedef struct wick_recurrent {
     int products;
     wick_gemm product[2][2]; /* by product, for whole blocks and for the last */
 } wick_recurrent;
-typedef struct wick_recurrent_data { /* NULL: not wanted, or zero. Results of the forward run are inputs of the backward one */
+/* NULL: not wanted, or zero. Results of the forward run are inputs of the backward one */
+typedef struct wick_recurrent_data {
     const void *x, *w, *h0, *c0; /* w [directions, G H, H]; h0, c0 [directions, batch, H] */
     const void *peephole;        /* [directions, 3 H]: i, f, o */
     const void *bias;            /* GRU: [directions, H] */
@@ -410,17 +475,21 @@ void wick_recurrent_prepare(wick_recurrent *r);
 const char *wick_recurrent_name(const wick_recurrent *r);
 int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates, wick_rejected *out);
 void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, const void *w, void *packed);
-void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d, void *scratch);
-/* ---- Fourier transforms of rows: f32 and f64, any length ------------------------------------------------------------------
+void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d,
+                        void *scratch);
+/* ---- Fourier transforms of rows: f32 and f64, any length
+ * ------------------------------------------------------------------
  *
  * COMPLEX     y[k] = scale * sum over j < n of x[j] exp(-+2 pi i j k / n)      x, y: n pairs (re, im); + when inverse
  * REAL        the same of n real numbers, for k <= n / 2; times `inner` for all k but 0 and n / 2
- * HERMITIAN   n real numbers y[j] = scale * sum over all k of x[k] exp(+2 pi i j k / n), where x has k <= n / 2, as written by REAL, and is
- *             taken times `inner` for all k but 0 and n / 2, whose imaginary parts are passed over; x[n - k] is conj(x[k])
+ * HERMITIAN   n real numbers y[j] = scale * sum over all k of x[k] exp(+2 pi i j k / n), where x has k <= n / 2, as
+ * written by REAL, and is taken times `inner` for all k but 0 and n / 2, whose imaginary parts are passed over; x[n -
+ * k] is conj(x[k])
  *
- * Rows are contiguous, n is below 2^30; with `columns`, of COMPLEX ones that wick_fft_takes_columns, x and y are [., n, columns] pairs of which
- * columns are transformed as they lie, a column each lane. Lengths with prime factors up to 13 go by mixed radix in two steps of about sqrt(n) (Bailey 1990), or, if short,
- * several rows at once; others by Bluestein's convolution (1970) with a power of two. */
+ * Rows are contiguous, n is below 2^30; with `columns`, of COMPLEX ones that wick_fft_takes_columns, x and y are [., n,
+ * columns] pairs of which columns are transformed as they lie, a column each lane. Lengths with prime factors up to 13
+ * go by mixed radix in two steps of about sqrt(n) (Bailey 1990), or, if short, several rows at once; others by
+ * Bluestein's convolution (1970) with a power of two. */
 typedef enum wick_fourier_what { WICK_FFT_COMPLEX, WICK_FFT_REAL, WICK_FFT_HERMITIAN } wick_fourier_what;
 typedef struct wick_fft_passes { /* a transform of n along columns: what fft.c and the tiers share */
     int64_t n, block;            /* columns taken together */
@@ -452,85 +521,113 @@ bool wick_fft_takes_columns(int64_t n);
 /* Uses the current tier. n > 0. */
 void wick_fft_prepare(wick_fourier *f);
 void wick_fft_tables(const wick_fourier *f, void *table);
-void wick_fft_run(const wick_fourier *f, int64_t begin, int64_t end, const void *x, void *y, const void *table, void *scratch);
+void wick_fft_run(const wick_fourier *f, int64_t begin, int64_t end, const void *x, void *y, const void *table,
+                  void *scratch);
 const char *wick_fft_name(const wick_fourier *f);
-/* Row `row` of y [rows, t] becomes the sum of frames x[row] [frames, n], each `hop` behind the one before; f32 and f64. */
-void wick_overlap_add_row(wick_ctype type, int64_t frames, int64_t n, int64_t hop, int64_t t, int64_t row, const void *x, void *y);
+/* Row `row` of y [rows, t] becomes the sum of frames x[row] [frames, n], each `hop` behind the one before; f32 and f64.
+ */
+void wick_overlap_add_row(wick_ctype type, int64_t frames, int64_t n, int64_t hop, int64_t t, int64_t row,
+                          const void *x, void *y);
 
-/* ---- connectionist temporal classification (Graves et al. 2006) ---------------------------------------------------------
- * log_probs [steps, batch, classes] contiguous, f32 or f64; sums in f64. Labels of sample n start at n * most, or, with most < 0, where those
- * of the samples before end. Samples [begin, end): loss[n] = -log P(labels), and, where they are not NULL, dlog_probs gets its gradient. A
- * sample whose lengths or labels are impossible is passed over; -1, or the first. */
+/* ---- connectionist temporal classification (Graves et al. 2006)
+ * --------------------------------------------------------- log_probs [steps, batch, classes] contiguous, f32 or f64;
+ * sums in f64. Labels of sample n start at n * most, or, with most < 0, where those of the samples before end. Samples
+ * [begin, end): loss[n] = -log P(labels), and, where they are not NULL, dlog_probs gets its gradient. A sample whose
+ * lengths or labels are impossible is passed over; -1, or the first. */
 typedef struct wick_ctc {
     wick_ctype type;
     int64_t steps, batch, classes, most, room, blank; /* room: most labels that a sample has */
     bool zero_infinity;
 } wick_ctc;
 size_t wick_ctc_scratch(const wick_ctc *c);
-int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels, const int64_t *steps_of,
-                     const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch);
+int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels,
+                     const int64_t *steps_of, const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch);
 
-/* ---- sliding windows put back, and places of planes -------------------------------------------------------------------------
- * y[o, c step + k dilation, i] += x[o, c, i, k] over zeros, in the order of c, then k; o in [begin, end). x is [outer, count, inner, size], y is
- * [outer, extent, inner]. */
+/* ---- sliding windows put back, and places of planes
+ * ------------------------------------------------------------------------- y[o, c step + k dilation, i] += x[o, c, i,
+ * k] over zeros, in the order of c, then k; o in [begin, end). x is [outer, count, inner, size], y is [outer, extent,
+ * inner]. */
 typedef struct wick_window_sum {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     int64_t extent, count, inner, size, step, dilation;
 } wick_window_sum;
 void wick_window_sum_run(const wick_window_sum *w, int64_t begin, int64_t end, const void *x, void *y);
-/* Planes of n values with a place each in planes of `extent`, planes [begin, end). put: y[index] = x, the last of those with one place; zeros
- * elsewhere. take: x = y[index] for those that put kept, 0 for the others; scratch: extent int64. Returns -1, or the first place outside. */
-int64_t wick_plane_put(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *x, const int64_t *index, void *y);
-int64_t wick_plane_take(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *y, const int64_t *index, void *x, int64_t *scratch);
+/* Planes of n values with a place each in planes of `extent`, planes [begin, end). put: y[index] = x, the last of those
+ * with one place; zeros elsewhere. take: x = y[index] for those that put kept, 0 for the others; scratch: extent int64.
+ * Returns -1, or the first place outside. */
+int64_t wick_plane_put(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *x,
+                       const int64_t *index, void *y);
+int64_t wick_plane_take(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t extent, const void *y,
+                        const int64_t *index, void *x, int64_t *scratch);
 
-/* ---- weighted sums of rows by index: x is [images, places, channels], index and weight [images, taps, rows], y [images, rows, channels] ----
- * An index outside [0, places) counts for nothing. The three are the derivatives of sum over everything of weight x[index] y, by each. */
+/* ---- weighted sums of rows by index: x is [images, places, channels], index and weight [images, taps, rows], y
+ * [images, rows, channels] ---- An index outside [0, places) counts for nothing. The three are the derivatives of sum
+ * over everything of weight x[index] y, by each. */
 typedef struct wick_taps {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     int64_t images, places, channels, rows, taps;
     int64_t parts; /* put: an image's places are cut into so many units */
 } wick_taps;
-void wick_taps_sum(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *weight, void *y); /* rows of images * rows */
-void wick_taps_put(const wick_taps *t, int64_t begin, int64_t end, const void *y, const int64_t *index, const void *weight, void *x); /* units of images * parts */
-void wick_taps_dot(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *y, void *weight); /* rows */
+/* rows of images * rows */
+void wick_taps_sum(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index,
+                   const void *weight, void *y);
+/* units of images * parts */
+void wick_taps_put(const wick_taps *t, int64_t begin, int64_t end, const void *y, const int64_t *index,
+                   const void *weight, void *x);
+/* rows */
+void wick_taps_dot(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index, const void *y,
+                   void *weight);
 
-/* ---- boxes of fields: x is [images, channels, height, width], y [boxes, channels, out], boxes are x1, y1, x2, y2 -------------------------- */
+/* ---- boxes of fields: x is [images, channels, height, width], y [boxes, channels, out], boxes are x1, y1, x2, y2 ----
+ */
 typedef struct wick_roi {
     wick_ctype type, box_type; /* WICK_CF32 or WICK_CF64 */
-    int64_t images, channels, height, width, boxes, out[2], samples; /* samples of a bin, each way; 0: as many as elements, rounded up */
+    /* samples of a bin, each way; 0: as many as elements, rounded up */
+    int64_t images, channels, height, width, boxes, out[2], samples;
     double scale;                                                   /* elements per unit of the boxes */
-    bool aligned;                                                   /* half an element back; boxes may be smaller than one */
+    /* half an element back; boxes may be smaller than one */
+    bool aligned;
 } wick_roi;
-/* The mean (or the largest part of a sample) of each bin, boxes [begin, end); and the gradient of the mean, channels [begin, end). They return -1, or
- * the first box that is of no image. */
-int64_t wick_roi_bins(const wick_roi *r, bool max, int64_t begin, int64_t end, const void *x, const void *boxes, const int64_t *image, void *y);
-int64_t wick_roi_put(const wick_roi *r, int64_t begin, int64_t end, const void *y, const void *boxes, const int64_t *image, void *x);
-/* Boxes [images, boxes, 4] by falling scores [images, classes, boxes], without those that overlap a kept one by more than `overlap` of their union: at
- * most `most` for each class of an image, -1 after the last. scratch: boxes int64. Runs rows [begin, end) of images * classes. */
+/* The mean (or the largest part of a sample) of each bin, boxes [begin, end); and the gradient of the mean, channels
+ * [begin, end). They return -1, or the first box that is of no image. */
+int64_t wick_roi_bins(const wick_roi *r, bool max, int64_t begin, int64_t end, const void *x, const void *boxes,
+                      const int64_t *image, void *y);
+int64_t wick_roi_put(const wick_roi *r, int64_t begin, int64_t end, const void *y, const void *boxes,
+                     const int64_t *image, void *x);
+/* Boxes [images, boxes, 4] by falling scores [images, classes, boxes], without those that overlap a kept one by more
+ * than `overlap` of their union: at most `most` for each class of an image, -1 after the last. scratch: boxes int64.
+ * Runs rows [begin, end) of images * classes. */
 typedef struct wick_suppression {
     wick_ctype type;
     int64_t classes, boxes, most;
     double overlap, least; /* by_score: only scores above `least` */
     bool by_score, center; /* center: boxes are x, y of their middle, and sizes; otherwise two opposite corners */
 } wick_suppression;
-void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const void *boxes, const void *scores, int64_t *kept, int64_t *count, int64_t *scratch);
+void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const void *boxes, const void *scores,
+                   int64_t *kept, int64_t *count, int64_t *scratch);
 
-/* ---- indexing -------------------------------------------------------------------------------------------------------------
- * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index` of the
- * first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
-/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries. past: dst is part of more than caches keep. */
-int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *src,
-                    const int64_t *index, void *dst, bool nontemporal);
-/* The same of slices of `size` bytes, from one row of them; `more` indices follow these `count`, and what they name is asked for. */
-int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index, void *dst);
+/* ---- indexing
+ * -------------------------------------------------------------------------------------------------------------
+ * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index`
+ * of the first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
+/* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries.
+ * past: dst is part of more than caches keep. */
+int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count,
+                         const void *src, const int64_t *index, void *dst, bool nontemporal);
+/* The same of slices of `size` bytes, from one row of them; `more` indices follow these `count`, and what they name is
+ * asked for. */
+int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index,
+                         void *dst);
 
-/* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in it and i' the same
- * with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'], other[i]) in the order of the axis. All have
- * strides of their own. SET takes any elements of 1, 2, 4 or 8 bytes, the others the five arithmetic types; NaN wins max and min. */
+/* An index of the shape of what is read or written, but for the extent of the data along the axis: with i a position in
+ * it and i' the same with index[i] along the axis, reads are other[i] = data[i'], writes data[i'] = how(data[i'],
+ * other[i]) in the order of the axis. All have strides of their own. SET takes any elements of 1, 2, 4 or 8 bytes, the
+ * others the five arithmetic types; NaN wins max and min. */
 enum { WICK_ALONG_SET, WICK_ALONG_ADD, WICK_ALONG_MUL, WICK_ALONG_MAX, WICK_ALONG_MIN };
 typedef struct wick_along_dim {
     int64_t n, data, index, other; /* extent of the index, strides */
-    int64_t place;                 /* stride in the row-major order of the index, without dims that it is the same along: filled by prepare */
+    /* stride in the row-major order of the index, without dims that it is the same along: filled by prepare */
+    int64_t place;
 } wick_along_dim;
 typedef struct wick_along {
     int rank, axis; /* rank >= 1; the dim `axis` has the data's stride along it */
@@ -547,17 +644,19 @@ typedef struct wick_along {
     wick_along_dim along, inner;
 } wick_along;
 void wick_along_prepare(wick_along *a);
-/* Returns -1, or the row-major position in the index of the first one outside [-n, n): zero is read there, nothing written. */
+/* Returns -1, or the row-major position in the index of the first one outside [-n, n): zero is read there, nothing
+ * written. */
 int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *data, const int64_t *index, void *other);
-/* dst[i] = the place of index[i][0..n) in a row-major array of extents dims, for i in [begin, end). Returns -1, or the position in index
- * of the first one out of range. */
+/* dst[i] = the place of index[i][0..n) in a row-major array of extents dims, for i in [begin, end). Returns -1, or the
+ * position in index of the first one out of range. */
 int64_t wick_ravel_index(int n, const int64_t *dims, int64_t begin, int64_t end, const int64_t *index, int64_t *dst);
 int64_t wick_count_true(int64_t count, const uint8_t *mask);
-/* The places of those that are true among elements [begin, end) of a row-major mask, rank numbers each, in order: the first `size`. Returns how many there
- * are in all. */
-int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t begin, int64_t end, int64_t size, int64_t *dst);
-/* Row i of dst is row i of each part, one after the other: rows of part k have bytes[k], step[k] bytes apart. Rows [begin, end) of dst, which lie together, or as
- * many of them as are a block, each block_step bytes after the last. */
+/* The places of those that are true among elements [begin, end) of a row-major mask, rank numbers each, in order: the
+ * first `size`. Returns how many there are in all. */
+int64_t wick_nonzero_places(int rank, const int64_t *dims, const uint8_t *mask, int64_t begin, int64_t end,
+                            int64_t size, int64_t *dst);
+/* Row i of dst is row i of each part, one after the other: rows of part k have bytes[k], step[k] bytes apart. Rows
+ * [begin, end) of dst, which lie together, or as many of them as are a block, each block_step bytes after the last. */
 enum { WICK_JOIN_PARTS = 8 };
 typedef struct wick_join {
     int n;
@@ -568,9 +667,10 @@ void wick_join_rows(const wick_join *j, int64_t begin, int64_t end, const void *
 /* dst[i] = i for i in [begin, end), as i32 or i64. */
 void wick_iota(bool wide, int64_t begin, int64_t end, void *dst);
 
-/* ---- sorting along rows of n, contiguous; types but bool. NaN is the largest, -0 equals 0, equal elements keep their order ---------- */
-/* The first k of each row in order: values and their places, both [rows, k]. Stages are run one after the other; buffers: two of `buffer`
- * bytes each, shared by all tasks. */
+/* ---- sorting along rows of n, contiguous; types but bool. NaN is the largest, -0 equals 0, equal elements keep their
+ * order ---- */
+/* The first k of each row in order: values and their places, both [rows, k]. Stages are run one after the other;
+ * buffers: two of `buffer` bytes each, shared by all tasks. */
 typedef struct wick_sorting {
     wick_ctype type;
     bool descending;
@@ -587,26 +687,40 @@ typedef struct wick_sorting {
 void wick_sort_prepare(wick_sorting *s);
 const char *wick_sort_name(const wick_sorting *s);
 int wick_sort_rejected(const wick_sorting *s, wick_rejected *out);
-void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *const *buffers, void *scratch);
-/* What would stand at place k (0 the smallest) of each row, and the first place it is at among equals in order; or the lower median: of a row
- * with NaN that, or of its numbers. */
+void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end, const void *x, void *values,
+                   int64_t *index, void *const *buffers, void *scratch);
+/* What would stand at place k (0 the smallest) of each row, and the first place it is at among equals in order; or the
+ * lower median: of a row with NaN that, or of its numbers. */
 typedef enum wick_kth { WICK_KTH, WICK_MEDIAN, WICK_NAN_MEDIAN } wick_kth;
 size_t wick_kth_scratch(wick_ctype type, int64_t n); /* bytes that each worker needs */
-void wick_kth_rows(wick_ctype type, wick_kth how, int64_t k, int64_t n, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *scratch);
+void wick_kth_rows(wick_ctype type, wick_kth how, int64_t k, int64_t n, int64_t begin, int64_t end, const void *x,
+                   void *values, int64_t *index, void *scratch);
 /* dst[i] = how many of the n sorted are below values[i], or (right) not above it. */
-void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sorted, int64_t count, const void *values, int64_t *dst);
-/* Runs of equal neighbours in x: their values and lengths (zeros after the last), and inverse[order[i]] = the run of x[i]. Returns how many. */
-int64_t wick_equal_runs(wick_ctype type, int64_t n, const void *x, const int64_t *order, void *values, int64_t *inverse, int64_t *counts);
-/* dst[b] = how many x are b, i64; or with weights (of type f32 or f64) the sum of theirs, f64. Others than [0, bins) are passed over. */
+void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sorted, int64_t count, const void *values,
+                        int64_t *dst);
+/* Runs of equal neighbours in x: their values and lengths (zeros after the last), and inverse[order[i]] = the run of
+ * x[i]. Returns how many. */
+int64_t wick_equal_runs(wick_ctype type, int64_t n, const void *x, const int64_t *order, void *values, int64_t *inverse,
+                        int64_t *counts);
+/* dst[b] = how many x are b, i64; or with weights (of type f32 or f64) the sum of theirs, f64. Others than [0, bins)
+ * are passed over. */
 void wick_count_bins(wick_ctype type, int64_t n, const int64_t *x, const void *weights, int64_t bins, void *dst);
 /* Bins [begin, end) of the sum of parts; as i64 (counts), or of type. */
-void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end, const void *partial, void *dst);
+void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end,
+                   const void *partial, void *dst);
 
-/* ---- running sums, products and extremes over the middle of [outer, n, inner], contiguous --------------------------------------- */
-/* SUM and PROD: f32 (accumulated in f64), f64, i64, u64. Rows longer than a chunk (of extremes too) are taken in chunks, in an order that n fixes:
- * stage 0 makes the chunks' totals, stage 1 what stands before each, stage 2 the result; partials: bytes shared by the stages. LOG_SUM: the logarithm of the
- * running sum of exponentials; MAX and MIN: the five arithmetic types, with places (the last of equals); NaN stays. */
-typedef enum wick_scan_kind { WICK_SCAN_SUM, WICK_SCAN_PROD, WICK_SCAN_LOG_SUM, WICK_SCAN_MAX, WICK_SCAN_MIN } wick_scan_kind;
+/* ---- running sums, products and extremes over the middle of [outer, n, inner], contiguous ------------------------ */
+/* SUM and PROD: f32 (accumulated in f64), f64, i64, u64. Rows longer than a chunk (of extremes too) are taken in
+ * chunks, in an order that n fixes: stage 0 makes the chunks' totals, stage 1 what stands before each, stage 2 the
+ * result; partials: bytes shared by the stages. LOG_SUM: the logarithm of the running sum of exponentials; MAX and MIN:
+ * the five arithmetic types, with places (the last of equals); NaN stays. */
+typedef enum wick_scan_kind {
+    WICK_SCAN_SUM,
+    WICK_SCAN_PROD,
+    WICK_SCAN_LOG_SUM,
+    WICK_SCAN_MAX,
+    WICK_SCAN_MIN
+} wick_scan_kind;
 typedef struct wick_scan {
     wick_ctype type;
     wick_scan_kind kind;
@@ -622,33 +736,38 @@ typedef struct wick_scan {
 } wick_scan;
 void wick_scan_prepare(wick_scan *s);
 /* index: of MAX and MIN */
-void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index, void *partials);
+void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index,
+                   void *partials);
 
-/* ---- random numbers ---------------------------------------------------------------------------------------------------------
- * Element i comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a function of
- * its position alone, so any range can be made by anyone. An f64 element takes two words: i/2 in place of i/4. uniform is in
- * [0, 1), 24 bits (f32) or 53 (f64); normal is Box-Muller on pairs. */
+/* ---- random numbers
+ * --------------------------------------------------------------------------------------------------------- Element i
+ * comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a function of its
+ * position alone, so any range can be made by anyone. An f64 element takes two words: i/2 in place of i/4. uniform is
+ * in [0, 1), 24 bits (f32) or 53 (f64); normal is Box-Muller on pairs. */
 typedef struct wick_random_key {
     uint64_t seed, stream, offset;
 } wick_random_key;
 void wick_fill_uniform(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
 void wick_fill_normal(wick_ctype type, const wick_random_key *key, int64_t begin, int64_t end, void *dst);
 /* dst points at element 0 in both. Only begin..end are written; begin is a multiple of 4. */
-void wick_fill_bits(const wick_random_key *key, int64_t begin, int64_t end, uint64_t *dst); /* all 64: two words, low first */
+/* all 64: two words, low first */
+void wick_fill_bits(const wick_random_key *key, int64_t begin, int64_t end, uint64_t *dst);
 
 /* Element i is a function of bits[i], 64 random bits, and of its parameters. alpha = 0 gives 0, below NaN. */
 void wick_draw_gamma(wick_ctype type, int64_t begin, int64_t end, const void *alpha, const uint64_t *bits, void *dst);
 /* Normal numbers within [low, high]; low <= high, deviation > 0. */
-void wick_draw_truncated(wick_ctype type, double mean, double deviation, double low, double high, int64_t begin, int64_t end, const uint64_t *bits,
-                         void *dst);
-void wick_draw_integers(int64_t low, uint64_t range, int64_t begin, int64_t end, const uint64_t *bits, int64_t *dst); /* [low, low + range) */
-void wick_draw_permutations(int64_t n, int64_t begin, int64_t end, const uint64_t *bits, int64_t *dst); /* a row each of 0 .. n - 1 */
-/* `count` of n for each of the rows, with a chance as their weights: by uniform numbers in [0, 1), as many as results (choices), or one for each
- * weight (distinct: none twice, in the order drawn). scratch: n doubles. Returns -1, or the first row that has a weight below 0, NaN or Inf, or
- * too few above 0: its results are 0. */
-int64_t wick_draw_choices(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t count, const void *weights, const double *uniform, int64_t *dst,
-                          double *scratch);
-int64_t wick_draw_distinct(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t count, const void *weights, const double *uniform, int64_t *dst,
-                           double *scratch);
+void wick_draw_truncated(wick_ctype type, double mean, double deviation, double low, double high, int64_t begin,
+                         int64_t end, const uint64_t *bits, void *dst);
+/* [low, low + range) */
+void wick_draw_integers(int64_t low, uint64_t range, int64_t begin, int64_t end, const uint64_t *bits, int64_t *dst);
+/* a row each of 0 .. n - 1 */
+void wick_draw_permutations(int64_t n, int64_t begin, int64_t end, const uint64_t *bits, int64_t *dst);
+/* `count` of n for each of the rows, with a chance as their weights: by uniform numbers in [0, 1), as many as results
+ * (choices), or one for each weight (distinct: none twice, in the order drawn). scratch: n doubles. Returns -1, or the
+ * first row that has a weight below 0, NaN or Inf, or too few above 0: its results are 0. */
+int64_t wick_draw_choices(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t count, const void *weights,
+                          const double *uniform, int64_t *dst, double *scratch);
+int64_t wick_draw_distinct(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t count, const void *weights,
+                           const double *uniform, int64_t *dst, double *scratch);
 
 #endif

@@ -1,30 +1,39 @@
-/* tuning.c: the page of all numbers that may differ from machine to machine without changing bits: what each is, where it begins, how far it may go. What has a say in bits
- * (blocks of k, lanes of sums, parts of gradients), and tiles, which are compiled, are on the page of their family: gemm/gemm_tuning.h and the top of its file. */
+/* tuning.c: the page of all numbers that may differ from machine to machine without changing bits: what each is, where
+ * it begins, how far it may go. What has a say in bits (blocks of k, lanes of sums, parts of gradients), and tiles,
+ * which are compiled, are on the page of their family: gemm/gemm_tuning.h and the top of its file. */
 #include "kernels/tuning.h"
 
-/* name, default, range, what it is. Behind the sizes stand costs: of AVX-512 (two cores of a Zen 4), and for others what their vectors make of it. */
-#define SIZES(X)                                                                                                                                     \
-    X(parallel_flops, 40000, 1000, 100000000, "arithmetic of a step from which on threads are woken for it")                                          \
-    X(parallel_bytes, 64000, 1000, 100000000, "bytes that a step moves from which on threads are woken for it")                                       \
-    X(gemm_task_work, 800000, 50000, 50000000, "multiply-adds of a task of a matrix product, about") /* 20 us of one core with AVX-512 */                                                 \
-    X(gemm_block_rows, 252, 28, 4096, "rows of A that stay in L2 while panels of B pass") /* of 512 elements: 512 KiB of f32 */                                                            \
-    X(gemm_share_bytes, 512 << 10, 16 << 10, 1 << 30, "bytes of B from which on it is packed once for all tasks, even if its rows are contiguous")   \
-    /* rows of B in place are read for every tile of A. Measured with 600 x 300 x 2000 and 512 cubed: 20 and 10 % faster than not at all; 256 cubed would be 4 % slower */ \
-    X(fused_task_work, 65536, 4096, 16 << 20, "element operations of a task of an elementwise program or a reduction, about")                         \
-    X(fused_block_bytes, 24576, 4096, 1 << 20, "bytes of the blocks that an elementwise program works on at once")                                    \
-    X(stream_bytes, 32 << 20, 64 << 10, (int64_t)1 << 40, "bytes of a result from which on it is written past the caches")                            \
+/* name, default, range, what it is. Behind the sizes stand costs: of AVX-512 (two cores of a Zen 4), and for others
+ * what their vectors make of it. */
+#define SIZES(X)                                                                                                       \
+    X(parallel_flops, 40000, 1000, 100000000, "arithmetic of a step from which on threads are woken for it")           \
+    X(parallel_bytes, 64000, 1000, 100000000, "bytes that a step moves from which on threads are woken for it")        \
+    X(gemm_task_work, 800000, 50000, 50000000,                                                                         \
+      "multiply-adds of a task of a matrix product, about") /* 20 us of one core with AVX-512 */                       \
+    X(gemm_block_rows, 252, 28, 4096,                                                                                  \
+      "rows of A that stay in L2 while panels of B pass") /* of 512 elements: 512 KiB of f32 */                        \
+    X(gemm_share_bytes, 512 << 10, 16 << 10, 1 << 30,                                                                  \
+      "bytes of B from which on it is packed once for all tasks, even if its rows are contiguous")                     \
+    /* rows of B in place are read for every tile of A. Measured with 600 x 300 x 2000 and 512 cubed: 20 and 10 %      \
+     * faster than not at all; 256 cubed would be 4 % slower */                                                        \
+    X(fused_task_work, 65536, 4096, 16 << 20,                                                                          \
+      "element operations of a task of an elementwise program or a reduction, about")                                  \
+    X(fused_block_bytes, 24576, 4096, 1 << 20, "bytes of the blocks that an elementwise program works on at once")     \
+    X(stream_bytes, 32 << 20, 64 << 10, (int64_t)1 << 40,                                                              \
+      "bytes of a result from which on it is written past the caches")                                                 \
     X(int8_task_work, 3200000, 50000, 100000000, "multiply-adds of a task of a product of bytes, about")
 
-#define COSTS(X)                                                                                                      \
-    X(cost_step_ns, 50, 1, 1000000, "ns that a step takes besides its work")                                          \
-    X(cost_wake_ns, 1500, 1, 10000000, "ns that it takes to share a step between threads")                            \
-    X(cost_block_ns, 4, 1, 100000, "ns that a program takes to begin an op on a block")                              \
-    X(cost_row_ns, 4, 1, 100000, "ns that a result of a reduction takes besides its work")                            \
-    X(cost_piece_ns, 35, 1, 100000, "ns that a part of a row takes: of a sum of wide rows, of a product with a program behind it") \
-    X(cost_l2_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")                            \
-    X(cost_dram_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                 \
-    X(cost_l2_rate, 90000, 10, 100000000, "MB/s that steps move in a core's cache")                                 \
-    X(cost_dram_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                  \
+#define COSTS(X)                                                                                                       \
+    X(cost_step_ns, 50, 1, 1000000, "ns that a step takes besides its work")                                           \
+    X(cost_wake_ns, 1500, 1, 10000000, "ns that it takes to share a step between threads")                             \
+    X(cost_block_ns, 4, 1, 100000, "ns that a program takes to begin an op on a block")                                \
+    X(cost_row_ns, 4, 1, 100000, "ns that a result of a reduction takes besides its work")                             \
+    X(cost_piece_ns, 35, 1, 100000,                                                                                    \
+      "ns that a part of a row takes: of a sum of wide rows, of a product with a program behind it")                   \
+    X(cost_l2_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")                               \
+    X(cost_l3_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                 \
+    X(cost_l2_rate, 90000, 10, 100000000, "MB/s that steps move in a core's cache")                                    \
+    X(cost_l3_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                  \
     X(cost_memory_rate, 12000, 10, 100000000, "MB/s in memory")
 
 #define RATES(X)                                                                                                      \

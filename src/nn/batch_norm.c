@@ -18,8 +18,9 @@ static int other_axes(int rank, int axes[WICK_MAX_DIMS]) {
     return n;
 }
 
-/* The gradient of y = (x - mean) scale weight + bias with scale = 1 / sqrt(var + eps), where mean and var are of x itself (Ioffe, Szegedy
- * 2015, section 3, put together): two sums in place of the five that the chain rule finds one by one.
+/* The gradient of y = (x - mean) scale weight + bias with scale = 1 / sqrt(var + eps), where mean and var are of x
+ * itself (Ioffe, Szegedy 2015, section 3, put together): two sums in place of the five that the chain rule finds one by
+ * one.
  *
  *   g_bias = sum g    g_weight = scale sum g (x - mean)
  *   g_x = weight scale g - weight scale^2 g_weight / count (x - mean) - weight scale g_bias / count
@@ -36,7 +37,8 @@ static void gradient(void *user, wick_tensor *g, wick_tensor *y, int n, wick_ten
     gx[1] = wick_mul(wick_sum(wick_mul(g, centred), n_axes, axes, false), wick_reshape(scale, 1, dims + 1));
 
     const double share = -(double)dims[1] / (double)wick_tensor_count(xs[0]);
-    wick_tensor *of_g = wick_mul(scale, wick_reshape(xs[1], rank, dims)), *shared = wick_mul(of_g, wick_like(of_g, share));
+    wick_tensor *of_g = wick_mul(scale, wick_reshape(xs[1], rank, dims)),
+                *shared = wick_mul(of_g, wick_like(of_g, share));
     wick_tensor *of_centred = wick_mul(wick_mul(shared, scale), wick_reshape(gx[1], rank, dims));
     wick_tensor *constant = wick_mul(shared, wick_reshape(gx[2], rank, dims));
     gx[0] = wick_add(wick_mul(g, of_g), wick_add(wick_mul(centred, of_centred), constant));
@@ -63,7 +65,8 @@ wick_tensor *wick_nn_batch_norm(wick_model *model, const char *name, wick_tensor
     wick_tensor *mean = wick_layer_state(model, name, "running_mean", WICK_ROLE_BUFFER, dtype, 1, &channels, zero);
     wick_tensor *var = wick_layer_state(model, name, "running_var", WICK_ROLE_BUFFER, dtype, 1, &channels, one);
     const bool fixed = wick_model_is_frozen(model, mean) || wick_model_is_frozen(model, var);
-    if (fixed || !wick_model_training(model)) return wick_layer_done(model, "batch_norm", name, x, wick_batch_norm(x, mean, var, weight, bias, eps));
+    if (fixed || !wick_model_training(model))
+        return wick_layer_done(model, "batch_norm", name, x, wick_batch_norm(x, mean, var, weight, bias, eps));
 
     int axes[WICK_MAX_DIMS];
     const int n_axes = other_axes(rank, axes);

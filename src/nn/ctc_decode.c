@@ -1,4 +1,5 @@
-/* ctc_decode.c: the label sequence that log-probabilities of a CTC model say, on the host: best path, and prefix beam search. */
+/* ctc_decode.c: the label sequence that log-probabilities of a CTC model say, on the host: best path, and prefix beam
+ * search. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,10 +18,11 @@ int64_t wick_ctc_greedy(int64_t steps, int64_t classes, const float *log_probs, 
     return n;
 }
 
-/* ---- prefix beam search ----------------------------------------------------------------------------------------------------
+/* ---- prefix beam search
+ * ----------------------------------------------------------------------------------------------------
  *
- * Prefixes are nodes of a tree, each there once. A beam is a node with the log-probabilities of all alignments so far that give its prefix and
- * end in a blank, or do not. */
+ * Prefixes are nodes of a tree, each there once. A beam is a node with the log-probabilities of all alignments so far
+ * that give its prefix and end in a blank, or do not. */
 typedef struct prefix {
     int32_t parent, label, child, sibling;
 } prefix;
@@ -46,14 +48,16 @@ static int32_t child_of(const prefix *tree, int32_t node, int32_t label) {
     return at;
 }
 
-wick_status wick_ctc_beam(wick_context *ctx, int64_t steps, int64_t classes, const float *log_probs, int64_t blank, int64_t width, int64_t *labels, int64_t *count,
-                          double *score) {
+wick_status wick_ctc_beam(wick_context *ctx, int64_t steps, int64_t classes, const float *log_probs, int64_t blank,
+                          int64_t width, int64_t *labels, int64_t *count, double *score) {
     if (!log_probs) return wick_context_fail(ctx, WICK_ERR_INVALID, "ctc_beam: log_probs is NULL");
     if (!count) return wick_context_fail(ctx, WICK_ERR_INVALID, "ctc_beam: count is NULL");
     const int64_t w = width ? width : 16;
-    if (steps < 0 || classes < 1 || blank < 0 || blank >= classes || w < 1 || w > 4096 || classes > INT32_MAX / 2 / w || steps > INT32_MAX / 2 / w)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "ctc_beam: %lld steps, %lld classes, blank %lld, width %lld (up to 4096)", (long long)steps,
-                                 (long long)classes, (long long)blank, (long long)width);
+    if (steps < 0 || classes < 1 || blank < 0 || blank >= classes || w < 1 || w > 4096 || classes > INT32_MAX / 2 / w ||
+        steps > INT32_MAX / 2 / w)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "ctc_beam: %lld steps, %lld classes, blank %lld, width %lld (up to 4096)",
+                                 (long long)steps, (long long)classes, (long long)blank, (long long)width);
     const size_t nodes = (size_t)(1 + steps * w), room = (size_t)(w * (classes + 1));
     const size_t bytes = nodes * sizeof(prefix) + (room + (size_t)w) * sizeof(beam) + nodes * sizeof(int32_t);
     beam *beams = wick_alloc(&ctx->alloc, bytes), *next = beams + w;
@@ -71,7 +75,10 @@ wick_status wick_ctc_beam(wick_context *ctx, int64_t steps, int64_t classes, con
             const beam *b = &beams[i];
             const double all = log_add(b->blank, b->other);
             place[b->node] = (int32_t)m;
-            next[m++] = (beam){.node = b->node, .parent = b->parent, .label = b->label, .blank = all + (double)log_probs[blank],
+            next[m++] = (beam){.node = b->node,
+                               .parent = b->parent,
+                               .label = b->label,
+                               .blank = all + (double)log_probs[blank],
                                .other = b->label < 0 ? -INFINITY : b->other + (double)log_probs[b->label]};
         }
         for (int64_t i = 0; i < n; i++) /* prefixes with one label more */
@@ -84,7 +91,8 @@ wick_status wick_ctc_beam(wick_context *ctx, int64_t steps, int64_t classes, con
                 if (node >= 0 && place[node] >= 0)
                     next[place[node]].other = log_add(next[place[node]].other, p);
                 else
-                    next[m++] = (beam){.node = node, .parent = b->node, .label = (int32_t)k, .blank = -INFINITY, .other = p};
+                    next[m++] =
+                        (beam){.node = node, .parent = b->node, .label = (int32_t)k, .blank = -INFINITY, .other = p};
             }
         for (int64_t i = 0; i < n; i++) place[beams[i].node] = -1;
         for (int64_t i = 0; i < m; i++) next[i].score = log_add(next[i].blank, next[i].other);

@@ -20,10 +20,12 @@ wick_init wick_init_linear(int64_t fan_in) {
     return (wick_init){WICK_INIT_UNIFORM, -bound, bound};
 }
 
-wick_init wick_init_truncated(double mean, double deviation) { return (wick_init){WICK_INIT_TRUNCATED, mean, deviation}; }
+wick_init wick_init_truncated(double mean, double deviation) {
+    return (wick_init){WICK_INIT_TRUNCATED, mean, deviation};
+}
 
-/* What lies beyond 2 becomes the first of 16 other draws that does not (all of them do once in 10^21), which belong to its place alone:
- * still a function of seed, name and place. */
+/* What lies beyond 2 becomes the first of 16 other draws that does not (all of them do once in 10^21), which belong to
+ * its place alone: still a function of seed, name and place. */
 #define REDRAW(T, TYPE)                                                      \
     for (int64_t i = 0; i < n; i++) {                                        \
         T *x = (T *)dst + i, z[16];                                          \

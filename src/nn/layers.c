@@ -3,7 +3,9 @@
 
 /* NULL: x can feed the layer; otherwise what to return instead. */
 static wick_tensor *refuse(wick_model *model, const char *layer, const char *what, wick_tensor *x) {
-    if (!x) return wick_poison(wick_model_context(model), WICK_ERR_INVALID, "%s \"%s\": x is NULL", what, layer ? layer : "");
+    if (!x)
+        return wick_poison(wick_model_context(model), WICK_ERR_INVALID, "%s \"%s\": x is NULL", what,
+                           layer ? layer : "");
     if (x->error) return x;
     if (!wick_dtype_is_float(wick_tensor_dtype(x)))
         return wick_poison(wick_model_context(model), WICK_ERR_DTYPE, "%s \"%s\": x is %s; layers take floats", what,
@@ -29,9 +31,12 @@ wick_tensor *wick_nn_linear(wick_model *model, const char *name, wick_tensor *x,
 }
 
 /* The number of one dim: its own, that for all, or the least. */
-static int64_t by_dim(const int64_t own[3], int d, int64_t all, int64_t least) { return own[d] ? own[d] : all ? all : least; }
+static int64_t by_dim(const int64_t own[3], int d, int64_t all, int64_t least) {
+    return own[d] ? own[d] : all ? all : least;
+}
 
-wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel, const wick_nn_conv_options *options) {
+wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, int64_t out, int64_t kernel,
+                          const wick_nn_conv_options *options) {
     static const wick_nn_conv_options plain;
     const wick_nn_conv_options *o = options ? options : &plain;
     wick_tensor *refused = refuse(model, name, "conv", x);
@@ -40,34 +45,40 @@ wick_tensor *wick_nn_conv(wick_model *model, const char *name, wick_tensor *x, i
     const int rank = wick_tensor_rank(x) - 2;
     const int64_t in = wick_tensor_dim(x, 1), groups = o->groups ? o->groups : 1;
     const char *shown = name ? name : "";
-    if (rank < 1 || rank > 3) return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": x has %d dims; it needs [N, C, 1 to 3 dims]", shown, rank + 2);
+    if (rank < 1 || rank > 3)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": x has %d dims; it needs [N, C, 1 to 3 dims]", shown,
+                           rank + 2);
     if (out < 1) return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\": %lld channels", shown, (long long)out);
     if (groups < 1 || in < 1 || in % groups || out % groups)
-        return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": %lld channels to %lld do not divide into %lld groups", shown, (long long)in, (long long)out,
-                           (long long)groups);
+        return wick_poison(ctx, WICK_ERR_SHAPE, "conv \"%s\": %lld channels to %lld do not divide into %lld groups",
+                           shown, (long long)in, (long long)out, (long long)groups);
     int64_t dims[5] = {out, in / groups};
     wick_conv_options conv = {.groups = groups};
     double fan_in = (double)(in / groups);
     for (int d = 0; d < rank; d++) {
         const int64_t k = by_dim(o->kernels, d, kernel, 0), stride = by_dim(o->strides, d, o->stride, 1);
         const int64_t dilation = by_dim(o->dilations, d, o->dilation, 1), pad = by_dim(o->pads, d, o->pad, 0);
-        if (k < 1 || stride < 1 || dilation < 1 || pad < 0 || WICK_MAX(k, stride) > INT32_MAX || WICK_MAX(dilation, pad) > INT32_MAX)
-            return wick_poison(ctx, WICK_ERR_INVALID, "conv \"%s\", dim %d: kernel %lld, stride %lld, dilation %lld, pad %lld", shown, d, (long long)k,
-                               (long long)stride, (long long)dilation, (long long)pad);
+        if (k < 1 || stride < 1 || dilation < 1 || pad < 0 || WICK_MAX(k, stride) > INT32_MAX ||
+            WICK_MAX(dilation, pad) > INT32_MAX)
+            return wick_poison(ctx, WICK_ERR_INVALID,
+                               "conv \"%s\", dim %d: kernel %lld, stride %lld, dilation %lld, pad %lld", shown, d,
+                               (long long)k, (long long)stride, (long long)dilation, (long long)pad);
         dims[d + 2] = k;
         fan_in *= (double)k;
         conv.stride[d] = stride;
         conv.dilation[d] = dilation;
         conv.pad[d] = pad;
         if (!o->same) continue;
-        const int64_t n = wick_tensor_dim(x, d + 2), need = WICK_MAX(0, ((n + stride - 1) / stride - 1) * stride + dilation * (k - 1) + 1 - n);
+        const int64_t n = wick_tensor_dim(x, d + 2),
+                      need = WICK_MAX(0, ((n + stride - 1) / stride - 1) * stride + dilation * (k - 1) + 1 - n);
         conv.pad[d] = need / 2;
         conv.pad_end[d] = need - 2 * conv.pad[d];
     }
     const wick_dtype dtype = wick_tensor_dtype(x);
     const wick_init init = wick_init_linear((int64_t)fan_in);
     wick_tensor *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, rank + 2, dims, init);
-    wick_tensor *bias = o->no_bias ? NULL : wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, WICK_DIMS(out), init);
+    wick_tensor *bias =
+        o->no_bias ? NULL : wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, WICK_DIMS(out), init);
     return wick_layer_done(model, "conv", name, x, wick_conv(x, weight, bias, &conv));
 }
 
@@ -82,7 +93,8 @@ wick_tensor *wick_nn_layer_norm(wick_model *model, const char *name, wick_tensor
 }
 
 /* A norm's vectors over `extent`: weight from 1, and bias (or NULL) from 0. */
-static void norm_states(wick_model *model, const char *name, wick_tensor *x, int64_t extent, wick_tensor **weight, wick_tensor **bias) {
+static void norm_states(wick_model *model, const char *name, wick_tensor *x, int64_t extent, wick_tensor **weight,
+                        wick_tensor **bias) {
     const wick_dtype dtype = wick_tensor_dtype(x);
     *weight = wick_layer_state(model, name, "weight", WICK_ROLE_PARAM, dtype, 1, &extent, wick_init_constant(1));
     if (bias) *bias = wick_layer_state(model, name, "bias", WICK_ROLE_PARAM, dtype, 1, &extent, wick_init_constant(0));
@@ -99,8 +111,8 @@ wick_tensor *wick_nn_rms_norm(wick_model *model, const char *name, wick_tensor *
 static wick_tensor *refuse_images(wick_model *model, const char *name, const char *what, wick_tensor *x, int rank) {
     wick_tensor *refused = refuse(model, name, what, x);
     if (refused || wick_tensor_rank(x) >= rank) return refused;
-    return wick_poison(wick_model_context(model), WICK_ERR_SHAPE, "%s \"%s\": x has %d dims; it needs [N, C, %s", what, name ? name : "", wick_tensor_rank(x),
-                       rank == 2 ? "...]" : "dims]");
+    return wick_poison(wick_model_context(model), WICK_ERR_SHAPE, "%s \"%s\": x has %d dims; it needs [N, C, %s", what,
+                       name ? name : "", wick_tensor_rank(x), rank == 2 ? "...]" : "dims]");
 }
 
 wick_tensor *wick_nn_group_norm(wick_model *model, const char *name, wick_tensor *x, int64_t groups) {

@@ -6,12 +6,14 @@
 #include "wick/metrics.h"
 #include "wick/ops.h"
 
-/* ---- expressions ------------------------------------------------------------------------------------------------------------------- */
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 wick_tensor *wick_top_k_accuracy(wick_tensor *logits, wick_tensor *labels, int64_t k) {
-    wick_tensor *own = wick_nll_loss(logits, labels, &(wick_cross_entropy_options){.reduction = WICK_REDUCE_NONE}); /* checks both */
+    /* checks both */
+    wick_tensor *own = wick_nll_loss(logits, labels, &(wick_cross_entropy_options){.reduction = WICK_REDUCE_NONE});
     if (!own || own->error) return own;
-    if (wick_tensor_rank(logits) != 2) return wick_poison(logits->ctx, WICK_ERR_SHAPE, "top_k_accuracy: logits must be [N, C]");
+    if (wick_tensor_rank(logits) != 2)
+        return wick_poison(logits->ctx, WICK_ERR_SHAPE, "top_k_accuracy: logits must be [N, C]");
     if (k < 1) return wick_poison(logits->ctx, WICK_ERR_INVALID, "top_k_accuracy: k must be at least 1");
     wick_tensor *x = wick_as(logits, wick_tensor_dtype(own)), *at = wick_unsqueeze(wick_as(labels, WICK_I64), 1);
     own = wick_unsqueeze(wick_neg(own), 1);
@@ -20,7 +22,8 @@ wick_tensor *wick_top_k_accuracy(wick_tensor *logits, wick_tensor *labels, int64
     wick_tensor *above = wick_where(wick_lt(classes, at), not_below, not_at_most);
     above = wick_logical_and(above, wick_ne(classes, at));
     wick_tensor *rank = wick_sum(wick_as(above, WICK_I64), WICK_AXES(1), false);
-    return wick_mean(wick_as(wick_lt(rank, wick_like(rank, (double)k)), wick_tensor_dtype(logits)), WICK_ALL_AXES, false);
+    return wick_mean(wick_as(wick_lt(rank, wick_like(rank, (double)k)), wick_tensor_dtype(logits)), WICK_ALL_AXES,
+                     false);
 }
 
 wick_tensor *wick_perplexity(wick_tensor *logits, wick_tensor *labels, const wick_cross_entropy_options *options) {
@@ -40,11 +43,13 @@ wick_tensor *wick_confusion_matrix(wick_tensor *labels, wick_tensor *predictions
         if (!in[i]) return ctx ? wick_poison(ctx, WICK_ERR_INVALID, "confusion_matrix: a tensor is NULL") : NULL;
         if (in[i]->error) return in[i];
         if (!wick_dtype_is_integer(wick_tensor_dtype(in[i])) && wick_tensor_dtype(in[i]) != WICK_BOOL)
-            return wick_poison(ctx, WICK_ERR_DTYPE, "confusion_matrix: classes are integers, not %s", wick_dtype_name(wick_tensor_dtype(in[i])));
+            return wick_poison(ctx, WICK_ERR_DTYPE, "confusion_matrix: classes are integers, not %s",
+                               wick_dtype_name(wick_tensor_dtype(in[i])));
     }
     if (!wick_same_dims(&labels->value->type, &predictions->value->type))
         return wick_poison(ctx, WICK_ERR_SHAPE, "confusion_matrix: labels and predictions must be of one shape");
-    if (classes < 1 || classes > 1 << 15) return wick_poison(ctx, WICK_ERR_INVALID, "confusion_matrix: classes must be from 1 to 32768");
+    if (classes < 1 || classes > 1 << 15)
+        return wick_poison(ctx, WICK_ERR_INVALID, "confusion_matrix: classes must be from 1 to 32768");
     const int64_t n = wick_tensor_count(labels), cells = classes * classes;
     for (int i = 0; i < 2; i++) in[i] = wick_reshape(wick_as(in[i], WICK_I64), 1, &n);
     wick_tensor *cell = wick_add(wick_mul(in[0], wick_like(in[0], (double)classes)), in[1]);
@@ -54,7 +59,7 @@ wick_tensor *wick_confusion_matrix(wick_tensor *labels, wick_tensor *predictions
     return wick_reshape(wick_scatter_add(zero, 0, cell, one), 2, (const int64_t[]){classes, classes});
 }
 
-/* ---- scores ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 static void score(wick_class_score *s) {
@@ -99,7 +104,7 @@ wick_class_score wick_score_all(int64_t classes, const int64_t *confusion, wick_
     return all;
 }
 
-/* ---- areas ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- areas ------------------------------------------------------------------------------------------------------- */
 
 typedef struct scored {
     double score;
@@ -128,16 +133,18 @@ static areas areas_under(const scored *s, int64_t n) {
 }
 
 /* One class against the rest: column c of scores [n, classes], positive where the label is `wanted`. */
-static wick_status column_areas(wick_context *ctx, const char *op, const double *scores, const int64_t *labels, int64_t n, int64_t classes, int64_t c,
-                                int64_t wanted, scored *room, areas *out) {
+static wick_status column_areas(wick_context *ctx, const char *op, const double *scores, const int64_t *labels,
+                                int64_t n, int64_t classes, int64_t c, int64_t wanted, scored *room, areas *out) {
     int64_t positives = 0;
     for (int64_t i = 0; i < n; i++) {
         room[i] = (scored){scores[i * classes + c], labels[i] == wanted};
-        if (isnan(room[i].score)) return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: score %lld is NaN", op, (long long)(i * classes + c));
+        if (isnan(room[i].score))
+            return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: score %lld is NaN", op, (long long)(i * classes + c));
         positives += room[i].positive;
     }
     if (positives == 0 || positives == n)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: %s are labelled %lld", op, positives ? "all" : "none", (long long)wanted);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: %s are labelled %lld", op, positives ? "all" : "none",
+                                 (long long)wanted);
     qsort(room, (size_t)n, sizeof *room, by_falling_score);
     *out = areas_under(room, n);
     return WICK_OK;
@@ -147,7 +154,8 @@ static wick_status column_areas(wick_context *ctx, const char *op, const double 
 static wick_status mean_areas(const char *op, wick_tensor *scores, wick_tensor *labels, bool columns, areas *out) {
     *out = (areas){NAN, NAN};
     wick_context *ctx = scores ? scores->ctx : labels ? labels->ctx : NULL;
-    if (!scores || !labels) return ctx ? wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a tensor is NULL", op) : WICK_ERR_INVALID;
+    if (!scores || !labels)
+        return ctx ? wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a tensor is NULL", op) : WICK_ERR_INVALID;
     const char *text;
     wick_status status = wick_tensor_error(scores->error ? scores : labels, &text);
     if (status != WICK_OK) return wick_context_fail(ctx, status, "%s: %s", op, text);
@@ -156,7 +164,8 @@ static wick_status mean_areas(const char *op, wick_tensor *scores, wick_tensor *
     if (!wick_dtype_is_float(wick_tensor_dtype(scores)) || wick_dtype_is_float(wick_tensor_dtype(labels)))
         return wick_context_fail(ctx, WICK_ERR_DTYPE, "%s: takes scores of floats and labels of integers", op);
     if (rank < 1 || rank > 1 + columns || wick_tensor_rank(labels) != 1 || wick_tensor_dim(labels, 0) != n)
-        return wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: takes scores [N]%s and labels [N]", op, columns ? " or [N, C]" : "");
+        return wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: takes scores [N]%s and labels [N]", op,
+                                 columns ? " or [N, C]" : "");
     const size_t size = (size_t)n * sizeof(scored);
     wick_scope *scope = wick_scope_open(ctx);
     scored *room = wick_alloc(&ctx->alloc, size);
@@ -195,20 +204,24 @@ wick_status wick_average_precision(wick_tensor *scores, wick_tensor *labels, dou
     return status;
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- sequences --------------------------------------------------------------------------------------------------- */
 
-wick_status wick_edit_distance(wick_context *ctx, int64_t n_a, const int64_t *a, int64_t n_b, const int64_t *b, int64_t *distance) {
+wick_status wick_edit_distance(wick_context *ctx, int64_t n_a, const int64_t *a, int64_t n_b, const int64_t *b,
+                               int64_t *distance) {
     if (n_a > 0 && !a) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: a is NULL");
     if (n_b > 0 && !b) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: b is NULL");
     if (!distance) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: distance is NULL");
     *distance = 0;
-    if (n_a < 0 || n_b < 0) return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: of %lld and %lld labels", (long long)n_a, (long long)n_b);
+    if (n_a < 0 || n_b < 0)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "edit_distance: of %lld and %lld labels", (long long)n_a,
+                                 (long long)n_b);
     if (n_a < n_b) return wick_edit_distance(ctx, n_b, b, n_a, a, distance);
     size_t size;
     int64_t *row = wick_mul_overflows((size_t)n_b + 1, sizeof *row, &size) ? NULL : wick_alloc(&ctx->alloc, size);
     if (!row) return wick_context_fail(ctx, WICK_ERR_NOMEM, "edit_distance: out of memory");
     for (int64_t j = 0; j <= n_b; j++) row[j] = j;
-    for (int64_t i = 0; i < n_a; i++) { /* row[j]: the distance of the first i labels of a, then i + 1, and the first j of b */
+    /* row[j]: the distance of the first i labels of a, then i + 1, and the first j of b */
+    for (int64_t i = 0; i < n_a; i++) {
         int64_t diagonal = row[0]++;
         for (int64_t j = 1; j <= n_b; j++) {
             const int64_t changed = diagonal + (a[i] != b[j - 1]), one_less = WICK_MIN(row[j], row[j - 1]) + 1;

@@ -39,7 +39,8 @@ struct wick_model {
     wick_layer_log *log; /* of the summary being made, or NULL */
     wick_layer_watch watch;
     void *watch_user;
-    const char *outside, *inside; /* where the layer that records now was called, and that with the layer's name; NULL: none does */
+    /* where the layer that records now was called, and that with the layer's name; NULL: none does */
+    const char *outside, *inside;
     int64_t numbers, limit; /* elements of all states, and how many there may be; 0: any number */
 };
 
@@ -90,8 +91,7 @@ wick_tensor *wick_layer_seen(wick_model *model, const char *name, wick_tensor *y
 }
 void wick_model_set_init(wick_model *model, wick_init_rule rule) { model->rule = rule; }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------
- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static model_entry *find(const wick_model *m, const char *name, uint64_t hash) {
     for (size_t at = hash; m->slots; at++) {
@@ -153,10 +153,15 @@ wick_status wick_model_alias(wick_model *m, const char *alias, const char *name)
     if (bad) return wick_context_fail(m->ctx, WICK_ERR_INVALID, "the alias of a state %s", bad);
     const model_entry *e = name ? find(m, name, wick_hash(name, strlen(name), 0)) : NULL;
     if (!e || e->role == WICK_ROLE_OPTIM)
-        return wick_context_fail(m->ctx, WICK_ERR_INVALID, "alias \"%s\": the model has no state \"%s\"; build the layer that makes it first", alias, name ? name : "");
+        return wick_context_fail(m->ctx, WICK_ERR_INVALID,
+                                 "alias \"%s\": the model has no state \"%s\"; build the layer that makes it first",
+                                 alias, name ? name : "");
     const model_entry *is = find(m, alias, wick_hash(alias, strlen(alias), 0));
     if (is == e) return WICK_OK;
-    if (is) return wick_context_fail(m->ctx, WICK_ERR_INVALID, "alias \"%s\": that is a state of its own; give aliases before the layers that share are built", alias);
+    if (is)
+        return wick_context_fail(
+            m->ctx, WICK_ERR_INVALID,
+            "alias \"%s\": that is a state of its own; give aliases before the layers that share are built", alias);
     const char *kept = wick_arena_strdup(&m->names, alias);
     if (!kept || !wick_grow(&m->alloc, (void **)&m->aliases, &m->aliases_cap, m->n_aliases + 1, sizeof *m->aliases))
         return wick_context_fail(m->ctx, WICK_ERR_NOMEM, "alias: out of memory");
@@ -181,12 +186,11 @@ wick_status wick_model_freeze(wick_model *model, const char *pattern, bool froze
         found++;
     }
     if (found) return WICK_OK;
-    return wick_context_fail(model->ctx, WICK_ERR_INVALID, "freeze: none of the model's %zu states matches \"%s\"%s", model->n, pattern ? pattern : "",
-                             model->n ? "" : ": record its network once first");
+    return wick_context_fail(model->ctx, WICK_ERR_INVALID, "freeze: none of the model's %zu states matches \"%s\"%s",
+                             model->n, pattern ? pattern : "", model->n ? "" : ": record its network once first");
 }
 
-/* ---- states ---------------------------------------------------------------------------------------------------------
- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
 static const char *role_name(wick_role role) {
     static const char *const names[] = {"parameter", "buffer", "optimizer state"};
@@ -257,7 +261,8 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
 
     const int64_t count = wick_type_count(&type);
     if (model->limit && count > model->limit - model->numbers)
-        return wick_poison(ctx, WICK_ERR_MISMATCH, "state \"%s\" would make more than the %lld numbers that this model may hold", full,
+        return wick_poison(ctx, WICK_ERR_MISMATCH,
+                           "state \"%s\" would make more than the %lld numbers that this model may hold", full,
                            (long long)model->limit);
     const char *kept = reserve(model) ? wick_arena_strdup(&model->names, full) : NULL;
     if (!kept) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
@@ -272,10 +277,14 @@ wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role
     wick_context *ctx = model->ctx;
     const char *bad = bad_name(name), *text;
     if (bad) return wick_context_fail(ctx, WICK_ERR_INVALID, "the name of a state %s", bad);
-    if (role != WICK_ROLE_PARAM && role != WICK_ROLE_BUFFER) return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": no such role: %d", name, (int)role);
-    if (strlen(name) >= WICK_NAME_MAX) return wick_context_fail(ctx, WICK_ERR_INVALID, "the name of a state has at most %d bytes: \"%.64s...\"", WICK_NAME_MAX - 1, name);
+    if (role != WICK_ROLE_PARAM && role != WICK_ROLE_BUFFER)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": no such role: %d", name, (int)role);
+    if (strlen(name) >= WICK_NAME_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "the name of a state has at most %d bytes: \"%.64s...\"",
+                                 WICK_NAME_MAX - 1, name);
     if (!x || wick_tensor_error(x, &text) != WICK_OK || !wick_tensor_ready(x))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": a state is made of a tensor that holds data", name);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": a state is made of a tensor that holds data",
+                                 name);
     const uint64_t hash = wick_hash(name, strlen(name), 0);
     if (find(model, name, hash)) return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\" is there already", name);
     const char *kept = reserve(model) ? wick_arena_strdup(&model->names, name) : NULL;
@@ -288,9 +297,12 @@ wick_status wick_model_replace(wick_model *model, const char *name, wick_tensor 
     if (!model) return WICK_ERR_INVALID;
     wick_context *ctx = model->ctx;
     model_entry *e = name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
-    if (!e || e->role == WICK_ROLE_OPTIM) return wick_context_fail(ctx, WICK_ERR_INVALID, "replace: the model has no parameter or buffer \"%s\"", name ? name : "");
+    if (!e || e->role == WICK_ROLE_OPTIM)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "replace: the model has no parameter or buffer \"%s\"",
+                                 name ? name : "");
     if (!x || wick_tensor_error(x, NULL) != WICK_OK || !wick_tensor_ready(x))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": a state is made of a tensor that holds data", name);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\": a state is made of a tensor that holds data",
+                                 name);
     model->numbers += wick_tensor_count(x) - wick_tensor_count(e->tensor);
     wick_tensor *old = e->tensor;
     e->tensor = wick_retain(x);
@@ -349,10 +361,15 @@ static wick_status reinit(wick_model *model, const char *pattern, const wick_ini
     }
     wick_scope_close(&scope);
     if (found || status != WICK_OK) return status;
-    return wick_context_fail(model->ctx, WICK_ERR_INVALID, "reinit: no parameter%s matches \"%s\"", rule ? " of two and more dims" : "", pattern ? pattern : "");
+    return wick_context_fail(model->ctx, WICK_ERR_INVALID, "reinit: no parameter%s matches \"%s\"",
+                             rule ? " of two and more dims" : "", pattern ? pattern : "");
 }
-wick_status wick_model_reinit(wick_model *model, const char *pattern, wick_init init) { return reinit(model, pattern, &init, NULL); }
-wick_status wick_model_reinit_by(wick_model *model, const char *pattern, wick_init_rule rule) { return reinit(model, pattern, NULL, rule); }
+wick_status wick_model_reinit(wick_model *model, const char *pattern, wick_init init) {
+    return reinit(model, pattern, &init, NULL);
+}
+wick_status wick_model_reinit_by(wick_model *model, const char *pattern, wick_init_rule rule) {
+    return reinit(model, pattern, NULL, rule);
+}
 
 /* What a layer records while a function is compiled is recorded "at FILE:LINE LAYER", or "at layer LAYER" for callers
  * without lines, from its first state on until wick_layer_left. */
@@ -386,8 +403,7 @@ bool wick_model_is_frozen(const wick_model *model, const wick_tensor *state) {
     return false;
 }
 
-/* ---- paths
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
 
 wick_status wick_model_push(wick_model *model, const char *name) {
     const char *bad = bad_name(name);

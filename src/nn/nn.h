@@ -35,8 +35,10 @@ typedef struct wick_layer_log {
 void wick_model_set_log(wick_model *model, wick_layer_log *log);
 wick_layer_log *wick_model_log(const wick_model *model); /* NULL: nobody wants to know */
 const char *wick_model_path(const wick_model *model);    /* what was pushed: "res1." */
-/* The ops of wick/sequence.h by wick_scan_loop: of what they know, what layers need. w_hr [D, P, H] projects an LSTM's h, or is NULL. */
-wick_tensor *wick_nn_recurrent_scan(wick_cell kind, wick_tensor *x, const wick_rnn_inputs *in, wick_tensor *w_hr, const wick_rnn_options *o, wick_tensor **h_n, wick_tensor **c_n);
+/* The ops of wick/sequence.h by wick_scan_loop: of what they know, what layers need. w_hr [D, P, H] projects an LSTM's
+ * h, or is NULL. */
+wick_tensor *wick_nn_recurrent_scan(wick_cell kind, wick_tensor *x, const wick_rnn_inputs *in, wick_tensor *w_hr,
+                                    const wick_rnn_options *o, wick_tensor **h_n, wick_tensor **c_n);
 
 /* The layer that asked for states is done: what comes is recorded where it was called. wick_layer_done calls it. */
 void wick_layer_left(wick_model *model);

@@ -1,5 +1,6 @@
-/* summary.c: what each layer makes and costs, read from the recorded graph. Layers say where they begin and end; what lies between is
- * theirs, every other op is a row of its own. So nothing is counted twice or by a formula of its own. */
+/* summary.c: what each layer makes and costs, read from the recorded graph. Layers say where they begin and end; what
+ * lies between is theirs, every other op is a row of its own. So nothing is counted twice or by a formula of its own.
+ */
 #include "graph/graph.h"
 #include "nn/nn.h"
 
@@ -15,7 +16,7 @@ struct wick_summary {
     void *user;
 };
 
-/* ---- layers report ------------------------------------------------------------------------------------------------------------ */
+/* ---- layers report ----------------------------------------------------------------------------------------------- */
 
 wick_tensor *wick_layer_done(wick_model *model, const char *kind, const char *name, wick_tensor *x, wick_tensor *y) {
     wick_layer_log *log = wick_model_log(model);
@@ -34,7 +35,7 @@ wick_tensor *wick_layer_done(wick_model *model, const char *kind, const char *na
     return y;
 }
 
-/* ---- reading the graph -------------------------------------------------------------------------------------------------------- */
+/* ---- reading the graph ------------------------------------------------------------------------------------------- */
 
 /* By value: which layer its node is part of (0: none), and what of the model's states has come to it. */
 typedef struct note {
@@ -71,9 +72,13 @@ static const char *layer_of(wick_arena *arena, const char *state) {
     return name;
 }
 
-static bool add_row(wick_summary *s, const char *kind, const char *name, const wick_type *type, int64_t parameters, double flops) {
+static bool add_row(wick_summary *s, const char *kind, const char *name, const wick_type *type, int64_t parameters,
+                    double flops) {
     if (!name) return false;
-    wick_layer_info row = {.kind = kind, .output = {name, (wick_dtype)type->dtype, type->rank, {0}}, .parameters = parameters, .flops = flops};
+    wick_layer_info row = {.kind = kind,
+                           .output = {name, (wick_dtype)type->dtype, type->rank, {0}},
+                           .parameters = parameters,
+                           .flops = flops};
     memcpy(row.output.dims, type->dims, sizeof type->dims);
     row.bytes = (int64_t)wick_type_bytes(type);
     s->totals.parameters += parameters;
@@ -101,7 +106,9 @@ static bool add_rows(wick_summary *s, const wick_walk *w, wick_layer_log *log, n
         if (call) {
             call->parameters += parameters;
             call->flops += flops;
-            if (call->y->value->node == node && !add_row(s, call->kind, call->name, &call->y->value->type, call->parameters, call->flops)) return false;
+            if (call->y->value->node == node &&
+                !add_row(s, call->kind, call->name, &call->y->value->type, call->parameters, call->flops))
+                return false;
         } else if (moves_nothing) {
             notes[y->id].parameters = parameters;
             notes[y->id].state = state;
@@ -135,7 +142,7 @@ static wick_status read_graph(wick_summary *s, wick_context *ctx, wick_layer_log
     return good || status != WICK_OK ? status : wick_context_fail(ctx, WICK_ERR_NOMEM, "summary: out of memory");
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_summary *s = user;
@@ -144,7 +151,8 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     wick_status status = s->fn(ctx, in, out, s->user);
     wick_model_set_log(s->model, NULL);
     if (status == WICK_OK && log.nomem) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "summary: out of memory");
-    if (status == WICK_OK && out[0] && !out[0]->error) status = read_graph(s, ctx, &log, out[0]); /* otherwise compiling says what is wrong */
+    /* otherwise compiling says what is wrong */
+    if (status == WICK_OK && out[0] && !out[0]->error) status = read_graph(s, ctx, &log, out[0]);
     for (size_t i = 0; i < log.n; i++) {
         wick_tensor_free(&log.calls[i].x);
         wick_tensor_free(&log.calls[i].y);
@@ -153,7 +161,8 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     return status;
 }
 
-wick_status wick_model_summary(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, wick_summary **out) {
+wick_status wick_model_summary(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in,
+                               wick_summary **out) {
     if (!out) return wick_context_fail(wick_model_context(model), WICK_ERR_INVALID, "model_summary: out is NULL");
     wick_context *ctx = wick_model_context(model);
     *out = NULL;
@@ -190,5 +199,7 @@ void wick_summary_free(wick_summary **summary) {
 }
 
 int wick_summary_count(const wick_summary *s) { return s->n; }
-wick_layer_info wick_summary_at(const wick_summary *s, int i) { return i >= 0 && i < s->n ? s->rows[i] : (wick_layer_info){0}; }
+wick_layer_info wick_summary_at(const wick_summary *s, int i) {
+    return i >= 0 && i < s->n ? s->rows[i] : (wick_layer_info){0};
+}
 wick_summary_totals wick_summary_total(const wick_summary *s) { return s->totals; }

@@ -5,36 +5,46 @@
 #include "ops/steps.h"
 #include "wick/attention.h"
 
-/* Inputs of attention: q [B, H, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv], then mask and seed as there are; of attention_grad: the gradient of
- * y, lse and delta behind v. */
+/* Inputs of attention: q [B, H, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv], then mask and seed as there are; of
+ * attention_grad: the gradient of y, lse and delta behind v. */
 
 static int mask_at(const wick_op *op) { return op == &wick_op_attention ? 3 : 6; }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static wick_status infer_inputs(wick_infer *i) {
     const attention_attr *attr = i->attr;
     const wick_type *q = i->in[0], *k = i->in[1], *v = i->in[2];
     const int n = mask_at(i->op);
-    if (i->n_in != n + (attr->masked != 0) + (attr->seeded != 0)) return wick_infer_fail(i, WICK_ERR_INVALID, "has another number of inputs than its attributes say");
+    if (i->n_in != n + (attr->masked != 0) + (attr->seeded != 0))
+        return wick_infer_fail(i, WICK_ERR_INVALID, "has another number of inputs than its attributes say");
     for (int a = 0; a < i->n_in; a++) {
         const bool seed = attr->seeded && a == i->n_in - 1;
-        if (seed ? i->in[a]->dtype != WICK_I64 : i->in[a]->dtype != q->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, seed ? "the seed must be i64" : "inputs have different dtypes");
+        if (seed ? i->in[a]->dtype != WICK_I64 : i->in[a]->dtype != q->dtype)
+            return wick_infer_fail(i, WICK_ERR_DTYPE, seed ? "the seed must be i64" : "inputs have different dtypes");
         if (seed ? wick_type_count(i->in[a]) != 1 : i->in[a]->rank != (n == 6 && (a == 4 || a == 5) ? 3 : 4))
-            return wick_infer_fail(i, WICK_ERR_SHAPE, seed ? "the seed must be one number" : "q, k and v must be [batch, heads, length, features]");
+            return wick_infer_fail(i, WICK_ERR_SHAPE,
+                                   seed ? "the seed must be one number"
+                                        : "q, k and v must be [batch, heads, length, features]");
     }
     if (q->dtype != WICK_F32 && q->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs a float type");
-    if (k->dims[0] != q->dims[0] || v->dims[0] != q->dims[0]) return wick_infer_fail(i, WICK_ERR_SHAPE, "batches differ");
+    if (k->dims[0] != q->dims[0] || v->dims[0] != q->dims[0])
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "batches differ");
     if (k->dims[3] != q->dims[3])
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "q has %lld features and k has %lld", (long long)q->dims[3], (long long)k->dims[3]);
-    if (v->dims[2] != k->dims[2]) return wick_infer_fail(i, WICK_ERR_SHAPE, "there are %lld keys and %lld values", (long long)k->dims[2], (long long)v->dims[2]);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "q has %lld features and k has %lld", (long long)q->dims[3],
+                               (long long)k->dims[3]);
+    if (v->dims[2] != k->dims[2])
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "there are %lld keys and %lld values", (long long)k->dims[2],
+                               (long long)v->dims[2]);
     if (k->dims[1] != v->dims[1] || (k->dims[1] == 0 ? q->dims[1] != 0 : q->dims[1] % k->dims[1] != 0))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld query heads cannot share %lld heads of keys and %lld of values", (long long)q->dims[1], (long long)k->dims[1], (long long)v->dims[1]);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld query heads cannot share %lld heads of keys and %lld of values",
+                               (long long)q->dims[1], (long long)k->dims[1], (long long)v->dims[1]);
     const int64_t scores[4] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
     for (int d = 0; attr->masked && d < 4; d++)
         if (i->in[n]->dims[d] != 1 && i->in[n]->dims[d] != scores[d])
-            return wick_infer_fail(i, WICK_ERR_SHAPE, "the mask does not broadcast to the scores [%lld,%lld,%lld,%lld]", (long long)scores[0], (long long)scores[1],
-                                   (long long)scores[2], (long long)scores[3]);
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "the mask does not broadcast to the scores [%lld,%lld,%lld,%lld]",
+                                   (long long)scores[0], (long long)scores[1], (long long)scores[2],
+                                   (long long)scores[3]);
     return WICK_OK;
 }
 static wick_status infer_attention(wick_infer *i) {
@@ -52,17 +62,19 @@ static wick_status infer_attention_grad(wick_infer *i) {
     for (int d = 0; d < 3; d++)
         if (gy->dims[d] != q->dims[d] || i->in[4]->dims[d] != q->dims[d] || i->in[5]->dims[d] != q->dims[d])
             return wick_infer_fail(i, WICK_ERR_SHAPE, "the gradient is not of the result's shape");
-    if (gy->dims[3] != i->in[2]->dims[3]) return wick_infer_fail(i, WICK_ERR_SHAPE, "the gradient is not of the result's shape");
+    if (gy->dims[3] != i->in[2]->dims[3])
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the gradient is not of the result's shape");
     for (int k = 0; k < 3; k++) i->out[k] = *i->in[k];
     return WICK_OK;
 }
 
-/* ---- lowering ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
 static int64_t run_attention(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_step_attention *x = args;
 #define AT(i) (x->at[i] < 0 ? NULL : ptr[x->at[i]])
-    const wick_attention_memory memory = {AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7), AT(8), AT(9), AT(10), AT(11), AT(12)};
+    const wick_attention_memory memory = {AT(0), AT(1), AT(2), AT(3),  AT(4),  AT(5), AT(6),
+                                          AT(7), AT(8), AT(9), AT(10), AT(11), AT(12)};
 #undef AT
     wick_attention_run(&x->a, x->stage, begin, end, &memory, scratch);
     return -1;
@@ -71,7 +83,8 @@ static int64_t run_attention(const void *args, void *const *ptr, int64_t begin, 
 static void take_strides(int64_t to[4], const wick_operand *at) {
     for (int d = 0; d < 4; d++) to[d] = at->type->dims[d] == 1 && d != 3 ? 0 : at->layout.strides[d];
 }
-/* As [B, L, H, D] in memory: heads beside each other, as the layers around have them, unless it is a result of the plan. */
+/* As [B, L, H, D] in memory: heads beside each other, as the layers around have them, unless it is a result of the
+ * plan. */
 static wick_status out_heads_inside(wick_lower *l, const wick_node *node, int i, wick_operand *out) {
     const wick_value *v = &node->out[i];
     if (l->result[v->id] >= 0) return wick_lower_out(l, node, i, out);
@@ -83,12 +96,14 @@ static wick_status out_heads_inside(wick_lower *l, const wick_node *node, int i,
     return WICK_OK;
 }
 
-static double flops_of(const wick_node *node, double products) { /* so many products of q k^T's size and of w v's, 5 a score for the softmax */
+/* so many products of q k^T's size and of w v's, 5 a score for the softmax */
+static double flops_of(const wick_node *node, double products) {
     const attention_attr *attr = node->attr;
     const int64_t *q = node->in[0]->type.dims, *k = node->in[1]->type.dims;
     double seen = (double)q[2] * (double)k[2];
     if (attr->causal) { /* query i sees i + shift + 1 keys: the first see none, the last all */
-        const double shift = (double)attr->shift, n = (double)q[2], none = fmin(n, fmax(0, -shift)), all = fmin(n, fmax(none, (double)k[2] - shift));
+        const double shift = (double)attr->shift, n = (double)q[2], none = fmin(n, fmax(0, -shift)),
+                     all = fmin(n, fmax(none, (double)k[2] - shift));
         seen = (all - none) * ((none + all - 1) / 2 + shift + 1) + (n - all) * (double)k[2];
     }
     const double scores = (double)q[0] * (double)q[1] * seen;
@@ -107,8 +122,10 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
     wick_attention_job *a = &x.a;
     const wick_type *q = &node->in[0]->type, *k = &node->in[1]->type, *v = &node->in[2]->type;
     a->type = wick_ctype_of((wick_dtype)q->dtype);
-    a->batch = q->dims[0], a->heads = q->dims[1], a->kv_heads = k->dims[1], a->queries = q->dims[2], a->keys = k->dims[2], a->dim = q->dims[3], a->value_dim = v->dims[3];
-    a->masked = attr->masked, a->causal = attr->causal, a->shift = attr->shift, a->scale = attr->scale, a->dropout = attr->seeded ? attr->dropout : 0;
+    a->batch = q->dims[0], a->heads = q->dims[1], a->kv_heads = k->dims[1], a->queries = q->dims[2],
+    a->keys = k->dims[2], a->dim = q->dims[3], a->value_dim = v->dims[3];
+    a->masked = attr->masked, a->causal = attr->causal, a->shift = attr->shift, a->scale = attr->scale,
+    a->dropout = attr->seeded ? attr->dropout : 0;
     wick_ref refs[13];
     int n = 0;
     double bytes = 0;
@@ -151,21 +168,31 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
     x.stage = back;
     if (wick_remarks(l->ctx)) {
         wick_rejected rejected[WICK_REJECTED];
-        wick_lower_remark(l, node, wick_attention_name(a, x.stage), wick_attention_rejected(a, x.stage, rejected), rejected);
+        wick_lower_remark(l, node, wick_attention_name(a, x.stage), wick_attention_rejected(a, x.stage, rejected),
+                          rejected);
     }
-    wick_step step = {.name = wick_attention_name(a, x.stage), .kind = WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[x.stage], .scratch = a->scratch[x.stage],
-                      .flops = node->op->flops(node), .bytes = bytes + (parts ? (double)a->parts : 0)};
+    wick_step step = {.name = wick_attention_name(a, x.stage),
+                      .kind = WICK_STEP_ATTENTION,
+                      .run = run_attention,
+                      .tasks = a->tasks[x.stage],
+                      .scratch = a->scratch[x.stage],
+                      .flops = node->op->flops(node),
+                      .bytes = bytes + (parts ? (double)a->parts : 0)};
     WICK_TRY(wick_lower_step(l, &step, &x, sizeof x, refs, n));
     if (!parts) return WICK_OK;
     x.stage = 2;
     for (int i = 0; i < 13; i++) x.at[i] = i == 12 ? 0 : i == 9 ? 1 : -1;
     temp.write = false;
-    wick_step sum = {.name = wick_attention_name(a, 2), .kind = WICK_STEP_ATTENTION, .run = run_attention, .tasks = a->tasks[2], .flops = (double)a->parts / (double)wick_dtype_size((wick_dtype)q->dtype),
+    wick_step sum = {.name = wick_attention_name(a, 2),
+                     .kind = WICK_STEP_ATTENTION,
+                     .run = run_attention,
+                     .tasks = a->tasks[2],
+                     .flops = (double)a->parts / (double)wick_dtype_size((wick_dtype)q->dtype),
                      .bytes = (double)a->parts + (double)wick_type_bytes(q)};
     return wick_lower_step(l, &sum, &x, sizeof x, (wick_ref[]){temp, wick_lower_ref(&out[0], true)}, 2);
 }
 
-/* ---- gradients ----------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* In plain ops, query heads that share keys are a dim of their own: [B, Hkv, group, L, D], keys [B, Hkv, 1, L, D]. */
 static wick_tensor *grouped(wick_tensor *x, int64_t kv_heads) {
@@ -173,7 +200,8 @@ static wick_tensor *grouped(wick_tensor *x, int64_t kv_heads) {
     const int64_t *d = wick_tensor_dims(x);
     const int64_t group = kv_heads ? d[1] / kv_heads : 1;
     const int rank = wick_tensor_rank(x) + 1;
-    const int64_t heads = d[1] == 1 ? 1 : kv_heads, shared = d[1] == 1 ? 1 : group; /* a mask may be the same for all heads */
+    /* a mask may be the same for all heads */
+    const int64_t heads = d[1] == 1 ? 1 : kv_heads, shared = d[1] == 1 ? 1 : group;
     return wick_reshape(x, rank, (int64_t[]){d[0], heads, shared, d[2], rank == 5 ? d[3] : 0});
 }
 static wick_tensor *ungrouped(wick_tensor *x) {
@@ -197,14 +225,18 @@ static wick_tensor *seen_by(wick_context *ctx, int64_t queries, int64_t keys, in
 static wick_tensor *scores_of(const attention_attr *attr, wick_tensor *q, wick_tensor *k, wick_tensor *mask) {
     wick_tensor *s = times(wick_matmul(q, transposed(k)), attr->scale);
     if (mask) s = wick_add(s, mask);
-    if (attr->causal && s && !s->error) s = wick_where(seen_by(s->ctx, wick_tensor_dim(s, -2), wick_tensor_dim(s, -1), attr->shift), s, wick_like(s, -INFINITY));
+    if (attr->causal && s && !s->error)
+        s = wick_where(seen_by(s->ctx, wick_tensor_dim(s, -2), wick_tensor_dim(s, -1), attr->shift), s,
+                       wick_like(s, -INFINITY));
     return s;
 }
 
 static void grad_attention(wick_gradient *g) {
     const attention_attr *attr = g->node->attr;
-    wick_tensor *y = g->out[0], *lse = g->out[1], *gy = g->gout[0] ? g->gout[0] : wick_expand(wick_like(y, 0), 4, wick_tensor_dims(y));
-    wick_tensor *delta = wick_sum(wick_mul(gy, y), WICK_AXES(-1), false), *in[8] = {g->in[0], g->in[1], g->in[2], gy, lse}, *out[3];
+    wick_tensor *y = g->out[0], *lse = g->out[1],
+                *gy = g->gout[0] ? g->gout[0] : wick_expand(wick_like(y, 0), 4, wick_tensor_dims(y));
+    wick_tensor *delta = wick_sum(wick_mul(gy, y), WICK_AXES(-1), false),
+                *in[8] = {g->in[0], g->in[1], g->in[2], gy, lse}, *out[3];
     if (g->gout[1]) delta = wick_sub(delta, g->gout[1]); /* d lse / d score is the weight */
     in[5] = delta;
     for (int i = 3; i < g->n_in; i++) in[i + 3] = g->in[i];
@@ -212,31 +244,39 @@ static void grad_attention(wick_gradient *g) {
     for (int i = 0; i < 3; i++) g->gin[i] = out[i];
     if (!attr->masked || !g->need[3]) return;
     if (attr->seeded) {
-        g->gin[3] = wick_poison(y->ctx, WICK_ERR_INVALID, "attention: the gradient of a mask is not there with dropout; use the plain form");
+        g->gin[3] = wick_poison(y->ctx, WICK_ERR_INVALID,
+                                "attention: the gradient of a mask is not there with dropout; use the plain form");
         return;
     }
     const int64_t kv = wick_tensor_dim(g->in[1], 1); /* the gradient of the scores: as large as they are */
-    wick_tensor *p = wick_exp(wick_sub(scores_of(attr, grouped(g->in[0], kv), grouped(g->in[1], kv), grouped(g->in[3], kv)), wick_unsqueeze(grouped(lse, kv), -1)));
+    wick_tensor *p =
+        wick_exp(wick_sub(scores_of(attr, grouped(g->in[0], kv), grouped(g->in[1], kv), grouped(g->in[3], kv)),
+                          wick_unsqueeze(grouped(lse, kv), -1)));
     wick_tensor *gp = wick_matmul(grouped(gy, kv), transposed(grouped(g->in[2], kv)));
     g->gin[3] = ungrouped(wick_mul(p, wick_sub(gp, wick_unsqueeze(grouped(delta, kv), -1))));
 }
 
-/* Of (gq, gk, gv) = (scale D k, scale D^T q, P^T gy) with P = exp(scores - lse), D = P (gy v^T - delta), when a, b and c arrive for them: with
- * E = scale (a k^T + q b^T), H = E P, W = E (gy v^T - delta) + gy c^T and S = W P the gradients are, for
- *   q: scale (D b + S k)   k: scale (D^T a + S^T q)   v: H^T gy   gy: H v + P c   lse: - sum S   delta: - sum H   mask: S
- * (sums over keys). All in plain ops: gradients of gradients hold the weights. */
+/* Of (gq, gk, gv) = (scale D k, scale D^T q, P^T gy) with P = exp(scores - lse), D = P (gy v^T - delta), when a, b and
+ * c arrive for them: with E = scale (a k^T + q b^T), H = E P, W = E (gy v^T - delta) + gy c^T and S = W P the gradients
+ * are, for q: scale (D b + S k)   k: scale (D^T a + S^T q)   v: H^T gy   gy: H v + P c   lse: - sum S   delta: - sum H
+ * mask: S (sums over keys). All in plain ops: gradients of gradients hold the weights. */
 static void grad_attention_grad(wick_gradient *g) {
     const attention_attr *attr = g->node->attr;
     if (attr->seeded) {
-        for (int i = 0; i < 6; i++) g->gin[i] = wick_poison(g->in[0]->ctx, WICK_ERR_INVALID, "attention: gradients of gradients are not there with dropout; use the plain form");
+        for (int i = 0; i < 6; i++)
+            g->gin[i] = wick_poison(g->in[0]->ctx, WICK_ERR_INVALID,
+                                    "attention: gradients of gradients are not there with dropout; use the plain form");
         return;
     }
     const int64_t kv = wick_tensor_dim(g->in[1], 1);
-    wick_tensor *q = grouped(g->in[0], kv), *k = grouped(g->in[1], kv), *v = grouped(g->in[2], kv), *gy = grouped(g->in[3], kv);
+    wick_tensor *q = grouped(g->in[0], kv), *k = grouped(g->in[1], kv), *v = grouped(g->in[2], kv),
+                *gy = grouped(g->in[3], kv);
     wick_tensor *lse = wick_unsqueeze(grouped(g->in[4], kv), -1), *delta = wick_unsqueeze(grouped(g->in[5], kv), -1);
-    wick_tensor *a = g->gout[0] ? grouped(g->gout[0], kv) : NULL, *b = g->gout[1] ? grouped(g->gout[1], kv) : NULL, *c = g->gout[2] ? grouped(g->gout[2], kv) : NULL;
+    wick_tensor *a = g->gout[0] ? grouped(g->gout[0], kv) : NULL, *b = g->gout[1] ? grouped(g->gout[1], kv) : NULL,
+                *c = g->gout[2] ? grouped(g->gout[2], kv) : NULL;
     wick_tensor *p = wick_exp(wick_sub(scores_of(attr, q, k, attr->masked ? grouped(g->in[6], kv) : NULL), lse));
-    wick_tensor *inner = wick_sub(wick_matmul(gy, transposed(v)), delta), *d = wick_mul(p, inner), *e = NULL, *w = NULL, *h = NULL, *gq = NULL, *gk = NULL, *ggy = NULL;
+    wick_tensor *inner = wick_sub(wick_matmul(gy, transposed(v)), delta), *d = wick_mul(p, inner), *e = NULL, *w = NULL,
+                *h = NULL, *gq = NULL, *gk = NULL, *ggy = NULL;
 #define PLUS(to, x) ((to) = (to) ? wick_add(to, x) : (x))
     if (a) PLUS(e, wick_matmul(a, transposed(k)));
     if (b) PLUS(e, wick_matmul(q, transposed(b)));
@@ -247,7 +287,9 @@ static void grad_attention_grad(wick_gradient *g) {
     if (b) PLUS(gq, wick_matmul(d, b));
     g->gin[0] = ungrouped(times(PLUS(gq, wick_matmul(s, k)), attr->scale));
     g->gin[1] = over_group(times(PLUS(gk, wick_matmul(transposed(s), q)), attr->scale));
-    if (h) g->gin[2] = over_group(wick_matmul(transposed(h), gy)), PLUS(ggy, wick_matmul(h, v)), g->gin[5] = ungrouped(wick_neg(wick_sum(h, WICK_AXES(-1), false)));
+    if (h)
+        g->gin[2] = over_group(wick_matmul(transposed(h), gy)), PLUS(ggy, wick_matmul(h, v)),
+        g->gin[5] = ungrouped(wick_neg(wick_sum(h, WICK_AXES(-1), false)));
     if (c) PLUS(ggy, wick_matmul(p, c));
     g->gin[3] = ungrouped(ggy);
     g->gin[4] = ungrouped(wick_neg(wick_sum(s, WICK_AXES(-1), false)));
@@ -255,7 +297,7 @@ static void grad_attention_grad(wick_gradient *g) {
 #undef PLUS
 }
 
-/* ---- definitions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- definitions ------------------------------------------------------------------------------------------------- */
 
 static void print_attention(wick_str *s, const wick_node *node) {
     const attention_attr *attr = node->attr;
@@ -266,12 +308,24 @@ static void print_attention(wick_str *s, const wick_node *node) {
 }
 static void sample_of(wick_sample *s, bool back) {
     const bool seeded = !back && s->random() % 4 == 0, masked = s->random() % 2, causal = s->random() % 2;
-    const int64_t b = wick_sample_int(s, 1, 2), kv = wick_sample_int(s, 1, 2), h = kv * wick_sample_int(s, 1, 2), lq = wick_sample_int(s, 0, 5),
-                  lk = wick_sample_int(s, 0, 6), d = wick_sample_int(s, 1, 4), dv = wick_sample_int(s, 1, 5);
-    attention_attr attr = {.scale = 0.7, .causal = causal, .shift = causal ? wick_sample_int(s, back ? -1 : 0, 2) : 0, .masked = masked, .seeded = seeded, .dropout = seeded ? 0.3 : 0};
+    const int64_t b = wick_sample_int(s, 1, 2), kv = wick_sample_int(s, 1, 2), h = kv * wick_sample_int(s, 1, 2),
+                  lq = wick_sample_int(s, 0, 5), lk = wick_sample_int(s, 0, 6), d = wick_sample_int(s, 1, 4),
+                  dv = wick_sample_int(s, 1, 5);
+    attention_attr attr = {.scale = 0.7,
+                           .causal = causal,
+                           .shift = causal ? wick_sample_int(s, back ? -1 : 0, 2) : 0,
+                           .masked = masked,
+                           .seeded = seeded,
+                           .dropout = seeded ? 0.3 : 0};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     const wick_dtype dtype = s->random() % 3 ? WICK_F64 : WICK_F32;
-    const int64_t dims[7][4] = {{b, h, lq, d}, {b, kv, lk, d}, {b, kv, lk, dv}, {b, h, lq, dv}, {b, h, lq}, {b, h, lq}, {s->random() % 2 ? b : 1, h, s->random() % 2 ? lq : 1, lk}};
+    const int64_t dims[7][4] = {{b, h, lq, d},
+                                {b, kv, lk, d},
+                                {b, kv, lk, dv},
+                                {b, h, lq, dv},
+                                {b, h, lq},
+                                {b, h, lq},
+                                {s->random() % 2 ? b : 1, h, s->random() % 2 ? lq : 1, lk}};
     for (int i = 0; i < 7; i++) {
         if ((i >= 3 && i < 6 && !back) || (i == 6 && !masked)) continue;
         const int lse = i == 4;
@@ -279,7 +333,9 @@ static void sample_of(wick_sample *s, bool back) {
         memcpy(s->in[s->n_in].dims, dims[i], sizeof dims[i]);
         s->lo[s->n_in] = lse ? 1 : -1.5, s->hi[s->n_in++] = lse ? 3 : 1.5;
     }
-    if (seeded) s->in[s->n_in] = (wick_type){.dtype = WICK_I64, .rank = 1, .dims = {1}}, s->lo[s->n_in] = 0, s->hi[s->n_in++] = 1000;
+    if (seeded)
+        s->in[s->n_in] = (wick_type){.dtype = WICK_I64, .rank = 1, .dims = {1}}, s->lo[s->n_in] = 0,
+        s->hi[s->n_in++] = 1000;
     s->differentiable = dtype == WICK_F64 && !seeded && (back || lk > 0); /* where no key is seen lse is Inf */
 }
 static void sample_attention(wick_sample *s) {
@@ -296,18 +352,38 @@ static void sample_attention_grad(wick_sample *s) {
     s->n_in = 0;
     sample_of(s, true);
 }
-const wick_op wick_op_attention = {.name = "attention", .doc = "softmax(scale q k^T + mask) v, and log(sum(exp(scores))), tile by tile", .torch = "nn.functional.scaled_dot_product_attention",
-                                   .onnx = "Attention", .cost = "2 scores (D + Dv) + 5 scores", .min_in = 3, .max_in = 5, .n_out = 2,
-                                   .infer = infer_attention, .grad = grad_attention, .flops = flops_attention, .lower = lower_attention, .print = print_attention,
+const wick_op wick_op_attention = {.name = "attention",
+                                   .doc = "softmax(scale q k^T + mask) v, and log(sum(exp(scores))), tile by tile",
+                                   .torch = "nn.functional.scaled_dot_product_attention",
+                                   .onnx = "Attention",
+                                   .cost = "2 scores (D + Dv) + 5 scores",
+                                   .min_in = 3,
+                                   .max_in = 5,
+                                   .n_out = 2,
+                                   .infer = infer_attention,
+                                   .grad = grad_attention,
+                                   .flops = flops_attention,
+                                   .lower = lower_attention,
+                                   .print = print_attention,
                                    .sample = sample_attention};
-const wick_op wick_op_attention_grad = {.name = "attention_grad", .doc = "gradients of attention for q, k and v, from the log of the sums", .cost = "5 scores (D + Dv) + 5 scores", .min_in = 6, .max_in = 8,
-                                        .n_out = 3, .infer = infer_attention_grad, .grad = grad_attention_grad, .flops = flops_attention_grad,
-                                        .lower = lower_attention, .print = print_attention, .sample = sample_attention_grad};
+const wick_op wick_op_attention_grad = {.name = "attention_grad",
+                                        .doc = "gradients of attention for q, k and v, from the log of the sums",
+                                        .cost = "5 scores (D + Dv) + 5 scores",
+                                        .min_in = 6,
+                                        .max_in = 8,
+                                        .n_out = 3,
+                                        .infer = infer_attention_grad,
+                                        .grad = grad_attention_grad,
+                                        .flops = flops_attention_grad,
+                                        .lower = lower_attention,
+                                        .print = print_attention,
+                                        .sample = sample_attention_grad};
 
-/* ---- the function ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the function ------------------------------------------------------------------------------------------------ */
 
 /* As plain ops, of grouped tensors. */
-static wick_tensor *plain_attention(const attention_attr *attr, wick_tensor *q, wick_tensor *k, wick_tensor *v, wick_tensor *mask) {
+static wick_tensor *plain_attention(const attention_attr *attr, wick_tensor *q, wick_tensor *k, wick_tensor *v,
+                                    wick_tensor *mask) {
     wick_tensor *s = scores_of(attr, q, k, mask);
     if (!s || s->error) return s;
     if (wick_tensor_dim(s, -1) == 0) return wick_matmul(s, v); /* zeros */
@@ -322,7 +398,8 @@ static wick_tensor *plain_attention(const attention_attr *attr, wick_tensor *q, 
     return wick_matmul(p, v);
 }
 
-/* [..., L, D] as [batch, heads, L, D] with the leading dims of `lead`, of which the last is heads; heads of x stay as they are. */
+/* [..., L, D] as [batch, heads, L, D] with the leading dims of `lead`, of which the last is heads; heads of x stay as
+ * they are. */
 static wick_tensor *four_dims(wick_tensor *x, const wick_type *lead, bool is_mask) {
     if (!x || x->error) return x;
     const int lead_rank = lead->rank;
@@ -335,7 +412,8 @@ static wick_tensor *four_dims(wick_tensor *x, const wick_type *lead, bool is_mas
         dims[i] = i < lead_rank - 1 ? lead->dims[i] : d[i];
         same &= dims[i] == d[i];
     }
-    if (!same && !(is_mask && lead_rank == 2)) x = wick_expand(x, lead_rank + 2, dims); /* a mask of one batch broadcasts in the op */
+    /* a mask of one batch broadcasts in the op */
+    if (!same && !(is_mask && lead_rank == 2)) x = wick_expand(x, lead_rank + 2, dims);
     if (lead_rank == 1) return wick_unsqueeze(x, 0);
     if (lead_rank == 0) return wick_unsqueeze(wick_unsqueeze(x, 0), 0);
     if (lead_rank == 2) return x;
@@ -352,20 +430,26 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
     k = wick_as(k, wick_tensor_dtype(q));
     wick_context *ctx = q->ctx;
     const wick_dtype dtype = wick_tensor_dtype(q);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(ctx, WICK_ERR_DTYPE, "attention: of %s; it needs floats", wick_dtype_name(dtype));
-    if (!(o->dropout >= 0 && o->dropout < 1)) return wick_poison(ctx, WICK_ERR_INVALID, "attention: dropout %g is not in [0, 1)", o->dropout);
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(ctx, WICK_ERR_DTYPE, "attention: of %s; it needs floats", wick_dtype_name(dtype));
+    if (!(o->dropout >= 0 && o->dropout < 1))
+        return wick_poison(ctx, WICK_ERR_INVALID, "attention: dropout %g is not in [0, 1)", o->dropout);
     if (!isfinite(o->scale)) return wick_poison(ctx, WICK_ERR_INVALID, "attention: scale %g is not finite", o->scale);
-    if (o->causal && o->causal_end) return wick_poison(ctx, WICK_ERR_INVALID, "attention: causal and causal_end exclude each other");
+    if (o->causal && o->causal_end)
+        return wick_poison(ctx, WICK_ERR_INVALID, "attention: causal and causal_end exclude each other");
     wick_tensor *in[3] = {q, k, v}, *mask = o->mask;
     wick_type lead = {.rank = 0};
     for (int i = 0; i < 3; i++) {
         const int rank = wick_tensor_rank(in[i]);
-        if (rank < 2) return wick_poison(ctx, WICK_ERR_SHAPE, "attention: argument %d has %d dims; it needs [..., length, features]", i + 1, rank);
+        if (rank < 2)
+            return wick_poison(ctx, WICK_ERR_SHAPE,
+                               "attention: argument %d has %d dims; it needs [..., length, features]", i + 1, rank);
         wick_type own = in[i]->value->type;
         own.rank = (uint8_t)(rank - 2);
         if (o->grouped && own.rank) { /* heads do not broadcast: the op checks that they divide */
             own.dims[own.rank - 1] = 1;
-            if (rank != wick_tensor_rank(q)) return wick_poison(ctx, WICK_ERR_SHAPE, "attention: grouped heads need q, k and v of one rank");
+            if (rank != wick_tensor_rank(q))
+                return wick_poison(ctx, WICK_ERR_SHAPE, "attention: grouped heads need q, k and v of one rank");
         }
         if (!wick_broadcast(&lead, &own)) {
             char text[3][96];
@@ -373,7 +457,8 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
                 wick_str s = wick_str_on(text[t], sizeof text[t]);
                 wick_type_print(&s, &in[t]->value->type);
             }
-            return wick_poison(ctx, WICK_ERR_SHAPE, "attention(%s, %s, %s): leading dims do not broadcast%s", text[0], text[1], text[2],
+            return wick_poison(ctx, WICK_ERR_SHAPE, "attention(%s, %s, %s): leading dims do not broadcast%s", text[0],
+                               text[1], text[2],
                                o->grouped ? "" : "; heads of keys that several of q share need the option grouped");
         }
     }
@@ -385,16 +470,19 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
             wick_tensor *zero = wick_constant(ctx, computed, 0);
             mask = wick_where(mask, zero, wick_like(zero, -INFINITY));
         } else if (!wick_dtype_is_float(wick_tensor_dtype(mask)))
-            return wick_poison(ctx, WICK_ERR_DTYPE, "attention: a mask of %s; it is bool or of floats", wick_dtype_name(wick_tensor_dtype(mask)));
+            return wick_poison(ctx, WICK_ERR_DTYPE, "attention: a mask of %s; it is bool or of floats",
+                               wick_dtype_name(wick_tensor_dtype(mask)));
         mask = wick_as(mask, computed);
         if (wick_tensor_rank(mask) > lead.rank + 2)
-            return wick_poison(ctx, WICK_ERR_SHAPE, "attention: the mask has %d dims, more than the scores' %d", wick_tensor_rank(mask), lead.rank + 2);
+            return wick_poison(ctx, WICK_ERR_SHAPE, "attention: the mask has %d dims, more than the scores' %d",
+                               wick_tensor_rank(mask), lead.rank + 2);
         mask = four_dims(mask, &lead, true);
     }
     for (int i = 0; i < 3; i++) {
         wick_type of = lead;
         in[i] = wick_as(in[i], computed);
-        if (!o->grouped && lead.rank && wick_tensor_rank(in[i]) >= 2) { /* heads of 1 broadcast: expanded by a stride of 0 */
+        /* heads of 1 broadcast: expanded by a stride of 0 */
+        if (!o->grouped && lead.rank && wick_tensor_rank(in[i]) >= 2) {
             while (!in[i]->error && wick_tensor_rank(in[i]) < lead.rank + 2) in[i] = wick_unsqueeze(in[i], 0);
             int64_t dims[WICK_MAX_DIMS];
             memcpy(dims, wick_tensor_dims(in[i]), (size_t)wick_tensor_rank(in[i]) * sizeof *dims);
@@ -406,7 +494,8 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
         in[i] = four_dims(in[i], &of, false);
     }
     if (in[0]->error || in[1]->error || in[2]->error) return in[0]->error ? in[0] : in[1]->error ? in[1] : in[2];
-    const int64_t queries = wick_tensor_dim(in[0], 2), keys = wick_tensor_dim(in[1], 2), dim = wick_tensor_dim(in[0], 3);
+    const int64_t queries = wick_tensor_dim(in[0], 2), keys = wick_tensor_dim(in[1], 2),
+                  dim = wick_tensor_dim(in[0], 3);
     attention_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.scale = o->scale != 0 ? o->scale : dim ? 1 / sqrt((double)dim) : 1;
@@ -435,7 +524,8 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
         check.in = types, check.out = results;
         if (infer_attention(&check)) return wick_poison(ctx, WICK_ERR_SHAPE, "attention: %s", check.text);
         const int64_t kv = wick_tensor_dim(in[1], 1);
-        y = ungrouped(plain_attention(&attr, grouped(in[0], kv), grouped(in[1], kv), grouped(in[2], kv), mask ? grouped(mask, kv) : NULL));
+        y = ungrouped(plain_attention(&attr, grouped(in[0], kv), grouped(in[1], kv), grouped(in[2], kv),
+                                      mask ? grouped(mask, kv) : NULL));
     } else {
         wick_record_n(NULL, &wick_op_attention, n, ins, &attr, sizeof attr, 2, out);
         y = out[0];

@@ -1,5 +1,6 @@
-/* attrs.h: the parameters of recorded ops, for the families that define them and for what reads graphs (export). Parts of plan keys: no padding that is not
- * zeroed. Reductions have theirs in lower.h, products, convolutions and hooks in ops.h, solvers in factor.h. */
+/* attrs.h: the parameters of recorded ops, for the families that define them and for what reads graphs (export). Parts
+ * of plan keys: no padding that is not zeroed. Reductions have theirs in lower.h, products, convolutions and hooks in
+ * ops.h, solvers in factor.h. */
 #ifndef WICK_OPS_ATTRS_H
 #define WICK_OPS_ATTRS_H
 
@@ -97,7 +98,8 @@ typedef struct nonzero_attr {
 /* Inputs: x, values, start (i64, one number). */
 typedef struct update_attr {
     int64_t axis;
-    int64_t grows; /* x is a state whose slices from start on count as empty: they may be written before the run can no longer fail */
+    /* x is a state whose slices from start on count as empty: they may be written before the run can no longer fail */
+    int64_t grows;
 } update_attr;
 
 /* sort.c */
@@ -138,13 +140,15 @@ typedef struct recurrent_attr {
 } recurrent_attr;
 
 /* attention.c */
-/* So few queries go in plain ops, whose weights take no more memory than the keys: a query is a lane, and most would idle. Measured with 8 heads, 1024
- * keys and D = 64: 1.45 times as fast for five queries, 1.29 for six, 0.99 for eight, 0.76 for fifteen. */
+/* So few queries go in plain ops, whose weights take no more memory than the keys: a query is a lane, and most would
+ * idle. Measured with 8 heads, 1024 keys and D = 64: 1.45 times as fast for five queries, 1.29 for six, 0.99 for eight,
+ * 0.76 for fifteen. */
 enum { WICK_ATTENTION_FEW_QUERIES = 6 };
 typedef struct attention_attr {
     double scale, dropout;
     int64_t causal, shift;
-    int64_t masked, seeded; /* whether a mask [B or 1, H or 1, Lq or 1, Lk or 1] and a seed i64 [1] are among the inputs */
+    /* whether a mask [B or 1, H or 1, Lq or 1, Lk or 1] and a seed i64 [1] are among the inputs */
+    int64_t masked, seeded;
 } attention_attr;
 
 /* cross_entropy.c */

@@ -1,8 +1,10 @@
-/* channel_loop.c: programs that follow each other and treat each channel of images by itself, as norms by the batch's statistics do, run channel by channel: what all of them read of one is
- * in a cache after the first. Only where images lie by planes and come from memory; channels that are neighbours share lines.
+/* channel_loop.c: programs that follow each other and treat each channel of images by itself, as norms by the batch's
+ * statistics do, run channel by channel: what all of them read of one is in a cache after the first. Only where images
+ * lie by planes and come from memory; channels that are neighbours share lines.
  *
- * A band is the first one's step; the others stay steps of the plan too, marked, so that who prints plans as code prints them one by one. What a program makes of a channel is what it
- * makes of all: the order of its sums counts the other channels (wick_fused.columns), so bits are the same. */
+ * A band is the first one's step; the others stay steps of the plan too, marked, so that who prints plans as code
+ * prints them one by one. What a program makes of a channel is what it makes of all: the order of its sums counts the
+ * other channels (wick_fused.columns), so bits are the same. */
 #include "ops/ops.h"
 #include "ops/steps.h"
 
@@ -20,7 +22,8 @@ static int64_t run_channel_loop(const void *args, void *const *ptr, int64_t begi
     return -1;
 }
 
-/* The dim of a program's space that channels are, or -1: of whole images the second, or of a reduction the last one; of numbers by channel the only one. */
+/* The dim of a program's space that channels are, or -1: of whole images the second, or of a reduction the last one; of
+ * numbers by channel the only one. */
 static int channel_dim(const wick_fused *f, int64_t channels) {
     int64_t count = 1;
     int only = -1, at = f->reduces ? f->rank - 1 : 1;
@@ -37,7 +40,8 @@ static bool of_a_channel(wick_fused *f, int channel, int64_t channels, bool full
     f->dims[channel] = 1;
     f->columns = channels;
     wick_fused_prepare(f);
-    return !f->tasks2 && !f->partials && f->tasks > 0 && (!f->reduces || f->layout.planes) && (!full || f->layout.program || !f->n_instr);
+    return !f->tasks2 && !f->partials && f->tasks > 0 && (!f->reduces || f->layout.planes) &&
+           (!full || f->layout.program || !f->n_instr);
 }
 
 static int find_ref(wick_ref *refs, int *n, const wick_ref *ref) {
@@ -47,7 +51,8 @@ static int find_ref(wick_ref *refs, int *n, const wick_ref *ref) {
     return (*n)++;
 }
 
-/* Does the part, whose refs are these, meet an earlier one in memory other than channel by channel, number by number? */
+/* Does the part, whose refs are these, meet an earlier one in memory other than channel by channel, number by number?
+ */
 static bool crosses(const wick_channel_loop *channel_loop, const wick_channel_loop_part *p, const wick_ref *refs) {
     for (int k = 0; k < p->n_refs; k++)
         for (int i = 0; i < channel_loop->n; i++)
@@ -55,7 +60,8 @@ static bool crosses(const wick_channel_loop *channel_loop, const wick_channel_lo
                 const wick_channel_loop_part *q = &channel_loop->part[i];
                 const wick_ref *a = &refs[k], *b = &channel_loop->refs[q->ref[j]];
                 if (a->buffer != b->buffer || (!a->write && !b->write)) continue;
-                const bool numbers = !p->full[k] && !q->full[j] && p->step[k] == q->step[j] && p->step[k] && a->offset == b->offset;
+                const bool numbers =
+                    !p->full[k] && !q->full[j] && p->step[k] == q->step[j] && p->step[k] && a->offset == b->offset;
                 if (!numbers) return true;
             }
     return false;
@@ -75,23 +81,28 @@ static wick_status settle(wick_lower *l) {
     head->tasks = channel_loop->channels;
     head->refs = channel_loop->refs;
     head->n_refs = channel_loop->n_refs;
-    for (int i = 0; i < channel_loop->n; i++) head->scratch = WICK_MAX(head->scratch, channel_loop->part[i].fused.scratch);
+    for (int i = 0; i < channel_loop->n; i++)
+        head->scratch = WICK_MAX(head->scratch, channel_loop->part[i].fused.scratch);
     for (size_t i = channel_loop->head + 1; i < l->n_steps; i++) l->steps[i].rides = true;
     for (int k = 0; k < channel_loop->n_refs; k++) {
         wick_buffer *b = &l->buffers[channel_loop->refs[k].buffer];
         b->first = WICK_MIN(b->first, (int32_t)channel_loop->head);
     }
-    wick_remark(l->ctx, "ride", l->node, "taken: runs channel by channel with %s (%s)", head->name, head->node->site ? head->node->site : "?");
+    wick_remark(l->ctx, "ride", l->node, "taken: runs channel by channel with %s (%s)", head->name,
+                head->node->site ? head->node->site : "?");
     return WICK_OK;
 }
 
-wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first, const wick_ref *refs) {
+wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first,
+                                    const wick_ref *refs) {
     wick_channel_loop *channel_loop = l->channel_loop && l->channel_loop_next == first ? l->channel_loop : NULL;
     l->channel_loop = NULL;
-    if (!l->bands || l->node->phase || l->ctx->live_target) return WICK_OK; /* where memory is short, one after the other */
+    /* where memory is short, one after the other */
+    if (!l->bands || l->node->phase || l->ctx->live_target) return WICK_OK;
     if (!channel_loop) { /* sums of images by channel begin one */
         const int64_t bytes = prepared->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->in[0].dtype);
-        if (!prepared->layout.planes || f->dims[f->rank - 1] < CHANNELS || bytes < l->ctx->tuning.stream_bytes / 4) return WICK_OK;
+        if (!prepared->layout.planes || f->dims[f->rank - 1] < CHANNELS || bytes < l->ctx->tuning.stream_bytes / 4)
+            return WICK_OK;
         channel_loop = wick_arena_zalloc(l->arena, sizeof *channel_loop);
         if (!channel_loop) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
         channel_loop->channels = f->dims[f->rank - 1];
@@ -101,7 +112,8 @@ wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wi
     }
     const int channel = channel_dim(f, channel_loop->channels);
     const int n_refs = f->n_in + f->n_out;
-    if (channel < 0 || channel_loop->n == WICK_CHANNEL_LOOP_PARTS || channel_loop->n_refs + n_refs > WICK_STEP_BUFFERS) return WICK_OK;
+    if (channel < 0 || channel_loop->n == WICK_CHANNEL_LOOP_PARTS || channel_loop->n_refs + n_refs > WICK_STEP_BUFFERS)
+        return WICK_OK;
     wick_channel_loop_part *p = &channel_loop->part[channel_loop->n];
     int64_t count = 1;
     for (int d = 0; d < f->rank; d++) count *= f->dims[d];
@@ -114,8 +126,10 @@ wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wi
     }
     p->n_refs = n_refs;
     p->fused = *f;
-    if (!of_a_channel(&p->fused, channel, channel_loop->channels, full) || crosses(channel_loop, p, refs)) return WICK_OK;
-    for (int k = 0; k < n_refs; k++) p->ref[k] = channel_loop->n ? find_ref(channel_loop->refs, &channel_loop->n_refs, &refs[k]) : k;
+    if (!of_a_channel(&p->fused, channel, channel_loop->channels, full) || crosses(channel_loop, p, refs))
+        return WICK_OK;
+    for (int k = 0; k < n_refs; k++)
+        p->ref[k] = channel_loop->n ? find_ref(channel_loop->refs, &channel_loop->n_refs, &refs[k]) : k;
     channel_loop->n++;
     channel_loop->full += full;
     l->channel_loop = channel_loop;

@@ -1,42 +1,52 @@
-/* conv.c: convolutions over 1 to 3 dims. Three ops that are each other's gradients: from (x, w), from (y, w), from (x, y). */
+/* conv.c: convolutions over 1 to 3 dims. Three ops that are each other's gradients: from (x, w), from (y, w), from (x,
+ * y). */
 #include "kernels/packing.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/ops.h"
 
-/* "Convolution" as in networks: correlation. Formulas: Dumoulin, Visin 2016, "A guide to convolution arithmetic for deep learning". */
+/* "Convolution" as in networks: correlation. Formulas: Dumoulin, Visin 2016, "A guide to convolution arithmetic for
+ * deep learning". */
 
 /* Outputs along dim d, or below 1 when the kernel does not fit. */
 static int64_t out_extent(const wick_conv_attr *a, int d, int64_t in, int64_t kernel) {
     int64_t reach, padded;
-    if (wick_mul_overflows(kernel - 1, a->dilation[d], &reach) || wick_add_overflows(in, a->pad[d] + a->pad_end[d], &padded)) return 0;
+    if (wick_mul_overflows(kernel - 1, a->dilation[d], &reach) ||
+        wick_add_overflows(in, a->pad[d] + a->pad_end[d], &padded))
+        return 0;
     return padded - 1 < reach ? 0 : (padded - 1 - reach) / a->stride[d] + 1;
 }
 
-/* What the shapes of x, w and y have in common; the first that does not fit is named. Batches may be symbols, other extents not. */
-static wick_status check_shapes(wick_infer *i, const wick_conv_attr *a, const wick_type *x, const wick_type *w, const wick_type *y) {
+/* What the shapes of x, w and y have in common; the first that does not fit is named. Batches may be symbols, other
+ * extents not. */
+static wick_status check_shapes(wick_infer *i, const wick_conv_attr *a, const wick_type *x, const wick_type *w,
+                                const wick_type *y) {
     const int rank = (int)a->rank;
     const wick_type *all[3] = {x, w, y};
     for (int k = 0; k < 3; k++) {
         if (all[k]->rank != rank + 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs tensors of one rank, 3 to 5");
         for (int d = k != 1; d < rank + 2; d++)
-            if (WICK_IS_SYMBOL(all[k]->dims[d])) return wick_infer_fail(i, WICK_ERR_SHAPE, "only the batch may be symbolic");
+            if (WICK_IS_SYMBOL(all[k]->dims[d]))
+                return wick_infer_fail(i, WICK_ERR_SHAPE, "only the batch may be symbolic");
     }
     if (w->dims[0] < 1 || w->dims[1] < 1) return wick_infer_fail(i, WICK_ERR_SHAPE, "there must be channels");
     if (x->dims[1] != w->dims[1] * a->groups)
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld input channels, but the weights are for %lld groups of %lld", (long long)x->dims[1],
-                               (long long)a->groups, (long long)w->dims[1]);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld input channels, but the weights are for %lld groups of %lld",
+                               (long long)x->dims[1], (long long)a->groups, (long long)w->dims[1]);
     if (w->dims[0] % a->groups || y->dims[1] != w->dims[0])
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld output channels, but the weights are for %lld, in %lld groups", (long long)y->dims[1],
-                               (long long)w->dims[0], (long long)a->groups);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld output channels, but the weights are for %lld, in %lld groups",
+                               (long long)y->dims[1], (long long)w->dims[0], (long long)a->groups);
     if (x->dims[0] != y->dims[0]) return wick_infer_fail(i, WICK_ERR_SHAPE, "the batches differ");
     for (int d = 0; d < rank; d++) {
         const int64_t kernel = w->dims[d + 2], n = kernel < 1 ? 0 : out_extent(a, d, x->dims[d + 2], kernel);
         if (n < 1)
-            return wick_infer_fail(i, WICK_ERR_SHAPE, "a kernel of %lld with dilation %lld does not fit into %lld padded by %lld", (long long)kernel,
-                                   (long long)a->dilation[d], (long long)x->dims[d + 2], (long long)(a->pad[d] + a->pad_end[d]));
+            return wick_infer_fail(i, WICK_ERR_SHAPE,
+                                   "a kernel of %lld with dilation %lld does not fit into %lld padded by %lld",
+                                   (long long)kernel, (long long)a->dilation[d], (long long)x->dims[d + 2],
+                                   (long long)(a->pad[d] + a->pad_end[d]));
         if (n != y->dims[d + 2])
-            return wick_infer_fail(i, WICK_ERR_SHAPE, "dim %d of the output is %lld, but these shapes make %lld", d + 2, (long long)y->dims[d + 2], (long long)n);
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "dim %d of the output is %lld, but these shapes make %lld", d + 2,
+                                   (long long)y->dims[d + 2], (long long)n);
     }
     return WICK_OK;
 }
@@ -44,7 +54,8 @@ static wick_status check_shapes(wick_infer *i, const wick_conv_attr *a, const wi
 static wick_status check_types(wick_infer *i) {
     const wick_conv_attr *a = i->attr;
     if (i->in[0]->dtype != i->in[1]->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
-    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "there are convolutions of floats only; cast");
+    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "there are convolutions of floats only; cast");
     if (i->in[0]->rank != a->rank + 2 || i->in[1]->rank != a->rank + 2)
         return wick_infer_fail(i, WICK_ERR_SHAPE, "needs [N, C, 1 to 3 dims] on both sides");
     *i->out = *i->in[0];
@@ -53,11 +64,13 @@ static wick_status check_types(wick_infer *i) {
 
 wick_status wick_infer_convolution(wick_infer *i, const wick_conv_attr *a, wick_dtype dtype) {
     const wick_type *x = i->in[0], *w = i->in[1];
-    if (x->rank != a->rank + 2 || w->rank != a->rank + 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs [N, C, 1 to 3 dims] on both sides");
+    if (x->rank != a->rank + 2 || w->rank != a->rank + 2)
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "needs [N, C, 1 to 3 dims] on both sides");
     *i->out = *x;
     i->out->dtype = (uint8_t)dtype;
     i->out->dims[1] = w->dims[0];
-    for (int d = 0; d < a->rank; d++) i->out->dims[d + 2] = w->dims[d + 2] < 1 ? 0 : out_extent(a, d, x->dims[d + 2], w->dims[d + 2]);
+    for (int d = 0; d < a->rank; d++)
+        i->out->dims[d + 2] = w->dims[d + 2] < 1 ? 0 : out_extent(a, d, x->dims[d + 2], w->dims[d + 2]);
     return check_shapes(i, a, x, w, i->out);
 }
 
@@ -94,12 +107,14 @@ static void types_of(const wick_node *n, const wick_type *t[3]) {
 static double flops_conv(const wick_node *n) { /* products that padding makes zero are counted */
     const wick_type *t[3];
     types_of(n, t);
-    return 2.0 * (double)wick_type_count(t[2]) * (double)(wick_type_count(t[1]) / t[1]->dims[0]) + (n->n_in == 3 ? (double)wick_type_count(t[2]) : 0);
+    return 2.0 * (double)wick_type_count(t[2]) * (double)(wick_type_count(t[1]) / t[1]->dims[0]) +
+           (n->n_in == 3 ? (double)wick_type_count(t[2]) : 0);
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
-static wick_tensor *record_like(const wick_gradient *g, const wick_op *op, wick_tensor *a, wick_tensor *b, const wick_type *extents) {
+static wick_tensor *record_like(const wick_gradient *g, const wick_op *op, wick_tensor *a, wick_tensor *b,
+                                const wick_type *extents) {
     wick_conv_attr attr = *(const wick_conv_attr *)g->node->attr;
     memset(attr.extent, 0, sizeof attr.extent);
     for (int d = 0; extents && d < attr.rank; d++) attr.extent[d] = extents->dims[d + 2];
@@ -122,16 +137,19 @@ static void grad_conv_weight(wick_gradient *g) {
     if (g->need[1]) g->gin[1] = record_like(g, &wick_op_conv, g->in[0], g->gout[0], NULL);
 }
 
-/* ---- lowering ----------------------------------------------------------------------------------------------------------------- */
+/* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
-static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, int64_t begin, int64_t end,
+                         void *scratch) {
     void *p[WICK_STEP_CONV_REFS];
     for (int i = 0; i < WICK_STEP_CONV_REFS; i++) p[i] = a->at[i] ? ptr[a->at[i] - 1] : NULL;
     for (int64_t stop; begin < end; begin = stop) { /* with a rider task by task */
         stop = a->epilogue.program ? begin + 1 : end;
-        wick_conv_run(&a->conv, stage, begin, stop, p[WICK_STEP_CONV_A], p[WICK_STEP_CONV_B], p[WICK_STEP_CONV_BIAS], p[WICK_STEP_CONV_DST], p[WICK_STEP_CONV_SHARED], scratch);
+        wick_conv_run(&a->conv, stage, begin, stop, p[WICK_STEP_CONV_A], p[WICK_STEP_CONV_B], p[WICK_STEP_CONV_BIAS],
+                      p[WICK_STEP_CONV_DST], p[WICK_STEP_CONV_SHARED], scratch);
         const int64_t channels = a->conv.groups * a->conv.co, per_task = a->conv.per_task;
-        for (int64_t unit = begin * per_task; a->epilogue.program && unit < WICK_MIN(a->conv.units, stop * per_task); unit++) {
+        for (int64_t unit = begin * per_task; a->epilogue.program && unit < WICK_MIN(a->conv.units, stop * per_task);
+             unit++) {
             int64_t first, count;
             wick_conv_unit_pixels(&a->conv, unit, &first, &count);
             wick_ride(&a->epilogue, first * channels, 1, 0, count * channels, ptr, scratch);
@@ -139,16 +157,24 @@ static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, i
     }
     return -1;
 }
-static int64_t run_pack(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 0, ptr, begin, end, scratch); }
-static int64_t run_main(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 1, ptr, begin, end, scratch); }
-static int64_t run_sum(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) { return run_stage(a, 2, ptr, begin, end, scratch); }
+static int64_t run_pack(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    return run_stage(a, 0, ptr, begin, end, scratch);
+}
+static int64_t run_main(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    return run_stage(a, 1, ptr, begin, end, scratch);
+}
+static int64_t run_sum(const void *a, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
+    return run_stage(a, 2, ptr, begin, end, scratch);
+}
 
 /* An image as it lies, where kernels take it so, else with its channels last. */
-static wick_status in_image(wick_lower *l, const wick_node *node, int i, bool planes, wick_operand *out, bool *is_planes) {
+static wick_status in_image(wick_lower *l, const wick_node *node, int i, bool planes, wick_operand *out,
+                            bool *is_planes) {
     *out = wick_lower_in(l, node, i);
     wick_layout last;
     wick_layout_channels_last(&last, out->type);
-    *is_planes = planes && wick_layout_is_contiguous(&out->layout, out->type) && !wick_layout_equal(&out->layout, &last, out->type);
+    *is_planes = planes && wick_layout_is_contiguous(&out->layout, out->type) &&
+                 !wick_layout_equal(&out->layout, &last, out->type);
     return *is_planes ? WICK_OK : wick_lower_in_channels_last(l, node, i, out);
 }
 /* Whether what comes out is better row-major: a result of the plan. */
@@ -167,7 +193,9 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     memset(&m, 0, sizeof m);
     wick_convolution *k = &m.conv;
     k->type = wick_ctype_of((wick_dtype)t[0]->dtype);
-    k->what = node->op == &wick_op_conv ? WICK_CONV_FORWARD : node->op == &wick_op_conv_data ? WICK_CONV_DATA : WICK_CONV_WEIGHT;
+    k->what = node->op == &wick_op_conv        ? WICK_CONV_FORWARD
+              : node->op == &wick_op_conv_data ? WICK_CONV_DATA
+                                               : WICK_CONV_WEIGHT;
     k->batch = t[0]->dims[0];
     k->groups = attr->groups;
     k->ci = t[1]->dims[1];
@@ -197,7 +225,9 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_conv_name(k), wick_conv_rejected(k, rejected), rejected);
     }
-    wick_ref all[WICK_STEP_CONV_REFS] = {[WICK_STEP_CONV_A] = wick_lower_ref(&a, false), [WICK_STEP_CONV_B] = wick_lower_ref(&b, false), [WICK_STEP_CONV_DST] = wick_lower_ref(&c, true)};
+    wick_ref all[WICK_STEP_CONV_REFS] = {[WICK_STEP_CONV_A] = wick_lower_ref(&a, false),
+                                         [WICK_STEP_CONV_B] = wick_lower_ref(&b, false),
+                                         [WICK_STEP_CONV_DST] = wick_lower_ref(&c, true)};
     if (k->bias) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));
         all[WICK_STEP_CONV_BIAS] = wick_lower_ref(&bias, false);
@@ -210,10 +240,18 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     const int last = k->tasks[2] ? 2 : 1;
     for (int stage = 0; stage < 3; stage++) {
         if (!k->tasks[stage]) continue;
-        wick_step step = {.name = stage == 1 ? wick_conv_name(k) : names[stage], .run = run[stage], .tasks = k->tasks[stage],
-                          .kind = stage == 0 ? WICK_STEP_PACK : stage == 1 ? WICK_STEP_CONV : WICK_STEP_CONV_SUM,
-                          .scratch = stage == 1 ? k->scratch : 0, .packs = stage == 0, .flops = stage == 1 ? flops_conv(node) : 0, .bytes = stage == 1 ? moved : 2 * (double)k->shared};
-        const bool uses[WICK_STEP_CONV_REFS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last, k->shared > 0};
+        wick_step step = {.name = stage == 1 ? wick_conv_name(k) : names[stage],
+                          .run = run[stage],
+                          .tasks = k->tasks[stage],
+                          .kind = stage == 0   ? WICK_STEP_PACK
+                                  : stage == 1 ? WICK_STEP_CONV
+                                               : WICK_STEP_CONV_SUM,
+                          .scratch = stage == 1 ? k->scratch : 0,
+                          .packs = stage == 0,
+                          .flops = stage == 1 ? flops_conv(node) : 0,
+                          .bytes = stage == 1 ? moved : 2 * (double)k->shared};
+        const bool uses[WICK_STEP_CONV_REFS] = {stage == 1, stage < 2, stage == 1 && k->bias, stage == last,
+                                                k->shared > 0};
         wick_ref refs[WICK_STEP_CONV_REFS];
         int n_refs = 0;
         all[WICK_STEP_CONV_SHARED].write = stage < last;
@@ -233,7 +271,8 @@ static void print_conv(wick_str *s, const wick_node *node) {
     const struct {
         const char *name;
         const int64_t *v, usual;
-    } lists[] = {{"stride", a->stride, 1}, {"dilation", a->dilation, 1}, {"pad", a->pad, 0}, {"pad_end", a->pad_end, 0}};
+    } lists[] = {
+        {"stride", a->stride, 1}, {"dilation", a->dilation, 1}, {"pad", a->pad, 0}, {"pad_end", a->pad_end, 0}};
     const char *space = "";
     for (size_t k = 0; k < WICK_COUNTOF(lists); k++) {
         bool usual = true;
@@ -247,7 +286,7 @@ static void print_conv(wick_str *s, const wick_node *node) {
     if (a->relu) wick_str_add(s, "%srelu", space);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* A random convolution: attr, and the types of x, w and y. */
 static void sample_shapes(wick_sample *s, wick_type t[3]) {
@@ -256,7 +295,8 @@ static void sample_shapes(wick_sample *s, wick_type t[3]) {
     a.rank = wick_sample_int(s, 1, 3);
     a.groups = s->random() % 3 ? 1 : 2;
     const uint8_t dtype = s->random() % 3 ? WICK_F64 : WICK_F32;
-    const int64_t ci = wick_sample_int(s, 1, 3), co = wick_sample_int(s, 1, 3) * a.groups, batch = s->random() % 8 ? wick_sample_int(s, 1, 2) : 0;
+    const int64_t ci = wick_sample_int(s, 1, 3), co = wick_sample_int(s, 1, 3) * a.groups,
+                  batch = s->random() % 8 ? wick_sample_int(s, 1, 2) : 0;
     for (int k = 0; k < 3; k++) t[k] = (wick_type){.dtype = dtype, .rank = (uint8_t)(a.rank + 2)};
     t[0].dims[0] = t[2].dims[0] = batch;
     t[0].dims[1] = ci * a.groups;
@@ -311,39 +351,75 @@ static void sample_conv_weight(wick_sample *s) {
     s->in[1] = t[2];
 }
 
-const wick_op wick_op_conv = {.name = "conv", .doc = "convolution over 1 to 3 dims",
-                              .onnx = "Conv", .torch = "conv1d, conv2d, conv3d", .cost = "2 n (channels / groups) taps; with a bias n more", .min_in = 2, .max_in = 3, .n_out = 1, .infer = infer_conv,
-                              .grad = grad_conv, .flops = flops_conv, .lower = lower_conv, .print = print_conv, .sample = sample_conv};
-const wick_op wick_op_conv_data = {.name = "conv_data", .doc = "transposed convolution: a convolution's gradient of its input",
-                                   .onnx = "ConvTranspose", .torch = "conv_transpose1d, ...2d, ...3d", .cost = "the convolution's", .min_in = 2, .max_in = 2,
-                                   .n_out = 1, .infer = infer_conv_data, .grad = grad_conv_data, .flops = flops_conv, .lower = lower_conv,
-                                   .print = print_conv, .sample = sample_conv_data};
-const wick_op wick_op_conv_weight = {.name = "conv_weight", .doc = "a convolution's gradient of its weights",
-                                     .torch = "nn.grad.conv2d_weight", .cost = "the convolution's", .min_in = 2, .max_in = 2, .n_out = 1,
-                                     .infer = infer_conv_weight, .grad = grad_conv_weight, .flops = flops_conv, .lower = lower_conv,
-                                     .print = print_conv, .sample = sample_conv_weight};
+const wick_op wick_op_conv = {.name = "conv",
+                              .doc = "convolution over 1 to 3 dims",
+                              .onnx = "Conv",
+                              .torch = "conv1d, conv2d, conv3d",
+                              .cost = "2 n (channels / groups) taps; with a bias n more",
+                              .min_in = 2,
+                              .max_in = 3,
+                              .n_out = 1,
+                              .infer = infer_conv,
+                              .grad = grad_conv,
+                              .flops = flops_conv,
+                              .lower = lower_conv,
+                              .print = print_conv,
+                              .sample = sample_conv};
+const wick_op wick_op_conv_data = {.name = "conv_data",
+                                   .doc = "transposed convolution: a convolution's gradient of its input",
+                                   .onnx = "ConvTranspose",
+                                   .torch = "conv_transpose1d, ...2d, ...3d",
+                                   .cost = "the convolution's",
+                                   .min_in = 2,
+                                   .max_in = 2,
+                                   .n_out = 1,
+                                   .infer = infer_conv_data,
+                                   .grad = grad_conv_data,
+                                   .flops = flops_conv,
+                                   .lower = lower_conv,
+                                   .print = print_conv,
+                                   .sample = sample_conv_data};
+const wick_op wick_op_conv_weight = {.name = "conv_weight",
+                                     .doc = "a convolution's gradient of its weights",
+                                     .torch = "nn.grad.conv2d_weight",
+                                     .cost = "the convolution's",
+                                     .min_in = 2,
+                                     .max_in = 2,
+                                     .n_out = 1,
+                                     .infer = infer_conv_weight,
+                                     .grad = grad_conv_weight,
+                                     .flops = flops_conv,
+                                     .lower = lower_conv,
+                                     .print = print_conv,
+                                     .sample = sample_conv_weight};
 
-/* ---- public ------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 /* The gradient of the input is a convolution for each place that a stride passes over. */
 enum { CONV_STRIDE = 1024 };
 
-wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a) {
+wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank,
+                               wick_conv_attr *a) {
     static const wick_conv_options plain;
     if (!o) o = &plain;
     memset(a, 0, sizeof *a);
     a->rank = rank - 2;
     a->groups = o->groups ? o->groups : 1;
-    if (a->rank < 1 || a->rank > 3) return wick_poison(ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op, rank);
+    if (a->rank < 1 || a->rank > 3)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op, rank);
     if (a->groups < 1) return wick_poison(ctx, WICK_ERR_INVALID, "%s: %lld groups", op, (long long)a->groups);
     for (int d = 0; d < 3; d++) {
-        const int64_t stride = o->stride[d] ? o->stride[d] : 1, dilation = o->dilation[d] ? o->dilation[d] : 1, end = o->pad[d] + o->pad_end[d];
+        const int64_t stride = o->stride[d] ? o->stride[d] : 1, dilation = o->dilation[d] ? o->dilation[d] : 1,
+                      end = o->pad[d] + o->pad_end[d];
         if (d >= a->rank && (stride != 1 || dilation != 1 || o->pad[d] || o->pad_end[d] || o->output_pad[d]))
-            return wick_poison(ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %lld", op, d + 1, (long long)a->rank);
+            return wick_poison(ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %lld", op, d + 1,
+                               (long long)a->rank);
         if (stride < 1 || dilation < 1 || stride > CONV_STRIDE || dilation > INT32_MAX)
-            return wick_poison(ctx, WICK_ERR_INVALID, "%s: stride %lld, dilation %lld; strides are 1 to %d", op, (long long)stride, (long long)dilation, CONV_STRIDE);
+            return wick_poison(ctx, WICK_ERR_INVALID, "%s: stride %lld, dilation %lld; strides are 1 to %d", op,
+                               (long long)stride, (long long)dilation, CONV_STRIDE);
         if (o->pad[d] < 0 || o->pad[d] > INT32_MAX || o->pad_end[d] < -o->pad[d] || o->pad_end[d] > INT32_MAX)
-            return wick_poison(ctx, WICK_ERR_INVALID, "%s: padding of %lld and %lld", op, (long long)o->pad[d], (long long)end);
+            return wick_poison(ctx, WICK_ERR_INVALID, "%s: padding of %lld and %lld", op, (long long)o->pad[d],
+                               (long long)end);
         if (d >= a->rank) continue;
         a->stride[d] = stride;
         a->dilation[d] = dilation;
@@ -354,12 +430,14 @@ wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_con
 }
 
 /* f16 and bf16 are computed in f32 and rounded once. */
-static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *w, wick_tensor *bias, const wick_conv_attr *a) {
+static wick_tensor *record_conv(const wick_op *op, wick_tensor *x, wick_tensor *w, wick_tensor *bias,
+                                const wick_conv_attr *a) {
     const wick_dtype d = wick_tensor_dtype(x);
     const bool half = d == WICK_F16 || d == WICK_BF16;
     wick_tensor *in[3] = {x, w, bias};
     if (half && bias && !bias->error && wick_tensor_dtype(bias) != d)
-        return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s: the bias must be of the same dtype, one number an output channel", op->name);
+        return wick_poison(x->ctx, WICK_ERR_DTYPE,
+                           "%s: the bias must be of the same dtype, one number an output channel", op->name);
     for (int k = 0; k < 3; k++)
         if (half && in[k]) in[k] = wick_as(in[k], WICK_F32);
     wick_tensor *y = wick_record(NULL, op, bias ? 3 : 2, in, a, sizeof *a);
@@ -372,7 +450,8 @@ wick_tensor *wick_conv(wick_tensor *x, wick_tensor *w, wick_tensor *bias, const 
     wick_tensor *poison = wick_conv_attr_of(x->ctx, "conv", options, wick_tensor_rank(x), &a);
     if (poison) return poison;
     for (int d = 0; options && d < 3; d++)
-        if (options->output_pad[d]) return wick_poison(x->ctx, WICK_ERR_INVALID, "conv: output_pad is of transposed convolutions");
+        if (options->output_pad[d])
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "conv: output_pad is of transposed convolutions");
     return record_conv(&wick_op_conv, x, w, bias, &a);
 }
 
@@ -382,17 +461,25 @@ wick_tensor *wick_conv_transpose(wick_tensor *x, wick_tensor *w, wick_tensor *bi
     wick_tensor *poison = wick_conv_attr_of(x->ctx, "conv_transpose", options, wick_tensor_rank(x), &a);
     if (poison) return poison;
     for (int d = 0; d < a.rank && wick_tensor_rank(w) == a.rank + 2; d++) {
-        const int64_t more = options ? options->output_pad[d] : 0, n = wick_tensor_dims(x)[d + 2], kernel = wick_tensor_dims(w)[d + 2];
-        if (more < 0 || more >= a.stride[d]) return wick_poison(x->ctx, WICK_ERR_INVALID, "conv_transpose: output_pad %lld needs a larger stride", (long long)more);
-        if (n < 1 || kernel < 1 || n > INT32_MAX || kernel > INT32_MAX) return wick_poison(x->ctx, WICK_ERR_SHAPE, "conv_transpose: dim %d of x is %lld, of the kernel %lld", d + 2, (long long)n, (long long)kernel);
+        const int64_t more = options ? options->output_pad[d] : 0, n = wick_tensor_dims(x)[d + 2],
+                      kernel = wick_tensor_dims(w)[d + 2];
+        if (more < 0 || more >= a.stride[d])
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "conv_transpose: output_pad %lld needs a larger stride",
+                               (long long)more);
+        if (n < 1 || kernel < 1 || n > INT32_MAX || kernel > INT32_MAX)
+            return wick_poison(x->ctx, WICK_ERR_SHAPE, "conv_transpose: dim %d of x is %lld, of the kernel %lld", d + 2,
+                               (long long)n, (long long)kernel);
         a.extent[d] = (n - 1) * a.stride[d] - a.pad[d] - a.pad_end[d] + a.dilation[d] * (kernel - 1) + more + 1;
-        if (a.extent[d] < 1) return wick_poison(x->ctx, WICK_ERR_SHAPE, "conv_transpose: the padding leaves nothing of dim %d", d + 2);
+        if (a.extent[d] < 1)
+            return wick_poison(x->ctx, WICK_ERR_SHAPE, "conv_transpose: the padding leaves nothing of dim %d", d + 2);
     }
     wick_tensor *y = record_conv(&wick_op_conv_data, x, w, NULL, &a);
     if (!bias || !y || y->error) return y;
     if (bias->error) return bias;
-    if (wick_tensor_rank(bias) != 1 || wick_tensor_dim(bias, 0) != wick_tensor_dim(y, 1) || wick_tensor_dtype(bias) != wick_tensor_dtype(y))
-        return wick_poison(x->ctx, WICK_ERR_SHAPE, "conv_transpose: the bias must be %s[%lld], one number an output channel", wick_dtype_name(wick_tensor_dtype(y)),
-                           (long long)wick_tensor_dim(y, 1));
+    if (wick_tensor_rank(bias) != 1 || wick_tensor_dim(bias, 0) != wick_tensor_dim(y, 1) ||
+        wick_tensor_dtype(bias) != wick_tensor_dtype(y))
+        return wick_poison(x->ctx, WICK_ERR_SHAPE,
+                           "conv_transpose: the bias must be %s[%lld], one number an output channel",
+                           wick_dtype_name(wick_tensor_dtype(y)), (long long)wick_tensor_dim(y, 1));
     return wick_add(y, wick_reshape(bias, (int)a.rank + 1, (const int64_t[]){-1, 1, 1, 1}));
 }

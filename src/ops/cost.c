@@ -1,15 +1,19 @@
-/* cost.c: the work of a step, as the model of kernels/cost.h counts it. Time depends on it and bits never do: what is left out makes a prediction worse, not a result. */
+/* cost.c: the work of a step, as the model of kernels/cost.h counts it. Time depends on it and bits never do: what is
+ * left out makes a prediction worse, not a result. */
 #include "ops/cost.h"
 
 #include "ops/ops.h"
 
 enum { LANES = 16, FEW_ROWS = 6 }; /* of a tile's columns; of products that read B once and pad nothing */
 
-static double padded(int64_t columns) { return columns > 0 ? (double)WICK_ALIGN_UP(columns, LANES) / (double)columns : 1; }
+static double padded(int64_t columns) {
+    return columns > 0 ? (double)WICK_ALIGN_UP(columns, LANES) / (double)columns : 1;
+}
 
 static void add_program(wick_work *w, const wick_tuning *t, const wick_fused *f) {
     const double columns = f->columns ? (double)f->columns : 1;
-    wick_program_shape p = {.n = (double)f->layout.total * columns, .registers = f->n_reg, .reduces = f->reduces, .cols = 1, .results = 1};
+    wick_program_shape p = {
+        .n = (double)f->layout.total * columns, .registers = f->n_reg, .reduces = f->reduces, .cols = 1, .results = 1};
     for (int i = 0; i < f->n_instr; i++) wick_op_is_light(f->instr[i].op) ? p.light++ : p.heavy++;
     for (int i = 0; f->reduces && i < f->rank; i++) {
         if (i < f->n_keep || i >= f->n_keep + f->n_red) p.results *= (double)f->dims[i];
@@ -43,23 +47,28 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     wick_work w = {.bytes = s->bytes, .tasks = (double)s->tasks};
     for (int k = 0; k < s->n_refs; k++) {
         const wick_buffer *b = &buffers[s->refs[k].buffer];
-        if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST)) w.far_bytes += (double)b->size;
+        if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST))
+            w.far_bytes += (double)b->size;
     }
     w.far_bytes = WICK_MIN(w.far_bytes, w.bytes);
     w.bytes -= w.far_bytes;
     switch (s->kind) {
     case WICK_STEP_PROGRAM: {
         const wick_step_program *a = s->args;
-        for (int i = 0; a->channel_loop && i < a->channel_loop->runs; i++) add_program(&w, t, &a->channel_loop->part[i].fused);
+        for (int i = 0; a->channel_loop && i < a->channel_loop->runs; i++)
+            add_program(&w, t, &a->channel_loop->part[i].fused);
         if (!a->channel_loop) add_program(&w, t, &a->fused);
         break;
     }
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_CONV_SUM: w.ops[WICK_RATE_REDUCE] = s->bytes / 4; break;
-    case WICK_STEP_PACK: w.ops[WICK_RATE_OTHER] = s->bytes / (s->node->op == &wick_op_matmul ? 16 : 4); break; /* taps of a convolution lie apart */
+    case WICK_STEP_PACK:
+        w.ops[WICK_RATE_OTHER] = s->bytes / (s->node->op == &wick_op_matmul ? 16 : 4);
+        break; /* taps of a convolution lie apart */
     case WICK_STEP_GEMM: {
         const wick_step_gemm *a = s->args;
-        const bool turned = a->gemm.b_row == 1 && a->gemm.n > 1; /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
+        /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
+        const bool turned = a->gemm.b_row == 1 && a->gemm.n > 1;
         w.ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : turned ? 5 : 1);
         add_epilogue(&w, t, &a->epilogue);
         break;

@@ -1,5 +1,6 @@
-/* draws.c: distributions. What takes a fixed number of uniform numbers is an expression of them; what rejects and draws again is an op of random
- * bits, one number of 64 an element, and of nothing else that is random: it runs again, fuses and checkpoints like any op. */
+/* draws.c: distributions. What takes a fixed number of uniform numbers is an expression of them; what rejects and draws
+ * again is an op of random bits, one number of 64 an element, and of nothing else that is random: it runs again, fuses
+ * and checkpoints like any op. */
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/ops.h"
@@ -17,10 +18,12 @@ enum { TASK = 4096 }; /* elements of a task */
         __VA_ARGS__                                                                                            \
     }
 DRAW_RUN(gamma, wick_draw_gamma(d->type, begin, end, ptr[0], ptr[1], ptr[2]); return -1;)
-DRAW_RUN(truncated, wick_draw_truncated(d->type, a->mean, a->deviation, a->low, a->high, begin, end, ptr[0], ptr[1]); return -1;)
+DRAW_RUN(truncated, wick_draw_truncated(d->type, a->mean, a->deviation, a->low, a->high, begin, end, ptr[0], ptr[1]);
+         return -1;)
 DRAW_RUN(integers, wick_draw_integers(a->from, a->range, begin, end, ptr[0], ptr[1]); return -1;)
 DRAW_RUN(permutation, wick_draw_permutations(a->count, begin, end, ptr[0], ptr[1]); return -1;)
-DRAW_RUN(multinomial, return (a->distinct ? wick_draw_distinct : wick_draw_choices)(d->type, begin, end, d->n, a->count, ptr[0], ptr[1], ptr[2], scratch);)
+DRAW_RUN(multinomial, return (a->distinct ? wick_draw_distinct : wick_draw_choices)(d->type, begin, end, d->n, a->count,
+                                                                                    ptr[0], ptr[1], ptr[2], scratch);)
 
 static wick_status lower_draw(wick_lower *l, wick_node *node) {
     wick_operand at[3];
@@ -33,7 +36,9 @@ static wick_status lower_draw(wick_lower *l, wick_node *node) {
     memset(&d, 0, sizeof d);
     d.type = wick_ctype_of((wick_dtype)(node->op == &wick_op_random_truncated ? out : &at[0])->type->dtype);
     if (node->attr_size == sizeof d.attr) memcpy(&d.attr, node->attr, sizeof d.attr);
-    wick_step step = {.name = node->op->name, .kind = WICK_STEP_DRAW, .bytes = (double)wick_type_bytes(out->type) + (double)wick_type_bytes(at[0].type)};
+    wick_step step = {.name = node->op->name,
+                      .kind = WICK_STEP_DRAW,
+                      .bytes = (double)wick_type_bytes(out->type) + (double)wick_type_bytes(at[0].type)};
     d.items = wick_type_count(out->type);
     d.per_task = TASK;
     if (node->op == &wick_op_multinomial) {
@@ -49,17 +54,23 @@ static wick_status lower_draw(wick_lower *l, wick_node *node) {
         d.per_task = 1 + TASK / WICK_MAX(d.attr.count, 1);
         step.run = run_permutation;
     } else
-        step.run = node->op == &wick_op_gamma_draw ? run_gamma : node->op == &wick_op_random_truncated ? run_truncated : run_integers;
+        step.run = node->op == &wick_op_gamma_draw         ? run_gamma
+                   : node->op == &wick_op_random_truncated ? run_truncated
+                                                           : run_integers;
     step.tasks = (d.items + d.per_task - 1) / d.per_task;
     step.flops = wick_node_flops(node);
     return wick_lower_step(l, &step, &d, sizeof d, refs, node->n_in + 1);
 }
 
-static bool are_bits(wick_infer *i, int k) { return i->in[k]->dtype == WICK_U64 || (wick_infer_fail(i, WICK_ERR_DTYPE, "the random bits must be u64"), false); }
+static bool are_bits(wick_infer *i, int k) {
+    return i->in[k]->dtype == WICK_U64 || (wick_infer_fail(i, WICK_ERR_DTYPE, "the random bits must be u64"), false);
+}
 static wick_status infer_gamma(wick_infer *i) {
     if (!are_bits(i, 1)) return WICK_ERR_DTYPE;
-    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "alpha must be floats; cast");
-    if (!wick_same_dims(i->in[0], i->in[1])) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs random bits for every alpha");
+    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "alpha must be floats; cast");
+    if (!wick_same_dims(i->in[0], i->in[1]))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "needs random bits for every alpha");
     *i->out = *i->in[0];
     return WICK_OK;
 }
@@ -85,16 +96,19 @@ static wick_status infer_permutation(wick_infer *i) {
 static wick_status infer_multinomial(wick_infer *i) {
     const draw_attr *attr = i->attr;
     const wick_type *w = i->in[0], *u = i->in[1];
-    if (w->dtype != WICK_F32 && w->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "weights must be floats; cast");
+    if (w->dtype != WICK_F32 && w->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "weights must be floats; cast");
     if (u->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the uniform numbers must be f64");
     if (w->rank < 1) return wick_infer_fail(i, WICK_ERR_SHAPE, "weights need an axis");
     const int64_t n = w->dims[w->rank - 1];
     if (attr->count < 0 || (attr->distinct && attr->count > n))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld cannot be drawn of %lld%s", (long long)attr->count, (long long)n, attr->distinct ? " without replacement" : "");
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld cannot be drawn of %lld%s", (long long)attr->count,
+                               (long long)n, attr->distinct ? " without replacement" : "");
     wick_type drawn = *w, uniform = *w;
     drawn.dims[w->rank - 1] = attr->count;
     if (!attr->distinct) uniform = drawn;
-    if (!wick_same_dims(&uniform, u)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the uniform numbers have another shape than what is drawn");
+    if (!wick_same_dims(&uniform, u))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the uniform numbers have another shape than what is drawn");
     *i->out = drawn;
     i->out->dtype = WICK_I64;
     return WICK_OK;
@@ -103,7 +117,8 @@ static wick_status infer_multinomial(wick_infer *i) {
 static double flops_many(const wick_node *node) { return 100.0 * (double)wick_type_count(&node->out[0].type); }
 static double flops_permutation(const wick_node *node) { return 25.0 * (double)wick_type_count(&node->out[0].type); }
 static double flops_multinomial(const wick_node *node) {
-    return (((const draw_attr *)node->attr)->distinct ? 25.0 : 1.0) * (double)wick_type_count(&node->in[0]->type) + 10.0 * (double)wick_type_count(&node->out[0].type);
+    return (((const draw_attr *)node->attr)->distinct ? 25.0 : 1.0) * (double)wick_type_count(&node->in[0]->type) +
+           10.0 * (double)wick_type_count(&node->out[0].type);
 }
 static void print_truncated(wick_str *s, const wick_node *node) {
     const draw_attr *a = node->attr;
@@ -117,7 +132,9 @@ static void print_multinomial(wick_str *s, const wick_node *node) {
     const draw_attr *a = node->attr;
     wick_str_add(s, "count=%lld%s", (long long)a->count, a->distinct ? " distinct" : "");
 }
-static void print_count(wick_str *s, const wick_node *node) { wick_str_add(s, "of=%lld", (long long)((const draw_attr *)node->attr)->count); }
+static void print_count(wick_str *s, const wick_node *node) {
+    wick_str_add(s, "of=%lld", (long long)((const draw_attr *)node->attr)->count);
+}
 
 static draw_attr empty_attr(void) {
     draw_attr a;
@@ -174,55 +191,109 @@ static void sample_multinomial(wick_sample *s) {
     memcpy(s->attr, &a, s->attr_size = sizeof a);
 }
 
-const wick_op wick_op_gamma_draw = {.name = "gamma_draw", .doc = "gamma numbers of shape alpha, from random bits", .torch = "distributions.Gamma", .cost = "100 n",
-                                    .min_in = 2, .max_in = 2, .n_out = 1, .infer = infer_gamma, .flops = flops_many, .lower = lower_draw, .sample = sample_gamma};
-const wick_op wick_op_random_truncated = {.name = "random_truncated", .doc = "normal numbers within bounds, from random bits", .torch = "nn.init.trunc_normal_",
-                                          .cost = "100 n", .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_from_bits, .flops = flops_many,
-                                          .lower = lower_draw, .print = print_truncated, .sample = sample_truncated};
-const wick_op wick_op_random_integers = {.name = "random_integers", .doc = "whole numbers of a range, from random bits", .torch = "randint", .cost = "n",
-                                         .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_from_bits, .lower = lower_draw, .print = print_integers,
+const wick_op wick_op_gamma_draw = {.name = "gamma_draw",
+                                    .doc = "gamma numbers of shape alpha, from random bits",
+                                    .torch = "distributions.Gamma",
+                                    .cost = "100 n",
+                                    .min_in = 2,
+                                    .max_in = 2,
+                                    .n_out = 1,
+                                    .infer = infer_gamma,
+                                    .flops = flops_many,
+                                    .lower = lower_draw,
+                                    .sample = sample_gamma};
+const wick_op wick_op_random_truncated = {.name = "random_truncated",
+                                          .doc = "normal numbers within bounds, from random bits",
+                                          .torch = "nn.init.trunc_normal_",
+                                          .cost = "100 n",
+                                          .min_in = 1,
+                                          .max_in = 1,
+                                          .n_out = 1,
+                                          .infer = infer_from_bits,
+                                          .flops = flops_many,
+                                          .lower = lower_draw,
+                                          .print = print_truncated,
+                                          .sample = sample_truncated};
+const wick_op wick_op_random_integers = {.name = "random_integers",
+                                         .doc = "whole numbers of a range, from random bits",
+                                         .torch = "randint",
+                                         .cost = "n",
+                                         .min_in = 1,
+                                         .max_in = 1,
+                                         .n_out = 1,
+                                         .infer = infer_from_bits,
+                                         .lower = lower_draw,
+                                         .print = print_integers,
                                          .sample = sample_integers};
-const wick_op wick_op_permutation = {.name = "permutation", .doc = "random orders of 0 to count - 1, from random bits", .torch = "randperm", .cost = "25 n",
-                                     .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_permutation, .flops = flops_permutation, .lower = lower_draw,
-                                     .print = print_count, .sample = sample_permutation};
-const wick_op wick_op_multinomial = {.name = "multinomial", .doc = "places of weights by their chance, from uniform numbers", .onnx = "Multinomial",
-                                     .torch = "multinomial", .cost = "m + 10 n; distinct 25 m + 10 n", .min_in = 2, .max_in = 2, .n_out = 1,
-                                     .flags = WICK_OP_FAULTS, .infer = infer_multinomial, .flops = flops_multinomial, .lower = lower_draw,
-                                     .print = print_multinomial, .sample = sample_multinomial};
+const wick_op wick_op_permutation = {.name = "permutation",
+                                     .doc = "random orders of 0 to count - 1, from random bits",
+                                     .torch = "randperm",
+                                     .cost = "25 n",
+                                     .min_in = 1,
+                                     .max_in = 1,
+                                     .n_out = 1,
+                                     .infer = infer_permutation,
+                                     .flops = flops_permutation,
+                                     .lower = lower_draw,
+                                     .print = print_count,
+                                     .sample = sample_permutation};
+const wick_op wick_op_multinomial = {.name = "multinomial",
+                                     .doc = "places of weights by their chance, from uniform numbers",
+                                     .onnx = "Multinomial",
+                                     .torch = "multinomial",
+                                     .cost = "m + 10 n; distinct 25 m + 10 n",
+                                     .min_in = 2,
+                                     .max_in = 2,
+                                     .n_out = 1,
+                                     .flags = WICK_OP_FAULTS,
+                                     .infer = infer_multinomial,
+                                     .flops = flops_multinomial,
+                                     .lower = lower_draw,
+                                     .print = print_multinomial,
+                                     .sample = sample_multinomial};
 
-/* ---- public ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 static wick_dtype wide(wick_dtype d) { return d == WICK_F64 ? WICK_F64 : WICK_F32; }
 
 /* Random bits for every element of a shape. */
 static wick_tensor *bits_of(wick_context *ctx, const char *op, int rank, const int64_t *dims) {
     wick_type t;
-    if (!wick_type_make(&t, WICK_U64, rank, dims)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: no tensor has this shape", op);
+    if (!wick_type_make(&t, WICK_U64, rank, dims))
+        return wick_poison(ctx, WICK_ERR_INVALID, "%s: no tensor has this shape", op);
     return wick_record_slots(ctx, &wick_op_random_bits, &t, sizeof t, ctx->frame->next_stream++, 0);
 }
 
-wick_tensor *wick_random_bits(wick_context *ctx, int rank, const int64_t *dims) { return bits_of(ctx, "random_bits", rank, dims); }
+wick_tensor *wick_random_bits(wick_context *ctx, int rank, const int64_t *dims) {
+    return bits_of(ctx, "random_bits", rank, dims);
+}
 
 wick_tensor *wick_random_bernoulli(wick_tensor *p) {
     if (!p || p->error) return p;
     const wick_dtype dtype = wick_tensor_dtype(p);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(p->ctx, WICK_ERR_DTYPE, "random_bernoulli: chances are floats, not %s; cast", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(p->ctx, WICK_ERR_DTYPE, "random_bernoulli: chances are floats, not %s; cast",
+                           wick_dtype_name(dtype));
     wick_tensor *u = wick_random_uniform(p->ctx, wide(dtype), wick_tensor_rank(p), wick_tensor_dims(p));
     return wick_cast(wick_lt(u, wick_as(wick_stop_gradient(p), wide(dtype))), dtype);
 }
 
 wick_tensor *wick_random_exponential(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, double rate) {
-    if (!wick_dtype_is_float(dtype)) return wick_poison(ctx, WICK_ERR_DTYPE, "random_exponential: makes floats, not %s", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(ctx, WICK_ERR_DTYPE, "random_exponential: makes floats, not %s", wick_dtype_name(dtype));
     if (!(rate > 0)) return wick_poison(ctx, WICK_ERR_INVALID, "random_exponential: a rate of %g is not above 0", rate);
     wick_tensor *u = wick_random_uniform(ctx, wide(dtype), rank, dims);
     return wick_as(wick_mul(wick_log1p(wick_neg(u)), wick_like(u, -1 / rate)), dtype);
 }
 
-wick_tensor *wick_random_truncated_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, double mean, double deviation, double low,
-                                          double high) {
-    if (!wick_dtype_is_float(dtype)) return wick_poison(ctx, WICK_ERR_DTYPE, "random_truncated_normal: makes floats, not %s", wick_dtype_name(dtype));
+wick_tensor *wick_random_truncated_normal(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims,
+                                          double mean, double deviation, double low, double high) {
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(ctx, WICK_ERR_DTYPE, "random_truncated_normal: makes floats, not %s",
+                           wick_dtype_name(dtype));
     if (!(deviation > 0) || !(low <= high) || !(mean - mean == 0) || !(deviation - deviation == 0))
-        return wick_poison(ctx, WICK_ERR_INVALID, "random_truncated_normal: mean %g, deviation %g, from %g to %g", mean, deviation, low, high);
+        return wick_poison(ctx, WICK_ERR_INVALID, "random_truncated_normal: mean %g, deviation %g, from %g to %g", mean,
+                           deviation, low, high);
     draw_attr a = empty_attr();
     a.type.dtype = (uint8_t)wide(dtype);
     a.mean = mean, a.deviation = deviation, a.low = low, a.high = high;
@@ -230,9 +301,13 @@ wick_tensor *wick_random_truncated_normal(wick_context *ctx, wick_dtype dtype, i
     return wick_as(wick_record(ctx, &wick_op_random_truncated, 1, &bits, &a, sizeof a), dtype);
 }
 
-wick_tensor *wick_random_integers(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, int64_t low, int64_t high) {
-    if (!wick_dtype_bits(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: there is no dtype %d", (int)dtype);
-    if (low >= high) return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: nothing is from %lld to below %lld", (long long)low, (long long)high);
+wick_tensor *wick_random_integers(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, int64_t low,
+                                  int64_t high) {
+    if (!wick_dtype_bits(dtype))
+        return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: there is no dtype %d", (int)dtype);
+    if (low >= high)
+        return wick_poison(ctx, WICK_ERR_INVALID, "random_integers: nothing is from %lld to below %lld", (long long)low,
+                           (long long)high);
     draw_attr a = empty_attr();
     a.type.dtype = WICK_I64;
     a.from = low, a.range = (uint64_t)high - (uint64_t)low;
@@ -248,10 +323,13 @@ static void gamma_moves(void *user, wick_tensor *g, wick_tensor *y, int n, wick_
 wick_tensor *wick_random_gamma(wick_tensor *alpha) {
     if (!alpha || alpha->error) return alpha;
     const wick_dtype dtype = wick_tensor_dtype(alpha);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(alpha->ctx, WICK_ERR_DTYPE, "random_gamma: alpha is %s; it needs floats: cast", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(alpha->ctx, WICK_ERR_DTYPE, "random_gamma: alpha is %s; it needs floats: cast",
+                           wick_dtype_name(dtype));
     wick_tensor *bits = bits_of(alpha->ctx, "random_gamma", wick_tensor_rank(alpha), wick_tensor_dims(alpha));
     wick_tensor *in[2] = {wick_as(alpha, wide(dtype)), bits};
-    return wick_as(wick_custom_gradient(wick_record(NULL, &wick_op_gamma_draw, 2, in, NULL, 0), 1, in, gamma_moves, NULL), dtype);
+    return wick_as(
+        wick_custom_gradient(wick_record(NULL, &wick_op_gamma_draw, 2, in, NULL, 0), 1, in, gamma_moves, NULL), dtype);
 }
 
 wick_tensor *wick_random_permutation(wick_context *ctx, int64_t n) {
@@ -273,9 +351,12 @@ wick_tensor *wick_multinomial(wick_tensor *weights, int64_t count, bool replacem
     if (!weights || weights->error) return weights;
     const wick_dtype dtype = wick_tensor_dtype(weights);
     const int rank = wick_tensor_rank(weights);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(weights->ctx, WICK_ERR_DTYPE, "multinomial: weights are %s; it needs floats: cast", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(weights->ctx, WICK_ERR_DTYPE, "multinomial: weights are %s; it needs floats: cast",
+                           wick_dtype_name(dtype));
     if (rank < 1) return wick_poison(weights->ctx, WICK_ERR_SHAPE, "multinomial: weights are 0-d; they need an axis");
-    if (count < 0 || count > INT64_MAX / 16) return wick_poison(weights->ctx, WICK_ERR_INVALID, "multinomial: %lld draws", (long long)count);
+    if (count < 0 || count > INT64_MAX / 16)
+        return wick_poison(weights->ctx, WICK_ERR_INVALID, "multinomial: %lld draws", (long long)count);
     int64_t dims[WICK_MAX_DIMS];
     memcpy(dims, wick_tensor_dims(weights), (size_t)rank * sizeof *dims);
     if (replacement) dims[rank - 1] = count;
@@ -285,15 +366,19 @@ wick_tensor *wick_multinomial(wick_tensor *weights, int64_t count, bool replacem
     return wick_record(NULL, &wick_op_multinomial, 2, in, &a, sizeof a);
 }
 
-/* Standard Gumbel numbers in the shape of logits, which are of a dtype that computes. u = 0 gives -Inf: never the largest. */
+/* Standard Gumbel numbers in the shape of logits, which are of a dtype that computes. u = 0 gives -Inf: never the
+ * largest. */
 static wick_tensor *gumbel_like(const wick_tensor *logits) {
-    wick_tensor *u = wick_random_uniform(logits->ctx, wick_tensor_dtype(logits), wick_tensor_rank(logits), wick_tensor_dims(logits));
+    wick_tensor *u =
+        wick_random_uniform(logits->ctx, wick_tensor_dtype(logits), wick_tensor_rank(logits), wick_tensor_dims(logits));
     return wick_neg(wick_log(wick_neg(wick_log(u))));
 }
 wick_tensor *wick_random_categorical(wick_tensor *logits) {
     if (!logits || logits->error) return logits;
     const wick_dtype dtype = wick_tensor_dtype(logits);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(logits->ctx, WICK_ERR_DTYPE, "random_categorical: logits are %s; it needs floats: cast", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(logits->ctx, WICK_ERR_DTYPE, "random_categorical: logits are %s; it needs floats: cast",
+                           wick_dtype_name(dtype));
     if (wick_tensor_rank(logits) < 1 || wick_tensor_dim(logits, -1) < 1)
         return wick_poison(logits->ctx, WICK_ERR_SHAPE, "random_categorical: logits need a last axis that isn't empty");
     logits = wick_as(logits, wide(dtype));
@@ -303,13 +388,17 @@ wick_tensor *wick_gumbel_softmax(wick_tensor *logits, double temperature, bool h
     if (!logits || logits->error) return logits;
     const wick_dtype dtype = wick_tensor_dtype(logits);
     const int rank = wick_tensor_rank(logits), at = wick_axis(axis, rank);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(logits->ctx, WICK_ERR_DTYPE, "gumbel_softmax: logits are %s; it needs floats: cast", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(logits->ctx, WICK_ERR_DTYPE, "gumbel_softmax: logits are %s; it needs floats: cast",
+                           wick_dtype_name(dtype));
     if (at < 0) return wick_poison(logits->ctx, WICK_ERR_SHAPE, "gumbel_softmax: axis %d of a %d-d tensor", axis, rank);
-    if (!(temperature > 0)) return wick_poison(logits->ctx, WICK_ERR_INVALID, "gumbel_softmax: a temperature of %g", temperature);
+    if (!(temperature > 0))
+        return wick_poison(logits->ctx, WICK_ERR_INVALID, "gumbel_softmax: a temperature of %g", temperature);
     logits = wick_as(logits, wide(dtype));
     wick_tensor *soft = wick_div(wick_add(logits, gumbel_like(logits)), wick_like(logits, temperature));
     soft = wick_softmax(soft, at);
     if (!hard || wick_tensor_dim(logits, at) < 1) return wick_as(soft, dtype);
-    wick_tensor *one = wick_move_axis(wick_one_hot(wick_argmax(soft, at, false), wick_tensor_dim(logits, at), wide(dtype)), -1, at);
+    wick_tensor *one =
+        wick_move_axis(wick_one_hot(wick_argmax(soft, at, false), wick_tensor_dim(logits, at), wide(dtype)), -1, at);
     return wick_as(wick_add(one, wick_sub(soft, wick_stop_gradient(soft))), dtype);
 }

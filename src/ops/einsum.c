@@ -3,8 +3,9 @@
  *   1. the text gives every axis of every operand a label, and the labels of the result;
  *   2. repeated labels become diagonals; labels of one operand that the result lacks are summed;
  *   3. an order of pairs is chosen: exact by dynamic programming over subsets up to EXACT operands, greedy beyond;
- *   4. each pair becomes one matmul over [batch..., free, summed] x [batch..., summed, free], or one multiplication where
- *      no more than one operand has free axes and nothing is summed, or neither has; permutes and reshapes around it are views where strides allow. */
+ *   4. each pair becomes one matmul over [batch..., free, summed] x [batch..., summed, free], or one multiplication
+ * where no more than one operand has free axes and nothing is summed, or neither has; permutes and reshapes around it
+ * are views where strides allow. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -50,7 +51,8 @@ static bool WICK_PRINTF(3, 4) refuse(einsum *e, const char *at, const char *fmt,
     va_start(args, fmt);
     wick_msg_setv(&what, WICK_ERR_SHAPE, fmt, args);
     va_end(args);
-    e->poison = wick_poison(e->ctx, WICK_ERR_SHAPE, "einsum \"%s\": %s, at character %d (\"%.8s\")", e->text, what.text, (int)(at - e->text) + 1, *at ? at : "end");
+    e->poison = wick_poison(e->ctx, WICK_ERR_SHAPE, "einsum \"%s\": %s, at character %d (\"%.8s\")", e->text, what.text,
+                            (int)(at - e->text) + 1, *at ? at : "end");
     return false;
 }
 
@@ -85,8 +87,11 @@ static bool give_extent(einsum *e, const char *at, int label, int64_t extent) {
     int64_t *have = &e->extent[label];
     if (*have == extent || extent == 1) return true;
     if (*have != 1) {
-        if (label >= LETTERS) return refuse(e, at, "axes of an ellipsis do not broadcast: %lld here and %lld before", (long long)extent, (long long)*have);
-        return refuse(e, at, "label '%c' has extent %lld here and %lld before", *at, (long long)extent, (long long)*have);
+        if (label >= LETTERS)
+            return refuse(e, at, "axes of an ellipsis do not broadcast: %lld here and %lld before", (long long)extent,
+                          (long long)*have);
+        return refuse(e, at, "label '%c' has extent %lld here and %lld before", *at, (long long)extent,
+                      (long long)*have);
     }
     *have = extent;
     return true;
@@ -110,7 +115,9 @@ static const char *read_operand(einsum *e, const char *p, int i) {
         const char *at = dot ? start : place[from];
         for (int other = 0; other < t->n; other++) {
             if (t->label[other] == l && dims[other] != dims[k]) {
-                return refuse(e, at, "label '%c' is repeated for axes of %lld and %lld", *at, (long long)dims[other], (long long)dims[k]), NULL;
+                return refuse(e, at, "label '%c' is repeated for axes of %lld and %lld", *at, (long long)dims[other],
+                              (long long)dims[k]),
+                       NULL;
             }
         }
         t->label[t->n++] = (uint8_t)l;
@@ -151,14 +158,16 @@ static bool read_text(einsum *e) {
         if (k == before)
             for (int l = LABELS - e->ellipsis; l < LABELS; l++) e->out.label[e->out.n++] = (uint8_t)l;
         if (k == n) break;
-        if (!e->count[label[k]] || seen & bit(label[k])) return refuse(e, place[k], "label '%c' of the result is %s", *place[k], e->count[label[k]] ? "there twice" : "in no operand");
+        if (!e->count[label[k]] || seen & bit(label[k]))
+            return refuse(e, place[k], "label '%c' of the result is %s", *place[k],
+                          e->count[label[k]] ? "there twice" : "in no operand");
         seen |= bit(label[k]);
         e->out.label[e->out.n++] = (uint8_t)label[k];
     }
     return true;
 }
 
-/* ---- one operand --------------------------------------------------------------------------------------------------------- */
+/* ---- one operand ------------------------------------------------------------------------------------------------- */
 
 typedef struct part {
     wick_tensor *x;
@@ -222,7 +231,7 @@ static void settle(const einsum *e, part *p) {
     p->t.n = kept;
 }
 
-/* ---- two operands --------------------------------------------------------------------------------------------------------- */
+/* ---- two operands ------------------------------------------------------------------------------------------------ */
 
 /* The labels of `from` that are in `which`, at the end of `to`. */
 static void append(term *to, const term *from, uint64_t which) {
@@ -275,7 +284,8 @@ static part contract(const einsum *e, part a, part b, uint64_t keep) {
     append(&r.t, &rows, ~(uint64_t)0);
     append(&r.t, &cols, ~(uint64_t)0);
     const bool wide_a = extents(e, free_a) != 1, wide_b = extents(e, free_b) != 1;
-    if (summed ? wide_a || wide_b : wide_a && wide_b) { /* nothing summed: an outer product, for which a product of depth 1 is the fastest */
+    /* nothing summed: an outer product, for which a product of depth 1 is the fastest */
+    if (summed ? wide_a || wide_b : wide_a && wide_b) {
         r.x = wick_matmul(as_matrices(e, a, &batch, &rows, &inner), as_matrices(e, b, &batch, &inner, &cols));
         int64_t dims[WICK_MAX_DIMS];
         for (int i = 0; i < r.t.n; i++) dims[i] = e->extent[r.t.label[i]];
@@ -305,7 +315,7 @@ static part contract(const einsum *e, part a, part b, uint64_t keep) {
     return r;
 }
 
-/* ---- the order ------------------------------------------------------------------------------------------------------------- */
+/* ---- the order --------------------------------------------------------------------------------------------------- */
 
 /* Better: less beyond the bound first, then fewer multiplications. */
 typedef struct cost {
@@ -330,9 +340,11 @@ static uint64_t kept_of(int n, const uint64_t *mask, uint64_t out, unsigned subs
 }
 
 /* Contracts the operands of `subset` in the order of the table of splits. */
-static part along(const einsum *e, const part *parts, const uint16_t *split, const uint64_t *mask, uint64_t out, unsigned subset) {
+static part along(const einsum *e, const part *parts, const uint16_t *split, const uint64_t *mask, uint64_t out,
+                  unsigned subset) {
     if (!(subset & (subset - 1))) return parts[__builtin_ctz(subset)];
-    part a = along(e, parts, split, mask, out, split[subset]), b = along(e, parts, split, mask, out, subset & ~(unsigned)split[subset]);
+    part a = along(e, parts, split, mask, out, split[subset]),
+         b = along(e, parts, split, mask, out, subset & ~(unsigned)split[subset]);
     return contract(e, a, b, kept_of(e->n, mask, out, subset));
 }
 
@@ -383,7 +395,7 @@ static part greedy(const einsum *e, part *parts, double bound) {
     return parts[0];
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *run(einsum *e, int64_t max_elements) {
     part parts[OPERANDS];
@@ -402,7 +414,9 @@ static wick_tensor *run(einsum *e, int64_t max_elements) {
     }
     const double bound = max_elements > 0 ? (double)max_elements : fmax((double)most, 1 << 26);
     part p = e->n <= EXACT ? exact(e, parts, bound) : greedy(e, parts, bound);
-    if (!p.x) return wick_poison(e->ctx, WICK_ERR_UNSUPPORTED, "einsum \"%s\": every order has an intermediate of more than 8 dims", e->text);
+    if (!p.x)
+        return wick_poison(e->ctx, WICK_ERR_UNSUPPORTED,
+                           "einsum \"%s\": every order has an intermediate of more than 8 dims", e->text);
     term have = {0};
     append(&have, &e->out, mask_of(&p.t));
     permute_to(&p, &have);
@@ -416,18 +430,21 @@ wick_tensor *wick_einsum_within(const char *text, int n, wick_tensor *const *xs,
     einsum e = {.text = text ? text : "", .n = n};
     for (int i = 0; i < n && !e.ctx; i++) e.ctx = xs[i] ? xs[i]->ctx : NULL;
     if (!e.ctx) return NULL;
-    if (!text || n > OPERANDS) return wick_poison(e.ctx, WICK_ERR_INVALID, "einsum: %s", text ? "more than 32 operands" : "the text is NULL");
+    if (!text || n > OPERANDS)
+        return wick_poison(e.ctx, WICK_ERR_INVALID, "einsum: %s", text ? "more than 32 operands" : "the text is NULL");
     int dtype = -1;
     for (int i = 0; i < n; i++) {
         if (!xs[i]) return wick_poison(e.ctx, WICK_ERR_INVALID, "einsum \"%s\": operand %d is NULL", text, i + 1);
         if (xs[i]->error) return wick_poison_like(e.ctx, xs[i]->error);
-        const int own = wick_tensor_dtype(xs[i]), both = dtype < 0 ? own : (int)wick_dtype_promote((wick_dtype)dtype, (wick_dtype)own);
+        const int own = wick_tensor_dtype(xs[i]),
+                  both = dtype < 0 ? own : (int)wick_dtype_promote((wick_dtype)dtype, (wick_dtype)own);
         if (both == WICK_DTYPE_COUNT)
-            return wick_poison(e.ctx, WICK_ERR_DTYPE, "einsum \"%s\": %s and %s have no common dtype; cast one of them", text, wick_dtype_name((wick_dtype)dtype),
-                               wick_dtype_name((wick_dtype)own));
+            return wick_poison(e.ctx, WICK_ERR_DTYPE, "einsum \"%s\": %s and %s have no common dtype; cast one of them",
+                               text, wick_dtype_name((wick_dtype)dtype), wick_dtype_name((wick_dtype)own));
         dtype = both;
     }
-    if (dtype == WICK_BOOL) return wick_poison(e.ctx, WICK_ERR_DTYPE, "einsum \"%s\": bool has no arithmetic; cast it", text);
+    if (dtype == WICK_BOOL)
+        return wick_poison(e.ctx, WICK_ERR_DTYPE, "einsum \"%s\": bool has no arithmetic; cast it", text);
     const bool half = dtype == WICK_F16 || dtype == WICK_BF16; /* computed in f32, rounded once */
     for (int i = 0; i < n; i++) e.x[i] = wick_as(xs[i], half ? WICK_F32 : (wick_dtype)dtype);
     if (!read_text(&e)) return e.poison;

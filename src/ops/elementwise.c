@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 #include "wick/ops.h"
 
-/* ---- shapes and dtypes ------------------------------------------------------------------------------------------------ */
+/* ---- shapes and dtypes ------------------------------------------------------------------------------------------- */
 
 bool wick_broadcast(wick_type *into, const wick_type *with) {
     wick_type a = *into, b = *with;
@@ -41,7 +41,8 @@ bool wick_promote_pair(wick_tensor **a, wick_tensor **b, const char *op) {
     if (both == WICK_DTYPE_COUNT) {
         const bool stored = wick_dtype_is_stored(da) || wick_dtype_is_stored(db);
         *a = wick_poison((*a)->ctx, WICK_ERR_DTYPE, "%s: %s %s and %s; cast one of them", op,
-                         stored ? "dtypes for storage are not promoted:" : "no dtype holds both", wick_dtype_name(da), wick_dtype_name(db));
+                         stored ? "dtypes for storage are not promoted:" : "no dtype holds both", wick_dtype_name(da),
+                         wick_dtype_name(db));
         return false;
     }
     *a = wick_as(*a, both);
@@ -65,13 +66,18 @@ static wick_status infer_elementwise(wick_infer *i) {
     *i->out = *i->in[last];
     for (int k = 0; k < last; k++)
         if (!wick_broadcast(i->out, i->in[k])) return wick_infer_fail(i, WICK_ERR_SHAPE, "shapes do not broadcast");
-    if (r->types == SELECT && i->in[0]->dtype != WICK_BOOL) return wick_infer_fail(i, WICK_ERR_DTYPE, "the condition must be bool");
+    if (r->types == SELECT && i->in[0]->dtype != WICK_BOOL)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "the condition must be bool");
     for (int k = r->types == SELECT; k < last; k++)
-        if (i->in[k]->dtype != i->in[last]->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
+        if (i->in[k]->dtype != i->in[last]->dtype)
+            return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
     if (!wick_ew_has((wick_ew)i->op->ew, wick_ctype_of((wick_dtype)i->in[last]->dtype)))
-        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s", wick_dtype_name((wick_dtype)i->in[last]->dtype));
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s",
+                               wick_dtype_name((wick_dtype)i->in[last]->dtype));
     if (r->types == WIDE && wick_dtype_size((wick_dtype)i->out->dtype) < 4)
-        return wick_infer_fail(i, WICK_ERR_DTYPE, "not defined for %s, which is computed in f32 and has other neighbours", wick_dtype_name((wick_dtype)i->out->dtype));
+        return wick_infer_fail(i, WICK_ERR_DTYPE,
+                               "not defined for %s, which is computed in f32 and has other neighbours",
+                               wick_dtype_name((wick_dtype)i->out->dtype));
     i->out->dtype = r->result == BOOL ? WICK_BOOL : i->in[last]->dtype;
     return WICK_OK;
 }
@@ -87,8 +93,8 @@ static wick_dtype admit(const row *r, wick_dtype d) {
 
 /* Integers are whole: rounding gives them as they are, not as f32, which would lose some. */
 static bool is_rounded(wick_ew op, const wick_tensor *a) {
-    return (op == WICK_EW_floor || op == WICK_EW_ceil || op == WICK_EW_round || op == WICK_EW_trunc) && wick_dtype_is_integer(wick_tensor_dtype(a)) &&
-           !wick_dtype_is_stored(wick_tensor_dtype(a));
+    return (op == WICK_EW_floor || op == WICK_EW_ceil || op == WICK_EW_round || op == WICK_EW_trunc) &&
+           wick_dtype_is_integer(wick_tensor_dtype(a)) && !wick_dtype_is_stored(wick_tensor_dtype(a));
 }
 static wick_tensor *unary(wick_ew op, wick_tensor *a) {
     if (a && !a->error && is_rounded(op, a)) return a;
@@ -104,13 +110,15 @@ static wick_tensor *binary(wick_ew op, wick_tensor *a, wick_tensor *b) {
 static wick_tensor *ternary(wick_ew op, wick_tensor *a, wick_tensor *b, wick_tensor *c) {
     wick_tensor *in[3] = {a, b, c};
     const bool selects = rows[op].types == SELECT;
-    if (!wick_promote_pair(&in[1], &in[2], rows[op].name)) return wick_record(NULL, &wick_ew_ops[op], 1, &in[1], NULL, 0);
+    if (!wick_promote_pair(&in[1], &in[2], rows[op].name))
+        return wick_record(NULL, &wick_ew_ops[op], 1, &in[1], NULL, 0);
     if (selects) {
         in[0] = wick_as(a, WICK_BOOL);
         return wick_record(NULL, &wick_ew_ops[op], 3, in, NULL, 0);
     }
     for (int i = 1; i < 3; i++) /* the second round brings what the first made of a to the others */
-        if (!wick_promote_pair(&in[0], &in[i], rows[op].name)) return wick_record(NULL, &wick_ew_ops[op], 1, &in[0], NULL, 0);
+        if (!wick_promote_pair(&in[0], &in[i], rows[op].name))
+            return wick_record(NULL, &wick_ew_ops[op], 1, &in[0], NULL, 0);
     wick_dtype d = admit(&rows[op], wick_tensor_dtype(in[0]));
     for (int i = 0; i < 3; i++) in[i] = wick_as(in[i], d);
     return wick_record(NULL, &wick_ew_ops[op], 3, in, NULL, 0);
@@ -120,12 +128,14 @@ static wick_tensor *ternary(wick_ew op, wick_tensor *a, wick_tensor *b, wick_ten
     wick_tensor *wick_##name(wick_tensor *a) { return unary(WICK_EW_##name, a); }
 #define FUNCTION2(name) \
     wick_tensor *wick_##name(wick_tensor *a, wick_tensor *b) { return binary(WICK_EW_##name, a, b); }
-#define FUNCTION3(name) \
-    wick_tensor *wick_##name(wick_tensor *a, wick_tensor *b, wick_tensor *c) { return ternary(WICK_EW_##name, a, b, c); }
+#define FUNCTION3(name)                                                                                                \
+    wick_tensor *wick_##name(wick_tensor *a, wick_tensor *b, wick_tensor *c) {                                         \
+        return ternary(WICK_EW_##name, a, b, c);                                                                       \
+    }
 #define FUNCTION(name, arity, ...) FUNCTION##arity(name)
 WICK_EW_TABLE(FUNCTION)
 
-/* ---- gradients -------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* 1 where a wins, 0.5 where they tie: how maximum shares its gradient. */
 static wick_tensor *wick_ties(wick_tensor *a, wick_tensor *b) {
@@ -145,8 +155,10 @@ static wick_tensor *wick_angle_slope(wick_tensor *x, wick_tensor *a, wick_tensor
 }
 /* With s = sigmoid(u), u = x (k + c x^2): s + x s (1 - s) (k + 3 c x^2) */
 static wick_tensor *wick_gelu_tanh_slope(wick_tensor *a) {
-    a = wick_clamp(a, wick_like(a, -32), wick_like(a, 32)); /* beyond, the slope is 0 or 1 to the last bit, and squares overflow f16 */
-    wick_tensor *square = wick_square(a), *k = wick_like(a, 1.5957691216057308), *c = wick_like(a, 0.071354816272600280);
+    /* beyond, the slope is 0 or 1 to the last bit, and squares overflow f16 */
+    a = wick_clamp(a, wick_like(a, -32), wick_like(a, 32));
+    wick_tensor *square = wick_square(a), *k = wick_like(a, 1.5957691216057308),
+                *c = wick_like(a, 0.071354816272600280);
     wick_tensor *s = wick_sigmoid(wick_mul(a, wick_add(wick_mul(square, c), k)));
     wick_tensor *du = wick_add(wick_mul(square, wick_like(a, 3 * 0.071354816272600280)), k);
     return wick_add(s, wick_mul(wick_mul(a, du), wick_mul(s, wick_sub(wick_like(a, 1), s))));
@@ -176,16 +188,19 @@ static wick_tensor *wick_mish_slope(wick_tensor *a) {
     }
 WICK_EW_TABLE(GRADIENT)
 
-/* ---- samples and definitions --------------------------------------------------------------------------------------------------- */
+/* ---- samples and definitions ------------------------------------------------------------------------------------- */
 
 static void sample_elementwise(wick_sample *s, wick_ew op) {
-    static const wick_dtype floats[] = {WICK_F64, WICK_F32}, ariths[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_U8},
-                            anys[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_BOOL, WICK_I8}, bools[] = {WICK_BOOL},
+    static const wick_dtype floats[] = {WICK_F64, WICK_F32},
+                            ariths[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_U8},
+                            anys[] = {WICK_F64, WICK_F32, WICK_I32, WICK_I64, WICK_U64, WICK_BOOL, WICK_I8},
+                            bools[] = {WICK_BOOL},
                             ints[] = {WICK_I32, WICK_I64, WICK_U64, WICK_U8, WICK_I16, WICK_BOOL};
     static const struct {
         const wick_dtype *list;
         int n;
-    } choice[] = {[FLOAT] = {floats, 2}, [WIDE] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7}, [INTS] = {ints, 5}, [BITS] = {ints, 6}, [LOGIC] = {bools, 1}, [SELECT] = {anys, 7}};
+    } choice[] = {[FLOAT] = {floats, 2}, [WIDE] = {floats, 2}, [ARITH] = {ariths, 6}, [ANY] = {anys, 7},
+                  [INTS] = {ints, 5},    [BITS] = {ints, 6},   [LOGIC] = {bools, 1},  [SELECT] = {anys, 7}};
     const row *r = &rows[op];
     wick_dtype d = choice[r->types].list[s->random() % (uint64_t)choice[r->types].n];
     wick_type full = {.dtype = (uint8_t)d};
@@ -213,12 +228,22 @@ static void sample_elementwise(wick_sample *s, wick_ew op) {
 WICK_EW_TABLE(SAMPLE)
 
 #define DEFINE(name_, arity_, types_, result_, expr, grads, lo, hi, doc_, onnx_, torch_)                               \
-    [WICK_EW_##name_] = {.name = #name_, .doc = doc_, .onnx = onnx_, .torch = torch_, .min_in = arity_, .max_in = arity_, .n_out = 1, \
-                         .flags = WICK_OP_ELEMENTWISE | (types_ == SELECT ? WICK_OP_MOVES : 0), .ew = WICK_EW_##name_, .infer = infer_elementwise, \
-                         .grad = result_ == SAME ? grad_##name_ : NULL, .lower = wick_lower_elementwise, .sample = sample_##name_},
+    [WICK_EW_##name_] = {.name = #name_,                                                                               \
+                         .doc = doc_,                                                                                  \
+                         .onnx = onnx_,                                                                                \
+                         .torch = torch_,                                                                              \
+                         .min_in = arity_,                                                                             \
+                         .max_in = arity_,                                                                             \
+                         .n_out = 1,                                                                                   \
+                         .flags = WICK_OP_ELEMENTWISE | (types_ == SELECT ? WICK_OP_MOVES : 0),                        \
+                         .ew = WICK_EW_##name_,                                                                        \
+                         .infer = infer_elementwise,                                                                   \
+                         .grad = result_ == SAME ? grad_##name_ : NULL,                                                \
+                         .lower = wick_lower_elementwise,                                                              \
+                         .sample = sample_##name_},
 const wick_op wick_ew_ops[WICK_EW_COUNT] = {WICK_EW_TABLE(DEFINE)};
 
-/* ---- cast ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- cast -------------------------------------------------------------------------------------------------------- */
 
 static wick_status infer_cast(wick_infer *i) {
     *i->out = *i->in[0];
@@ -226,7 +251,8 @@ static wick_status infer_cast(wick_infer *i) {
     return WICK_OK;
 }
 static void grad_cast(wick_gradient *g) {
-    if (wick_dtype_is_float(wick_tensor_dtype(g->out[0]))) g->gin[0] = wick_cast(g->gout[0], wick_tensor_dtype(g->in[0]));
+    if (wick_dtype_is_float(wick_tensor_dtype(g->out[0])))
+        g->gin[0] = wick_cast(g->gout[0], wick_tensor_dtype(g->in[0]));
 }
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 static wick_status lower_cast(wick_lower *l, wick_node *node) {
@@ -246,7 +272,9 @@ static void sample_cast(wick_sample *s) {
     if (s->random() % 8 == 0) to = s->in[0].dtype = WICK_F64; /* the pair that differences can check */
     wick_sample_dims(s, &s->in[0], 0, 3);
     int64_t least = -1, most;
-    bool is_bool = s->in[0].dtype == WICK_BOOL, is_unsigned = s->in[0].dtype == WICK_U64 || (wick_narrow_range((wick_dtype)s->in[0].dtype, &least, &most) && least == 0);
+    bool is_bool = s->in[0].dtype == WICK_BOOL,
+         is_unsigned =
+             s->in[0].dtype == WICK_U64 || (wick_narrow_range((wick_dtype)s->in[0].dtype, &least, &most) && least == 0);
     s->lo[0] = is_bool || is_unsigned ? 0 : -3;
     if (to == WICK_F8_E8M0 || s->in[0].dtype == WICK_F8_E8M0) s->lo[0] = 1; /* it has nothing else */
     s->hi[0] = is_bool ? 1 : 3;
@@ -254,20 +282,34 @@ static void sample_cast(wick_sample *s) {
     s->attr_size = sizeof to;
     s->differentiable = s->in[0].dtype == WICK_F64 && to == WICK_F64;
 }
-const wick_op wick_op_cast = {.name = "cast", .doc = "another dtype",
-                              .onnx = "Cast", .torch = "Tensor.to", .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_ELEMENTWISE | WICK_OP_MOVES | WICK_OP_WHOLE,
-                              .ew = WICK_FUSED_CAST, .infer = infer_cast, .grad = grad_cast, .flops = no_flops,
-                              .lower = lower_cast, .print = print_cast, .sample = sample_cast};
+const wick_op wick_op_cast = {.name = "cast",
+                              .doc = "another dtype",
+                              .onnx = "Cast",
+                              .torch = "Tensor.to",
+                              .min_in = 1,
+                              .max_in = 1,
+                              .n_out = 1,
+                              .flags = WICK_OP_ELEMENTWISE | WICK_OP_MOVES | WICK_OP_WHOLE,
+                              .ew = WICK_FUSED_CAST,
+                              .infer = infer_cast,
+                              .grad = grad_cast,
+                              .flops = no_flops,
+                              .lower = lower_cast,
+                              .print = print_cast,
+                              .sample = sample_cast};
 
 wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype) {
-    if (x && !x->error && !wick_dtype_bits(dtype)) return wick_poison(x->ctx, WICK_ERR_INVALID, "cast: there is no dtype %d", (int)dtype);
+    if (x && !x->error && !wick_dtype_bits(dtype))
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "cast: there is no dtype %d", (int)dtype);
     uint64_t to = dtype;
-    /* Kernels saturate in the type they compute in, and store the low bits of that: a narrower integer is bounded first. */
+    /* Kernels saturate in the type they compute in, and store the low bits of that: a narrower integer is bounded
+     * first. */
     int64_t least, most;
     const wick_ctype from = x && !x->error ? wick_ctype_of(wick_tensor_dtype(x)) : WICK_CI32;
     if ((from == WICK_CF32 || from == WICK_CF64) && wick_narrow_range(dtype, &least, &most)) {
         x = wick_cast(x, dtype == WICK_U32 ? WICK_U64 : WICK_I32);
-        x = wick_maximum(x, wick_like(x, (double)least)); /* one after the other: compilers differ in the order of arguments */
+        /* one after the other: compilers differ in the order of arguments */
+        x = wick_maximum(x, wick_like(x, (double)least));
         x = wick_minimum(x, wick_like(x, (double)most));
     }
     return wick_record(NULL, &wick_op_cast, 1, &x, &to, sizeof to);
@@ -277,18 +319,38 @@ wick_tensor *wick_cast(wick_tensor *x, wick_dtype dtype) {
 static const struct {
     double least, most;
 } ranges[WICK_DTYPE_COUNT] = {
-    [WICK_F32] = {-0x1.fffffep127, 0x1.fffffep127}, [WICK_F64] = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, [WICK_F16] = {-65504, 65504},
-    [WICK_BF16] = {-0x1.fep127, 0x1.fep127}, [WICK_I8] = {INT8_MIN, INT8_MAX}, [WICK_I16] = {INT16_MIN, INT16_MAX}, [WICK_I32] = {INT32_MIN, INT32_MAX},
-    [WICK_I64] = {-0x1p63, 0x1p63}, [WICK_U8] = {0, UINT8_MAX}, [WICK_U16] = {0, UINT16_MAX}, [WICK_U32] = {0, UINT32_MAX}, [WICK_U64] = {0, 0x1p64},
-    [WICK_BOOL] = {0, 1}, [WICK_F8_E4M3FN] = {-448, 448}, [WICK_F8_E4M3FNUZ] = {-240, 240}, [WICK_F8_E5M2] = {-57344, 57344},
-    [WICK_F8_E5M2FNUZ] = {-57344, 57344}, [WICK_F8_E8M0] = {0x1p-127, 0x1p127}, [WICK_F4_E2M1] = {-6, 6}, [WICK_I4] = {-8, 7}, [WICK_U4] = {0, 15}, [WICK_I2] = {-2, 1}, [WICK_U2] = {0, 3},
+    [WICK_F32] = {-0x1.fffffep127, 0x1.fffffep127},
+    [WICK_F64] = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023},
+    [WICK_F16] = {-65504, 65504},
+    [WICK_BF16] = {-0x1.fep127, 0x1.fep127},
+    [WICK_I8] = {INT8_MIN, INT8_MAX},
+    [WICK_I16] = {INT16_MIN, INT16_MAX},
+    [WICK_I32] = {INT32_MIN, INT32_MAX},
+    [WICK_I64] = {-0x1p63, 0x1p63},
+    [WICK_U8] = {0, UINT8_MAX},
+    [WICK_U16] = {0, UINT16_MAX},
+    [WICK_U32] = {0, UINT32_MAX},
+    [WICK_U64] = {0, 0x1p64},
+    [WICK_BOOL] = {0, 1},
+    [WICK_F8_E4M3FN] = {-448, 448},
+    [WICK_F8_E4M3FNUZ] = {-240, 240},
+    [WICK_F8_E5M2] = {-57344, 57344},
+    [WICK_F8_E5M2FNUZ] = {-57344, 57344},
+    [WICK_F8_E8M0] = {0x1p-127, 0x1p127},
+    [WICK_F4_E2M1] = {-6, 6},
+    [WICK_I4] = {-8, 7},
+    [WICK_U4] = {0, 15},
+    [WICK_I2] = {-2, 1},
+    [WICK_U2] = {0, 3},
 };
 
 wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype) {
     if (!x || x->error || (unsigned)dtype >= WICK_DTYPE_COUNT) return wick_cast(x, dtype);
-    if (wick_dtype_is_stored(wick_tensor_dtype(x))) x = wick_cast(x, wick_dtype_is_integer(wick_tensor_dtype(x)) ? WICK_I32 : WICK_F32);
+    if (wick_dtype_is_stored(wick_tensor_dtype(x)))
+        x = wick_cast(x, wick_dtype_is_integer(wick_tensor_dtype(x)) ? WICK_I32 : WICK_F32);
     const wick_dtype from = wick_tensor_dtype(x);
-    if (dtype == WICK_F8_E8M0) { /* has no numbers up to 0; its least is a denormal, which all but a choice may take for 0 */
+    /* has no numbers up to 0; its least is a denormal, which all but a choice may take for 0 */
+    if (dtype == WICK_F8_E8M0) {
         x = wick_as(x, WICK_F32);
         x = wick_minimum(x, wick_like(x, ranges[dtype].most));
         return wick_cast(wick_where(wick_le(x, wick_like(x, 0)), wick_like(x, ranges[dtype].least), x), dtype);
@@ -298,7 +360,8 @@ wick_tensor *wick_cast_saturate(wick_tensor *x, wick_dtype dtype) {
     if (floats) x = wick_as(x, from == WICK_F64 || dtype == WICK_F64 ? WICK_F64 : WICK_F32); /* which has the bounds */
     if (floats || ranges[from].least < ranges[dtype].least) x = wick_maximum(x, wick_like(x, ranges[dtype].least));
     if (floats || ranges[from].most > ranges[dtype].most) /* 2^63 - 1 is no f64 */
-        x = wick_minimum(x, dtype == WICK_I64 ? wick_from(x->ctx, WICK_U64, 0, NULL, &(uint64_t){INT64_MAX}) : wick_like(x, ranges[dtype].most));
+        x = wick_minimum(x, dtype == WICK_I64 ? wick_from(x->ctx, WICK_U64, 0, NULL, &(uint64_t){INT64_MAX})
+                                              : wick_like(x, ranges[dtype].most));
     return wick_cast(x, dtype);
 }
 

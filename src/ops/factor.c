@@ -1,5 +1,5 @@
-/* factor.c: factorizations as ops: they compute, say what went wrong as a number, and have no gradients; linalg.c makes the public functions of
- * them. Matrices are the last two dims; one is a task. */
+/* factor.c: factorizations as ops: they compute, say what went wrong as a number, and have no gradients; linalg.c makes
+ * the public functions of them. Matrices are the last two dims; one is a task. */
 #include "kernels/factor.h"
 
 #include "ops/factor.h"
@@ -15,7 +15,8 @@ static wick_status check_matrices(wick_infer *i, int k, int64_t m, int64_t n) {
         return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices of %lld x %lld", (long long)m, (long long)n);
     if (k && x->rank != i->in[0]->rank) return wick_infer_fail(i, WICK_ERR_SHAPE, "inputs have different leading dims");
     for (int d = 0; d + 2 < x->rank; d++)
-        if (x->dims[d] != i->in[0]->dims[d]) return wick_infer_fail(i, WICK_ERR_SHAPE, "inputs have different leading dims");
+        if (x->dims[d] != i->in[0]->dims[d])
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "inputs have different leading dims");
     return WICK_OK;
 }
 /* Result r: the leading dims of input 0 and these. */
@@ -88,7 +89,7 @@ static wick_status infer_svd(wick_infer *i) {
     return WICK_OK;
 }
 
-/* ---- running: one matrix a task --------------------------------------------------------------------------------------------------- */
+/* ---- running: one matrix a task ---------------------------------------------------------------------------------- */
 
 enum { CHOLESKY, LU, LU_SOLVE, TRIANGULAR_SOLVE, QR, EIGH, SVD };
 typedef struct factor_args {
@@ -99,7 +100,9 @@ typedef struct factor_args {
 } factor_args;
 
 static wick_triangle triangle_of(const wick_factor_attr *a) {
-    return (wick_triangle){.upper = a->flags & WICK_FACTOR_UPPER, .unit = a->flags & WICK_FACTOR_UNIT, .transposed = a->flags & WICK_FACTOR_TRANSPOSED};
+    return (wick_triangle){.upper = a->flags & WICK_FACTOR_UPPER,
+                           .unit = a->flags & WICK_FACTOR_UNIT,
+                           .transposed = a->flags & WICK_FACTOR_TRANSPOSED};
 }
 /* p: inputs and results of one matrix. memory NULL: how much is needed? */
 static size_t run_one(const factor_args *f, char *const *p, void *memory) {
@@ -107,8 +110,11 @@ static size_t run_one(const factor_args *f, char *const *p, void *memory) {
     const wick_triangle triangle = triangle_of(a);
     char *const *out = p + f->n_in;
     switch (f->what) {
-    case CHOLESKY: return wick_cholesky_matrix(f->type, a->n, a->shift, p[0], out[0], (int64_t *)(void *)out[1], memory);
-    case LU: return wick_lu_matrix(f->type, a->n, a->shift, p[0], out[0], (int64_t *)(void *)out[1], out[2], (int64_t *)(void *)out[3], memory);
+    case CHOLESKY:
+        return wick_cholesky_matrix(f->type, a->n, a->shift, p[0], out[0], (int64_t *)(void *)out[1], memory);
+    case LU:
+        return wick_lu_matrix(f->type, a->n, a->shift, p[0], out[0], (int64_t *)(void *)out[1], out[2],
+                              (int64_t *)(void *)out[3], memory);
     case LU_SOLVE:
         if (memory && f->n_in == 3) {
             memcpy(out[0], p[2], (size_t)f->each[3]);
@@ -121,11 +127,14 @@ static size_t run_one(const factor_args *f, char *const *p, void *memory) {
                     ((float *)(void *)out[0])[k * (a->n + 1)] = 1;
             }
         }
-        return wick_lu_solve_matrix(f->type, a->n, a->m, triangle.transposed, p[0], (const int64_t *)(const void *)p[1], out[0], memory);
+        return wick_lu_solve_matrix(f->type, a->n, a->m, triangle.transposed, p[0], (const int64_t *)(const void *)p[1],
+                                    out[0], memory);
     case TRIANGULAR_SOLVE:
         if (memory) memcpy(out[0], p[1], (size_t)f->each[2]);
         return wick_triangular_matrix(f->type, a->n, a->m, &triangle, p[0], out[0], memory);
-    case QR: return wick_qr_matrix(f->type, a->m, a->n, a->flags & WICK_FACTOR_FULL ? a->m : WICK_MIN(a->m, a->n), a->shift, p[0], out[0], out[1], memory);
+    case QR:
+        return wick_qr_matrix(f->type, a->m, a->n, a->flags & WICK_FACTOR_FULL ? a->m : WICK_MIN(a->m, a->n), a->shift,
+                              p[0], out[0], out[1], memory);
     case EIGH: return wick_eigh_matrix(f->type, a->n, p[0], out[0], out[1], memory);
     default: return wick_svd_matrix(f->type, a->m, a->n, p[0], out[0], out[1], out[2], memory);
     }
@@ -162,10 +171,12 @@ typedef struct block_args {
 static size_t run_block(const block_args *b, void *const *p, int64_t begin, int64_t end, void *memory) {
     const wick_factor_attr *a = &b->f.attr;
     if (b->f.what == CHOLESKY)
-        return b->update ? wick_cholesky_update(b->f.type, a->n, b->block, begin, end, p[1], p[2], p[b->shared], memory)
-                         : wick_cholesky_panel(b->f.type, a->n, a->shift, b->block, p[0], p[1], p[2], p[b->shared], memory);
-    return b->update ? wick_lu_update(b->f.type, a->n, b->block, begin, end, p[1], p[2], p[b->shared], memory)
-                     : wick_lu_panel(b->f.type, a->n, a->shift, b->block, p[0], p[1], p[2], p[3], p[4], p[b->shared], memory);
+        return b->update
+                   ? wick_cholesky_update(b->f.type, a->n, b->block, begin, end, p[1], p[2], p[b->shared], memory)
+                   : wick_cholesky_panel(b->f.type, a->n, a->shift, b->block, p[0], p[1], p[2], p[b->shared], memory);
+    return b->update
+               ? wick_lu_update(b->f.type, a->n, b->block, begin, end, p[1], p[2], p[b->shared], memory)
+               : wick_lu_panel(b->f.type, a->n, a->shift, b->block, p[0], p[1], p[2], p[3], p[4], p[b->shared], memory);
 }
 static int64_t run_blocks(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     run_block(args, ptr, begin, end, scratch);
@@ -182,14 +193,19 @@ static wick_status lower_blocks(wick_lower *l, wick_node *node, const factor_arg
             b.update = update;
             const int64_t tasks = update ? wick_factor_strips(n, b.block, f->what == LU) : 1;
             if (!tasks) continue;
-            wick_step step = {.name = node->op->name, .run = run_blocks, .tasks = tasks, .scratch = run_block(&b, nothing, 0, tasks, NULL) + WICK_ALIGN,
-                              .flops = update ? 0 : flops_factor(node) / (double)blocks, .bytes = update ? 0 : bytes / (double)blocks};
+            wick_step step = {.name = node->op->name,
+                              .run = run_blocks,
+                              .tasks = tasks,
+                              .scratch = run_block(&b, nothing, 0, tasks, NULL) + WICK_ALIGN,
+                              .flops = update ? 0 : flops_factor(node) / (double)blocks,
+                              .bytes = update ? 0 : bytes / (double)blocks};
             WICK_TRY(wick_lower_step(l, &step, &b, sizeof b, refs, b.shared + 1));
         }
     return WICK_OK;
 }
 static wick_status lower_factor(wick_lower *l, wick_node *node) {
-    static const wick_op *const ops[] = {&wick_op_cholesky, &wick_op_lu, &wick_op_lu_solve, &wick_op_triangular_solve, &wick_op_qr, &wick_op_eigh, &wick_op_svd};
+    static const wick_op *const ops[] = {&wick_op_cholesky, &wick_op_lu,   &wick_op_lu_solve, &wick_op_triangular_solve,
+                                         &wick_op_qr,       &wick_op_eigh, &wick_op_svd};
     wick_operand at[7];
     wick_ref refs[7];
     const int n = node->n_in + node->n_out;
@@ -213,9 +229,16 @@ static wick_status lower_factor(wick_lower *l, wick_node *node) {
         bytes += (double)wick_type_bytes(at[k].type);
         f.each[k] = count ? (int64_t)wick_type_bytes(at[k].type) / count : 0;
     }
-    if (count == 1 && (f.what == CHOLESKY || f.what == LU) && f.attr.n >= SHARED_LEAST && wick_factor_blocks(f.attr.n) > 1) return lower_blocks(l, node, &f, refs, bytes);
+    if (count == 1 && (f.what == CHOLESKY || f.what == LU) && f.attr.n >= SHARED_LEAST &&
+        wick_factor_blocks(f.attr.n) > 1)
+        return lower_blocks(l, node, &f, refs, bytes);
     char *const nothing[7] = {NULL};
-    wick_step step = {.name = node->op->name, .run = run_factor, .tasks = count, .scratch = run_one(&f, nothing, NULL) + WICK_ALIGN, .flops = flops_factor(node), .bytes = bytes};
+    wick_step step = {.name = node->op->name,
+                      .run = run_factor,
+                      .tasks = count,
+                      .scratch = run_one(&f, nothing, NULL) + WICK_ALIGN,
+                      .flops = flops_factor(node),
+                      .bytes = bytes};
     return wick_lower_step(l, &step, &f, sizeof f, refs, n);
 }
 
@@ -226,7 +249,7 @@ static void print_factor(wick_str *s, const wick_node *node) {
         if (a->flags >> k & 1) wick_str_add(s, "%s%s", n++ ? " " : "", names[k]);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static wick_factor_attr begin_sample(wick_sample *s, int64_t m, int64_t n, int64_t flags, double shift) {
     const wick_factor_attr a = {m, n, flags, shift};
@@ -235,7 +258,9 @@ static wick_factor_attr begin_sample(wick_sample *s, int64_t m, int64_t n, int64
     for (int k = 0; k < 3; k++) s->lo[k] = -2, s->hi[k] = 2;
     return a;
 }
-static wick_type matrices(wick_dtype d, int64_t batch, int64_t m, int64_t n) { return (wick_type){.dtype = (uint8_t)d, .rank = 3, .dims = {batch, m, n}}; }
+static wick_type matrices(wick_dtype d, int64_t batch, int64_t m, int64_t n) {
+    return (wick_type){.dtype = (uint8_t)d, .rank = 3, .dims = {batch, m, n}};
+}
 static void sample_square(wick_sample *s, double shift) {
     const int64_t n = wick_sample_int(s, 1, 5);
     begin_sample(s, n, n, 0, shift);
@@ -247,7 +272,8 @@ static void sample_eigh(wick_sample *s) { sample_square(s, 0); }
 static void sample_lu_solve(wick_sample *s) {
     const int64_t n = wick_sample_int(s, 1, 5), batch = wick_sample_int(s, 0, 3);
     const bool inverse = s->random() % 3 == 0;
-    const wick_factor_attr a = begin_sample(s, inverse ? n : wick_sample_int(s, 1, 4), n, s->random() % 2 ? WICK_FACTOR_TRANSPOSED : 0, 0);
+    const wick_factor_attr a =
+        begin_sample(s, inverse ? n : wick_sample_int(s, 1, 4), n, s->random() % 2 ? WICK_FACTOR_TRANSPOSED : 0, 0);
     const wick_dtype d = s->random() % 2 ? WICK_F64 : WICK_F32;
     s->n_in = inverse ? 2 : 3;
     s->in[0] = matrices(d, batch, n, n);
@@ -277,9 +303,10 @@ static void sample_svd(wick_sample *s) {
     s->in[0] = matrices(s->random() % 2 ? WICK_F64 : WICK_F32, wick_sample_int(s, 0, 3), m, n);
 }
 
-/* ---- gradient of the one that is a function of its inputs like any other --------------------------------------------------------------- */
+/* ---- gradient of the one that is a function of its inputs like any other ----------------------------------------- */
 
-wick_tensor *wick_factor_record(const wick_op *op, int n_in, wick_tensor *const *in, int64_t m, int64_t n, int64_t flags) {
+wick_tensor *wick_factor_record(const wick_op *op, int n_in, wick_tensor *const *in, int64_t m, int64_t n,
+                                int64_t flags) {
     const wick_factor_attr attr = {m, n, flags, 0};
     return wick_record(NULL, op, n_in, in, &attr, sizeof attr);
 }
@@ -287,32 +314,53 @@ wick_tensor *wick_factor_record(const wick_op *op, int n_in, wick_tensor *const 
 static void grad_triangular_solve(wick_gradient *g) {
     const wick_factor_attr *a = attr_of(g->node);
     wick_tensor *x = g->out[0];
-    wick_tensor *gb = wick_factor_record(&wick_op_triangular_solve, 2, (wick_tensor *[]){g->in[0], g->gout[0]}, a->m, a->n, a->flags ^ WICK_FACTOR_TRANSPOSED);
+    wick_tensor *gb = wick_factor_record(&wick_op_triangular_solve, 2, (wick_tensor *[]){g->in[0], g->gout[0]}, a->m,
+                                         a->n, a->flags ^ WICK_FACTOR_TRANSPOSED);
     g->gin[1] = gb;
     if (!g->need[0]) return;
-    wick_tensor *product = a->flags & WICK_FACTOR_TRANSPOSED ? wick_matmul(x, wick_transpose(gb, -1, -2)) : wick_matmul(gb, wick_transpose(x, -1, -2));
-    g->gin[0] = wick_triangle_of(wick_neg(product), a->flags & WICK_FACTOR_UPPER, 0, a->flags & WICK_FACTOR_UNIT ? 0 : 1);
+    wick_tensor *product = a->flags & WICK_FACTOR_TRANSPOSED ? wick_matmul(x, wick_transpose(gb, -1, -2))
+                                                             : wick_matmul(gb, wick_transpose(x, -1, -2));
+    g->gin[0] =
+        wick_triangle_of(wick_neg(product), a->flags & WICK_FACTOR_UPPER, 0, a->flags & WICK_FACTOR_UNIT ? 0 : 1);
 }
 
-#define FACTOR(name_, outs_, ins_, most_, grad_, torch_, cost_, doc_)                                                                                          \
-    const wick_op wick_op_##name_ = {.name = #name_, .doc = doc_, .torch = torch_, .cost = cost_, .min_in = ins_, .max_in = most_, .n_out = outs_,              \
-                                     .flags = WICK_OP_SPREADS, .infer = infer_##name_, .grad = grad_, .flops = flops_factor, .lower = lower_factor,            \
-                                     .print = print_factor, .sample = sample_##name_};
-FACTOR(cholesky, 2, 1, 1, NULL, "linalg.cholesky_ex", "1/3 n k, k rows of a matrix", "lower triangular factor, and whether there is one")
-FACTOR(lu, 4, 1, 1, NULL, "linalg.lu_factor_ex", "2/3 n k, k rows of a matrix", "triangular factors with partial pivoting, pivots, the permutation's sign, and whether it is regular")
-FACTOR(lu_solve, 1, 2, 3, NULL, "linalg.lu_solve", "2 n k, k rows of a matrix", "solves by the factors of lu, or inverts")
-FACTOR(triangular_solve, 1, 2, 2, grad_triangular_solve, "linalg.solve_triangular", "n k, k rows of a matrix", "solves with a triangular matrix")
+#define FACTOR(name_, outs_, ins_, most_, grad_, torch_, cost_, doc_)                                                  \
+    const wick_op wick_op_##name_ = {.name = #name_,                                                                   \
+                                     .doc = doc_,                                                                      \
+                                     .torch = torch_,                                                                  \
+                                     .cost = cost_,                                                                    \
+                                     .min_in = ins_,                                                                   \
+                                     .max_in = most_,                                                                  \
+                                     .n_out = outs_,                                                                   \
+                                     .flags = WICK_OP_SPREADS,                                                         \
+                                     .infer = infer_##name_,                                                           \
+                                     .grad = grad_,                                                                    \
+                                     .flops = flops_factor,                                                            \
+                                     .lower = lower_factor,                                                            \
+                                     .print = print_factor,                                                            \
+                                     .sample = sample_##name_};
+FACTOR(cholesky, 2, 1, 1, NULL, "linalg.cholesky_ex", "1/3 n k, k rows of a matrix",
+       "lower triangular factor, and whether there is one")
+FACTOR(lu, 4, 1, 1, NULL, "linalg.lu_factor_ex", "2/3 n k, k rows of a matrix",
+       "triangular factors with partial pivoting, pivots, the permutation's sign, and whether it is regular")
+FACTOR(lu_solve, 1, 2, 3, NULL, "linalg.lu_solve", "2 n k, k rows of a matrix",
+       "solves by the factors of lu, or inverts")
+FACTOR(triangular_solve, 1, 2, 2, grad_triangular_solve, "linalg.solve_triangular", "n k, k rows of a matrix",
+       "solves with a triangular matrix")
 FACTOR(qr, 2, 1, 1, NULL, "linalg.qr", "4 m k, k columns of a matrix", "orthonormal and upper triangular factor")
-FACTOR(eigh, 2, 1, 1, NULL, "linalg.eigh", "60 m k, k rows of a matrix", "eigenvalues and eigenvectors of symmetric matrices")
-FACTOR(svd, 3, 1, 1, NULL, "linalg.svd", "60 m k, k columns of a matrix", "singular values and vectors of matrices that are not wide")
+FACTOR(eigh, 2, 1, 1, NULL, "linalg.eigh", "60 m k, k rows of a matrix",
+       "eigenvalues and eigenvectors of symmetric matrices")
+FACTOR(svd, 3, 1, 1, NULL, "linalg.svd", "60 m k, k columns of a matrix",
+       "singular values and vectors of matrices that are not wide")
 
 static double no_flops(const wick_node *node) { return (void)node, 0; }
 
-/* ---- the check: a factorization that failed is a fault of the run -------------------------------------------------------------------------- */
+/* ---- the check: a factorization that failed is a fault of the run ------------------------------------------------ */
 
 static wick_status infer_check(wick_infer *i) {
     *i->out = *i->in[0];
-    if (!wick_dtype_is_float(i->in[0]->dtype) || i->in[1]->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats and integers");
+    if (!wick_dtype_is_float(i->in[0]->dtype) || i->in[1]->dtype != WICK_I64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats and integers");
     return WICK_OK;
 }
 static int64_t run_check(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
@@ -327,8 +375,13 @@ static wick_status lower_check(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 1, &info));
     wick_lower_set(l, node, 0, wick_lower_in(l, node, 0));
     const int64_t count = wick_type_count(info.type);
-    wick_step step = {.name = "check_factor", .run = run_check, .tasks = 1, .bytes = (double)wick_type_bytes(info.type), .fault = WICK_ERR_INVALID,
-                      .fault_text = *(const int64_t *)node->attr ? "matrix number %lld is not positive definite" : "matrix number %lld is singular"};
+    wick_step step = {.name = "check_factor",
+                      .run = run_check,
+                      .tasks = 1,
+                      .bytes = (double)wick_type_bytes(info.type),
+                      .fault = WICK_ERR_INVALID,
+                      .fault_text = *(const int64_t *)node->attr ? "matrix number %lld is not positive definite"
+                                                                 : "matrix number %lld is singular"};
     return wick_lower_step(l, &step, &count, sizeof count, (wick_ref[]){wick_lower_ref(&info, false)}, 1);
 }
 static void grad_check(wick_gradient *g) { g->gin[0] = g->gout[0]; }
@@ -336,13 +389,23 @@ static void sample_check(wick_sample *s) {
     s->n_in = 2;
     const int64_t positive = 1;
     memcpy(s->attr, &positive, s->attr_size = sizeof positive);
-    s->in[0] = (wick_type){.dtype = s->random() % 2 ? WICK_F64 : WICK_F32, .rank = 2, .dims = {wick_sample_int(s, 0, 3), 2}};
+    s->in[0] =
+        (wick_type){.dtype = s->random() % 2 ? WICK_F64 : WICK_F32, .rank = 2, .dims = {wick_sample_int(s, 0, 3), 2}};
     s->in[1] = (wick_type){.dtype = WICK_I64, .rank = 1, .dims = {3}};
     s->lo[0] = -2, s->hi[0] = 2;
     s->differentiable = s->in[0].dtype == WICK_F64;
 }
-const wick_op wick_op_check_factor = {.name = "check_factor", .doc = "what a factorization gave; fails the run where there was none", .cost = "0", .min_in = 2, .max_in = 2,
-                                      .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_check, .grad = grad_check, .flops = no_flops, .lower = lower_check,
+const wick_op wick_op_check_factor = {.name = "check_factor",
+                                      .doc = "what a factorization gave; fails the run where there was none",
+                                      .cost = "0",
+                                      .min_in = 2,
+                                      .max_in = 2,
+                                      .n_out = 1,
+                                      .flags = WICK_OP_FAULTS,
+                                      .infer = infer_check,
+                                      .grad = grad_check,
+                                      .flops = no_flops,
+                                      .lower = lower_check,
                                       .sample = sample_check};
 wick_tensor *wick_check_factor(wick_tensor *x, wick_tensor *info, bool positive) {
     const int64_t attr = positive;

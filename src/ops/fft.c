@@ -13,13 +13,19 @@ static wick_status infer_fft(wick_infer *i) {
     const wick_fourier_what what = what_of(i->op);
     const bool pairs = what != WICK_FFT_REAL;
     if (x->dtype != WICK_F32 && x->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats");
-    if (x->rank < 1 + pairs) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis to transform%s", pairs ? " and a last dim of 2" : "");
+    if (x->rank < 1 + pairs)
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis to transform%s", pairs ? " and a last dim of 2" : "");
     if (pairs && x->dims[x->rank - 1] != 2)
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "complex numbers need a last dim of 2, not %lld", (long long)x->dims[x->rank - 1]);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "complex numbers need a last dim of 2, not %lld",
+                               (long long)x->dims[x->rank - 1]);
     if (attr->columns && x->rank < 3) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs a dim behind the axis");
-    const int64_t have = x->dims[x->rank - 1 - pairs - (attr->columns != 0)], want = what == WICK_FFT_HERMITIAN ? attr->n / 2 + 1 : attr->n;
-    if (attr->n < 1 || attr->n >= 1 << 30) return wick_infer_fail(i, WICK_ERR_SHAPE, "a length of %lld; it may be 1 to 2^30 - 1", (long long)attr->n);
-    if (have != want) return wick_infer_fail(i, WICK_ERR_SHAPE, "the axis has %lld elements, not %lld", (long long)have, (long long)want);
+    const int64_t have = x->dims[x->rank - 1 - pairs - (attr->columns != 0)],
+                  want = what == WICK_FFT_HERMITIAN ? attr->n / 2 + 1 : attr->n;
+    if (attr->n < 1 || attr->n >= 1 << 30)
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "a length of %lld; it may be 1 to 2^30 - 1", (long long)attr->n);
+    if (have != want)
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the axis has %lld elements, not %lld", (long long)have,
+                               (long long)want);
     *i->out = *x;
     if (what == WICK_FFT_HERMITIAN) {
         i->out->dims[--i->out->rank] = 0;
@@ -39,13 +45,19 @@ typedef struct fft_args {
 } fft_args;
 static int64_t run_fft(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const fft_args *a = args;
-    wick_fft_run(&a->fft, begin * a->per_task, WICK_MIN(end * a->per_task, a->fft.places), ptr[0], ptr[1], a->table, scratch);
+    wick_fft_run(&a->fft, begin * a->per_task, WICK_MIN(end * a->per_task, a->fft.places), ptr[0], ptr[1], a->table,
+                 scratch);
     return -1;
 }
 /* x: the input's type: fills what prepare needs. */
 static wick_fourier fourier_of(const wick_op *op, const wick_type *x, const fft_attr *attr) {
-    wick_fourier f = {.type = wick_ctype_of((wick_dtype)x->dtype), .what = what_of(op), .inverse = attr->inverse, .n = attr->n, .rows = 1,
-                      .scale = attr->scale, .inner = attr->inner};
+    wick_fourier f = {.type = wick_ctype_of((wick_dtype)x->dtype),
+                      .what = what_of(op),
+                      .inverse = attr->inverse,
+                      .n = attr->n,
+                      .rows = 1,
+                      .scale = attr->scale,
+                      .inner = attr->inner};
     const int axis = x->rank - 1 - (f.what != WICK_FFT_REAL);
     for (int i = 0; i < axis; i++) f.rows *= i == axis - 1 && attr->columns ? x->dims[axis] : x->dims[i];
     f.columns = attr->columns ? x->dims[axis] : 0;
@@ -64,20 +76,29 @@ static wick_status lower_fft(wick_lower *l, wick_node *node) {
     fft_args a = {.fft = fourier_of(node->op, in.type, node->attr)};
     wick_fft_prepare(&a.fft);
     void *table = wick_arena_alloc(l->arena, a.fft.table + WICK_ALIGN);
-    if (!table) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory for the constants of a transform of %lld", (long long)a.fft.n);
+    if (!table)
+        return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory for the constants of a transform of %lld",
+                               (long long)a.fft.n);
     a.table = (void *)WICK_ALIGN_UP((uintptr_t)table, WICK_ALIGN);
     wick_fft_tables(&a.fft, (void *)WICK_ALIGN_UP((uintptr_t)table, WICK_ALIGN));
     a.per_task = (int64_t)WICK_ALIGN_UP((size_t)(1 + 16384 / a.fft.n), (size_t)a.fft.unit);
-    wick_step step = {.name = wick_fft_name(&a.fft), .run = run_fft, .tasks = (a.fft.places + a.per_task - 1) / a.per_task, .scratch = a.fft.scratch,
-                      .flops = flops_fft(node), .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type))};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
+    wick_step step = {.name = wick_fft_name(&a.fft),
+                      .run = run_fft,
+                      .tasks = (a.fft.places + a.per_task - 1) / a.per_task,
+                      .scratch = a.fft.scratch,
+                      .flops = flops_fft(node),
+                      .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type))};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)},
+                           2);
 }
 
-static wick_tensor *record(const wick_op *op, wick_tensor *x, int64_t n, bool inverse, double scale, double inner, bool columns) {
+static wick_tensor *record(const wick_op *op, wick_tensor *x, int64_t n, bool inverse, double scale, double inner,
+                           bool columns) {
     const fft_attr attr = {n, inverse, scale, inner, columns};
     return wick_record(NULL, op, 1, &x, &attr, sizeof attr);
 }
-/* The transposes: of a transform the one with the other sign; of the real ones each other, whose inner numbers stand for two. */
+/* The transposes: of a transform the one with the other sign; of the real ones each other, whose inner numbers stand
+ * for two. */
 static void grad_fft(wick_gradient *g) {
     const fft_attr *a = g->node->attr;
     g->gin[0] = record(&wick_op_fft, g->gout[0], a->n, !a->inverse, a->scale, 1, a->columns);
@@ -102,7 +123,8 @@ static void print_fft(wick_str *s, const wick_node *node) {
 static void sample_fft(wick_sample *s, wick_fourier_what what) {
     s->n_in = 1;
     const wick_dtype d = s->random() % 3 ? WICK_F64 : WICK_F32;
-    fft_attr attr = {wick_sample_int(s, 1, 40), what == WICK_FFT_COMPLEX ? (int64_t)(s->random() % 2) : 0, 0.5, what == WICK_FFT_COMPLEX ? 1 : 1.5, 0};
+    fft_attr attr = {wick_sample_int(s, 1, 40), what == WICK_FFT_COMPLEX ? (int64_t)(s->random() % 2) : 0, 0.5,
+                     what == WICK_FFT_COMPLEX ? 1 : 1.5, 0};
     attr.columns = what == WICK_FFT_COMPLEX && wick_fft_takes_columns(attr.n) && s->random() % 2;
     const int64_t axis = what == WICK_FFT_HERMITIAN ? attr.n / 2 + 1 : attr.n;
     s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 0};
@@ -118,15 +140,29 @@ static void sample_complex(wick_sample *s) { sample_fft(s, WICK_FFT_COMPLEX); }
 static void sample_real(wick_sample *s) { sample_fft(s, WICK_FFT_REAL); }
 static void sample_hermitian(wick_sample *s) { sample_fft(s, WICK_FFT_HERMITIAN); }
 
-#define FFT_OP(name_, grad_, sample_, onnx_, cost_, doc_)                                                                                             \
-    const wick_op wick_op_##name_ = {.name = #name_, .doc = doc_, .onnx = onnx_, .torch = "fft." #name_, .cost = cost_, .min_in = 1, .max_in = 1,      \
-                                     .n_out = 1, .flags = WICK_OP_SPREADS, .infer = infer_fft, .grad = grad_, .flops = flops_fft, .lower = lower_fft,  \
-                                     .print = print_fft, .sample = sample_};
-FFT_OP(fft, grad_fft, sample_complex, "DFT", "5/2 n log2 of the length", "Fourier transform of complex numbers (a last dim of 2)")
-FFT_OP(rfft, grad_rfft, sample_real, "DFT", "5/2 m log2 of the length", "Fourier transform of real numbers, the half that says it all")
+#define FFT_OP(name_, grad_, sample_, onnx_, cost_, doc_)                                                              \
+    const wick_op wick_op_##name_ = {.name = #name_,                                                                   \
+                                     .doc = doc_,                                                                      \
+                                     .onnx = onnx_,                                                                    \
+                                     .torch = "fft." #name_,                                                           \
+                                     .cost = cost_,                                                                    \
+                                     .min_in = 1,                                                                      \
+                                     .max_in = 1,                                                                      \
+                                     .n_out = 1,                                                                       \
+                                     .flags = WICK_OP_SPREADS,                                                         \
+                                     .infer = infer_fft,                                                               \
+                                     .grad = grad_,                                                                    \
+                                     .flops = flops_fft,                                                               \
+                                     .lower = lower_fft,                                                               \
+                                     .print = print_fft,                                                               \
+                                     .sample = sample_};
+FFT_OP(fft, grad_fft, sample_complex, "DFT", "5/2 n log2 of the length",
+       "Fourier transform of complex numbers (a last dim of 2)")
+FFT_OP(rfft, grad_rfft, sample_real, "DFT", "5/2 m log2 of the length",
+       "Fourier transform of real numbers, the half that says it all")
 FFT_OP(irfft, grad_irfft, sample_hermitian, NULL, "5/2 n log2 of the length", "inverse of rfft, to real numbers")
 
-/* ---- complex numbers ------------------------------------------------------------------------------------------------------------ */
+/* ---- complex numbers --------------------------------------------------------------------------------------------- */
 
 static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 /* NULL, or what is wrong with x as complex numbers. */
@@ -134,7 +170,8 @@ static wick_tensor *not_complex(wick_tensor *x, const char *name) {
     if (is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);
     if (rank && wick_tensor_dim(x, -1) == 2) return NULL;
-    return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: complex numbers need a last dim of 2; the %d-d tensor has %lld", name, rank, (long long)wick_tensor_dim(x, -1));
+    return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: complex numbers need a last dim of 2; the %d-d tensor has %lld",
+                       name, rank, (long long)wick_tensor_dim(x, -1));
 }
 static wick_tensor *part(wick_tensor *x, int which, const char *name) {
     if (!x) return NULL;
@@ -149,7 +186,8 @@ wick_tensor *wick_complex(wick_tensor *re, wick_tensor *im) {
     if (!wick_promote_pair(&re, &im, "complex")) return re;
     wick_type both = re->value->type;
     if (!wick_broadcast(&both, &im->value->type) || both.rank == WICK_MAX_DIMS)
-        return wick_poison(re->ctx, WICK_ERR_SHAPE, "complex: the real and the imaginary part do not broadcast to 7 dims at most");
+        return wick_poison(re->ctx, WICK_ERR_SHAPE,
+                           "complex: the real and the imaginary part do not broadcast to 7 dims at most");
     re = wick_unsqueeze(wick_expand(re, both.rank, both.dims), -1);
     im = wick_unsqueeze(wick_expand(im, both.rank, both.dims), -1);
     return wick_concat(2, (wick_tensor *[]){re, im}, -1);
@@ -159,7 +197,9 @@ wick_tensor *wick_complex_mul(wick_tensor *a, wick_tensor *b) {
     return wick_complex(wick_sub(wick_mul(ar, br), wick_mul(ai, bi)), wick_add(wick_mul(ar, bi), wick_mul(ai, br)));
 }
 wick_tensor *wick_complex_conj(wick_tensor *x) { return wick_complex(wick_real(x), wick_neg(wick_imag(x))); }
-wick_tensor *wick_complex_abs2(wick_tensor *x) { return wick_add(wick_square(wick_real(x)), wick_square(wick_imag(x))); }
+wick_tensor *wick_complex_abs2(wick_tensor *x) {
+    return wick_add(wick_square(wick_real(x)), wick_square(wick_imag(x)));
+}
 wick_tensor *wick_complex_abs(wick_tensor *x) {
     wick_tensor *square = wick_complex_abs2(x);
     if (is_bad(square)) return square;
@@ -167,7 +207,7 @@ wick_tensor *wick_complex_abs(wick_tensor *x) {
     return wick_where(zero, wick_like(square, 0), wick_sqrt(wick_where(zero, wick_like(square, 1), square)));
 }
 
-/* ---- any axis, any length ---------------------------------------------------------------------------------------------------------- */
+/* ---- any axis, any length ---------------------------------------------------------------------------------------- */
 
 /* The axis at the end (before pairs), with n elements. */
 static wick_tensor *with_length(wick_tensor *x, int64_t n, int axis) {
@@ -179,7 +219,8 @@ static wick_tensor *with_length(wick_tensor *x, int64_t n, int axis) {
     return wick_pad(x, wick_tensor_rank(x), before, after, 0);
 }
 
-static wick_tensor *transform(const char *name, const wick_op *op, wick_tensor *x, int64_t n, int axis, wick_fft_norm norm, bool inverse) {
+static wick_tensor *transform(const char *name, const wick_op *op, wick_tensor *x, int64_t n, int axis,
+                              wick_fft_norm norm, bool inverse) {
     if (is_bad(x)) return wick_record(NULL, op, 1, &x, NULL, 0);
     const wick_fourier_what what = what_of(op);
     const bool pairs = what != WICK_FFT_REAL;
@@ -197,19 +238,35 @@ static wick_tensor *transform(const char *name, const wick_op *op, wick_tensor *
     const int to = columns ? a : rank - 1;
     if (a != to) x = wick_transpose(x, a, to);
     if (!n) n = what == WICK_FFT_HERMITIAN ? 2 * (have - 1) : have;
-    if (n < 1) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: axis %d has %lld elements, which makes a length of %lld", name, axis, (long long)have, (long long)n);
+    if (n < 1)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: axis %d has %lld elements, which makes a length of %lld", name,
+                           axis, (long long)have, (long long)n);
     x = with_length(x, what == WICK_FFT_HERMITIAN ? n / 2 + 1 : n, to);
-    const double scale = norm == WICK_FFT_ORTHO ? 1 / __builtin_sqrt((double)n) : (norm == WICK_FFT_FORWARD) != inverse ? 1 / (double)n : 1;
+    const double scale = norm == WICK_FFT_ORTHO                  ? 1 / __builtin_sqrt((double)n)
+                         : (norm == WICK_FFT_FORWARD) != inverse ? 1 / (double)n
+                                                                 : 1;
     x = record(op, x, n, what == WICK_FFT_COMPLEX && inverse, scale, 1, columns);
     if (a != to) x = wick_transpose(x, a, to);
     return wick_dtype_is_float(d) ? wick_as(x, d) : x;
 }
 
-wick_tensor *wick_fft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) { return transform("fft", &wick_op_fft, x, n, axis, norm, false); }
-wick_tensor *wick_ifft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) { return transform("ifft", &wick_op_fft, x, n, axis, norm, true); }
-wick_tensor *wick_rfft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) { return transform("rfft", &wick_op_rfft, x, n, axis, norm, false); }
-wick_tensor *wick_irfft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) { return transform("irfft", &wick_op_irfft, x, n, axis, norm, true); }
+wick_tensor *wick_fft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) {
+    return transform("fft", &wick_op_fft, x, n, axis, norm, false);
+}
+wick_tensor *wick_ifft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) {
+    return transform("ifft", &wick_op_fft, x, n, axis, norm, true);
+}
+wick_tensor *wick_rfft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) {
+    return transform("rfft", &wick_op_rfft, x, n, axis, norm, false);
+}
+wick_tensor *wick_irfft(wick_tensor *x, int64_t n, int axis, wick_fft_norm norm) {
+    return transform("irfft", &wick_op_irfft, x, n, axis, norm, true);
+}
 wick_tensor *wick_fft2(wick_tensor *x, wick_fft_norm norm) { return wick_fft(wick_fft(x, 0, -1, norm), 0, -2, norm); }
-wick_tensor *wick_ifft2(wick_tensor *x, wick_fft_norm norm) { return wick_ifft(wick_ifft(x, 0, -1, norm), 0, -2, norm); }
+wick_tensor *wick_ifft2(wick_tensor *x, wick_fft_norm norm) {
+    return wick_ifft(wick_ifft(x, 0, -1, norm), 0, -2, norm);
+}
 wick_tensor *wick_rfft2(wick_tensor *x, wick_fft_norm norm) { return wick_fft(wick_rfft(x, 0, -1, norm), 0, -2, norm); }
-wick_tensor *wick_irfft2(wick_tensor *x, int64_t n, wick_fft_norm norm) { return wick_irfft(wick_ifft(x, 0, -2, norm), n, -1, norm); }
+wick_tensor *wick_irfft2(wick_tensor *x, int64_t n, wick_fft_norm norm) {
+    return wick_irfft(wick_ifft(x, 0, -2, norm), n, -1, norm);
+}

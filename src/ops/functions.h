@@ -1,4 +1,5 @@
-/* functions.h: the public functions that are built from ops and have no node of their own, for the registry. One row each:
+/* functions.h: the public functions that are built from ops and have no node of their own, for the registry. One row
+ * each:
  *
  *   F(NAME, gradient, doc, onnx, torch)
  *

@@ -1,7 +1,9 @@
-/* gather_reduce.c: slices of a table that are reduced by groups, as bags of embeddings are: gathered some groups at a time into L1 and reduced there, instead of being written to memory as a whole and
- * read again. Bits are the same: what a reduction gives for a unit does not depend on how many there are.
+/* gather_reduce.c: slices of a table that are reduced by groups, as bags of embeddings are: gathered some groups at a
+ * time into L1 and reduced there, instead of being written to memory as a whole and read again. Bits are the same: what
+ * a reduction gives for a unit does not depend on how many there are.
  *
- * The gather's step does it; the reduction's stays a step of the plan too, marked, so that who prints plans as code prints the two. */
+ * The gather's step does it; the reduction's stays a step of the plan too, marked, so that who prints plans as code
+ * prints the two. */
 #include "ops/ops.h"
 #include "ops/steps.h"
 
@@ -19,7 +21,8 @@ int64_t wick_gather_reduce_run(const wick_step_gather *g, void *const *ptr, int6
         const int64_t bad = wick_gather_some(slice, g->n, count, g->count - at - count, ptr[0], index + at, scratch);
         if (bad >= 0) return at + bad;
         void *here[2 * WICK_FUSED_MAX_IO];
-        for (int k = 0; k < f->n_in + f->n_out; k++) here[k] = k == b->gathered ? scratch : (char *)ptr[3 + k] + u * b->step[k];
+        for (int k = 0; k < f->n_in + f->n_out; k++)
+            here[k] = k == b->gathered ? scratch : (char *)ptr[3 + k] + u * b->step[k];
         wick_fused_run(f, 0, 0, f->tasks, here, NULL, (char *)scratch + b->room);
     }
     return -1;
@@ -28,7 +31,9 @@ int64_t wick_gather_reduce_run(const wick_step_gather *g, void *const *ptr, int6
 wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused) {
     if (l->n_steps < 2 || fused->n_keep < 1) return WICK_OK;
     wick_step *program = &l->steps[l->n_steps - 1], *s = program - 1;
-    if (s->kind != WICK_STEP_GATHER || program->kind != WICK_STEP_PROGRAM || s->commits || program->commits || s->n_refs + program->n_refs > WICK_STEP_BUFFERS) return WICK_OK;
+    if (s->kind != WICK_STEP_GATHER || program->kind != WICK_STEP_PROGRAM || s->commits || program->commits ||
+        s->n_refs + program->n_refs > WICK_STEP_BUFFERS)
+        return WICK_OK;
     wick_step_gather *g = (wick_step_gather *)(uintptr_t)s->args; /* the plan's own, which is being made */
     const wick_node *gather = s->node;
     const int64_t slice = (int64_t)g->elem * g->inner;
@@ -40,10 +45,15 @@ wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused) {
         const wick_fused_io *io = k < fused->n_in ? &fused->in[k] : &fused->out[k - fused->n_in];
         b.step[k] = io->strides[0] * (int64_t)wick_dtype_size((wick_dtype)io->dtype);
         for (int i = 0; k >= fused->n_in && i < s->n_refs + fused->n_in; i++) /* a result over what is still read */
-            if (program->refs[k].buffer == (i < s->n_refs ? s->refs[i].buffer : program->refs[i - s->n_refs].buffer)) return WICK_OK;
+            if (program->refs[k].buffer == (i < s->n_refs ? s->refs[i].buffer : program->refs[i - s->n_refs].buffer))
+                return WICK_OK;
     }
-    if (b.gathered < 0 || g->outer != 1 || !slice || b.step[b.gathered] <= 0 || b.step[b.gathered] % slice || b.all * b.step[b.gathered] != g->count * slice || g->count * slice < LEAST) return WICK_OK;
-    if (l->buffers[s->refs[2].buffer].kind != WICK_BUFFER_TEMP || l->last_use[l->root[gather->out[0].id]] != l->node->position) return WICK_OK;
+    if (b.gathered < 0 || g->outer != 1 || !slice || b.step[b.gathered] <= 0 || b.step[b.gathered] % slice ||
+        b.all * b.step[b.gathered] != g->count * slice || g->count * slice < LEAST)
+        return WICK_OK;
+    if (l->buffers[s->refs[2].buffer].kind != WICK_BUFFER_TEMP ||
+        l->last_use[l->root[gather->out[0].id]] != l->node->position)
+        return WICK_OK;
     b.each = b.step[b.gathered] / slice;
     b.units = WICK_MIN(b.all, WICK_MAX(1, ROOM / b.step[b.gathered]));
     b.per_task = WICK_MIN(b.all, WICK_MAX(1, (1 << 17) / (b.units * b.step[b.gathered])) * b.units);
@@ -67,6 +77,7 @@ wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused) {
         wick_buffer *at = &l->buffers[program->refs[k].buffer];
         at->first = WICK_MIN(at->first, (int32_t)l->n_steps - 2);
     }
-    wick_remark(l->ctx, "ride", l->node, "taken: within gather (%s), some groups of slices at a time", gather->site ? gather->site : "?");
+    wick_remark(l->ctx, "ride", l->node, "taken: within gather (%s), some groups of slices at a time",
+                gather->site ? gather->site : "?");
     return WICK_OK;
 }

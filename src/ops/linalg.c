@@ -1,6 +1,7 @@
-/* linalg.c: the public functions of factorizations. Each factorization is an op without a gradient; the function wraps its results in one of
- * their own, by the formulas that PyTorch uses (Giles 2008; Walter, Lehmann 2010 for QR; Murray 2016 for Cholesky). Where an op has several results, they
- * are wrapped as one long vector for each matrix and taken apart again. */
+/* linalg.c: the public functions of factorizations. Each factorization is an op without a gradient; the function wraps
+ * its results in one of their own, by the formulas that PyTorch uses (Giles 2008; Walter, Lehmann 2010 for QR; Murray
+ * 2016 for Cholesky). Where an op has several results, they are wrapped as one long vector for each matrix and taken
+ * apart again. */
 #include "ops/factor.h"
 #include "wick/linalg.h"
 
@@ -13,8 +14,10 @@ static wick_tensor *back_to(wick_tensor *y, wick_dtype d) { return wick_dtype_is
 /* What is wrong with a as matrices (square ones), or NULL. */
 static wick_tensor *refuse(const char *name, wick_tensor *a, bool square) {
     if (is_bad(a)) return a ? a : NULL;
-    if (wick_tensor_rank(a) < 2) return wick_poison(a->ctx, WICK_ERR_SHAPE, "%s(%s): needs matrices", name, wick_shown_of(a).text);
-    if (square && wick_tensor_dim(a, -1) != wick_tensor_dim(a, -2)) return wick_poison(a->ctx, WICK_ERR_SHAPE, "%s(%s): needs square matrices", name, wick_shown_of(a).text);
+    if (wick_tensor_rank(a) < 2)
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "%s(%s): needs matrices", name, wick_shown_of(a).text);
+    if (square && wick_tensor_dim(a, -1) != wick_tensor_dim(a, -2))
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "%s(%s): needs square matrices", name, wick_shown_of(a).text);
     return NULL;
 }
 /* x [..., a, b] with other leading dims. */
@@ -33,10 +36,11 @@ static bool common_batch(const wick_tensor *a, const wick_tensor *b, wick_type *
     return wick_broadcast(both, &with);
 }
 
-/* ---- triangular systems ------------------------------------------------------------------------------------------------------------ */
+/* ---- triangular systems ------------------------------------------------------------------------------------------ */
 
 static wick_tensor *solve_by(wick_tensor *t, wick_tensor *b, int64_t flags) { /* of one batch */
-    return wick_factor_record(&wick_op_triangular_solve, 2, (wick_tensor *[]){t, b}, wick_tensor_dim(b, -1), wick_tensor_dim(t, -1), flags);
+    return wick_factor_record(&wick_op_triangular_solve, 2, (wick_tensor *[]){t, b}, wick_tensor_dim(b, -1),
+                              wick_tensor_dim(t, -1), flags);
 }
 wick_tensor *wick_solve_triangular(wick_tensor *a, wick_tensor *b, const wick_triangular_options *options) {
     static const wick_triangular_options lower;
@@ -46,20 +50,24 @@ wick_tensor *wick_solve_triangular(wick_tensor *a, wick_tensor *b, const wick_tr
     if (!bad) bad = refuse("solve_triangular", b, false);
     if (bad) return bad;
     if (wick_tensor_dim(b, o->right ? -1 : -2) != wick_tensor_dim(a, -1))
-        return wick_poison(a->ctx, WICK_ERR_SHAPE, "solve_triangular(%s, %s): the right side does not fit the matrix", wick_shown_of(a).text, wick_shown_of(b).text);
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "solve_triangular(%s, %s): the right side does not fit the matrix",
+                           wick_shown_of(a).text, wick_shown_of(b).text);
     const wick_dtype d = wick_tensor_dtype(a), computed = computed_in(a);
     wick_type both;
     if (!common_batch(a, b, &both))
-        return wick_poison(a->ctx, WICK_ERR_SHAPE, "solve_triangular(%s, %s): leading dims do not broadcast", wick_shown_of(a).text, wick_shown_of(b).text);
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "solve_triangular(%s, %s): leading dims do not broadcast",
+                           wick_shown_of(a).text, wick_shown_of(b).text);
     a = with_batch(wick_as(a, computed), both.rank, both.dims, 2);
     b = with_batch(wick_as(b, computed), both.rank, both.dims, 2);
     if (o->right) b = turned(b); /* X A = B is A' X' = B' */
     const bool transposed = o->transposed != o->right;
-    wick_tensor *x = solve_by(a, b, (o->upper ? WICK_FACTOR_UPPER : 0) | (o->unit ? WICK_FACTOR_UNIT : 0) | (transposed ? WICK_FACTOR_TRANSPOSED : 0));
+    wick_tensor *x = solve_by(a, b,
+                              (o->upper ? WICK_FACTOR_UPPER : 0) | (o->unit ? WICK_FACTOR_UNIT : 0) |
+                                  (transposed ? WICK_FACTOR_TRANSPOSED : 0));
     return back_to(o->right ? turned(x) : x, d);
 }
 
-/* ---- Cholesky ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
 
 /* gA = (S + S') / 2, S = L^-T phi(L' gL) L^-1, where phi is the lower triangle with half its diagonal. */
 static void rule_cholesky(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
@@ -79,11 +87,12 @@ wick_tensor *wick_cholesky(wick_tensor *a, bool upper) {
     return back_to(upper ? turned(l) : l, d);
 }
 wick_tensor *wick_cholesky_solve(wick_tensor *b, wick_tensor *factor, bool upper) {
-    const wick_triangular_options first = {.upper = upper, .transposed = upper}, second = {.upper = upper, .transposed = !upper};
+    const wick_triangular_options first = {.upper = upper, .transposed = upper},
+                                  second = {.upper = upper, .transposed = !upper};
     return wick_solve_triangular(factor, wick_solve_triangular(factor, b, &first), &second);
 }
 
-/* ---- by LU ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- by LU ------------------------------------------------------------------------------------------------------- */
 
 typedef struct factored {
     wick_tensor *a, *lu, *pivot, *sign, *info;
@@ -95,8 +104,10 @@ static factored factor(wick_tensor *a) {
     return (factored){a, out[0], out[1], out[2], out[3]};
 }
 
-/* X of A X = B, or of A' X = B (user). xs: A, B, lu, pivot. gB = A^-T gX, gA = -gB X'; transposed: gB = A^-1 gX, gA = -X gB'. */
-static wick_tensor *solve_factored(wick_tensor *a, wick_tensor *b, wick_tensor *lu, wick_tensor *pivot, bool transposed);
+/* X of A X = B, or of A' X = B (user). xs: A, B, lu, pivot. gB = A^-T gX, gA = -gB X'; transposed: gB = A^-1 gX, gA =
+ * -X gB'. */
+static wick_tensor *solve_factored(wick_tensor *a, wick_tensor *b, wick_tensor *lu, wick_tensor *pivot,
+                                   bool transposed);
 static void rule_solve(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *x = wick_custom_gradient(y, n, xs, rule_solve, user);
     wick_tensor *gb = solve_factored(xs[0], g, xs[2], xs[3], !user);
@@ -104,10 +115,12 @@ static void rule_solve(void *user, wick_tensor *g, wick_tensor *y, int n, wick_t
     gx[1] = gb;
 }
 static char transposed_mark;
-static wick_tensor *solve_factored(wick_tensor *a, wick_tensor *b, wick_tensor *lu, wick_tensor *pivot, bool transposed) {
-    wick_tensor *x = wick_factor_record(&wick_op_lu_solve, 3, (wick_tensor *[]){lu, pivot, b}, wick_tensor_dim(b, -1), wick_tensor_dim(a, -1),
-                                        transposed ? WICK_FACTOR_TRANSPOSED : 0);
-    return wick_custom_gradient(x, 4, (wick_tensor *[]){a, b, lu, pivot}, rule_solve, transposed ? &transposed_mark : NULL);
+static wick_tensor *solve_factored(wick_tensor *a, wick_tensor *b, wick_tensor *lu, wick_tensor *pivot,
+                                   bool transposed) {
+    wick_tensor *x = wick_factor_record(&wick_op_lu_solve, 3, (wick_tensor *[]){lu, pivot, b}, wick_tensor_dim(b, -1),
+                                        wick_tensor_dim(a, -1), transposed ? WICK_FACTOR_TRANSPOSED : 0);
+    return wick_custom_gradient(x, 4, (wick_tensor *[]){a, b, lu, pivot}, rule_solve,
+                                transposed ? &transposed_mark : NULL);
 }
 /* xs: A. g of the inverse Y: -Y' g Y'. */
 static void rule_inverse(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
@@ -131,12 +144,15 @@ wick_tensor *wick_solve(wick_tensor *a, wick_tensor *b) {
     if (vectors) b = wick_unsqueeze(b, -1);
     wick_type both;
     if (wick_tensor_rank(b) < 2 || wick_tensor_dim(b, -2) != wick_tensor_dim(a, -1) || !common_batch(a, b, &both))
-        return wick_poison(a->ctx, WICK_ERR_SHAPE, "solve(%s, %s): the right side does not fit the matrices", wick_shown_of(a).text, wick_shown_of(shown).text);
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "solve(%s, %s): the right side does not fit the matrices",
+                           wick_shown_of(a).text, wick_shown_of(shown).text);
     const wick_dtype d = wick_tensor_dtype(a), computed = computed_in(a);
     const factored f = factor(wick_as(a, computed));
     wick_tensor *lu = wick_check_factor(f.lu, f.info, false);
     b = with_batch(wick_as(b, computed), both.rank, both.dims, 2);
-    wick_tensor *x = solve_factored(with_batch(f.a, both.rank, both.dims, 2), b, with_batch(lu, both.rank, both.dims, 2), with_batch(f.pivot, both.rank, both.dims, 1), false);
+    wick_tensor *x =
+        solve_factored(with_batch(f.a, both.rank, both.dims, 2), b, with_batch(lu, both.rank, both.dims, 2),
+                       with_batch(f.pivot, both.rank, both.dims, 1), false);
     return back_to(vectors ? wick_squeeze(x, -1) : x, d);
 }
 wick_tensor *wick_inverse(wick_tensor *a) {
@@ -159,7 +175,8 @@ wick_tensor *wick_det(wick_tensor *a) {
     if (bad || !a) return bad;
     const factored f = factor(wick_as(a, computed_in(a)));
     wick_tensor *det = wick_mul(wick_prod(wick_diagonal(f.lu, 0, -2, -1), WICK_AXES(-1), false), f.sign);
-    return back_to(wick_custom_gradient(det, 3, (wick_tensor *[]){f.a, f.lu, f.pivot}, rule_det, NULL), wick_tensor_dtype(a));
+    return back_to(wick_custom_gradient(det, 3, (wick_tensor *[]){f.a, f.lu, f.pivot}, rule_det, NULL),
+                   wick_tensor_dtype(a));
 }
 void wick_slogdet(wick_tensor *a, wick_tensor **sign, wick_tensor **log_abs) {
     wick_tensor *unwanted;
@@ -174,10 +191,11 @@ void wick_slogdet(wick_tensor *a, wick_tensor **sign, wick_tensor **log_abs) {
     wick_tensor *diagonal = wick_diagonal(f.lu, 0, -2, -1);
     wick_tensor *log = wick_sum(wick_log(wick_abs(diagonal)), WICK_AXES(-1), false);
     *sign = back_to(wick_mul(f.sign, wick_prod(wick_sign(diagonal), WICK_AXES(-1), false)), wick_tensor_dtype(a));
-    *log_abs = back_to(wick_custom_gradient(log, 3, (wick_tensor *[]){f.a, f.lu, f.pivot}, rule_det, &transposed_mark), wick_tensor_dtype(a));
+    *log_abs = back_to(wick_custom_gradient(log, 3, (wick_tensor *[]){f.a, f.lu, f.pivot}, rule_det, &transposed_mark),
+                       wick_tensor_dtype(a));
 }
 
-/* ---- several results as one ------------------------------------------------------------------------------------------------------------- */
+/* ---- several results as one -------------------------------------------------------------------------------------- */
 
 typedef struct shape {
     int64_t rows, cols; /* cols -1: a vector of rows */
@@ -210,7 +228,7 @@ static void unpack(wick_tensor *y, int n, wick_tensor **parts, const shape *shap
     }
 }
 
-/* ---- QR --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- QR ---------------------------------------------------------------------------------------------------------- */
 
 static void shapes_of_qr(const wick_tensor *a, bool complete, shape s[2]) {
     const int64_t m = wick_tensor_dim(a, -2), n = wick_tensor_dim(a, -1), columns = complete ? m : WICK_MIN(m, n);
@@ -221,7 +239,8 @@ static void shapes_of_qr(const wick_tensor *a, bool complete, shape s[2]) {
 static wick_tensor *backward_qr(wick_tensor *q, wick_tensor *r, wick_tensor *gq, wick_tensor *gr) {
     wick_tensor *m = wick_sub(wick_matmul(r, turned(gr)), wick_matmul(turned(gq), q));
     wick_tensor *symmetric = wick_add(wick_triangle_of(m, false, 0, 1), turned(wick_triangle_of(m, false, 0, 0)));
-    return turned(solve_by(r, turned(wick_add(gq, wick_matmul(q, symmetric))), WICK_FACTOR_UPPER)); /* X R' = B is R X' = B' */
+    /* X R' = B is R X' = B' */
+    return turned(solve_by(r, turned(wick_add(gq, wick_matmul(q, symmetric))), WICK_FACTOR_UPPER));
 }
 static void rule_qr(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
     wick_tensor *part[2], *gpart[2], *a = xs[0];
@@ -231,11 +250,13 @@ static void rule_qr(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tens
     unpack(wick_custom_gradient(y, n, xs, rule_qr, user), 2, part, shapes);
     unpack(g, 2, gpart, shapes);
     if (user && rows > cols) {
-        gx[0] = wick_poison(a->ctx, WICK_ERR_UNSUPPORTED, "qr: the complete form of high matrices has no gradient; use the reduced one");
+        gx[0] = wick_poison(a->ctx, WICK_ERR_UNSUPPORTED,
+                            "qr: the complete form of high matrices has no gradient; use the reduced one");
     } else if (rows >= cols) {
         gx[0] = backward_qr(part[0], part[1], gpart[0], gpart[1]);
     } else { /* A = [X | Y], R = [U | V]: X = Q U, Y = Q V */
-        wick_tensor *u = wick_slice(part[1], -1, 0, rows, 1), *gu = wick_slice(gpart[1], -1, 0, rows, 1), *gv = wick_slice(gpart[1], -1, rows, cols, 1);
+        wick_tensor *u = wick_slice(part[1], -1, 0, rows, 1), *gu = wick_slice(gpart[1], -1, 0, rows, 1),
+                    *gv = wick_slice(gpart[1], -1, rows, cols, 1);
         wick_tensor *right = wick_slice(a, -1, rows, cols, 1), *gq = wick_add(gpart[0], wick_matmul(right, turned(gv)));
         gx[0] = wick_concat(2, (wick_tensor *[]){backward_qr(part[0], u, gq, gu), wick_matmul(part[0], gv)}, -1);
     }
@@ -253,12 +274,13 @@ void wick_qr(wick_tensor *a, bool complete, wick_tensor **q, wick_tensor **r) {
     shape shapes[2];
     shapes_of_qr(a, complete, shapes);
     wick_record_n(NULL, &wick_op_qr, 1, &a, &attr, sizeof attr, 2, out);
-    unpack(wick_custom_gradient(packed(2, out, shapes), 1, &a, rule_qr, complete ? &transposed_mark : NULL), 2, out, shapes);
+    unpack(wick_custom_gradient(packed(2, out, shapes), 1, &a, rule_qr, complete ? &transposed_mark : NULL), 2, out,
+           shapes);
     *q = back_to(out[0], d);
     *r = back_to(out[1], d);
 }
 
-/* ---- eigenvalues of symmetric matrices ------------------------------------------------------------------------------------------------------ */
+/* ---- eigenvalues of symmetric matrices --------------------------------------------------------------------------- */
 
 /* 1 / x, 0 where x is 0: of equal eigenvalues the gradient does not exist; PyTorch's is infinite. */
 static wick_tensor *inverse_or_zero(wick_tensor *x) {
@@ -297,22 +319,26 @@ void wick_eigh(wick_tensor *a, wick_tensor **values, wick_tensor **vectors) {
     *vectors = back_to(out[1], d);
 }
 
-/* ---- singular values -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- singular values --------------------------------------------------------------------------------------------- */
 
-/* A [m, n], m >= n. With k = n columns of U: gA = U (skew(U' gU) / E S + S skew(V' gV) / E + diag(gs)) V' + (I - U U') gU S^-1 V', where
- * E[i, j] = s[j]^2 - s[i]^2 and skew(X) = X - X'. */
+/* A [m, n], m >= n. With k = n columns of U: gA = U (skew(U' gU) / E S + S skew(V' gV) / E + diag(gs)) V' + (I - U U')
+ * gU S^-1 V', where E[i, j] = s[j]^2 - s[i]^2 and skew(X) = X - X'. */
 static void rule_svd(void *user, wick_tensor *g, wick_tensor *y, int n_xs, wick_tensor *const *xs, wick_tensor **gx) {
     const int64_t m = wick_tensor_dim(xs[0], -2), n = wick_tensor_dim(xs[0], -1);
     const shape shapes[3] = {{m, user ? m : n}, {n, -1}, {n, n}};
     wick_tensor *part[3], *gpart[3];
     unpack(wick_custom_gradient(y, n_xs, xs, rule_svd, user), 3, part, shapes);
     unpack(g, 3, gpart, shapes);
-    wick_tensor *u = wick_slice(part[0], -1, 0, n, 1), *gu = wick_slice(gpart[0], -1, 0, n, 1), *s = part[1], *vt = part[2], *gv = turned(gpart[2]);
-    wick_tensor *over = inverse_or_zero(differences(wick_square(s))), *row = wick_unsqueeze(s, -2), *column = wick_unsqueeze(s, -1);
+    wick_tensor *u = wick_slice(part[0], -1, 0, n, 1), *gu = wick_slice(gpart[0], -1, 0, n, 1), *s = part[1],
+                *vt = part[2], *gv = turned(gpart[2]);
+    wick_tensor *over = inverse_or_zero(differences(wick_square(s))), *row = wick_unsqueeze(s, -2),
+                *column = wick_unsqueeze(s, -1);
     wick_tensor *ugu = wick_matmul(turned(u), gu), *vgv = wick_matmul(vt, gv);
-    wick_tensor *left = wick_mul(wick_mul(wick_sub(ugu, turned(ugu)), over), row), *right = wick_mul(wick_mul(wick_sub(vgv, turned(vgv)), over), column);
+    wick_tensor *left = wick_mul(wick_mul(wick_sub(ugu, turned(ugu)), over), row),
+                *right = wick_mul(wick_mul(wick_sub(vgv, turned(vgv)), over), column);
     wick_tensor *inside = wick_add(wick_matmul(u, wick_add(left, right)), wick_mul(u, wick_unsqueeze(gpart[1], -2)));
-    if (m > n) inside = wick_add(inside, wick_mul(wick_sub(gu, wick_matmul(u, ugu)), wick_unsqueeze(inverse_or_zero(s), -2)));
+    if (m > n)
+        inside = wick_add(inside, wick_mul(wick_sub(gu, wick_matmul(u, ugu)), wick_unsqueeze(inverse_or_zero(s), -2)));
     gx[0] = wick_matmul(inside, vt);
 }
 void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_tensor **vt) {
@@ -334,16 +360,18 @@ void wick_svd(wick_tensor *a, bool full, wick_tensor **u, wick_tensor **s, wick_
     const wick_factor_attr attr = {q ? n : m, n, 0, 0};
     wick_record_n(NULL, &wick_op_svd, 1, &r, &attr, sizeof attr, 3, out);
     if (q) out[0] = wick_matmul(q, out[0]);
-    unpack(wick_custom_gradient(packed(3, out, shapes), 1, &a, rule_svd, full ? &transposed_mark : NULL), 3, out, shapes);
+    unpack(wick_custom_gradient(packed(3, out, shapes), 1, &a, rule_svd, full ? &transposed_mark : NULL), 3, out,
+           shapes);
     *u = back_to(wide ? turned(out[2]) : out[0], d);
     *s = back_to(out[1], d);
     *vt = back_to(wide ? turned(out[0]) : out[2], d);
 }
 
-/* ---- what is solved with them -------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is solved with them ------------------------------------------------------------------------------------ */
 
 static double default_tolerance(const wick_tensor *a) {
-    return (double)WICK_MAX(wick_tensor_dim(a, -1), wick_tensor_dim(a, -2)) * (computed_in(a) == WICK_F64 ? 0x1p-52 : 0x1p-23);
+    return (double)WICK_MAX(wick_tensor_dim(a, -1), wick_tensor_dim(a, -2)) *
+           (computed_in(a) == WICK_F64 ? 0x1p-52 : 0x1p-23);
 }
 /* Which singular values count. */
 static wick_tensor *above(wick_tensor *s, double tolerance) {
@@ -373,13 +401,15 @@ wick_tensor *wick_lstsq(wick_tensor *a, wick_tensor *b) {
     if (!bad) bad = refuse("lstsq", b, false);
     if (bad) return bad;
     if (wick_tensor_dim(b, -2) != wick_tensor_dim(a, -2))
-        return wick_poison(a->ctx, WICK_ERR_SHAPE, "lstsq(%s, %s): the right side does not fit the matrix", wick_shown_of(a).text, wick_shown_of(b).text);
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "lstsq(%s, %s): the right side does not fit the matrix",
+                           wick_shown_of(a).text, wick_shown_of(b).text);
     const wick_dtype d = wick_tensor_dtype(a);
     a = wick_as(a, computed_in(a));
     b = wick_as(b, computed_in(b));
     const bool wide = wick_tensor_dim(a, -1) > wick_tensor_dim(a, -2);
     wick_qr(wide ? turned(a) : a, false, &q, &r);
     const wick_triangular_options upper = {.upper = true}, lower = {.upper = true, .transposed = true};
-    if (wide) return back_to(wick_matmul(q, wick_solve_triangular(r, b, &lower)), d); /* A' = Q R: the shortest of all solutions */
+    /* A' = Q R: the shortest of all solutions */
+    if (wide) return back_to(wick_matmul(q, wick_solve_triangular(r, b, &lower)), d);
     return back_to(wick_solve_triangular(r, wick_matmul(turned(q), b), &upper), d);
 }

@@ -6,11 +6,12 @@ wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, 
     va_start(args, fmt);
     wick_msg_setv(l->msg, status, fmt, args);
     va_end(args);
-    return wick_msg_prefix(l->msg, "%s%s%s: ", l->node ? l->node->op->name : "plan", l->node && l->node->site ? " at " : "",
-                           l->node && l->node->site ? l->node->site : "");
+    return wick_msg_prefix(l->msg, "%s%s%s: ", l->node ? l->node->op->name : "plan",
+                           l->node && l->node->site ? " at " : "", l->node && l->node->site ? l->node->site : "");
 }
 
-void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n, const wick_rejected *others) {
+void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n,
+                       const wick_rejected *others) {
     char text[1000];
     wick_str s = wick_str_on(text, sizeof text);
     wick_str_add(&s, "%s", kernel);
@@ -18,7 +19,9 @@ void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *k
     wick_remark(l->ctx, "kernel", node, "%s", text);
 }
 
-static wick_status out_of_memory(wick_lower *l) { return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning"); }
+static wick_status out_of_memory(wick_lower *l) {
+    return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
+}
 
 /* Arrays that grow in the plan's arena; the old ones stay there until the plan dies, at most as much again. */
 static bool arena_grow(wick_lower *l, void **array, size_t *cap, size_t n, size_t elem) {
@@ -33,7 +36,8 @@ static bool arena_grow(wick_lower *l, void **array, size_t *cap, size_t n, size_
 }
 
 static wick_status buffer_new(wick_lower *l, const wick_buffer *buffer, uint32_t *id) {
-    if (!arena_grow(l, (void **)&l->buffers, &l->cap_buffers, l->n_buffers, sizeof *l->buffers)) return out_of_memory(l);
+    if (!arena_grow(l, (void **)&l->buffers, &l->cap_buffers, l->n_buffers, sizeof *l->buffers))
+        return out_of_memory(l);
     l->buffers[l->n_buffers] = *buffer;
     l->buffers[l->n_buffers].first = l->buffers[l->n_buffers].last = -1;
     *id = (uint32_t)l->n_buffers++;
@@ -89,13 +93,14 @@ wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, i
     *out = (wick_operand){.type = &v->type};
     wick_layout_channels_last(&out->layout, &v->type);
     if (wick_layout_is_contiguous(&out->layout, &v->type)) return wick_lower_out(l, node, i, out);
-    WICK_TRY(wick_lower_temp(l, wick_type_bytes(&v->type), &out->buffer)); /* results are copied from here: they are row-major */
+    /* results are copied from here: they are row-major */
+    WICK_TRY(wick_lower_temp(l, wick_type_bytes(&v->type), &out->buffer));
     l->operands[v->id] = *out;
     return WICK_OK;
 }
 
-wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size, const wick_ref *refs,
-                            int n_refs) {
+wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size,
+                            const wick_ref *refs, int n_refs) {
     if (!arena_grow(l, (void **)&l->steps, &l->cap_steps, l->n_steps, sizeof *l->steps)) return out_of_memory(l);
     wick_step *s = &l->steps[l->n_steps];
     *s = *step;
@@ -117,7 +122,8 @@ wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *ar
         writes |= refs[i].write;
         empty &= !refs[i].write || b->size == 0;
     }
-    if (writes && empty && !s->fault && !s->tap && !s->jump) s->tasks = 0; /* nothing, however often: 2^40 matrices of no rows */
+    /* nothing, however often: 2^40 matrices of no rows */
+    if (writes && empty && !s->fault && !s->tap && !s->jump) s->tasks = 0;
     l->n_steps++;
     return WICK_OK;
 }
@@ -130,7 +136,8 @@ static int64_t run_copy(const void *args, void *const *ptr, int64_t begin, int64
 
 wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_operand *to) {
     const bool packed = wick_dtype_is_packed(from->type->dtype) || wick_dtype_is_packed(to->type->dtype);
-    if (packed && !(wick_layout_is_contiguous(&from->layout, from->type) && wick_layout_is_contiguous(&to->layout, to->type)))
+    if (packed &&
+        !(wick_layout_is_contiguous(&from->layout, from->type) && wick_layout_is_contiguous(&to->layout, to->type)))
         return wick_lower_fail(l, WICK_ERR_INTERNAL, "a copy of packed elements has strides");
     wick_copy c;
     memset(&c, 0, sizeof c);
@@ -150,12 +157,19 @@ wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_
     double bytes = (double)wick_type_bytes(from->type) + (double)wick_type_bytes(to->type);
     const bool converts = c.src == c.dst && wick_lower_is_channels_last(from) != wick_lower_is_channels_last(to) &&
                           wick_layout_is_contiguous(&(wick_lower_is_channels_last(from) ? to : from)->layout, to->type);
-    return wick_lower_step(l, &(wick_step){.name = "copy", .converts = converts, .kind = WICK_STEP_COPY, .run = run_copy, .tasks = wick_copy_tasks(&c), .bytes = bytes}, &c, sizeof c,
-                           refs, 2);
+    return wick_lower_step(l,
+                           &(wick_step){.name = "copy",
+                                        .converts = converts,
+                                        .kind = WICK_STEP_COPY,
+                                        .run = run_copy,
+                                        .tasks = wick_copy_tasks(&c),
+                                        .bytes = bytes},
+                           &c, sizeof c, refs, 2);
 }
 
 /* Input i as `layout` has it. */
-static wick_status in_layout(wick_lower *l, const wick_node *node, int i, const wick_layout *layout, wick_operand *out) {
+static wick_status in_layout(wick_lower *l, const wick_node *node, int i, const wick_layout *layout,
+                             wick_operand *out) {
     wick_operand in = wick_lower_in(l, node, i);
     *out = in;
     if (wick_layout_equal(&in.layout, layout, in.type)) return WICK_OK;

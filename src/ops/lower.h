@@ -1,6 +1,6 @@
-/* lower.h: from nodes to kernels. Lowering walks a planned graph in order; each op emits steps over numbered buffers. What comes
- * out is complete: which kernel, how many tasks, which bytes, so that memory can be laid out and costs are known before
- * anything runs. */
+/* lower.h: from nodes to kernels. Lowering walks a planned graph in order; each op emits steps over numbered buffers.
+ * What comes out is complete: which kernel, how many tasks, which bytes, so that memory can be laid out and costs are
+ * known before anything runs. */
 #ifndef WICK_OPS_LOWER_H
 #define WICK_OPS_LOWER_H
 
@@ -101,11 +101,14 @@ typedef struct wick_step {
     size_t live;            /* bytes of intermediates in use while it runs */
     bool commits;           /* writes state: runs only when nothing can fail any more */
     bool tap;               /* calls the host: on the calling thread */
-    int32_t jump;           /* where the first word of its first buffer is not 0 then, so many steps on (back: below 0); 0: the next one */
+    /* where the first word of its first buffer is not 0 then, so many steps on (back: below 0); 0: the next one */
+    int32_t jump;
     double repeat;          /* times that it runs, at most; 0: once */
     bool rides;             /* an earlier step does it, piece by piece (steps.h) */
     bool converts;          /* it lays an image out anew, by planes or by pixels, and does nothing else */
-    bool packs;             /* lays out an operand: where that depends on constants and states alone, the result is worth keeping between runs */
+    /* lays out an operand: where that depends on constants and states alone, the result is worth keeping between runs
+     */
+    bool packs;
     bool kept;              /* so it runs again only when a state that it depends on has changed (exec/build.c) */
 } wick_step;
 
@@ -125,13 +128,15 @@ typedef struct wick_lower {
     wick_step *steps;
     size_t n_steps, cap_steps;
     wick_operand *operands; /* by value id */
-    uint32_t *last_use;     /* by value id: position of the last node that reads it, through views too; UINT32_MAX: to the end */
+    /* by value id: position of the last node that reads it, through views too; UINT32_MAX: to the end */
+    uint32_t *last_use;
     uint32_t *root;         /* by value id: the value whose memory a chain of views shows */
     int32_t *result;        /* by value id: first result it is, or -1 */
     wick_result *results;
     int n_results;
     wick_node *node; /* being lowered */
-    bool bands;      /* programs may run channel by channel, one after the other: not where each op is a kernel of its own */
+    /* programs may run channel by channel, one after the other: not where each op is a kernel of its own */
+    bool bands;
     struct wick_channel_loop *channel_loop; /* that the next program may be a part of, if its step is this one: */
     size_t channel_loop_next;
     const void *programs[64]; /* some of the steps' programs, by a hash: equal ones are one */
@@ -139,14 +144,15 @@ typedef struct wick_lower {
 } wick_lower;
 
 /* Tells who asked for it (on_remark) which kernel the node got, and why it is none of the others. */
-void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n, const wick_rejected *others);
+void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *kernel, int n,
+                       const wick_rejected *others);
 wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
 wick_operand wick_lower_in(wick_lower *l, const wick_node *node, int i);
 /* The same value, row-major or channels last, copied if it is not. */
 wick_status wick_lower_in_contiguous(wick_lower *l, const wick_node *node, int i, wick_operand *out);
 wick_status wick_lower_in_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out);
-/* Memory for result i: row-major, in the place the plan wants it; or channels last. Images in a plan have their channels last from the
- * first convolution on: ops that care for the order of memory keep that of their inputs. */
+/* Memory for result i: row-major, in the place the plan wants it; or channels last. Images in a plan have their
+ * channels last from the first convolution on: ops that care for the order of memory keep that of their inputs. */
 wick_status wick_lower_out(wick_lower *l, const wick_node *node, int i, wick_operand *out);
 wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, int i, wick_operand *out);
 /* Channels last, in a way that row-major isn't. */
@@ -157,17 +163,18 @@ wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer);
 /* Makes result i an alias of what lies there. */
 void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at);
 /* Copies args and refs. Adds a step for node l->node; bytes are those of args' own counting. */
-wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size, const wick_ref *refs,
-                            int n_refs);
+wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size,
+                            const wick_ref *refs, int n_refs);
 /* An operand's pointer: at its element of index 0. */
 wick_ref wick_lower_ref(const wick_operand *at, bool write);
 /* Emits a strided, converting copy between operands of the same dims. */
 wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_operand *to);
 
-/* One program for a body of elementwise nodes in order, optionally ending in a reduction. params[i] is what the body calls node's
- * input i; results[i] is the body's value for node's result i. For a lone elementwise node the body is itself. */
-wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body, wick_value *const *params,
-                               wick_value *const *results);
+/* One program for a body of elementwise nodes in order, optionally ending in a reduction. params[i] is what the body
+ * calls node's input i; results[i] is the body's value for node's result i. For a lone elementwise node the body is
+ * itself. */
+wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body,
+                               wick_value *const *params, wick_value *const *results);
 wick_status wick_lower_elementwise(wick_lower *l, wick_node *node);
 wick_status wick_lower_reduce(wick_lower *l, wick_node *node); /* WICK_OP_REDUCE ops */
 

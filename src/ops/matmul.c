@@ -9,7 +9,8 @@ wick_status wick_infer_product(wick_infer *i, wick_dtype dtype) {
     const wick_type *a = i->in[0], *b = i->in[1];
     if (a->rank < 2 || b->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
     int64_t ka = a->dims[a->rank - 1], kb = b->dims[b->rank - 2];
-    if (ka != kb) return wick_infer_fail(i, WICK_ERR_SHAPE, "inner dims %lld and %lld differ", (long long)ka, (long long)kb);
+    if (ka != kb)
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "inner dims %lld and %lld differ", (long long)ka, (long long)kb);
     wick_type batch = *a, with = *b;
     batch.rank = (uint8_t)(a->rank - 2);
     with.rank = (uint8_t)(b->rank - 2);
@@ -18,7 +19,8 @@ wick_status wick_infer_product(wick_infer *i, wick_dtype dtype) {
     batch.dims[batch.rank + 1] = b->dims[b->rank - 1];
     batch.rank = (uint8_t)(batch.rank + 2);
     wick_type out;
-    if (!wick_type_set(&out, dtype, batch.rank, batch.dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    if (!wick_type_set(&out, dtype, batch.rank, batch.dims))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     out.device = a->device;
     *i->out = out;
     return WICK_OK;
@@ -31,7 +33,8 @@ static wick_status infer_matmul(wick_infer *i) { /* inputs have 2 dims or more: 
     if (!wick_dtype_is_float(a->dtype) && a->dtype != WICK_I32 && a->dtype != WICK_I64 && a->dtype != WICK_U64)
         return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has no products; cast", wick_dtype_name((wick_dtype)a->dtype));
     WICK_TRY(wick_infer_product(i, (wick_dtype)a->dtype));
-    if (i->n_in == 3 && (i->in[2]->rank != 1 || i->in[2]->dims[0] != i->out->dims[i->out->rank - 1] || i->in[2]->dtype != a->dtype))
+    if (i->n_in == 3 &&
+        (i->in[2]->rank != 1 || i->in[2]->dims[0] != i->out->dims[i->out->rank - 1] || i->in[2]->dtype != a->dtype))
         return wick_infer_fail(i, WICK_ERR_SHAPE, "the bias is not a row of the result");
     return WICK_OK;
 }
@@ -49,7 +52,8 @@ static wick_tensor *all_rows(wick_tensor *x) {
     return wick_reshape(x, 2, (const int64_t[]){rows, cols});
 }
 static void grad_matmul(wick_gradient *g) {
-    if (g->need[1] && wick_tensor_rank(g->in[0]) > 2 && wick_tensor_rank(g->in[1]) == 2) { /* a matrix for the whole batch: one product, not a sum of many */
+    /* a matrix for the whole batch: one product, not a sum of many */
+    if (g->need[1] && wick_tensor_rank(g->in[0]) > 2 && wick_tensor_rank(g->in[1]) == 2) {
         g->gin[1] = wick_matmul(wick_transpose(all_rows(g->in[0]), 0, 1), all_rows(g->gout[0]));
         if (g->need[0]) g->gin[0] = wick_matmul(g->gout[0], wick_transpose(g->in[1], -1, -2));
         return;
@@ -89,8 +93,8 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
         int64_t t_end = m->epilogue.program ? t + 1 : WICK_MIN(m->gemm.tasks, t + end - begin);
         batch_offsets(m, n, &a, &b);
         char *packed = m->gemm.tasks_pack ? (char *)ptr[3] + n * m->packed : NULL;
-        wick_gemm_run(&m->gemm, t, t_end, (const char *)ptr[0] + a, (const char *)ptr[1] + b, m->bias ? ptr[m->bias] : NULL, (char *)ptr[2] + n * m->c,
-                      packed, scratch);
+        wick_gemm_run(&m->gemm, t, t_end, (const char *)ptr[0] + a, (const char *)ptr[1] + b,
+                      m->bias ? ptr[m->bias] : NULL, (char *)ptr[2] + n * m->c, packed, scratch);
         int64_t rows[2], cols[2];
         if (m->epilogue.program && wick_gemm_task_block(&m->gemm, t, rows, cols)) {
             const int64_t at = (n * m->gemm.m + rows[0]) * m->gemm.n + cols[0], width = cols[1] - cols[0];
@@ -104,22 +108,23 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
     return -1;
 }
 
-/* ---- of a matrix with its own transpose ------------------------------------------------------------------------------------- */
+/* ---- of a matrix with its own transpose -------------------------------------------------------------------------- */
 
 /* C = A A^T is symmetric to the last bit, since products commute: half is computed, and half copied. */
 enum { SYMMETRIC_FROM = 64, MIRROR_ROWS = 32, MIRROR_TILE = 16 };
 static bool is_with_itself(const wick_gemm *g, const wick_operand *a, const wick_operand *b, const wick_step_gemm *m) {
-    if (g->m != g->n || g->n < SYMMETRIC_FROM || g->bias || g->relu || a->buffer != b->buffer || a->layout.offset != b->layout.offset ||
-        g->a_row != g->b_col || g->a_col != g->b_row)
+    if (g->m != g->n || g->n < SYMMETRIC_FROM || g->bias || g->relu || a->buffer != b->buffer ||
+        a->layout.offset != b->layout.offset || g->a_row != g->b_col || g->a_col != g->b_row)
         return false;
     for (int i = 0; i < m->batch_rank; i++)
         if (m->a[i] != m->b[i]) return false;
     return true;
 }
-#define MIRROR(T, c, n, row)                                                                           \
-    for (int64_t left = 0; left <= (row); left += MIRROR_TILE)                                         \
-        for (int64_t i = (row); i < WICK_MIN((row) + MIRROR_TILE, n); i++)                             \
-            for (int64_t j = left; j < WICK_MIN(left + MIRROR_TILE, i); j++) ((T *)(c))[j * (n) + i] = ((const T *)(c))[i * (n) + j]
+#define MIRROR(T, c, n, row)                                                                                           \
+    for (int64_t left = 0; left <= (row); left += MIRROR_TILE)                                                         \
+        for (int64_t i = (row); i < WICK_MIN((row) + MIRROR_TILE, n); i++)                                             \
+            for (int64_t j = left; j < WICK_MIN(left + MIRROR_TILE, i); j++)                                           \
+    ((T *)(c))[j * (n) + i] = ((const T *)(c))[i * (n) + j]
 static int64_t run_mirror(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_gemm *m = args;
@@ -137,7 +142,7 @@ static int64_t run_mirror(const void *args, void *const *ptr, int64_t begin, int
     return -1;
 }
 
-/* ---- of integers: exact, and the same wherever it is cut ------------------------------------------------------------------- */
+/* ---- of integers: exact, and the same wherever it is cut --------------------------------------------------------- */
 
 static int64_t run_integers(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
@@ -146,8 +151,8 @@ static int64_t run_integers(const void *args, void *const *ptr, int64_t begin, i
         const int64_t product = t / m->per_product, row = t % m->per_product * m->rows;
         int64_t a, b;
         batch_offsets(&m->at, product, &a, &b);
-        wick_matmul_integers(m->type, row, WICK_MIN(m->m, row + m->rows), m->n, m->k, m->a_row, m->a_col, (const char *)ptr[0] + a,
-                             (const char *)ptr[1] + b, (char *)ptr[2] + product * m->at.c);
+        wick_matmul_integers(m->type, row, WICK_MIN(m->m, row + m->rows), m->n, m->k, m->a_row, m->a_col,
+                             (const char *)ptr[0] + a, (const char *)ptr[1] + b, (char *)ptr[2] + product * m->at.c);
     }
     return -1;
 }
@@ -177,9 +182,15 @@ static wick_status lower_integers(wick_lower *l, wick_node *node) {
         m.at.b[i] = ib < 0 || tb->dims[ib] == 1 ? 0 : b.layout.strides[ib] * elem;
         batch *= tc->dims[i];
     }
-    wick_step step = {.name = "matmul_integers", .kind = WICK_STEP_INTEGERS, .run = run_integers, .tasks = wick_type_count(tc) ? m.per_product * batch : 0, .flops = flops_matmul(node),
+    wick_step step = {.name = "matmul_integers",
+                      .kind = WICK_STEP_INTEGERS,
+                      .run = run_integers,
+                      .tasks = wick_type_count(tc) ? m.per_product * batch : 0,
+                      .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
-    return wick_lower_step(l, &step, &m, sizeof m, (wick_ref[]){wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)}, 3);
+    return wick_lower_step(l, &step, &m, sizeof m,
+                           (wick_ref[]){wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)},
+                           3);
 }
 
 static wick_status lower_matmul(wick_lower *l, wick_node *node) {
@@ -216,7 +227,8 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         batch *= tc->dims[i];
     }
     /* One product instead of a batch, when the rows of all of A lie at one stride and B is shared. */
-    if (m.batch_rank && shared && batch > 1 && wick_layout_is_contiguous(&a.layout, ta) && wick_type_count(ta) == batch * g->m * g->k) {
+    if (m.batch_rank && shared && batch > 1 && wick_layout_is_contiguous(&a.layout, ta) &&
+        wick_type_count(ta) == batch * g->m * g->k) {
         g->m *= batch;
         g->a_row = g->k; /* the stride of a dim of 1 says nothing */
         g->a_col = 1;
@@ -247,7 +259,12 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         size_t bytes = shared ? g->packed : (size_t)(m.packed * batch);
         WICK_TRY(wick_lower_temp(l, bytes, &refs[3].buffer));
         refs[3].write = true;
-        wick_step pack = {.name = "gemm_pack", .kind = WICK_STEP_PACK, .packs = true, .run = run_pack, .tasks = g->tasks_pack * (shared ? 1 : batch), .scratch = g->scratch,
+        wick_step pack = {.name = "gemm_pack",
+                          .kind = WICK_STEP_PACK,
+                          .packs = true,
+                          .run = run_pack,
+                          .tasks = g->tasks_pack * (shared ? 1 : batch),
+                          .scratch = g->scratch,
                           .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
         wick_step_gemm packing;
         memset(&packing, 0, sizeof packing);
@@ -267,7 +284,12 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         refs[n_refs] = wick_lower_ref(&bias, false);
         m.bias = n_refs++;
     }
-    wick_step step = {.name = wick_gemm_name(g), .kind = WICK_STEP_GEMM, .run = run_gemm, .tasks = g->tasks * batch, .scratch = g->scratch, .flops = flops_matmul(node),
+    wick_step step = {.name = wick_gemm_name(g),
+                      .kind = WICK_STEP_GEMM,
+                      .run = run_gemm,
+                      .tasks = g->tasks * batch,
+                      .scratch = g->scratch,
+                      .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
     WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
     if (wick_remarks(l->ctx)) {
@@ -275,7 +297,11 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         wick_lower_remark(l, node, wick_gemm_name(g), wick_gemm_rejected(g, rejected), rejected);
     }
     if (!g->lower) return WICK_OK;
-    wick_step mirror = {.name = "matmul_mirror", .kind = WICK_STEP_MIRROR, .run = run_mirror, .tasks = (g->n + MIRROR_ROWS - 1) / MIRROR_ROWS * batch, .bytes = (double)wick_type_bytes(tc)};
+    wick_step mirror = {.name = "matmul_mirror",
+                        .kind = WICK_STEP_MIRROR,
+                        .run = run_mirror,
+                        .tasks = (g->n + MIRROR_ROWS - 1) / MIRROR_ROWS * batch,
+                        .bytes = (double)wick_type_bytes(tc)};
     return wick_lower_step(l, &mirror, &m, sizeof m, &refs[2], 1);
 }
 
@@ -286,9 +312,11 @@ static void sample_matmul(wick_sample *s) {
     s->attr_size = sizeof(wick_matmul_attr); /* zero: no ReLU */
     memset(s->attr, 0, s->attr_size);
     s->n_in = 2;
-    static const wick_dtype dtypes[] = {WICK_F64, WICK_F64, WICK_F64, WICK_F64, WICK_F32, WICK_F32, WICK_BF16, WICK_F16, WICK_I32, WICK_I64, WICK_U64};
+    static const wick_dtype dtypes[] = {WICK_F64,  WICK_F64, WICK_F64, WICK_F64, WICK_F32, WICK_F32,
+                                        WICK_BF16, WICK_F16, WICK_I32, WICK_I64, WICK_U64};
     wick_dtype d = dtypes[s->random() % WICK_COUNTOF(dtypes)];
-    int64_t m = wick_sample_int(s, 0, 5), k = wick_sample_int(s, 0, 6), n = wick_sample_int(s, 1, 20), batch = wick_sample_int(s, 1, 3);
+    int64_t m = wick_sample_int(s, 0, 5), k = wick_sample_int(s, 0, 6), n = wick_sample_int(s, 1, 20),
+            batch = wick_sample_int(s, 1, 3);
     s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {m, k}};
     s->in[1] = (wick_type){.dtype = (uint8_t)d, .rank = 2, .dims = {k, n}};
     uint64_t kind = s->random() % 4;
@@ -298,10 +326,20 @@ static void sample_matmul(wick_sample *s) {
     s->differentiable = d == WICK_F64;
 }
 
-const wick_op wick_op_matmul = {.name = "matmul", .doc = "matrix product; leading dims broadcast",
-                                .onnx = "MatMul", .torch = "matmul", .cost = "2 n k, k the shared extent; with a bias n more",
-                                .min_in = 2, .max_in = 3, .n_out = 1, .infer = infer_matmul, .grad = grad_matmul, .flops = flops_matmul, .lower = lower_matmul,
-                                .print = print_matmul, .sample = sample_matmul};
+const wick_op wick_op_matmul = {.name = "matmul",
+                                .doc = "matrix product; leading dims broadcast",
+                                .onnx = "MatMul",
+                                .torch = "matmul",
+                                .cost = "2 n k, k the shared extent; with a bias n more",
+                                .min_in = 2,
+                                .max_in = 3,
+                                .n_out = 1,
+                                .infer = infer_matmul,
+                                .grad = grad_matmul,
+                                .flops = flops_matmul,
+                                .lower = lower_matmul,
+                                .print = print_matmul,
+                                .sample = sample_matmul};
 
 wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
     static const wick_matmul_attr plain;
@@ -309,8 +347,9 @@ wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b) {
     int ra = wick_tensor_rank(a), rb = wick_tensor_rank(b);
     wick_dtype d = wick_tensor_dtype(a);
     /* Narrow integers are computed in wider ones and wrapped, which comes to the same; of bools: is any pair true? */
-    static const uint8_t computes[WICK_DTYPE_COUNT] = {[WICK_I8] = WICK_I32 + 1,  [WICK_I16] = WICK_I32 + 1, [WICK_U8] = WICK_I32 + 1,
-                                                       [WICK_U16] = WICK_I32 + 1, [WICK_U32] = WICK_U64 + 1, [WICK_BOOL] = WICK_I64 + 1};
+    static const uint8_t computes[WICK_DTYPE_COUNT] = {
+        [WICK_I8] = WICK_I32 + 1,  [WICK_I16] = WICK_I32 + 1, [WICK_U8] = WICK_I32 + 1,
+        [WICK_U16] = WICK_I32 + 1, [WICK_U32] = WICK_U64 + 1, [WICK_BOOL] = WICK_I64 + 1};
     const bool other = computes[d] != 0;
     if (ra == 0 || rb == 0) return wick_record(NULL, &wick_op_matmul, 2, (wick_tensor *[]){a, b}, &plain, sizeof plain);
     wick_tensor *in[2] = {ra == 1 ? wick_unsqueeze(a, 0) : a, rb == 1 ? wick_unsqueeze(b, 1) : b};
@@ -329,8 +368,11 @@ wick_tensor *wick_linear(wick_tensor *x, wick_tensor *w, wick_tensor *b) {
 wick_tensor *wick_matrix_power(wick_tensor *a, int64_t n) {
     if (!a || a->error) return a;
     const int rank = wick_tensor_rank(a);
-    if (rank < 2 || wick_tensor_dim(a, -1) != wick_tensor_dim(a, -2)) return wick_poison(a->ctx, WICK_ERR_SHAPE, "matrix_power: needs square matrices");
-    if (n < 0) return wick_poison(a->ctx, WICK_ERR_INVALID, "matrix_power: the power %lld; take wick_inverse first", (long long)n);
+    if (rank < 2 || wick_tensor_dim(a, -1) != wick_tensor_dim(a, -2))
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "matrix_power: needs square matrices");
+    if (n < 0)
+        return wick_poison(a->ctx, WICK_ERR_INVALID, "matrix_power: the power %lld; take wick_inverse first",
+                           (long long)n);
     wick_tensor *power = NULL;
     for (wick_tensor *square = a; n; n >>= 1) {
         if (n & 1) power = power ? wick_matmul(power, square) : square;

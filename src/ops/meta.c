@@ -14,11 +14,19 @@ static bool view_same(const wick_node *node, const wick_layout *in, wick_layout 
     return true;
 }
 
-/* ---- stop_gradient, custom_gradient -------------------------------------------------------------------------------------- */
+/* ---- stop_gradient, custom_gradient ------------------------------------------------------------------------------ */
 
-const wick_op wick_op_stop_gradient = {.name = "stop_gradient", .doc = "x, as a constant to gradients",
-                                       .torch = "Tensor.detach", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                       .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_same, .flops = no_flops, .view = view_same};
+const wick_op wick_op_stop_gradient = {.name = "stop_gradient",
+                                       .doc = "x, as a constant to gradients",
+                                       .torch = "Tensor.detach",
+                                       .cost = "0",
+                                       .min_in = 1,
+                                       .max_in = 1,
+                                       .n_out = 1,
+                                       .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE,
+                                       .infer = infer_same,
+                                       .flops = no_flops,
+                                       .view = view_same};
 wick_tensor *wick_stop_gradient(wick_tensor *x) { return wick_record(NULL, &wick_op_stop_gradient, 1, &x, NULL, 0); }
 
 static void grad_custom(wick_gradient *g) { /* inputs: y, then xs */
@@ -27,12 +35,21 @@ static void grad_custom(wick_gradient *g) { /* inputs: y, then xs */
     for (int i = 1; i < g->n_in; i++) {
         wick_tensor *gx = g->gin[i];
         if (gx && !gx->error && !wick_same_dims(&gx->value->type, &g->node->in[i]->type))
-            g->gin[i] = wick_poison(gx->ctx, WICK_ERR_SHAPE, "custom_gradient: the rule's gradient %d is not of its tensor's shape", i - 1);
+            g->gin[i] = wick_poison(gx->ctx, WICK_ERR_SHAPE,
+                                    "custom_gradient: the rule's gradient %d is not of its tensor's shape", i - 1);
     }
 }
-const wick_op wick_op_custom_gradient = {.name = "custom_gradient", .doc = "y, with a gradient of the caller's own",
-                                         .torch = "autograd.Function", .cost = "0", .min_in = 1, .max_in = 255, .n_out = 1,
-                                         .flags = WICK_OP_VIEW | WICK_OP_POINTERS, .infer = infer_same, .grad = grad_custom, .flops = no_flops,
+const wick_op wick_op_custom_gradient = {.name = "custom_gradient",
+                                         .doc = "y, with a gradient of the caller's own",
+                                         .torch = "autograd.Function",
+                                         .cost = "0",
+                                         .min_in = 1,
+                                         .max_in = 255,
+                                         .n_out = 1,
+                                         .flags = WICK_OP_VIEW | WICK_OP_POINTERS,
+                                         .infer = infer_same,
+                                         .grad = grad_custom,
+                                         .flops = no_flops,
                                          .view = view_same};
 wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user) {
     wick_tensor *in[64];
@@ -45,14 +62,15 @@ wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs,
     return wick_record(NULL, &wick_op_custom_gradient, n + 1, in, &attr, sizeof attr);
 }
 
-/* ---- grad: (loss, wrt...) -> gradients; a pass replaces it by what it stands for ---------------------------------------------- */
+/* ---- grad: (loss, wrt...) -> gradients; a pass replaces it by what it stands for --------------------------------- */
 
 static wick_status infer_grad(wick_infer *i) {
     if (!wick_dtype_is_float(i->in[0]->dtype) || wick_type_count(i->in[0]) != 1)
         return wick_infer_fail(i, WICK_ERR_SHAPE, "the loss must be one number of a float type");
     for (int k = 0; k < i->n_out; k++) {
         i->out[k] = *i->in[k + 1];
-        if (!wick_dtype_is_float(i->out[k].dtype)) return wick_infer_fail(i, WICK_ERR_DTYPE, "tensor %d is of integers, which have no gradient", k);
+        if (!wick_dtype_is_float(i->out[k].dtype))
+            return wick_infer_fail(i, WICK_ERR_DTYPE, "tensor %d is of integers, which have no gradient", k);
     }
     return WICK_OK;
 }
@@ -102,13 +120,16 @@ wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt
     find_reached(&r, loss, n, wrt);
     for (int i = 0; i < n; i++) reached[i] = wrt[i]->value->id;
     wick_release(&r.ctx->alloc, r.stack, r.cap * sizeof *r.stack);
-    return r.nomem ? wick_msg_set(&r.ctx->msg, WICK_ERR_NOMEM, "out of memory looking at what the loss depends on") : WICK_OK;
+    return r.nomem ? wick_msg_set(&r.ctx->msg, WICK_ERR_NOMEM, "out of memory looking at what the loss depends on")
+                   : WICK_OK;
 }
 
-/* There must be a path from the loss to each tensor through pending nodes, and none through values that were evaluated: those are leaves,
- * and the gradient behind them would silently be missing. Checked when it is recorded (grad is NULL), where the caller's line is known, and
- * again when it is computed, if anything was evaluated in between. The poison, or NULL. */
-static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int n, wick_tensor *const *wrt, const wick_node *grad) {
+/* There must be a path from the loss to each tensor through pending nodes, and none through values that were evaluated:
+ * those are leaves, and the gradient behind them would silently be missing. Checked when it is recorded (grad is NULL),
+ * where the caller's line is known, and again when it is computed, if anything was evaluated in between. The poison, or
+ * NULL. */
+static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int n, wick_tensor *const *wrt,
+                                const wick_node *grad) {
     const char *advice = grad ? "ask for gradients before what they go through, or for both in one wick_eval"
                               : "record wick_grad first, or cut the path with wick_stop_gradient";
     reach r = {.ctx = ctx};
@@ -116,12 +137,17 @@ static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int 
     wick_node *evaluated = NULL, *start = loss->value->node;
     uint32_t wanted = find_reached(&r, loss, n, wrt);
     if (grad && start->flags & WICK_NODE_EVALUATED)
-        poison = wick_poison(ctx, WICK_ERR_INVALID, "grad (recorded at %s): the loss has been evaluated since; %s", grad->site ? grad->site : "?", advice);
+        poison = wick_poison(ctx, WICK_ERR_INVALID, "grad (recorded at %s): the loss has been evaluated since; %s",
+                             grad->site ? grad->site : "?", advice);
     for (int i = 0; i < n && !poison && !grad; i++)
         if (!wrt[i]->value->id)
-            poison = start->flags & WICK_NODE_EVALUATED
-                         ? wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss has been evaluated already; record wick_grad before asking for its value")
-                         : wick_poison(ctx, WICK_ERR_INVALID, "grad: the loss does not depend on tensor %d through pending ops", i);
+            poison =
+                start->flags & WICK_NODE_EVALUATED
+                    ? wick_poison(
+                          ctx, WICK_ERR_INVALID,
+                          "grad: the loss has been evaluated already; record wick_grad before asking for its value")
+                    : wick_poison(ctx, WICK_ERR_INVALID,
+                                  "grad: the loss does not depend on tensor %d through pending ops", i);
     /* Which evaluated nodes do gradients come to? */
     ctx->walk++;
     reach_push(&r, start);
@@ -138,9 +164,12 @@ static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int 
     /* Would they go on from there to a tensor asked for? */
     ctx->walk++;
     for (wick_node *e = evaluated; e && !poison; e = e->next) {
-        if (grad && !e->n_in && (int32_t)(e->position - (uint32_t)grad->slot[0]) > 0) /* a state's new version, which has no history any more */
-            poison = wick_poison(ctx, WICK_ERR_INVALID, "grad (recorded at %s): a state that the path leads through has been evaluated since; %s",
-                                 grad->site ? grad->site : "?", advice);
+        /* a state's new version, which has no history any more */
+        if (grad && !e->n_in && (int32_t)(e->position - (uint32_t)grad->slot[0]) > 0)
+            poison =
+                wick_poison(ctx, WICK_ERR_INVALID,
+                            "grad (recorded at %s): a state that the path leads through has been evaluated since; %s",
+                            grad->site ? grad->site : "?", advice);
         reach_push(&r, e);
         while (r.n && !r.nomem && !poison) {
             wick_node *node = r.stack[--r.n];
@@ -149,8 +178,9 @@ static wick_tensor *check_paths(wick_context *ctx, const wick_tensor *loss, int 
                 for (int i = 0; i < n && node->in[k]->mark == wanted && !poison; i++)
                     if (wrt[i]->value == node->in[k])
                         poison = wick_poison(ctx, WICK_ERR_INVALID,
-                                             "grad: the path to tensor %d leads through %s (recorded at %s), which has been evaluated already; %s", i,
-                                             e->op->name, e->site ? e->site : "?", advice);
+                                             "grad: the path to tensor %d leads through %s (recorded at %s), which has "
+                                             "been evaluated already; %s",
+                                             i, e->op->name, e->site ? e->site : "?", advice);
                 reach_push(&r, node->in[k]->node);
             }
         }
@@ -165,7 +195,8 @@ wick_status wick_grad_recheck(wick_context *ctx, const wick_node *grad, bool *wa
     *walked = true;
     const size_t n = grad->n_in, size = n * (sizeof(wick_tensor) + sizeof(wick_tensor *)); /* handles on its inputs */
     wick_tensor *handles = wick_calloc(&ctx->alloc, size);
-    if (!handles) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory looking at what a gradient goes through");
+    if (!handles)
+        return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory looking at what a gradient goes through");
     wick_tensor **in = (wick_tensor **)(handles + n);
     for (size_t i = 0; i < n; i++) {
         in[i] = &handles[i];
@@ -209,11 +240,12 @@ void wick_grad(wick_tensor *loss, int n, wick_tensor *const *wrt, wick_tensor **
         for (int i = 0; i < n; i++) out[i] = i ? wick_poison_like(ctx, poison->error) : poison;
     else
         wick_record_n(ctx, &wick_op_grad, n + 1, in, NULL, 0, n, out);
-    if (!ctx->target && !out[0]->error) out[0]->value->node->slot[0] = ctx->evaluated; /* as far as its paths are known to be pending */
+    /* as far as its paths are known to be pending */
+    if (!ctx->target && !out[0]->error) out[0]->value->node->slot[0] = ctx->evaluated;
     if (in != small) wick_release(&ctx->alloc, in, (size_t)(n + 1) * sizeof *in);
 }
 
-/* ---- effects --------------------------------------------------------------------------------------------------------------------- */
+/* ---- effects ----------------------------------------------------------------------------------------------------- */
 
 static wick_status record_effect(const wick_op *op, wick_tensor *x, const void *attr, size_t attr_size) {
     if (!x) return WICK_ERR_INVALID;
@@ -239,11 +271,19 @@ static wick_status lower_tap(wick_lower *l, wick_node *node) {
     wick_lower_set(l, node, 0, wick_lower_in(l, node, 0));
     /* The node itself is what the step needs to know; it lives in the plan's arena. */
     size_t size = node->size;
-    return wick_lower_step(l, &(wick_step){.name = "tap", .run = run_tap, .tasks = 1, .tap = true}, node, size, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
+    return wick_lower_step(l, &(wick_step){.name = "tap", .run = run_tap, .tasks = 1, .tap = true}, node, size,
+                           (wick_ref[]){wick_lower_ref(&in, false)}, 1);
 }
-const wick_op wick_op_tap = {.name = "tap", .doc = "shows a value to the host when the plan passes",
-                             .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                             .flags = WICK_OP_EFFECT | WICK_OP_POINTERS | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_same, .flops = no_flops, .lower = lower_tap};
+const wick_op wick_op_tap = {.name = "tap",
+                             .doc = "shows a value to the host when the plan passes",
+                             .cost = "0",
+                             .min_in = 1,
+                             .max_in = 1,
+                             .n_out = 1,
+                             .flags = WICK_OP_EFFECT | WICK_OP_POINTERS | WICK_OP_MOVES | WICK_OP_WHOLE,
+                             .infer = infer_same,
+                             .flops = no_flops,
+                             .lower = lower_tap};
 wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user) {
     wick_tap_attr attr = {fn, user};
     if (!fn && x) return wick_msg_set(&x->ctx->msg, WICK_ERR_INVALID, "tap: fn is NULL");
@@ -252,7 +292,8 @@ wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user) {
 
 static wick_status infer_check(wick_infer *i) {
     *i->out = *i->in[0];
-    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "checks f32 and f64");
+    if (i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "checks f32 and f64");
     return WICK_OK;
 }
 static int64_t run_check(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
@@ -269,21 +310,36 @@ static wick_status lower_check(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     wick_lower_set(l, node, 0, wick_lower_in(l, node, 0));
     wick_step_check a = {in.type->dtype == WICK_F64, wick_type_count(in.type)};
-    wick_step step = {.name = "check_finite", .kind = WICK_STEP_CHECK, .run = run_check, .tasks = 1, .bytes = (double)wick_type_bytes(in.type), .fault = WICK_ERR_NOT_FINITE,
+    wick_step step = {.name = "check_finite",
+                      .kind = WICK_STEP_CHECK,
+                      .run = run_check,
+                      .tasks = 1,
+                      .bytes = (double)wick_type_bytes(in.type),
+                      .fault = WICK_ERR_NOT_FINITE,
                       .fault_text = "element %lld is NaN or Inf"};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false)}, 1);
 }
-const wick_op wick_op_check_finite = {.name = "check_finite", .doc = "fails the run when a value is NaN or Inf",
-                                      .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                      .flags = WICK_OP_EFFECT | WICK_OP_FAULTS, .infer = infer_check, .flops = no_flops, .lower = lower_check};
+const wick_op wick_op_check_finite = {.name = "check_finite",
+                                      .doc = "fails the run when a value is NaN or Inf",
+                                      .cost = "0",
+                                      .min_in = 1,
+                                      .max_in = 1,
+                                      .n_out = 1,
+                                      .flags = WICK_OP_EFFECT | WICK_OP_FAULTS,
+                                      .infer = infer_check,
+                                      .flops = no_flops,
+                                      .lower = lower_check};
 wick_status wick_check_finite(wick_tensor *x) {
-    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)) x = wick_as(x, WICK_F32);
+    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))
+        x = wick_as(x, WICK_F32);
     return record_effect(&wick_op_check_finite, x, NULL, 0);
 }
 
-/* ---- fused: a region of elementwise nodes, made by the fusion pass ------------------------------------------------------------------- */
+/* ---- fused: a region of elementwise nodes, made by the fusion pass ----------------------------------------------- */
 
-static wick_status infer_fused(wick_infer *i) { return wick_infer_fail(i, WICK_ERR_INVALID, "is made by the fusion pass only"); }
+static wick_status infer_fused(wick_infer *i) {
+    return wick_infer_fail(i, WICK_ERR_INVALID, "is made by the fusion pass only");
+}
 static double flops_fused(const wick_node *node) {
     double flops = 0;
     const wick_graph *body = node->regions[0];
@@ -301,7 +357,7 @@ const wick_op wick_op_fused = {.name = "fused", .doc = "elementwise ops run bloc
                                .cost = "its ops'", .min_in = 0, .max_in = 255, .infer = infer_fused,
                                .flops = flops_fused, .lower = lower_fused};
 
-/* ---- the list -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 #define LISTED(name) &wick_op_##name,
 static const wick_op *const others[] = {&wick_op_cast, WICK_OP_LIST(LISTED)};

@@ -12,22 +12,27 @@ extern const wick_op wick_ew_ops[WICK_EW_COUNT];
 extern const wick_op wick_op_cast;
 
 /* Families, in the order that `wick ops` lists them. */
-#define WICK_OP_LIST(X) \
-    X(reshape) X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) \
-    X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) \
-    X(matmul) X(conv) X(conv_data) X(conv_weight) X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(int4_linear) X(dequantize_blocks) X(max_pool) X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) \
-    X(max_pool_index) X(plane_put) X(plane_take) X(sliding_window) X(window_sum) \
-    X(resample) X(resample_back) X(taps) X(taps_put) X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) \
-    X(softmax) X(log_softmax) X(layer_norm) X(rms_norm) \
-    X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis) X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) X(update_slice) \
-    X(sort) X(topk) X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) \
-    X(cholesky) X(lu) X(lu_solve) X(triangular_solve) X(qr) X(eigh) X(svd) X(triangle) X(check_factor) \
-    X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) \
-    X(rnn) X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) \
-    X(ctc_loss) X(ctc_loss_grad) X(tree_ensemble) \
-    X(attention) X(attention_grad) \
-    X(random_uniform) X(random_normal) X(random_bits) X(random_truncated) X(random_integers) X(gamma_draw) X(permutation) X(multinomial) X(cross_entropy) \
-    X(bit_cast) X(stop_gradient) X(custom_gradient) X(grad) X(tap) X(check_finite) X(fused) X(scan) X(if)
+#define WICK_OP_LIST(X)                                                                                                \
+    X(reshape)                                                                                                         \
+    X(permute) X(slice) X(expand) X(diagonal) X(view_scatter) X(sum) X(mean) X(prod) X(max) X(min) X(argmax) X(argmin) \
+        X(cumsum) X(cumprod) X(logcumsumexp) X(cummax) X(cummin) X(matmul) X(conv) X(conv_data) X(conv_weight)         \
+            X(int8_matmul) X(int8_conv) X(quantize) X(dequantize) X(int4_linear) X(dequantize_blocks) X(max_pool)      \
+                X(max_pool_pick) X(max_pool_put) X(avg_pool) X(avg_pool_share) X(max_pool_index) X(plane_put)          \
+                    X(plane_take) X(sliding_window) X(window_sum) X(resample) X(resample_back) X(taps) X(taps_put)     \
+                        X(taps_dot) X(roi_align) X(roi_align_put) X(roi_align_max) X(nms) X(softmax) X(log_softmax)    \
+                            X(layer_norm) X(rms_norm) X(gather) X(scatter_add) X(take_along_axis) X(put_along_axis)    \
+                                X(ravel_index) X(nonzero) X(iota) X(one_hot) X(concat) X(update_slice) X(sort) X(topk) \
+                                    X(kthvalue) X(searchsorted) X(equal_runs) X(bincount) X(cholesky) X(lu)            \
+                                        X(lu_solve) X(triangular_solve) X(qr) X(eigh) X(svd) X(triangle)               \
+                                            X(check_factor) X(fft) X(rfft) X(irfft) X(frames) X(overlap_add) X(rnn)    \
+                                                X(lstm) X(gru) X(rnn_grad) X(lstm_grad) X(gru_grad) X(ctc_loss)        \
+                                                    X(ctc_loss_grad) X(tree_ensemble) X(attention) X(attention_grad)   \
+                                                        X(random_uniform) X(random_normal) X(random_bits)              \
+                                                            X(random_truncated) X(random_integers) X(gamma_draw)       \
+                                                                X(permutation) X(multinomial) X(cross_entropy)         \
+                                                                    X(bit_cast) X(stop_gradient) X(custom_gradient)    \
+                                                                        X(grad) X(tap) X(check_finite) X(fused)        \
+                                                                            X(scan) X(if)
 #define WICK_OP_DECLARE(name) extern const wick_op wick_op_##name;
 WICK_OP_LIST(WICK_OP_DECLARE)
 
@@ -63,7 +68,8 @@ static inline wick_shown wick_shown_of(const wick_tensor *x) {
 }
 /* Any integers as i64, which indices are. */
 wick_tensor *wick_as_index(wick_tensor *index);
-/* wick_update_slice. grows: x is a state whose slices from start on count as empty until somebody says otherwise: they may be written in place, at once. */
+/* wick_update_slice. grows: x is a state whose slices from start on count as empty until somebody says otherwise: they
+ * may be written in place, at once. */
 wick_tensor *wick_record_update(wick_tensor *x, wick_tensor *values, int axis, wick_tensor *start, bool grows);
 /* 0, 1, 2 ... n - 1, of i32 or i64. */
 wick_tensor *wick_positions(wick_context *ctx, wick_dtype dtype, int64_t n);
@@ -71,16 +77,17 @@ wick_tensor *wick_positions(wick_context *ctx, wick_dtype dtype, int64_t n);
 wick_tensor *wick_ravel(wick_tensor *index, int n, const int64_t *dims);
 /* sum / count; of integers rounded down. */
 wick_tensor *wick_mean_of(wick_tensor *sum, wick_tensor *count);
-/* For functions whose result's size depends on x: NULL if x has a value, or can have one now; else the poison to return, which names op
- * and what to use in compiled functions. */
+/* For functions whose result's size depends on x: NULL if x has a value, or can have one now; else the poison to
+ * return, which names op and what to use in compiled functions. */
 wick_tensor *wick_needs_value(wick_tensor *x, const char *op, const char *instead);
 /* A leaf of dtype with these values, rounded. */
 wick_tensor *wick_from_f64(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims, const double *values);
 
 /* Which of the tensors loss depends on through pending ops. None is poisoned. */
 wick_status wick_reached(const wick_tensor *loss, int n, wick_tensor *const *wrt, bool *reached);
-/* Of a recorded grad node: has nothing that its gradients go through been evaluated since? Where something was, they would silently lack what lies
- * behind: an error that names it. Walks: marks and ids of earlier walks are lost, unless nothing was evaluated at all (*walked is false). */
+/* Of a recorded grad node: has nothing that its gradients go through been evaluated since? Where something was, they
+ * would silently lack what lies behind: an error that names it. Walks: marks and ids of earlier walks are lost, unless
+ * nothing was evaluated at all (*walked is false). */
 wick_status wick_grad_recheck(wick_context *ctx, const wick_node *grad, bool *walked);
 
 /* matmul: a third input is a bias, a row vector; both are put there by the epilogue pass. */
@@ -98,10 +105,20 @@ typedef struct wick_conv_attr {
 wick_status wick_infer_product(wick_infer *i, wick_dtype dtype);
 wick_status wick_infer_convolution(wick_infer *i, const wick_conv_attr *a, wick_dtype dtype);
 /* Attributes for tensors of this rank, or the poison that says what is wrong. */
-wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank, wick_conv_attr *a);
+wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank,
+                               wick_conv_attr *a);
 
 /* Products of 8-bit integers: inputs a, b, and those of the others that there are, in this order. */
-enum { WICK_INT8_A_ZERO, WICK_INT8_B_ZERO, WICK_INT8_A_SCALE, WICK_INT8_B_SCALE, WICK_INT8_SCALE, WICK_INT8_ZERO, WICK_INT8_BIAS, WICK_INT8_OPTIONAL };
+enum {
+    WICK_INT8_A_ZERO,
+    WICK_INT8_B_ZERO,
+    WICK_INT8_A_SCALE,
+    WICK_INT8_B_SCALE,
+    WICK_INT8_SCALE,
+    WICK_INT8_ZERO,
+    WICK_INT8_BIAS,
+    WICK_INT8_OPTIONAL
+};
 typedef struct wick_int8_attr {
     double low, high; /* of results that are quantised, as real numbers */
     int64_t has;      /* bit i: optional input i is there */
@@ -135,7 +152,9 @@ typedef struct wick_tap_attr {
 } wick_tap_attr;
 
 /* For samples: a number in [lo, hi]. */
-static inline int wick_sample_int(wick_sample *s, int lo, int hi) { return lo + (int)(s->random() % (uint64_t)(hi - lo + 1)); }
+static inline int wick_sample_int(wick_sample *s, int lo, int hi) {
+    return lo + (int)(s->random() % (uint64_t)(hi - lo + 1));
+}
 /* Random rank and extents (1..5, sometimes 0). */
 void wick_sample_dims(wick_sample *s, wick_type *type, int min_rank, int max_rank);
 

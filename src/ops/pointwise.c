@@ -12,7 +12,9 @@ static wick_tensor *as_float(wick_tensor *x) {
 static bool is_whole(double v) { return v == INFINITY || v == -INFINITY || v == floor(v); }
 /* x, as a tensor of its own */
 static wick_tensor *same(wick_tensor *x) { return wick_cast(x, x ? wick_tensor_dtype(x) : WICK_F32); }
-static wick_tensor *scaled(wick_tensor *x, double factor) { return factor == 1 ? x : wick_mul(x, wick_like(x, factor)); }
+static wick_tensor *scaled(wick_tensor *x, double factor) {
+    return factor == 1 ? x : wick_mul(x, wick_like(x, factor));
+}
 
 wick_tensor *wick_clip(wick_tensor *x, double lo, double hi) {
     if (x && !x->error) {
@@ -55,7 +57,8 @@ wick_tensor *wick_softplus_beta(wick_tensor *x, double beta) {
 }
 wick_tensor *wick_softshrink(wick_tensor *x, double lambda) {
     x = as_float(x);
-    if (!(lambda >= 0) && x && !x->error) return wick_poison(x->ctx, WICK_ERR_INVALID, "softshrink: lambda is %g, below 0", lambda);
+    if (!(lambda >= 0) && x && !x->error)
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "softshrink: lambda is %g, below 0", lambda);
     return wick_soft_threshold(x, wick_like(x, lambda));
 }
 wick_tensor *wick_hardshrink(wick_tensor *x, double lambda) {
@@ -70,9 +73,11 @@ wick_tensor *wick_glu(wick_tensor *x, int axis) {
     x = as_float(x);
     if (!x || x->error) return wick_sigmoid(x);
     int a = wick_axis(axis, wick_tensor_rank(x));
-    if (a < 0) return wick_poison(x->ctx, WICK_ERR_INVALID, "glu: axis %d of a tensor of rank %d", axis, wick_tensor_rank(x));
+    if (a < 0)
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "glu: axis %d of a tensor of rank %d", axis, wick_tensor_rank(x));
     int64_t n = wick_tensor_dim(x, a);
-    if (n % 2) return wick_poison(x->ctx, WICK_ERR_SHAPE, "glu: axis %d has %lld elements, no two halves", a, (long long)n);
+    if (n % 2)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "glu: axis %d has %lld elements, no two halves", a, (long long)n);
     return wick_mul(wick_slice(x, a, 0, n / 2, 1), wick_sigmoid(wick_slice(x, a, n / 2, n, 1)));
 }
 
@@ -102,12 +107,14 @@ wick_tensor *wick_isclose(wick_tensor *a, wick_tensor *b, double rtol, double at
 
 wick_tensor *wick_sinc(wick_tensor *x) {
     x = as_float(x);
-    wick_tensor *zero = wick_eq(x, wick_like(x, 0)), *angle = wick_mul(wick_where(zero, wick_like(x, 1), x), wick_like(x, 3.14159265358979323846));
+    wick_tensor *zero = wick_eq(x, wick_like(x, 0)),
+                *angle = wick_mul(wick_where(zero, wick_like(x, 1), x), wick_like(x, 3.14159265358979323846));
     return wick_where(zero, wick_like(x, 1), wick_div(wick_sin(angle), angle));
 }
 wick_tensor *wick_heaviside(wick_tensor *x, double value) {
     if (!is_whole(value)) x = as_float(x);
-    wick_tensor *step = wick_where(wick_gt(x, wick_like(x, 0)), wick_like(x, 1), wick_where(wick_lt(x, wick_like(x, 0)), wick_like(x, 0), wick_like(x, value)));
+    wick_tensor *step = wick_where(wick_gt(x, wick_like(x, 0)), wick_like(x, 1),
+                                   wick_where(wick_lt(x, wick_like(x, 0)), wick_like(x, 0), wick_like(x, value)));
     return wick_stop_gradient(wick_where(wick_ne(x, x), x, step));
 }
 wick_tensor *wick_softmin(wick_tensor *x, int axis) { return wick_softmax(wick_neg(x), axis); }

@@ -1,5 +1,5 @@
-/* pool.c: pooling over the last 1 to 3 dims of [N, C, dims]. The gradient of max_pool puts into the largest's place, whose transpose picks
- * from there; avg_pool's is its transpose. Each is another's gradient. */
+/* pool.c: pooling over the last 1 to 3 dims of [N, C, dims]. The gradient of max_pool puts into the largest's place,
+ * whose transpose picks from there; avg_pool's is its transpose. Each is another's gradient. */
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/image.h"
@@ -21,8 +21,8 @@ static wick_status check_input(wick_infer *i, const wick_type *x) {
         const int64_t in = x->dims[d + 2];
         if (WICK_IS_SYMBOL(in)) return wick_infer_fail(i, WICK_ERR_SHAPE, "only batch and channels may be symbolic");
         if (in < 1 || outputs(a, d, in) < 1)
-            return wick_infer_fail(i, WICK_ERR_SHAPE, "a window of %lld does not fit into %lld padded by %lld", (long long)a->kernel[d], (long long)in,
-                                   (long long)(a->pad[d] + a->pad_end[d]));
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "a window of %lld does not fit into %lld padded by %lld",
+                                   (long long)a->kernel[d], (long long)in, (long long)(a->pad[d] + a->pad_end[d]));
     }
     return WICK_OK;
 }
@@ -31,7 +31,8 @@ static void pooled(const pool_attr *a, const wick_type *x, wick_type *y) {
     for (int d = 0; d < a->rank; d++) y->dims[d + 2] = outputs(a, d, x->dims[d + 2]);
 }
 static wick_status same(wick_infer *i, const wick_type *have, const wick_type *want) {
-    if (have->dtype != want->dtype || !wick_same_dims(have, want)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the shapes do not belong to one pooling");
+    if (have->dtype != want->dtype || !wick_same_dims(have, want))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the shapes do not belong to one pooling");
     return WICK_OK;
 }
 
@@ -59,7 +60,8 @@ static wick_status infer_put(wick_infer *i) { /* x, y -> v */
     *i->out = *i->in[0];
     return WICK_OK;
 }
-/* Extents of x: in a plain pooling they are in the attributes; in an adaptive one those hold the outputs, and pad has them. */
+/* Extents of x: in a plain pooling they are in the attributes; in an adaptive one those hold the outputs, and pad has
+ * them. */
 static const int64_t *input_extents(const pool_attr *a) { return a->adaptive ? a->pad : a->extent; }
 static wick_status infer_share(wick_infer *i) { /* y -> v */
     const pool_attr *a = i->attr;
@@ -72,7 +74,7 @@ static wick_status infer_share(wick_infer *i) { /* y -> v */
     return same(i, i->in[0], &y);
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *with(const wick_gradient *g, const wick_op *op, wick_tensor *a, wick_tensor *b) {
     return wick_record(NULL, op, b ? 2 : 1, (wick_tensor *[]){a, b}, g->node->attr, g->node->attr_size);
@@ -92,17 +94,17 @@ static void grad_avg_pool_share(wick_gradient *g) {
     g->gin[0] = wick_record(NULL, &wick_op_avg_pool, 1, &g->gout[0], &a, sizeof a);
 }
 
-/* ---- lowering ----------------------------------------------------------------------------------------------------------------- */
+/* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
-#define POOL_RUN(name, call)                                                                                              \
-    static int64_t run_##name(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {            \
-        const wick_step_pool *p = args;                                                                                        \
-        const wick_windows *w = &p->windows;                                                                              \
-        begin *= p->per_task;                                                                                             \
-        end = WICK_MIN(p->planes, end * p->per_task);                                                                     \
-        (void)scratch;                                                                                                    \
-        call;                                                                                                             \
-        return -1;                                                                                                        \
+#define POOL_RUN(name, call)                                                                                           \
+    static int64_t run_##name(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {         \
+        const wick_step_pool *p = args;                                                                                \
+        const wick_windows *w = &p->windows;                                                                           \
+        begin *= p->per_task;                                                                                          \
+        end = WICK_MIN(p->planes, end * p->per_task);                                                                  \
+        (void)scratch;                                                                                                 \
+        call;                                                                                                          \
+        return -1;                                                                                                     \
     }
 POOL_RUN(max, wick_windows_max(w, begin, end, ptr[0], ptr[1], scratch))
 POOL_RUN(index, wick_windows_index(w, begin, end, ptr[0], ptr[1]))
@@ -118,14 +120,16 @@ static double flops_pool(const wick_node *n) {
     const wick_type *y = from_y ? &n->in[0]->type : n->op == &wick_op_max_pool_put ? &n->in[1]->type : &n->out[0].type;
     const wick_type *x = from_y || n->op == &wick_op_max_pool_put ? &n->out[0].type : &n->in[0]->type;
     double window = 1;
-    for (int d = 0; d < a->rank; d++) window *= a->adaptive ? (double)x->dims[d + 2] / (double)WICK_MAX(y->dims[d + 2], 1) : (double)a->kernel[d];
+    for (int d = 0; d < a->rank; d++)
+        window *= a->adaptive ? (double)x->dims[d + 2] / (double)WICK_MAX(y->dims[d + 2], 1) : (double)a->kernel[d];
     return (double)wick_type_count(y) * window;
 }
 
 static wick_status lower_pool(wick_lower *l, wick_node *node) {
     enum { TASK = 65536 }; /* elements of a task, about */
     const pool_attr *a = node->attr;
-    const bool from_y = node->op == &wick_op_avg_pool_share, pooling = node->op == &wick_op_max_pool || node->op == &wick_op_avg_pool;
+    const bool from_y = node->op == &wick_op_avg_pool_share,
+               pooling = node->op == &wick_op_max_pool || node->op == &wick_op_avg_pool;
     const wick_type *x = from_y ? &node->out[0].type : &node->in[0]->type;
     wick_step_pool p;
     memset(&p, 0, sizeof p);
@@ -144,7 +148,8 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
         w->pad_end[d] = at < 0 || a->adaptive ? 0 : a->pad_end[at];
     }
     wick_operand at[3];
-    bool last = false; /* channels last, as the inputs have them; in doubt too, when what comes to windows of whole images is shared */
+    /* channels last, as the inputs have them; in doubt too, when what comes to windows of whole images is shared */
+    bool last = false;
     for (int k = 0; k < node->n_in; k++) {
         wick_layout layout;
         at[k] = wick_lower_in(l, node, k);
@@ -178,9 +183,17 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
                        : node->op == &wick_op_max_pool_pick ? run_pick
                        : node->op == &wick_op_max_pool_put  ? run_put
                                                             : run_share;
-    wick_step step = {.name = pooling ? wick_windows_name(w, run == run_max) : node->op->name, .run = run, .kind = run == run_max ? WICK_STEP_MAX_POOL : run == run_mean ? WICK_STEP_MEAN_POOL : run == run_put ? WICK_STEP_MAX_POOL_PUT : run == run_share ? WICK_STEP_MEAN_POOL_SHARE : WICK_STEP_OTHER,
+    wick_step step = {.name = pooling ? wick_windows_name(w, run == run_max) : node->op->name,
+                      .run = run,
+                      .kind = run == run_max     ? WICK_STEP_MAX_POOL
+                              : run == run_mean  ? WICK_STEP_MEAN_POOL
+                              : run == run_put   ? WICK_STEP_MAX_POOL_PUT
+                              : run == run_share ? WICK_STEP_MEAN_POOL_SHARE
+                                                 : WICK_STEP_OTHER,
                       .tasks = (p.planes + p.per_task - 1) / p.per_task,
-                      .scratch = pooling ? wick_windows_scratch(w) : 0, .flops = flops_pool(node), .bytes = bytes};
+                      .scratch = pooling ? wick_windows_scratch(w) : 0,
+                      .flops = flops_pool(node),
+                      .bytes = bytes};
     return wick_lower_step(l, &step, &p, sizeof p, refs, node->n_in + 1);
 }
 
@@ -189,7 +202,11 @@ static void print_pool(wick_str *s, const wick_node *node) {
     const struct {
         const char *name;
         const int64_t *v, usual;
-    } lists[] = {{"kernel", a->kernel, 0}, {"stride", a->stride, 0}, {"dilation", a->dilation, 1}, {"pad", a->pad, 0}, {"pad_end", a->pad_end, 0}};
+    } lists[] = {{"kernel", a->kernel, 0},
+                 {"stride", a->stride, 0},
+                 {"dilation", a->dilation, 1},
+                 {"pad", a->pad, 0},
+                 {"pad_end", a->pad_end, 0}};
     if (a->adaptive) wick_str_add(s, "adaptive");
     for (size_t k = 0; k < WICK_COUNTOF(lists) && !a->adaptive; k++) {
         bool usual = true;
@@ -202,7 +219,7 @@ static void print_pool(wick_str *s, const wick_node *node) {
     if (a->inside) wick_str_add(s, " inside");
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* A random pooling: attr, and the types of x and y. */
 static pool_attr sample_types(wick_sample *s, bool avg, wick_type *x, wick_type *y) {
@@ -212,7 +229,9 @@ static pool_attr sample_types(wick_sample *s, bool avg, wick_type *x, wick_type 
     a.adaptive = s->random() % 3 == 0;
     a.ceil = !a.adaptive && s->random() % 2;
     a.inside = avg && !a.adaptive && s->random() % 2;
-    *x = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_F32, .rank = (uint8_t)(a.rank + 2), .dims = {wick_sample_int(s, 0, 3), wick_sample_int(s, 1, 3)}};
+    *x = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_F32,
+                     .rank = (uint8_t)(a.rank + 2),
+                     .dims = {wick_sample_int(s, 0, 3), wick_sample_int(s, 1, 3)}};
     for (int d = 0; d < a.rank; d++) {
         const int64_t in = x->dims[d + 2] = wick_sample_int(s, 2, a.rank == 3 ? 4 : 8);
         if (a.adaptive) {
@@ -259,32 +278,58 @@ static void sample_share(wick_sample *s) {
     memcpy(s->attr, &a, sizeof a);
 }
 
-#define POOL_OP(which, text, inputs, rule, onnx_, torch_)                                                                              \
-    const wick_op wick_op_##which = {.name = #which, .doc = text, .onnx = onnx_, .torch = torch_, .cost = "windows times their size",  \
-                                     .min_in = inputs, .max_in = inputs, .n_out = 1, .infer = rule, .grad = grad_##which,              \
-                                     .flops = flops_pool, .lower = lower_pool, .print = print_pool, .sample = sample_of_##which};
+#define POOL_OP(which, text, inputs, rule, onnx_, torch_)                                                              \
+    const wick_op wick_op_##which = {.name = #which,                                                                   \
+                                     .doc = text,                                                                      \
+                                     .onnx = onnx_,                                                                    \
+                                     .torch = torch_,                                                                  \
+                                     .cost = "windows times their size",                                               \
+                                     .min_in = inputs,                                                                 \
+                                     .max_in = inputs,                                                                 \
+                                     .n_out = 1,                                                                       \
+                                     .infer = rule,                                                                    \
+                                     .grad = grad_##which,                                                             \
+                                     .flops = flops_pool,                                                              \
+                                     .lower = lower_pool,                                                              \
+                                     .print = print_pool,                                                              \
+                                     .sample = sample_of_##which};
 #define sample_of_max_pool       sample_max
 #define sample_of_max_pool_pick  sample_pick
 #define sample_of_max_pool_put   sample_put
 #define sample_of_avg_pool       sample_avg
 #define sample_of_avg_pool_share sample_share
 POOL_OP(max_pool, "the largest of each window", 1, infer_pool, "MaxPool", "max_pool1d, max_pool2d, max_pool3d")
-POOL_OP(max_pool_pick, "of a second tensor, what lies where the largest of each window of the first does", 2, infer_pick, "", "")
+POOL_OP(max_pool_pick, "of a second tensor, what lies where the largest of each window of the first does", 2,
+        infer_pick, "", "")
 POOL_OP(max_pool_put, "gradient of max_pool: what comes to each window, at its largest", 2, infer_put, "", "")
 POOL_OP(avg_pool, "the mean of each window", 1, infer_pool, "AveragePool", "nn.functional.avg_pool1d, ...2d, ...3d")
 POOL_OP(avg_pool_share, "gradient of avg_pool: what comes to each window, shared", 1, infer_share, "", "")
 
-const wick_op wick_op_max_pool_index = {.name = "max_pool_index", .doc = "where in its plane the largest of each window is", .cost = "window n", .min_in = 1,
-                                        .max_in = 1, .n_out = 1, .infer = infer_index, .flops = flops_pool, .lower = lower_pool, .print = print_pool,
+const wick_op wick_op_max_pool_index = {.name = "max_pool_index",
+                                        .doc = "where in its plane the largest of each window is",
+                                        .cost = "window n",
+                                        .min_in = 1,
+                                        .max_in = 1,
+                                        .n_out = 1,
+                                        .infer = infer_index,
+                                        .flops = flops_pool,
+                                        .lower = lower_pool,
+                                        .print = print_pool,
                                         .sample = sample_max};
 
-/* ---- public ------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *record_pool(const wick_op *op, wick_tensor *x, const pool_attr *a) {
     const wick_dtype d = wick_tensor_dtype(x);
-    static const uint8_t exact[WICK_DTYPE_COUNT] = {[WICK_I8] = WICK_F32 + 1, [WICK_U8] = WICK_F32 + 1, [WICK_I16] = WICK_F32 + 1, [WICK_U16] = WICK_F32 + 1,
-                                                    [WICK_I32] = WICK_F64 + 1, [WICK_U32] = WICK_F64 + 1}; /* the largest of integers that floats hold */
-    const bool half = d == WICK_F16 || d == WICK_BF16, whole = (op == &wick_op_max_pool || op == &wick_op_max_pool_index) && exact[d];
+    static const uint8_t exact[WICK_DTYPE_COUNT] = {[WICK_I8] = WICK_F32 + 1,
+                                                    [WICK_U8] = WICK_F32 + 1,
+                                                    [WICK_I16] = WICK_F32 + 1,
+                                                    [WICK_U16] = WICK_F32 + 1,
+                                                    /* the largest of integers that floats hold */
+                                                    [WICK_I32] = WICK_F64 + 1,
+                                                    [WICK_U32] = WICK_F64 + 1};
+    const bool half = d == WICK_F16 || d == WICK_BF16,
+               whole = (op == &wick_op_max_pool || op == &wick_op_max_pool_index) && exact[d];
     if (!half && !whole) return wick_record(NULL, op, 1, &x, a, sizeof *a);
     x = wick_as(x, half ? WICK_F32 : (wick_dtype)(exact[d] - 1)); /* computed in f32, rounded once */
     x = wick_record(NULL, op, 1, &x, a, sizeof *a);
@@ -295,13 +340,17 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
     pool_attr a;
     memset(&a, 0, sizeof a);
     if (!x || x->error) return wick_record(NULL, op, 1, &x, &a, sizeof a);
-    if (!o) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options are NULL: there is no kernel without them", op->name);
+    if (!o)
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options are NULL: there is no kernel without them", op->name);
     a.rank = wick_tensor_rank(x) - 2;
-    if (a.rank < 1 || a.rank > 3) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op->name, (int)a.rank + 2);
+    if (a.rank < 1 || a.rank > 3)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op->name,
+                           (int)a.rank + 2);
     a.ceil = o->ceil_mode;
     a.inside = op == &wick_op_avg_pool && o->exclude_pad;
     for (int d = 0; d < 3; d++) {
-        const int64_t k = o->kernel[d], stride = o->stride[d] ? o->stride[d] : k, dilation = o->dilation[d] ? o->dilation[d] : 1;
+        const int64_t k = o->kernel[d], stride = o->stride[d] ? o->stride[d] : k,
+                      dilation = o->dilation[d] ? o->dilation[d] : 1;
         if (d >= a.rank) {
             if (k || o->stride[d] || o->dilation[d] || o->pad[d] || o->pad_end[d])
                 return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: options for %d dims, but x [N, C, dims] has %d",
@@ -309,15 +358,19 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
             continue;
         }
         if (k < 1 || stride < 1 || dilation < 1 || k > INT32_MAX || stride > INT32_MAX || dilation > INT32_MAX)
-            return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: kernel %lld, stride %lld, dilation %lld", op->name, (long long)k, (long long)stride, (long long)dilation);
-        if (o->pad[d] < 0 || o->pad[d] > k / 2) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: padding of %lld is more than half of a window of %lld", op->name, (long long)o->pad[d], (long long)k);
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: kernel %lld, stride %lld, dilation %lld", op->name,
+                               (long long)k, (long long)stride, (long long)dilation);
+        if (o->pad[d] < 0 || o->pad[d] > k / 2)
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: padding of %lld is more than half of a window of %lld",
+                               op->name, (long long)o->pad[d], (long long)k);
         const int64_t reach = dilation * (k - 1),
                       end = o->pad_end[d] < -o->pad[d] || o->pad_end[d] > INT32_MAX ? -1 : o->pad[d] + o->pad_end[d];
         if (end < 0 || (end > o->pad[d] && end > reach))
             return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: pad %lld and pad_end %lld: %s", op->name,
                                (long long)o->pad[d], (long long)o->pad_end[d],
                                end < 0 ? "no padding is negative" : "a window would lie in the padding");
-        if (dilation != 1 && op == &wick_op_avg_pool) return wick_poison(x->ctx, WICK_ERR_INVALID, "avg_pool: has no dilation");
+        if (dilation != 1 && op == &wick_op_avg_pool)
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "avg_pool: has no dilation");
         a.kernel[d] = k;
         a.stride[d] = stride;
         a.dilation[d] = dilation;
@@ -326,9 +379,15 @@ static wick_tensor *pool(const wick_op *op, wick_tensor *x, const wick_pool_opti
     }
     return record_pool(op, x, &a);
 }
-wick_tensor *wick_max_pool(wick_tensor *x, const wick_pool_options *options) { return pool(&wick_op_max_pool, x, options); }
-wick_tensor *wick_max_pool_indices(wick_tensor *x, const wick_pool_options *options) { return pool(&wick_op_max_pool_index, x, options); }
-wick_tensor *wick_avg_pool(wick_tensor *x, const wick_pool_options *options) { return pool(&wick_op_avg_pool, x, options); }
+wick_tensor *wick_max_pool(wick_tensor *x, const wick_pool_options *options) {
+    return pool(&wick_op_max_pool, x, options);
+}
+wick_tensor *wick_max_pool_indices(wick_tensor *x, const wick_pool_options *options) {
+    return pool(&wick_op_max_pool_index, x, options);
+}
+wick_tensor *wick_avg_pool(wick_tensor *x, const wick_pool_options *options) {
+    return pool(&wick_op_avg_pool, x, options);
+}
 
 static wick_tensor *adaptive(const wick_op *op, wick_tensor *x, const int64_t *out) {
     pool_attr a;
@@ -336,13 +395,18 @@ static wick_tensor *adaptive(const wick_op *op, wick_tensor *x, const int64_t *o
     if (!x || x->error) return wick_record(NULL, op, 1, &x, &a, sizeof a);
     a.rank = wick_tensor_rank(x) - 2;
     a.adaptive = 1;
-    if (a.rank < 1 || a.rank > 3) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op->name, (int)a.rank + 2);
+    if (a.rank < 1 || a.rank > 3)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: needs [N, C, 1 to 3 dims], not %d dims", op->name,
+                           (int)a.rank + 2);
     for (int d = 0; d < a.rank; d++) {
         a.extent[d] = out ? out[d] : 1;
-        if (a.extent[d] < 1 || a.extent[d] > INT32_MAX) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: %lld outputs", op->name, (long long)a.extent[d]);
+        if (a.extent[d] < 1 || a.extent[d] > INT32_MAX)
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: %lld outputs", op->name, (long long)a.extent[d]);
     }
     return record_pool(op, x, &a);
 }
 wick_tensor *wick_adaptive_max_pool(wick_tensor *x, const int64_t *out) { return adaptive(&wick_op_max_pool, x, out); }
-wick_tensor *wick_adaptive_max_pool_indices(wick_tensor *x, const int64_t *out) { return adaptive(&wick_op_max_pool_index, x, out); }
+wick_tensor *wick_adaptive_max_pool_indices(wick_tensor *x, const int64_t *out) {
+    return adaptive(&wick_op_max_pool_index, x, out);
+}
 wick_tensor *wick_adaptive_avg_pool(wick_tensor *x, const int64_t *out) { return adaptive(&wick_op_avg_pool, x, out); }

@@ -21,7 +21,8 @@ wick_tensor *wick_outer(wick_tensor *a, wick_tensor *b) {
 }
 static wick_tensor *dot(const char *name, wick_tensor *a, wick_tensor *b) {
     const bool sound = a && b && !a->error && !b->error;
-    if (sound && (wick_tensor_rank(a) != 1 || wick_tensor_rank(b) != 1 || wick_tensor_count(a) != wick_tensor_count(b))) {
+    if (sound &&
+        (wick_tensor_rank(a) != 1 || wick_tensor_rank(b) != 1 || wick_tensor_count(a) != wick_tensor_count(b))) {
         char text[256];
         wick_str s = wick_str_on(text, sizeof text);
         wick_type_print(&s, &a->value->type);
@@ -30,13 +31,16 @@ static wick_tensor *dot(const char *name, wick_tensor *a, wick_tensor *b) {
         return wick_poison(a->ctx, WICK_ERR_SHAPE, "%s(%s): needs two vectors of one length", name, text);
     }
     wick_tensor *product = wick_mul(a, b);
-    return product && !product->error ? wick_as(wick_sum(product, WICK_ALL_AXES, false), wick_tensor_dtype(product)) : product;
+    return product && !product->error ? wick_as(wick_sum(product, WICK_ALL_AXES, false), wick_tensor_dtype(product))
+                                      : product;
 }
 wick_tensor *wick_dot(wick_tensor *a, wick_tensor *b) { return dot("dot", a, b); }
 wick_tensor *wick_vdot(wick_tensor *a, wick_tensor *b) { return dot("vdot", flat(a), flat(b)); }
 
-/* Axes not in `used`, then those of the list (or the list first): a permutation, and the product of the others' extents. */
-static bool group(wick_tensor *x, int n, const int *list, bool list_first, int *axes, int64_t *other_dims, int *others) {
+/* Axes not in `used`, then those of the list (or the list first): a permutation, and the product of the others'
+ * extents. */
+static bool group(wick_tensor *x, int n, const int *list, bool list_first, int *axes, int64_t *other_dims,
+                  int *others) {
     const int rank = wick_tensor_rank(x);
     uint32_t used = 0;
     if (n > rank) return false;
@@ -60,18 +64,22 @@ wick_tensor *wick_tensordot(wick_tensor *a, wick_tensor *b, int n, const int *ax
     const int ra = wick_tensor_rank(a), rb = wick_tensor_rank(b);
     int last[WICK_MAX_DIMS], first[WICK_MAX_DIMS], pa[WICK_MAX_DIMS], pb[WICK_MAX_DIMS], na, nb;
     int64_t dims[2 * WICK_MAX_DIMS], dims_b[WICK_MAX_DIMS], summed = 1;
-    if (n < 0 || n > WICK_MAX_DIMS || !axes_a != !axes_b) return wick_poison(a->ctx, WICK_ERR_INVALID, "tensordot: %d axes, lists for both or for none", n);
+    if (n < 0 || n > WICK_MAX_DIMS || !axes_a != !axes_b)
+        return wick_poison(a->ctx, WICK_ERR_INVALID, "tensordot: %d axes, lists for both or for none", n);
     for (int i = 0; i < n; i++) last[i] = i - n, first[i] = i;
     if (!axes_a) axes_a = last, axes_b = first;
     if (!group(a, n, axes_a, false, pa, dims, &na) || !group(b, n, axes_b, true, pb, dims_b, &nb))
-        return wick_poison(a->ctx, WICK_ERR_SHAPE, "tensordot: the %d axes must be distinct axes of a %d-d and a %d-d tensor", n, ra, rb);
+        return wick_poison(a->ctx, WICK_ERR_SHAPE,
+                           "tensordot: the %d axes must be distinct axes of a %d-d and a %d-d tensor", n, ra, rb);
     for (int i = 0; i < n; i++) {
         const int64_t ea = wick_tensor_dims(a)[pa[ra - n + i]], eb = wick_tensor_dims(b)[pb[i]];
         if (ea != eb)
-            return wick_poison(a->ctx, WICK_ERR_SHAPE, "tensordot: axes %d and %d have extents %lld and %lld", axes_a[i], axes_b[i], (long long)ea, (long long)eb);
+            return wick_poison(a->ctx, WICK_ERR_SHAPE, "tensordot: axes %d and %d have extents %lld and %lld",
+                               axes_a[i], axes_b[i], (long long)ea, (long long)eb);
         summed *= ea;
     }
-    if (na + nb > WICK_MAX_DIMS) return wick_poison(a->ctx, WICK_ERR_SHAPE, "tensordot: the result has %d dims", na + nb);
+    if (na + nb > WICK_MAX_DIMS)
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "tensordot: the result has %d dims", na + nb);
     int64_t rows = 1, cols = 1;
     for (int i = 0; i < na; i++) rows *= dims[i];
     for (int i = 0; i < nb; i++) cols *= dims_b[i], dims[na + i] = dims_b[i];
@@ -96,6 +104,7 @@ wick_tensor *wick_kron(wick_tensor *a, wick_tensor *b) {
 
 wick_tensor *wick_trace(wick_tensor *a) {
     if (!a || a->error) return a;
-    if (wick_tensor_rank(a) < 2) return wick_poison(a->ctx, WICK_ERR_SHAPE, "trace: of a %d-d tensor", wick_tensor_rank(a));
+    if (wick_tensor_rank(a) < 2)
+        return wick_poison(a->ctx, WICK_ERR_SHAPE, "trace: of a %d-d tensor", wick_tensor_rank(a));
     return wick_as(wick_sum(wick_diagonal(a, 0, -2, -1), WICK_AXES(-1), false), wick_tensor_dtype(a));
 }

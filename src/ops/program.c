@@ -18,11 +18,13 @@ static bool is_laid_out(const wick_operand *at, const wick_type *space, const wi
     return wick_same_dims(at->type, space) && wick_layout_equal(&at->layout, layout, space);
 }
 
-/* May the program write result v over operand k? Only if both are walked alike, this is the last look at that memory, and no other
- * operand of the program sees it differently. */
-static bool can_overwrite(wick_lower *l, const wick_node *node, int k, const wick_operand *ins, const wick_type *space, const wick_layout *layout) {
+/* May the program write result v over operand k? Only if both are walked alike, this is the last look at that memory,
+ * and no other operand of the program sees it differently. */
+static bool can_overwrite(wick_lower *l, const wick_node *node, int k, const wick_operand *ins, const wick_type *space,
+                          const wick_layout *layout) {
     for (int i = 0; i < node->n_in; i++)
-        if (ins[i].buffer == ins[k].buffer && (!is_laid_out(&ins[i], space, layout) || ins[i].layout.offset != ins[k].layout.offset))
+        if (ins[i].buffer == ins[k].buffer &&
+            (!is_laid_out(&ins[i], space, layout) || ins[i].layout.offset != ins[k].layout.offset))
             return false;
     uint32_t root = l->root[node->in[k]->id];
     return l->last_use[root] <= node->position && is_laid_out(&ins[k], space, layout);
@@ -34,7 +36,8 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
     wick_value *v = &node->out[r];
     int32_t result = l->result[v->id];
     bool last = false; /* channels last where an input is */
-    for (int k = 0; k < node->n_in && !reduces; k++) last |= wick_same_dims(ins[k].type, space) && wick_lower_is_channels_last(&ins[k]);
+    for (int k = 0; k < node->n_in && !reduces; k++)
+        last |= wick_same_dims(ins[k].type, space) && wick_lower_is_channels_last(&ins[k]);
     wick_layout layout;
     (last && result < 0 ? wick_layout_channels_last : wick_layout_contiguous)(&layout, &v->type);
     if (!reduces && result >= 0 && l->results[result].leaf >= 0 && node->phase == 1) {
@@ -50,9 +53,11 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
         }
     }
     if (!reduces && result < 0) {
-        for (int i = 0; i < 2 * node->n_in; i++) { /* what rides on a product rather than another input, which that may read too */
+        /* what rides on a product rather than another input, which that may read too */
+        for (int i = 0; i < 2 * node->n_in; i++) {
             const int k = i % node->n_in;
-            const bool product = node->in[k]->node && (node->in[k]->node->op == &wick_op_matmul || node->in[k]->node->op == &wick_op_conv);
+            const bool product = node->in[k]->node &&
+                                 (node->in[k]->node->op == &wick_op_matmul || node->in[k]->node->op == &wick_op_conv);
             if (i < node->n_in && !(product && node->flags & WICK_NODE_RIDES)) continue;
             const wick_buffer *b = &l->buffers[ins[k].buffer];
             bool same = false; /* another result was put there already */
@@ -71,17 +76,20 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
 
 static int64_t run_stage0(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_fused *f = args;
-    wick_fused_run_native(f, ((const wick_step_program *)args)->native, 0, begin, end, ptr, f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
+    wick_fused_run_native(f, ((const wick_step_program *)args)->native, 0, begin, end, ptr,
+                          f->partials ? ptr[f->n_in + f->n_out] : NULL, scratch);
     return -1;
 }
 static int64_t run_stage1(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const wick_fused *f = args;
-    wick_fused_run_native(f, ((const wick_step_program *)args)->native, 1, begin, end, ptr, ptr[f->n_in + f->n_out], scratch);
+    wick_fused_run_native(f, ((const wick_step_program *)args)->native, 1, begin, end, ptr, ptr[f->n_in + f->n_out],
+                          scratch);
     return -1;
 }
 
-/* Reduced dims go to the middle: [kept ones before the last reduced][reduced][kept ones after]. Of images, [N, C, dims] of which only the
- * channels are kept, these count as the last: that is how images lie in plans, and the order of a sum is a matter of shapes alone. */
+/* Reduced dims go to the middle: [kept ones before the last reduced][reduced][kept ones after]. Of images, [N, C, dims]
+ * of which only the channels are kept, these count as the last: that is how images lie in plans, and the order of a sum
+ * is a matter of shapes alone. */
 static void order_for_reduction(wick_fused *f, const wick_reduce_attr *attr, const wick_operand *out) {
     int order[WICK_MAX_DIMS], n = 0, last = -1;
     for (int i = 0; i < f->rank; i++)
@@ -112,9 +120,11 @@ static void order_for_reduction(wick_fused *f, const wick_reduce_attr *attr, con
 }
 
 /* Programs are large, and layers repeat them: equal ones of a plan are one. */
-static wick_status lower_program_step(wick_lower *l, const wick_step *step, const wick_step_program *a, const wick_ref *refs, int n_refs) {
+static wick_status lower_program_step(wick_lower *l, const wick_step *step, const wick_step_program *a,
+                                      const wick_ref *refs, int n_refs) {
     const wick_fused *f = &a->fused;
-    uint64_t hash = wick_hash(f->instr, (size_t)f->n_instr * sizeof *f->instr, (uint64_t)f->n_in << 8 | (uint64_t)f->rank);
+    uint64_t hash =
+        wick_hash(f->instr, (size_t)f->n_instr * sizeof *f->instr, (uint64_t)f->n_in << 8 | (uint64_t)f->rank);
     hash = wick_hash(f->dims, sizeof f->dims, hash);
     const wick_step_program **seen = (const wick_step_program **)&l->programs[hash % WICK_COUNTOF(l->programs)];
     const bool same = *seen && memcmp(*seen, a, sizeof *a) == 0;
@@ -126,10 +136,11 @@ static wick_status lower_program_step(wick_lower *l, const wick_step *step, cons
     return WICK_OK;
 }
 
-wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body, wick_value *const *params,
-                               wick_value *const *results) {
+wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const *body, size_t n_body,
+                               wick_value *const *params, wick_value *const *results) {
     if (node->n_in > WICK_FUSED_MAX_IO || node->n_out > WICK_FUSED_MAX_IO || n_body > WICK_FUSED_MAX_OPS)
-        return wick_lower_fail(l, WICK_ERR_INTERNAL, "a program of %zu ops with %d inputs is too large", n_body, node->n_in);
+        return wick_lower_fail(l, WICK_ERR_INTERNAL, "a program of %zu ops with %d inputs is too large", n_body,
+                               node->n_in);
     const wick_node *tail = body[n_body - 1];
     bool reduces = tail->op->flags & WICK_OP_REDUCE;
     const wick_reduce_attr *attr = reduces ? tail->attr : NULL;
@@ -160,7 +171,8 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         wick_node *b = body[i];
         wick_fused_instr *instr = &f->instr[f->n_instr++];
         instr->op = b->op->ew;
-        instr->type = (uint8_t)wick_ctype_of((wick_dtype)b->in[b->n_in - 1]->type.dtype); /* the last input: of where, c */
+        /* the last input: of where, c */
+        instr->type = (uint8_t)wick_ctype_of((wick_dtype)b->in[b->n_in - 1]->type.dtype);
         instr->to = (uint8_t)wick_ctype_of((wick_dtype)b->out[0].type.dtype);
         for (int k = 0; k < b->n_in; k++) instr->src[k] = (uint8_t)(lone ? k : (int)b->in[k]->id);
         instr->dst = (uint8_t)f->n_reg;
@@ -199,7 +211,9 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         WICK_TRY(wick_lower_temp(l, f->partials, &partials));
         refs[n_refs++] = (wick_ref){partials, true, 0};
     }
-    wick_step step = {.name = reduces ? (f->n_instr ? "fused_reduce" : "reduce") : f->n_instr > 1 ? "fused" : "elementwise",
+    wick_step step = {.name = reduces          ? (f->n_instr ? "fused_reduce" : "reduce")
+                              : f->n_instr > 1 ? "fused"
+                                               : "elementwise",
                       .kind = WICK_STEP_PROGRAM,
                       .run = run_stage0,
                       .tasks = f->tasks,
@@ -216,10 +230,19 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
     if (node->flags & WICK_NODE_RIDES && !reduces) return wick_lower_ride(l, l->n_steps - 1);
     if (reduces && !f->tasks2) WICK_TRY(wick_lower_gather_reduce(l, &plain));
     if (!f->tasks2) return wick_lower_channel_loop(l, &plain, f, first, refs);
-    step = (wick_step){.name = "reduce_combine", .kind = WICK_STEP_PROGRAM_END, .run = run_stage1, .tasks = f->tasks2, .scratch = f->scratch, .bytes = 2.0 * (double)f->partials};
+    step = (wick_step){.name = "reduce_combine",
+                       .kind = WICK_STEP_PROGRAM_END,
+                       .run = run_stage1,
+                       .tasks = f->tasks2,
+                       .scratch = f->scratch,
+                       .bytes = 2.0 * (double)f->partials};
     WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
     return wick_lower_channel_loop(l, &plain, f, first, refs);
 }
 
-wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }
-wick_status wick_lower_reduce(wick_lower *l, wick_node *node) { return wick_lower_program(l, node, &node, 1, NULL, NULL); }
+wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) {
+    return wick_lower_program(l, node, &node, 1, NULL, NULL);
+}
+wick_status wick_lower_reduce(wick_lower *l, wick_node *node) {
+    return wick_lower_program(l, node, &node, 1, NULL, NULL);
+}

@@ -1,5 +1,5 @@
-/* quantize.c: to 8-bit numbers and back. The nodes say what is meant, for the quantize pass to find; what it leaves is written out as elementwise ops
- * (expand_quantize), which fuse with their neighbours. */
+/* quantize.c: to 8-bit numbers and back. The nodes say what is meant, for the quantize pass to find; what it leaves is
+ * written out as elementwise ops (expand_quantize), which fuse with their neighbours. */
 #include "ops/ops.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
@@ -9,11 +9,13 @@ static wick_status check_scale(wick_infer *i, const wick_type *x, wick_dtype zer
     const wick_quantize_attr *a = i->attr;
     for (int k = 1; k < i->n_in; k++) {
         const wick_type *t = i->in[k];
-        if (t->dtype != (k == 1 ? WICK_F32 : zero)) return wick_infer_fail(i, WICK_ERR_DTYPE, "%s must be %s", k == 1 ? "the scale" : "the zero point", wick_dtype_name(k == 1 ? WICK_F32 : zero));
+        if (t->dtype != (k == 1 ? WICK_F32 : zero))
+            return wick_infer_fail(i, WICK_ERR_DTYPE, "%s must be %s", k == 1 ? "the scale" : "the zero point",
+                                   wick_dtype_name(k == 1 ? WICK_F32 : zero));
         if (t->rank == 0) continue;
         if (t->rank != 1 || a->axis < 0 || a->axis >= x->rank || t->dims[0] != x->dims[a->axis])
-            return wick_infer_fail(i, WICK_ERR_SHAPE, "%s must be one number, or one for each place of axis %lld", k == 1 ? "the scale" : "the zero point",
-                                   (long long)a->axis);
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "%s must be one number, or one for each place of axis %lld",
+                                   k == 1 ? "the scale" : "the zero point", (long long)a->axis);
     }
     return WICK_OK;
 }
@@ -44,7 +46,8 @@ static wick_tensor *along(wick_tensor *p, int rank, int64_t axis) {
 wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const *in) {
     const wick_quantize_attr *a = node->attr;
     const int rank = wick_tensor_rank(in[0]);
-    wick_tensor *scale = along(in[1], rank, a->axis), *zero = node->n_in > 2 ? along(wick_cast(in[2], WICK_F32), rank, a->axis) : NULL;
+    wick_tensor *scale = along(in[1], rank, a->axis),
+                *zero = node->n_in > 2 ? along(wick_cast(in[2], WICK_F32), rank, a->axis) : NULL;
     if (node->op == &wick_op_dequantize) {
         wick_tensor *x = wick_cast(in[0], WICK_F32);
         return wick_mul(zero ? wick_sub(x, zero) : x, scale);
@@ -81,14 +84,33 @@ static void sample_dequantize(wick_sample *s) {
     sample_any(s, dtypes[s->random() % 3], WICK_F32);
 }
 
-const wick_op wick_op_quantize = {.name = "quantize", .doc = "to 8-bit numbers: round(x / scale) + zero", .onnx = "QuantizeLinear", .torch = "quantize_per_tensor, ..._per_channel", .cost = "3 n", .min_in = 2, .max_in = 3, .n_out = 1,
-                                  .infer = infer_quantize, .print = print_quantize, .sample = sample_quantize};
-const wick_op wick_op_dequantize = {.name = "dequantize", .doc = "from 8-bit numbers: (q - zero) scale", .onnx = "DequantizeLinear", .torch = "dequantize", .cost = "2 n", .min_in = 2, .max_in = 3, .n_out = 1,
-                                    .infer = infer_dequantize, .print = print_quantize, .sample = sample_dequantize};
+const wick_op wick_op_quantize = {.name = "quantize",
+                                  .doc = "to 8-bit numbers: round(x / scale) + zero",
+                                  .onnx = "QuantizeLinear",
+                                  .torch = "quantize_per_tensor, ..._per_channel",
+                                  .cost = "3 n",
+                                  .min_in = 2,
+                                  .max_in = 3,
+                                  .n_out = 1,
+                                  .infer = infer_quantize,
+                                  .print = print_quantize,
+                                  .sample = sample_quantize};
+const wick_op wick_op_dequantize = {.name = "dequantize",
+                                    .doc = "from 8-bit numbers: (q - zero) scale",
+                                    .onnx = "DequantizeLinear",
+                                    .torch = "dequantize",
+                                    .cost = "2 n",
+                                    .min_in = 2,
+                                    .max_in = 3,
+                                    .n_out = 1,
+                                    .infer = infer_dequantize,
+                                    .print = print_quantize,
+                                    .sample = sample_dequantize};
 
-/* ---- public ------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
-static wick_tensor *record(const wick_op *op, wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis, wick_dtype dtype) {
+static wick_tensor *record(const wick_op *op, wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis,
+                           wick_dtype dtype) {
     wick_tensor *in[3] = {x, scale, zero};
     wick_quantize_attr a = {.dtype = dtype};
     const int rank = x && !x->error ? wick_tensor_rank(x) : 0;
@@ -96,7 +118,10 @@ static wick_tensor *record(const wick_op *op, wick_tensor *x, wick_tensor *scale
     return wick_record(NULL, op, zero ? 3 : 2, in, &a, sizeof a);
 }
 wick_tensor *wick_quantize(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis, wick_dtype dtype) {
-    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16)) x = wick_as(x, WICK_F32);
+    if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))
+        x = wick_as(x, WICK_F32);
     return record(&wick_op_quantize, x, scale, zero, axis, dtype);
 }
-wick_tensor *wick_dequantize(wick_tensor *q, wick_tensor *scale, wick_tensor *zero, int axis) { return record(&wick_op_dequantize, q, scale, zero, axis, WICK_F32); }
+wick_tensor *wick_dequantize(wick_tensor *q, wick_tensor *scale, wick_tensor *zero, int axis) {
+    return record(&wick_op_dequantize, q, scale, zero, axis, WICK_F32);
+}

@@ -8,7 +8,8 @@
 
 static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 static wick_tensor *not_float(wick_tensor *x, const char *op) {
-    return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s(%s): of a dtype that is not float; cast it", op, wick_shown_of(x).text);
+    return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s(%s): of a dtype that is not float; cast it", op,
+                       wick_shown_of(x).text);
 }
 
 wick_tensor *wick_logsumexp(wick_tensor *x, int n, const int *axes, bool keepdims) {
@@ -31,22 +32,29 @@ static wick_tensor *root(wick_tensor *x) {
 }
 static wick_tensor *power(wick_tensor *x, double p) {
     wick_tensor *zero = wick_like(x, 0), *is_zero = wick_eq(x, zero), *one = wick_like(x, 1);
-    return wick_where(is_zero, p < 0 ? wick_like(x, INFINITY) : zero, wick_pow(wick_where(is_zero, one, x), wick_like(x, p)));
+    return wick_where(is_zero, p < 0 ? wick_like(x, INFINITY) : zero,
+                      wick_pow(wick_where(is_zero, one, x), wick_like(x, p)));
 }
 
-wick_tensor *wick_std(wick_tensor *x, int n, const int *axes, double correction, bool keepdims) { return root(wick_var(x, n, axes, correction, keepdims)); }
+wick_tensor *wick_std(wick_tensor *x, int n, const int *axes, double correction, bool keepdims) {
+    return root(wick_var(x, n, axes, correction, keepdims));
+}
 
 wick_tensor *wick_norm(wick_tensor *x, double p, int n, const int *axes, bool keepdims) {
     if (is_bad(x)) return x;
     const wick_dtype d = wick_tensor_dtype(x);
     if (!wick_dtype_is_float(d)) return not_float(x, "norm");
     if (p != p) return wick_poison(x->ctx, WICK_ERR_INVALID, "norm(%s): p is NaN", wick_shown_of(x).text);
-    if (d == WICK_F16 || d == WICK_BF16) return wick_as(wick_norm(wick_as(x, WICK_F32), p, n, axes, keepdims), d); /* squares overflow f16 */
+    /* squares overflow f16 */
+    if (d == WICK_F16 || d == WICK_BF16) return wick_as(wick_norm(wick_as(x, WICK_F32), p, n, axes, keepdims), d);
     if (p == 2) return root(wick_sum(wick_square(x), n, axes, keepdims));
     if (p == 0) return wick_cast(wick_count_nonzero(x, n, axes, keepdims), d);
     x = wick_abs(x);
     if (p == 1) return wick_sum(x, n, axes, keepdims);
-    if (isinf(p)) return wick_tensor_count(x) == 0 && p > 0 ? wick_sum(x, n, axes, keepdims) : p > 0 ? wick_max(x, n, axes, keepdims) : wick_min(x, n, axes, keepdims);
+    if (isinf(p))
+        return wick_tensor_count(x) == 0 && p > 0 ? wick_sum(x, n, axes, keepdims)
+               : p > 0                            ? wick_max(x, n, axes, keepdims)
+                                                  : wick_min(x, n, axes, keepdims);
     wick_tensor *sum = wick_sum(power(x, p), n, axes, keepdims);
     return is_bad(sum) ? sum : power(sum, 1 / p);
 }
@@ -83,5 +91,9 @@ static wick_tensor *with_index(wick_tensor *x, wick_tensor *at, int axis, bool k
     if (index) *index = at;
     return y;
 }
-wick_tensor *wick_max_with_index(wick_tensor *x, int axis, bool keepdims, wick_tensor **index) { return with_index(x, wick_argmax(x, axis, true), axis, keepdims, index); }
-wick_tensor *wick_min_with_index(wick_tensor *x, int axis, bool keepdims, wick_tensor **index) { return with_index(x, wick_argmin(x, axis, true), axis, keepdims, index); }
+wick_tensor *wick_max_with_index(wick_tensor *x, int axis, bool keepdims, wick_tensor **index) {
+    return with_index(x, wick_argmax(x, axis, true), axis, keepdims, index);
+}
+wick_tensor *wick_min_with_index(wick_tensor *x, int axis, bool keepdims, wick_tensor **index) {
+    return with_index(x, wick_argmin(x, axis, true), axis, keepdims, index);
+}

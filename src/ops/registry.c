@@ -3,8 +3,14 @@
 #include "ops/ops.h"
 #include "wick/registry.h"
 
-#define FUNCTION(name_, gradient_, doc_, onnx_, torch_) \
-    {.name = #name_, .doc = doc_, .onnx = onnx_, .torch = torch_, .flops = "its ops'", .differentiable = gradient_, .function = true},
+#define FUNCTION(name_, gradient_, doc_, onnx_, torch_)                                                                \
+    {.name = #name_,                                                                                                   \
+     .doc = doc_,                                                                                                      \
+     .onnx = onnx_,                                                                                                    \
+     .torch = torch_,                                                                                                  \
+     .flops = "its ops'",                                                                                              \
+     .differentiable = gradient_,                                                                                      \
+     .function = true},
 static const wick_op_info functions[] = {WICK_FUNCTION_LIST(FUNCTION)};
 
 static const char *text(const char *s) { return s ? s : ""; }
@@ -15,9 +21,19 @@ wick_op_info wick_op_at(int i) {
     if (i >= wick_ops_count()) return functions[i - wick_ops_count()];
     const wick_op *op = wick_ops_at(i);
     const bool elementwise = op->flags & WICK_OP_ELEMENTWISE;
-    return (wick_op_info){.name = op->name, .doc = op->doc, .min_inputs = op->min_in, .max_inputs = op->max_in == 255 ? -1 : op->max_in,
-                          .results = op->n_out, .elementwise = elementwise, .differentiable = op->grad != NULL, .onnx = text(op->onnx),
-                          .torch = text(op->torch), .flops = op->cost ? op->cost : !elementwise ? "" : op->flops ? "0" : "n"};
+    return (wick_op_info){.name = op->name,
+                          .doc = op->doc,
+                          .min_inputs = op->min_in,
+                          .max_inputs = op->max_in == 255 ? -1 : op->max_in,
+                          .results = op->n_out,
+                          .elementwise = elementwise,
+                          .differentiable = op->grad != NULL,
+                          .onnx = text(op->onnx),
+                          .torch = text(op->torch),
+                          .flops = op->cost       ? op->cost
+                                   : !elementwise ? ""
+                                   : op->flops    ? "0"
+                                                  : "n"};
 }
 
 /* SplitMix64 (Steele, Lea, Flood 2014), from the same seed every time. */
@@ -29,8 +45,9 @@ static uint64_t draw(void) {
     return z ^ z >> 31;
 }
 
-/* Valid uses of the op with the dtype put in place of the first input's, and in those of its dtype: does the op's own rule take one? An
- * elementwise op is asked by its last input: the first of where is a condition. Of ops without inputs: do they make it? */
+/* Valid uses of the op with the dtype put in place of the first input's, and in those of its dtype: does the op's own
+ * rule take one? An elementwise op is asked by its last input: the first of where is a condition. Of ops without
+ * inputs: do they make it? */
 bool wick_op_takes(int i, wick_dtype dtype) {
     if (i < 0 || i >= wick_ops_count() || (unsigned)dtype >= WICK_DTYPE_COUNT || !wick_ops_at(i)->sample) return false;
     const wick_op *op = wick_ops_at(i);

@@ -1,12 +1,12 @@
-/* resample.c: resizing along one axis: every output is a weighted sum of a few inputs, by a table made when a plan is. Its gradient is the transposed
- * table, and the other way round. */
+/* resample.c: resizing along one axis: every output is a weighted sum of a few inputs, by a table made when a plan is.
+ * Its gradient is the transposed table, and the other way round. */
 #include <math.h>
 
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/image.h"
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* The length that outer middles are aligned over: in * scale, not rounded, unless another size was asked for. */
 static double aligned_length(const resample_attr *a) {
@@ -31,7 +31,8 @@ static double position_f32(const resample_attr *a, int64_t o) {
 }
 static double position(const resample_attr *a, int64_t o) {
     if (a->single && (a->scaled || a->coordinates == WICK_CROP_AND_RESIZE)) return position_f32(a, o);
-    const double n = (double)a->in, m = (double)a->out, at = (double)o, half = (a->scaled ? (at + 0.5) / a->scale : (at + 0.5) * n / m) - 0.5;
+    const double n = (double)a->in, m = (double)a->out, at = (double)o,
+                 half = (a->scaled ? (at + 0.5) / a->scale : (at + 0.5) * n / m) - 0.5;
     switch ((wick_coordinates)a->coordinates) {
     case WICK_HALF_PIXEL: return half;
     case WICK_HALF_PIXEL_SYMMETRIC: return n / 2 * (1 - m / (a->scale * n)) + half;
@@ -41,7 +42,8 @@ static double position(const resample_attr *a, int64_t o) {
     case WICK_HALF_PIXEL_UP: return half + 0.5;
     case WICK_CROP_AND_RESIZE: break;
     }
-    return a->out > 1 ? a->start * (n - 1) + at * (a->end - a->start) * (n - 1) / (m - 1) : 0.5 * (a->start + a->end) * (n - 1);
+    return a->out > 1 ? a->start * (n - 1) + at * (a->end - a->start) * (n - 1) / (m - 1)
+                      : 0.5 * (a->start + a->end) * (n - 1);
 }
 
 /* Keys: Cubic convolution interpolation for digital image processing, 1981. */
@@ -49,10 +51,14 @@ static double cubic(double a, double x) {
     x = fabs(x);
     return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
-static double weight_of(const resample_attr *a, double x) { return a->mode == WICK_CUBIC ? cubic(a->cubic_a, x) : fmax(0, 1 - fabs(x)); }
+static double weight_of(const resample_attr *a, double x) {
+    return a->mode == WICK_CUBIC ? cubic(a->cubic_a, x) : fmax(0, 1 - fabs(x));
+}
 
 /* How much wider than between neighbours what an output covers is. */
-static double stretch(const resample_attr *a) { return a->antialias && a->mode != WICK_NEAREST && a->scale < 1 ? 1 / a->scale : 1; }
+static double stretch(const resample_attr *a) {
+    return a->antialias && a->mode != WICK_NEAREST && a->scale < 1 ? 1 / a->scale : 1;
+}
 static int64_t most_taps(const resample_attr *a) {
     if (a->mode == WICK_NEAREST) return 1;
     const double reach = a->mode == WICK_CUBIC ? 2 : 1;
@@ -70,7 +76,10 @@ static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double
         double part = x - below;
         if (a->single && fabs(part - 0.5) <= 1e-6)
             part = 0.5; /* a half that f32 missed, as ONNX Runtime has it since 1.27 */
-        const bool up = a->rounding == WICK_ROUND_CEIL ? part > 0 : a->rounding == WICK_ROUND_PREFER_FLOOR ? part > 0.5 : a->rounding == WICK_ROUND_PREFER_CEIL ? part >= 0.5 : false;
+        const bool up = a->rounding == WICK_ROUND_CEIL           ? part > 0
+                        : a->rounding == WICK_ROUND_PREFER_FLOOR ? part > 0.5
+                        : a->rounding == WICK_ROUND_PREFER_CEIL  ? part >= 0.5
+                                                                 : false;
         index[0] = (int32_t)fmin(fmax(below + up, 0), (double)last);
         weight[0] = 1;
         return 1;
@@ -80,7 +89,8 @@ static int64_t taps_of(const resample_attr *a, int64_t o, int32_t *index, double
     double sum = 0;
     if (wide > 1) {
         const double low = ceil(x - reach * wide), high = floor(x + reach * wide);
-        const int64_t first = (int64_t)(a->repeat ? low : fmax(0, low)), end = (int64_t)(a->repeat ? high : fmin((double)last, high));
+        const int64_t first = (int64_t)(a->repeat ? low : fmax(0, low)),
+                      end = (int64_t)(a->repeat ? high : fmin((double)last, high));
         for (int64_t i = first; i <= end; i++) {
             const double w = weight_of(a, ((double)i - x) / wide);
             const int32_t at = (int32_t)(i < 0 ? 0 : i > last ? last : i);
@@ -153,27 +163,31 @@ static wick_status make_table(wick_lower *l, const resample_attr *a, bool transp
     return WICK_OK;
 }
 
-/* ---- the ops ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the ops ----------------------------------------------------------------------------------------------------- */
 
 static bool is_transposed(const wick_op *op) { return op == &wick_op_resample_back; }
 static wick_status infer_resample(wick_infer *i) {
     const resample_attr *a = i->attr;
     const bool back = is_transposed(i->op);
     const wick_type *x = i->in[0];
-    if (x->dtype != WICK_F32 && x->dtype != WICK_F64 && (back || a->mode != WICK_NEAREST)) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs f32 or f64; cast");
+    if (x->dtype != WICK_F32 && x->dtype != WICK_F64 && (back || a->mode != WICK_NEAREST))
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "needs f32 or f64; cast");
     if (a->axis >= x->rank || x->dims[a->axis] != (back ? a->out : a->in))
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "the table is for %lld elements along axis %d", (long long)(back ? a->out : a->in), (int)a->axis);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the table is for %lld elements along axis %d",
+                               (long long)(back ? a->out : a->in), (int)a->axis);
     wick_type checked;
     *i->out = *x;
     i->out->dims[a->axis] = back ? a->in : a->out;
-    if (!wick_type_make(&checked, (wick_dtype)x->dtype, x->rank, i->out->dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    if (!wick_type_make(&checked, (wick_dtype)x->dtype, x->rank, i->out->dims))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     return WICK_OK;
 }
 
 static int64_t run_resample(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_resample *a = args;
-    (a->table.elem ? wick_resample_copy : wick_resample_run)(&a->table, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), ptr[0], ptr[1]);
+    (a->table.elem ? wick_resample_copy : wick_resample_run)(&a->table, begin * a->per_task,
+                                                             WICK_MIN(end * a->per_task, a->rows), ptr[0], ptr[1]);
     return -1;
 }
 static double taps_mean(const wick_node *node) {
@@ -183,7 +197,8 @@ static double taps_mean(const wick_node *node) {
 static double flops_resample(const wick_node *node) { /* a product and an addition for every tap of an output */
     const resample_attr *a = node->attr;
     if (a->mode == WICK_NEAREST && !is_transposed(node->op)) return 0;
-    return 2 * taps_mean(node) * (double)wick_type_count(is_transposed(node->op) ? &node->in[0]->type : &node->out[0].type);
+    return 2 * taps_mean(node) *
+           (double)wick_type_count(is_transposed(node->op) ? &node->in[0]->type : &node->out[0].type);
 }
 static wick_status lower_resample(wick_lower *l, wick_node *node) {
     enum { TASK = 32768 };
@@ -213,16 +228,23 @@ static wick_status lower_resample(wick_lower *l, wick_node *node) {
     }
     WICK_TRY(make_table(l, attr, back, r));
     a.rows = r->outer * r->out;
-    a.per_task = 1 + (int64_t)(TASK / ((double)WICK_MAX(r->inner, 1) * taps_mean(node) * (double)r->in / (double)WICK_MIN(r->in, r->out)));
-    wick_step step = {.name = node->op->name, .kind = WICK_STEP_RESAMPLE, .run = run_resample, .tasks = r->inner ? (a.rows + a.per_task - 1) / a.per_task : 0, .flops = flops_resample(node),
+    a.per_task = 1 + (int64_t)(TASK / ((double)WICK_MAX(r->inner, 1) * taps_mean(node) * (double)r->in /
+                                       (double)WICK_MIN(r->in, r->out)));
+    wick_step step = {.name = node->op->name,
+                      .kind = WICK_STEP_RESAMPLE,
+                      .run = run_resample,
+                      .tasks = r->inner ? (a.rows + a.per_task - 1) / a.per_task : 0,
+                      .flops = flops_resample(node),
                       .bytes = (double)wick_type_bytes(x.type) + (double)wick_type_bytes(y.type)};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&y, true)}, 2);
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&y, true)},
+                           2);
 }
 static void grad_resample(wick_gradient *g) {
     const wick_op *other = is_transposed(g->node->op) ? &wick_op_resample : &wick_op_resample_back;
     resample_attr a = *(const resample_attr *)g->node->attr;
     a.fill = 0;
-    wick_tensor *gy = wick_tensor_dtype(g->gout[0]) == WICK_F64 ? g->gout[0] : wick_as(g->gout[0], WICK_F32); /* half types add up in f32 */
+    /* half types add up in f32 */
+    wick_tensor *gy = wick_tensor_dtype(g->gout[0]) == WICK_F64 ? g->gout[0] : wick_as(g->gout[0], WICK_F32);
     g->gin[0] = wick_record(NULL, other, 1, &gy, &a, sizeof a);
 }
 static void print_resample(wick_str *s, const wick_node *node) {
@@ -232,8 +254,8 @@ static void print_resample(wick_str *s, const wick_node *node) {
                                                                            "asymmetric",         "crop_and_resize",
                                                                            "half_pixel_up"};
     const resample_attr *a = node->attr;
-    wick_str_add(s, "axis=%d in=%lld out=%lld %s %s%s", (int)a->axis, (long long)a->in, (long long)a->out, modes[a->mode], coordinates[a->coordinates],
-                 stretch(a) > 1 ? " antialias" : "");
+    wick_str_add(s, "axis=%d in=%lld out=%lld %s %s%s", (int)a->axis, (long long)a->in, (long long)a->out,
+                 modes[a->mode], coordinates[a->coordinates], stretch(a) > 1 ? " antialias" : "");
 }
 
 static resample_attr sample_attr(wick_sample *s, wick_type *in, wick_type *out) {
@@ -242,7 +264,8 @@ static resample_attr sample_attr(wick_sample *s, wick_type *in, wick_type *out) 
     a.axis = wick_sample_int(s, 0, 3);
     a.mode = wick_sample_int(s, 0, 2), a.coordinates = wick_sample_int(s, 0, WICK_HALF_PIXEL_UP),
     a.rounding = wick_sample_int(s, 0, 3);
-    a.antialias = wick_sample_int(s, 0, 1), a.exclude = wick_sample_int(s, 0, 1), a.repeat = a.antialias && wick_sample_int(s, 0, 1);
+    a.antialias = wick_sample_int(s, 0, 1), a.exclude = wick_sample_int(s, 0, 1),
+    a.repeat = a.antialias && wick_sample_int(s, 0, 1);
     *in = (wick_type){.dtype = s->random() % 3 ? WICK_F64 : WICK_F32, .rank = 4};
     for (int d = 0; d < 4; d++) in->dims[d] = wick_sample_int(s, d == 2 ? 0 : 1, 4);
     in->dims[a.axis] = wick_sample_int(s, 1, 7);
@@ -265,16 +288,37 @@ static void sample_resample_back(wick_sample *s) {
     wick_type in;
     sample_attr(s, &in, &s->in[0]);
 }
-const wick_op wick_op_resample = {.name = "resample", .doc = "another number of elements along an axis, by weights of neighbours", .onnx = "Resize",
-                                  .torch = "nn.functional.interpolate", .cost = "2 taps n", .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_resample,
-                                  .grad = grad_resample, .flops = flops_resample, .lower = lower_resample, .print = print_resample, .sample = sample_resample};
-const wick_op wick_op_resample_back = {.name = "resample_back", .doc = "gradient of resample: what comes to each output, by the same weights", .cost = "2 taps m",
-                                       .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer_resample, .grad = grad_resample, .flops = flops_resample,
-                                       .lower = lower_resample, .print = print_resample, .sample = sample_resample_back};
+const wick_op wick_op_resample = {.name = "resample",
+                                  .doc = "another number of elements along an axis, by weights of neighbours",
+                                  .onnx = "Resize",
+                                  .torch = "nn.functional.interpolate",
+                                  .cost = "2 taps n",
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .n_out = 1,
+                                  .infer = infer_resample,
+                                  .grad = grad_resample,
+                                  .flops = flops_resample,
+                                  .lower = lower_resample,
+                                  .print = print_resample,
+                                  .sample = sample_resample};
+const wick_op wick_op_resample_back = {.name = "resample_back",
+                                       .doc = "gradient of resample: what comes to each output, by the same weights",
+                                       .cost = "2 taps m",
+                                       .min_in = 1,
+                                       .max_in = 1,
+                                       .n_out = 1,
+                                       .infer = infer_resample,
+                                       .grad = grad_resample,
+                                       .flops = flops_resample,
+                                       .lower = lower_resample,
+                                       .print = print_resample,
+                                       .sample = sample_resample_back};
 
-/* ---- public -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
-wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int64_t *size, const wick_interpolate_options *options) {
+wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int64_t *size,
+                              const wick_interpolate_options *options) {
     static const wick_interpolate_options plain;
     const wick_interpolate_options *o = options ? options : &plain;
     if (!x || x->error) return x;
@@ -283,12 +327,16 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
     const wick_dtype dtype = wick_tensor_dtype(x);
     if ((unsigned)o->mode > WICK_CUBIC || (unsigned)o->coordinates > WICK_HALF_PIXEL_UP ||
         (unsigned)o->rounding > WICK_ROUND_CEIL)
-        return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: there is no mode %d, coordinates %d, rounding %d", (int)o->mode, (int)o->coordinates, (int)o->rounding);
+        return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: there is no mode %d, coordinates %d, rounding %d",
+                           (int)o->mode, (int)o->coordinates, (int)o->rounding);
     if (n < 1 || n > rank) return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: %d axes of a %d-d tensor", n, rank);
     if (o->mode != WICK_NEAREST && !wick_dtype_is_float(dtype))
-        return wick_poison(ctx, WICK_ERR_DTYPE, "interpolate: between values of %s there are none; cast", wick_dtype_name(dtype));
+        return wick_poison(ctx, WICK_ERR_DTYPE, "interpolate: between values of %s there are none; cast",
+                           wick_dtype_name(dtype));
     if (o->coordinates == WICK_CROP_AND_RESIZE ? !o->start || !o->end : !size && !o->scale)
-        return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: %s", o->coordinates == WICK_CROP_AND_RESIZE ? "crop_and_resize needs start and end" : "needs a size or a scale");
+        return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: %s",
+                           o->coordinates == WICK_CROP_AND_RESIZE ? "crop_and_resize needs start and end"
+                                                                  : "needs a size or a scale");
     if (!size && !o->scale) return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: needs a size or a scale");
     resample_attr attr[WICK_MAX_DIMS];
     memset(attr, 0, sizeof attr);
@@ -297,7 +345,9 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
     for (int k = 0; k < n; k++) {
         resample_attr *a = &attr[k];
         const int axis = axes ? wick_axis(axes[k], rank) : rank - n + k;
-        if (axis < 0 || seen >> axis & 1) return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of a %d-d tensor %s", axes[k], rank, axis < 0 ? "does not exist" : "is given twice");
+        if (axis < 0 || seen >> axis & 1)
+            return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of a %d-d tensor %s", axes[k], rank,
+                               axis < 0 ? "does not exist" : "is given twice");
         seen |= 1u << axis;
         const int64_t in = type.dims[axis];
         const double scale = o->scale ? o->scale[k] : 0;
@@ -307,7 +357,8 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
         const double wanted =
             size ? (double)size[k] : floor(o->single ? (double)((float)in * (float)scale) : (double)in * scale);
         if (in < 1 || in > INT32_MAX / 8 || !(wanted >= 1 && wanted <= INT32_MAX / 8))
-            return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of %lld cannot become %.0f", axis, (long long)in, wanted);
+            return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of %lld cannot become %.0f", axis,
+                               (long long)in, wanted);
         if (scaled && scale * (double)in < 0.25)
             return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a scale of %g leaves nothing of axis %d of %lld",
                                scale, axis, (long long)in);
@@ -330,15 +381,22 @@ wick_tensor *wick_interpolate(wick_tensor *x, int n, const int *axes, const int6
                             .single = o->single && (o->mode == WICK_NEAREST || o->coordinates == WICK_CROP_AND_RESIZE)};
         if (o->coordinates == WICK_CROP_AND_RESIZE) {
             a->start = o->start[k], a->end = o->end[k], a->fill = o->extrapolation;
-            if (!(fabs(a->start) < 1e6 && fabs(a->end) < 1e6)) return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a crop from %g to %g", a->start, a->end);
+            if (!(fabs(a->start) < 1e6 && fabs(a->end) < 1e6))
+                return wick_poison(ctx, WICK_ERR_INVALID, "interpolate: a crop from %g to %g", a->start, a->end);
         }
-        if ((double)out * (double)most_taps(a) > INT32_MAX / 2) return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of %lld to %lld is too large", axis, (long long)in, (long long)out);
+        if ((double)out * (double)most_taps(a) > INT32_MAX / 2)
+            return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: axis %d of %lld to %lld is too large", axis,
+                               (long long)in, (long long)out);
         type.dims[axis] = out;
     }
-    if (!wick_type_make(&checked, dtype, rank, type.dims)) return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: the result is too large");
-    const bool narrow = o->mode != WICK_NEAREST && dtype != WICK_F64 && dtype != WICK_F32; /* computed in f32, rounded once */
+    if (!wick_type_make(&checked, dtype, rank, type.dims))
+        return wick_poison(ctx, WICK_ERR_SHAPE, "interpolate: the result is too large");
+    /* computed in f32, rounded once */
+    const bool narrow = o->mode != WICK_NEAREST && dtype != WICK_F64 && dtype != WICK_F32;
     if (narrow) x = wick_as(x, WICK_F32);
-    for (int grow = 0; grow < 2; grow++) /* what shrinks goes first: less to do for the others. Then the last axis: what is slow on few, before there are many */
+    /* what shrinks goes first: less to do for the others. Then the last axis: what is slow on few, before there are
+     * many */
+    for (int grow = 0; grow < 2; grow++)
         for (int i = 0; i < n && !x->error; i++) {
             const resample_attr *a = &attr[grow ? n - 1 - i : i];
             const bool nothing = a->in == a->out && a->scale == 1 && a->coordinates != WICK_CROP_AND_RESIZE;

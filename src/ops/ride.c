@@ -1,20 +1,27 @@
-/* ride.c: elementwise programs that run on what a product or a convolution makes, task by task, while it is in cache. Nothing is computed otherwise than by a step of
- * their own: the bits are the same, and who prints plans as code prints two steps. */
+/* ride.c: elementwise programs that run on what a product or a convolution makes, task by task, while it is in cache.
+ * Nothing is computed otherwise than by a step of their own: the bits are the same, and who prints plans as code prints
+ * two steps. */
 #include "kernels/fused/fused.h"
 #include "kernels/fused/native.h"
 #include "ops/cost.h"
 #include "ops/ops.h"
 
-enum { WAY_BACK = 16, TASKS_ENOUGH = 16 }; /* steps between the two that are looked at; tasks that make any number of threads busy */
+/* steps between the two that are looked at; tasks that make any number of threads busy */
+enum { WAY_BACK = 16, TASKS_ENOUGH = 16 };
 
-void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch) {
-    wick_fused_run_rows(&r->program->fused, r->program->native, at, rows, row_step, n, ptr + r->refs, (char *)scratch + r->scratch);
+void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr,
+               void *scratch) {
+    wick_fused_run_rows(&r->program->fused, r->program->native, at, rows, row_step, n, ptr + r->refs,
+                        (char *)scratch + r->scratch);
 }
 
 /* Which ref of the step is its result. */
-static int result_of(const wick_step *s) { return s->kind == WICK_STEP_CONV ? ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_DST] - 1 : 2; }
+static int result_of(const wick_step *s) {
+    return s->kind == WICK_STEP_CONV ? ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_DST] - 1 : 2;
+}
 static wick_epilogue *epilogue_of(const wick_step *s) { /* arguments are the plan's own, which is being made */
-    return s->kind == WICK_STEP_CONV ? &((wick_step_conv *)(uintptr_t)s->args)->epilogue : &((wick_step_gemm *)(uintptr_t)s->args)->epilogue;
+    return s->kind == WICK_STEP_CONV ? &((wick_step_conv *)(uintptr_t)s->args)->epilogue
+                                     : &((wick_step_gemm *)(uintptr_t)s->args)->epilogue;
 }
 
 /* Does the program read all that the step writes, element by element in the order of memory? */
@@ -23,7 +30,9 @@ static bool reads_whole(const wick_step *program, const wick_step *s) {
     const wick_ref *to = &s->refs[result_of(s)];
     for (int k = 0; k < f->n_in; k++) {
         const wick_ref *from = &program->refs[k];
-        if (from->buffer == to->buffer && from->offset == to->offset && f->layout.in_kind[k] == WICK_FUSED_WALK && f->layout.in_run[k] == f->layout.total) return true;
+        if (from->buffer == to->buffer && from->offset == to->offset && f->layout.in_kind[k] == WICK_FUSED_WALK &&
+            f->layout.in_run[k] == f->layout.total)
+            return true;
     }
     return false;
 }
@@ -31,7 +40,9 @@ static bool reads_whole(const wick_step *program, const wick_step *s) {
 static bool meet(const wick_step *a, const wick_step *b, bool only_reads) {
     for (int i = 0; i < a->n_refs; i++)
         for (int k = 0; k < b->n_refs; k++)
-            if (a->refs[i].buffer == b->refs[k].buffer && (only_reads ? !a->refs[i].write && b->refs[k].write : a->refs[i].write || b->refs[k].write)) return true;
+            if (a->refs[i].buffer == b->refs[k].buffer &&
+                (only_reads ? !a->refs[i].write && b->refs[k].write : a->refs[i].write || b->refs[k].write))
+                return true;
     return false;
 }
 
@@ -42,13 +53,15 @@ static const char *why_not(const wick_lower *l, size_t i, size_t at) {
     int64_t rows[2], cols[2];
     if (s->commits || program->commits) return "what writes states comes last";
     if (epilogue_of(s)->program) return "another kernel runs in it already";
-    if (conv ? !wick_conv_makes_pixels(&((const wick_step_conv *)s->args)->conv) : !wick_gemm_task_block(&((const wick_step_gemm *)s->args)->gemm, 0, rows, cols))
+    if (conv ? !wick_conv_makes_pixels(&((const wick_step_conv *)s->args)->conv)
+             : !wick_gemm_task_block(&((const wick_step_gemm *)s->args)->gemm, 0, rows, cols))
         return "its kernel makes parts that lie apart";
     if (s->tasks < WICK_MIN(program->tasks, TASKS_ENOUGH)) return "it has fewer tasks to share between threads";
     if (s->n_refs + program->n_refs > WICK_STEP_BUFFERS) return "together they have too many buffers";
     if (meet(s, program, true)) return "it would write over what the other still reads";
     for (size_t k = i + 1; k < at; k++)
-        if (l->steps[k].jump || l->steps[k].tap || meet(&l->steps[k], program, false)) return "something between them has to run first";
+        if (l->steps[k].jump || l->steps[k].tap || meet(&l->steps[k], program, false))
+            return "something between them has to run first";
     return NULL;
 }
 
@@ -57,7 +70,9 @@ static double runs_within(const wick_step *s) {
     if (s->kind == WICK_STEP_CONV) return (double)((const wick_step_conv *)s->args)->conv.units;
     int64_t rows[2], cols[2];
     const wick_gemm *g = &((const wick_step_gemm *)s->args)->gemm;
-    return !wick_gemm_task_block(g, 0, rows, cols) || cols[1] - cols[0] == g->n ? (double)s->tasks : (double)s->tasks * (double)(rows[1] - rows[0]);
+    return !wick_gemm_task_block(g, 0, rows, cols) || cols[1] - cols[0] == g->n
+               ? (double)s->tasks
+               : (double)s->tasks * (double)(rows[1] - rows[0]);
 }
 
 wick_status wick_lower_ride(wick_lower *l, size_t at) {
@@ -69,19 +84,25 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
         if ((s->kind != WICK_STEP_CONV && s->kind != WICK_STEP_GEMM) || !reads_whole(program, s)) continue;
         const char *why = why_not(l, i, at);
         if (why) {
-            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, s->node->site ? s->node->site : "?", why);
+            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, s->node->site ? s->node->site : "?",
+                        why);
             return WICK_OK;
         }
         double apart;
-        const double within = wick_ride_ns(&l->ctx->tuning, program, (double)l->buffers[s->refs[result_of(s)].buffer].size, runs_within(s), &apart);
+        const double within = wick_ride_ns(
+            &l->ctx->tuning, program, (double)l->buffers[s->refs[result_of(s)].buffer].size, runs_within(s), &apart);
         if (within > apart) {
-            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name, s->node->site ? s->node->site : "?", within * 1e-3, apart * 1e-3);
+            wick_remark(l->ctx, "ride", l->node,
+                        "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name,
+                        s->node->site ? s->node->site : "?", within * 1e-3, apart * 1e-3);
             return WICK_OK;
         }
         uint32_t number;
         const bool out = wick_left_out(l->ctx, WICK_CHOOSES_RIDE, &number);
-        wick_remark(l->ctx, "ride", l->node, "%s ride:%u: within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g", out ? "left out, as asked for:" : "taken as", number, s->name,
-                    s->node->site ? s->node->site : "?", (apart - within) * 1e-3, apart * 1e-3);
+        wick_remark(l->ctx, "ride", l->node,
+                    "%s ride:%u: within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g",
+                    out ? "left out, as asked for:" : "taken as", number, s->name, s->node->site ? s->node->site : "?",
+                    (apart - within) * 1e-3, apart * 1e-3);
         if (out) return WICK_OK;
         wick_ref *refs = wick_arena_alloc(l->arena, (size_t)(s->n_refs + program->n_refs) * sizeof *refs);
         if (!refs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
@@ -98,7 +119,8 @@ wick_status wick_lower_ride(wick_lower *l, size_t at) {
         s->n_refs += program->n_refs;
         s->scratch = scratch + program->scratch;
         program->rides = true;
-        if (s->kind == WICK_STEP_CONV) ((wick_step_conv *)(uintptr_t)s->args)->conv.nontemporal = false; /* it is read again at once */
+        /* it is read again at once */
+        if (s->kind == WICK_STEP_CONV) ((wick_step_conv *)(uintptr_t)s->args)->conv.nontemporal = false;
         for (int k = 0; k < program->n_refs; k++) {
             wick_buffer *b = &l->buffers[program->refs[k].buffer];
             b->first = WICK_MIN(b->first, (int32_t)i);

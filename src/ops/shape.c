@@ -8,7 +8,7 @@ static void poison_all(int n, wick_tensor **out, wick_tensor *poison) {
     for (int i = 0; i < n; i++) out[i] = i && poison ? wick_poison_like(poison->ctx, poison->error) : poison;
 }
 
-/* ---- joining and cutting -------------------------------------------------------------------------------------------------- */
+/* ---- joining and cutting ----------------------------------------------------------------------------------------- */
 
 wick_tensor *wick_stack(int n, wick_tensor *const *xs, int axis) {
     if (n <= 0 || !xs) return NULL;
@@ -17,16 +17,19 @@ wick_tensor *wick_stack(int n, wick_tensor *const *xs, int axis) {
     if (!ctx) return NULL;
     wick_tensor *small[16], **parts = small;
     const size_t size = (size_t)n * sizeof *parts;
-    if (n > (int)WICK_COUNTOF(small) && !(parts = wick_alloc(&ctx->alloc, size))) return wick_poison(ctx, WICK_ERR_NOMEM, "stack: out of memory for a list of %d tensors", n);
+    if (n > (int)WICK_COUNTOF(small) && !(parts = wick_alloc(&ctx->alloc, size)))
+        return wick_poison(ctx, WICK_ERR_NOMEM, "stack: out of memory for a list of %d tensors", n);
     wick_tensor *y = NULL;
     for (int i = 0; i < n && !y; i++) {
         if (is_bad(xs[i]))
             y = xs[i] ? xs[i] : wick_poison(ctx, WICK_ERR_INVALID, "stack: tensor %d is NULL", i);
         else if (!wick_same_dims(&xs[i]->value->type, &xs[0]->value->type) || wick_tensor_rank(xs[i]) == WICK_MAX_DIMS)
-            y = wick_poison(ctx, WICK_ERR_SHAPE, "stack(%s, ...): tensor %d is %s; all must have one shape, of less than %d dims", wick_shown_of(xs[0]).text, i,
-                            wick_shown_of(xs[i]).text, WICK_MAX_DIMS);
+            y = wick_poison(ctx, WICK_ERR_SHAPE,
+                            "stack(%s, ...): tensor %d is %s; all must have one shape, of less than %d dims",
+                            wick_shown_of(xs[0]).text, i, wick_shown_of(xs[i]).text, WICK_MAX_DIMS);
         else if (wick_axis(axis, wick_tensor_rank(xs[0]) + 1) < 0)
-            y = wick_poison(ctx, WICK_ERR_SHAPE, "stack(%s, ...): no axis %d can be added", wick_shown_of(xs[0]).text, axis);
+            y = wick_poison(ctx, WICK_ERR_SHAPE, "stack(%s, ...): no axis %d can be added", wick_shown_of(xs[0]).text,
+                            axis);
         else
             parts[i] = wick_unsqueeze(xs[i], axis);
     }
@@ -53,9 +56,12 @@ void wick_split(wick_tensor *x, int axis, int n, const int64_t *sizes, wick_tens
     }
     const int64_t extent = a >= 0 ? wick_tensor_dims(x)[a] : 0;
     if (!good || (rest < 0 ? total != extent : total > extent)) {
-        poison_all(n, out, a < 0 ? wick_poison(x->ctx, WICK_ERR_SHAPE, "split(%s): axis %d does not exist", wick_shown_of(x).text, axis)
-                                 : wick_poison(x->ctx, WICK_ERR_SHAPE, "split(%s): the %d sizes do not add up to the %lld places of axis %d", wick_shown_of(x).text, n,
-                                               (long long)extent, a));
+        poison_all(n, out,
+                   a < 0 ? wick_poison(x->ctx, WICK_ERR_SHAPE, "split(%s): axis %d does not exist",
+                                       wick_shown_of(x).text, axis)
+                         : wick_poison(x->ctx, WICK_ERR_SHAPE,
+                                       "split(%s): the %d sizes do not add up to the %lld places of axis %d",
+                                       wick_shown_of(x).text, n, (long long)extent, a));
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -70,7 +76,10 @@ void wick_chunk(wick_tensor *x, int n, int axis, wick_tensor **out, int *parts) 
     if (parts) *parts = n;
     const int a = is_bad(x) ? 0 : wick_axis(axis, wick_tensor_rank(x));
     if (is_bad(x) || n <= 0 || a < 0) {
-        poison_all(n, out, is_bad(x) ? x : wick_poison(x->ctx, WICK_ERR_SHAPE, "chunk(%s): %d parts of axis %d", wick_shown_of(x).text, n, axis));
+        poison_all(n, out,
+                   is_bad(x) ? x
+                             : wick_poison(x->ctx, WICK_ERR_SHAPE, "chunk(%s): %d parts of axis %d",
+                                           wick_shown_of(x).text, n, axis));
         return;
     }
     const int64_t extent = wick_tensor_dims(x)[a], size = (extent + n - 1) / n;
@@ -80,16 +89,18 @@ void wick_chunk(wick_tensor *x, int n, int axis, wick_tensor **out, int *parts) 
     if (parts) *parts = made;
 }
 
-/* ---- repeating and moving ------------------------------------------------------------------------------------------------- */
+/* ---- repeating and moving ---------------------------------------------------------------------------------------- */
 
 /* The axis `repeats` times: the whole of it, or place by place. */
 static wick_tensor *repeat(const char *op, wick_tensor *x, int axis, int64_t repeats, bool places) {
     wick_type t = x->value->type;
     if (repeats < 0 || wick_mul_overflows(t.dims[axis], repeats, &t.dims[axis]) || !wick_type_fits(&t))
-        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): axis %d %lld times", op, wick_shown_of(x).text, axis, (long long)repeats);
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): axis %d %lld times", op, wick_shown_of(x).text, axis,
+                           (long long)repeats);
     if (repeats == 1) return x;
     wick_tensor *parts[16];
-    if (!places && repeats > 1 && repeats <= (int64_t)WICK_COUNTOF(parts)) { /* whole copies are faster than steps of 0 */
+    /* whole copies are faster than steps of 0 */
+    if (!places && repeats > 1 && repeats <= (int64_t)WICK_COUNTOF(parts)) {
         for (int64_t i = 0; i < repeats; i++) parts[i] = x;
         return wick_concat((int)repeats, parts, axis);
     }
@@ -104,31 +115,41 @@ static wick_tensor *repeat(const char *op, wick_tensor *x, int axis, int64_t rep
 wick_tensor *wick_tile(wick_tensor *x, int n, const int64_t *repeats) {
     if (is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);
-    if (n < 0 || n > WICK_MAX_DIMS || (n && !repeats)) return wick_poison(x->ctx, WICK_ERR_SHAPE, "tile(%s): %d repeats", wick_shown_of(x).text, n);
+    if (n < 0 || n > WICK_MAX_DIMS || (n && !repeats))
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "tile(%s): %d repeats", wick_shown_of(x).text, n);
     if (n > rank) {
         int64_t dims[WICK_MAX_DIMS];
         for (int i = 0; i < n; i++) dims[i] = i < n - rank ? 1 : wick_tensor_dims(x)[i - (n - rank)];
         x = wick_reshape(x, n, dims);
     }
-    for (int i = n - 1; i >= 0 && !x->error; i--) x = repeat("tile", x, wick_tensor_rank(x) - n + i, repeats[i], false); /* the last axis first: the least to copy */
+    /* the last axis first: the least to copy */
+    for (int i = n - 1; i >= 0 && !x->error; i--) x = repeat("tile", x, wick_tensor_rank(x) - n + i, repeats[i], false);
     return x;
 }
 
 wick_tensor *wick_repeat_interleave(wick_tensor *x, int64_t repeats, int axis) {
     if (is_bad(x)) return x;
     const int a = wick_axis(axis, wick_tensor_rank(x));
-    if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "repeat_interleave(%s): axis %d does not exist", wick_shown_of(x).text, axis);
+    if (a < 0)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "repeat_interleave(%s): axis %d does not exist",
+                           wick_shown_of(x).text, axis);
     return repeat("repeat_interleave", x, a, repeats, true);
 }
 
 wick_tensor *wick_roll(wick_tensor *x, int n, const int64_t *shifts, const int *axes) {
     if (is_bad(x)) return x;
-    if (n < 0 || (n && (!shifts || !axes))) return wick_poison(x->ctx, WICK_ERR_INVALID, "roll(%s): %d shifts%s", wick_shown_of(x).text, n, n > 0 ? " at NULL" : "");
+    if (n < 0 || (n && (!shifts || !axes)))
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "roll(%s): %d shifts%s", wick_shown_of(x).text, n,
+                           n > 0 ? " at NULL" : "");
     for (int i = 0; i < n; i++) {
         const int a = wick_axis(axes[i], wick_tensor_rank(x));
-        if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "roll(%s): axis %d does not exist", wick_shown_of(x).text, axes[i]);
+        if (a < 0)
+            return wick_poison(x->ctx, WICK_ERR_SHAPE, "roll(%s): axis %d does not exist", wick_shown_of(x).text,
+                               axes[i]);
         const int64_t extent = wick_tensor_dims(x)[a], by = extent ? (shifts[i] % extent + extent) % extent : 0;
-        if (by) x = wick_concat(2, (wick_tensor *[]){wick_slice(x, a, extent - by, extent, 1), wick_slice(x, a, 0, extent - by, 1)}, a);
+        if (by)
+            x = wick_concat(
+                2, (wick_tensor *[]){wick_slice(x, a, extent - by, extent, 1), wick_slice(x, a, 0, extent - by, 1)}, a);
     }
     return x;
 }
@@ -136,7 +157,8 @@ wick_tensor *wick_roll(wick_tensor *x, int n, const int64_t *shifts, const int *
 wick_tensor *wick_move_axis(wick_tensor *x, int from, int to) {
     if (is_bad(x)) return x;
     const int rank = wick_tensor_rank(x), f = wick_axis(from, rank), t = wick_axis(to, rank);
-    if (f < 0 || t < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "move_axis(%s): axis %d to %d", wick_shown_of(x).text, from, to);
+    if (f < 0 || t < 0)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "move_axis(%s): axis %d to %d", wick_shown_of(x).text, from, to);
     int axes[WICK_MAX_DIMS];
     for (int i = 0, k = 0; i < rank; i++) {
         if (i == t) {
@@ -159,7 +181,10 @@ void wick_meshgrid(int n, wick_tensor *const *xs, bool xy, wick_tensor **out) {
             return;
         }
         if (n > WICK_MAX_DIMS || wick_tensor_rank(xs[i]) > 1) {
-            poison_all(n, out, wick_poison(xs[i]->ctx, WICK_ERR_SHAPE, "meshgrid: takes up to %d vectors; number %d of %d is %s", WICK_MAX_DIMS, i, n, wick_shown_of(xs[i]).text));
+            poison_all(n, out,
+                       wick_poison(xs[i]->ctx, WICK_ERR_SHAPE,
+                                   "meshgrid: takes up to %d vectors; number %d of %d is %s", WICK_MAX_DIMS, i, n,
+                                   wick_shown_of(xs[i]).text));
             return;
         }
         dims[i] = wick_tensor_count(xs[i]);
@@ -178,7 +203,8 @@ static wick_tensor *margin(wick_tensor *x, int axis, int64_t count, bool after, 
     int64_t dims[WICK_MAX_DIMS];
     switch (mode) {
     case WICK_PAD_REFLECT:
-        return after ? wick_slice(x, axis, n - 2, n - 2 - count < 0 ? INT64_MIN : n - 2 - count, -1) : wick_slice(x, axis, count, 0, -1);
+        return after ? wick_slice(x, axis, n - 2, n - 2 - count < 0 ? INT64_MIN : n - 2 - count, -1)
+                     : wick_slice(x, axis, count, 0, -1);
     case WICK_PAD_WRAP:
         return after ? wick_slice(x, axis, 0, count, 1) : wick_slice(x, axis, n - count, n, 1);
     default:
@@ -205,8 +231,11 @@ static wick_tensor *go_round(wick_tensor *x, int axis, int64_t before, int64_t t
 
 wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, const int64_t *after, wick_pad_mode mode) {
     if (is_bad(x)) return x;
-    if ((unsigned)mode > WICK_PAD_WRAP) return wick_poison(x->ctx, WICK_ERR_INVALID, "pad_with(%s): there is no mode %d", wick_shown_of(x).text, (int)mode);
-    if (rank != wick_tensor_rank(x) || (rank && !before)) return wick_poison(x->ctx, WICK_ERR_SHAPE, "pad_with(%s): counts for %d axes", wick_shown_of(x).text, rank);
+    if ((unsigned)mode > WICK_PAD_WRAP)
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "pad_with(%s): there is no mode %d", wick_shown_of(x).text,
+                           (int)mode);
+    if (rank != wick_tensor_rank(x) || (rank && !before))
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "pad_with(%s): counts for %d axes", wick_shown_of(x).text, rank);
     if (!after) after = before;
     int64_t cut_before[WICK_MAX_DIMS], cut_after[WICK_MAX_DIMS];
     for (int a = 0; a < rank; a++) {
@@ -214,7 +243,8 @@ wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, cons
         cut_after[a] = WICK_MIN(after[a], 0);
     }
     x = wick_pad(x, rank, cut_before, cut_after, 0);
-    for (int a = rank - 1; a >= 0 && !x->error; a--) { /* rows first: what is made of them can be written where it ends up (lower_concat) */
+    /* rows first: what is made of them can be written where it ends up (lower_concat) */
+    for (int a = rank - 1; a >= 0 && !x->error; a--) {
         const int64_t n = wick_tensor_dims(x)[a], front = WICK_MAX(before[a], 0), back = WICK_MAX(after[a], 0);
         const int64_t once = mode == WICK_PAD_REFLECT ? n - 1
                              : mode == WICK_PAD_WRAP  ? n
@@ -224,8 +254,9 @@ wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, cons
         int64_t more;
         if (!n || wick_add_overflows(front, back, &more) || wick_add_overflows(n, more, &t.dims[a]) ||
             !wick_type_fits(&t))
-            return wick_poison(x->ctx, WICK_ERR_SHAPE, "pad_with(%s): axis %d of %lld places cannot get %lld and %lld more in this mode", wick_shown_of(x).text, a, (long long)n,
-                               (long long)before[a], (long long)after[a]);
+            return wick_poison(x->ctx, WICK_ERR_SHAPE,
+                               "pad_with(%s): axis %d of %lld places cannot get %lld and %lld more in this mode",
+                               wick_shown_of(x).text, a, (long long)n, (long long)before[a], (long long)after[a]);
         if (WICK_MAX(front, back) > once) {
             x = go_round(x, a, front, n + more, mode);
             continue;
@@ -240,7 +271,7 @@ wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, cons
     return x;
 }
 
-/* ---- triangles and regular values ------------------------------------------------------------------------------------------- */
+/* ---- triangles and regular values -------------------------------------------------------------------------------- */
 
 /* rows x cols of column - row, in the narrowest type that holds it and k. */
 static wick_tensor *diagonals(wick_context *ctx, int64_t rows, int64_t cols) {
@@ -252,30 +283,41 @@ static int64_t bounded(int64_t k) { return WICK_MAX(WICK_MIN(k, 1 << 30), -(1 <<
 wick_tensor *wick_diagonal_matrix(wick_tensor *x, int64_t k) {
     if (is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);
-    if (rank < 1 || rank == WICK_MAX_DIMS) return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal_matrix(%s): needs 1 to %d axes", wick_shown_of(x).text, WICK_MAX_DIMS - 1);
+    if (rank < 1 || rank == WICK_MAX_DIMS)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal_matrix(%s): needs 1 to %d axes", wick_shown_of(x).text,
+                           WICK_MAX_DIMS - 1);
     const int64_t n = wick_tensor_dims(x)[rank - 1], more = k < 0 ? -k : k;
-    if (k < -(1 << 30) || k > 1 << 30) return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal_matrix(%s): diagonal %lld", wick_shown_of(x).text, (long long)k);
+    if (k < -(1 << 30) || k > 1 << 30)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal_matrix(%s): diagonal %lld", wick_shown_of(x).text,
+                           (long long)k);
     int64_t before[WICK_MAX_DIMS] = {0}, after[WICK_MAX_DIMS] = {0};
     before[rank - 1] = k > 0 ? k : 0; /* column c of the result shows x[c - max(k, 0)] */
     after[rank - 1] = k < 0 ? more : 0;
-    wick_tensor *row = wick_unsqueeze(wick_pad(x, rank, before, after, 0), -2), *at = diagonals(x->ctx, n + more, n + more);
+    wick_tensor *row = wick_unsqueeze(wick_pad(x, rank, before, after, 0), -2),
+                *at = diagonals(x->ctx, n + more, n + more);
     return wick_where(wick_eq(at, is_bad(at) ? at : wick_like(at, (double)k)), row, wick_like(x, 0));
 }
 
 wick_tensor *wick_eye(wick_context *ctx, wick_dtype dtype, int64_t rows, int64_t cols, int64_t k) {
     wick_type t;
-    if (!wick_type_make(&t, dtype, 2, (int64_t[]){rows, cols})) return wick_poison(ctx, WICK_ERR_INVALID, "eye: there is no tensor of %lld x %lld", (long long)rows, (long long)cols);
+    if (!wick_type_make(&t, dtype, 2, (int64_t[]){rows, cols}))
+        return wick_poison(ctx, WICK_ERR_INVALID, "eye: there is no tensor of %lld x %lld", (long long)rows,
+                           (long long)cols);
     wick_tensor *at = diagonals(ctx, rows, cols);
     return wick_cast(wick_eq(at, is_bad(at) ? at : wick_like(at, (double)bounded(k))), dtype);
 }
 
 wick_tensor *wick_linspace(wick_context *ctx, wick_dtype dtype, double start, double stop, int64_t count) {
     wick_type type;
-    if (!wick_type_make(&type, dtype, 1, &count)) return wick_poison(ctx, WICK_ERR_INVALID, "linspace: there are no %lld values of dtype %d", (long long)count, (int)dtype);
+    if (!wick_type_make(&type, dtype, 1, &count))
+        return wick_poison(ctx, WICK_ERR_INVALID, "linspace: there are no %lld values of dtype %d", (long long)count,
+                           (int)dtype);
     wick_array *array = wick_array_contiguous(ctx, &type);
     const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
     for (int64_t i = 0; array && i < count; i++)
-        wick_element_put(dtype, array->storage->data, i, wick_number_bits(dtype, i < (count + 1) / 2 ? start + step * (double)i : stop - step * (double)(count - 1 - i)));
+        wick_element_put(dtype, array->storage->data, i,
+                         wick_number_bits(dtype, i < (count + 1) / 2 ? start + step * (double)i
+                                                                     : stop - step * (double)(count - 1 - i)));
     return wick_leaf(ctx, &type, array);
 }
 

@@ -1,4 +1,5 @@
-/* shuffle.c: places and channels exchanged, and other expressions of images: Lp pooling, affine grids, overlaps of boxes. */
+/* shuffle.c: places and channels exchanged, and other expressions of images: Lp pooling, affine grids, overlaps of
+ * boxes. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -6,12 +7,15 @@
 
 /* [N, C, H, W] and a block; NULL, or what to return. */
 static wick_tensor *refuse_blocks(const char *op, wick_tensor *x, int64_t block, bool from_channels) {
-    if (wick_tensor_rank(x) != 4) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: x has %d dims; it needs [N, C, H, W]", op, wick_tensor_rank(x));
+    if (wick_tensor_rank(x) != 4)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: x has %d dims; it needs [N, C, H, W]", op, wick_tensor_rank(x));
     const int64_t *d = wick_tensor_dims(x);
-    if (block < 1 || block > 1 << 15) return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: blocks of %lld", op, (long long)block);
+    if (block < 1 || block > 1 << 15)
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "%s: blocks of %lld", op, (long long)block);
     if (from_channels ? d[1] % (block * block) != 0 : d[2] % block || d[3] % block)
-        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: %s of [%lld,%lld,%lld,%lld] do not divide into blocks of %lld", op, from_channels ? "channels" : "height and width", (long long)d[0],
-                           (long long)d[1], (long long)d[2], (long long)d[3], (long long)block);
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: %s of [%lld,%lld,%lld,%lld] do not divide into blocks of %lld",
+                           op, from_channels ? "channels" : "height and width", (long long)d[0], (long long)d[1],
+                           (long long)d[2], (long long)d[3], (long long)block);
     return NULL;
 }
 /* blocks_first: DCR, channels are [block, block, C]; else CRD, [C, block, block]. */
@@ -34,16 +38,23 @@ static wick_tensor *to_channels(const char *op, wick_tensor *x, int64_t b, bool 
     return wick_reshape(x, WICK_DIMS(n, c * b * b, h, w));
 }
 wick_tensor *wick_pixel_shuffle(wick_tensor *x, int64_t block) { return to_places("pixel_shuffle", x, block, false); }
-wick_tensor *wick_pixel_unshuffle(wick_tensor *x, int64_t block) { return to_channels("pixel_unshuffle", x, block, false); }
+wick_tensor *wick_pixel_unshuffle(wick_tensor *x, int64_t block) {
+    return to_channels("pixel_unshuffle", x, block, false);
+}
 wick_tensor *wick_depth_to_space(wick_tensor *x, int64_t block) { return to_places("depth_to_space", x, block, true); }
-wick_tensor *wick_space_to_depth(wick_tensor *x, int64_t block) { return to_channels("space_to_depth", x, block, true); }
+wick_tensor *wick_space_to_depth(wick_tensor *x, int64_t block) {
+    return to_channels("space_to_depth", x, block, true);
+}
 
 wick_tensor *wick_channel_shuffle(wick_tensor *x, int64_t groups) {
     if (!x || x->error) return x;
     const int rank = wick_tensor_rank(x);
-    if (rank < 2 || rank == WICK_MAX_DIMS) return wick_poison(x->ctx, WICK_ERR_SHAPE, "channel_shuffle: x has %d dims; it needs [N, C, ...]", rank);
+    if (rank < 2 || rank == WICK_MAX_DIMS)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "channel_shuffle: x has %d dims; it needs [N, C, ...]", rank);
     const int64_t *d = wick_tensor_dims(x);
-    if (groups < 1 || d[1] % groups) return wick_poison(x->ctx, WICK_ERR_SHAPE, "channel_shuffle: %lld channels do not divide into %lld groups", (long long)d[1], (long long)groups);
+    if (groups < 1 || d[1] % groups)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "channel_shuffle: %lld channels do not divide into %lld groups",
+                           (long long)d[1], (long long)groups);
     int64_t split[WICK_MAX_DIMS] = {d[0], groups, d[1] / groups};
     for (int i = 2; i < rank; i++) split[i + 1] = d[i];
     return wick_reshape(wick_transpose(wick_reshape(x, rank + 1, split), 1, 2), rank, d);
@@ -53,14 +64,16 @@ wick_tensor *wick_lp_pool(wick_tensor *x, double p, const wick_pool_options *opt
     if (!x || x->error || !options) return wick_avg_pool(x, options);
     const wick_dtype dtype = wick_tensor_dtype(x);
     if (!(p > 0)) return wick_poison(x->ctx, WICK_ERR_INVALID, "lp_pool: there is no norm of order %g", p);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(x->ctx, WICK_ERR_DTYPE, "lp_pool: x is %s; it needs floats: cast", wick_dtype_name(dtype));
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "lp_pool: x is %s; it needs floats: cast", wick_dtype_name(dtype));
     if (isinf(p)) return wick_max_pool(wick_abs(x), options);
     wick_tensor *v = dtype == WICK_F64 ? x : wick_as(x, WICK_F32), *sum;
     double window = 1;
     for (int d = 0; d < WICK_MIN(3, wick_tensor_rank(x) - 2); d++) window *= (double)options->kernel[d];
     sum = wick_avg_pool(p == 2 ? wick_square(v) : wick_pow(wick_abs(v), wick_like(v, p)), options);
     sum = wick_mul(sum, wick_like(sum, window));
-    wick_tensor *zero = wick_eq(sum, wick_like(sum, 0)), *safe = wick_where(zero, wick_like(sum, 1), sum); /* the root of 0 has no gradient */
+    /* the root of 0 has no gradient */
+    wick_tensor *zero = wick_eq(sum, wick_like(sum, 0)), *safe = wick_where(zero, wick_like(sum, 1), sum);
     sum = wick_where(zero, wick_like(sum, 0), p == 2 ? wick_sqrt(safe) : wick_pow(safe, wick_like(sum, 1 / p)));
     return wick_as(sum, dtype);
 }
@@ -75,15 +88,18 @@ wick_tensor *wick_affine_grid(wick_tensor *theta, int rank, const int64_t *size,
     if (!theta || theta->error) return theta;
     wick_context *ctx = theta->ctx;
     const wick_dtype dtype = wick_tensor_dtype(theta);
-    if ((rank != 2 && rank != 3) || !size) return wick_poison(ctx, WICK_ERR_SHAPE, "affine_grid: of %d dims; 2 or 3, and a size for each", rank);
-    if (!wick_dtype_is_float(dtype)) return wick_poison(ctx, WICK_ERR_DTYPE, "affine_grid: theta is %s; it needs floats", wick_dtype_name(dtype));
+    if ((rank != 2 && rank != 3) || !size)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "affine_grid: of %d dims; 2 or 3, and a size for each", rank);
+    if (!wick_dtype_is_float(dtype))
+        return wick_poison(ctx, WICK_ERR_DTYPE, "affine_grid: theta is %s; it needs floats", wick_dtype_name(dtype));
     if (wick_tensor_rank(theta) != 3 || wick_tensor_dim(theta, 1) != rank || wick_tensor_dim(theta, 2) != rank + 1)
         return wick_poison(ctx, WICK_ERR_SHAPE, "affine_grid: theta must be [N, %d, %d]", rank, rank + 1);
     wick_type checked;
     int64_t dims[5] = {wick_tensor_dim(theta, 0)}, points = 1;
     for (int d = 0; d < rank; d++) dims[1 + d] = size[d];
     dims[1 + rank] = rank;
-    if (!wick_type_make(&checked, WICK_F64, rank + 2, dims)) return wick_poison(ctx, WICK_ERR_SHAPE, "affine_grid: the grid is too large");
+    if (!wick_type_make(&checked, WICK_F64, rank + 2, dims))
+        return wick_poison(ctx, WICK_ERR_SHAPE, "affine_grid: the grid is too large");
     for (int d = 0; d < rank; d++) points *= size[d];
     const size_t bytes = (size_t)(points * (rank + 1)) * sizeof(double);
     double *base = bytes ? wick_alloc(&ctx->alloc, bytes) : NULL; /* [points, (x, y, z, 1)]: the innermost dim first */
@@ -112,7 +128,8 @@ wick_tensor *wick_box_iou(wick_tensor *a, wick_tensor *b) {
     if (!wick_promote_pair(&a, &b, "box_iou")) return a;
     wick_tensor *const both[2] = {a, b};
     for (int i = 0; i < 2; i++)
-        if (wick_tensor_rank(both[i]) < 2 || wick_tensor_dim(both[i], -1) != 4 || !wick_dtype_is_float(wick_tensor_dtype(both[i])))
+        if (wick_tensor_rank(both[i]) < 2 || wick_tensor_dim(both[i], -1) != 4 ||
+            !wick_dtype_is_float(wick_tensor_dtype(both[i])))
             return wick_poison(a->ctx, WICK_ERR_SHAPE, "box_iou: boxes must be floats [..., n, 4]: x1, y1, x2, y2");
     const wick_dtype dtype = wick_tensor_dtype(a), wide = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
     wick_tensor *c[2][4], *area[2];
@@ -122,7 +139,8 @@ wick_tensor *wick_box_iou(wick_tensor *a, wick_tensor *b) {
         area[i] = wick_mul(wick_sub(c[i][2], c[i][0]), wick_sub(c[i][3], c[i][1]));
     }
     wick_tensor *side[2];
-    for (int k = 0; k < 2; k++) side[k] = wick_relu(wick_sub(wick_minimum(c[0][k + 2], c[1][k + 2]), wick_maximum(c[0][k], c[1][k])));
+    for (int k = 0; k < 2; k++)
+        side[k] = wick_relu(wick_sub(wick_minimum(c[0][k + 2], c[1][k + 2]), wick_maximum(c[0][k], c[1][k])));
     wick_tensor *overlap = wick_mul(side[0], side[1]);
     return wick_as(wick_div(overlap, wick_sub(wick_add(area[0], area[1]), overlap)), dtype);
 }

@@ -1,4 +1,5 @@
-/* sort.c: sort, topk, kthvalue and medians along the last axis, quantiles; searchsorted, runs of equal elements, counts of bins. */
+/* sort.c: sort, topk, kthvalue and medians along the last axis, quantiles; searchsorted, runs of equal elements, counts
+ * of bins. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -29,7 +30,7 @@ static int64_t rows_of(const wick_type *t) { /* but for the last axis */
     return rows;
 }
 
-/* ---- sort, topk ---------------------------------------------------------------------------------------------------------- */
+/* ---- sort, topk -------------------------------------------------------------------------------------------------- */
 
 static wick_status infer_sort(wick_infer *i) {
     const sort_attr *attr = i->attr;
@@ -38,7 +39,8 @@ static wick_status infer_sort(wick_infer *i) {
     if (x->rank == 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis");
     i->out[0] = *x;
     if (attr->k > x->dims[x->rank - 1])
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "there are no %lld elements along the axis, but %lld", (long long)attr->k, (long long)x->dims[x->rank - 1]);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "there are no %lld elements along the axis, but %lld",
+                               (long long)attr->k, (long long)x->dims[x->rank - 1]);
     if (attr->k >= 0) i->out[0].dims[x->rank - 1] = attr->k;
     i->out[1] = i->out[0];
     i->out[1].dtype = WICK_I64;
@@ -62,8 +64,11 @@ static wick_status lower_sort(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     WICK_TRY(wick_lower_out(l, node, 1, &index));
     const int last = in.type->rank - 1;
-    wick_step_sort a = {.sort = {.type = wick_ctype_of((wick_dtype)in.type->dtype), .descending = ((const sort_attr *)node->attr)->descending, .rows = rows_of(in.type),
-                            .n = in.type->dims[last], .k = out.type->dims[last]}};
+    wick_step_sort a = {.sort = {.type = wick_ctype_of((wick_dtype)in.type->dtype),
+                                 .descending = ((const sort_attr *)node->attr)->descending,
+                                 .rows = rows_of(in.type),
+                                 .n = in.type->dims[last],
+                                 .k = out.type->dims[last]}};
     wick_sort_prepare(&a.sort);
     if (wick_remarks(l->ctx)) {
         wick_rejected rejected[WICK_REJECTED];
@@ -76,8 +81,14 @@ static wick_status lower_sort(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_temp(l, a.sort.buffer, &refs[n_refs++].buffer));
     }
     for (a.stage = 0; a.stage < a.sort.stages; a.stage++) {
-        wick_step step = {.name = node->op->name, .kind = a.stage + 1 < a.sort.stages ? WICK_STEP_STAGE : WICK_STEP_SORT, .run = run_sort, .tasks = a.sort.tasks[a.stage], .scratch = a.sort.scratch, .flops = a.stage ? 0 : flops_sort(node),
-                          .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type) + wick_type_bytes(index.type))};
+        wick_step step = {
+            .name = node->op->name,
+            .kind = a.stage + 1 < a.sort.stages ? WICK_STEP_STAGE : WICK_STEP_SORT,
+            .run = run_sort,
+            .tasks = a.sort.tasks[a.stage],
+            .scratch = a.sort.scratch,
+            .flops = a.stage ? 0 : flops_sort(node),
+            .bytes = (double)(wick_type_bytes(in.type) + wick_type_bytes(out.type) + wick_type_bytes(index.type))};
         WICK_TRY(wick_lower_step(l, &step, &a, sizeof a, refs, n_refs));
     }
     return WICK_OK;
@@ -114,19 +125,45 @@ static void sample_topk(wick_sample *s) {
     sort_attr attr = {(int64_t)(s->random() & 1), wick_sample_int(s, 0, (int)s->in[0].dims[s->in[0].rank - 1])};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
 }
-const wick_op wick_op_sort = {.name = "sort", .doc = "elements of the last axis in order, and the places they had; stable, NaN the largest", .torch = "sort", .cost = "m log2 k, k the extent", .min_in = 1, .max_in = 1,
-                              .n_out = 2, .infer = infer_sort, .grad = grad_taken, .flops = flops_sort, .lower = lower_sort, .print = print_sort, .sample = sample_sort};
-const wick_op wick_op_topk = {.name = "topk", .doc = "the first k of sort", .onnx = "TopK", .torch = "topk", .cost = "m log2 k, k the extent", .min_in = 1, .max_in = 1, .n_out = 2, .infer = infer_sort, .grad = grad_taken,
-                              .flops = flops_sort, .lower = lower_sort, .print = print_sort, .sample = sample_topk};
+const wick_op wick_op_sort = {
+    .name = "sort",
+    .doc = "elements of the last axis in order, and the places they had; stable, NaN the largest",
+    .torch = "sort",
+    .cost = "m log2 k, k the extent",
+    .min_in = 1,
+    .max_in = 1,
+    .n_out = 2,
+    .infer = infer_sort,
+    .grad = grad_taken,
+    .flops = flops_sort,
+    .lower = lower_sort,
+    .print = print_sort,
+    .sample = sample_sort};
+const wick_op wick_op_topk = {.name = "topk",
+                              .doc = "the first k of sort",
+                              .onnx = "TopK",
+                              .torch = "topk",
+                              .cost = "m log2 k, k the extent",
+                              .min_in = 1,
+                              .max_in = 1,
+                              .n_out = 2,
+                              .infer = infer_sort,
+                              .grad = grad_taken,
+                              .flops = flops_sort,
+                              .lower = lower_sort,
+                              .print = print_sort,
+                              .sample = sample_topk};
 
 /* An op with values and places as results, over any axis and dtype; the axis stays, or goes. */
-static wick_tensor *along(const wick_op *op, const char *name, wick_tensor *x, int axis, const void *attr, size_t attr_size, bool stays, bool keepdims, wick_tensor **index) {
+static wick_tensor *along(const wick_op *op, const char *name, wick_tensor *x, int axis, const void *attr,
+                          size_t attr_size, bool stays, bool keepdims, wick_tensor **index) {
     wick_tensor *out[2] = {x, x};
     if (!is_bad(x)) {
         const int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
         const wick_dtype d = wick_tensor_dtype(x), c = ordered(d);
         if (a < 0) {
-            out[0] = out[1] = wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): axis %d does not exist", name, wick_shown_of(x).text, axis);
+            out[0] = out[1] = wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): axis %d does not exist", name,
+                                          wick_shown_of(x).text, axis);
             if (index) *index = out[1];
             return out[0];
         }
@@ -154,11 +191,12 @@ wick_tensor *wick_argsort(wick_tensor *x, int axis, bool descending) {
 }
 wick_tensor *wick_topk(wick_tensor *x, int64_t k, int axis, bool largest, wick_tensor **index) {
     sort_attr attr = {largest, k};
-    if (!is_bad(x) && k < 0) x = wick_poison(x->ctx, WICK_ERR_INVALID, "topk(%s): k is %lld", wick_shown_of(x).text, (long long)k);
+    if (!is_bad(x) && k < 0)
+        x = wick_poison(x->ctx, WICK_ERR_INVALID, "topk(%s): k is %lld", wick_shown_of(x).text, (long long)k);
     return along(&wick_op_topk, "topk", x, axis, &attr, sizeof attr, true, true, index);
 }
 
-/* ---- kthvalue, medians --------------------------------------------------------------------------------------------------------- */
+/* ---- kthvalue, medians ------------------------------------------------------------------------------------------- */
 
 static wick_status infer_kth(wick_infer *i) {
     const kth_attr *attr = i->attr;
@@ -167,7 +205,9 @@ static wick_status infer_kth(wick_infer *i) {
     if (x->rank == 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs an axis");
     const int64_t n = x->dims[x->rank - 1];
     if (n == 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "the axis has no elements");
-    if (attr->how == WICK_KTH && (attr->k < 1 || attr->k > n)) return wick_infer_fail(i, WICK_ERR_SHAPE, "element %lld of %lld; the first is 1", (long long)attr->k, (long long)n);
+    if (attr->how == WICK_KTH && (attr->k < 1 || attr->k > n))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "element %lld of %lld; the first is 1", (long long)attr->k,
+                               (long long)n);
     i->out[0] = *x;
     i->out[0].dims[--i->out[0].rank] = 0;
     i->out[1] = i->out[0];
@@ -181,7 +221,8 @@ typedef struct kth_args {
 } kth_args;
 static int64_t run_kth(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     const kth_args *a = args;
-    wick_kth_rows(a->type, a->how, a->k, a->n, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), ptr[0], ptr[1], ptr[2], scratch);
+    wick_kth_rows(a->type, a->how, a->k, a->n, begin * a->per_task, WICK_MIN(end * a->per_task, a->rows), ptr[0],
+                  ptr[1], ptr[2], scratch);
     return -1;
 }
 static double flops_kth(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
@@ -191,11 +232,18 @@ static wick_status lower_kth(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
     WICK_TRY(wick_lower_out(l, node, 1, &index));
-    kth_args a = {wick_ctype_of((wick_dtype)in.type->dtype), (wick_kth)attr->how, attr->k - 1, in.type->dims[in.type->rank - 1], rows_of(in.type), 1};
+    kth_args a = {wick_ctype_of((wick_dtype)in.type->dtype), (wick_kth)attr->how, attr->k - 1,
+                  in.type->dims[in.type->rank - 1],          rows_of(in.type),    1};
     a.per_task = WICK_MAX(1, 16384 / WICK_MAX(a.n, 1));
-    wick_step step = {.name = node->op->name, .run = run_kth, .tasks = (a.rows + a.per_task - 1) / a.per_task, .scratch = wick_kth_scratch(a.type, a.n), .flops = flops_kth(node),
+    wick_step step = {.name = node->op->name,
+                      .run = run_kth,
+                      .tasks = (a.rows + a.per_task - 1) / a.per_task,
+                      .scratch = wick_kth_scratch(a.type, a.n),
+                      .flops = flops_kth(node),
                       .bytes = (double)wick_type_bytes(in.type)};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&index, true)}, 3);
+    return wick_lower_step(
+        l, &step, &a, sizeof a,
+        (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&index, true)}, 3);
 }
 static void print_kth(wick_str *s, const wick_node *node) {
     const kth_attr *a = node->attr;
@@ -211,8 +259,19 @@ static void sample_kth(wick_sample *s) {
     kth_attr attr = {wick_sample_int(s, WICK_KTH, WICK_NAN_MEDIAN), wick_sample_int(s, 1, (int)*n)};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
 }
-const wick_op wick_op_kthvalue = {.name = "kthvalue", .doc = "the k-th smallest of the last axis, or its lower median, and its place", .torch = "kthvalue", .cost = "m", .min_in = 1, .max_in = 1, .n_out = 2,
-                                  .infer = infer_kth, .grad = grad_taken, .flops = flops_kth, .lower = lower_kth, .print = print_kth, .sample = sample_kth};
+const wick_op wick_op_kthvalue = {.name = "kthvalue",
+                                  .doc = "the k-th smallest of the last axis, or its lower median, and its place",
+                                  .torch = "kthvalue",
+                                  .cost = "m",
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .n_out = 2,
+                                  .infer = infer_kth,
+                                  .grad = grad_taken,
+                                  .flops = flops_kth,
+                                  .lower = lower_kth,
+                                  .print = print_kth,
+                                  .sample = sample_kth};
 
 wick_tensor *wick_kthvalue(wick_tensor *x, int64_t k, int axis, bool keepdims, wick_tensor **index) {
     kth_attr attr = {WICK_KTH, k};
@@ -231,9 +290,15 @@ wick_tensor *wick_quantile(wick_tensor *x, double q, int axis, bool keepdims, wi
     if (is_bad(x)) return x;
     const int a = wick_axis(axis, wick_tensor_rank(x));
     const wick_dtype d = wick_tensor_dtype(x);
-    if (a < 0 || wick_tensor_dims(x)[a] == 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "quantile(%s): axis %d does not exist, or has no elements", wick_shown_of(x).text, axis);
-    if (!(q >= 0 && q <= 1) || (unsigned)mode > WICK_QUANTILE_MIDPOINT) return wick_poison(x->ctx, WICK_ERR_INVALID, "quantile(%s): q is %g, the mode %d", wick_shown_of(x).text, q, (int)mode);
-    if (!wick_dtype_is_float(d)) return wick_poison(x->ctx, WICK_ERR_DTYPE, "quantile(%s): of a dtype that is not float; cast it", wick_shown_of(x).text);
+    if (a < 0 || wick_tensor_dims(x)[a] == 0)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "quantile(%s): axis %d does not exist, or has no elements",
+                           wick_shown_of(x).text, axis);
+    if (!(q >= 0 && q <= 1) || (unsigned)mode > WICK_QUANTILE_MIDPOINT)
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "quantile(%s): q is %g, the mode %d", wick_shown_of(x).text, q,
+                           (int)mode);
+    if (!wick_dtype_is_float(d))
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "quantile(%s): of a dtype that is not float; cast it",
+                           wick_shown_of(x).text);
     const int64_t n = wick_tensor_dims(x)[a];
     const double at = q * (double)(n - 1), below = floor(at), part = at - below;
     int64_t low = (int64_t)below, high = WICK_MIN(low + (part > 0), n - 1);
@@ -241,16 +306,19 @@ wick_tensor *wick_quantile(wick_tensor *x, double q, int axis, bool keepdims, wi
     if (mode == WICK_QUANTILE_HIGHER) low = high;
     if (mode == WICK_QUANTILE_NEAREST) low = high = part > 0.5 || (part == 0.5 && low % 2) ? high : low;
     const double weight = mode == WICK_QUANTILE_MIDPOINT ? 0.5 : part;
-    wick_tensor *sorted = wick_sort(wick_as(x, ordered(d)), a, false, NULL), *last = wick_slice(sorted, a, n - 1, n, 1), *y = wick_slice(sorted, a, low, low + 1, 1);
+    wick_tensor *sorted = wick_sort(wick_as(x, ordered(d)), a, false, NULL), *last = wick_slice(sorted, a, n - 1, n, 1),
+                *y = wick_slice(sorted, a, low, low + 1, 1);
     if (high != low) {
-        wick_tensor *next = wick_slice(sorted, a, high, high + 1, 1), *step = wick_sub(next, y); /* from the nearer end, as PyTorch's lerp */
-        y = weight < 0.5 ? wick_add(y, wick_mul(step, wick_like(y, weight))) : wick_sub(next, wick_mul(step, wick_like(y, 1 - weight)));
+        /* from the nearer end, as PyTorch's lerp */
+        wick_tensor *next = wick_slice(sorted, a, high, high + 1, 1), *step = wick_sub(next, y);
+        y = weight < 0.5 ? wick_add(y, wick_mul(step, wick_like(y, weight)))
+                         : wick_sub(next, wick_mul(step, wick_like(y, 1 - weight)));
     }
     y = wick_where(wick_ne(last, last), last, y);
     return wick_as(keepdims ? y : wick_squeeze(y, a), d);
 }
 
-/* ---- searchsorted ---------------------------------------------------------------------------------------------------------------- */
+/* ---- searchsorted ------------------------------------------------------------------------------------------------ */
 
 static wick_status infer_search(wick_infer *i) {
     const wick_type *sorted = i->in[0], *values = i->in[1];
@@ -258,7 +326,9 @@ static wick_status infer_search(wick_infer *i) {
     if (sorted->dtype != values->dtype) return wick_infer_fail(i, WICK_ERR_DTYPE, "inputs have different dtypes");
     bool good = sorted->rank == 1 || (sorted->rank > 1 && sorted->rank == values->rank);
     for (int d = 0; good && d + 1 < sorted->rank; d++) good = sorted->dims[d] == values->dims[d];
-    if (!good) return wick_infer_fail(i, WICK_ERR_SHAPE, "sorted must be a vector, or differ from the values in the last axis only");
+    if (!good)
+        return wick_infer_fail(i, WICK_ERR_SHAPE,
+                               "sorted must be a vector, or differ from the values in the last axis only");
     *i->out = *values;
     i->out->dtype = WICK_I64;
     return WICK_OK;
@@ -275,7 +345,8 @@ static int64_t run_search(const void *args, void *const *ptr, int64_t begin, int
     const int64_t per_task = WICK_MAX(1, SEARCH_TASK / WICK_MAX(a->m, 1)); /* blocks */
     for (int64_t b = begin * per_task; b < WICK_MIN(end * per_task, a->rows * a->blocks); b++) {
         const int64_t r = b / a->blocks, at = b % a->blocks * SEARCH_TASK;
-        wick_search_sorted(a->type, a->right, a->n, (const char *)ptr[0] + r * a->n * a->elem, WICK_MIN(SEARCH_TASK, a->m - at), (const char *)ptr[1] + (r * a->m + at) * a->elem,
+        wick_search_sorted(a->type, a->right, a->n, (const char *)ptr[0] + r * a->n * a->elem,
+                           WICK_MIN(SEARCH_TASK, a->m - at), (const char *)ptr[1] + (r * a->m + at) * a->elem,
                            (int64_t *)ptr[2] + r * a->m + at);
     }
     return -1;
@@ -291,28 +362,51 @@ static wick_status lower_search(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &sorted));
     WICK_TRY(wick_lower_in_contiguous(l, node, 1, &values));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    search_args a = {.type = wick_ctype_of((wick_dtype)sorted.type->dtype), .right = *(const int64_t *)node->attr, .n = sorted.type->dims[sorted.type->rank - 1],
-                     .rows = rows_of(sorted.type), .elem = (int64_t)wick_dtype_size((wick_dtype)sorted.type->dtype)};
+    search_args a = {.type = wick_ctype_of((wick_dtype)sorted.type->dtype),
+                     .right = *(const int64_t *)node->attr,
+                     .n = sorted.type->dims[sorted.type->rank - 1],
+                     .rows = rows_of(sorted.type),
+                     .elem = (int64_t)wick_dtype_size((wick_dtype)sorted.type->dtype)};
     const int64_t count = wick_type_count(values.type);
     a.m = sorted.type->rank == 1 ? count : values.type->dims[values.type->rank - 1];
     a.blocks = (a.m + SEARCH_TASK - 1) / SEARCH_TASK;
     const int64_t per_task = WICK_MAX(1, SEARCH_TASK / WICK_MAX(a.m, 1));
-    wick_step step = {.name = "searchsorted", .run = run_search, .tasks = (a.rows * a.blocks + per_task - 1) / per_task, .flops = flops_search(node),
-                      .bytes = (double)(wick_type_bytes(sorted.type) + wick_type_bytes(values.type) + wick_type_bytes(out.type))};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&sorted, false), wick_lower_ref(&values, false), wick_lower_ref(&out, true)}, 3);
+    wick_step step = {
+        .name = "searchsorted",
+        .run = run_search,
+        .tasks = (a.rows * a.blocks + per_task - 1) / per_task,
+        .flops = flops_search(node),
+        .bytes = (double)(wick_type_bytes(sorted.type) + wick_type_bytes(values.type) + wick_type_bytes(out.type))};
+    return wick_lower_step(
+        l, &step, &a, sizeof a,
+        (wick_ref[]){wick_lower_ref(&sorted, false), wick_lower_ref(&values, false), wick_lower_ref(&out, true)}, 3);
 }
-static void print_search(wick_str *s, const wick_node *node) { wick_str_add(s, "%s", *(const int64_t *)node->attr ? "right" : "left"); }
+static void print_search(wick_str *s, const wick_node *node) {
+    wick_str_add(s, "%s", *(const int64_t *)node->attr ? "right" : "left");
+}
 static void sample_search(wick_sample *s) { /* what is not sorted has an answer as well: that of the bisection */
     s->n_in = 2;
     const bool rows = s->random() % 2;
-    s->in[0] = (wick_type){.dtype = s->random() % 2 ? WICK_F32 : WICK_I64, .rank = rows ? 2 : 1, .dims = {3, rows ? wick_sample_int(s, 0, 5) : 0}};
+    s->in[0] = (wick_type){.dtype = s->random() % 2 ? WICK_F32 : WICK_I64,
+                           .rank = rows ? 2 : 1,
+                           .dims = {3, rows ? wick_sample_int(s, 0, 5) : 0}};
     s->in[1] = (wick_type){.dtype = s->in[0].dtype, .rank = 2, .dims = {3, wick_sample_int(s, 0, 5)}};
     for (int i = 0; i < 2; i++) s->lo[i] = -4, s->hi[i] = 4;
     const int64_t right = (int64_t)(s->random() & 1);
     memcpy(s->attr, &right, s->attr_size = sizeof right);
 }
-const wick_op wick_op_searchsorted = {.name = "searchsorted", .doc = "where values go into a rising last axis", .torch = "searchsorted", .cost = "n log2 k, k the sorted extent", .min_in = 2, .max_in = 2, .n_out = 1, .infer = infer_search,
-                                      .flops = flops_search, .lower = lower_search, .print = print_search, .sample = sample_search};
+const wick_op wick_op_searchsorted = {.name = "searchsorted",
+                                      .doc = "where values go into a rising last axis",
+                                      .torch = "searchsorted",
+                                      .cost = "n log2 k, k the sorted extent",
+                                      .min_in = 2,
+                                      .max_in = 2,
+                                      .n_out = 1,
+                                      .infer = infer_search,
+                                      .flops = flops_search,
+                                      .lower = lower_search,
+                                      .print = print_search,
+                                      .sample = sample_search};
 
 wick_tensor *wick_searchsorted(wick_tensor *sorted, wick_tensor *values, bool right) {
     const int64_t attr = right;
@@ -324,13 +418,14 @@ wick_tensor *wick_searchsorted(wick_tensor *sorted, wick_tensor *values, bool ri
     return wick_record(NULL, &wick_op_searchsorted, 2, in, &attr, sizeof attr);
 }
 
-/* ---- runs of equal elements ------------------------------------------------------------------------------------------------------- */
+/* ---- runs of equal elements -------------------------------------------------------------------------------------- */
 
 static wick_status infer_runs(wick_infer *i) {
     const wick_type *x = i->in[0], *order = i->in[1];
     if (!is_ordered(i, 0)) return WICK_ERR_DTYPE;
     if (order->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the order must be of i64");
-    if (x->rank != 1 || !wick_same_dims(x, order)) return wick_infer_fail(i, WICK_ERR_SHAPE, "takes two vectors of one extent");
+    if (x->rank != 1 || !wick_same_dims(x, order))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "takes two vectors of one extent");
     i->out[0] = *x;
     i->out[1] = i->out[2] = *order;
     i->out[3] = (wick_type){.dtype = WICK_I64, .device = x->device};
@@ -368,14 +463,27 @@ static wick_status lower_runs(wick_lower *l, wick_node *node) {
 }
 static void sample_runs(wick_sample *s) {
     s->n_in = 2;
-    s->in[0] = (wick_type){.dtype = s->random() % 2 ? WICK_F32 : WICK_I64, .rank = 1, .dims = {s->random() % 4 ? wick_sample_int(s, 2, 5) : 0}};
+    s->in[0] = (wick_type){.dtype = s->random() % 2 ? WICK_F32 : WICK_I64,
+                           .rank = 1,
+                           .dims = {s->random() % 4 ? wick_sample_int(s, 2, 5) : 0}};
     s->in[1] = s->in[0];
     s->in[1].dtype = WICK_I64;
     s->lo[0] = 0, s->hi[0] = 2;
     s->lo[1] = s->hi[1] = 0;
 }
-const wick_op wick_op_equal_runs = {.name = "equal_runs", .doc = "one of each run of equal neighbours, which run each belongs to, their lengths, how many there are", .torch = "unique_consecutive", .cost = "0", .min_in = 2,
-                                    .max_in = 2, .n_out = 4, .flags = WICK_OP_FAULTS, .infer = infer_runs, .flops = no_flops, .lower = lower_runs, .sample = sample_runs};
+const wick_op wick_op_equal_runs = {
+    .name = "equal_runs",
+    .doc = "one of each run of equal neighbours, which run each belongs to, their lengths, how many there are",
+    .torch = "unique_consecutive",
+    .cost = "0",
+    .min_in = 2,
+    .max_in = 2,
+    .n_out = 4,
+    .flags = WICK_OP_FAULTS,
+    .infer = infer_runs,
+    .flops = no_flops,
+    .lower = lower_runs,
+    .sample = sample_runs};
 
 /* Sorted or not; all results, padded. */
 static void runs_of(wick_tensor *x, bool sorts, wick_tensor **out) {
@@ -398,7 +506,9 @@ static wick_tensor *poisoned(wick_tensor *x, wick_tensor **inverse, wick_tensor 
 }
 static wick_tensor *distinct(wick_tensor *x, const char *op, bool sorts, wick_tensor **inverse, wick_tensor **counts) {
     if (is_bad(x)) return poisoned(x, inverse, counts);
-    wick_tensor *bad = wick_needs_value(x, op, sorts ? "wick_unique_padded" : "wick_ne of neighbours and wick_nonzero_padded"), *out[4];
+    wick_tensor *bad = wick_needs_value(x, op,
+                                        sorts ? "wick_unique_padded" : "wick_ne of neighbours and wick_nonzero_padded"),
+                *out[4];
     if (bad) return poisoned(bad, inverse, counts);
     double number = 0;
     runs_of(x, sorts, out);
@@ -412,8 +522,12 @@ static wick_tensor *distinct(wick_tensor *x, const char *op, bool sorts, wick_te
     if (counts) *counts = wick_slice(out[2], 0, 0, (int64_t)number, 1);
     return wick_slice(out[0], 0, 0, (int64_t)number, 1);
 }
-wick_tensor *wick_unique(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts) { return distinct(x, "unique", true, inverse, counts); }
-wick_tensor *wick_unique_consecutive(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts) { return distinct(x, "unique_consecutive", false, inverse, counts); }
+wick_tensor *wick_unique(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts) {
+    return distinct(x, "unique", true, inverse, counts);
+}
+wick_tensor *wick_unique_consecutive(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts) {
+    return distinct(x, "unique_consecutive", false, inverse, counts);
+}
 wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number) {
     wick_tensor *out[4] = {x, x, x, x};
     if (!is_bad(x)) runs_of(x, true, out);
@@ -423,23 +537,30 @@ wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tens
     return out[0];
 }
 
-/* ---- distinct slices: by the ranks of their elements, of pairs of ranks, and so on up to a rank for each slice ------------------------------- */
+/* ---- distinct slices: by the ranks of their elements, of pairs of ranks, and so on up to a rank for each slice ----
+ */
 
 /* k [n, m]: how many different ones are below each in its column, i64. */
 static wick_tensor *ranks_of(wick_tensor *k) {
     const int64_t n = wick_tensor_dim(k, 0), m = wick_tensor_dim(k, 1);
     wick_tensor *order, *sorted = wick_sort(k, 0, false, &order);
-    wick_tensor *step = wick_cast(wick_ne(wick_slice(sorted, 0, 1, n, 1), wick_slice(sorted, 0, 0, n - 1, 1)), WICK_I64);
+    wick_tensor *step =
+        wick_cast(wick_ne(wick_slice(sorted, 0, 1, n, 1), wick_slice(sorted, 0, 0, n - 1, 1)), WICK_I64);
     wick_tensor *zero = wick_scalar(k->ctx, WICK_I64, 0);
     wick_tensor *rank = wick_cumsum(wick_concat(2, (wick_tensor *[]){wick_expand(zero, WICK_DIMS(1, m)), step}, 0), 0);
     return wick_put_along_axis(wick_expand(zero, WICK_DIMS(n, m)), 0, order, rank, WICK_PUT_SET);
 }
-wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number) {
+wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts,
+                                     wick_tensor **number) {
     wick_tensor *y = x;
     const int rank = is_bad(x) ? 0 : wick_tensor_rank(x), a = is_bad(x) ? 0 : wick_axis(axis, rank);
     const int64_t all = is_bad(x) ? 0 : wick_tensor_count(x), n = all && a >= 0 ? wick_tensor_dim(x, a) : 0;
     if (!is_bad(x) && (a < 0 || !all || n > (int64_t)1 << 31)) /* pairs of ranks fit into i64 */
-        y = wick_poison(x->ctx, WICK_ERR_SHAPE, "unique_axis(%s): %s %d", wick_shown_of(x).text, a < 0 ? "there is no axis" : !all ? "there are no elements along axis" : "there are too many places in axis", axis);
+        y = wick_poison(x->ctx, WICK_ERR_SHAPE, "unique_axis(%s): %s %d", wick_shown_of(x).text,
+                        a < 0  ? "there is no axis"
+                        : !all ? "there are no elements along axis"
+                               : "there are too many places in axis",
+                        axis);
     if (is_bad(y)) {
         if (number) *number = y;
         return poisoned(y, inverse, counts);
@@ -448,7 +569,8 @@ wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inv
     wick_tensor *k = ranks_of(wick_reshape(wick_move_axis(wick_as(x, ordered(d)), a, 0), WICK_DIMS(n, all / n)));
     while (!is_bad(k) && wick_tensor_dim(k, 1) > 1) {
         const int64_t m = wick_tensor_dim(k, 1);
-        wick_tensor *pairs = wick_add(wick_mul(wick_slice(k, 1, 0, m - 1, 2), wick_like(k, (double)n)), wick_slice(k, 1, 1, m, 2));
+        wick_tensor *pairs =
+            wick_add(wick_mul(wick_slice(k, 1, 0, m - 1, 2), wick_like(k, (double)n)), wick_slice(k, 1, 1, m, 2));
         if (m % 2) pairs = wick_concat(2, (wick_tensor *[]){pairs, wick_slice(k, 1, m - 1, m, 1)}, 1);
         k = ranks_of(pairs);
     }
@@ -482,13 +604,15 @@ wick_tensor *wick_unique_axis(wick_tensor *x, int axis, wick_tensor **inverse, w
     return wick_slice(out[0], axis, 0, (int64_t)number, 1);
 }
 
-/* ---- counts of bins --------------------------------------------------------------------------------------------------------------- */
+/* ---- counts of bins ---------------------------------------------------------------------------------------------- */
 
 static wick_status infer_bins(wick_infer *i) {
     const int64_t bins = *(const int64_t *)i->attr;
     if (i->in[0]->dtype != WICK_I64) return wick_infer_fail(i, WICK_ERR_DTYPE, "takes i64");
-    if (i->n_in > 1 && i->in[1]->dtype != WICK_F32 && i->in[1]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "the weights must be f32 or f64");
-    if (i->n_in > 1 && !wick_same_dims(i->in[0], i->in[1])) return wick_infer_fail(i, WICK_ERR_SHAPE, "the weights must have the shape of what is counted");
+    if (i->n_in > 1 && i->in[1]->dtype != WICK_F32 && i->in[1]->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "the weights must be f32 or f64");
+    if (i->n_in > 1 && !wick_same_dims(i->in[0], i->in[1]))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the weights must have the shape of what is counted");
     if (bins < 0) return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld bins", (long long)bins);
     i->out->dtype = i->n_in > 1 ? i->in[1]->dtype : WICK_I64;
     i->out->rank = 1;
@@ -507,14 +631,16 @@ static int64_t run_bins(const void *args, void *const *ptr, int64_t begin, int64
     for (int64_t p = begin; p < end; p++) {
         const int64_t at = p * a->size;
         const char *weights = a->weighted ? (const char *)ptr[3] + (size_t)at * wick_ctype_size(a->type) : NULL;
-        wick_count_bins(a->type, WICK_MAX(0, WICK_MIN(a->size, a->n - at)), (const int64_t *)ptr[0] + at, weights, a->bins, (char *)ptr[1] + p * a->bins * 8);
+        wick_count_bins(a->type, WICK_MAX(0, WICK_MIN(a->size, a->n - at)), (const int64_t *)ptr[0] + at, weights,
+                        a->bins, (char *)ptr[1] + p * a->bins * 8);
     }
     return -1;
 }
 static int64_t run_add_bins(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const bins_args *a = args;
-    wick_add_bins(a->type, !a->weighted, a->parts, a->bins, begin * 1024, WICK_MIN(end * 1024, a->bins), ptr[1], ptr[2]);
+    wick_add_bins(a->type, !a->weighted, a->parts, a->bins, begin * 1024, WICK_MIN(end * 1024, a->bins), ptr[1],
+                  ptr[2]);
     return -1;
 }
 static wick_status lower_bins(wick_lower *l, wick_node *node) {
@@ -522,10 +648,14 @@ static wick_status lower_bins(wick_lower *l, wick_node *node) {
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     if (node->n_in > 1) WICK_TRY(wick_lower_in_contiguous(l, node, 1, &weights));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    bins_args a = {.type = node->n_in > 1 ? wick_ctype_of((wick_dtype)weights.type->dtype) : WICK_CI64, .weighted = node->n_in > 1, .n = wick_type_count(in.type),
+    bins_args a = {.type = node->n_in > 1 ? wick_ctype_of((wick_dtype)weights.type->dtype) : WICK_CI64,
+                   .weighted = node->n_in > 1,
+                   .n = wick_type_count(in.type),
                    .bins = out.type->dims[0]};
-    /* Parts have bins of their own, where these are few beside what they count; one part has those of the result, if they are as wide. */
-    a.size = WICK_MAX(WICK_MAX(BINS_TASK, a.bins < INT64_MAX / BINS_SHARE ? a.bins * BINS_SHARE : a.bins), (a.n + BINS_PARTS - 1) / BINS_PARTS);
+    /* Parts have bins of their own, where these are few beside what they count; one part has those of the result, if
+     * they are as wide. */
+    a.size = WICK_MAX(WICK_MAX(BINS_TASK, a.bins < INT64_MAX / BINS_SHARE ? a.bins * BINS_SHARE : a.bins),
+                      (a.n + BINS_PARTS - 1) / BINS_PARTS);
     a.parts = WICK_MAX(1, (a.n - 1) / a.size + 1);
     const bool direct = a.parts == 1 && a.type != WICK_CF32;
     wick_ref refs[4] = {wick_lower_ref(&in, false), wick_lower_ref(&out, true), wick_lower_ref(&out, true)};
@@ -535,9 +665,16 @@ static wick_status lower_bins(wick_lower *l, wick_node *node) {
     }
     if (a.weighted) refs[3] = wick_lower_ref(&weights, false);
     const int n_refs = 3 + a.weighted;
-    wick_step count = {.name = "bincount", .run = run_bins, .tasks = a.parts, .flops = (double)a.n, .bytes = (double)wick_type_bytes(in.type)};
+    wick_step count = {.name = "bincount",
+                       .run = run_bins,
+                       .tasks = a.parts,
+                       .flops = (double)a.n,
+                       .bytes = (double)wick_type_bytes(in.type)};
     if (direct) return wick_lower_step(l, &count, &a, sizeof a, refs, n_refs);
-    wick_step add = {.name = "bincount", .run = run_add_bins, .tasks = (a.bins + 1023) / 1024, .bytes = (double)wick_type_bytes(out.type)};
+    wick_step add = {.name = "bincount",
+                     .run = run_add_bins,
+                     .tasks = (a.bins + 1023) / 1024,
+                     .bytes = (double)wick_type_bytes(out.type)};
     WICK_TRY(wick_lower_step(l, &count, &a, sizeof a, refs, n_refs));
     return wick_lower_step(l, &add, &a, sizeof a, refs, n_refs);
 }
@@ -552,7 +689,9 @@ static void grad_bins(wick_gradient *g) { /* a weight goes to one bin, or to non
     g->gin[1] = wick_where(inside, wick_gather(g->gout[0], 0, wick_where(inside, x, zero)), wick_like(g->gout[0], 0));
 }
 static double flops_bins(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
-static void print_bins(wick_str *s, const wick_node *node) { wick_str_add(s, "bins=%lld", (long long)*(const int64_t *)node->attr); }
+static void print_bins(wick_str *s, const wick_node *node) {
+    wick_str_add(s, "bins=%lld", (long long)*(const int64_t *)node->attr);
+}
 static void sample_bins(wick_sample *s) {
     s->n_in = wick_sample_int(s, 1, 2);
     s->in[0].dtype = WICK_I64;
@@ -566,8 +705,19 @@ static void sample_bins(wick_sample *s) {
     s->differentiable = s->n_in == 2 && s->in[1].dtype == WICK_F64;
     if (s->n_in == 1) memset(&s->in[1], 0, sizeof s->in[1]);
 }
-const wick_op wick_op_bincount = {.name = "bincount", .doc = "how many integers are 0, 1, 2 ..., or the sum of their weights", .torch = "bincount", .cost = "m", .min_in = 1, .max_in = 2, .n_out = 1,
-                                  .infer = infer_bins, .grad = grad_bins, .flops = flops_bins, .lower = lower_bins, .print = print_bins, .sample = sample_bins};
+const wick_op wick_op_bincount = {.name = "bincount",
+                                  .doc = "how many integers are 0, 1, 2 ..., or the sum of their weights",
+                                  .torch = "bincount",
+                                  .cost = "m",
+                                  .min_in = 1,
+                                  .max_in = 2,
+                                  .n_out = 1,
+                                  .infer = infer_bins,
+                                  .grad = grad_bins,
+                                  .flops = flops_bins,
+                                  .lower = lower_bins,
+                                  .print = print_bins,
+                                  .sample = sample_bins};
 
 wick_tensor *wick_bincount_fixed(wick_tensor *x, wick_tensor *weights, int64_t bins) {
     wick_tensor *in[2] = {wick_as_index(x), weights};
@@ -581,16 +731,21 @@ wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_t least) 
     if (is_bad(x) || (weights && weights->error)) return is_bad(x) ? x : weights;
     wick_tensor *bad = wick_needs_value(x, "bincount", "wick_bincount_fixed");
     if (bad) return bad;
-    if (!wick_dtype_is_integer(wick_tensor_dtype(x)) || least < 0) return wick_poison(x->ctx, WICK_ERR_DTYPE, "bincount(%s): takes integers, and at least %lld bins", wick_shown_of(x).text, (long long)least);
+    if (!wick_dtype_is_integer(wick_tensor_dtype(x)) || least < 0)
+        return wick_poison(x->ctx, WICK_ERR_DTYPE, "bincount(%s): takes integers, and at least %lld bins",
+                           wick_shown_of(x).text, (long long)least);
     int64_t bins = least;
     if (wick_tensor_count(x)) {
-        wick_tensor *index = wick_as_index(x), *ends[2] = {wick_min(index, WICK_ALL_AXES, false), wick_max(index, WICK_ALL_AXES, false)};
+        wick_tensor *index = wick_as_index(x),
+                    *ends[2] = {wick_min(index, WICK_ALL_AXES, false), wick_max(index, WICK_ALL_AXES, false)};
         double low = 0, high = 0;
         wick_status status = wick_eval(x->ctx, 2, ends, NULL);
         if (!status) status = wick_item(ends[0], &low);
         if (!status) status = wick_item(ends[1], &high);
         if (status) return wick_poison(x->ctx, status, "%s", wick_context_error(x->ctx));
-        if (low < 0 || high > 0x1p40) return wick_poison(x->ctx, WICK_ERR_INVALID, "bincount(%s): %.0f cannot be counted", wick_shown_of(x).text, low < 0 ? low : high);
+        if (low < 0 || high > 0x1p40)
+            return wick_poison(x->ctx, WICK_ERR_INVALID, "bincount(%s): %.0f cannot be counted", wick_shown_of(x).text,
+                               low < 0 ? low : high);
         bins = WICK_MAX(bins, (int64_t)high + 1);
     }
     return wick_bincount_fixed(x, weights, bins);
@@ -598,20 +753,26 @@ wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_t least) 
 
 wick_tensor *wick_histogram_edges(wick_tensor *x, wick_tensor *edges, wick_tensor *weights) {
     if (is_bad(x) || is_bad(edges)) return is_bad(x) ? x : edges;
-    if (wick_tensor_rank(edges) != 1 || wick_tensor_count(edges) < 2 || wick_tensor_dtype(edges) != wick_tensor_dtype(x))
-        return wick_poison(x->ctx, WICK_ERR_SHAPE, "histogram(%s, %s): the edges must be at least 2, of x's dtype", wick_shown_of(x).text, wick_shown_of(edges).text);
+    if (wick_tensor_rank(edges) != 1 || wick_tensor_count(edges) < 2 ||
+        wick_tensor_dtype(edges) != wick_tensor_dtype(x))
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "histogram(%s, %s): the edges must be at least 2, of x's dtype",
+                           wick_shown_of(x).text, wick_shown_of(edges).text);
     const int64_t bins = wick_tensor_count(edges) - 1;
     wick_tensor *at = wick_searchsorted(edges, x, true), *last = wick_slice(edges, 0, bins, bins + 1, 1);
     if (is_bad(at)) return at;
     wick_tensor *one = wick_like(at, 1), *end = wick_eq(x, wick_reshape(last, 0, NULL));
-    return wick_bincount_fixed(wick_sub(wick_where(end, wick_like(at, (double)bins), at), one), weights, bins); /* below the first edge: -1 */
+    /* below the first edge: -1 */
+    return wick_bincount_fixed(wick_sub(wick_where(end, wick_like(at, (double)bins), at), one), weights, bins);
 }
 
-wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights, wick_tensor **edges) {
+wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights,
+                            wick_tensor **edges) {
     if (!is_bad(x) && !wick_dtype_is_float(wick_tensor_dtype(x))) x = wick_as(x, WICK_F64);
     wick_tensor *at = x;
     if (!is_bad(x) && (bins < 1 || !(low < high)))
-        at = wick_poison(x->ctx, WICK_ERR_INVALID, "histogram(%s): %lld bins from %g to %g; takes at least one bin, low below high", wick_shown_of(x).text, (long long)bins, low, high);
+        at = wick_poison(x->ctx, WICK_ERR_INVALID,
+                         "histogram(%s): %lld bins from %g to %g; takes at least one bin, low below high",
+                         wick_shown_of(x).text, (long long)bins, low, high);
     else if (!is_bad(x))
         at = wick_linspace(x->ctx, wick_tensor_dtype(x), low, high, bins + 1);
     if (edges) *edges = at;

@@ -1,5 +1,5 @@
-/* steps.h: what steps compute, for those who do it otherwise than by running them: printers of C. A step of a kind has the arguments given here, and its refs in
- * the order given; a step of no kind says nothing of itself. */
+/* steps.h: what steps compute, for those who do it otherwise than by running them: printers of C. A step of a kind has
+ * the arguments given here, and its refs in the order given; a step of no kind says nothing of itself. */
 #ifndef WICK_OPS_STEPS_H
 #define WICK_OPS_STEPS_H
 
@@ -8,7 +8,8 @@
 #include "ops/lower.h"
 
 /* COPY: wick_copy; source, destination.
- * PROGRAM: wick_step_program; inputs, results, and with partials these. PROGRAM_END is its second stage, and has no result that the first one's arguments don't say. */
+ * PROGRAM: wick_step_program; inputs, results, and with partials these. PROGRAM_END is its second stage, and has no
+ * result that the first one's arguments don't say. */
 
 typedef struct wick_step_program {
     wick_fused fused; /* prepared */
@@ -27,15 +28,19 @@ typedef struct wick_channel_loop_part {
 typedef struct wick_channel_loop {
     int64_t channels;
     size_t head;                /* its step */
-    int n, runs, full, n_refs, own; /* parts, as many as may join, and those that run in it; those over images; refs, and those that the head's program has by itself */
+    /* parts, as many as may join, and those that run in it; those over images; refs, and those that the head's program
+     * has by itself */
+    int n, runs, full, n_refs, own;
     wick_ref refs[WICK_STEP_BUFFERS];
     wick_channel_loop_part part[WICK_CHANNEL_LOOP_PARTS];
 } wick_channel_loop;
-/* The program f, as it was before it was prepared, has the steps from `first` to the last and these refs: it becomes one more part of the band before it, or begins one. */
-wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first, const wick_ref *refs);
+/* The program f, as it was before it was prepared, has the steps from `first` to the last and these refs: it becomes
+ * one more part of the band before it, or begins one. */
+wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first,
+                                    const wick_ref *refs);
 
-/* A program that a GEMM or CONV runs on what each task has made, while it is in cache (ride.c). It is a step of its own too, which is marked: who runs plans leaves that
- * out, who prints them needs not know. */
+/* A program that a GEMM or CONV runs on what each task has made, while it is in cache (ride.c). It is a step of its own
+ * too, which is marked: who runs plans leaves that out, who prints them needs not know. */
 typedef struct wick_epilogue {
     const wick_step_program *program; /* NULL: none */
     int refs;                         /* the number of its first ref among the step's */
@@ -44,7 +49,8 @@ typedef struct wick_epilogue {
 /* The program's step, number `at`, is put into an earlier one where that can be; remarks say what became of it. */
 wick_status wick_lower_ride(wick_lower *l, size_t at);
 /* Rows of n elements of what the step writes: wick_fused_run_rows. */
-void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch);
+void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr,
+               void *scratch);
 
 /* GEMM: A, B, C, packed B if there are tasks_pack, bias if .bias; also of MIRROR, which copies half of C. */
 typedef struct wick_step_gemm {
@@ -64,16 +70,25 @@ typedef struct wick_step_integers {
     wick_step_gemm at; /* its batch */
 } wick_step_integers;
 
-/* CONV: the stage that computes. Weights are among its refs as they were given. A gradient of weights leaves its parts in what the stages share, [chunk][group][tap][ci][co],
- * depthwise [chunk][tap][group]; CONV_SUM, with the same arguments, adds them up. */
-enum { WICK_STEP_CONV_A, WICK_STEP_CONV_B, WICK_STEP_CONV_BIAS, WICK_STEP_CONV_DST, WICK_STEP_CONV_SHARED, WICK_STEP_CONV_REFS };
+/* CONV: the stage that computes. Weights are among its refs as they were given. A gradient of weights leaves its parts
+ * in what the stages share, [chunk][group][tap][ci][co], depthwise [chunk][tap][group]; CONV_SUM, with the same
+ * arguments, adds them up. */
+enum {
+    WICK_STEP_CONV_A,
+    WICK_STEP_CONV_B,
+    WICK_STEP_CONV_BIAS,
+    WICK_STEP_CONV_DST,
+    WICK_STEP_CONV_SHARED,
+    WICK_STEP_CONV_REFS
+};
 typedef struct wick_step_conv {
     wick_convolution conv;
     int at[WICK_STEP_CONV_REFS]; /* numbers among the step's refs, from 1; 0: it has none */
     wick_epilogue epilogue;
 } wick_step_conv;
 
-/* MAX_POOL, MEAN_POOL: x, y. MAX_POOL_PUT: x, y, v; MEAN_POOL_SHARE: y, v. Of `planes` planes, or images with channels last. */
+/* MAX_POOL, MEAN_POOL: x, y. MAX_POOL_PUT: x, y, v; MEAN_POOL_SHARE: y, v. Of `planes` planes, or images with channels
+ * last. */
 typedef struct wick_step_pool {
     wick_windows windows;
     int64_t planes, per_task;
@@ -95,7 +110,8 @@ typedef struct wick_step_layer_norm {
     double eps;
 } wick_step_layer_norm;
 
-/* CROSS_ENTROPY: logits, labels, weights by class if it is weighted, losses, probabilities; i64 labels. Other: it has weights, smoothing or an ignored label, which change both. */
+/* CROSS_ENTROPY: logits, labels, weights by class if it is weighted, losses, probabilities; i64 labels. Other: it has
+ * weights, smoothing or an ignored label, which change both. */
 typedef struct wick_step_cross_entropy {
     wick_ctype type;
     bool other, weighted, ignores;
@@ -132,7 +148,8 @@ typedef struct wick_step_gather {
     bool nontemporal;             /* the caches */
     const struct wick_gather_reduce *gather_reduce; /* NULL, or what it does instead: */
 } wick_step_gather;
-/* Slices are gathered some at a time, and reduced while they are in L1 (gather_reduce.c): the reduction's step, which follows, has been done then. A unit is `each` slices, `units` at a time. */
+/* Slices are gathered some at a time, and reduced while they are in L1 (gather_reduce.c): the reduction's step, which
+ * follows, has been done then. A unit is `each` slices, `units` at a time. */
 typedef struct wick_gather_reduce {
     wick_fused fused; /* of so many units */
     int gathered;     /* the number of what is gathered among its inputs */
@@ -140,7 +157,8 @@ typedef struct wick_gather_reduce {
     size_t room;                       /* bytes of what is gathered at a time */
     int64_t step[2 * WICK_FUSED_MAX_IO]; /* bytes of each operand from a unit to the next */
 } wick_gather_reduce;
-/* The last step, a reduction, is done by the gather before it, if what that makes is for it alone. fused: the program as it was before it was prepared. */
+/* The last step, a reduction, is done by the gather before it, if what that makes is for it alone. fused: the program
+ * as it was before it was prepared. */
 wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused);
 int64_t wick_gather_reduce_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch);
 
@@ -160,8 +178,20 @@ typedef struct wick_step_recurrent {
 
 /* ATTENTION: the stage of what `at` says. */
 enum {
-    WICK_ATTENTION_Q, WICK_ATTENTION_K, WICK_ATTENTION_V, WICK_ATTENTION_MASK, WICK_ATTENTION_SEED, WICK_ATTENTION_Y, WICK_ATTENTION_LSE, WICK_ATTENTION_GY, WICK_ATTENTION_DELTA,
-    WICK_ATTENTION_GQ, WICK_ATTENTION_GK, WICK_ATTENTION_GV, WICK_ATTENTION_PARTS, WICK_ATTENTION_REFS
+    WICK_ATTENTION_Q,
+    WICK_ATTENTION_K,
+    WICK_ATTENTION_V,
+    WICK_ATTENTION_MASK,
+    WICK_ATTENTION_SEED,
+    WICK_ATTENTION_Y,
+    WICK_ATTENTION_LSE,
+    WICK_ATTENTION_GY,
+    WICK_ATTENTION_DELTA,
+    WICK_ATTENTION_GQ,
+    WICK_ATTENTION_GK,
+    WICK_ATTENTION_GV,
+    WICK_ATTENTION_PARTS,
+    WICK_ATTENTION_REFS
 };
 typedef struct wick_step_attention {
     wick_attention_job a;
@@ -206,11 +236,21 @@ typedef struct wick_step_sort {
 
 /* ALONG: wick_along; data, i64 index, what is read or written there. */
 
-/* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments but for `at`; without a packed B (a few rows, few tasks) the
- * second has all. */
+/* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments
+ * but for `at`; without a packed B (a few rows, few tasks) the second has all. */
 enum {
-    WICK_INT8_AT_A, WICK_INT8_AT_B, WICK_INT8_AT_A_ZERO, WICK_INT8_AT_B_ZERO, WICK_INT8_AT_A_SCALE, WICK_INT8_AT_B_SCALE, WICK_INT8_AT_SCALE, WICK_INT8_AT_ZERO, WICK_INT8_AT_BIAS,
-    WICK_INT8_AT_C, WICK_INT8_AT_PACKED, WICK_INT8_REFS
+    WICK_INT8_AT_A,
+    WICK_INT8_AT_B,
+    WICK_INT8_AT_A_ZERO,
+    WICK_INT8_AT_B_ZERO,
+    WICK_INT8_AT_A_SCALE,
+    WICK_INT8_AT_B_SCALE,
+    WICK_INT8_AT_SCALE,
+    WICK_INT8_AT_ZERO,
+    WICK_INT8_AT_BIAS,
+    WICK_INT8_AT_C,
+    WICK_INT8_AT_PACKED,
+    WICK_INT8_REFS
 };
 typedef struct wick_step_int8 {
     wick_int8 product;

@@ -3,7 +3,9 @@
 #include "ops/ops.h"
 #include "wick/trees.h"
 
-_Static_assert((int)WICK_TREE_NE == WICK_FOREST_NE && (int)WICK_TREE_MISSING == WICK_FOREST_MISSING && (int)WICK_TREES_MAX == WICK_FOREST_MAX, "one numbering");
+_Static_assert((int)WICK_TREE_NE == WICK_FOREST_NE && (int)WICK_TREE_MISSING == WICK_FOREST_MISSING &&
+                   (int)WICK_TREES_MAX == WICK_FOREST_MAX,
+               "one numbering");
 
 typedef struct trees_attr {
     int64_t targets, how;
@@ -15,24 +17,29 @@ enum { X, NODES, SPLITS, ROOTS, TARGETS, WEIGHTS, INPUTS };
 static wick_status infer_trees(wick_infer *i) {
     const trees_attr *a = i->attr;
     const wick_type *x = i->in[X];
-    if (x->dtype != WICK_F32 && x->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs f32 or f64; cast");
+    if (x->dtype != WICK_F32 && x->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "needs f32 or f64; cast");
     if (i->in[SPLITS]->dtype != x->dtype || i->in[WEIGHTS]->dtype != x->dtype)
         return wick_infer_fail(i, WICK_ERR_DTYPE, "splits and weights must have the dtype of x");
     if (i->in[NODES]->dtype != WICK_I32 || i->in[ROOTS]->dtype != WICK_I32 || i->in[TARGETS]->dtype != WICK_I32)
         return wick_infer_fail(i, WICK_ERR_DTYPE, "nodes, roots and targets must be i32");
     if (x->rank != 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs x [N, features]");
-    if (i->in[NODES]->rank != 2 || i->in[NODES]->dims[1] != 4 || i->in[SPLITS]->rank != 1 || i->in[SPLITS]->dims[0] != i->in[NODES]->dims[0])
+    if (i->in[NODES]->rank != 2 || i->in[NODES]->dims[1] != 4 || i->in[SPLITS]->rank != 1 ||
+        i->in[SPLITS]->dims[0] != i->in[NODES]->dims[0])
         return wick_infer_fail(i, WICK_ERR_SHAPE, "needs nodes [n, 4] and splits [n]");
-    if (i->in[ROOTS]->rank != 1 || i->in[TARGETS]->rank != 1 || i->in[WEIGHTS]->rank != 1 || i->in[WEIGHTS]->dims[0] != i->in[TARGETS]->dims[0])
+    if (i->in[ROOTS]->rank != 1 || i->in[TARGETS]->rank != 1 || i->in[WEIGHTS]->rank != 1 ||
+        i->in[WEIGHTS]->dims[0] != i->in[TARGETS]->dims[0])
         return wick_infer_fail(i, WICK_ERR_SHAPE, "needs roots [trees], and targets and weights [entries]");
     *i->out = *x;
     i->out->dims[1] = a->targets;
     wick_type checked;
-    if (!wick_type_make(&checked, (wick_dtype)x->dtype, 2, i->out->dims)) return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
+    if (!wick_type_make(&checked, (wick_dtype)x->dtype, 2, i->out->dims))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the result is too large");
     return WICK_OK;
 }
 static int64_t run_trees(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    return wick_forest_run(args, begin, end, ptr[X], ptr[NODES], ptr[SPLITS], ptr[ROOTS], ptr[TARGETS], ptr[WEIGHTS], ptr[INPUTS], scratch);
+    return wick_forest_run(args, begin, end, ptr[X], ptr[NODES], ptr[SPLITS], ptr[ROOTS], ptr[TARGETS], ptr[WEIGHTS],
+                           ptr[INPUTS], scratch);
 }
 /* A comparison for each level of trees that are as deep as a balanced one. */
 static double flops_trees(const wick_node *node) {
@@ -51,11 +58,18 @@ static wick_status lower_trees(wick_lower *l, wick_node *node) {
     wick_forest f;
     memset(&f, 0, sizeof f);
     f.wide = at[X].type->dtype == WICK_F64;
-    f.rows = at[X].type->dims[0], f.columns = at[X].type->dims[1], f.nodes = at[NODES].type->dims[0], f.trees = at[ROOTS].type->dims[0];
+    f.rows = at[X].type->dims[0], f.columns = at[X].type->dims[1], f.nodes = at[NODES].type->dims[0],
+    f.trees = at[ROOTS].type->dims[0];
     f.entries = at[TARGETS].type->dims[0], f.targets = attr->targets, f.how = attr->how;
-    const wick_step step = {.name = "tree_ensemble", .run = run_trees, .tasks = wick_forest_tasks(&f), .scratch = wick_forest_scratch(&f), .flops = flops_trees(node),
-                            .bytes = (double)wick_type_bytes(at[X].type) + 20.0 * (double)f.nodes + (double)wick_type_bytes(at[INPUTS].type),
-                            .fault = WICK_ERR_INDEX, .fault_text = "tree %lld has a node, feature, entry or target that its tables do not have"};
+    const wick_step step = {.name = "tree_ensemble",
+                            .run = run_trees,
+                            .tasks = wick_forest_tasks(&f),
+                            .scratch = wick_forest_scratch(&f),
+                            .flops = flops_trees(node),
+                            .bytes = (double)wick_type_bytes(at[X].type) + 20.0 * (double)f.nodes +
+                                     (double)wick_type_bytes(at[INPUTS].type),
+                            .fault = WICK_ERR_INDEX,
+                            .fault_text = "tree %lld has a node, feature, entry or target that its tables do not have"};
     return wick_lower_step(l, &step, &f, sizeof f, refs, INPUTS + 1);
 }
 static void print_trees(wick_str *s, const wick_node *node) {
@@ -78,15 +92,27 @@ static void sample_trees(wick_sample *s) {
     s->lo[X] = s->lo[SPLITS] = s->lo[WEIGHTS] = -1, s->hi[X] = s->hi[SPLITS] = s->hi[WEIGHTS] = 1;
     memcpy(s->attr, &a, s->attr_size = sizeof a);
 }
-const wick_op wick_op_tree_ensemble = {.name = "tree_ensemble", .doc = "rows through decision trees over tables; entries of the leaves that they reach, by target", .onnx = "TreeEnsemble",
-                                       .cost = "rows trees log2(nodes / trees)", .min_in = INPUTS, .max_in = INPUTS, .n_out = 1, .flags = WICK_OP_FAULTS, .infer = infer_trees,
-                                       .flops = flops_trees, .lower = lower_trees, .print = print_trees, .sample = sample_trees};
+const wick_op wick_op_tree_ensemble = {
+    .name = "tree_ensemble",
+    .doc = "rows through decision trees over tables; entries of the leaves that they reach, by target",
+    .onnx = "TreeEnsemble",
+    .cost = "rows trees log2(nodes / trees)",
+    .min_in = INPUTS,
+    .max_in = INPUTS,
+    .n_out = 1,
+    .flags = WICK_OP_FAULTS,
+    .infer = infer_trees,
+    .flops = flops_trees,
+    .lower = lower_trees,
+    .print = print_trees,
+    .sample = sample_trees};
 
 wick_tensor *wick_tree_ensemble(wick_tensor *x, const wick_tree_tables *t) {
     if (!t) return x ? wick_poison(x->ctx, WICK_ERR_INVALID, "tree_ensemble: tables are NULL") : NULL;
     wick_tensor *in[INPUTS] = {x, t->nodes, t->splits, t->roots, t->targets, t->weights};
     const trees_attr a = {t->n_targets, (int64_t)t->sum};
     if (x && !x->error && (a.targets < 0 || a.targets > INT32_MAX || a.how < 0 || a.how > WICK_TREES_MAX))
-        return wick_poison(x->ctx, WICK_ERR_INVALID, "tree_ensemble: %lld targets, sum %lld", (long long)a.targets, (long long)a.how);
+        return wick_poison(x->ctx, WICK_ERR_INVALID, "tree_ensemble: %lld targets, sum %lld", (long long)a.targets,
+                           (long long)a.how);
     return wick_record(NULL, &wick_op_tree_ensemble, INPUTS, in, &a, sizeof a);
 }

@@ -1,4 +1,5 @@
-/* triangle.c: a triangle of matrices, its edge times a number: tril and triu, and what gradients of factorizations are made of. */
+/* triangle.c: a triangle of matrices, its edge times a number: tril and triu, and what gradients of factorizations are
+ * made of. */
 #include "ops/factor.h"
 #include "ops/ops.h"
 #include "wick/shape.h"
@@ -6,7 +7,8 @@
 static wick_status infer_triangle(wick_infer *i) {
     const triangle_attr *attr = i->attr;
     *i->out = *i->in[0];
-    if (attr->diagonal != 1 && i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64) return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats");
+    if (attr->diagonal != 1 && i->in[0]->dtype != WICK_F32 && i->in[0]->dtype != WICK_F64)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "needs floats");
     if (i->in[0]->rank < 2) return wick_infer_fail(i, WICK_ERR_SHAPE, "needs matrices");
     return WICK_OK;
 }
@@ -56,8 +58,12 @@ static wick_status lower_triangle(wick_lower *l, wick_node *node) {
     a.elem = wick_dtype_size((wick_dtype)in.type->dtype);
     a.rows = a.n ? wick_type_count(in.type) / a.n : 0;
     a.per_task = 1 + TASK_BYTES / (1 + a.n * (int64_t)a.elem);
-    wick_step step = {.name = "triangle", .run = run_triangle, .tasks = (a.rows + a.per_task - 1) / a.per_task, .bytes = 2 * (double)wick_type_bytes(in.type)};
-    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)}, 2);
+    wick_step step = {.name = "triangle",
+                      .run = run_triangle,
+                      .tasks = (a.rows + a.per_task - 1) / a.per_task,
+                      .bytes = 2 * (double)wick_type_bytes(in.type)};
+    return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&in, false), wick_lower_ref(&out, true)},
+                           2);
 }
 
 static void print_triangle(wick_str *s, const wick_node *node) {
@@ -77,22 +83,36 @@ static void sample_triangle(wick_sample *s) {
     static const wick_dtype dtypes[] = {WICK_F64, WICK_F64, WICK_F32, WICK_I8, WICK_F16, WICK_I64};
     const wick_dtype d = dtypes[s->random() % WICK_COUNTOF(dtypes)];
     const bool plain = d != WICK_F64 && d != WICK_F32;
-    const triangle_attr attr = {(int64_t)(s->random() % 2), wick_sample_int(s, -3, 3), plain ? 1 : (double)(s->random() % 3) / 2};
+    const triangle_attr attr = {(int64_t)(s->random() % 2), wick_sample_int(s, -3, 3),
+                                plain ? 1 : (double)(s->random() % 3) / 2};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->n_in = 1;
-    s->in[0] = (wick_type){.dtype = (uint8_t)d, .rank = 3, .dims = {wick_sample_int(s, 0, 3), wick_sample_int(s, 1, 4), wick_sample_int(s, 0, 4)}};
+    s->in[0] = (wick_type){.dtype = (uint8_t)d,
+                           .rank = 3,
+                           .dims = {wick_sample_int(s, 0, 3), wick_sample_int(s, 1, 4), wick_sample_int(s, 0, 4)}};
     s->lo[0] = -2, s->hi[0] = 2;
     s->differentiable = d == WICK_F64;
 }
-const wick_op wick_op_triangle = {.name = "triangle", .doc = "a triangle of matrices, its edge times a number", .cost = "0",
-                                  .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_MOVES, .infer = infer_triangle, .grad = grad_triangle, .flops = no_flops,
-                                  .lower = lower_triangle, .print = print_triangle, .sample = sample_triangle};
+const wick_op wick_op_triangle = {.name = "triangle",
+                                  .doc = "a triangle of matrices, its edge times a number",
+                                  .cost = "0",
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .n_out = 1,
+                                  .flags = WICK_OP_MOVES,
+                                  .infer = infer_triangle,
+                                  .grad = grad_triangle,
+                                  .flops = no_flops,
+                                  .lower = lower_triangle,
+                                  .print = print_triangle,
+                                  .sample = sample_triangle};
 
-/* ---- public ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *triangle(const char *op, wick_tensor *x, int64_t k, bool upper) {
     if (!x || x->error) return x;
-    if (wick_tensor_rank(x) < 2) return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): needs two axes", op, wick_shown_of(x).text);
+    if (wick_tensor_rank(x) < 2)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): needs two axes", op, wick_shown_of(x).text);
     return wick_triangle_of(x, upper, WICK_MAX(WICK_MIN(k, INT64_MAX / 4), -(INT64_MAX / 4)), 1);
 }
 wick_tensor *wick_tril(wick_tensor *x, int64_t k) { return triangle("tril", x, k, false); }

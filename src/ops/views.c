@@ -7,7 +7,7 @@ static double no_flops(const wick_node *node) { return (void)node, 0; }
 static wick_tensor *poisoned(wick_tensor *x, const wick_op *op) { return wick_record(NULL, op, 1, &x, NULL, 0); }
 static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 
-/* ---- reshape ------------------------------------------------------------------------------------------------------------ */
+/* ---- reshape ----------------------------------------------------------------------------------------------------- */
 
 static wick_status infer_reshape(wick_infer *i) {
     const shape_attr *attr = i->attr;
@@ -27,16 +27,20 @@ static wick_status infer_reshape(wick_infer *i) {
     }
     int64_t have = wick_type_count(i->in[0]);
     if (unknown >= 0) {
-        if (dim_count == 0 || have % dim_count) return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld elements do not divide by %lld", (long long)have, (long long)dim_count);
+        if (dim_count == 0 || have % dim_count)
+            return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld elements do not divide by %lld", (long long)have,
+                                   (long long)dim_count);
         i->out->dims[unknown] = have / dim_count;
         dim_count *= i->out->dims[unknown];
     }
     if (dim_count != have)
-        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld elements do not fill the new shape's %lld", (long long)have, (long long)dim_count);
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "%lld elements do not fill the new shape's %lld", (long long)have,
+                               (long long)dim_count);
     return WICK_OK;
 }
 
-/* Groups of input dims that merge into groups of result dims keep the data in place if each group is walked with one stride. */
+/* Groups of input dims that merge into groups of result dims keep the data in place if each group is walked with one
+ * stride. */
 static bool view_reshape(const wick_node *node, const wick_layout *in, wick_layout *out) {
     const wick_type *from = &node->in[0]->type, *to = &node->out[0].type;
     wick_layout_contiguous(out, to);
@@ -86,10 +90,21 @@ static void sample_reshape(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_reshape = {.name = "reshape", .doc = "the same elements in another shape",
-                                 .onnx = "Reshape", .torch = "reshape", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_reshape, .grad = grad_reshape, .flops = no_flops,
-                                 .view = view_reshape, .print = print_shape, .sample = sample_reshape};
+const wick_op wick_op_reshape = {.name = "reshape",
+                                 .doc = "the same elements in another shape",
+                                 .onnx = "Reshape",
+                                 .torch = "reshape",
+                                 .cost = "0",
+                                 .min_in = 1,
+                                 .max_in = 1,
+                                 .n_out = 1,
+                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE,
+                                 .infer = infer_reshape,
+                                 .grad = grad_reshape,
+                                 .flops = no_flops,
+                                 .view = view_reshape,
+                                 .print = print_shape,
+                                 .sample = sample_reshape};
 
 wick_tensor *wick_reshape(wick_tensor *x, int rank, const int64_t *dims) {
     shape_attr attr;
@@ -119,7 +134,8 @@ wick_tensor *wick_squeeze(wick_tensor *x, int axis) {
     const wick_type *t = &x->value->type;
     int a = wick_axis(axis, t->rank);
     if (a < 0 || t->dims[a] != 1)
-        return wick_poison(x->ctx, WICK_ERR_SHAPE, "squeeze: axis %d of a %d-d tensor is not an axis of extent 1", axis, t->rank);
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "squeeze: axis %d of a %d-d tensor is not an axis of extent 1", axis,
+                           t->rank);
     int64_t dims[WICK_MAX_DIMS];
     for (int i = 0; i < t->rank; i++)
         if (i != a) dims[i - (i > a)] = t->dims[i];
@@ -131,13 +147,14 @@ wick_tensor *wick_unsqueeze(wick_tensor *x, int axis) {
     const wick_type *t = &x->value->type;
     int a = wick_axis(axis, t->rank + 1);
     if (a < 0 || t->rank == WICK_MAX_DIMS)
-        return wick_poison(x->ctx, WICK_ERR_SHAPE, "unsqueeze: no axis %d can be added to a %d-d tensor", axis, t->rank);
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "unsqueeze: no axis %d can be added to a %d-d tensor", axis,
+                           t->rank);
     int64_t dims[WICK_MAX_DIMS];
     for (int i = 0; i <= t->rank; i++) dims[i] = i == a ? 1 : t->dims[i - (i > a)];
     return wick_reshape(x, t->rank + 1, dims);
 }
 
-/* ---- permute -------------------------------------------------------------------------------------------------------------- */
+/* ---- permute ----------------------------------------------------------------------------------------------------- */
 
 static wick_status infer_permute(wick_infer *i) {
     const permute_attr *attr = i->attr;
@@ -170,10 +187,21 @@ static void sample_permute(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_permute = {.name = "permute", .doc = "axes in another order",
-                                 .onnx = "Transpose", .torch = "permute", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_permute, .grad = grad_permute, .flops = no_flops,
-                                 .view = view_permute, .print = print_permute, .sample = sample_permute};
+const wick_op wick_op_permute = {.name = "permute",
+                                 .doc = "axes in another order",
+                                 .onnx = "Transpose",
+                                 .torch = "permute",
+                                 .cost = "0",
+                                 .min_in = 1,
+                                 .max_in = 1,
+                                 .n_out = 1,
+                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES,
+                                 .infer = infer_permute,
+                                 .grad = grad_permute,
+                                 .flops = no_flops,
+                                 .view = view_permute,
+                                 .print = print_permute,
+                                 .sample = sample_permute};
 
 wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
     permute_attr attr;
@@ -187,7 +215,9 @@ wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
             seen |= good ? 1u << a : 0;
             attr.axes[i] = a;
         }
-        if (!good) return wick_poison(x->ctx, WICK_ERR_SHAPE, "permute: the axes must name each of the %d dims once", wick_tensor_rank(x));
+        if (!good)
+            return wick_poison(x->ctx, WICK_ERR_SHAPE, "permute: the axes must name each of the %d dims once",
+                               wick_tensor_rank(x));
     }
     return wick_record(NULL, &wick_op_permute, 1, &x, &attr, sizeof attr);
 }
@@ -195,12 +225,13 @@ wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
 wick_tensor *wick_transpose(wick_tensor *x, int a, int b) {
     if (is_bad(x)) return poisoned(x, &wick_op_permute);
     int rank = wick_tensor_rank(x), axes[WICK_MAX_DIMS], ka = wick_axis(a, rank), kb = wick_axis(b, rank);
-    if (ka < 0 || kb < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "transpose: axes %d and %d of a %d-d tensor", a, b, rank);
+    if (ka < 0 || kb < 0)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "transpose: axes %d and %d of a %d-d tensor", a, b, rank);
     for (int i = 0; i < rank; i++) axes[i] = i == ka ? kb : i == kb ? ka : i;
     return wick_permute(x, rank, axes);
 }
 
-/* ---- expand ------------------------------------------------------------------------------------------------------------------ */
+/* ---- expand ------------------------------------------------------------------------------------------------------ */
 
 static wick_status infer_expand(wick_infer *i) {
     const shape_attr *attr = i->attr;
@@ -239,10 +270,21 @@ static void sample_expand(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_expand = {.name = "expand", .doc = "broadcast to a larger shape",
-                                .onnx = "Expand", .torch = "broadcast_to", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_expand, .grad = grad_expand, .flops = no_flops,
-                                .view = view_expand, .print = print_shape, .sample = sample_expand};
+const wick_op wick_op_expand = {.name = "expand",
+                                .doc = "broadcast to a larger shape",
+                                .onnx = "Expand",
+                                .torch = "broadcast_to",
+                                .cost = "0",
+                                .min_in = 1,
+                                .max_in = 1,
+                                .n_out = 1,
+                                .flags = WICK_OP_VIEW | WICK_OP_MOVES,
+                                .infer = infer_expand,
+                                .grad = grad_expand,
+                                .flops = no_flops,
+                                .view = view_expand,
+                                .print = print_shape,
+                                .sample = sample_expand};
 
 wick_tensor *wick_expand(wick_tensor *x, int rank, const int64_t *dims) {
     shape_attr attr;
@@ -254,9 +296,10 @@ wick_tensor *wick_expand(wick_tensor *x, int rank, const int64_t *dims) {
     return wick_record(NULL, &wick_op_expand, 1, &x, &attr, sizeof attr);
 }
 
-/* ---- slice ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- slice ------------------------------------------------------------------------------------------------------- */
 
-static wick_tensor *record_scatter(wick_tensor *base, const wick_op *op, const void *attr, size_t size, wick_tensor *part) {
+static wick_tensor *record_scatter(wick_tensor *base, const wick_op *op, const void *attr, size_t size,
+                                   wick_tensor *part) {
     scatter_attr a;
     memset(&a, 0, sizeof a);
     a.op = op;
@@ -289,21 +332,34 @@ static bool view_slice(const wick_node *node, const wick_layout *in, wick_layout
 }
 static void print_slice(wick_str *s, const wick_node *node) {
     const slice_attr *a = node->attr;
-    wick_str_add(s, "axis=%d start=%lld step=%lld count=%lld", (int)a->axis, (long long)a->start, (long long)a->step, (long long)a->count);
+    wick_str_add(s, "axis=%d start=%lld step=%lld count=%lld", (int)a->axis, (long long)a->start, (long long)a->step,
+                 (long long)a->count);
 }
 static void sample_slice(wick_sample *s) {
     s->n_in = 1;
     bool back = s->random() % 2;
     s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {back ? wick_sample_int(s, 0, 3) : 3, 5}};
     s->lo[0] = -2, s->hi[0] = 2;
-    slice_attr attr = back ? (slice_attr){1, 4, -2, wick_sample_int(s, 0, 2)} : (slice_attr){0, 1, 1, wick_sample_int(s, 0, 2)};
+    slice_attr attr =
+        back ? (slice_attr){1, 4, -2, wick_sample_int(s, 0, 2)} : (slice_attr){0, 1, 1, wick_sample_int(s, 0, 2)};
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_slice = {.name = "slice", .doc = "start:stop:step along one axis",
-                               .onnx = "Slice", .torch = "Tensor.__getitem__", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                               .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_slice, .grad = grad_by_scatter, .flops = no_flops,
-                               .view = view_slice, .print = print_slice, .sample = sample_slice};
+const wick_op wick_op_slice = {.name = "slice",
+                               .doc = "start:stop:step along one axis",
+                               .onnx = "Slice",
+                               .torch = "Tensor.__getitem__",
+                               .cost = "0",
+                               .min_in = 1,
+                               .max_in = 1,
+                               .n_out = 1,
+                               .flags = WICK_OP_VIEW | WICK_OP_MOVES,
+                               .infer = infer_slice,
+                               .grad = grad_by_scatter,
+                               .flops = no_flops,
+                               .view = view_slice,
+                               .print = print_slice,
+                               .sample = sample_slice};
 
 wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, int64_t step) {
     if (is_bad(x)) return poisoned(x, &wick_op_slice);
@@ -327,7 +383,7 @@ wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, i
     return wick_record(NULL, &wick_op_slice, 1, &x, &attr, sizeof attr);
 }
 
-/* ---- diagonal ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- diagonal ---------------------------------------------------------------------------------------------------- */
 
 static void diagonal_type(const diagonal_attr *attr, const wick_type *in, wick_type *out) {
     *out = *in;
@@ -349,7 +405,8 @@ static void diagonal_layout(const diagonal_attr *attr, const wick_type *in, cons
     for (int k = 0; k < in->rank; k++)
         if (k != attr->a && k != attr->b) out->strides[n++] = from->strides[k];
     out->strides[n] = from->strides[attr->a] + from->strides[attr->b];
-    out->offset = from->offset + WICK_MAX(-attr->offset, 0) * from->strides[attr->a] + WICK_MAX(attr->offset, 0) * from->strides[attr->b];
+    out->offset = from->offset + WICK_MAX(-attr->offset, 0) * from->strides[attr->a] +
+                  WICK_MAX(attr->offset, 0) * from->strides[attr->b];
 }
 static bool view_diagonal(const wick_node *node, const wick_layout *in, wick_layout *out) {
     diagonal_layout(node->attr, &node->in[0]->type, in, out);
@@ -368,21 +425,32 @@ static void sample_diagonal(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_diagonal = {.name = "diagonal", .doc = "a diagonal of two axes, as a last axis",
-                                  .torch = "diagonal", .cost = "0", .min_in = 1, .max_in = 1, .n_out = 1,
-                                  .flags = WICK_OP_VIEW | WICK_OP_MOVES, .infer = infer_diagonal, .grad = grad_by_scatter, .flops = no_flops,
-                                  .view = view_diagonal, .print = print_diagonal, .sample = sample_diagonal};
+const wick_op wick_op_diagonal = {.name = "diagonal",
+                                  .doc = "a diagonal of two axes, as a last axis",
+                                  .torch = "diagonal",
+                                  .cost = "0",
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .n_out = 1,
+                                  .flags = WICK_OP_VIEW | WICK_OP_MOVES,
+                                  .infer = infer_diagonal,
+                                  .grad = grad_by_scatter,
+                                  .flops = no_flops,
+                                  .view = view_diagonal,
+                                  .print = print_diagonal,
+                                  .sample = sample_diagonal};
 
 wick_tensor *wick_diagonal(wick_tensor *x, int64_t offset, int a, int b) {
     if (is_bad(x)) return poisoned(x, &wick_op_diagonal);
     int rank = wick_tensor_rank(x), ka = wick_axis(a, rank), kb = wick_axis(b, rank);
-    if (ka < 0 || kb < 0 || ka == kb) return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal: axes %d and %d of a %d-d tensor", a, b, rank);
+    if (ka < 0 || kb < 0 || ka == kb)
+        return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal: axes %d and %d of a %d-d tensor", a, b, rank);
     int64_t limit = INT64_MAX / 2;
     diagonal_attr attr = {ka, kb, WICK_MAX(WICK_MIN(offset, limit), -limit)};
     return wick_record(NULL, &wick_op_diagonal, 1, &x, &attr, sizeof attr);
 }
 
-/* ---- view_scatter: base with a view of it overwritten --------------------------------------------------------------------------------- */
+/* ---- view_scatter: base with a view of it overwritten ------------------------------------------------------------ */
 
 static wick_status infer_scatter(wick_infer *i) {
     const scatter_attr *attr = i->attr;
@@ -392,7 +460,8 @@ static wick_status infer_scatter(wick_infer *i) {
     else
         diagonal_type(&attr->view.diagonal, i->in[0], &part);
     *i->out = *i->in[0];
-    if (!wick_type_equal(&part, i->in[1])) return wick_infer_fail(i, WICK_ERR_SHAPE, "the part is not of the view's type");
+    if (!wick_type_equal(&part, i->in[1]))
+        return wick_infer_fail(i, WICK_ERR_SHAPE, "the part is not of the view's type");
     return WICK_OK;
 }
 static wick_tensor *same_view(const scatter_attr *attr, wick_tensor *x) {
@@ -405,7 +474,8 @@ static void grad_scatter(wick_gradient *g) {
     if (g->need[0]) {
         const wick_type *t = &g->node->in[1]->type;
         wick_tensor *zeros = wick_expand(wick_like(g->gout[0], 0), t->rank, t->dims);
-        g->gin[0] = wick_record(NULL, &wick_op_view_scatter, 2, (wick_tensor *[]){g->gout[0], zeros}, attr, sizeof *attr);
+        g->gin[0] =
+            wick_record(NULL, &wick_op_view_scatter, 2, (wick_tensor *[]){g->gout[0], zeros}, attr, sizeof *attr);
     }
 }
 static wick_status lower_scatter(wick_lower *l, wick_node *node) {
@@ -435,20 +505,31 @@ static void sample_scatter(wick_sample *s) {
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
     s->differentiable = true;
 }
-const wick_op wick_op_view_scatter = {.name = "view_scatter", .doc = "a tensor with a slice or diagonal of it replaced",
-                                      .torch = "slice_scatter", .cost = "0", .min_in = 2,
-                                      .max_in = 2, .n_out = 1, .flags = WICK_OP_POINTERS | WICK_OP_MOVES, .infer = infer_scatter, .grad = grad_scatter,
-                                      .flops = no_flops, .lower = lower_scatter, .sample = sample_scatter};
+const wick_op wick_op_view_scatter = {.name = "view_scatter",
+                                      .doc = "a tensor with a slice or diagonal of it replaced",
+                                      .torch = "slice_scatter",
+                                      .cost = "0",
+                                      .min_in = 2,
+                                      .max_in = 2,
+                                      .n_out = 1,
+                                      .flags = WICK_OP_POINTERS | WICK_OP_MOVES,
+                                      .infer = infer_scatter,
+                                      .grad = grad_scatter,
+                                      .flops = no_flops,
+                                      .lower = lower_scatter,
+                                      .sample = sample_scatter};
 
-/* ---- bit_cast: the same bits as another dtype of that size -------------------------------------------------------------------------------- */
+/* ---- bit_cast: the same bits as another dtype of that size ------------------------------------------------------- */
 
 static wick_status infer_bit_cast(wick_infer *i) {
     const wick_dtype from = (wick_dtype)i->in[0]->dtype, to = (wick_dtype)((const shape_attr *)i->attr)->type.dtype;
     *i->out = *i->in[0];
     i->out->dtype = (uint8_t)to;
     if ((unsigned)to >= WICK_DTYPE_COUNT || wick_dtype_bits(from) != wick_dtype_bits(to))
-        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has not as many bits as %s", wick_dtype_name(to), wick_dtype_name(from));
-    if (to == WICK_BOOL && from != WICK_BOOL) return wick_infer_fail(i, WICK_ERR_DTYPE, "not every byte is a bool: compare with 0");
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s has not as many bits as %s", wick_dtype_name(to),
+                               wick_dtype_name(from));
+    if (to == WICK_BOOL && from != WICK_BOOL)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "not every byte is a bool: compare with 0");
     return WICK_OK;
 }
 static bool view_bit_cast(const wick_node *node, const wick_layout *in, wick_layout *out) {
@@ -456,7 +537,9 @@ static bool view_bit_cast(const wick_node *node, const wick_layout *in, wick_lay
     *out = *in;
     return true;
 }
-static void print_bit_cast(wick_str *s, const wick_node *node) { wick_str_add(s, "to=%s", wick_dtype_name((wick_dtype)node->out[0].type.dtype)); }
+static void print_bit_cast(wick_str *s, const wick_node *node) {
+    wick_str_add(s, "to=%s", wick_dtype_name((wick_dtype)node->out[0].type.dtype));
+}
 static void sample_bit_cast(wick_sample *s) {
     s->n_in = 1;
     s->in[0] = (wick_type){.dtype = WICK_F64, .rank = 2, .dims = {3, wick_sample_int(s, 0, 5)}};
@@ -466,18 +549,31 @@ static void sample_bit_cast(wick_sample *s) {
     attr.type.dtype = WICK_I64;
     memcpy(s->attr, &attr, s->attr_size = sizeof attr);
 }
-const wick_op wick_op_bit_cast = {.name = "bit_cast", .doc = "the same bits as another dtype of that size", .onnx = "BitCast", .torch = "Tensor.view", .cost = "0",
-                                  .min_in = 1, .max_in = 1, .n_out = 1, .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE, .infer = infer_bit_cast, .flops = no_flops,
-                                  .view = view_bit_cast, .print = print_bit_cast, .sample = sample_bit_cast};
+const wick_op wick_op_bit_cast = {.name = "bit_cast",
+                                  .doc = "the same bits as another dtype of that size",
+                                  .onnx = "BitCast",
+                                  .torch = "Tensor.view",
+                                  .cost = "0",
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .n_out = 1,
+                                  .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE,
+                                  .infer = infer_bit_cast,
+                                  .flops = no_flops,
+                                  .view = view_bit_cast,
+                                  .print = print_bit_cast,
+                                  .sample = sample_bit_cast};
 
 wick_tensor *wick_bit_cast(wick_tensor *x, wick_dtype dtype) {
     shape_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.type.dtype = (uint8_t)dtype;
-    return !is_bad(x) && x->value->type.dtype == dtype ? x : wick_record(NULL, &wick_op_bit_cast, 1, &x, &attr, sizeof attr);
+    return !is_bad(x) && x->value->type.dtype == dtype
+               ? x
+               : wick_record(NULL, &wick_op_bit_cast, 1, &x, &attr, sizeof attr);
 }
 
-/* ---- assignment, also through views ------------------------------------------------------------------------------------------------------ */
+/* ---- assignment, also through views ------------------------------------------------------------------------------ */
 
 /* The new version of v's input that makes v equal to `part`. */
 static wick_tensor *write_through(wick_tensor *input, const wick_value *v, wick_tensor *part) {
@@ -492,7 +588,8 @@ static wick_tensor *write_through(wick_tensor *input, const wick_value *v, wick_
         for (int k = 0; k < t->rank; k++) inverse[attr->axes[k]] = k;
         return wick_permute(part, t->rank, inverse);
     }
-    if (n->op == &wick_op_slice || n->op == &wick_op_diagonal) return record_scatter(input, n->op, n->attr, n->attr_size, part);
+    if (n->op == &wick_op_slice || n->op == &wick_op_diagonal)
+        return record_scatter(input, n->op, n->attr, n->attr_size, part);
     return NULL;
 }
 
@@ -514,23 +611,28 @@ static wick_status assign(wick_context *ctx, wick_tensor *state, wick_tensor *va
     /* From the view down to the state it shows. */
     wick_value *chain[VIEW_DEPTH], *v = state->value;
     int depth = 0;
-    while (!state_of(v) && v->node->n_in == 1 && v->node->op->flags & WICK_OP_VIEW && depth < VIEW_DEPTH) { /* evaluated or not */
+    /* evaluated or not */
+    while (!state_of(v) && v->node->n_in == 1 && v->node->op->flags & WICK_OP_VIEW && depth < VIEW_DEPTH) {
         chain[depth++] = v;
         v = v->node->in[0];
     }
     wick_tensor *base = state_of(v);
     if (!base)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "assign: the target is not a state: it must hold data, or be a view of the "
-                            "current version of a tensor that does (at %s)", wick_site() ? wick_site() : "?");
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                            "assign: the target is not a state: it must hold data, or be a view of the "
+                            "current version of a tensor that does (at %s)",
+                            wick_site() ? wick_site() : "?");
     wick_tensor *next = value;
-    if (depth && !wick_type_equal(&state->value->type, &value->value->type)) /* said as for any assignment, with the view's shape */
+    /* said as for any assignment, with the view's shape */
+    if (depth && !wick_type_equal(&state->value->type, &value->value->type))
         return wick_fail_poison(ctx, wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){state, value}, NULL, 0));
     for (int i = 0; i < depth; i++) {
         next = write_through(handle_of(ctx, chain[i]->node->in[0]), chain[i], next);
         if (!next) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "assign: cannot write through an expanded view");
         if (next->error) return wick_fail_poison(ctx, next);
     }
-    wick_tensor *assigned = wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){handle_of(ctx, v), next}, NULL, 0), *again = assigned;
+    wick_tensor *assigned = wick_record(ctx, &wick_op_assign, 2, (wick_tensor *[]){handle_of(ctx, v), next}, NULL, 0),
+                *again = assigned;
     for (int i = depth - 1; i >= 0; i--) { /* the view's handle reads the new version as well */
         const wick_node *n = chain[i]->node;
         again = wick_record(ctx, n->op, 1, &again, n->attr, n->attr_size);

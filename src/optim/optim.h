@@ -14,7 +14,8 @@ void wick_by_default(double *value, double fallback);
 void wick_schedule_defaults(wick_schedule *schedule); /* not of its parts */
 /* What is wrong with a schedule that has its defaults, or NULL. depth: of schedules around it. */
 const char *wick_schedule_bad(const wick_schedule *schedule, int depth);
-/* How many parts a sound schedule has, with theirs; copies them all to room, with their defaults, and returns what is left of it. */
+/* How many parts a sound schedule has, with theirs; copies them all to room, with their defaults, and returns what is
+ * left of it. */
 int wick_schedule_parts(const wick_schedule *schedule);
 wick_schedule *wick_schedule_copy_parts(wick_schedule *schedule, wick_schedule *room);
 
@@ -47,7 +48,8 @@ typedef struct wick_rule_step {
     wick_tensor *product, *next_product; /* of rules that have one */
 } wick_rule_step;
 
-/* An update rule: sets the new value of each moment and returns that of p. Those that are elementwise are one kernel. */
+/* An update rule: sets the new value of each moment and returns that of p. Those that are elementwise are one kernel.
+ */
 typedef struct wick_rule {
     const char *moments[WICK_RULE_MOMENTS]; /* names of states, "momentum"; NULL: none */
     wick_tensor *(*update)(const wick_rule_input *in, wick_tensor **moment);

@@ -2,8 +2,8 @@
  * assignments.
  *
  * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and
- * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. "optim.average.NAME" is the mean of a state,
- * "optim.averaged" (i64, 0-d) how often it was taken. */
+ * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. "optim.average.NAME" is the mean of a
+ * state, "optim.averaged" (i64, 0-d) how often it was taken. */
 #include <math.h>
 #include <stdio.h>
 
@@ -42,8 +42,7 @@ struct wick_optimizer {
     bool short_of_memory; /* for updates */
 };
 
-/* ---- making
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static const char *bad_average(const wick_average *a) {
     if ((unsigned)a->kind > WICK_AVERAGE_SWA) return "no such average";
@@ -58,7 +57,8 @@ static const char *bad_options(const wick_optim_options *o) {
     if (!(o->lr > 0)) return "lr must be above 0";
     if (!(o->momentum >= 0)) return "momentum is negative";
     const bool adam = o->kind == WICK_ADAM || o->kind == WICK_ADAMW;
-    if (o->kind == WICK_MUON && (o->nesterov || o->momentum >= 1)) return "Muon's momentum must be below 1, and is Nesterov's without being asked";
+    if (o->kind == WICK_MUON && (o->nesterov || o->momentum >= 1))
+        return "Muon's momentum must be below 1, and is Nesterov's without being asked";
     if ((unsigned)o->muon_rate > WICK_MUON_ORIGINAL) return "no such muon_rate";
     if (o->nesterov && (o->kind != WICK_SGD || o->momentum == 0)) return "nesterov is for SGD with momentum";
     if (o->kind != WICK_SGD && o->kind != WICK_MUON && o->kind != WICK_RMSPROP && o->momentum != 0)
@@ -66,21 +66,24 @@ static const char *bad_options(const wick_optim_options *o) {
     if (o->amsgrad && !adam) return "amsgrad is for Adam and AdamW";
     if (o->centered && o->kind != WICK_RMSPROP) return "centered is for RMSProp";
     if (!(o->lr_decay >= 0 && o->accumulator >= 0)) return "lr_decay and accumulator must not be negative";
-    if ((o->lr_decay != 0 || o->accumulator != 0) && o->kind != WICK_ADAGRAD) return "lr_decay and accumulator are Adagrad's";
+    if ((o->lr_decay != 0 || o->accumulator != 0) && o->kind != WICK_ADAGRAD)
+        return "lr_decay and accumulator are Adagrad's";
     if (!(o->momentum_decay >= 0)) return "momentum_decay is negative";
     if (!(o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1)) return "beta1 and beta2 must be in [0, 1)";
     if (!(o->eps >= 0)) return "eps is negative";
     if (!(o->weight_decay >= 0)) return "weight_decay is negative";
     if (!(o->clip_norm >= 0)) return "clip_norm is negative";
     if (o->accumulate < 0) return "accumulate is negative";
-    if (o->schedule.cycle_momentum && (o->kind == WICK_ADAGRAD || o->kind == WICK_ADADELTA || ((o->kind == WICK_SGD || o->kind == WICK_RMSPROP) && o->momentum == 0)))
+    if (o->schedule.cycle_momentum && (o->kind == WICK_ADAGRAD || o->kind == WICK_ADADELTA ||
+                                       ((o->kind == WICK_SGD || o->kind == WICK_RMSPROP) && o->momentum == 0)))
         return "cycle_momentum needs an optimizer with momentum";
     const wick_loss_scale *s = &o->loss_scale;
     if (s->initial != 0 && !(s->initial > 0 && s->growth >= 1 && s->backoff > 0 && s->backoff < 1 && s->interval > 0))
         return "loss_scale wants initial above 0, growth of 1 and more, backoff in (0, 1) and an interval above 0";
     const wick_plateau *p = &o->plateau;
     if (!(p->factor >= 0 && p->factor < 1)) return "the plateau's factor must be in (0, 1)";
-    if (p->cooldown < 0 || !(p->threshold >= 0) || !(p->lr_min >= 0)) return "the plateau's cooldown, threshold and lr_min must not be negative";
+    if (p->cooldown < 0 || !(p->threshold >= 0) || !(p->lr_min >= 0))
+        return "the plateau's cooldown, threshold and lr_min must not be negative";
     if (o->n_groups < 0 || (o->n_groups && !o->groups)) return "there are no groups where n_groups says so";
     const char *bad = bad_average(&o->average);
     return bad ? bad : wick_schedule_bad(&o->schedule, 0);
@@ -143,7 +146,8 @@ wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *opti
         return WICK_OK;
     }
     wick_optimizer_free(&opt);
-    return bad ? wick_context_fail(ctx, WICK_ERR_INVALID, "optimizer: %s", bad) : wick_context_fail(ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
+    return bad ? wick_context_fail(ctx, WICK_ERR_INVALID, "optimizer: %s", bad)
+               : wick_context_fail(ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
 }
 
 void wick_optimizer_free(wick_optimizer **optimizer) {
@@ -170,17 +174,20 @@ static bool is_trained(wick_optimizer *opt, wick_named state) {
     return !state.frozen && !g->freeze;
 }
 
-/* Takes the model's parameters of now that are not frozen. The model keeps their handles and names as long as it lives. */
+/* Takes the model's parameters of now that are not frozen. The model keeps their handles and names as long as it lives.
+ */
 static wick_status bind_parameters(wick_optimizer *opt) {
     if (opt->bound) return WICK_OK;
     int n = 0;
     for (int i = 0; i < wick_model_count(opt->model); i++) n += is_trained(opt, wick_model_at(opt->model, i));
     for (int i = 0; i < opt->n_groups; i++)
         if (!opt->groups[i].matched)
-            return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: no parameter is in the group \"%s\"", opt->groups[i].pattern);
+            return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: no parameter is in the group \"%s\"",
+                                     opt->groups[i].pattern);
     if (!n)
-        return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
-                                 "optimizer: no parameter to train: the model has none yet (build its loss first), or all are frozen");
+        return wick_context_fail(
+            opt->ctx, WICK_ERR_INVALID,
+            "optimizer: no parameter to train: the model has none yet (build its loss first), or all are frozen");
     const size_t block = 6 * (size_t)n * sizeof(void *) + (size_t)n;
     wick_tensor **params = wick_alloc(&opt->alloc, block);
     if (!params) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
@@ -203,8 +210,7 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     return WICK_OK;
 }
 
-/* ---- pieces of a step
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces of a step -------------------------------------------------------------------------------------------- */
 
 static wick_dtype working_dtype(const wick_tensor *param) {
     wick_dtype dtype = wick_tensor_dtype(param);
@@ -217,7 +223,8 @@ static wick_tensor *counter(wick_optimizer *opt, const char *name) {
 static wick_tensor *step_count(wick_optimizer *opt) { return counter(opt, "optim.step"); }
 
 /* "PREFIX.NAME", of the shape of p. */
-static wick_tensor *state_like(wick_optimizer *opt, const char *prefix, const char *of, const wick_tensor *p, double start) {
+static wick_tensor *state_like(wick_optimizer *opt, const char *prefix, const char *of, const wick_tensor *p,
+                               double start) {
     char name[512];
     if (snprintf(name, sizeof name, "%s%s", prefix, of) >= (int)sizeof name) name[0] = 0; /* refused by its model */
     return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, working_dtype(p), wick_tensor_rank(p),
@@ -236,10 +243,11 @@ static wick_status fail_with(wick_optimizer *opt, const char *what, const wick_t
     return wick_context_fail(opt->ctx, status, "optimizer: %s: %s", what, text);
 }
 
-/* ---- loss scaling ------------------------------------------------------------------------------------------------------------------- */
+/* ---- loss scaling ------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *loss_scale(wick_optimizer *opt) {
-    return wick_model_state(opt->model, "optim.scale", WICK_ROLE_OPTIM, WICK_F32, WICK_SCALAR, wick_init_constant(opt->options.loss_scale.initial));
+    return wick_model_state(opt->model, "optim.scale", WICK_ROLE_OPTIM, WICK_F32, WICK_SCALAR,
+                            wick_init_constant(opt->options.loss_scale.initial));
 }
 static bool scales(const wick_optimizer *opt) { return opt->options.loss_scale.initial > 0; }
 
@@ -254,7 +262,8 @@ static wick_tensor *all_finite(wick_optimizer *opt) {
     return good;
 }
 
-/* What a bad step leaves as it is: all updates so far, but those of accumulated gradients, which are cleared either way. */
+/* What a bad step leaves as it is: all updates so far, but those of accumulated gradients, which are cleared either
+ * way. */
 static void skip_bad(wick_optimizer *opt, wick_tensor *good, size_t from) {
     for (size_t i = from; i < opt->n_updates; i++) {
         wick_update *u = &opt->updates[i];
@@ -267,8 +276,10 @@ static wick_tensor *counter(wick_optimizer *opt, const char *name);
 
 static void move_scale(wick_optimizer *opt, wick_tensor *good) {
     const wick_loss_scale *o = &opt->options.loss_scale;
-    wick_tensor *scale = loss_scale(opt), *run = counter(opt, "optim.scale.good"), *skipped = counter(opt, "optim.skipped");
-    wick_tensor *longer = wick_add(run, wick_like(run, 1)), *due = wick_ge(longer, wick_like(run, (double)o->interval)), *none = wick_like(run, 0);
+    wick_tensor *scale = loss_scale(opt), *run = counter(opt, "optim.scale.good"),
+                *skipped = counter(opt, "optim.skipped");
+    wick_tensor *longer = wick_add(run, wick_like(run, 1)), *due = wick_ge(longer, wick_like(run, (double)o->interval)),
+                *none = wick_like(run, 0);
     wick_tensor *grown = wick_where(due, wick_mul(scale, wick_like(scale, o->growth)), scale);
     grown = wick_where(wick_isfinite(grown), grown, scale);
     update_push(opt, scale, wick_where(good, grown, wick_mul(scale, wick_like(scale, o->backoff))));
@@ -276,7 +287,7 @@ static void move_scale(wick_optimizer *opt, wick_tensor *good) {
     update_push(opt, skipped, wick_add(skipped, wick_where(good, none, wick_like(skipped, 1))));
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* Sets grads[i] to the gradient of loss / accumulate in the working dtype. */
 static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
@@ -302,7 +313,8 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
         wick_tensor *p = opt->params[i];
         opt->grads[i] = opt->reached[i] ? opt->grads[--n] : NULL;
         if (!opt->grads[i] && opt->options.accumulate > 1) /* earlier parts may have one */
-            opt->grads[i] = wick_expand(wick_constant(opt->ctx, working_dtype(p), 0), wick_tensor_rank(p), wick_tensor_dims(p));
+            opt->grads[i] =
+                wick_expand(wick_constant(opt->ctx, working_dtype(p), 0), wick_tensor_rank(p), wick_tensor_dims(p));
         if (!opt->grads[i]) continue;
         if (wick_tensor_error(opt->grads[i], NULL) == WICK_OK) {
             opt->grads[i] = wick_as(opt->grads[i], working_dtype(p));
@@ -368,7 +380,8 @@ static void clip(wick_optimizer *opt) {
 
 /* By what the schedule's rates are multiplied, 0-d f64. */
 static wick_tensor *plateau_scale(wick_optimizer *opt) {
-    return wick_model_state(opt->model, "optim.plateau.scale", WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
+    return wick_model_state(opt->model, "optim.plateau.scale", WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR,
+                            wick_init_constant(1));
 }
 static wick_tensor *rate_of(wick_optimizer *opt, const wick_optim_options *o, wick_tensor *step) {
     wick_tensor *lr = wick_schedule_record(o, step);
@@ -388,7 +401,8 @@ static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_
             snprintf(name, sizeof name, "optim.%s", rule->product);
         else
             snprintf(name, sizeof name, "optim.%s.%d", rule->product, at);
-        step.product = wick_model_state(opt->model, name, WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
+        step.product =
+            wick_model_state(opt->model, name, WICK_ROLE_OPTIM, WICK_F64, WICK_SCALAR, wick_init_constant(1));
     }
     if (rule->numbers) rule->numbers(&step, g->number[k]);
     if (rule->product) update_push(opt, step.product, step.next_product);
@@ -396,7 +410,8 @@ static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_
 }
 
 static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
-    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL, *cycled = wick_schedule_momentum(&opt->options, step);
+    wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL,
+                *cycled = wick_schedule_momentum(&opt->options, step);
     const group *last = NULL; /* that lr is of */
     const char *site = wick_site();
     for (int i = 0; i <= opt->n_groups; i++) opt->groups[i].rule[0] = opt->groups[i].rule[1] = NULL;
@@ -416,7 +431,8 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
         wick_tensor *momentum = cycled ? cycled : wick_like(t, fixed);
         in.momentum = cycled ? wick_as(cycled, dtype) : wick_like(in.p, fixed);
         in.rest = cycled ? wick_as(wick_sub(wick_like(t, 1), cycled), dtype) : wick_like(in.p, 1 - fixed);
-        wick_tensor *const *number = numbers_of(opt, g, rule, (wick_rule_step){.options = o, .lr = lr, .t = t, .momentum = momentum});
+        wick_tensor *const *number =
+            numbers_of(opt, g, rule, (wick_rule_step){.options = o, .lr = lr, .t = t, .momentum = momentum});
         for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++)
             in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : wick_as(number[k], dtype);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
@@ -444,11 +460,13 @@ static void average(wick_optimizer *opt, wick_tensor *step) {
     const wick_average *a = &opt->options.average;
     if (a->kind == WICK_AVERAGE_NONE) return;
     wick_tensor *count = counter(opt, "optim.averaged"), *n = wick_cast(count, WICK_F64), *one = wick_like(n, 1);
-    wick_tensor *weight = a->kind == WICK_AVERAGE_SWA ? wick_reciprocal(wick_add(n, one))
-                                                      : wick_where(wick_eq(count, wick_like(count, 0)), one, wick_like(n, 1 - a->decay));
+    wick_tensor *weight = a->kind == WICK_AVERAGE_SWA
+                              ? wick_reciprocal(wick_add(n, one))
+                              : wick_where(wick_eq(count, wick_like(count, 0)), one, wick_like(n, 1 - a->decay));
     wick_tensor *taken = wick_like(count, 1);
     if (a->start > 0 || a->every > 1) {
-        wick_tensor *after = wick_div(wick_sub(wick_cast(step, WICK_F64), wick_like(n, (double)a->start)), wick_like(n, (double)a->every));
+        wick_tensor *after = wick_div(wick_sub(wick_cast(step, WICK_F64), wick_like(n, (double)a->start)),
+                                      wick_like(n, (double)a->every));
         wick_tensor *due = wick_logical_and(wick_ge(after, wick_like(n, 0)), wick_eq(wick_floor(after), after));
         weight = wick_where(due, weight, wick_like(n, 0));
         taken = wick_cast(due, WICK_I64);
@@ -462,8 +480,7 @@ static void average(wick_optimizer *opt, wick_tensor *step) {
     update_push(opt, count, wick_add(count, taken));
 }
 
-/* ---- recording
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(gradients(opt, loss));
@@ -526,8 +543,7 @@ wick_status wick_optimizer_scale(wick_optimizer *opt, double *scale, int64_t *sk
     return WICK_OK;
 }
 
-/* ---- plateau
- * ------------------------------------------------------------------------------------------------------------------- */
+/* ---- plateau ----------------------------------------------------------------------------------------------------- */
 
 double wick_optimizer_plateau(wick_optimizer *opt) {
     double scale = 1;
@@ -545,8 +561,10 @@ wick_status wick_optimizer_metric(wick_optimizer *opt, double metric) {
     enum { METRICS, BEST, BAD, COOLDOWN, NUMBERS };
     const wick_plateau *p = &opt->options.plateau;
     double number[NUMBERS], scale;
-    if (!(p->factor > 0)) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: a metric needs options.plateau");
-    wick_tensor *state = wick_model_state(opt->model, "optim.plateau", WICK_ROLE_OPTIM, WICK_F64, WICK_DIMS(NUMBERS), wick_init_constant(0));
+    if (!(p->factor > 0))
+        return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: a metric needs options.plateau");
+    wick_tensor *state = wick_model_state(opt->model, "optim.plateau", WICK_ROLE_OPTIM, WICK_F64, WICK_DIMS(NUMBERS),
+                                          wick_init_constant(0));
     if (wick_tensor_error(state, NULL) != WICK_OK) return fail_with(opt, "plateau", state);
     WICK_TRY(wick_read(state, number, sizeof number));
     WICK_TRY(wick_item(plateau_scale(opt), &scale));

@@ -1,12 +1,18 @@
-/* rules.c: the update rules, as torch.optim states them in the docs of its classes; LAMB and Lion as their papers do. Elementwise, but for
- * LAMB's two norms; Muon is in muon.c. */
+/* rules.c: the update rules, as torch.optim states them in the docs of its classes; LAMB and Lion as their papers do.
+ * Elementwise, but for LAMB's two norms; Muon is in muon.c. */
 #include "optim/optim.h"
 
 static wick_tensor *times(wick_tensor *x, double factor) { return wick_mul(x, wick_like(x, factor)); }
-static wick_tensor *lerp(wick_tensor *a, wick_tensor *b, double part) { return wick_add(a, times(wick_sub(b, a), part)); }
+static wick_tensor *lerp(wick_tensor *a, wick_tensor *b, double part) {
+    return wick_add(a, times(wick_sub(b, a), part));
+}
 /* rate old + (1 - rate) g^2 */
-static wick_tensor *squares(wick_tensor *old, wick_tensor *g, double rate) { return wick_add(times(old, rate), times(wick_square(g), 1 - rate)); }
-static wick_tensor *plus_eps(const wick_rule_input *in, wick_tensor *x) { return wick_add(x, wick_like(x, in->options->eps)); }
+static wick_tensor *squares(wick_tensor *old, wick_tensor *g, double rate) {
+    return wick_add(times(old, rate), times(wick_square(g), 1 - rate));
+}
+static wick_tensor *plus_eps(const wick_rule_input *in, wick_tensor *x) {
+    return wick_add(x, wick_like(x, in->options->eps));
+}
 
 /* The gradient with L2 regularisation: g + weight_decay p. */
 static wick_tensor *gradient(const wick_rule_input *in) {
@@ -25,7 +31,8 @@ static wick_tensor *sgd(const wick_rule_input *in, wick_tensor **moment) {
     return wick_sub(parameter(in), wick_mul(gradient(in), in->lr));
 }
 
-/* Sutskever et al. 2013, with the rate outside the buffer. The buffer starts at 0, so its first value is the gradient. */
+/* Sutskever et al. 2013, with the rate outside the buffer. The buffer starts at 0, so its first value is the gradient.
+ */
 static wick_tensor *sgd_momentum(const wick_rule_input *in, wick_tensor **moment) {
     wick_tensor *g = gradient(in), *buffer = wick_add(wick_mul(in->moment[0], in->momentum), g);
     wick_tensor *direction = in->options->nesterov ? wick_add(g, wick_mul(buffer, in->momentum)) : buffer;
@@ -33,14 +40,20 @@ static wick_tensor *sgd_momentum(const wick_rule_input *in, wick_tensor **moment
     return wick_sub(parameter(in), wick_mul(direction, in->lr));
 }
 
-/* ---- moments ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- moments ----------------------------------------------------------------------------------------------------- */
 
 /* The mean of gradients: moment 0, and 1 - beta1 of g. */
-static wick_tensor *mean(const wick_rule_input *in, wick_tensor *g) { return wick_add(in->moment[0], wick_mul(wick_sub(g, in->moment[0]), in->rest)); }
+static wick_tensor *mean(const wick_rule_input *in, wick_tensor *g) {
+    return wick_add(in->moment[0], wick_mul(wick_sub(g, in->moment[0]), in->rest));
+}
 
 /* 1 - beta^t */
-static wick_tensor *correction(wick_tensor *t, double beta) { return wick_sub(wick_like(t, 1), wick_pow(wick_like(t, beta), t)); }
-static wick_tensor *correction_of_mean(const wick_rule_step *s) { return wick_sub(wick_like(s->t, 1), wick_pow(s->momentum, s->t)); }
+static wick_tensor *correction(wick_tensor *t, double beta) {
+    return wick_sub(wick_like(t, 1), wick_pow(wick_like(t, beta), t));
+}
+static wick_tensor *correction_of_mean(const wick_rule_step *s) {
+    return wick_sub(wick_like(s->t, 1), wick_pow(s->momentum, s->t));
+}
 
 /* lr / (1 - beta1^t) and 1 / sqrt(1 - beta2^t). */
 static void adam_numbers(wick_rule_step *s, wick_tensor **number) {
@@ -70,7 +83,8 @@ static wick_tensor *adamax(const wick_rule_input *in, wick_tensor **moment) {
     return wick_sub(parameter(in), wick_mul(wick_div(m, most), in->number[0]));
 }
 
-/* Dozat 2016: mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2); the rates of the gradient and of m, both over 1 less products of mu. */
+/* Dozat 2016: mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2); the rates of the gradient and of m, both over 1 less
+ * products of mu. */
 static wick_tensor *nadam_mu(const wick_rule_step *s, double ahead) {
     wick_tensor *t = wick_add(s->t, wick_like(s->t, ahead));
     wick_tensor *power = wick_pow(wick_like(t, 0.96), times(t, s->options->momentum_decay));
@@ -109,7 +123,8 @@ static wick_tensor *radam(const wick_rule_input *in, wick_tensor **moment) {
     moment[0] = m;
     moment[1] = v;
     wick_tensor *adaptive = wick_div(in->number[2], plus_eps(in, wick_sqrt(v)));
-    return wick_sub(parameter(in), wick_mul(wick_mul(m, in->number[0]), wick_where(in->number[1], adaptive, wick_like(v, 1))));
+    return wick_sub(parameter(in),
+                    wick_mul(wick_mul(m, in->number[0]), wick_where(in->number[1], adaptive, wick_like(v, 1))));
 }
 
 /* You et al. 2020, with phi the identity: Adam's step plus decay, made as long as p. */
@@ -139,7 +154,7 @@ static wick_tensor *lion(const wick_rule_input *in, wick_tensor **moment) {
     return wick_sub(parameter(in), wick_mul(wick_sign(mean(in, in->g)), in->lr));
 }
 
-/* ---- squares alone ----------------------------------------------------------------------------------------------------------------- */
+/* ---- squares alone ----------------------------------------------------------------------------------------------- */
 
 /* Hinton 2012; centered: Graves 2013. Moments: squares, mean if centered, momentum if any. */
 static wick_tensor *rmsprop(const wick_rule_input *in, wick_tensor **moment) {
@@ -170,13 +185,14 @@ static wick_tensor *adagrad(const wick_rule_input *in, wick_tensor **moment) {
 static wick_tensor *adadelta(const wick_rule_input *in, wick_tensor **moment) {
     const wick_optim_options *o = in->options;
     wick_tensor *g = gradient(in), *v = squares(in->moment[0], g, o->beta2);
-    wick_tensor *root = wick_div(wick_sqrt(plus_eps(in, in->moment[1])), wick_sqrt(plus_eps(in, v))), *step = wick_mul(root, g);
+    wick_tensor *root = wick_div(wick_sqrt(plus_eps(in, in->moment[1])), wick_sqrt(plus_eps(in, v))),
+                *step = wick_mul(root, g);
     moment[0] = v;
     moment[1] = squares(in->moment[1], step, o->beta2);
     return wick_sub(parameter(in), wick_mul(step, in->lr));
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 const wick_rule *wick_rule_of(const wick_optim_options *o, int rank) {
     static const wick_rule rules[] = {
@@ -193,10 +209,12 @@ const wick_rule *wick_rule_of(const wick_optim_options *o, int rank) {
         [WICK_LAMB] = {{"m", "v"}, lamb, lamb_numbers, NULL},
         [WICK_LION] = {{"m"}, lion, NULL, NULL},
     };
-    static const wick_rule with_momentum = {{"momentum"}, sgd_momentum, NULL, NULL}, muon = {{"momentum"}, wick_muon_update, NULL, NULL};
+    static const wick_rule with_momentum = {{"momentum"}, sgd_momentum, NULL, NULL},
+                           muon = {{"momentum"}, wick_muon_update, NULL, NULL};
     static const wick_rule amsgrad = {{"m", "v", "v_max"}, adam, adam_numbers, NULL};
-    static const wick_rule rms[2][2] = {{{{"v"}, rmsprop, NULL, NULL}, {{"v", NULL, "momentum"}, rmsprop, NULL, NULL}},
-                                        {{{"v", "mean"}, rmsprop, NULL, NULL}, {{"v", "mean", "momentum"}, rmsprop, NULL, NULL}}};
+    static const wick_rule rms[2][2] = {
+        {{{"v"}, rmsprop, NULL, NULL}, {{"v", NULL, "momentum"}, rmsprop, NULL, NULL}},
+        {{{"v", "mean"}, rmsprop, NULL, NULL}, {{"v", "mean", "momentum"}, rmsprop, NULL, NULL}}};
     if (o->kind == WICK_SGD && o->momentum != 0) return &with_momentum;
     if (o->kind == WICK_MUON && rank >= 2) return &muon;
     if (o->kind == WICK_RMSPROP) return &rms[o->centered][o->momentum != 0];
@@ -204,6 +222,7 @@ const wick_rule *wick_rule_of(const wick_optim_options *o, int rank) {
 }
 
 double wick_rule_momentum(const wick_optim_options *o, int rank) {
-    return o->kind == WICK_SGD || o->kind == WICK_RMSPROP || (o->kind == WICK_MUON && rank >= 2) ? o->momentum : o->beta1;
+    return o->kind == WICK_SGD || o->kind == WICK_RMSPROP || (o->kind == WICK_MUON && rank >= 2) ? o->momentum
+                                                                                                 : o->beta1;
 }
 double wick_rule_start(const wick_optim_options *o) { return o->kind == WICK_ADAGRAD ? o->accumulator : 0; }

@@ -1,11 +1,13 @@
-/* schedule.c: the learning rate as a function of the step. Each formula is written once, over numbers that are either plain or recorded. */
+/* schedule.c: the learning rate as a function of the step. Each formula is written once, over numbers that are either
+ * plain or recorded. */
 #include <math.h>
 
 #include "optim/optim.h"
 
 static const double pi = 3.14159265358979323846;
 
-/* A number: a 0-d f64 to be computed in the plan, or where tensor is NULL a value. Both operands of an operation are of one sort. */
+/* A number: a 0-d f64 to be computed in the plan, or where tensor is NULL a value. Both operands of an operation are of
+ * one sort. */
 typedef struct num {
     wick_tensor *tensor;
     double value;
@@ -17,9 +19,15 @@ static num add(num a, num b) { return a.tensor ? recorded(wick_add(a.tensor, b.t
 static num sub(num a, num b) { return a.tensor ? recorded(wick_sub(a.tensor, b.tensor)) : plain(a.value - b.value); }
 static num mul(num a, num b) { return a.tensor ? recorded(wick_mul(a.tensor, b.tensor)) : plain(a.value * b.value); }
 static num over(num a, num b) { return a.tensor ? recorded(wick_div(a.tensor, b.tensor)) : plain(a.value / b.value); }
-static num power(num a, num b) { return a.tensor ? recorded(wick_pow(a.tensor, b.tensor)) : plain(pow(a.value, b.value)); }
-static num least(num a, num b) { return a.tensor ? recorded(wick_minimum(a.tensor, b.tensor)) : plain(fmin(a.value, b.value)); }
-static num most(num a, num b) { return a.tensor ? recorded(wick_maximum(a.tensor, b.tensor)) : plain(fmax(a.value, b.value)); }
+static num power(num a, num b) {
+    return a.tensor ? recorded(wick_pow(a.tensor, b.tensor)) : plain(pow(a.value, b.value));
+}
+static num least(num a, num b) {
+    return a.tensor ? recorded(wick_minimum(a.tensor, b.tensor)) : plain(fmin(a.value, b.value));
+}
+static num most(num a, num b) {
+    return a.tensor ? recorded(wick_maximum(a.tensor, b.tensor)) : plain(fmax(a.value, b.value));
+}
 static num floor_of(num a) { return a.tensor ? recorded(wick_floor(a.tensor)) : plain(floor(a.value)); }
 static num log_of(num a) { return a.tensor ? recorded(wick_log(a.tensor)) : plain(log(a.value)); }
 static num cos_of(num a) { return a.tensor ? recorded(wick_cos(a.tensor)) : plain(cos(a.value)); }
@@ -32,7 +40,7 @@ static num times(num a, double factor) { return mul(a, like(a, factor)); }
 static num less(num a, double b) { return sub(a, like(a, b)); }
 static num clamp(num a) { return least(like(a, 1), most(like(a, 0), a)); }
 
-/* ---- the schedules -------------------------------------------------------------------------------------------------------------- */
+/* ---- the schedules ----------------------------------------------------------------------------------------------- */
 
 typedef num (*schedule_fn)(const wick_schedule *s, num lr, num t);
 
@@ -51,7 +59,8 @@ static num step(const wick_schedule *s, num lr, num t) {
     return mul(lr, power(like(t, s->gamma), floor_of(over(t, like(t, (double)s->every)))));
 }
 static num multi_step(const wick_schedule *s, num lr, num t) {
-    for (int i = 0; i < WICK_MILESTONES && s->milestones[i]; i++) lr = from(t, (double)s->milestones[i], times(lr, s->gamma), lr);
+    for (int i = 0; i < WICK_MILESTONES && s->milestones[i]; i++)
+        lr = from(t, (double)s->milestones[i], times(lr, s->gamma), lr);
     return lr;
 }
 static num exponential(const wick_schedule *s, num lr, num t) { return mul(lr, power(like(t, s->gamma), t)); }
@@ -64,8 +73,9 @@ static num polynomial(const wick_schedule *s, num lr, num t) {
 static num linear(const wick_schedule *s, num lr, num t) {
     return mul(lr, add(like(t, s->from), times(passed(s, t), s->to - s->from)));
 }
-/* Periods of every, every mult, every mult^2 ...: period n begins at every (mult^n - 1) / (mult - 1). The small number keeps a logarithm
- * that is just below a whole number from being rounded down; it is nothing to periods of up to 10^9 steps. */
+/* Periods of every, every mult, every mult^2 ...: period n begins at every (mult^n - 1) / (mult - 1). The small number
+ * keeps a logarithm that is just below a whole number from being rounded down; it is nothing to periods of up to 10^9
+ * steps. */
 static num restarts(const wick_schedule *s, num lr, num t) {
     const double every = (double)s->every, mult = s->mult;
     num at = most(like(t, 0), less(t, (double)s->warmup)), begin, length;
@@ -80,13 +90,15 @@ static num restarts(const wick_schedule *s, num lr, num t) {
     }
     return wave(lr, like(t, s->lr_min), over(sub(at, begin), length));
 }
-/* Smith, Topin 2018, as PyTorch's OneCycleLR: up from lr / div by step `rise` total - 1, and down to lr / div / final_div
- * at step total - 1; with three phases down to lr / div as long as it went up, and then to the end. */
+/* Smith, Topin 2018, as PyTorch's OneCycleLR: up from lr / div by step `rise` total - 1, and down to lr / div /
+ * final_div at step total - 1; with three phases down to lr / div as long as it went up, and then to the end. */
 static num one_cycle(const wick_schedule *s, num lr, num t) {
-    const double top = s->rise * (double)s->total - 1, end = (double)s->total - 1, back = s->three_phases ? 2 * s->rise * (double)s->total - 2 : end;
+    const double top = s->rise * (double)s->total - 1, end = (double)s->total - 1,
+                 back = s->three_phases ? 2 * s->rise * (double)s->total - 2 : end;
     num low = times(lr, 1 / s->div), last = times(low, 1 / s->final_div), to = s->three_phases ? low : last;
     num up = clamp(times(t, 1 / top)), down = clamp(times(less(t, top), 1 / (back - top)));
-    num rate = from(t, top, s->linear ? add(lr, mul(sub(to, lr), down)) : wave(lr, to, down), s->linear ? add(low, mul(sub(lr, low), up)) : wave(low, lr, up));
+    num rate = from(t, top, s->linear ? add(lr, mul(sub(to, lr), down)) : wave(lr, to, down),
+                    s->linear ? add(low, mul(sub(lr, low), up)) : wave(low, lr, up));
     if (!s->three_phases) return rate;
     num out = clamp(times(less(t, back), 1 / (end - back)));
     return from(t, back, s->linear ? add(low, mul(sub(last, low), out)) : wave(low, last, out), rate);
@@ -94,10 +106,13 @@ static num one_cycle(const wick_schedule *s, num lr, num t) {
 
 /* The momentum beside it: from most to least as the rate rises, and back as it falls. */
 static num momentum_at(const wick_schedule *s, num t) {
-    const double top = s->rise * (double)s->total - 1, back = s->three_phases ? 2 * s->rise * (double)s->total - 2 : (double)s->total - 1;
+    const double top = s->rise * (double)s->total - 1,
+                 back = s->three_phases ? 2 * s->rise * (double)s->total - 2 : (double)s->total - 1;
     num most_of = like(t, s->momentum_most), least_of = like(t, s->momentum_least);
     num down = clamp(times(t, 1 / top)), up = clamp(times(less(t, top), 1 / (back - top)));
-    if (s->linear) return from(t, top, add(least_of, mul(sub(most_of, least_of), up)), add(most_of, mul(sub(least_of, most_of), down)));
+    if (s->linear)
+        return from(t, top, add(least_of, mul(sub(most_of, least_of), up)),
+                    add(most_of, mul(sub(least_of, most_of), down)));
     return from(t, top, wave(least_of, most_of, up), wave(most_of, least_of, down));
 }
 
@@ -106,7 +121,9 @@ static num rate_of(const wick_schedule *s, num lr, num t);
 /* The product of the parts' factors. */
 static num chained(const wick_schedule *s, num lr, num t) {
     num one = like(t, 1), rate = lr;
-    for (int i = 0; i < s->n_parts; i++) rate = mul(rate, s->parts[i].lr_min == 0 ? rate_of(&s->parts[i], one, t) : over(rate_of(&s->parts[i], lr, t), lr));
+    for (int i = 0; i < s->n_parts; i++)
+        rate =
+            mul(rate, s->parts[i].lr_min == 0 ? rate_of(&s->parts[i], one, t) : over(rate_of(&s->parts[i], lr, t), lr));
     return rate;
 }
 /* Part i from its milestone on, each counting from 0. */
@@ -133,7 +150,7 @@ static num rate_of(const wick_schedule *s, num lr, num t) {
     return s->warmup > 0 ? mul(rate, least(like(t, 1), over(add(t, like(t, 1)), like(t, (double)s->warmup)))) : rate;
 }
 
-/* ---- what is wrong with one, and its defaults ------------------------------------------------------------------------------------- */
+/* ---- what is wrong with one, and its defaults -------------------------------------------------------------------- */
 
 enum { DEEP = 4 }; /* schedules of schedules */
 
@@ -151,7 +168,8 @@ void wick_schedule_defaults(wick_schedule *s) {
 
 static const char *bad_list(const wick_schedule *s, int n) {
     for (int i = 0; i < n; i++)
-        if (s->milestones[i] < 1 || (i && s->milestones[i] <= s->milestones[i - 1])) return "milestones must ascend from 1";
+        if (s->milestones[i] < 1 || (i && s->milestones[i] <= s->milestones[i - 1]))
+            return "milestones must ascend from 1";
     return NULL;
 }
 static const char *bad_parts(const wick_schedule *s, int depth) {
@@ -174,20 +192,28 @@ const char *wick_schedule_bad(const wick_schedule *s, int depth) {
     if (!(s->lr_min >= 0)) return "lr_min is negative";
     if (kind == WICK_SCHEDULE_STEP && s->every < 1) return "the step schedule needs every >= 1";
     if (kind == WICK_SCHEDULE_RESTARTS && s->every < 1) return "restarts need every >= 1";
-    if (kind == WICK_SCHEDULE_RESTARTS && !(s->mult >= 1 && s->mult == floor(s->mult))) return "mult of restarts is a whole number from 1";
-    if ((kind == WICK_SCHEDULE_STEP || kind == WICK_SCHEDULE_EXPONENTIAL || kind == WICK_SCHEDULE_MULTI_STEP) && !(s->gamma > 0))
+    if (kind == WICK_SCHEDULE_RESTARTS && !(s->mult >= 1 && s->mult == floor(s->mult)))
+        return "mult of restarts is a whole number from 1";
+    if ((kind == WICK_SCHEDULE_STEP || kind == WICK_SCHEDULE_EXPONENTIAL || kind == WICK_SCHEDULE_MULTI_STEP) &&
+        !(s->gamma > 0))
         return "the schedule needs gamma > 0";
-    if ((kind == WICK_SCHEDULE_COSINE || kind == WICK_SCHEDULE_POLYNOMIAL || kind == WICK_SCHEDULE_LINEAR) && s->total <= s->warmup)
+    if ((kind == WICK_SCHEDULE_COSINE || kind == WICK_SCHEDULE_POLYNOMIAL || kind == WICK_SCHEDULE_LINEAR) &&
+        s->total <= s->warmup)
         return "the schedule needs total > warmup";
-    if (s->cycle_momentum && (kind != WICK_SCHEDULE_ONE_CYCLE || depth)) return "cycle_momentum is of one cycle, by itself";
-    if (!(s->momentum_least >= 0 && s->momentum_least < 1 && s->momentum_most >= 0 && s->momentum_most < 1)) return "momentum_least and momentum_most must be in [0, 1)";
+    if (s->cycle_momentum && (kind != WICK_SCHEDULE_ONE_CYCLE || depth))
+        return "cycle_momentum is of one cycle, by itself";
+    if (!(s->momentum_least >= 0 && s->momentum_least < 1 && s->momentum_most >= 0 && s->momentum_most < 1))
+        return "momentum_least and momentum_most must be in [0, 1)";
     if (kind == WICK_SCHEDULE_POLYNOMIAL && !(s->power >= 0)) return "power is negative";
-    if (kind == WICK_SCHEDULE_LINEAR && !(s->from >= 0 && s->to >= 0)) return "the linear schedule's factors must not be negative";
+    if (kind == WICK_SCHEDULE_LINEAR && !(s->from >= 0 && s->to >= 0))
+        return "the linear schedule's factors must not be negative";
     if (kind == WICK_SCHEDULE_ONE_CYCLE) {
         const double top = s->rise * (double)s->total - 1, back = s->three_phases ? 2 * top : (double)s->total - 1;
         if (s->warmup) return "one cycle has a rise of its own, and takes no warmup";
-        if (!(s->rise > 0 && s->rise < 1 && s->div > 0 && s->final_div > 0)) return "one cycle needs rise in (0, 1), and positive div and final_div";
-        if (!(top > 0 && back > top && (!s->three_phases || (double)s->total - 1 > back))) return "one cycle needs a larger total for its phases";
+        if (!(s->rise > 0 && s->rise < 1 && s->div > 0 && s->final_div > 0))
+            return "one cycle needs rise in (0, 1), and positive div and final_div";
+        if (!(top > 0 && back > top && (!s->three_phases || (double)s->total - 1 > back)))
+            return "one cycle needs a larger total for its phases";
     }
     if (kind == WICK_SCHEDULE_MULTI_STEP) {
         int n = 0;
@@ -217,7 +243,7 @@ wick_schedule *wick_schedule_copy_parts(wick_schedule *s, wick_schedule *room) {
     return room;
 }
 
-/* ---- asked for -------------------------------------------------------------------------------------------------------------------- */
+/* ---- asked for --------------------------------------------------------------------------------------------------- */
 
 /* The parts of the options' own schedule may still lack their defaults. */
 static double rate_at(const wick_schedule *s, double lr, double t) {

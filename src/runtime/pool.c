@@ -63,7 +63,8 @@ enum {
 #define GATE_QUIT   ((uint64_t)1 << 29)
 #define GATE_ACTIVE (GATE_QUIT - 1)
 
-/* What has been taken of a thread's share: region << TAKEN_BITS | chunks. Of another region than the one that runs: nothing has. The same number of a region comes back after 2^40. */
+/* What has been taken of a thread's share: region << TAKEN_BITS | chunks. Of another region than the one that runs:
+ * nothing has. The same number of a region comes back after 2^40. */
 typedef struct share {
     _Alignas(WICK_ALIGN) _Atomic uint64_t taken;
 } share;
@@ -118,7 +119,7 @@ struct wick_pool {
     worker workers[]; /* numbers 1 to threads - 1 */
 };
 
-/* ---- small parts -------------------------------------------------------------------------------------------- */
+/* ---- small parts ------------------------------------------------------------------------------------------------- */
 
 static inline void cpu_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -143,12 +144,18 @@ static uint64_t watch(wick_pool *p, uint64_t mask, uint64_t value, uint64_t ns) 
     return gate;
 }
 
-static _Atomic uint64_t *share_of(wick_pool *p, uint64_t i) { return i ? &p->workers[i - 1].share.taken : &p->callers.taken; }
+static _Atomic uint64_t *share_of(wick_pool *p, uint64_t i) {
+    return i ? &p->workers[i - 1].share.taken : &p->callers.taken;
+}
 
 /* The first task of share i and of those after it. */
-static uint64_t share_begin(const region *r, uint64_t i) { return r->tasks / r->shares * i + WICK_MIN(i, r->tasks % r->shares); }
+static uint64_t share_begin(const region *r, uint64_t i) {
+    return r->tasks / r->shares * i + WICK_MIN(i, r->tasks % r->shares);
+}
 
-static uint64_t chunks_taken(const region *r, uint64_t word) { return word >> TAKEN_BITS == r->number ? word & (((uint64_t)1 << TAKEN_BITS) - 1) : 0; }
+static uint64_t chunks_taken(const region *r, uint64_t word) {
+    return word >> TAKEN_BITS == r->number ? word & (((uint64_t)1 << TAKEN_BITS) - 1) : 0;
+}
 
 /* The first task of the next chunk of share i; *end where there is none. Order comes from the gate. */
 static uint64_t take(wick_pool *p, const region *r, uint64_t i, uint64_t *end) {
@@ -159,14 +166,17 @@ static uint64_t take(wick_pool *p, const region *r, uint64_t i, uint64_t *end) {
     do {
         taken = chunks_taken(r, word);
         if (taken * chunk >= *end - begin) return *end;
-    } while (!atomic_compare_exchange_weak_explicit(at, &word, (r->number << TAKEN_BITS) + taken + 1, memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(at, &word, (r->number << TAKEN_BITS) + taken + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
     *end = WICK_MIN(begin + (taken + 1) * chunk, *end);
     return begin + taken * chunk;
 }
 
-/* Shares of one chunk each, whose owners have all come: there is nothing to take from others, and no need to look at lines that they write. */
+/* Shares of one chunk each, whose owners have all come: there is nothing to take from others, and no need to look at
+ * lines that they write. */
 static bool each_has_one(wick_pool *p, const region *r) {
-    return r->tasks == r->shares && (atomic_load_explicit(&p->gate, memory_order_relaxed) & GATE_ACTIVE) == (uint64_t)p->threads - 1;
+    return r->tasks == r->shares &&
+           (atomic_load_explicit(&p->gate, memory_order_relaxed) & GATE_ACTIVE) == (uint64_t)p->threads - 1;
 }
 
 static void work(wick_pool *p, region r, int number) {
@@ -179,7 +189,9 @@ static void work(wick_pool *p, region r, int number) {
 
 static bool tasks_are_left(wick_pool *p, const region *r) {
     for (uint64_t i = 0; i < r->shares; i++)
-        if (chunks_taken(r, atomic_load_explicit(share_of(p, i), memory_order_relaxed)) * r->chunk < share_begin(r, i + 1) - share_begin(r, i)) return true;
+        if (chunks_taken(r, atomic_load_explicit(share_of(p, i), memory_order_relaxed)) * r->chunk <
+            share_begin(r, i + 1) - share_begin(r, i))
+            return true;
     return false;
 }
 
@@ -189,7 +201,8 @@ static void wake_elsewhere(wick_pool *p) {
     const int here = sched_getcpu(), started = atomic_load_explicit(&p->started, memory_order_relaxed);
     for (int i = 0; i < started; i++) {
         worker *w = &p->workers[i];
-        if (!w->asleep || w->moved || w->cpu != here || sched_getaffinity(w->id, sizeof w->cpus, &w->cpus) != 0) continue;
+        if (!w->asleep || w->moved || w->cpu != here || sched_getaffinity(w->id, sizeof w->cpus, &w->cpus) != 0)
+            continue;
         cpu_set_t others = w->cpus;
         CPU_CLR((size_t)here, &others);
         w->moved = CPU_COUNT(&others) && sched_setaffinity(w->id, sizeof others, &others) == 0;
@@ -224,7 +237,7 @@ static void wake_workers(wick_pool *p, uint64_t wanted) {
         for (; wanted; wanted--) pthread_cond_signal(&p->wake);
 }
 
-/* ---- workers ------------------------------------------------------------------------------------------------ */
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
 
 #define GATE_NEWS (~(GATE_OPEN | GATE_WAIT | GATE_ACTIVE)) /* serial and quit: what a worker waits for */
 
@@ -300,11 +313,12 @@ static void start_workers(wick_pool *p) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ---- running a region --------------------------------------------------------------------------------------- */
+/* ---- running a region -------------------------------------------------------------------------------------------- */
 
 static void wait_for_workers(wick_pool *p) {
     uint64_t gate = atomic_load_explicit(&p->gate, memory_order_acquire);
-    if ((gate & GATE_ACTIVE) != (uint64_t)p->threads - 1) gate = atomic_fetch_and_explicit(&p->gate, ~GATE_OPEN, memory_order_acq_rel) & ~GATE_OPEN;
+    if ((gate & GATE_ACTIVE) != (uint64_t)p->threads - 1)
+        gate = atomic_fetch_and_explicit(&p->gate, ~GATE_OPEN, memory_order_acq_rel) & ~GATE_OPEN;
     for (uint64_t before = 0; (gate & GATE_ACTIVE) && gate != before;) { /* each one that leaves renews the patience */
         before = gate;
         gate = watch(p, GATE_ACTIVE, gate & GATE_ACTIVE, p->crowded ? CROWDED_SPIN_NS : CALLER_SPIN_NS);
@@ -320,9 +334,15 @@ static void wait_for_workers(wick_pool *p) {
 }
 
 static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks) {
-    const uint64_t per_thread = tasks / ((uint64_t)p->threads * CHUNKS_PER_THREAD), shares = WICK_MIN(tasks, (uint64_t)p->threads);
-    const region r = {fn, arg, tasks, .chunk = WICK_MAX(WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1), (tasks / shares >> (TAKEN_BITS - 1)) + 1), .shares = shares,
-                      .number = (p->region.number + 1) & (UINT64_MAX >> TAKEN_BITS)};
+    const uint64_t per_thread = tasks / ((uint64_t)p->threads * CHUNKS_PER_THREAD),
+                   shares = WICK_MIN(tasks, (uint64_t)p->threads);
+    const region r = {
+        fn,
+        arg,
+        tasks,
+        .chunk = WICK_MAX(WICK_MAX(WICK_MIN(per_thread, MAX_CHUNK), 1), (tasks / shares >> (TAKEN_BITS - 1)) + 1),
+        .shares = shares,
+        .number = (p->region.number + 1) & (UINT64_MAX >> TAKEN_BITS)};
     p->region = r;
     /* The gate is closed, or all have been in, with nobody inside: no one else writes it now. */
     uint64_t gate = atomic_load_explicit(&p->gate, memory_order_relaxed);
@@ -332,7 +352,7 @@ static void run_workers(wick_pool *p, wick_task_fn fn, void *arg, uint64_t tasks
     wait_for_workers(p);
 }
 
-/* ---- on the host's threads ---------------------------------------------------------------------------------- */
+/* ---- on the host's threads --------------------------------------------------------------------------------------- */
 
 static int take_number(wick_pool *p) {
     for (;;) {
@@ -382,7 +402,7 @@ void wick_pool_run(wick_pool *p, wick_task_fn fn, void *arg, int64_t tasks) {
     for (int64_t i = 0; i < tasks; i++) fn(arg, i, 0);
 }
 
-/* ---- fork --------------------------------------------------------------------------------------------------- */
+/* ---- fork -------------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static wick_pool *pools;
@@ -411,7 +431,7 @@ static void after_fork_child(void) {
 }
 static void handle_fork(void) { fork_handled = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0; }
 
-/* ---- making and freeing ------------------------------------------------------------------------------------- */
+/* ---- making and freeing ------------------------------------------------------------------------------------------ */
 
 wick_status wick_pool_new(wick_pool **out, int threads, const wick_executor *host, const wick_allocator *alloc) {
     *out = NULL;

@@ -1,8 +1,10 @@
-/* recycle.h: large blocks that were freed stay at hand for the next one of their size. A fresh block of the system's is cleared as it is first written, which takes twice as long as to
- * write it; a loop that makes the same large results again and again has that in every turn.
+/* recycle.h: large blocks that were freed stay at hand for the next one of their size. A fresh block of the system's is
+ * cleared as it is first written, which takes twice as long as to write it; a loop that makes the same large results
+ * again and again has that in every turn.
  *
- * The system may take what lies there whenever it is short of memory (MADV_FREE): nothing is read of it. A block of another size, or more than WICK_RECYCLE_BYTES of them, let go of
- * all that waits, so that a process holds no more than it has already held at once. The address sanitizer goes without, since it looks for uses of what was freed. */
+ * The system may take what lies there whenever it is short of memory (MADV_FREE): nothing is read of it. A block of
+ * another size, or more than WICK_RECYCLE_BYTES of them, let go of all that waits, so that a process holds no more than
+ * it has already held at once. The address sanitizer goes without, since it looks for uses of what was freed. */
 #ifndef WICK_RUNTIME_RECYCLE_H
 #define WICK_RUNTIME_RECYCLE_H
 

@@ -3,9 +3,9 @@
 
 #include "tensor/op.h"
 
-/* Where the public calls in progress stand in the caller's source, the innermost at `depth`: an argument may be a call itself. What is
- * deeper than the ring costs the places of what it lies in: their slots are empty then, since a text of a deeper call may be gone. What was left by an exception or a jump costs a
- * wrong line in an error, no more. */
+/* Where the public calls in progress stand in the caller's source, the innermost at `depth`: an argument may be a call
+ * itself. What is deeper than the ring costs the places of what it lies in: their slots are empty then, since a text of
+ * a deeper call may be gone. What was left by an exception or a jump costs a wrong line in an error, no more. */
 static _Thread_local const char *sites[32];
 static _Thread_local unsigned depth;
 #define SITE sites[depth % WICK_COUNTOF(sites)]
@@ -63,7 +63,7 @@ const char *wick_site_of(wick_context *ctx, const char *site, const char *what) 
     return made ? made : site;
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static wick_error *error_new(wick_context *ctx, wick_status status, const char *text) {
     size_t size = sizeof(wick_error) + strlen(text) + 1;
@@ -80,7 +80,7 @@ static void error_unref(wick_context *ctx, wick_error *e) {
     if (e && e != ctx->nomem_error && --e->refs == 0) wick_release(&ctx->alloc, e, e->size);
 }
 
-/* ---- handles -------------------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *handle_new(wick_context *ctx) {
     wick_tensor *t = wick_slab_alloc(&ctx->slab, sizeof *t);
@@ -145,8 +145,8 @@ static void handle_unlink(wick_tensor *t) {
     t->scope = NULL;
 }
 
-/* Nobody names a result of node any more: what it was computed from is forgotten, or a loop that frees its old values would still
- * drag all of them along as history. */
+/* Nobody names a result of node any more: what it was computed from is forgotten, or a loop that frees its old values
+ * would still drag all of them along as history. */
 static void forget_unnamed(wick_context *ctx, wick_node *node) {
     if (!(node->flags & WICK_NODE_EVALUATED)) return;
     for (int i = 0; i < node->n_out; i++)
@@ -212,7 +212,7 @@ wick_tensor *wick_keep(wick_tensor *t) {
     return t;
 }
 
-/* ---- scopes ----------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 wick_scope *wick_scope_open(wick_context *ctx) {
     wick_scope *s = wick_slab_alloc(&ctx->slab, sizeof *s);
@@ -253,12 +253,14 @@ void wick_context_release_all(wick_context *ctx) {
     while (ctx->scope) scope_close_innermost(ctx);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static const int64_t no_dims[WICK_MAX_DIMS];
 
 wick_context *wick_tensor_context(const wick_tensor *t) { return t ? t->ctx : NULL; }
-wick_dtype wick_tensor_dtype(const wick_tensor *t) { return t && t->value ? (wick_dtype)t->value->type.dtype : WICK_F32; }
+wick_dtype wick_tensor_dtype(const wick_tensor *t) {
+    return t && t->value ? (wick_dtype)t->value->type.dtype : WICK_F32;
+}
 int wick_tensor_rank(const wick_tensor *t) { return t && t->value ? t->value->type.rank : 0; }
 const int64_t *wick_tensor_dims(const wick_tensor *t) { return t && t->value ? t->value->type.dims : no_dims; }
 int64_t wick_tensor_count(const wick_tensor *t) { return t && t->value ? wick_type_count(&t->value->type) : 0; }

@@ -2,7 +2,7 @@
 #include "kernels/kernels.h"
 #include "tensor/op.h"
 
-/* ---- leaves -------------------------------------------------------------------------------------------------------- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 static wick_status infer_attr_type(wick_infer *i) { /* every leaf's attributes start with its type */
     memcpy(i->out, i->attr, sizeof *i->out);
@@ -28,10 +28,16 @@ static wick_status infer_assign(wick_infer *i) {
 }
 static void grad_assign(wick_gradient *g) { g->gin[1] = g->gout[0]; }
 
-const wick_op wick_op_data = {.name = "data", .doc = "a value in memory", .n_out = 1, .flags = WICK_OP_LEAF, .infer = infer_attr_type};
-const wick_op wick_op_slot = {.name = "slot", .doc = "a number given at run time", .n_out = 1, .flags = WICK_OP_LEAF, .infer = infer_attr_type};
-const wick_op wick_op_constant = {.name = "constant", .doc = "a number known when planning", .n_out = 1, .flags = WICK_OP_LEAF,
-                                  .infer = infer_attr_type, .print = print_number};
+const wick_op wick_op_data = {
+    .name = "data", .doc = "a value in memory", .n_out = 1, .flags = WICK_OP_LEAF, .infer = infer_attr_type};
+const wick_op wick_op_slot = {
+    .name = "slot", .doc = "a number given at run time", .n_out = 1, .flags = WICK_OP_LEAF, .infer = infer_attr_type};
+const wick_op wick_op_constant = {.name = "constant",
+                                  .doc = "a number known when planning",
+                                  .n_out = 1,
+                                  .flags = WICK_OP_LEAF,
+                                  .infer = infer_attr_type,
+                                  .print = print_number};
 const wick_op wick_op_input = {.name = "input", .doc = "an argument of a compiled function or a region", .n_out = 1,
                                .flags = WICK_OP_LEAF, .infer = infer_attr_type, .print = print_index};
 const wick_op wick_op_assign = {.name = "assign", .doc = "a state's new version", .min_in = 2, .max_in = 2, .n_out = 1,
@@ -54,8 +60,10 @@ wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *arr
 }
 
 static wick_tensor *bad_type(wick_context *ctx, const char *what, wick_dtype dtype, int rank, const int64_t *dims) {
-    if (!wick_dtype_bits(dtype)) return wick_poison(ctx, WICK_ERR_INVALID, "%s: there is no dtype %d", what, (int)dtype);
-    if (rank < 0 || rank > WICK_MAX_DIMS) return wick_poison(ctx, WICK_ERR_INVALID, "%s: %d dims; there may be %d", what, rank, WICK_MAX_DIMS);
+    if (!wick_dtype_bits(dtype))
+        return wick_poison(ctx, WICK_ERR_INVALID, "%s: there is no dtype %d", what, (int)dtype);
+    if (rank < 0 || rank > WICK_MAX_DIMS)
+        return wick_poison(ctx, WICK_ERR_INVALID, "%s: %d dims; there may be %d", what, rank, WICK_MAX_DIMS);
     if (rank && !dims) return wick_poison(ctx, WICK_ERR_INVALID, "%s: dims is NULL", what);
     for (int i = 0; i < rank; i++)
         if (dims[i] < 0) return wick_poison(ctx, WICK_ERR_INVALID, "%s: dim %d is %lld", what, i, (long long)dims[i]);
@@ -83,7 +91,8 @@ wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int6
     else if (!data && wick_type_count(&type))
         error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: data is NULL");
     else if ((uintptr_t)data % WICK_MAX(wick_dtype_size(dtype), 1))
-        error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: data is not aligned to its elements of %zu bytes", wick_dtype_size(dtype));
+        error = wick_poison(ctx, WICK_ERR_INVALID, "wrap: data is not aligned to its elements of %zu bytes",
+                            wick_dtype_size(dtype));
     wick_layout layout;
     wick_layout_contiguous(&layout, &type);
     for (int i = 0; !error && strides && i < rank; i++) layout.strides[i] = strides[i];
@@ -103,7 +112,8 @@ wick_tensor *wick_wrap(wick_context *ctx, wick_dtype dtype, int rank, const int6
     return wick_leaf(ctx, &type, wick_array_new(ctx, s, &layout));
 }
 
-wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, wick_dtype dtype, int rank, const int64_t *dims) {
+wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, wick_dtype dtype, int rank,
+                           const int64_t *dims) {
     wick_type type;
     if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, "map", dtype, rank, dims);
     wick_map map;
@@ -113,7 +123,8 @@ wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, w
     size_t size = wick_type_bytes(&type);
     wick_tensor *error = NULL;
     if (offset > map.size || size > map.size - offset)
-        error = wick_poison(ctx, WICK_ERR_FORMAT, "map: %s has %zu bytes; %zu at offset %zu do not fit", path, map.size, size, offset);
+        error = wick_poison(ctx, WICK_ERR_FORMAT, "map: %s has %zu bytes; %zu at offset %zu do not fit", path, map.size,
+                            size, offset);
     else if (offset % WICK_MAX(wick_dtype_size(dtype), 1))
         error = wick_poison(ctx, WICK_ERR_INVALID, "map: offset %zu is not a multiple of the element size", offset);
     wick_storage *s = error ? NULL : wick_calloc(&ctx->alloc, sizeof *s);
@@ -135,18 +146,20 @@ wick_tensor *wick_map_file(wick_context *ctx, const char *path, size_t offset, w
 uint64_t wick_number_bits(wick_dtype dtype, double value) {
     uint64_t bits = 0;
     int64_t least, most;
-    if (wick_narrow_range(dtype, &least, &most)) value = value < (double)least ? (double)least : value > (double)most ? (double)most : value;
+    if (wick_narrow_range(dtype, &least, &most))
+        value = value < (double)least ? (double)least : value > (double)most ? (double)most : value;
     wick_copy copy = {.rank = 0, .src = WICK_F64, .dst = dtype};
     wick_copy_run(&copy, 0, 1, &value, &bits);
     return bits;
 }
 
-static wick_tensor *filled(wick_context *ctx, const char *what, wick_dtype dtype, int rank, const int64_t *dims, double start,
-                           double step) {
+static wick_tensor *filled(wick_context *ctx, const char *what, wick_dtype dtype, int rank, const int64_t *dims,
+                           double start, double step) {
     wick_type type;
     if (!wick_type_make(&type, dtype, rank, dims)) return bad_type(ctx, what, dtype, rank, dims);
     if (ctx->result_max && wick_type_bytes(&type) > ctx->result_max)
-        return wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: %zu bytes, more than the limit of %zu", what, wick_type_bytes(&type), ctx->result_max);
+        return wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: %zu bytes, more than the limit of %zu", what,
+                           wick_type_bytes(&type), ctx->result_max);
     wick_array *array = wick_array_contiguous(ctx, &type);
     int64_t n = wick_type_count(&type);
     uint64_t bits = wick_number_bits(dtype, start);

@@ -17,7 +17,8 @@ void wick_remark(const wick_context *ctx, const char *pass, const wick_node *nod
     ctx->told->on_remark(ctx->told->user, pass, name, node->site, text);
 }
 
-static const char *const choosers[WICK_CHOOSERS] = {[WICK_CHOOSES_MERGE] = "merge", [WICK_CHOOSES_FUSE] = "fuse", [WICK_CHOOSES_RIDE] = "ride"};
+static const char *const choosers[WICK_CHOOSERS] = {
+    [WICK_CHOOSES_MERGE] = "merge", [WICK_CHOOSES_FUSE] = "fuse", [WICK_CHOOSES_RIDE] = "ride"};
 
 bool wick_names_decision(const char *name, wick_chooser *pass, uint32_t *number) {
     const size_t length = strcspn(name, ":,");
@@ -60,7 +61,9 @@ wick_status wick_check_left_out(wick_context *ctx, const char *names) {
     uint32_t n;
     for (const char *name = names; name && *name; name = after(name))
         if (wick_names_decision(name, &pass, &n) && (n == 0 || n > ctx->decisions[pass]) && !is_out(names, pass))
-            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "there is no decision '%s:%u' to leave out: %s took %u here", choosers[pass], n, choosers[pass], ctx->decisions[pass]);
+            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+                                "there is no decision '%s:%u' to leave out: %s took %u here", choosers[pass], n,
+                                choosers[pass], ctx->decisions[pass]);
     return WICK_OK;
 }
 
@@ -191,12 +194,17 @@ void wick_node_forget(wick_context *ctx, wick_node *node) {
 
 wick_status wick_effect_push(wick_context *ctx, wick_node *node, wick_tensor *state, wick_tensor *view) {
     wick_frame *frame = ctx->frame;
-    if (ctx->evaluating) return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "an effect was recorded while the context is evaluating: in a tap, or in its cancel function");
-    if (!wick_grow(&ctx->alloc, (void **)&frame->effects, &frame->cap_effects, frame->n_effects + 1, sizeof *frame->effects))
+    if (ctx->evaluating)
+        return wick_msg_set(
+            &ctx->msg, WICK_ERR_INVALID,
+            "an effect was recorded while the context is evaluating: in a tap, or in its cancel function");
+    if (!wick_grow(&ctx->alloc, (void **)&frame->effects, &frame->cap_effects, frame->n_effects + 1,
+                   sizeof *frame->effects))
         return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory recording an effect");
     node->refs++;
     if (view) wick_node_ref(view->value->node);
-    frame->effects[frame->n_effects++] = (wick_effect){node, wick_retain(state), wick_retain(view), view ? view->value : NULL};
+    frame->effects[frame->n_effects++] =
+        (wick_effect){node, wick_retain(state), wick_retain(view), view ? view->value : NULL};
     return WICK_OK;
 }
 

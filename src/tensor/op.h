@@ -1,5 +1,5 @@
-/* op.h: what one op is: its definition is the single place that says how it is checked, differentiated, costed, lowered and
- * tested. Families of definitions are in src/ops. */
+/* op.h: what one op is: its definition is the single place that says how it is checked, differentiated, costed, lowered
+ * and tested. Families of definitions are in src/ops. */
 #ifndef WICK_TENSOR_OP_H
 #define WICK_TENSOR_OP_H
 
@@ -18,7 +18,8 @@ wick_status wick_infer_fail(wick_infer *i, wick_status status, const char *fmt, 
 wick_status wick_infer_types(wick_infer *i);
 
 /* A gradient rule reads in, out and gout (NULL where no gradient arrives) and sets gin[i] for every i that need[i] asks
- * for (NULL stays: zero), in shapes that may still be broadcast ones: autodiff sums them to the input's. It uses public ops. */
+ * for (NULL stays: zero), in shapes that may still be broadcast ones: autodiff sums them to the input's. It uses public
+ * ops. */
 typedef struct wick_gradient {
     const wick_node *node;
     int n_in, n_out;
@@ -48,17 +49,20 @@ enum {
     WICK_OP_FAULTS = 32,     /* can fail at run time */
     WICK_OP_REDUCE = 64,     /* reduces its only input over axes: may end a fused program */
     WICK_OP_POINTERS = 128,  /* attr holds pointers of this process */
-    WICK_OP_ONCE = 256,      /* gradients flow through it once: without `grad` it is such a gradient, and asking for its own is an error */
-    WICK_OP_SPREADS = 512,   /* NaN or Inf in any element may make any other of its row NaN, Inf or not, by the order of sums, which tiers choose */
-    WICK_OP_MOVES = 1024,    /* only moves elements, whatever they are: takes storage dtypes too, but for packed ones */
-    WICK_OP_WHOLE = 2048,    /* with WICK_OP_MOVES: takes tensors whole, packed ones too */
-    WICK_OP_VARIES = 4096,   /* never merged, as a random one, but has no stream: a custom op */
+    /* gradients flow through it once: without `grad` it is such a gradient, and asking for its own is an error */
+    WICK_OP_ONCE = 256,
+    /* NaN or Inf in any element may make any other of its row NaN, Inf or not, by the order of sums, which tiers choose
+     */
+    WICK_OP_SPREADS = 512,
+    WICK_OP_MOVES = 1024,  /* only moves elements, whatever they are: takes storage dtypes too, but for packed ones */
+    WICK_OP_WHOLE = 2048,  /* with WICK_OP_MOVES: takes tensors whole, packed ones too */
+    WICK_OP_VARIES = 4096, /* never merged, as a random one, but has no stream: a custom op */
 };
 
 typedef struct wick_op {
     const char *name, *doc;
-    /* For people, NULL where there is none: ONNX's operator; PyTorch's function, below torch.; flops as a formula of n, the elements of the
-     * (first) result, and m, those of the first input (NULL for an elementwise op: n). */
+    /* For people, NULL where there is none: ONNX's operator; PyTorch's function, below torch.; flops as a formula of n,
+     * the elements of the (first) result, and m, those of the first input (NULL for an elementwise op: n). */
     const char *onnx, *torch, *cost;
     uint8_t min_in, max_in; /* 255: any number */
     uint8_t n_out;          /* 0: as many as the recorder asks for */
@@ -86,8 +90,9 @@ static inline double wick_node_flops(const wick_node *node) {
     return node->op->flops ? node->op->flops(node) : (double)wick_type_count(&node->out[0].type);
 }
 
-/* Records op over the inputs; sets out[0..n_out). Errors poison every out and name op, shapes and the caller's line. attr must
- * have no uninitialised padding. in may hold poisoned tensors. ctx is needed only when there are no inputs. */
+/* Records op over the inputs; sets out[0..n_out). Errors poison every out and name op, shapes and the caller's line.
+ * attr must have no uninitialised padding. in may hold poisoned tensors. ctx is needed only when there are no inputs.
+ */
 void wick_record_n(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *const *in, const void *attr,
                    size_t attr_size, int n_out, wick_tensor **out);
 wick_tensor *wick_record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *const *in, const void *attr,

@@ -1,4 +1,5 @@
-/* record.c: how an op becomes a node: poison is passed on, the op's own rule infers the results, errors name everything. */
+/* record.c: how an op becomes a node: poison is passed on, the op's own rule infers the results, errors name
+ * everything. */
 #include "kernels/kernels.h"
 #include "tensor/op.h"
 
@@ -36,10 +37,11 @@ static wick_status takes(wick_infer *i, const wick_type *type) {
     if (!wick_dtype_is_stored(type->dtype) || i->op->flags & WICK_OP_LEAF) return WICK_OK;
     if (i->op->flags & WICK_OP_MOVES) {
         if (!wick_dtype_is_packed(type->dtype) || i->op->flags & WICK_OP_WHOLE) return WICK_OK;
-        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is packed, %d to a byte: cast, to i8 or u8, to move its elements", wick_dtype_name((wick_dtype)type->dtype),
-                               8 / wick_dtype_bits((wick_dtype)type->dtype));
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is packed, %d to a byte: cast, to i8 or u8, to move its elements",
+                               wick_dtype_name((wick_dtype)type->dtype), 8 / wick_dtype_bits((wick_dtype)type->dtype));
     }
-    return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is for storage: cast to compute", wick_dtype_name((wick_dtype)type->dtype));
+    return wick_infer_fail(i, WICK_ERR_DTYPE, "%s is for storage: cast to compute",
+                           wick_dtype_name((wick_dtype)type->dtype));
 }
 
 wick_status wick_infer_types(wick_infer *i) {
@@ -65,7 +67,9 @@ wick_status wick_infer_types(wick_infer *i) {
 static wick_status check_budget(wick_infer *i, size_t most) {
     for (int k = 0; k < i->n_out && most; k++)
         if (wick_type_is_static(&i->out[k]) && wick_type_bytes(&i->out[k]) > most)
-            return wick_infer_fail(i, WICK_ERR_UNSUPPORTED, "the result would have %zu bytes, more than the limit of %zu", wick_type_bytes(&i->out[k]), most);
+            return wick_infer_fail(i, WICK_ERR_UNSUPPORTED,
+                                   "the result would have %zu bytes, more than the limit of %zu",
+                                   wick_type_bytes(&i->out[k]), most);
     return WICK_OK;
 }
 
@@ -136,9 +140,11 @@ static void record(wick_context *ctx, const wick_op *op, int n_in, wick_tensor *
         wick_node_unref(ctx, node);
     }
     if (heap) wick_release(&ctx->alloc, heap, heap_size);
-    /* Long loops stay bounded. What older steps left unevaluated does not count: a loop that evaluates is never interrupted between a
-     * loss and its gradient. A failure is not lost: it is kept in the context, and the work stays pending. */
-    if (WICK_UNLIKELY(ctx->nodes_recorded - ctx->recorded_at_eval >= ctx->options.max_pending) && node && !ctx->target && !ctx->frame->trace && !ctx->evaluating)
+    /* Long loops stay bounded. What older steps left unevaluated does not count: a loop that evaluates is never
+     * interrupted between a loss and its gradient. A failure is not lost: it is kept in the context, and the work stays
+     * pending. */
+    if (WICK_UNLIKELY(ctx->nodes_recorded - ctx->recorded_at_eval >= ctx->options.max_pending) && node &&
+        !ctx->target && !ctx->frame->trace && !ctx->evaluating)
         (void)!ctx->eval_pending(ctx);
 }
 

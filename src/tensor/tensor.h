@@ -28,7 +28,7 @@ typedef struct wick_graph wick_graph;
 typedef struct wick_error wick_error;
 struct wick_op;
 
-/* ---- shape and dtype ---------------------------------------------------------------------------------------------- */
+/* ---- shape and dtype --------------------------------------------------------------------------------------------- */
 
 /* A dim below zero is symbolic: -(1 + s) is symbol s of the graph. */
 #define WICK_SYMBOL(s) (-(int64_t)(s)-1)
@@ -74,12 +74,13 @@ void wick_type_print(wick_str *s, const wick_type *type);
 void wick_layout_contiguous(wick_layout *layout, const wick_type *type);
 /* Row-major without holes (dims of 1 and empty tensors have no say), whatever the offset. */
 bool wick_layout_is_contiguous(const wick_layout *layout, const wick_type *type);
-/* Of [N, C, dims]: the channels last in memory, neighbours for each pixel. The same as contiguous for fewer than three dims. */
+/* Of [N, C, dims]: the channels last in memory, neighbours for each pixel. The same as contiguous for fewer than three
+ * dims. */
 void wick_layout_channels_last(wick_layout *layout, const wick_type *type);
 /* Whether both show the same elements (dims of 1 have no say), whatever the offset. */
 bool wick_layout_equal(const wick_layout *a, const wick_layout *b, const wick_type *type);
 
-/* ---- storage and arrays ------------------------------------------------------------------------------------------------ */
+/* ---- storage and arrays ------------------------------------------------------------------------------------------ */
 
 struct wick_storage {
     atomic_int refs;
@@ -91,7 +92,8 @@ struct wick_storage {
     void *user;
     wick_map map;
     atomic_size_t *held; /* counter of the context's bytes, or NULL */
-    uint64_t version;    /* another number for other contents, in the whole process; 0: the caller's memory, which may change at any time */
+    /* another number for other contents, in the whole process; 0: the caller's memory, which may change at any time */
+    uint64_t version;
 };
 uint64_t wick_version_next(void);
 
@@ -121,7 +123,7 @@ static inline bool wick_array_is_unique(wick_array *array) {
     return array->storage->owned && atomic_load(&array->refs) == 1 && atomic_load(&array->storage->refs) == 1;
 }
 
-/* ---- values and nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- values and nodes -------------------------------------------------------------------------------------------- */
 
 struct wick_value {
     wick_node *node;
@@ -159,14 +161,15 @@ struct wick_node {
     uint32_t mark;     /* number of the last walk that came by */
     uint32_t attr_size, size;
     uint32_t segment;  /* what wick_recompute recorded it in; 0: none */
-    uint32_t position; /* in a graph: index in nodes; recorded: how many were before; evaluated: the context's count of those then */
+    /* in a graph: index in nodes; recorded: how many were before; evaluated: the context's count of those then */
+    uint32_t position;
     uint16_t n_in, n_out, n_regions;
     uint8_t flags;
     uint8_t phase; /* in a graph: 1 commits state, after everything that can fail */
     wick_value out[];
 };
 
-/* ---- handles ------------------------------------------------------------------------------------------------------------------ */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 struct wick_error {
     uint32_t refs;
@@ -237,7 +240,8 @@ struct wick_context {
     size_t result_max; /* bytes of any one result that is recorded; 0: no limit. For who records what a file asks for */
     wick_watch watch;  /* recording, planning and runs end when it is over */
     atomic_size_t tensor_bytes;
-    uint32_t segment, segments; /* of wick_recompute: that being recorded, or 0, and how many there were since the last evaluation */
+    /* of wick_recompute: that being recorded, or 0, and how many there were since the last evaluation */
+    uint32_t segment, segments;
     wick_dtype precision;       /* that products narrow f32 to (the precision pass): WICK_BF16, WICK_F16; 0: none */
     uint32_t precision_wide;    /* bits of rows of that pass whose ops stay f32 (wick_precision_wide) */
     size_t live_target;         /* bytes of intermediates that the checkpoint pass aims at; 0: it keeps to marks */
@@ -258,33 +262,41 @@ struct wick_context {
         size_t n, slots;
     } texts; /* of wick_intern */
     struct wick_jit *jit; /* compiles fused programs (ops/native.h); NULL: off */
-    const wick_compile_options *told; /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
+    /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
+    const wick_compile_options *told;
     uint32_t decisions[WICK_CHOOSERS]; /* of that compilation, so far */
 };
 
-/* Begins work that ends at `deadline`, with what is around it at the latest (0: only then), or when the host cancels; what it returns wick_context_unwatch takes. */
+/* Begins work that ends at `deadline`, with what is around it at the latest (0: only then), or when the host cancels;
+ * what it returns wick_context_unwatch takes. */
 wick_watch wick_context_watch(wick_context *ctx, uint64_t deadline);
 static inline void wick_context_unwatch(wick_context *ctx, const wick_watch *was) { ctx->watch = *was; }
 /* So much more work: WICK_OK, or why it ends, with a text in msg. */
 wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg);
-/* Says what a pass, or the choice of a kernel ("lower"), decided about a node, to who asked for it (on_remark of wick_compile_options). */
-void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...) WICK_PRINTF(4, 5);
+/* Says what a pass, or the choice of a kernel ("lower"), decided about a node, to who asked for it (on_remark of
+ * wick_compile_options). */
+void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...)
+    WICK_PRINTF(4, 5);
 /* The name up to a comma, of a list of what to leave out: is it that of one decision, "fuse:3"? */
 bool wick_names_decision(const char *name, wick_chooser *pass, uint32_t *number);
-/* A pass is about to do something that it decided: counted from 1 as *number, which its remark tells ("taken as fuse:3"). true: it was told to leave that one out. */
+/* A pass is about to do something that it decided: counted from 1 as *number, which its remark tells ("taken as
+ * fuse:3"). true: it was told to leave that one out. */
 bool wick_left_out(wick_context *ctx, wick_chooser pass, uint32_t *number);
 /* Is each decision that was to be left out among those that were taken? */
 wick_status wick_check_left_out(wick_context *ctx, const char *names);
-static inline bool wick_remarks(const wick_context *ctx) { return ctx->told && ctx->told->on_remark; } /* where saying it takes work */
+/* where saying it takes work */
+static inline bool wick_remarks(const wick_context *ctx) { return ctx->told && ctx->told->on_remark; }
 
-/* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out of memory. */
+/* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out
+ * of memory. */
 wick_tensor *wick_tensor_new(wick_context *ctx, wick_value *value);
 wick_tensor *wick_poison_like(wick_context *ctx, wick_error *error); /* shares the error */
 /* The first poisoned one of ts, or NULL. NULL entries count as out of memory when ctx is known through another. */
 const char *wick_site(void); /* of the caller, or NULL */
 /* The same text for as long as the context lives, once for all who ask for it; NULL: out of memory. */
 const char *wick_intern(wick_context *ctx, const char *text);
-/* site with what is made there behind it, "FILE:LINE conv1", while a function is compiled; else, or where memory runs out, site. */
+/* site with what is made there behind it, "FILE:LINE conv1", while a function is compiled; else, or where memory runs
+ * out, site. */
 const char *wick_site_of(wick_context *ctx, const char *site, const char *what);
 wick_status wick_fail_poison(wick_context *ctx, const wick_tensor *x); /* puts x's error into the context */
 
@@ -302,9 +314,10 @@ static inline void wick_segment_leave(wick_context *ctx, uint32_t outer) { ctx->
 wick_tensor *wick_leaf(wick_context *ctx, const wick_type *type, wick_array *array);
 void wick_context_release_all(wick_context *ctx); /* scopes, effects, nodes; layer 5 calls it last */
 
-/* ---- nodes: making, counting ---------------------------------------------------------------------------------------------------- */
+/* ---- nodes: making, counting ------------------------------------------------------------------------------------- */
 
-/* Attributes are copied. The node has one reference (recorded) or none (graph); inputs are linked and counted. NULL: out of memory. */
+/* Attributes are copied. The node has one reference (recorded) or none (graph); inputs are linked and counted. NULL:
+ * out of memory. */
 wick_node *wick_node_new(wick_context *ctx, const struct wick_op *op, int n_in, wick_value *const *in, int n_out,
                          const wick_type *types, const void *attr, size_t attr_size);
 static inline void wick_node_ref(wick_node *node) {
@@ -320,7 +333,7 @@ void wick_frame_clear(wick_context *ctx, wick_frame *frame);
 /* Makes the handle name another value; takes over a reference to its node. */
 void wick_tensor_set_value(wick_tensor *t, wick_value *value);
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 typedef struct wick_symbol {
     const char *name;

@@ -49,11 +49,14 @@ static const struct {
     char kind; /* b, u, i, f; s: a float that is only stored */
     uint8_t bits;
 } kinds[WICK_DTYPE_COUNT] = {
-    [WICK_F32] = {'f', 32}, [WICK_F64] = {'f', 64}, [WICK_F16] = {'f', 16}, [WICK_BF16] = {'f', 16}, [WICK_I8] = {'i', 8},
-    [WICK_I16] = {'i', 16}, [WICK_I32] = {'i', 32}, [WICK_I64] = {'i', 64}, [WICK_U8] = {'u', 8},    [WICK_U16] = {'u', 16},
-    [WICK_U32] = {'u', 32}, [WICK_U64] = {'u', 64}, [WICK_BOOL] = {'b', 1},
-    [WICK_F8_E4M3FN] = {'s', 8}, [WICK_F8_E4M3FNUZ] = {'s', 8}, [WICK_F8_E5M2] = {'s', 8}, [WICK_F8_E5M2FNUZ] = {'s', 8},
-    [WICK_F8_E8M0] = {'s', 8}, [WICK_F4_E2M1] = {'s', 4}, [WICK_I4] = {'i', 4}, [WICK_U4] = {'u', 4}, [WICK_I2] = {'i', 2}, [WICK_U2] = {'u', 2},
+    [WICK_F32] = {'f', 32},    [WICK_F64] = {'f', 64},        [WICK_F16] = {'f', 16},
+    [WICK_BF16] = {'f', 16},   [WICK_I8] = {'i', 8},          [WICK_I16] = {'i', 16},
+    [WICK_I32] = {'i', 32},    [WICK_I64] = {'i', 64},        [WICK_U8] = {'u', 8},
+    [WICK_U16] = {'u', 16},    [WICK_U32] = {'u', 32},        [WICK_U64] = {'u', 64},
+    [WICK_BOOL] = {'b', 1},    [WICK_F8_E4M3FN] = {'s', 8},   [WICK_F8_E4M3FNUZ] = {'s', 8},
+    [WICK_F8_E5M2] = {'s', 8}, [WICK_F8_E5M2FNUZ] = {'s', 8}, [WICK_F8_E8M0] = {'s', 8},
+    [WICK_F4_E2M1] = {'s', 4}, [WICK_I4] = {'i', 4},          [WICK_U4] = {'u', 4},
+    [WICK_I2] = {'i', 2},      [WICK_U2] = {'u', 2},
 };
 
 /* What callers pass may be outside of the enum: no kind of dtype. */
@@ -87,7 +90,10 @@ wick_dtype wick_dtype_promote(wick_dtype a, wick_dtype b) {
     /* A signed type wide enough for both. */
     wick_dtype s = ka == 'i' ? a : b, u = ka == 'i' ? b : a;
     if (kinds[s].bits > kinds[u].bits) return s;
-    return kinds[u].bits == 8 ? WICK_I16 : kinds[u].bits == 16 ? WICK_I32 : kinds[u].bits == 32 ? WICK_I64 : WICK_DTYPE_COUNT;
+    return kinds[u].bits == 8    ? WICK_I16
+           : kinds[u].bits == 16 ? WICK_I32
+           : kinds[u].bits == 32 ? WICK_I64
+                                 : WICK_DTYPE_COUNT;
 }
 
 void wick_type_print(wick_str *s, const wick_type *type) {

@@ -1,5 +1,5 @@
-/* net.c: networks as a line of text. It is read anew each time its graph is built, which costs microseconds. One table of layers serves
- * the reader, the builder and the help. */
+/* net.c: networks as a line of text. It is read anew each time its graph is built, which costs microseconds. One table
+ * of layers serves the reader, the builder and the help. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,19 +40,28 @@ typedef struct builder {
     const layer *layers;
     wick_model *model;
     int64_t classes;
-    int depth, count[DEPTH_MAX + 2][32]; /* layers of a kind so far, for their names; blocks are a level below the deepest residual */
+    /* layers of a kind so far, for their names; blocks are a level below the deepest residual */
+    int depth, count[DEPTH_MAX + 2][32];
 } builder;
 
 static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x);
 
 /* "conv2": the second of its kind. */
-static void name_of(builder *b, int kind, const char *prefix, char name[32]) { snprintf(name, 32, "%s%d", prefix, ++b->count[b->depth][kind]); }
+static void name_of(builder *b, int kind, const char *prefix, char name[32]) {
+    snprintf(name, 32, "%s%d", prefix, ++b->count[b->depth][kind]);
+}
 static wick_nn_conv_options conv_options(const layer *l) {
-    return (wick_nn_conv_options){.stride = l->stride, .dilation = l->dilation, .groups = l->groups, .pad = l->pad, .same = l->same, .no_bias = l->no_bias};
+    return (wick_nn_conv_options){.stride = l->stride,
+                                  .dilation = l->dilation,
+                                  .groups = l->groups,
+                                  .pad = l->pad,
+                                  .same = l->same,
+                                  .no_bias = l->no_bias};
 }
 static wick_pool_options pool_options(const layer *l, const wick_tensor *x) {
     wick_pool_options o = {.exclude_pad = true};
-    for (int d = 0; d < wick_tensor_rank(x) - 2 && d < 3; d++) o.kernel[d] = l->n[0], o.stride[d] = l->stride, o.pad[d] = l->pad;
+    for (int d = 0; d < wick_tensor_rank(x) - 2 && d < 3; d++)
+        o.kernel[d] = l->n[0], o.stride[d] = l->stride, o.pad[d] = l->pad;
     return o;
 }
 
@@ -78,22 +87,33 @@ static wick_tensor *build_avgpool(builder *b, const layer *l, const char *name, 
 static wick_tensor *build_globalpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return (void)b, (void)l, (void)name, wick_flatten(wick_adaptive_avg_pool(x, NULL), 1);
 }
-static wick_tensor *build_flatten(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)b, (void)l, (void)name, wick_flatten(x, 1); }
+static wick_tensor *build_flatten(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)b, (void)l, (void)name, wick_flatten(x, 1);
+}
 static wick_tensor *build_linear(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return wick_nn_linear(b->model, name, x, l->n[0] == CLASSES ? b->classes : l->n[0]);
 }
-static wick_tensor *build_bn(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)l, wick_nn_batch_norm(b->model, name, x); }
-static wick_tensor *build_layernorm(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)l, wick_nn_layer_norm(b->model, name, x); }
-static wick_tensor *build_dropout(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)name, wick_nn_dropout(b->model, x, l->p); }
-#define BUILD_ACTIVATION(fn) \
-    static wick_tensor *build_##fn(builder *b, const layer *l, const char *name, wick_tensor *x) { return (void)b, (void)l, (void)name, wick_##fn(x); }
+static wick_tensor *build_bn(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)l, wick_nn_batch_norm(b->model, name, x);
+}
+static wick_tensor *build_layernorm(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)l, wick_nn_layer_norm(b->model, name, x);
+}
+static wick_tensor *build_dropout(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)name, wick_nn_dropout(b->model, x, l->p);
+}
+#define BUILD_ACTIVATION(fn)                                                                                           \
+    static wick_tensor *build_##fn(builder *b, const layer *l, const char *name, wick_tensor *x) {                     \
+        return (void)b, (void)l, (void)name, wick_##fn(x);                                                             \
+    }
 BUILD_ACTIVATION(relu)
 BUILD_ACTIVATION(gelu)
 BUILD_ACTIVATION(silu)
 BUILD_ACTIVATION(tanh)
 BUILD_ACTIVATION(sigmoid)
 
-static wick_tensor *pushed(builder *b, const char *name, wick_tensor *x, wick_tensor *(*inside)(builder *, const layer *, wick_tensor *), const layer *l) {
+static wick_tensor *pushed(builder *b, const char *name, wick_tensor *x,
+                           wick_tensor *(*inside)(builder *, const layer *, wick_tensor *), const layer *l) {
     wick_context *ctx = wick_model_context(b->model);
     wick_status status = wick_model_push(b->model, name);
     if (status != WICK_OK) return wick_poison(ctx, status, "%s", wick_context_error(ctx));
@@ -105,7 +125,8 @@ static wick_tensor *pushed(builder *b, const char *name, wick_tensor *x, wick_te
     return y;
 }
 
-/* He et al. 2016: y + x; where the shapes differ x goes through a 1x1 convolution of the stride that makes them agree. */
+/* He et al. 2016: y + x; where the shapes differ x goes through a 1x1 convolution of the stride that makes them agree.
+ */
 static wick_tensor *inside_residual(builder *b, const layer *l, wick_tensor *x) {
     const int self = (int)(l - b->layers);
     wick_tensor *y = build_range(b, self + 1, l->end, x);
@@ -114,11 +135,14 @@ static wick_tensor *inside_residual(builder *b, const layer *l, wick_tensor *x) 
     if (!same && wick_tensor_rank(x) > 2 && wick_tensor_rank(y) == wick_tensor_rank(x)) {
         const int64_t in = wick_tensor_dim(x, 2), out = wick_tensor_dim(y, 2);
         const wick_nn_conv_options o = {.stride = out > 0 ? (in + out - 1) / out : 1, .no_bias = true};
-        x = wick_nn_batch_norm(b->model, "shortcut_bn", wick_nn_conv(b->model, "shortcut", x, wick_tensor_dim(y, 1), 1, &o));
+        x = wick_nn_batch_norm(b->model, "shortcut_bn",
+                               wick_nn_conv(b->model, "shortcut", x, wick_tensor_dim(y, 1), 1, &o));
     }
     return wick_add(y, x);
 }
-static wick_tensor *build_residual(builder *b, const layer *l, const char *name, wick_tensor *x) { return pushed(b, name, x, inside_residual, l); }
+static wick_tensor *build_residual(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return pushed(b, name, x, inside_residual, l);
+}
 
 /* Hu et al. 2018: channels weighed by what all of the image says. */
 static wick_tensor *inside_se(builder *b, const layer *l, wick_tensor *x) {
@@ -127,21 +151,28 @@ static wick_tensor *inside_se(builder *b, const layer *l, wick_tensor *x) {
     s = wick_relu(wick_nn_conv(b->model, "down", s, hidden, 1, NULL));
     return wick_mul(x, wick_sigmoid(wick_nn_conv(b->model, "up", s, channels, 1, NULL)));
 }
-static wick_tensor *build_se(builder *b, const layer *l, const char *name, wick_tensor *x) { return pushed(b, name, x, inside_se, l); }
+static wick_tensor *build_se(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return pushed(b, name, x, inside_se, l);
+}
 
 /* Sandler et al. 2018: 1x1 up, depthwise, 1x1 down; x is added where the shapes agree. */
 static wick_tensor *inside_invres(builder *b, const layer *l, wick_tensor *x) {
     const int64_t in = wick_tensor_dim(x, 1), wide = in * (l->expand ? l->expand : 6);
-    const wick_nn_conv_options plain = {.no_bias = true}, depthwise = {.stride = l->stride, .groups = wide, .same = true, .no_bias = true};
+    const wick_nn_conv_options plain = {.no_bias = true},
+                               depthwise = {.stride = l->stride, .groups = wide, .same = true, .no_bias = true};
     wick_tensor *y = x;
-    if (wide != in) y = wick_relu(wick_nn_batch_norm(b->model, "bn1", wick_nn_conv(b->model, "up", y, wide, 1, &plain)));
-    y = wick_relu(wick_nn_batch_norm(b->model, "bn2", wick_nn_conv(b->model, "depthwise", y, wide, l->n[1], &depthwise)));
+    if (wide != in)
+        y = wick_relu(wick_nn_batch_norm(b->model, "bn1", wick_nn_conv(b->model, "up", y, wide, 1, &plain)));
+    y = wick_relu(
+        wick_nn_batch_norm(b->model, "bn2", wick_nn_conv(b->model, "depthwise", y, wide, l->n[1], &depthwise)));
     y = wick_nn_batch_norm(b->model, "bn3", wick_nn_conv(b->model, "down", y, l->n[0], 1, &plain));
     return l->stride <= 1 && l->n[0] == in ? wick_add(y, x) : y;
 }
-static wick_tensor *build_invres(builder *b, const layer *l, const char *name, wick_tensor *x) { return pushed(b, name, x, inside_invres, l); }
+static wick_tensor *build_invres(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return pushed(b, name, x, inside_invres, l);
+}
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 enum { REAL = 1, BODY = 2 };
 static const struct {
@@ -155,11 +186,14 @@ static const struct {
      "conv CHANNELS KERNEL [stride N] [pad N | same] [dilation N] [groups N] [nobias]", "convolution"},
     {"dwconv", "dwconv", 1, KEY_STRIDE | KEY_PAD | KEY_DILATION | FLAG_SAME | FLAG_NO_BIAS, 0, build_dwconv,
      "dwconv KERNEL [stride N] [pad N | same] [dilation N] [nobias]", "convolution of each channel on its own"},
-    {"maxpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_maxpool, "maxpool KERNEL [stride N] [pad N]", "the largest of each window"},
-    {"avgpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_avgpool, "avgpool KERNEL [stride N] [pad N]", "the mean of each window, padding apart"},
+    {"maxpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_maxpool, "maxpool KERNEL [stride N] [pad N]",
+     "the largest of each window"},
+    {"avgpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_avgpool, "avgpool KERNEL [stride N] [pad N]",
+     "the mean of each window, padding apart"},
     {"globalpool", NULL, 0, 0, 0, build_globalpool, "globalpool", "the mean of each channel"},
     {"flatten", NULL, 0, 0, 0, build_flatten, "flatten", "all dims of a sample become one"},
-    {"linear", "fc", 1, 0, 0, build_linear, "linear WIDTH | linear classes", "fully connected; classes: as many as the data has"},
+    {"linear", "fc", 1, 0, 0, build_linear, "linear WIDTH | linear classes",
+     "fully connected; classes: as many as the data has"},
     {"bn", "bn", 0, 0, 0, build_bn, "bn", "batch norm"},
     {"layernorm", "ln", 0, 0, 0, build_layernorm, "layernorm", "layer norm over the last dim"},
     {"dropout", NULL, 0, 0, REAL, build_dropout, "dropout P", "while training, each number is 0 with probability P"},
@@ -170,7 +204,8 @@ static const struct {
     {"sigmoid", NULL, 0, 0, 0, build_sigmoid, "sigmoid", "1 / (1 + exp(-x))"},
     {"residual", "res", 0, 0, BODY, build_residual, "residual(LAYERS)", "x is added to what the layers make of it"},
     {"se", "se", 1, 0, 0, build_se, "se REDUCTION", "squeeze and excite: channels weighed by their means"},
-    {"invres", "block", 2, KEY_STRIDE | KEY_EXPAND, 0, build_invres, "invres CHANNELS KERNEL [stride N] [expand N]", "inverted residual block; expand is 6"},
+    {"invres", "block", 2, KEY_STRIDE | KEY_EXPAND, 0, build_invres, "invres CHANNELS KERNEL [stride N] [expand N]",
+     "inverted residual block; expand is 6"},
 };
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 
@@ -178,7 +213,7 @@ int wick_net_layers(void) { return KINDS; }
 const char *wick_net_layer_form(int i) { return i >= 0 && i < KINDS ? kinds[i].form : NULL; }
 const char *wick_net_layer_doc(int i) { return i >= 0 && i < KINDS ? kinds[i].doc : NULL; }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     wick_context *ctx;
@@ -197,12 +232,15 @@ static void next(reader *r) {
     if (!r->length && *r->at) r->length = 1;
     r->at += r->length;
 }
-static bool is(const reader *r, const char *word) { return r->length == strlen(word) && !memcmp(r->word, word, r->length); }
+static bool is(const reader *r, const char *word) {
+    return r->length == strlen(word) && !memcmp(r->word, word, r->length);
+}
 static bool at_end_of_layer(const reader *r) { return !r->length || is(r, ",") || is(r, ")") || is(r, "("); }
 
 static wick_status wrong(const reader *r, const char *why) {
     if (!r->length) return wick_context_fail(r->ctx, WICK_ERR_INVALID, "net: at the end: %s", why);
-    return wick_context_fail(r->ctx, WICK_ERR_INVALID, "net: column %d, \"%.*s\": %s", (int)(r->word - r->text) + 1, r->length > 40 ? 40 : (int)r->length, r->word, why);
+    return wick_context_fail(r->ctx, WICK_ERR_INVALID, "net: column %d, \"%.*s\": %s", (int)(r->word - r->text) + 1,
+                             r->length > 40 ? 40 : (int)r->length, r->word, why);
 }
 
 /* Digits only; false: something else, or too large. */
@@ -236,7 +274,8 @@ static wick_status read_options(reader *r, layer *l) {
                       : words[w].bit == KEY_DILATION ? &l->dilation
                       : words[w].bit == KEY_GROUPS   ? &l->groups
                                                      : &l->expand;
-        snprintf(why, sizeof why, "a whole number%s belongs after \"%s\"", words[w].bit == KEY_PAD ? "" : " from 1 on", words[w].word);
+        snprintf(why, sizeof why, "a whole number%s belongs after \"%s\"", words[w].bit == KEY_PAD ? "" : " from 1 on",
+                 words[w].word);
         if (!whole(r, words[w].bit != KEY_PAD, to)) return wrong(r, why);
         next(r);
     }
@@ -252,7 +291,8 @@ static wick_status read_layer(reader *r, int depth) {
     if (kind == KINDS) {
         char why[512];
         int used = snprintf(why, sizeof why, "is no layer; there are");
-        for (int i = 0; i < KINDS && used < (int)sizeof why; i++) used += snprintf(why + used, sizeof why - (size_t)used, "%s %s", i ? "," : "", kinds[i].word);
+        for (int i = 0; i < KINDS && used < (int)sizeof why; i++)
+            used += snprintf(why + used, sizeof why - (size_t)used, "%s %s", i ? "," : "", kinds[i].word);
         return wrong(r, why);
     }
     if (r->n == LAYERS_MAX) return wrong(r, "is one layer too many (256 at most)");
@@ -269,7 +309,8 @@ static wick_status read_layer(reader *r, int depth) {
         next(r);
     }
     if (kinds[kind].what & REAL) {
-        if (!wick_zoo_fraction(r->word, at_end_of_layer(r) ? 0 : r->length, &l->p) || l->p >= 1) return wrong(r, "a probability in [0, 1) belongs here, written 0.25");
+        if (!wick_zoo_fraction(r->word, at_end_of_layer(r) ? 0 : r->length, &l->p) || l->p >= 1)
+            return wrong(r, "a probability in [0, 1) belongs here, written 0.25");
         next(r);
     }
     if (kinds[kind].what & BODY) {
@@ -305,7 +346,7 @@ static wick_status read_net(reader *r, wick_context *ctx, const char *text) {
     return r->length ? wrong(r, "\",\" belongs here") : WICK_OK;
 }
 
-/* ---- building ----------------------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x) {
     for (int i = begin; i < end; i = b->layers[i].end ? b->layers[i].end : i + 1) {

@@ -1,4 +1,5 @@
-/* made_files.h: files below a folder that stands for the root of a machine: /sys, /proc and control groups as a test wants them. */
+/* made_files.h: files below a folder that stands for the root of a machine: /sys, /proc and control groups as a test
+ * wants them. */
 #ifndef WICK_TESTS_MADE_FILES_H
 #define WICK_TESTS_MADE_FILES_H
 

@@ -1,4 +1,5 @@
-/* Whether tiles (Intel AMX) may be used: by made-up CPUs, and by this one in threads, children, and where the question is refused. */
+/* Whether tiles (Intel AMX) may be used: by made-up CPUs, and by this one in threads, children, and where the question
+ * is refused. */
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -21,7 +22,8 @@ TEST(amx_is_read_from_its_bits) {
     CHECK_INT(wick_amx_of_cpuid(all, 0x602e7, row, rows), WICK_AMX);
     CHECK_INT(wick_amx_of_cpuid(~0u, ~0ull, row, rows), WICK_AMX);
     CHECK_INT(wick_amx_of_cpuid(0, ~0ull, row, rows), 0);
-    for (int bit = 22; bit <= 25; bit++) CHECK_INT(wick_amx_of_cpuid(all & ~(1u << bit), ~0ull, row, rows), bit == 23 ? WICK_AMX : 0);
+    for (int bit = 22; bit <= 25; bit++)
+        CHECK_INT(wick_amx_of_cpuid(all & ~(1u << bit), ~0ull, row, rows), bit == 23 ? WICK_AMX : 0);
     CHECK_INT(wick_amx_of_cpuid(all, 0x2e7, row, rows), 0); /* the system saves no tiles, */
     CHECK_INT(wick_amx_of_cpuid(all, 0x202e7, row, rows), 0); /* or their configuration alone */
     CHECK_INT(wick_amx_of_cpuid(all, ~0ull, 8u << 16 | 32, rows), 0);

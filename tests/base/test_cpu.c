@@ -90,7 +90,9 @@ TEST(WICK_ISA_lowers_the_tier_and_nothing_else) {
     if (is_emulated()) SKIP("an emulated program starts itself on the CPU that is there, or not at all");
     const int best = (int)wick_tier_best();
     for (int t = 0; t < WICK_TIER_COUNT; t++) CHECK_INT(tier_with(wick_tier_name((wick_tier)t)), WICK_MIN(t, best));
-    static const char *const unknown[] = {"", "AVX2", "avx", "sse9", "avx5122", "-", "base-", "base-sse9", "base-vnni-", "base--vnni", "base-vnn", "base-vnnii", "base vnni"};
+    static const char *const unknown[] = {"",         "AVX2",       "avx",       "sse9",       "avx5122",
+                                          "-",        "base-",      "base-sse9", "base-vnni-", "base--vnni",
+                                          "base-vnn", "base-vnnii", "base vnni"};
     for (size_t i = 0; i < WICK_COUNTOF(unknown); i++) CHECK_INT(tier_with(unknown[i]), best);
 }
 
@@ -132,7 +134,7 @@ TEST(WICK_ISA_is_read_once) {
     free(kept);
 }
 
-/* ---- made-up cgroups ---------------------------------------------------------------------------------------- */
+/* ---- made-up cgroups --------------------------------------------------------------------------------------------- */
 
 static void fresh_root(void) {
     char command[128];

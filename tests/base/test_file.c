@@ -89,7 +89,8 @@ TEST(map_reads_a_file_of_any_size) {
             REQUIRE(m.data != NULL);
             CHECK(memcmp(m.data, data, sizes[i]) == 0);
 #ifdef TEST_POISONED
-            CHECK(!sizes[i] || __asan_address_is_poisoned(m.data + m.size) || (ways[k] == wick_map_open && sizes[i] % 4096 == 0));
+            CHECK(!sizes[i] || __asan_address_is_poisoned(m.data + m.size) ||
+                  (ways[k] == wick_map_open && sizes[i] % 4096 == 0));
 #endif
             wick_map_close(&m);
             CHECK(m.data == NULL && m.size == 0);

@@ -123,7 +123,8 @@ TEST(crc32_known_answers_in_any_pieces) { /* of the CRC catalogue; and bit by bi
             want ^= at[i];
             for (int bit = 0; bit < 8; bit++) want = want >> 1 ^ (want & 1 ? 0xEDB88320u : 0);
         }
-        for (size_t cut = 0; cut <= n; cut += 1 + n / 5) CHECK(wick_crc32(wick_crc32(0, at, cut), at + cut, n - cut) == ~want);
+        for (size_t cut = 0; cut <= n; cut += 1 + n / 5)
+            CHECK(wick_crc32(wick_crc32(0, at, cut), at + cut, n - cut) == ~want);
     }
 }
 

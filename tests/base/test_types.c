@@ -16,7 +16,8 @@ TEST(every_status_has_its_own_name) {
 TEST(dtype_names_read_back) {
     for (int i = 0; i < WICK_DTYPE_COUNT; i++) {
         CHECK_INT(wick_dtype_from_name(wick_dtype_name((wick_dtype)i)), i);
-        CHECK(wick_dtype_bits((wick_dtype)i) > 0 && wick_dtype_size((wick_dtype)i) == (size_t)wick_dtype_bits((wick_dtype)i) / 8);
+        CHECK(wick_dtype_bits((wick_dtype)i) > 0 &&
+              wick_dtype_size((wick_dtype)i) == (size_t)wick_dtype_bits((wick_dtype)i) / 8);
     }
     static const char *const wrong[] = {"", "f", "f320", "F32", "?", "float", " f32"};
     for (size_t i = 0; i < WICK_COUNTOF(wrong); i++) CHECK_INT(wick_dtype_from_name(wrong[i]), WICK_DTYPE_COUNT);
@@ -39,9 +40,18 @@ TEST(packed_elements_fill_bytes_from_the_low_bits) {
         wick_dtype dtype;
         int64_t count;
         size_t bytes;
-    } sizes[] = {{WICK_I4, 0, 0}, {WICK_I4, 1, 1}, {WICK_U4, 2, 1}, {WICK_U4, 5, 3}, {WICK_I2, 4, 1}, {WICK_U2, 5, 2}, {WICK_I4, (int64_t)1 << 62, (size_t)1 << 61},
-                 {WICK_F64, 3, 24}, {WICK_F8_E4M3FN, 3, 3}, {(wick_dtype)99, 3, 0}};
-    for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) CHECK_INT(wick_dtype_bytes(sizes[i].dtype, sizes[i].count), sizes[i].bytes);
+    } sizes[] = {{WICK_I4, 0, 0},
+                 {WICK_I4, 1, 1},
+                 {WICK_U4, 2, 1},
+                 {WICK_U4, 5, 3},
+                 {WICK_I2, 4, 1},
+                 {WICK_U2, 5, 2},
+                 {WICK_I4, (int64_t)1 << 62, (size_t)1 << 61},
+                 {WICK_F64, 3, 24},
+                 {WICK_F8_E4M3FN, 3, 3},
+                 {(wick_dtype)99, 3, 0}};
+    for (size_t i = 0; i < WICK_COUNTOF(sizes); i++)
+        CHECK_INT(wick_dtype_bytes(sizes[i].dtype, sizes[i].count), sizes[i].bytes);
     CHECK_INT(wick_dtype_bits(WICK_U2), 2);
     CHECK_INT(wick_dtype_bits((wick_dtype)-1), 0);
     uint8_t data[4] = {0xff, 0xff, 0xff, 0xff};

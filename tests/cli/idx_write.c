@@ -1,5 +1,5 @@
-/* idx_write.c: makes a small data set that a network can learn: idx_write DIR TRAIN TEST [SIDE [CHANNELS]]. Each of ten classes is
- * a bright square at a place of its own, under noise; the files are those of MNIST, plain. IDX:
+/* idx_write.c: makes a small data set that a network can learn: idx_write DIR TRAIN TEST [SIDE [CHANNELS]]. Each of ten
+ * classes is a bright square at a place of its own, under noise; the files are those of MNIST, plain. IDX:
  * http://yann.lecun.com/exdb/mnist */
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static FILE *create(const char *folder, const char *split, const char *what) {
 }
 
 static void write_split(const char *folder, const char *split, unsigned count, unsigned side, unsigned channels) {
-    FILE *images = create(folder, split, channels ? "images-idx4" : "images-idx3"), *labels = create(folder, split, "labels-idx1");
+    FILE *images = create(folder, split, channels ? "images-idx4" : "images-idx3"),
+         *labels = create(folder, split, "labels-idx1");
     number(images, channels ? 0x804 : 0x803);
     number(images, count);
     if (channels) number(images, channels);

@@ -22,7 +22,8 @@ TEST(a_usual_machine) {
     machine m;
     fresh_root();
     REQUIRE(root[0]);
-    put("/proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU 3.1: fast\nflags\t: fpu\n\nprocessor\t: 1\nmodel name\t: Other\n");
+    put("/proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU 3.1: fast\nflags\t: "
+                         "fpu\n\nprocessor\t: 1\nmodel name\t: Other\n");
     put("/proc/loadavg", "1.25 0.50 0.10 2/300 4567\n");
     put("/proc/meminfo", "MemTotal:       24684096 kB\nMemFree:  1 kB\nMemAvailable:   23108664 kB\n");
     put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
@@ -44,7 +45,8 @@ TEST(a_usual_machine) {
     CHECK(strcmp(m.governor, "powersave") == 0 && strcmp(m.driver, "intel_pstate") == 0);
     CHECK_INT(m.n_caches, 2);
     CHECK_INT(m.caches[0].level, 1);
-    CHECK(m.caches[0].bytes == 48 << 10 && strcmp(m.caches[0].type, "Data") == 0 && strcmp(m.caches[0].shared, "0,4") == 0);
+    CHECK(m.caches[0].bytes == 48 << 10 && strcmp(m.caches[0].type, "Data") == 0 &&
+          strcmp(m.caches[0].shared, "0,4") == 0);
     CHECK(m.caches[1].bytes == 32 << 20 && m.caches[1].shared[0] == 0);
     drop_root();
 }
@@ -52,13 +54,16 @@ TEST(a_usual_machine) {
 TEST(a_machine_that_tells_nothing) {
     machine m;
     machine_read(&m, "/nonexistent");
-    CHECK(!m.cpu[0] && !m.huge[0] && !m.governor[0] && m.load == -1 && m.total == 0 && m.available == 0 && m.n_caches == 0);
+    CHECK(!m.cpu[0] && !m.huge[0] && !m.governor[0] && m.load == -1 && m.total == 0 && m.available == 0 &&
+          m.n_caches == 0);
 }
 
 /* Folders in place of files, nothing, junk, and lines without an end. */
 TEST(odd_files_leave_facts_empty) {
-    static const char *const junk[] = {"", "\n", ":", "[", "]", "always never\n", "][", "-", "K", "99999999999999999999999999K"};
-    static const char *const files[] = {"/proc/cpuinfo", "/proc/loadavg", "/proc/meminfo", "/sys/kernel/mm/transparent_hugepage/enabled",
+    static const char *const junk[] = {
+        "", "\n", ":", "[", "]", "always never\n", "][", "-", "K", "99999999999999999999999999K"};
+    static const char *const files[] = {"/proc/cpuinfo",           "/proc/loadavg",
+                                        "/proc/meminfo",           "/sys/kernel/mm/transparent_hugepage/enabled",
                                         CPU0 "cache/index0/level", CPU0 "cache/index0/size"};
     for (size_t i = 0; i < WICK_COUNTOF(junk); i++) {
         machine m;

@@ -1,5 +1,6 @@
-/* Every file of the shared malformed ones goes through wick verify, wick inspect and wick run in processes of their own, which may use 256 MB and a
- * second of a CPU: read or refused, with an exit code that says so, and nothing else. */
+/* Every file of the shared malformed ones goes through wick verify, wick inspect and wick run in processes of their
+ * own, which may use 256 MB and a second of a CPU: read or refused, with an exit code that says so, and nothing else.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -38,7 +39,8 @@ static void run_command(const char *command, const char *path) {
         if (!TEST_SANITIZED) setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY, MEMORY}); /* sanitizers reserve terabytes */
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         const bool run = !strcmp(command, "run");
-        execl(WICK_COMMAND, WICK_COMMAND, command, path, "--json", run ? "--input" : NULL, "random", "--threads", "1", (char *)NULL);
+        execl(WICK_COMMAND, WICK_COMMAND, command, path, "--json", run ? "--input" : NULL, "random", "--threads", "1",
+              (char *)NULL);
         _exit(99);
     }
     int status = -1;
@@ -49,8 +51,12 @@ static void run_command(const char *command, const char *path) {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     CHECK_MSG(code == 0 || code == 2 || code == 3 || code < 0, "wick %s %s: exit code %d", command, path, code);
     read_cleanly += code == 0;
-    if (!TEST_SANITIZED) CHECK_MSG(used.ru_maxrss <= MEMORY >> 10, "wick %s %s: %ld KiB", command, path, used.ru_maxrss);
-    note(&slowest, (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec), command, path);
+    if (!TEST_SANITIZED)
+        CHECK_MSG(used.ru_maxrss <= MEMORY >> 10, "wick %s %s: %ld KiB", command, path, used.ru_maxrss);
+    note(&slowest,
+         (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+             1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
+         command, path);
     note(&largest, (double)used.ru_maxrss / 1024, command, path);
 }
 
@@ -82,8 +88,8 @@ TEST(malformed_files_are_read_or_refused_within_a_second_and_256_megabytes) {
     if (!*WICK_COMMAND || stat(folder, &st) != 0) SKIP("no command, or WICK_MODELS names no folder of models");
     all_below(folder);
     CHECK(files > 0 && read_cleanly < runs / 2);
-    printf("%d files, %d runs, %d of them clean; slowest %.3f s (%s), largest %.1f MiB (%s)\n", files, runs, read_cleanly, slowest.value, slowest.what,
-           largest.value, largest.what);
+    printf("%d files, %d runs, %d of them clean; slowest %.3f s (%s), largest %.1f MiB (%s)\n", files, runs,
+           read_cleanly, slowest.value, slowest.what, largest.value, largest.what);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

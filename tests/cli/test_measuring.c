@@ -24,7 +24,8 @@ static samples wave(int n, double step, double shift) {
 
 TEST(quantiles_and_the_median_deviation) {
     samples s = of(5, (const double[]){16, 1, 4, 2, 8}), none = {0};
-    CHECK(stats_quantile(&s, 0) == 1 && stats_quantile(&s, 0.5) == 4 && stats_quantile(&s, 0.95) == 16 && stats_quantile(&s, 1) == 16);
+    CHECK(stats_quantile(&s, 0) == 1 && stats_quantile(&s, 0.5) == 4 && stats_quantile(&s, 0.95) == 16 &&
+          stats_quantile(&s, 1) == 16);
     CHECK(stats_mad(&s) == 3);
     double low, high;
     stats_median_interval(&s, &low, &high);
@@ -35,7 +36,8 @@ TEST(quantiles_and_the_median_deviation) {
 
 /* scipy.stats.mannwhitneyu(a, b, method="asymptotic").pvalue, SciPy 1.16. */
 TEST(the_rank_test_is_scipys) {
-    samples a = of(8, (const double[]){1, 2, 2, 3.5, 7.25, 8, 9.5, 11}), b = of(7, (const double[]){2, 4, 8, 8, 12, 13, 15.5});
+    samples a = of(8, (const double[]){1, 2, 2, 3.5, 7.25, 8, 9.5, 11}),
+            b = of(7, (const double[]){2, 4, 8, 8, 12, 13, 15.5});
     CHECK_MSG(fabs(stats_same(&a, &b) - 0.14510568048514996) < 1e-12, "%.17g", stats_same(&a, &b));
     CHECK(stats_same(&a, &b) == stats_same(&b, &a));
     CHECK(stats_same(&a, &a) == 1);
@@ -57,8 +59,11 @@ TEST(a_ratio_and_its_interval) {
 }
 
 TEST(floors_are_the_larger_of_arithmetic_and_bytes) {
-    roof r = {.n_levels = 2, .compute = {[CEILING_F32] = 100, [CEILING_F64] = 50, [CEILING_BF16] = 200, [CEILING_INT8] = 60, [CEILING_EXP] = 4},
-              .level = {{"L1", 1000, 500, {10, 5, 8}}, {"memory", SIZE_MAX, 5000, {2, 1, 1.5}}}};
+    roof r = {
+        .n_levels = 2,
+        .compute =
+            {[CEILING_F32] = 100, [CEILING_F64] = 50, [CEILING_BF16] = 200, [CEILING_INT8] = 60, [CEILING_EXP] = 4},
+        .level = {{"L1", 1000, 500, {10, 5, 8}}, {"memory", SIZE_MAX, 5000, {2, 1, 1.5}}}};
     floor_time f = roof_floor(&r, CEILING_F32, 1000, 0, 0, 0);
     CHECK(f.seconds == 10 && !strcmp(f.bound, "f32 arithmetic"));
     f = roof_floor(&r, CEILING_BF16, 1000, 0, 0, 0);
@@ -97,11 +102,36 @@ TEST(json_is_read_or_refused) {
         const char *text;
         double sum; /* -1: refused */
     } cases[] = {
-        {"{}", 0}, {" { \"a\" : [ 1 , 2.5,-3e1 ] } ", -26.5}, {"{\"a\":[]}", 0}, {"{\"a\":[1,null]}", 1}, {"{\"x\":{\"a\":[1,{\"b\":[]}],\"c\":\"]}\\\"\"},\"a\":[2]}", 2},
-        {"{\"x\":true,\"y\":false,\"z\":null,\"a\":[4]}", 4}, {"{\"s\":\"a\\\"b/long\"}", 3}, {"{\"x\":[[[[]]]],\"a\":[3]}", 3}, {"{\"s\":\"\\u0041\",\"a\":[1]}", 4},
-        {"", -1}, {"[", -1}, {"{", -1}, {"{\"a\"", -1}, {"{\"a\":", -1}, {"{\"a\":[", -1}, {"{\"a\":[1", -1}, {"{\"a\":[1,]}", -1}, {"{\"a\":[1 2]}", -1}, {"{\"a\":[x]}", -1},
-        {"{\"x\":]}", -1}, {"{\"x\":}", -1}, {"{\"x\":[}", -1}, {"{\"x\":\"", -1}, {"{\"x\":\"\\", -1}, {"{\"x\":\"\n\"}", -1}, {"{\"a\":[1] \"b\":2}", -1}, {"{a:[1]}", -1},
-        {"{\"x\":tru}", -1}, {"{,}", -1}, {"{\"x\":nan}", -1},
+        {"{}", 0},
+        {" { \"a\" : [ 1 , 2.5,-3e1 ] } ", -26.5},
+        {"{\"a\":[]}", 0},
+        {"{\"a\":[1,null]}", 1},
+        {"{\"x\":{\"a\":[1,{\"b\":[]}],\"c\":\"]}\\\"\"},\"a\":[2]}", 2},
+        {"{\"x\":true,\"y\":false,\"z\":null,\"a\":[4]}", 4},
+        {"{\"s\":\"a\\\"b/long\"}", 3},
+        {"{\"x\":[[[[]]]],\"a\":[3]}", 3},
+        {"{\"s\":\"\\u0041\",\"a\":[1]}", 4},
+        {"", -1},
+        {"[", -1},
+        {"{", -1},
+        {"{\"a\"", -1},
+        {"{\"a\":", -1},
+        {"{\"a\":[", -1},
+        {"{\"a\":[1", -1},
+        {"{\"a\":[1,]}", -1},
+        {"{\"a\":[1 2]}", -1},
+        {"{\"a\":[x]}", -1},
+        {"{\"x\":]}", -1},
+        {"{\"x\":}", -1},
+        {"{\"x\":[}", -1},
+        {"{\"x\":\"", -1},
+        {"{\"x\":\"\\", -1},
+        {"{\"x\":\"\n\"}", -1},
+        {"{\"a\":[1] \"b\":2}", -1},
+        {"{a:[1]}", -1},
+        {"{\"x\":tru}", -1},
+        {"{,}", -1},
+        {"{\"x\":nan}", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double sum;
@@ -113,8 +143,11 @@ TEST(json_is_read_or_refused) {
 TEST(every_row_has_a_name_and_sizes_of_its_own) {
     int n = 0;
     for (const bench_row *row; (row = bench_row_at(n)); n++) {
-        CHECK_MSG(bench_row_size(row, 0) && !bench_row_size(row, *bench_row_size(row, 0) ? BENCH_SIZES : 1), "%s", row->name);
-        for (int i = 0; i < n; i++) CHECK_MSG(strcmp(bench_row_at(i)->suite, row->suite) != 0 || strcmp(bench_row_at(i)->name, row->name) != 0, "%s/%s twice", row->suite, row->name);
+        CHECK_MSG(bench_row_size(row, 0) && !bench_row_size(row, *bench_row_size(row, 0) ? BENCH_SIZES : 1), "%s",
+                  row->name);
+        for (int i = 0; i < n; i++)
+            CHECK_MSG(strcmp(bench_row_at(i)->suite, row->suite) != 0 || strcmp(bench_row_at(i)->name, row->name) != 0,
+                      "%s/%s twice", row->suite, row->name);
     }
     CHECK(n > 250 && !bench_row_at(-1));
 }
@@ -144,11 +177,14 @@ TEST(results_of_a_row_are_right) {
 TEST(the_mean_of_ratios_is_geometric) {
     samples at[4] = {{0}};
     for (int i = 0; i < 20; i++)
-        for (int k = 0; k < 4; k++) REQUIRE(samples_add(&at[k], (double[]){2, 1, 24, 3}[k] * (k == 3 ? 1 + 0.01 * (i % 2) : 1)));
+        for (int k = 0; k < 4; k++)
+            REQUIRE(samples_add(&at[k], (double[]){2, 1, 24, 3}[k] * (k == 3 ? 1 + 0.01 * (i % 2) : 1)));
     for (int k = 0; k < 4; k++) samples_sort(&at[k]);
     double low, high;
-    const double mean = stats_mean_ratio(2, (const samples *const[]){&at[0], &at[2]}, (const samples *const[]){&at[1], &at[3]}, &low, &high);
-    CHECK_MSG(fabs(mean - 4) < 1e-12 && low <= mean && high >= low && low > 3.97 && high < 4.01, "%g %g %g", mean, low, high);
+    const double mean = stats_mean_ratio(2, (const samples *const[]){&at[0], &at[2]},
+                                         (const samples *const[]){&at[1], &at[3]}, &low, &high);
+    CHECK_MSG(fabs(mean - 4) < 1e-12 && low <= mean && high >= low && low > 3.97 && high < 4.01, "%g %g %g", mean, low,
+              high);
     CHECK(stats_ratio(&at[0], &at[1], &low, &high) == 2 && low == 2 && high == 2);
     for (int k = 0; k < 4; k++) samples_free(&at[k]);
 }
@@ -160,7 +196,8 @@ TEST(bytes_of_an_update_are_those_of_its_states) {
         if (strcmp(bench_row_at(i)->suite, "update") != 0 || strcmp(bench_row_at(i)->name, "adam") != 0) continue;
         REQUIRE(subject_open(&s, bench_row_at(i), 0, 1));
         const double mb = 4.0 * (1 << 20);
-        CHECK_MSG(s.read >= 4 * mb && s.read < 4.01 * mb && s.written >= 3 * mb && s.written < 3.01 * mb, "%g %g", s.read, s.written);
+        CHECK_MSG(s.read >= 4 * mb && s.read < 4.01 * mb && s.written >= 3 * mb && s.written < 3.01 * mb, "%g %g",
+                  s.read, s.written);
         subject_close(&s);
         return;
     }
@@ -189,7 +226,8 @@ TEST(a_row_of_an_op_becomes_an_onnx_model) {
 }
 
 /* A result of a row that took `seconds`, and its peers as many times that. */
-static bench_result measured(const char *key, double seconds, double share, const char *const *peers, const double *times) {
+static bench_result measured(const char *key, double seconds, double share, const char *const *peers,
+                             const double *times) {
     static const bench_row row = {.suite = "gemm", .name = "f32_64x64x64", .peer = ""};
     bench_result r = {.row = &row, .threads = 1};
     snprintf(r.key, sizeof r.key, "%s", key);
@@ -217,7 +255,8 @@ const cli_command cli_commands[CMD_COUNT]; /* main.c's, whose names log.c says *
 /* The best of each row: 2 of 2 and 3, 0.5 of 4 and 0.5; their mean is 1, and the worst below 0.9. */
 TEST(goals_are_judged_by_the_best_peer_of_each_row) {
     static const char *const peers[] = {"PyTorch", "OpenBLAS", NULL};
-    bench_result at[] = {measured("gemm/f32_64x64x64", 1e-5, 0.9, peers, (double[]){2, 3}), measured("gemm/f32_2048x2048x2048", 1e-1, 0.4, peers, (double[]){4, 0.5}),
+    bench_result at[] = {measured("gemm/f32_64x64x64", 1e-5, 0.9, peers, (double[]){2, 3}),
+                         measured("gemm/f32_2048x2048x2048", 1e-1, 0.4, peers, (double[]){4, 0.5}),
                          measured("gemm/f32_33x65x129", 1e-4, 0.1, peers, (double[]){0.1, 0.1})};
     roof of_one = {.threads = 1};
     bench_results all = {.n = 3, .at = at, .n_roofs = 1, .roofs = &of_one, .tables = tables_named("goals")};

@@ -1,4 +1,5 @@
-/* compiled.h: printed C as a library of this process, by the compiler that the system has: with the warnings that it promises to be free of. */
+/* compiled.h: printed C as a library of this process, by the compiler that the system has: with the warnings that it
+ * promises to be free of. */
 #ifndef WICK_TESTS_CODEGEN_COMPILED_H
 #define WICK_TESTS_CODEGEN_COMPILED_H
 
@@ -31,8 +32,8 @@ static inline bool compiled_with(int way) {
     if (!here) compiled_by.cc = "cc";
     return here;
 }
-/* Case i of a list: by gcc -O2 and one of the others, which take turns; all in a long run. A sanitizer looks at who prints,
- * not at who compiles: one of them, at -O1, which takes the least time. */
+/* Case i of a list: by gcc -O2 and one of the others, which take turns; all in a long run. A sanitizer looks at who
+ * prints, not at who compiles: one of them, at -O1, which takes the least time. */
 static inline bool compiled_goes(size_t i, int way) {
     if (test_long()) return true;
     if (TEST_SANITIZED) return way == (int)(i % COMPILED_WAYS);
@@ -43,7 +44,8 @@ static inline void compiled_with_cc(void) { compiled_by = (compiled_way){"cc", "
 /* A folder of this test's own below $TMPDIR. */
 static inline bool compiled_folder(char *path, size_t size) {
     const char *tmp = getenv("TMPDIR");
-    snprintf(path, size, "%s/wick-codegen-XXXXXX", tmp && *tmp ? tmp : "/tmp"); /* mkdtemp(3) writes a name of its own over the last six letters */
+    /* mkdtemp(3) writes a name of its own over the last six letters */
+    snprintf(path, size, "%s/wick-codegen-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     return mkdtemp(path) != NULL;
 }
 static inline void compiled_remove(const char *folder) {
@@ -56,8 +58,8 @@ static inline void compiled_remove(const char *folder) {
 static inline void *compiled_load(const char *folder, const char *name, const char *flags) {
     char command[1600], path[700];
     snprintf(path, sizeof path, "%s/%s.so", folder, name);
-    snprintf(command, sizeof command, "%s " COMPILED_FLAGS " %s %s %s -fPIC -shared -o '%s' '%s/%s.c' -lm", compiled_by.cc,
-             compiled_by.level, flags, TEST_SANITIZED && !test_long() ? "-O1" : "", path, folder, name);
+    snprintf(command, sizeof command, "%s " COMPILED_FLAGS " %s %s %s -fPIC -shared -o '%s' '%s/%s.c' -lm",
+             compiled_by.cc, compiled_by.level, flags, TEST_SANITIZED && !test_long() ? "-O1" : "", path, folder, name);
     if (system(command)) return NULL;
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }

@@ -1,4 +1,5 @@
-/* Printed programs give the bits of the base tier's kernels: every row of the table, casts, and programs that end in sums. */
+/* Printed programs give the bits of the base tier's kernels: every row of the table, casts, and programs that end in
+ * sums. */
 #include "base/base.h"
 #include "codegen/compiled.h"
 #include "codegen/expr_c.h"
@@ -10,7 +11,8 @@
 static bool write_source(const char *folder, const char *name, const wick_text *text, const wick_c_uses *uses) {
     wick_text out = {0}, rows = {0};
     wick_c_used(&rows, uses);
-    wick_text_add(&out, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#define WICK_FMAF(a, b, c) ((a) * (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n");
+    wick_text_add(&out, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#define WICK_FMAF(a, b, c) ((a) "
+                        "* (b) + (c))\n#define WICK_FMA(a, b, c) ((a) * (b) + (c))\n");
     bool good = !rows.at || wick_c_math(&out, rows.at);
     if (rows.at) wick_text_bytes(&out, rows.at, rows.len);
     wick_text_bytes(&out, text->at, text->len);
@@ -25,7 +27,9 @@ static bool write_source(const char *folder, const char *name, const wick_text *
 }
 
 enum { N = 512 };
-static const double edges[] = {0, -0.0, 1, -1, 0.5, 2, 3, 88.8, -88, 1e-30, -1e30, 1e30, 16777217, 2147483648.0, -2147483649.0, 1e19, -1e19, INFINITY, -INFINITY, NAN};
+static const double edges[] = {
+    0,     -0.0, 1,        -1,           0.5,           2,    3,     88.8,     -88,       1e-30,
+    -1e30, 1e30, 16777217, 2147483648.0, -2147483649.0, 1e19, -1e19, INFINITY, -INFINITY, NAN};
 
 static void fill(wick_ctype type, void *x, double lo, double hi, uint64_t salt) {
     for (int i = 0; i < N; i++) {
@@ -62,7 +66,8 @@ static const struct {
     bool is_bool, selects;
 } rows[] = {
 #define TYPES_ARE_SELECT(types) (sizeof(#types) == sizeof("SELECT") && #types[1] == 'E')
-#define ROW(name, arity, types, result, expression, gradients, lo, hi, ...) {#name, lo, hi, arity, #result[0] == 'B', TYPES_ARE_SELECT(types)},
+#define ROW(name, arity, types, result, expression, gradients, lo, hi, ...)                                            \
+    {#name, lo, hi, arity, #result[0] == 'B', TYPES_ARE_SELECT(types)},
     WICK_EW_TABLE(ROW)};
 
 static void test_program(wick_fused *f, wick_ew op, wick_ctype type) {
@@ -73,9 +78,17 @@ static void test_program(wick_fused *f, wick_ew op, wick_ctype type) {
     f->n_in = rows[op].arity;
     f->n_out = f->n_instr = 1;
     f->n_reg = f->n_in + 1;
-    f->instr[0] = (wick_fused_instr){.op = (uint16_t)op, .type = (uint8_t)type, .to = (uint8_t)(rows[op].is_bool ? WICK_CBOOL : type), .dst = (uint8_t)f->n_in, .src = {0, 1, 2}};
-    for (int k = 0; k < f->n_in; k++) f->in[k] = (wick_fused_io){.dtype = (uint8_t)dtype_of(k == 0 && rows[op].selects ? WICK_CBOOL : type), .reg = (uint8_t)k, .strides = {1}};
-    f->out[0] = (wick_fused_io){.dtype = (uint8_t)dtype_of((wick_ctype)f->instr[0].to), .reg = (uint8_t)f->n_in, .strides = {1}};
+    f->instr[0] = (wick_fused_instr){.op = (uint16_t)op,
+                                     .type = (uint8_t)type,
+                                     .to = (uint8_t)(rows[op].is_bool ? WICK_CBOOL : type),
+                                     .dst = (uint8_t)f->n_in,
+                                     .src = {0, 1, 2}};
+    for (int k = 0; k < f->n_in; k++)
+        f->in[k] = (wick_fused_io){.dtype = (uint8_t)dtype_of(k == 0 && rows[op].selects ? WICK_CBOOL : type),
+                                   .reg = (uint8_t)k,
+                                   .strides = {1}};
+    f->out[0] = (wick_fused_io){
+        .dtype = (uint8_t)dtype_of((wick_ctype)f->instr[0].to), .reg = (uint8_t)f->n_in, .strides = {1}};
     wick_fused_prepare(f);
 }
 
@@ -97,7 +110,8 @@ TEST(every_row_is_printed_with_the_bits_of_the_base_tier) {
             snprintf(name, sizeof name, "map_%s_%s", rows[op].name, wick_c_suffix((wick_ctype)type));
             test_program(&f, (wick_ew)op, (wick_ctype)type);
             CHECK(wick_c_program(&text, &f, name, &uses, &why));
-            wick_text_add(&text, "void go_%s_%s(void *const *p) { %s(", rows[op].name, wick_c_suffix((wick_ctype)type), name);
+            wick_text_add(&text, "void go_%s_%s(void *const *p) { %s(", rows[op].name, wick_c_suffix((wick_ctype)type),
+                          name);
             for (int k = 0; k <= f.n_in; k++) wick_text_add(&text, "%sp[%d]", k ? ", " : "", k);
             wick_text_add(&text, "); }\n");
         }
@@ -114,13 +128,18 @@ TEST(every_row_is_printed_with_the_bits_of_the_base_tier) {
             void (*go)(void *const *) = (void (*)(void *const *))(uintptr_t)dlsym(library, name);
             CHECK_MSG(go, "%s", name);
             if (!go) continue;
-            for (int k = 0; k < 3; k++) fill(k == 0 && rows[op].selects ? WICK_CBOOL : (wick_ctype)type, in[k], rows[op].lo, rows[op].hi, (uint64_t)k);
+            for (int k = 0; k < 3; k++)
+                fill(k == 0 && rows[op].selects ? WICK_CBOOL : (wick_ctype)type, in[k], rows[op].lo, rows[op].hi,
+                     (uint64_t)k);
             (*wick_ew_kernels(WICK_TIER_BASE))[op][type](want, in[0], in[1], in[2], N);
             void *const ptr[4] = {in[0], rows[op].arity > 1 ? in[1] : got, rows[op].arity > 2 ? in[2] : got, got};
             go(ptr);
             const wick_ctype result = rows[op].is_bool ? WICK_CBOOL : (wick_ctype)type;
             for (int i = 0; i < N; i++)
-                CHECK_MSG(same(result, want, got, i), "%s of element %d: %g, %g, %g", name, i, type == WICK_CF32 ? (double)((float *)in[0])[i] : in[0][i], type == WICK_CF32 ? (double)((float *)want)[i] : want[i], type == WICK_CF32 ? (double)((float *)got)[i] : got[i]);
+                CHECK_MSG(same(result, want, got, i), "%s of element %d: %g, %g, %g", name, i,
+                          type == WICK_CF32 ? (double)((float *)in[0])[i] : in[0][i],
+                          type == WICK_CF32 ? (double)((float *)want)[i] : want[i],
+                          type == WICK_CF32 ? (double)((float *)got)[i] : got[i]);
             test_count("printed rows", 1);
         }
     if (library) dlclose(library);
@@ -130,7 +149,8 @@ TEST(every_row_is_printed_with_the_bits_of_the_base_tier) {
 
 /* A random program over a space of some dims, perhaps with a reduction. */
 static void random_program(wick_fused *f, bool reduces) {
-    static const wick_ew ops[] = {WICK_EW_add, WICK_EW_mul, WICK_EW_sub, WICK_EW_tanh, WICK_EW_relu, WICK_EW_sigmoid, WICK_EW_maximum, WICK_EW_exp};
+    static const wick_ew ops[] = {WICK_EW_add,  WICK_EW_mul,     WICK_EW_sub,     WICK_EW_tanh,
+                                  WICK_EW_relu, WICK_EW_sigmoid, WICK_EW_maximum, WICK_EW_exp};
     memset(f, 0, sizeof *f);
     f->rank = test_rand_int(1, 3);
     for (int d = 0; d < f->rank; d++) f->dims[d] = test_rand_int(1, reduces && test_rand() % 3 == 0 ? 90 : 9);
@@ -219,7 +239,8 @@ TEST(programs_and_reductions_are_printed_with_the_bits_of_the_base_tier) {
         void (*go)(void *const *) = (void (*)(void *const *))(uintptr_t)dlsym(library, name);
         const int64_t n = result_count(&f[i]);
         float *want = aligned_alloc(64, WICK_ALIGN_UP((size_t)n * 4 + 1, 64)), *got = malloc((size_t)n * 4 + 1);
-        void *scratch = aligned_alloc(64, WICK_ALIGN_UP(f[i].scratch + 1, 64)), *partials = aligned_alloc(64, WICK_ALIGN_UP(f[i].partials + 1, 64)), *ptr[4];
+        void *scratch = aligned_alloc(64, WICK_ALIGN_UP(f[i].scratch + 1, 64)),
+             *partials = aligned_alloc(64, WICK_ALIGN_UP(f[i].partials + 1, 64)), *ptr[4];
         for (int k = 0; k < f[i].n_in; k++) ptr[k] = in[k];
         ptr[f[i].n_in] = want;
         wick_fused_run(&f[i], 0, 0, f[i].tasks, ptr, partials, scratch);
@@ -228,8 +249,9 @@ TEST(programs_and_reductions_are_printed_with_the_bits_of_the_base_tier) {
         go(ptr);
         int64_t bad = 0;
         while (bad < n && same(WICK_CF32, want + bad, got + bad, 0)) bad++;
-        CHECK_MSG(bad == n, "program %d (reduces %d, reduced %lld, cols %lld): element %lld of %lld is %a, not %a", i, f[i].reduces, (long long)f[i].layout.reduced, (long long)f[i].layout.cols,
-                  (long long)bad, (long long)n, (double)got[bad < n ? bad : 0], (double)want[bad < n ? bad : 0]);
+        CHECK_MSG(bad == n, "program %d (reduces %d, reduced %lld, cols %lld): element %lld of %lld is %a, not %a", i,
+                  f[i].reduces, (long long)f[i].layout.reduced, (long long)f[i].layout.cols, (long long)bad,
+                  (long long)n, (double)got[bad < n ? bad : 0], (double)want[bad < n ? bad : 0]);
         test_count("printed programs", 1);
         free(want), free(got), free(scratch), free(partials);
     }

@@ -1,7 +1,9 @@
-/* Random graphs as C files: what can be printed gives the bits of its plan. Of each graph those steps stay that have a printer; a graph is compiled for one of the tiers in turn.
- * Half of them are made in mixed precision, of bf16 or f16. A few hundred elements say nothing of speed: every loop, edge and sum of the printers is what is looked for.
+/* Random graphs as C files: what can be printed gives the bits of its plan. Of each graph those steps stay that have a
+ * printer; a graph is compiled for one of the tiers in turn. Half of them are made in mixed precision, of bf16 or f16.
+ * A few hundred elements say nothing of speed: every loop, edge and sum of the printers is what is looked for.
  *
- * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which WICK_FUZZ_SEED=... repeats, and the graph. */
+ * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which
+ * WICK_FUZZ_SEED=... repeats, and the graph. */
 #include "base/base.h"
 #include "codegen/compiled.h"
 #include "graph/random_graph.h"
@@ -32,13 +34,20 @@ static void on_pass(void *user, const char *pass, const char *graph) {
     t->graph = strdup(graph);
 }
 
-/* The plan as C in the folder; NULL where there is no printer for something, or no plan; or a gelu, which AVX-512 computes by another polynomial (docs/codegen.md). */
+/* The plan as C in the folder; NULL where there is no printer for something, or no plan; or a gelu, which AVX-512
+ * computes by another polynomial (docs/codegen.md). */
 static wick_plan *printed(trial *t, design *d, wick_spec in[INPUTS], wick_c_info *info) {
     const wick_c_options as = {.name = "graph", .isa = t->v->isa, .lanes = 1 + (int)(d->seed % 16)};
-    const wick_compile_options options = {.precision = d->seed / 1024 % 2 ? (wick_precision)(WICK_PRECISION_BF16 + d->seed / 2048 % 2) : WICK_PRECISION_F32, .on_pass = on_pass, .user = t};
+    const wick_compile_options options = {.precision = d->seed / 1024 % 2
+                                                           ? (wick_precision)(WICK_PRECISION_BF16 + d->seed / 2048 % 2)
+                                                           : WICK_PRECISION_F32,
+                                          .on_pass = on_pass,
+                                          .user = t};
     wick_plan *plan = NULL;
     const int n = input_specs(d, in);
-    if (wick_compile(t->ctx, record, d, n, in, OUTPUTS, &options, &plan) == WICK_OK && wick_plan_write_c(plan, t->folder, &as, info) != WICK_OK) wick_plan_free(&plan);
+    if (wick_compile(t->ctx, record, d, n, in, OUTPUTS, &options, &plan) == WICK_OK &&
+        wick_plan_write_c(plan, t->folder, &as, info) != WICK_OK)
+        wick_plan_free(&plan);
     if (plan && t->v->tier == WICK_TIER_AVX512 && strstr(t->graph, "gelu(")) wick_plan_free(&plan);
     if (!plan) wick_context_clear_error(t->ctx);
     return plan;
@@ -62,13 +71,15 @@ static bool wrong(void *user, design *d) {
     }
     void *library = compiled_load(t->folder, "graph", t->v->flags);
     if (!library) bad = wick_msg_set(&t->msg, WICK_ERR_INVALID, "the C doesn't compile");
-    if (wick_workspace_new(plan, &ws) != WICK_OK || wick_run(ws, (const void *const *)data, (void *const *)want) != WICK_OK) {
+    if (wick_workspace_new(plan, &ws) != WICK_OK ||
+        wick_run(ws, (const void *const *)data, (void *const *)want) != WICK_OK) {
         if (library) dlclose(library); /* such as indices out of range: nothing to compare */
         library = NULL;
     }
     if (library) {
         int (*run)(const void *, const void *, const void *, void *, void *, void *, void *, void *) =
-            (int (*)(const void *, const void *, const void *, void *, void *, void *, void *, void *))(uintptr_t)dlsym(library, "graph_run");
+            (int (*)(const void *, const void *, const void *, void *, void *, void *, void *, void *))(uintptr_t)dlsym(
+                library, "graph_run");
         const uint64_t word = wick_fp_enter(); /* plans flush denormals */
         const int code = run ? run(data[0], data[1], data[2], got[0], got[1], got[2], got[3], got[4]) : -1;
         wick_fp_restore(word);
@@ -78,7 +89,10 @@ static bool wrong(void *user, design *d) {
             const int64_t at = first_other(&out, want[i], got[i]);
             wick_type type;
             (void)wick_type_make(&type, out.dtype, out.rank, out.dims);
-            if (at >= 0) bad = wick_msg_set(&t->msg, WICK_ERR_INVALID, "result %d, %s, element %lld is %a, not %a", i, wick_dtype_name(out.dtype), (long long)at, get(&type, got[i], at), get(&type, want[i], at));
+            if (at >= 0)
+                bad = wick_msg_set(&t->msg, WICK_ERR_INVALID, "result %d, %s, element %lld is %a, not %a", i,
+                                   wick_dtype_name(out.dtype), (long long)at, get(&type, got[i], at),
+                                   get(&type, want[i], at));
         }
         t->printed++;
         t->kernels += info.kernels;
@@ -132,7 +146,8 @@ TEST(random_graphs_keep_their_results_as_c) {
     }
     test_count("random graphs as C", t.printed);
     test_count("functions of C of random graphs", t.kernels);
-    CHECK_MSG(one || (t.printed >= graphs * 3 / 4 && steps > 8 * graphs), "%ld graphs of %ld steps became C, of %ld", t.printed, steps, graphs);
+    CHECK_MSG(one || (t.printed >= graphs * 3 / 4 && steps > 8 * graphs), "%ld graphs of %ld steps became C, of %ld",
+              t.printed, steps, graphs);
     free(t.graph);
     wick_context_free(&t.ctx);
     wick_tier_force(before);

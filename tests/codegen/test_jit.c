@@ -1,4 +1,5 @@
-/* Machine code for fused programs: the same bits as without, whatever happens to compiler and cache; and a note of what happened. */
+/* Machine code for fused programs: the same bits as without, whatever happens to compiler and cache; and a note of what
+ * happened. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include "test.h"
 #include "wick/wick.h"
 
-/* ---- a folder of the test's own -------------------------------------------------------------------------------------------------- */
+/* ---- a folder of the test's own ---------------------------------------------------------------------------------- */
 
 static char folder[64], file_name[400];
 static void new_folder(void) {
@@ -38,7 +39,7 @@ static void remove_folder(void) {
     CHECK(rmdir(folder) == 0);
 }
 
-/* ---- one program, with notes ------------------------------------------------------------------------------------------------------- */
+/* ---- one program, with notes ------------------------------------------------------------------------------------- */
 
 static char note[300];
 static void on_remark(void *user, const char *pass, const char *node, const char *place, const char *text) {
@@ -55,7 +56,8 @@ static void make_inputs(void) {
     for (int i = 0; i < COLS; i++) yd[i] = y[i] = (float)test_rand_real(0.1, 3), yi[i] = test_rand_int(1, 9);
 }
 
-/* The expression of x [ROWS, COLS], y [COLS] and z, a number, in that dtype and mode; returns the bytes of the result, 0: it failed. */
+/* The expression of x [ROWS, COLS], y [COLS] and z, a number, in that dtype and mode; returns the bytes of the result,
+ * 0: it failed. */
 static size_t evaluate(wick_jit_mode mode, const char *text, wick_dtype dtype, void *out, int runs) {
     wick_context *ctx;
     wick_kernel *k = NULL;
@@ -71,12 +73,16 @@ static size_t evaluate(wick_jit_mode mode, const char *text, wick_dtype dtype, v
     const int32_t zi = 3;
     for (int i = 0; !status && i < wick_kernel_inputs(k); i++) {
         const char c = wick_kernel_input(k, i)[0];
-        specs[i] = c == 'x' ? (wick_spec){.dtype = dtype, .rank = 2, .dims = {ROWS, COLS}} : c == 'y' ? (wick_spec){.dtype = dtype, .rank = 1, .dims = {COLS}} : (wick_spec){.dtype = dtype};
+        specs[i] = c == 'x'   ? (wick_spec){.dtype = dtype, .rank = 2, .dims = {ROWS, COLS}}
+                   : c == 'y' ? (wick_spec){.dtype = dtype, .rank = 1, .dims = {COLS}}
+                              : (wick_spec){.dtype = dtype};
         in[i] = dtype == WICK_F64 ? (c == 'x' ? (void *)xd : c == 'y' ? (void *)yd : (void *)(uintptr_t)&zd)
                 : dtype == WICK_I32 ? (c == 'x' ? (void *)xi : c == 'y' ? (void *)yi : (void *)(uintptr_t)&zi)
                                     : (c == 'x' ? (void *)x : c == 'y' ? (void *)y : (void *)(uintptr_t)&zf);
     }
-    if (!status) status = wick_kernel_compile(k, wick_kernel_inputs(k), specs, &(wick_compile_options){.on_remark = on_remark}, &plan);
+    if (!status)
+        status = wick_kernel_compile(k, wick_kernel_inputs(k), specs, &(wick_compile_options){.on_remark = on_remark},
+                                     &plan);
     if (!status) status = wick_workspace_new(plan, &ws);
     for (int i = 0; i < runs && !status; i++) status = wick_run(ws, in, (void *[]){out});
     wick_spec made = {0};
@@ -94,7 +100,8 @@ static bool same_values(wick_dtype dtype, size_t bytes) {
     const size_t size = dtype == WICK_F32 ? 4 : 8;
     if (bytes == N) return memcmp(plain, native, bytes) == 0; /* bool */
     for (size_t i = 0; i < bytes / size; i++) {
-        const double a = size == 4 ? (double)((float *)plain)[i] : ((double *)plain)[i], b = size == 4 ? (double)((float *)native)[i] : ((double *)native)[i];
+        const double a = size == 4 ? (double)((float *)plain)[i] : ((double *)plain)[i],
+                     b = size == 4 ? (double)((float *)native)[i] : ((double *)native)[i];
         if (memcmp(plain + i * size, native + i * size, size) != 0 && !(isnan(a) && isnan(b))) return false;
     }
     return true;
@@ -105,7 +112,8 @@ static void same_with(const char *text, wick_dtype dtype) {
     memset(native, 2, sizeof native);
     const size_t bytes = evaluate(WICK_JIT_OFF, text, dtype, plain, 1);
     CHECK(!note[0]);
-    CHECK_MSG(bytes > 0 && evaluate(WICK_JIT_WAIT, text, dtype, native, 1) == bytes && same_values(dtype, bytes), "%s of dtype %d: %s", text, dtype, note);
+    CHECK_MSG(bytes > 0 && evaluate(WICK_JIT_WAIT, text, dtype, native, 1) == bytes && same_values(dtype, bytes),
+              "%s of dtype %d: %s", text, dtype, note);
 }
 #define CHAIN "((x + y) * z - 1) * x + y / 2"
 #define NOTED(part) CHECK_MSG(strstr(note, part) != NULL, "\"%s\" lacks \"%s\"", note, part)
@@ -125,7 +133,12 @@ TEST(every_row_of_the_table_keeps_its_bits) {
             if (!op.elementwise || !strcmp(op.name, "cast") || !wick_op_takes(i, of[dtype])) continue;
             if (dtype == 2 && (!strcmp(op.name, "left_shift") || !strcmp(op.name, "pow"))) continue;
             char term[100];
-            snprintf(term, sizeof term, op.max_inputs == 1 ? " + %s(x)" : op.max_inputs == 2 ? " + %s(x, y)" : !strcmp(op.name, "where") ? " + %s(x > y, x, y)" : " + %s(x, y, z)", op.name);
+            snprintf(term, sizeof term,
+                     op.max_inputs == 1          ? " + %s(x)"
+                     : op.max_inputs == 2        ? " + %s(x, y)"
+                     : !strcmp(op.name, "where") ? " + %s(x > y, x, y)"
+                                                 : " + %s(x, y, z)",
+                     op.name);
             strcat(text, term);
             if (++n % 14) continue;
             same_with(text, of[dtype]);
@@ -144,18 +157,27 @@ TEST(every_cast_keeps_its_bits) {
     new_folder();
     make_inputs();
     wick_context *ctx[2];
-    static const wick_dtype types[] = {WICK_F32, WICK_F64, WICK_F16, WICK_I8, WICK_I32, WICK_I64, WICK_U8, WICK_U64, WICK_BOOL};
+    static const wick_dtype types[] = {WICK_F32, WICK_F64, WICK_F16, WICK_I8,  WICK_I32,
+                                       WICK_I64, WICK_U8,  WICK_U64, WICK_BOOL};
     enum { TYPES = sizeof types / sizeof *types };
-    for (int m = 0; m < 2; m++) REQUIRE(wick_context_new(&ctx[m], &(wick_context_options){.threads = 1, .jit = m ? WICK_JIT_WAIT : WICK_JIT_OFF, .jit_folder = folder}) == WICK_OK);
+    for (int m = 0; m < 2; m++)
+        REQUIRE(wick_context_new(&ctx[m], &(wick_context_options){.threads = 1,
+                                                                  .jit = m ? WICK_JIT_WAIT : WICK_JIT_OFF,
+                                                                  .jit_folder = folder}) == WICK_OK);
     for (int a = 0; a < TYPES; a++) {
         static double out[2][TYPES][N];
         for (int m = 0; m < 2; m++) {
-            wick_tensor *from = wick_cast(wick_mul(wick_from(ctx[m], WICK_F64, WICK_DIMS(N), xd), wick_constant(ctx[m], WICK_F64, 40)), types[a]), *all[TYPES];
+            wick_tensor *from = wick_cast(wick_mul(wick_from(ctx[m], WICK_F64, WICK_DIMS(N), xd),
+                                                   wick_constant(ctx[m], WICK_F64, 40)),
+                                          types[a]),
+                        *all[TYPES];
             for (int b = 0; b < TYPES; b++) all[b] = wick_cast(wick_cast(from, types[b]), WICK_F64);
             REQUIRE(wick_eval(ctx[m], TYPES, all, NULL) == WICK_OK);
             for (int b = 0; b < TYPES; b++) REQUIRE(wick_read(all[b], out[m][b], sizeof out[m][b]) == WICK_OK);
         }
-        for (int b = 0; b < TYPES; b++) CHECK_MSG(memcmp(out[0][b], out[1][b], sizeof out[0][b]) == 0, "%s to %s", wick_dtype_name(types[a]), wick_dtype_name(types[b]));
+        for (int b = 0; b < TYPES; b++)
+            CHECK_MSG(memcmp(out[0][b], out[1][b], sizeof out[0][b]) == 0, "%s to %s", wick_dtype_name(types[a]),
+                      wick_dtype_name(types[b]));
     }
     CHECK(files(".so") > 0);
     for (int m = 0; m < 2; m++) wick_context_free(&ctx[m]);
@@ -180,15 +202,19 @@ TEST(networks_keep_their_bits_on_any_number_of_threads) {
     NEEDS_CC;
     new_folder();
     make_inputs();
-    const wick_spec specs[2] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}}, {.dtype = WICK_F32, .rank = 1, .dims = {COLS}}};
+    const wick_spec specs[2] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}},
+                                {.dtype = WICK_F32, .rank = 1, .dims = {COLS}}};
     static char first[7][N * 4], out[7][N * 4];
     for (int threads = 0; threads <= 3; threads++) {
         wick_context *ctx;
         wick_plan *plan;
         wick_workspace *ws;
-        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads ? threads : 1, .jit = threads ? WICK_JIT_WAIT : WICK_JIT_OFF, .jit_folder = folder}) == WICK_OK);
+        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads ? threads : 1,
+                                                               .jit = threads ? WICK_JIT_WAIT : WICK_JIT_OFF,
+                                                               .jit_folder = folder}) == WICK_OK);
         note[0] = 0;
-        REQUIRE(wick_compile(ctx, network, NULL, 2, specs, 7, &(wick_compile_options){.on_remark = on_remark}, &plan) == WICK_OK);
+        REQUIRE(wick_compile(ctx, network, NULL, 2, specs, 7, &(wick_compile_options){.on_remark = on_remark}, &plan) ==
+                WICK_OK);
         if (threads) NOTED("one loop of machine code");
         REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
         void *to[7];
@@ -273,8 +299,11 @@ static void spoil(const char *how) {
 }
 TEST(a_poisoned_cache_is_refused) {
     NEEDS_CC;
-    static const char *const ways[][2] = {{"mode", "is not a file that this user alone may write"}, {"link", "is not a file that this user alone may write"},
-                                          {"cut", "was not what it should be: it was removed"}, {"empty", "was not what it should be"}, {"bit", "was not what it should be"}};
+    static const char *const ways[][2] = {{"mode", "is not a file that this user alone may write"},
+                                          {"link", "is not a file that this user alone may write"},
+                                          {"cut", "was not what it should be: it was removed"},
+                                          {"empty", "was not what it should be"},
+                                          {"bit", "was not what it should be"}};
     make_inputs();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         new_folder();
@@ -354,7 +383,8 @@ TEST(what_ends_early_is_compiled_for_the_next_and_used_by_later_plans) {
     make_inputs();
     const size_t bytes = evaluate(WICK_JIT_OFF, CHAIN, WICK_F32, plain, 1);
     bool used = false;
-    for (const double start = now(); !used && now() - start < 60;) { /* contexts come and go; the first one's compiler goes on */
+    /* contexts come and go; the first one's compiler goes on */
+    for (const double start = now(); !used && now() - start < 60;) {
         CHECK(evaluate(WICK_JIT_ON, CHAIN, WICK_F32, native, 3) == bytes && same_values(WICK_F32, bytes));
         used = files(".so") > 0;
         usleep(20000);
@@ -362,9 +392,12 @@ TEST(what_ends_early_is_compiled_for_the_next_and_used_by_later_plans) {
     CHECK(used);
     wick_context *ctx;
     wick_kernel *k;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_ON, .jit_folder = folder}) == WICK_OK);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .jit = WICK_JIT_ON, .jit_folder = folder}) ==
+            WICK_OK);
     REQUIRE(wick_kernel_from_expr(ctx, CHAIN, &k) == WICK_OK);
-    const wick_spec specs[3] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}}, {.dtype = WICK_F32, .rank = 1, .dims = {COLS}}, {.dtype = WICK_F32}};
+    const wick_spec specs[3] = {{.dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}},
+                                {.dtype = WICK_F32, .rank = 1, .dims = {COLS}},
+                                {.dtype = WICK_F32}};
     note[0] = 0;
     for (const double start = now(); !strstr(note, "one loop") && now() - start < 60; usleep(1000)) {
         wick_plan *plan;
@@ -386,7 +419,11 @@ TEST(processes_share_a_folder) {
     const size_t bytes = evaluate(WICK_JIT_OFF, CHAIN, WICK_F32, plain, 1);
     pid_t child[4];
     for (int i = 0; i < 4; i++)
-        if (!(child[i] = fork())) _exit(evaluate(WICK_JIT_WAIT, CHAIN, WICK_F32, native, 1) == bytes && same_values(WICK_F32, bytes) && strstr(note, "one loop") ? 0 : (printf("  %s\n", note), fflush(stdout), 1));
+        if (!(child[i] = fork()))
+            _exit(evaluate(WICK_JIT_WAIT, CHAIN, WICK_F32, native, 1) == bytes && same_values(WICK_F32, bytes) &&
+                          strstr(note, "one loop")
+                      ? 0
+                      : (printf("  %s\n", note), fflush(stdout), 1));
     for (int i = 0; i < 4; i++) {
         int status = -1;
         CHECK(waitpid(child[i], &status, 0) == child[i]);

@@ -1,5 +1,5 @@
-/* Machine code for programs that end in a reduction: random ones, over rows, columns, all and whatever lies between, have the bits of the built-in kernels, on every tier and any
- * number of threads. */
+/* Machine code for programs that end in a reduction: random ones, over rows, columns, all and whatever lies between,
+ * have the bits of the built-in kernels, on every tier and any number of threads. */
 #include "base/base.h"
 #include "compiled.h"
 #include "test.h"
@@ -20,7 +20,8 @@ static uint64_t pick(uint64_t *s, uint64_t n) {
     return (*s >> 33) % n;
 }
 
-/* Full; a row of the last dim; a number of each row; a number; full, as the first two dims the other way; every second of twice as many; full, as halves. */
+/* Full; a row of the last dim; a number of each row; a number; full, as the first two dims the other way; every second
+ * of twice as many; full, as halves. */
 static int specs_of(const design *d, wick_spec *in) {
     for (int i = 0; i < INPUTS; i++) {
         in[i] = (wick_spec){.dtype = d->dtype, .rank = d->rank};
@@ -66,7 +67,8 @@ static wick_tensor *step(uint64_t *s, const design *d, wick_tensor *a, wick_tens
     }
 }
 static wick_tensor *reduction(uint64_t *s, const design *d, wick_tensor *x) {
-    static const int all_axes[][3] = {{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}}, counts[] = {1, 1, 1, 2, 2, 2, 3};
+    static const int all_axes[][3] = {{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}},
+                     counts[] = {1, 1, 1, 2, 2, 2, 3};
     int which;
     do which = (int)pick(s, 7);
     while (all_axes[which][counts[which] - 1] >= d->rank);
@@ -117,7 +119,8 @@ static void fill(const design *d, int n, const wick_spec *in, bool odd) {
     }
 }
 
-/* loops that differ: compilers may take a minimum where a kernel selects, which is zero for a denormal; those are compared and dropped */
+/* loops that differ: compilers may take a minimum where a kernel selects, which is zero for a denormal; those are
+ * compared and dropped */
 static long loops, refused, differ, apart, others;
 static char last[300];
 static void on_remark(void *user, const char *pass, const char *node, const char *place, const char *text) {
@@ -127,7 +130,9 @@ static void on_remark(void *user, const char *pass, const char *node, const char
     refused += strstr(text, "slower than the kernel") != NULL;
     apart += strstr(text, "the reduction is the built-in kernel's: ") != NULL;
     differ += strstr(text, "has other bits") != NULL;
-    if (strstr(text, "one loop of machine code") || strstr(text, "slower than the kernel") || strstr(text, "has other bits") || strstr(text, "a kernel of its own")) return;
+    if (strstr(text, "one loop of machine code") || strstr(text, "slower than the kernel") ||
+        strstr(text, "has other bits") || strstr(text, "a kernel of its own"))
+        return;
     others++;
     snprintf(last, sizeof last, "%s", text);
 }
@@ -137,8 +142,10 @@ static bool equal(wick_dtype dtype, const void *a, const void *b, size_t bytes) 
     for (size_t at = 0; at < bytes; at += size) {
         const char *p = (const char *)a + at, *q = (const char *)b + at;
         if (memcmp(p, q, size) == 0) continue;
-        if (dtype == WICK_F32 && isnan(*(const float *)(const void *)p) && isnan(*(const float *)(const void *)q)) continue;
-        if (dtype == WICK_F64 && isnan(*(const double *)(const void *)p) && isnan(*(const double *)(const void *)q)) continue;
+        if (dtype == WICK_F32 && isnan(*(const float *)(const void *)p) && isnan(*(const float *)(const void *)q))
+            continue;
+        if (dtype == WICK_F64 && isnan(*(const double *)(const void *)p) && isnan(*(const double *)(const void *)q))
+            continue;
         return false;
     }
     return true;
@@ -156,7 +163,9 @@ static bool run(wick_context *ctx, design *d, bool odd, double (*to)[MOST], wick
     fill(d, n, in, odd);
     for (int i = 0; i < n; i++) from[i] = store[i];
     for (int r = 0; r < RESULTS; r++) out[r] = to[r];
-    const bool good = !wick_compile(ctx, record, d, n, in, RESULTS, &(wick_compile_options){.on_remark = on_remark}, &plan) && !wick_workspace_new(plan, &ws) && !wick_run(ws, from, out);
+    const bool good =
+        !wick_compile(ctx, record, d, n, in, RESULTS, &(wick_compile_options){.on_remark = on_remark}, &plan) &&
+        !wick_workspace_new(plan, &ws) && !wick_run(ws, from, out);
     CHECK_MSG(good, "%s", wick_context_error(ctx));
     for (int r = 0; r < RESULTS && good; r++) made[r] = wick_plan_output(plan, r);
     wick_workspace_free(&ws);
@@ -170,8 +179,11 @@ static void check_design(wick_context *const *ctx, design *d) {
             if (!run(ctx[c], d, odd, results[c], made)) return;
         for (int c = 1; c < 3; c++)
             for (int r = 0; r < RESULTS; r++)
-                CHECK_MSG(equal(made[r].dtype, results[0][r], results[c][r], wick_spec_bytes(&made[r])), "%s, seed %llu, dtype %s, result %d of [%lld, %lld, %lld], %s", c == 1 ? "one thread" : "three",
-                          (unsigned long long)d->seed, wick_dtype_name(d->dtype), r, (long long)d->dims[0], (long long)d->dims[1], (long long)d->dims[2], odd ? "odd numbers" : "numbers");
+                CHECK_MSG(equal(made[r].dtype, results[0][r], results[c][r], wick_spec_bytes(&made[r])),
+                          "%s, seed %llu, dtype %s, result %d of [%lld, %lld, %lld], %s",
+                          c == 1 ? "one thread" : "three", (unsigned long long)d->seed, wick_dtype_name(d->dtype), r,
+                          (long long)d->dims[0], (long long)d->dims[1], (long long)d->dims[2],
+                          odd ? "odd numbers" : "numbers");
     }
 }
 
@@ -179,8 +191,9 @@ static void check_tier(wick_tier tier, int designs) {
     static const struct {
         int rank;
         int64_t dims[3];
-    } shapes[] = {{1, {5000}}, {2, {20, 150}}, {2, {3, 700}}, {2, {9, 1024}}, {2, {2, 20001}}, {2, {130, 513}}, {2, {40, 64}}, {2, {700, 3}}, {2, {33, 1000}}, {3, {3, 7, 300}}, {3, {17, 8, 65}},
-                  {3, {4, 33, 5}}, {2, {0, 300}}, {2, {40, 0}}, {2, {300, 128}}, {1, {65536}}, {3, {6, 20, 129}}, {2, {200, 20}}};
+    } shapes[] = {{1, {5000}},   {2, {20, 150}}, {2, {3, 700}},   {2, {9, 1024}},   {2, {2, 20001}},   {2, {130, 513}},
+                  {2, {40, 64}}, {2, {700, 3}},  {2, {33, 1000}}, {3, {3, 7, 300}}, {3, {17, 8, 65}},  {3, {4, 33, 5}},
+                  {2, {0, 300}}, {2, {40, 0}},   {2, {300, 128}}, {1, {65536}},     {3, {6, 20, 129}}, {2, {200, 20}}};
     static const wick_dtype dtypes[] = {WICK_F32, WICK_F32, WICK_F64, WICK_I32, WICK_F32, WICK_I64};
     const wick_tuning little = {.parallel_flops = 1, .parallel_bytes = 1, .fused_task_work = 1000};
     const wick_tier before = wick_tier_current();
@@ -190,18 +203,26 @@ static void check_tier(wick_tier tier, int designs) {
     REQUIRE(compiled_folder(folder, sizeof folder));
     wick_context *ctx[3];
     CHECK_INT(wick_context_new(&ctx[0], &(wick_context_options){.threads = 1}), WICK_OK);
-    CHECK_INT(wick_context_new(&ctx[1], &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}), WICK_OK);
-    CHECK_INT(wick_context_new(&ctx[2], &(wick_context_options){.threads = 3, .jit = WICK_JIT_WAIT, .jit_folder = folder, .tuning = &little}), WICK_OK);
+    CHECK_INT(
+        wick_context_new(&ctx[1], &(wick_context_options){.threads = 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}),
+        WICK_OK);
+    CHECK_INT(wick_context_new(
+                  &ctx[2],
+                  &(wick_context_options){.threads = 3, .jit = WICK_JIT_WAIT, .jit_folder = folder, .tuning = &little}),
+              WICK_OK);
     REQUIRE(ctx[0] && ctx[1] && ctx[2]);
     loops = refused = differ = apart = others = 0;
     if (getenv("WICK_FUZZ_GRAPHS")) designs = atoi(getenv("WICK_FUZZ_GRAPHS"));
     for (int k = 0; k < designs; k++) {
         const int shape = (k + (int)tier * 5) % (int)WICK_COUNTOF(shapes);
-        design d = {.seed = (uint64_t)(k * 8 + (int)tier), .dtype = dtypes[k % (int)WICK_COUNTOF(dtypes)], .rank = shapes[shape].rank};
+        design d = {.seed = (uint64_t)(k * 8 + (int)tier),
+                    .dtype = dtypes[k % (int)WICK_COUNTOF(dtypes)],
+                    .rank = shapes[shape].rank};
         for (int i = 0; i < 3; i++) d.dims[i] = i < d.rank ? shapes[shape].dims[i] : 1;
         check_design(ctx, &d);
     }
-    CHECK_MSG(loops > refused + differ && differ * 10 <= loops, "%ld are used, %ld slower, %ld differ", loops, refused, differ);
+    CHECK_MSG(loops > refused + differ && differ * 10 <= loops, "%ld are used, %ld slower, %ld differ", loops, refused,
+              differ);
     CHECK_MSG(others == 0, "%ld programs were not compiled: %s", others, last);
     test_count("reductions as machine code", loops);
     for (int i = 0; i < 3; i++) wick_context_free(&ctx[i]);
@@ -221,7 +242,11 @@ static void check_now(const char *folder, const char *expected) {
     wick_context *ctx[3];
     design d = {.seed = 3, .rank = 2, .dims = {20, 150, 1}};
     CHECK_INT(wick_context_new(&ctx[0], &(wick_context_options){.threads = 1}), WICK_OK);
-    for (int i = 1; i < 3; i++) CHECK_INT(wick_context_new(&ctx[i], &(wick_context_options){.threads = 2 * i - 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}), WICK_OK);
+    for (int i = 1; i < 3; i++)
+        CHECK_INT(
+            wick_context_new(&ctx[i],
+                             &(wick_context_options){.threads = 2 * i - 1, .jit = WICK_JIT_WAIT, .jit_folder = folder}),
+            WICK_OK);
     last[0] = 0;
     check_design(ctx, &d);
     CHECK_MSG(strstr(last, expected) != NULL, "\"%s\" lacks \"%s\"", last, expected);

@@ -22,14 +22,17 @@ static double at(wick_context *ctx, const char *text, double x, double y, double
         const char c = wick_kernel_input(k, i)[0];
         in[i] = wick_scalar(ctx, WICK_F64, c == 'x' ? x : c == 'y' ? y : z);
     }
-    CHECK_MSG(wick_item(wick_kernel_call(k, wick_kernel_inputs(k), in), &v) == WICK_OK, "%s: %s", text, wick_context_error(ctx));
+    CHECK_MSG(wick_item(wick_kernel_call(k, wick_kernel_inputs(k), in), &v) == WICK_OK, "%s: %s", text,
+              wick_context_error(ctx));
     wick_kernel_free(&k);
     return v;
 }
 
 TEST(operators_bind_as_in_c_and_powers_as_in_python) {
     SETUP;
-#define SAME(expression, text) CHECK_MSG(at(ctx, text, x, y, z) == (double)(expression), "%s gives %.17g, not %.17g", text, at(ctx, text, x, y, z), (double)(expression))
+#define SAME(expression, text)                                                                                         \
+    CHECK_MSG(at(ctx, text, x, y, z) == (double)(expression), "%s gives %.17g, not %.17g", text,                       \
+              at(ctx, text, x, y, z), (double)(expression))
     const double x = 3, y = -2, z = 0.5;
     SAME(x + y * 2.0, "x + y * 2.0");
     SAME((x + y) * 2.0, "(x + y) * 2.0");
@@ -69,7 +72,10 @@ TEST(every_function_of_the_table_can_be_called) {
         const wick_op_info op = wick_op_at(i);
         if (!op.elementwise || !strcmp(op.name, "cast")) continue;
         char text[128];
-        snprintf(text, sizeof text, "%s(%s)", op.name, op.max_inputs == 1 ? "x" : op.max_inputs == 2 ? "x, x" : "x, x, x");
+        snprintf(text, sizeof text, "%s(%s)", op.name,
+                 op.max_inputs == 1   ? "x"
+                 : op.max_inputs == 2 ? "x, x"
+                                      : "x, x, x");
         CHECK_MSG(wick_kernel_from_expr(ctx, text, &k) == WICK_OK, "%s: %s", text, wick_context_error(ctx));
         if (!k) continue;
         char shown[128];
@@ -90,7 +96,8 @@ TEST(the_text_that_is_shown_is_the_same_kernel) {
     char text[200], again[200];
     CHECK_INT(wick_kernel_format(k, NULL, 0), wick_kernel_format(k, text, sizeof text));
     CHECK_MSG(!strcmp(text, "((relu(((x * scale) + 0.1)) ** 2.0) - where((1e+30 > x), 3, 1))"), "%s", text);
-    CHECK(wick_kernel_inputs(k) == 2 && !strcmp(wick_kernel_input(k, 1), "scale") && !wick_kernel_input(k, 2) && !wick_kernel_input(k, -1));
+    CHECK(wick_kernel_inputs(k) == 2 && !strcmp(wick_kernel_input(k, 1), "scale") && !wick_kernel_input(k, 2) &&
+          !wick_kernel_input(k, -1));
     wick_kernel_free(&k);
     REQUIRE(wick_kernel_from_expr(ctx, text, &k) == WICK_OK);
     wick_kernel_format(k, again, sizeof again);
@@ -132,7 +139,8 @@ TEST(mistakes_name_the_column) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_INT(wick_kernel_from_expr(ctx, wrong[i].text, &k), WICK_ERR_INVALID);
-        CHECK_MSG(strstr(wick_context_error(ctx), wrong[i].error) != NULL, "%s: \"%s\", not \"%s\"", wrong[i].text, wick_context_error(ctx), wrong[i].error);
+        CHECK_MSG(strstr(wick_context_error(ctx), wrong[i].error) != NULL, "%s: \"%s\", not \"%s\"", wrong[i].text,
+                  wick_context_error(ctx), wrong[i].error);
         CHECK(k == NULL);
     }
     CHECK_INT(wick_kernel_from_expr(ctx, NULL, &k), WICK_ERR_INVALID);
@@ -172,13 +180,18 @@ TEST(depth_length_and_number_are_bounded) {
 
 TEST(any_text_is_read_or_refused) {
     SETUP;
-    static const char *const parts[] = {"x", "y", "1", "2.5", "+", "-", "*", "**", "/", "%", "(", ")", ",", "exp(", "where(", "max(", "<", "<=", "==", "!", "!=", "&&", "||", "?", ":", " ", ".", "e", "\xff"};
+    static const char *const parts[] = {"x",  "y",  "1",  "2.5",  "+",      "-",    "*", "**", "/",   "%",
+                                        "(",  ")",  ",",  "exp(", "where(", "max(", "<", "<=", "==",  "!",
+                                        "!=", "&&", "||", "?",    ":",      " ",    ".", "e",  "\xff"};
     int good = 0;
     for (int i = 0; i < 20000; i++) {
         char text[256] = "";
-        for (int n = test_rand_int(1, 12), j = 0; j < n; j++) strcat(text, parts[test_rand() % (sizeof parts / sizeof *parts)]);
+        for (int n = test_rand_int(1, 12), j = 0; j < n; j++)
+            strcat(text, parts[test_rand() % (sizeof parts / sizeof *parts)]);
         const wick_status status = wick_kernel_from_expr(ctx, text, &k);
-        CHECK_MSG(status == WICK_OK || (status == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "kernel: column ")), "%s", text);
+        CHECK_MSG(status == WICK_OK ||
+                      (status == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "kernel: column ")),
+                  "%s", text);
         if (!k) continue;
         good++;
         char shown[4096], again[4096];
@@ -219,7 +232,9 @@ TEST(numbers_take_the_dtype_of_what_they_stand_with) {
 TEST(inputs_broadcast_and_calls_are_tensors_like_any_other) {
     SETUP;
     REQUIRE(wick_kernel_from_expr(ctx, "x * y + exp(-x)", &k) == WICK_OK);
-    wick_tensor *in[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(2, 1), (double[]){1, 2}), wick_from(ctx, WICK_F64, WICK_DIMS(3), (double[]){1, -1, 4})}, *g;
+    wick_tensor *in[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(2, 1), (double[]){1, 2}),
+                          wick_from(ctx, WICK_F64, WICK_DIMS(3), (double[]){1, -1, 4})},
+                *g;
     wick_tensor *v = wick_kernel_call(k, 2, in);
     CHECK(wick_tensor_rank(v) == 2 && wick_tensor_dim(v, 0) == 2 && wick_tensor_dim(v, 1) == 3);
     wick_grad(wick_sum(v, WICK_ALL_AXES, false), 1, in, &g);
@@ -240,7 +255,8 @@ TEST(compiled_kernels_are_one_fused_program_with_the_bits_of_the_ops) {
     SETUP;
     REQUIRE(wick_kernel_from_expr(ctx, "tanh(x * 0.5 + y) * (x > 0 ? x : (x + y) / 3)", &k) == WICK_OK);
     enum { ROWS = 37, COLS = 1001 };
-    const wick_spec specs[2] = {{.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}}, {.name = "y", .dtype = WICK_F32, .rank = 1, .dims = {COLS}}};
+    const wick_spec specs[2] = {{.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {ROWS, COLS}},
+                                {.name = "y", .dtype = WICK_F32, .rank = 1, .dims = {COLS}}};
     static float x[ROWS * COLS], y[COLS], out[ROWS * COLS], want[ROWS * COLS];
     for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)test_rand_real(-3, 3);
     for (size_t i = 0; i < COLS; i++) y[i] = (float)test_rand_real(-3, 3);
@@ -254,7 +270,8 @@ TEST(compiled_kernels_are_one_fused_program_with_the_bits_of_the_ops) {
     CHECK_INT(wick_plan_get_info(plan).kernels, 1);
     REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
     CHECK(wick_run(ws, (const void *[]){x, y}, (void *[]){out}) == WICK_OK);
-    wick_tensor *tx = wick_from(ctx, WICK_F32, WICK_DIMS(ROWS, COLS), x), *ty = wick_from(ctx, WICK_F32, WICK_DIMS(COLS), y);
+    wick_tensor *tx = wick_from(ctx, WICK_F32, WICK_DIMS(ROWS, COLS), x),
+                *ty = wick_from(ctx, WICK_F32, WICK_DIMS(COLS), y);
     wick_tensor *t = wick_tanh(wick_add(wick_mul(tx, wick_like(tx, 0.5)), ty));
     t = wick_mul(t, wick_where(wick_gt(tx, wick_like(tx, 0)), tx, wick_div(wick_add(tx, ty), wick_like(ty, 3))));
     CHECK(wick_read(t, want, sizeof want) == WICK_OK && memcmp(out, want, sizeof out) == 0);

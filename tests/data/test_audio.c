@@ -22,7 +22,8 @@ TEST(every_sort_of_wav_is_read_as_libsndfile_reads_it) {
         CHECK(!wick_audio_samples(a, -1) && !wick_audio_samples(a, g->dims[0]));
         for (int64_t i = 0; i < g->count; i++) {
             const float got = wick_audio_samples(a, i / g->dims[1])[i % g->dims[1]];
-            CHECK_MSG(got == (float)g->values[i], "%s: sample %lld is %.9g, not %.9g", g->name, (long long)i, (double)got, g->values[i]);
+            CHECK_MSG(got == (float)g->values[i], "%s: sample %lld is %.9g, not %.9g", g->name, (long long)i,
+                      (double)got, g->values[i]);
         }
         wick_audio_free(&a);
         CHECK(!a);
@@ -32,7 +33,7 @@ TEST(every_sort_of_wav_is_read_as_libsndfile_reads_it) {
     wick_context_free(&ctx);
 }
 
-/* ---- files made here ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- files made here --------------------------------------------------------------------------------------------- */
 
 typedef struct file {
     uint8_t bytes[256];
@@ -247,7 +248,8 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
         for (size_t cut = 0; cut < end; cut++) {
             uint8_t *part = malloc(cut + !cut);
             memcpy(part, whole, cut);
-            CHECK_MSG(wick_audio_decode(ctx, part, cut, name, 0, &a) == WICK_ERR_FORMAT, "%s cut to %zu of %zu bytes", name, cut, size);
+            CHECK_MSG(wick_audio_decode(ctx, part, cut, name, 0, &a) == WICK_ERR_FORMAT, "%s cut to %zu of %zu bytes",
+                      name, cut, size);
             CHECK_STR_HAS(wick_context_error(ctx), name);
             free(part);
         }
@@ -256,7 +258,8 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
             memcpy(changed, whole, size);
             for (int flips = test_rand_int(1, 4); flips > 0; flips--)
                 changed[test_rand() % WICK_MIN(size, 100)] ^= (uint8_t)(1 << test_rand_int(0, 7));
-            if (wick_audio_decode(ctx, changed, size, name, round % 2, &a) == WICK_OK) CHECK(wick_audio_length(a) <= (int64_t)size);
+            if (wick_audio_decode(ctx, changed, size, name, round % 2, &a) == WICK_OK)
+                CHECK(wick_audio_length(a) <= (int64_t)size);
             wick_audio_free(&a);
             free(changed);
         }
@@ -276,7 +279,8 @@ static wick_audio *tone(wick_context *ctx, int64_t rate, double hertz, int64_t n
     text(&f, "data"), number(&f, (uint32_t)(n * channels * 4), 4);
     memcpy(bytes, f.bytes, f.size);
     for (int64_t i = 0; i < n * channels; i++) {
-        const float v = (float)((1 + i % channels) * sin(2 * 3.14159265358979323846 * hertz * (double)(i / channels) / (double)rate));
+        const float v = (float)((1 + i % channels) *
+                                sin(2 * 3.14159265358979323846 * hertz * (double)(i / channels) / (double)rate));
         memcpy(bytes + f.size + 4 * i, &v, 4);
     }
     wick_audio *a = NULL;
@@ -285,13 +289,16 @@ static wick_audio *tone(wick_context *ctx, int64_t rate, double hertz, int64_t n
     return a;
 }
 
-/* The oracle is the tone itself: away from the ends it comes out as it would have been recorded at the other rate, or not at all beyond its Nyquist frequency. */
+/* The oracle is the tone itself: away from the ends it comes out as it would have been recorded at the other rate, or
+ * not at all beyond its Nyquist frequency. */
 TEST(a_tone_at_another_rate_is_the_same_tone) {
     wick_context *ctx = new_context(NULL);
-    static const int64_t rates[][2] = {{44100, 16000}, {16000, 48000}, {48000, 16000}, {22050, 8000}, {16000, 16000}, {8000, 44101}, {44101, 8000}, {1000, 768000}};
+    static const int64_t rates[][2] = {{44100, 16000}, {16000, 48000}, {48000, 16000}, {22050, 8000},
+                                       {16000, 16000}, {8000, 44101},  {44101, 8000},  {1000, 768000}};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         const int64_t from = rates[i][0], to = rates[i][1], n = from == 1000 ? 300 : 9001;
-        const double lower = (double)WICK_MIN(from, to) / 2, hertz[] = {0.01 * lower, 0.3 * lower, 0.85 * lower, to < from ? 1.2 * lower : 0.5 * lower};
+        const double lower = (double)WICK_MIN(from, to) / 2,
+                     hertz[] = {0.01 * lower, 0.3 * lower, 0.85 * lower, to < from ? 1.2 * lower : 0.5 * lower};
         for (int k = 0; k < 4; k++) {
             wick_audio *a = tone(ctx, from, hertz[k], n, 2), *b;
             REQUIRE(a && wick_audio_resample(ctx, a, to, &b) == WICK_OK);
@@ -302,18 +309,24 @@ TEST(a_tone_at_another_rate_is_the_same_tone) {
             double worst = 0;
             for (int64_t t = edge; t < length - edge; t++)
                 for (int c = 0; c < 2; c++) {
-                    const double want = k == 3 && to < from ? 0 : (c + 1) * sin(2 * 3.14159265358979323846 * hertz[k] * (double)t / (double)to);
+                    const double want =
+                        k == 3 && to < from
+                            ? 0
+                            : (c + 1) * sin(2 * 3.14159265358979323846 * hertz[k] * (double)t / (double)to);
                     worst = fmax(worst, fabs((double)wick_audio_samples(b, c)[t] - want));
                 }
-            const double most = from == to ? 1e-6 : k == 2 ? 2e-3 : 2e-4; /* the filter ends at 0.95 of the lower Nyquist frequency */
-            CHECK_MSG(worst < most, "%lld to %lld at %g Hz: off by %g", (long long)from, (long long)to, hertz[k], worst);
+            /* the filter ends at 0.95 of the lower Nyquist frequency */
+            const double most = from == to ? 1e-6 : k == 2 ? 2e-3 : 2e-4;
+            CHECK_MSG(worst < most, "%lld to %lld at %g Hz: off by %g", (long long)from, (long long)to, hertz[k],
+                      worst);
             CHECK(edge < length - edge);
             wick_audio_free(&a);
             wick_audio_free(&b);
         }
     }
     wick_audio *a = tone(ctx, 8000, 100, 10, 1), *b;
-    CHECK(wick_audio_resample(ctx, a, 999, &b) == WICK_ERR_INVALID && !b && strstr(wick_context_error(ctx), "8000 samples a second to 999"));
+    CHECK(wick_audio_resample(ctx, a, 999, &b) == WICK_ERR_INVALID && !b &&
+          strstr(wick_context_error(ctx), "8000 samples a second to 999"));
     CHECK(wick_audio_resample(ctx, a, 768001, &b) == WICK_ERR_INVALID && !b);
     wick_audio_free(&a);
     a = tone(ctx, 8000, 100, 0, 1);

@@ -1,4 +1,5 @@
-/* Tables: what Python's csv module writes is read as Python reads it; types, categories and what is missing; lines that don't fit are named. */
+/* Tables: what Python's csv module writes is read as Python reads it; types, categories and what is missing; lines that
+ * don't fit are named. */
 #include <locale.h>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@ static wick_status table_text(const char *text, size_t n, const wick_csv_options
     if (f) fclose(f);
     return wick_csv_read(ctx, path, o, t);
 }
-static wick_status table(const char *text, const wick_csv_options *o, wick_csv **t) { return table_text(text, strlen(text), o, t); }
+static wick_status table(const char *text, const wick_csv_options *o, wick_csv **t) {
+    return table_text(text, strlen(text), o, t);
+}
 static bool same(float a, float b) { return a == b || (isnan(a) && isnan(b)); }
 
 /* Row by row the features, each row's label and target behind them. */
@@ -34,8 +37,11 @@ static void check_rows(const wick_csv *t, int n, const float *want, const int64_
     for (int64_t i = 0; i < wick_dataset_count(d); i++) {
         float *x = malloc((size_t)(n + !n) * sizeof *x), target;
         int64_t y = -7;
-        CHECK(wick_dataset_get(d, i, (void *[]){x, labels ? (void *)&y : &target, &target}, NULL) == WICK_OK && !memcmp(wick_dataset_at(d, i, 0), x, (size_t)n * sizeof *x));
-        for (int k = 0; k < n; k++) CHECK_MSG(same(x[k], want[i * n + k]), "row %lld, feature %d: %g, not %g", (long long)i, k, (double)x[k], (double)want[i * n + k]);
+        CHECK(wick_dataset_get(d, i, (void *[]){x, labels ? (void *)&y : &target, &target}, NULL) == WICK_OK &&
+              !memcmp(wick_dataset_at(d, i, 0), x, (size_t)n * sizeof *x));
+        for (int k = 0; k < n; k++)
+            CHECK_MSG(same(x[k], want[i * n + k]), "row %lld, feature %d: %g, not %g", (long long)i, k, (double)x[k],
+                      (double)want[i * n + k]);
         if (labels) CHECK(y == labels[i] && wick_dataset_label(d, i) == y);
         free(x);
     }
@@ -43,32 +49,44 @@ static void check_rows(const wick_csv *t, int n, const float *want, const int64_
 }
 
 TEST(types_categories_and_missing_values) {
-    static const char text[] = "\xef\xbb\xbfid, size ,colour,\"a \"\"class\"\"\",y\r\n1,1.5,red,10,0.5\r\n\r\n2,NA,blue,9,-1e3\r\n3,+2.5e0,,10,inf\r\n4, 3 ,\"r,e\nd\",100,7";
+    static const char text[] =
+        "\xef\xbb\xbfid, size ,colour,\"a "
+        "\"\"class\"\"\",y\r\n1,1.5,red,10,0.5\r\n\r\n2,NA,blue,9,-1e3\r\n3,+2.5e0,,10,inf\r\n4, 3 ,\"r,e\nd\",100,7";
     wick_csv *t;
     REQUIRE(begin(NULL));
     REQUIRE(table(text, &(wick_csv_options){.label = "a \"class\"", .target = "y", .skip = "id"}, &t) == WICK_OK);
     CHECK(wick_csv_rows(t) == 4 && wick_csv_columns(t) == 5 && !wick_csv_column_at(t, 5) && !wick_csv_column_at(t, -1));
-    const wick_csv_column *size = wick_csv_column_at(t, 1), *colour = wick_csv_column_at(t, 2), *class = wick_csv_column_at(t, 3);
-    CHECK(wick_csv_column_at(t, 0)->type == WICK_CSV_LEFT_OUT && size->type == WICK_CSV_NUMBER && size->missing == 1 && size->min == 1.5 && size->max == 3 && fabs(size->mean - 7. / 3) < 1e-12);
-    CHECK(strcmp(size->name, "size") == 0 && colour->type == WICK_CSV_CATEGORY && colour->categories == 3 && colour->missing == 1);
-    CHECK(strcmp(wick_csv_category(t, 2, 0), "blue") == 0 && strcmp(wick_csv_category(t, 2, 1), "r,e\nd") == 0 && strcmp(wick_csv_category(t, 2, 2), "red") == 0 && !wick_csv_category(t, 2, 3));
-    CHECK(class->categories == 3 && strcmp(wick_csv_category(t, 3, 0), "9") == 0 && strcmp(wick_csv_category(t, 3, 2), "100") == 0); /* numbers in their order */
+    const wick_csv_column *size = wick_csv_column_at(t, 1), *colour = wick_csv_column_at(t, 2),
+                          *class = wick_csv_column_at(t, 3);
+    CHECK(wick_csv_column_at(t, 0)->type == WICK_CSV_LEFT_OUT && size->type == WICK_CSV_NUMBER && size->missing == 1 &&
+          size->min == 1.5 && size->max == 3 && fabs(size->mean - 7. / 3) < 1e-12);
+    CHECK(strcmp(size->name, "size") == 0 && colour->type == WICK_CSV_CATEGORY && colour->categories == 3 &&
+          colour->missing == 1);
+    CHECK(strcmp(wick_csv_category(t, 2, 0), "blue") == 0 && strcmp(wick_csv_category(t, 2, 1), "r,e\nd") == 0 &&
+          strcmp(wick_csv_category(t, 2, 2), "red") == 0 && !wick_csv_category(t, 2, 3));
+    /* numbers in their order */
+    CHECK(class->categories == 3 && strcmp(wick_csv_category(t, 3, 0), "9") == 0 &&
+          strcmp(wick_csv_category(t, 3, 2), "100") == 0);
     check_rows(t, 2, (const float[]){1.5f, 2, NAN, 0, 2.5f, -1, 3, 1}, (const int64_t[]){1, 0, 1, 2});
     wick_csv_free(&t);
-    REQUIRE(table(text, &(wick_csv_options){.label = "colour", .skip = "id|a*|y", .missing = WICK_CSV_MEAN}, &t) == WICK_ERR_INVALID);
+    REQUIRE(table(text, &(wick_csv_options){.label = "colour", .skip = "id|a*|y", .missing = WICK_CSV_MEAN}, &t) ==
+            WICK_ERR_INVALID);
     CHECK_STR_HAS(
         wick_context_error(ctx),
         "line 5: column \"colour\": \"\" is a missing value, and it is the class"); /* the empty line counts */
-    REQUIRE(table(text, &(wick_csv_options){.one_hot = true, .skip = "id|a*|y", .missing = WICK_CSV_MEAN}, &t) == WICK_OK);
+    REQUIRE(table(text, &(wick_csv_options){.one_hot = true, .skip = "id|a*|y", .missing = WICK_CSV_MEAN}, &t) ==
+            WICK_OK);
     check_rows(t, 4, (const float[]){1.5f, 0, 0, 1, (float)(7. / 3), 1, 0, 0, 2.5f, 0, 0, 0, 3, 0, 1, 0}, NULL);
     wick_csv_free(&t);
-    REQUIRE(table("1;2\n3;4\n", &(wick_csv_options){.separator = ';', .no_header = true, .target = "1"}, &t) == WICK_OK);
+    REQUIRE(table("1;2\n3;4\n", &(wick_csv_options){.separator = ';', .no_header = true, .target = "1"}, &t) ==
+            WICK_OK);
     check_rows(t, 1, (const float[]){1, 3}, NULL);
     wick_csv_free(&t);
     REQUIRE(table("a\tb\n1\t\n\t2", &(wick_csv_options){.separator = '\t'}, &t) == WICK_OK);
     check_rows(t, 2, (const float[]){1, NAN, NAN, 2}, NULL);
     wick_csv_free(&t);
-    REQUIRE(table("a\n0x10\n--5\n1_000\n1.2.3\n", NULL, &t) == WICK_OK && wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY && wick_csv_column_at(t, 0)->categories == 4);
+    REQUIRE(table("a\n0x10\n--5\n1_000\n1.2.3\n", NULL, &t) == WICK_OK &&
+            wick_csv_column_at(t, 0)->type == WICK_CSV_CATEGORY && wick_csv_column_at(t, 0)->categories == 4);
     wick_csv_free(&t);
     REQUIRE(table("a,b\n", NULL, &t) == WICK_OK && wick_csv_rows(t) == 0);
     check_rows(t, 2, NULL, NULL);
@@ -99,8 +117,9 @@ TEST(what_does_not_fit_is_named) {
     for (size_t k = 0; k < WICK_COUNTOF(cases); k++) {
         wick_csv *t;
         const wick_status status = table(cases[k].text, &cases[k].o, &t);
-        CHECK_MSG(status == cases[k].status && !t && strstr(wick_context_error(ctx), cases[k].says) && strstr(wick_context_error(ctx), path), "case %zu: %d: %s", k, (int)status,
-                  wick_context_error(ctx));
+        CHECK_MSG(status == cases[k].status && !t && strstr(wick_context_error(ctx), cases[k].says) &&
+                      strstr(wick_context_error(ctx), path),
+                  "case %zu: %d: %s", k, (int)status, wick_context_error(ctx));
     }
     wick_csv *t;
     CHECK(table_text("a\n1\0002\n", 6, NULL, &t) == WICK_ERR_FORMAT && strstr(wick_context_error(ctx), "a zero byte"));
@@ -108,7 +127,8 @@ TEST(what_does_not_fit_is_named) {
     /* 5000 categories of 5000 rows would be 25 million columns of one_hot. */
     char *text = malloc(5000 * 6 + 3), *to = text + sprintf(text, "a\n");
     for (int i = 0; i < 5000; i++) to += sprintf(to, "c%d\n", i);
-    CHECK(table(text, &(wick_csv_options){.one_hot = true}, &t) == WICK_ERR_INVALID && strstr(wick_context_error(ctx), "without one_hot"));
+    CHECK(table(text, &(wick_csv_options){.one_hot = true}, &t) == WICK_ERR_INVALID &&
+          strstr(wick_context_error(ctx), "without one_hot"));
     CHECK(table(text, NULL, &t) == WICK_OK && wick_csv_column_at(t, 0)->categories == 5000);
     wick_csv_free(&t);
     free(text);
@@ -132,12 +152,15 @@ TEST(numbers_do_not_follow_the_locale) {
 TEST(what_python_writes_is_read_as_python_reads_it) {
     static const char program[] =
         "import csv, random, struct, sys\n"
-        "r = random.Random(int(sys.argv[3])); kinds = [r.randrange(3) for _ in range(r.randrange(1, 8))]; rows = r.randrange(1, 60)\n"
+        "r = random.Random(int(sys.argv[3])); kinds = [r.randrange(3) for _ in range(r.randrange(1, 8))]; rows = "
+        "r.randrange(1, 60)\n"
         "words = ['a', 'b c', 'x,y', 'say \"hi\"', 'two\\nlines', 'Zebra', '\\u00e4', ';']\n"
         "quoting = r.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]); end = r.choice(['\\n', '\\r\\n'])\n"
-        "cells = [[[r.choice(words), repr(r.uniform(-1e6, 1e6)), '%.3e' % r.gauss(0, 1)][k] if r.random() < .9 else r.choice(['', 'NA']) for k in kinds] for _ in range(rows)]\n"
+        "cells = [[[r.choice(words), repr(r.uniform(-1e6, 1e6)), '%.3e' % r.gauss(0, 1)][k] if r.random() < .9 else "
+        "r.choice(['', 'NA']) for k in kinds] for _ in range(rows)]\n"
         "with open(sys.argv[1], 'w', newline='', encoding='utf-8') as f:\n"
-        "    w = csv.writer(f, quoting=quoting, lineterminator=end); w.writerow(['c%d' % i for i in range(len(kinds))]); w.writerows(cells)\n"
+        "    w = csv.writer(f, quoting=quoting, lineterminator=end); w.writerow(['c%d' % i for i in "
+        "range(len(kinds))]); w.writerows(cells)\n"
         "back = list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8')))[1:]\n"
         "back = [b for b in back if b]\n"
         "out = [len(back), len(kinds)]\n"
@@ -149,7 +172,8 @@ TEST(what_python_writes_is_read_as_python_reads_it) {
         "    for b in back:\n"
         "        for i, c in enumerate(b):\n"
         "            gone = c in ('', 'NA')\n"
-        "            f.write(struct.pack('<f', (float('nan') if gone else float(c)) if numeric[i] else -1 if gone else names[i].index(c)))\n";
+        "            f.write(struct.pack('<f', (float('nan') if gone else float(c)) if numeric[i] else -1 if gone else "
+        "names[i].index(c)))\n";
     if (system("python3 -c 0 2>/dev/null")) SKIP("no python3");
     REQUIRE(begin(NULL));
     char script[96], want_path[96], command[512];

@@ -16,19 +16,33 @@ typedef struct rows {
 } rows;
 static int64_t rows_length(void *user, int64_t index, int field) { return (void)user, (void)field, index % 4 + 1; }
 static int64_t rows_label(void *user, int64_t index) { return (void)user, index % 3; }
-static const char *rows_name(void *user, int64_t label) { return (void)user, (const char *const[]){"red", "green", "blue"}[label]; }
-static void rows_cache(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes) { (void)user, *hits = 3, *misses = 4, *bytes = 5; }
+static const char *rows_name(void *user, int64_t label) {
+    return (void)user, (const char *const[]){"red", "green", "blue"}[label];
+}
+static void rows_cache(void *user, uint64_t *hits, uint64_t *misses, size_t *bytes) {
+    (void)user, *hits = 3, *misses = 4, *bytes = 5;
+}
 static void rows_free(void *user) { ((rows *)user)->freed++; }
 static wick_status rows_get(void *user, int64_t index, void *const *out, wick_fault *fault) {
     ((rows *)user)->asked++;
     if (index == 7) return wick_fault_set(fault, WICK_ERR_FORMAT, "rows.bin: record %d at offset %d is damaged", 7, 70);
-    for (int64_t k = 0; out[0] && k < 2 * rows_length(user, index, 0); k++) ((int32_t *)out[0])[k] = (int32_t)(10 * index + k);
+    for (int64_t k = 0; out[0] && k < 2 * rows_length(user, index, 0); k++)
+        ((int32_t *)out[0])[k] = (int32_t)(10 * index + k);
     if (out[1]) *(int64_t *)out[1] = index % 3;
     return WICK_OK;
 }
 static wick_dataset_source rows_source(rows *r) {
-    return (wick_dataset_source){.count = 9, .n_fields = 2, .fields = {{"rows", WICK_I32, 2, {-1, 2}}, {"label", WICK_I64, 0, {0}}}, .get = rows_get, .length = rows_length,
-                                 .label = rows_label, .classes = 3, .class_name = rows_name, .cache = rows_cache, .free = rows_free, .user = r};
+    return (wick_dataset_source){.count = 9,
+                                 .n_fields = 2,
+                                 .fields = {{"rows", WICK_I32, 2, {-1, 2}}, {"label", WICK_I64, 0, {0}}},
+                                 .get = rows_get,
+                                 .length = rows_length,
+                                 .label = rows_label,
+                                 .classes = 3,
+                                 .class_name = rows_name,
+                                 .cache = rows_cache,
+                                 .free = rows_free,
+                                 .user = r};
 }
 
 TEST(a_set_of_callbacks_is_asked_with_checked_numbers) {
@@ -38,10 +52,14 @@ TEST(a_set_of_callbacks_is_asked_with_checked_numbers) {
     wick_dataset *d;
     REQUIRE(ctx && wick_dataset_new(ctx, &s, &d) == WICK_OK);
     CHECK(wick_dataset_count(d) == 9 && wick_dataset_fields(d) == 2 && wick_dataset_classes(d) == 3);
-    CHECK(strcmp(wick_dataset_field(d, 0)->name, "rows") == 0 && !wick_dataset_field(d, 2) && !wick_dataset_field(d, -1));
-    CHECK(wick_dataset_length(d, 5, 0) == 2 && wick_dataset_length(d, 5, 1) == -1 && wick_dataset_length(d, 9, 0) == -1 && wick_dataset_length(d, 0, 2) == -1);
-    CHECK(wick_dataset_bytes(d, 5, 0) == 16 && wick_dataset_bytes(d, 5, 1) == 8 && wick_dataset_bytes(d, -1, 0) == SIZE_MAX);
-    CHECK(wick_dataset_label(d, 8) == 2 && wick_dataset_label(d, 9) == -1 && strcmp(wick_dataset_class_name(d, 1), "green") == 0 && strcmp(wick_dataset_class_name(d, 3), "?") == 0);
+    CHECK(strcmp(wick_dataset_field(d, 0)->name, "rows") == 0 && !wick_dataset_field(d, 2) &&
+          !wick_dataset_field(d, -1));
+    CHECK(wick_dataset_length(d, 5, 0) == 2 && wick_dataset_length(d, 5, 1) == -1 &&
+          wick_dataset_length(d, 9, 0) == -1 && wick_dataset_length(d, 0, 2) == -1);
+    CHECK(wick_dataset_bytes(d, 5, 0) == 16 && wick_dataset_bytes(d, 5, 1) == 8 &&
+          wick_dataset_bytes(d, -1, 0) == SIZE_MAX);
+    CHECK(wick_dataset_label(d, 8) == 2 && wick_dataset_label(d, 9) == -1 &&
+          strcmp(wick_dataset_class_name(d, 1), "green") == 0 && strcmp(wick_dataset_class_name(d, 3), "?") == 0);
     CHECK(!wick_dataset_at(d, 0, 0) && !wick_dataset_sample(d, 0)); /* not in memory */
     int32_t x[8];
     int64_t y;
@@ -114,7 +132,9 @@ TEST(sources_that_make_no_sense_are_refused_and_stay_the_callers) {
         CHECK_STR_HAS(wick_context_error(ctx), bad[i].text);
     }
     CHECK_INT(wick_dataset_new(ctx, NULL, &d), WICK_ERR_INVALID);
-    CHECK_INT(wick_dataset_new(ctx, &(wick_dataset_source){.n_fields = 1, .fields = {{"x", WICK_F32, 1, {2}}}}, &d), WICK_ERR_INVALID); /* no get */
+    /* no get */
+    CHECK_INT(wick_dataset_new(ctx, &(wick_dataset_source){.n_fields = 1, .fields = {{"x", WICK_F32, 1, {2}}}}, &d),
+              WICK_ERR_INVALID);
     CHECK_INT(r.freed, 0);
     wick_context_free(&ctx);
 }
@@ -130,8 +150,10 @@ TEST(arrays_are_a_set_without_a_copy) {
     REQUIRE(ctx && wick_dataset_of_arrays(ctx, 5, 3, fields, data, 1, 3, &d) == WICK_OK);
     float got[3];
     uint8_t y;
-    CHECK(wick_dataset_get(d, 4, (void *[]){got, &y, NULL}, NULL) == WICK_OK && memcmp(got, x[4], sizeof got) == 0 && y == 0);
-    CHECK(wick_dataset_at(d, 2, 0) == (const void *)x[2] && wick_dataset_at(d, 5, 0) == NULL && wick_dataset_at(d, 0, 3) == NULL);
+    CHECK(wick_dataset_get(d, 4, (void *[]){got, &y, NULL}, NULL) == WICK_OK && memcmp(got, x[4], sizeof got) == 0 &&
+          y == 0);
+    CHECK(wick_dataset_at(d, 2, 0) == (const void *)x[2] && wick_dataset_at(d, 5, 0) == NULL &&
+          wick_dataset_at(d, 0, 3) == NULL);
     CHECK(wick_dataset_label(d, 2) == 2 && strcmp(wick_dataset_class_name(d, 2), "2") == 0);
     wick_dataset_free(&d);
     CHECK_INT(wick_dataset_of_arrays(ctx, 5, 3, fields, data, 2, 3, &d), WICK_ERR_INVALID);
@@ -139,7 +161,8 @@ TEST(arrays_are_a_set_without_a_copy) {
     CHECK_INT(wick_dataset_of_arrays(ctx, 5, 3, fields, data, 0, 3, &d), WICK_ERR_INVALID);
     CHECK_INT(wick_dataset_of_arrays(ctx, 5, 3, fields, data, -1, 3, &d), WICK_ERR_INVALID);
     CHECK_INT(wick_dataset_of_arrays(ctx, INT64_MAX, 3, fields, data, -1, 0, &d), WICK_ERR_INVALID);
-    CHECK_INT(wick_dataset_of_arrays(ctx, 5, 1, &(wick_spec){"x", WICK_F32, 1, {-1}}, data, -1, 0, &d), WICK_ERR_INVALID);
+    CHECK_INT(wick_dataset_of_arrays(ctx, 5, 1, &(wick_spec){"x", WICK_F32, 1, {-1}}, data, -1, 0, &d),
+              WICK_ERR_INVALID);
     CHECK(!d);
     wick_context_free(&ctx);
 }
@@ -148,7 +171,8 @@ TEST(moments_are_of_what_get_gives) {
     wick_context *ctx = new_context();
     static const uint8_t pixels[4][2] = {{0, 255}, {10, 20}, {30, 40}, {7, 9}};
     wick_dataset *d;
-    REQUIRE(ctx && wick_dataset_of_arrays(ctx, 4, 1, &(wick_spec){"x", WICK_U8, 1, {2}}, (const void *[]){pixels}, -1, 0, &d) == WICK_OK);
+    REQUIRE(ctx && wick_dataset_of_arrays(ctx, 4, 1, &(wick_spec){"x", WICK_U8, 1, {2}}, (const void *[]){pixels}, -1,
+                                          0, &d) == WICK_OK);
     double mean, deviation, sum = 0, squares = 0;
     CHECK(wick_dataset_moments(ctx, d, &mean, &deviation) == WICK_OK);
     for (int i = 0; i < 8; i++) sum += pixels[i / 2][i % 2] / 255.0, squares += pow(pixels[i / 2][i % 2] / 255.0, 2);

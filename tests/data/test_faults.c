@@ -1,4 +1,5 @@
-/* A disk that fails below a loader: reads that are interrupted or short go on, those that fail are what the loader's policy says, for folders, record files and shards. */
+/* A disk that fails below a loader: reads that are interrupted or short go on, those that fail are what the loader's
+ * policy says, for folders, record files and shards. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,7 +10,8 @@
 
 enum { COUNT = 30, CLASSES = 3, BYTES = 400, BAD_EVERY = 7 };
 
-/* ---- the program's own read and pread, which the library calls: samples 3, 3 + BAD_EVERY, ... lie where the disk fails ---------------------------- */
+/* ---- the program's own read and pread, which the library calls: samples 3, 3 + BAD_EVERY, ... lie where the disk
+ * fails ---- */
 
 enum { HONEST, INTERRUPTED, SHORT, FAILING, ENDING };
 static _Atomic int reads;
@@ -21,7 +23,9 @@ static bool touches(int fd, off_t at, size_t n) {
     struct stat st;
     if (fstat(fd, &st) != 0) return false;
     for (int i = 0; i < COUNT; i++)
-        if (is_bad(i) && st.st_dev == places[i].device && st.st_ino == places[i].file && at < places[i].end && at + (off_t)n > places[i].begin) return true;
+        if (is_bad(i) && st.st_dev == places[i].device && st.st_ino == places[i].file && at < places[i].end &&
+            at + (off_t)n > places[i].begin)
+            return true;
     return false;
 }
 /* false: it is answered with *got. */
@@ -47,7 +51,7 @@ ssize_t read(int fd, void *to, size_t n) {
     return honest(fd, lseek(fd, 0, SEEK_CUR), &n, &got) ? syscall(SYS_read, fd, to, n) : got;
 }
 
-/* ---- the same samples in a folder, a record file and shards ------------------------------------------------------------------------------------------ */
+/* ---- the same samples in a folder, a record file and shards ------------------------------------------------------ */
 
 static void fill(int64_t i, char text[BYTES]) {
     const int n = snprintf(text, BYTES, "sample %02d:", (int)i);
@@ -66,7 +70,8 @@ static bool find_places(const char *path) {
         fill(i, text);
         const char *at = memmem(bytes, n, text, BYTES);
         if (!at) return false;
-        places[i].device = st.st_dev, places[i].file = st.st_ino, places[i].begin = at - bytes, places[i].end = at - bytes + BYTES;
+        places[i].device = st.st_dev, places[i].file = st.st_ino, places[i].begin = at - bytes,
+        places[i].end = at - bytes + BYTES;
     }
     return true;
 }
@@ -87,7 +92,8 @@ static wick_dataset *open_form(int form, bool copy) { /* copy: read by pread, no
         mkdir(at(name), 0755);
         snprintf(name, sizeof name, form == SHARDS ? "tar" : "files/%c", 'a' + class);
         mkdir(at(name), 0755);
-        snprintf(name, sizeof name, form == SHARDS ? "tar/%02d.txt" : "files/%c/%02d.txt", form == SHARDS ? i : 'a' + class, i);
+        snprintf(name, sizeof name, form == SHARDS ? "tar/%02d.txt" : "files/%c/%02d.txt",
+                 form == SHARDS ? i : 'a' + class, i);
         if (!put(at(name), text, BYTES) || stat(at(name), &st) != 0) return NULL;
         places[i].device = st.st_dev, places[i].file = st.st_ino, places[i].begin = 0, places[i].end = BYTES;
         snprintf(name, sizeof name, "tar/%02d.cls", i);
@@ -97,19 +103,26 @@ static wick_dataset *open_form(int form, bool copy) { /* copy: read by pread, no
     const wick_files_options all = {.all = true, .copy = copy};
     if (form == FOLDER) return wick_dataset_of_files(ctx, at("files"), &all, &set) == WICK_OK ? set : NULL;
     if (form == RECORDS) {
-        const bool packed = wick_files_open(ctx, at("files"), &all, &f) == WICK_OK && wick_files_pack(f, at("a.wrec"), NULL, NULL) == WICK_OK;
+        const bool packed = wick_files_open(ctx, at("files"), &all, &f) == WICK_OK &&
+                            wick_files_pack(f, at("a.wrec"), NULL, NULL) == WICK_OK;
         wick_files_free(&f);
-        return packed && find_places(at("a.wrec")) && wick_dataset_of_files(ctx, at("a.wrec"), &all, &set) == WICK_OK ? set : NULL;
+        return packed && find_places(at("a.wrec")) && wick_dataset_of_files(ctx, at("a.wrec"), &all, &set) == WICK_OK
+                   ? set
+                   : NULL;
     }
     snprintf(line, sizeof line, "cd %s/tar && tar -cf ../a.tar *", folder);
     const char *path = at("a.tar");
-    return system(line) == 0 && find_places(path) && wick_dataset_of_shards_with(ctx, 1, &path, &(wick_shards_options){.copy = copy}, &set) == WICK_OK ? set : NULL;
+    return system(line) == 0 && find_places(path) &&
+                   wick_dataset_of_shards_with(ctx, 1, &path, &(wick_shards_options){.copy = copy}, &set) == WICK_OK
+               ? set
+               : NULL;
 }
 
 static bool is_whole(const wick_batch *b, int64_t k) {
     char text[BYTES];
     fill(b->samples[k], text);
-    return b->lengths[0][k] == BYTES && memcmp((char *)b->fields[0] + k * b->padded[0], text, BYTES) == 0 && ((int64_t *)b->fields[1])[k] == b->samples[k] * CLASSES / COUNT;
+    return b->lengths[0][k] == BYTES && memcmp((char *)b->fields[0] + k * b->padded[0], text, BYTES) == 0 &&
+           ((int64_t *)b->fields[1])[k] == b->samples[k] * CLASSES / COUNT;
 }
 
 /* Hashes of the batches of two epochs; 0 at the end of each. */
@@ -119,7 +132,10 @@ static int hash_all(wick_loader *l, uint64_t hashes[32]) {
     for (int epochs = 0; epochs < 2 && n < 32; n++) {
         if (wick_loader_take(l, &b) != WICK_OK) return -1;
         epochs += !b.count;
-        hashes[n] = b.count ? wick_hash(b.fields[0], (size_t)(b.count * b.padded[0]), wick_hash(b.fields[1], (size_t)b.count * sizeof(int64_t), wick_hash(b.samples, (size_t)b.count * sizeof(int64_t), 1))) : 0;
+        hashes[n] = b.count ? wick_hash(b.fields[0], (size_t)(b.count * b.padded[0]),
+                                        wick_hash(b.fields[1], (size_t)b.count * sizeof(int64_t),
+                                                  wick_hash(b.samples, (size_t)b.count * sizeof(int64_t), 1)))
+                            : 0;
     }
     return n;
 }
@@ -136,9 +152,14 @@ TEST(either_way_of_reading_makes_the_same_batches_with_any_number_of_workers) {
             for (int c = 0; c < 4; c++) {
                 wick_loader *loader;
                 const bool first = !form && !copy && !c;
-                REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .shuffle = true, .seed = 1, .raw = true, .workers = crews[c]}, &loader) == WICK_OK);
+                REQUIRE(wick_loader_new(ctx, set,
+                                        &(wick_loader_options){
+                                            .batch = 4, .shuffle = true, .seed = 1, .raw = true, .workers = crews[c]},
+                                        &loader) == WICK_OK);
                 CHECK_INT(hash_all(loader, first ? want : got), 18);
-                if (!first) CHECK_MSG(memcmp(want, got, sizeof want) == 0, "%s, %s, %d workers", forms[form], copy ? "read" : "mapped", crews[c]);
+                if (!first)
+                    CHECK_MSG(memcmp(want, got, sizeof want) == 0, "%s, %s, %d workers", forms[form],
+                              copy ? "read" : "mapped", crews[c]);
                 wick_loader_free(&loader);
             }
             wick_dataset_free(&set);
@@ -160,7 +181,10 @@ TEST(interrupted_and_short_reads_go_on_while_batches_are_made) {
                 wick_batch b;
                 int64_t seen = 0;
                 reads = k;
-                REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .shuffle = true, .seed = 1, .raw = true, .workers = workers}, &loader) == WICK_OK);
+                REQUIRE(wick_loader_new(ctx, set,
+                                        &(wick_loader_options){
+                                            .batch = 4, .shuffle = true, .seed = 1, .raw = true, .workers = workers},
+                                        &loader) == WICK_OK);
                 for (int epoch = 0; epoch < 2;) {
                     REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
                     epoch += !b.count;
@@ -183,7 +207,10 @@ static void check_policy(const wick_dataset *set, wick_on_fault policy, int work
     wick_loader_stats stats;
     int times[COUNT] = {0}, total = 0, bad = 0;
     for (int i = 0; i < COUNT; i++) bad += is_bad(i);
-    REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 4, .raw = true, .workers = workers, .on_fault = policy, .prefetch = 1}, &loader) == WICK_OK);
+    REQUIRE(wick_loader_new(
+                ctx, set,
+                &(wick_loader_options){.batch = 4, .raw = true, .workers = workers, .on_fault = policy, .prefetch = 1},
+                &loader) == WICK_OK);
     if (policy == WICK_FAULT_STOP) {
         for (int i = 0; i < 2; i++) { /* the batch is tried again, and its first bad sample named again */
             CHECK_INT(wick_loader_take(loader, &b), WICK_ERR_IO);
@@ -208,8 +235,10 @@ static void check_policy(const wick_dataset *set, wick_on_fault policy, int work
     }
     wick_loader_get_stats(loader, &stats);
     CHECK_INT(total, policy == WICK_FAULT_SKIP ? COUNT - bad : COUNT);
-    for (int i = 0; i < COUNT; i++) CHECK(is_bad(i) ? times[i] == 0 : policy == WICK_FAULT_SKIP ? times[i] == 1 : times[i] >= 1);
-    CHECK(policy == WICK_FAULT_SKIP ? stats.skipped == (uint64_t)bad && stats.substituted == 0 : stats.skipped == 0 && stats.substituted >= (uint64_t)bad);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(is_bad(i) ? times[i] == 0 : policy == WICK_FAULT_SKIP ? times[i] == 1 : times[i] >= 1);
+    CHECK(policy == WICK_FAULT_SKIP ? stats.skipped == (uint64_t)bad && stats.substituted == 0
+                                    : stats.skipped == 0 && stats.substituted >= (uint64_t)bad);
     wick_loader_free(&loader);
 }
 
@@ -245,8 +274,9 @@ TEST(a_disk_that_fails_while_a_set_is_opened_is_an_error_that_names_the_file) {
         for (int i = 0; i < COUNT; i++) places[i].begin = 0, places[i].end = INT32_MAX; /* all of it */
         reads = FAILING;
         const char *path = at(form == FOLDER ? "files" : form == RECORDS ? "a.wrec" : "a.tar");
-        const wick_status status = form == SHARDS ? wick_dataset_of_shards_with(ctx, 1, &path, &(wick_shards_options){.copy = true}, &set)
-                                                  : wick_dataset_of_files(ctx, path, &(wick_files_options){.all = true, .copy = true}, &set);
+        const wick_status status =
+            form == SHARDS ? wick_dataset_of_shards_with(ctx, 1, &path, &(wick_shards_options){.copy = true}, &set)
+                           : wick_dataset_of_files(ctx, path, &(wick_files_options){.all = true, .copy = true}, &set);
         reads = HONEST;
         CHECK_MSG(status == WICK_ERR_IO && !set, "%s: %d", forms[form], (int)status);
         CHECK_STR_HAS(wick_context_error(ctx), path);

@@ -195,7 +195,8 @@ TEST(gzip_files_are_read_and_checked_to_the_last_byte) {
 }
 
 TEST(the_members_of_a_gzip_file_are_one) {
-    static const size_t ends[][3] = {{7, 7, 18}, {0, 12, 18}, {12, 18, 18}, {1, 2, 3}}; /* the last lacks bytes; some members are empty */
+    /* the last lacks bytes; some members are empty */
+    static const size_t ends[][3] = {{7, 7, 18}, {0, 12, 18}, {12, 18, 18}, {1, 2, 3}};
     uint8_t gz[128];
     wick_idx idx;
     if (!have_zlib()) SKIP("no zlib on this machine");
@@ -240,7 +241,7 @@ TEST(no_flipped_bit_makes_the_reader_stumble) {
     }
 }
 
-/* ---- MNIST --------------------------------------------------------------------------------------------------- */
+/* ---- MNIST ------------------------------------------------------------------------------------------------------- */
 
 static wick_status read_mnist(const char *name, wick_idx *idx) {
     char path[512];

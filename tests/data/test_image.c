@@ -97,10 +97,12 @@ TEST(grey_and_color_become_each_other) {
     const double d = distance(m, golden_find(first, "color444.jpg/grey"));
     CHECK_MSG(d >= 0 && d <= 1, "%g", d);
     wick_image_free(&m);
-    REQUIRE(wick_image_open(ctx, path_of("grey.jpg"), 3, &m) == WICK_OK && wick_image_open(ctx, path_of("grey.jpg"), 0, &grey) == WICK_OK);
+    REQUIRE(wick_image_open(ctx, path_of("grey.jpg"), 3, &m) == WICK_OK &&
+            wick_image_open(ctx, path_of("grey.jpg"), 0, &grey) == WICK_OK);
     CHECK(wick_image_dims(m)[0] == 3 && wick_image_dims(grey)[0] == 1);
     const int64_t n = wick_image_dims(m)[1] * wick_image_dims(m)[2];
-    for (int c = 0; c < 3; c++) CHECK(memcmp(wick_image_pixels(m, 0) + c * n, wick_image_pixels(grey, 0), (size_t)n) == 0);
+    for (int c = 0; c < 3; c++)
+        CHECK(memcmp(wick_image_pixels(m, 0) + c * n, wick_image_pixels(grey, 0), (size_t)n) == 0);
     wick_image_free(&m);
     wick_image_free(&grey);
     CHECK_INT(wick_image_open(ctx, path_of("grey.jpg"), 2, &m), WICK_ERR_INVALID);
@@ -135,14 +137,16 @@ TEST(other_sizes_are_as_torch_makes_them) {
 }
 
 TEST(a_long_thin_picture_is_resized_in_linear_time) {
-    enum { LONG = 1 << 24, SIDE = 2048 }; /* one pass over the row for each output row would be 10^11 steps: the test's time limit */
+    /* one pass over the row for each output row would be 10^11 steps: the test's time limit */
+    enum { LONG = 1 << 24, SIDE = 2048 };
     wick_context *ctx = new_context(NULL);
     REQUIRE(ctx);
     uint8_t *file = malloc(12 + LONG);
     REQUIRE(file);
     for (int i = 0; i < LONG; i++) file[12 + i] = (uint8_t)((uint32_t)i * 2654435761u >> 24);
     for (int tall = 0; tall < 2; tall++) {
-        const uint8_t head[12] = {0, 0, 8, 2, (uint8_t)tall, 0, 0, (uint8_t)!tall, (uint8_t)!tall, 0, 0, (uint8_t)tall}; /* big-endian: 1 << 24 is 1 0 0 0 */
+        /* big-endian: 1 << 24 is 1 0 0 0 */
+        const uint8_t head[12] = {0, 0, 8, 2, (uint8_t)tall, 0, 0, (uint8_t)!tall, (uint8_t)!tall, 0, 0, (uint8_t)tall};
         wick_image *m, *thin, *square;
         memcpy(file, head, sizeof head);
         REQUIRE(wick_image_decode(ctx, file, 12 + LONG, "long.idx", 0, &m) == WICK_OK);
@@ -183,11 +187,14 @@ TEST(idx_files_hold_many_pictures) {
     wick_context_free(&ctx);
 }
 
-/* A bitmap of 3 x 2 pixels, rows from the bottom: file header, header of 40 bytes, then `more` (masks, palette), then rows. */
-static size_t make_bmp(uint8_t *file, int bits, int packing, int colors, const uint8_t *more, size_t n_more, const uint8_t *rows, size_t n_rows, int height) {
+/* A bitmap of 3 x 2 pixels, rows from the bottom: file header, header of 40 bytes, then `more` (masks, palette), then
+ * rows. */
+static size_t make_bmp(uint8_t *file, int bits, int packing, int colors, const uint8_t *more, size_t n_more,
+                       const uint8_t *rows, size_t n_rows, int height) {
     const size_t begin = 54 + n_more;
     memset(file, 0, 54);
-    file[0] = 'B', file[1] = 'M', file[10] = (uint8_t)begin, file[14] = 40, file[18] = 3, file[28] = (uint8_t)bits, file[30] = (uint8_t)packing, file[46] = (uint8_t)colors;
+    file[0] = 'B', file[1] = 'M', file[10] = (uint8_t)begin, file[14] = 40, file[18] = 3, file[28] = (uint8_t)bits,
+    file[30] = (uint8_t)packing, file[46] = (uint8_t)colors;
     memcpy(file + 22, &(int32_t){height}, 4);
     memcpy(file + 54, more, n_more);
     memcpy(file + begin, rows, n_rows);
@@ -195,7 +202,8 @@ static size_t make_bmp(uint8_t *file, int bits, int packing, int colors, const u
 }
 
 TEST(bitmaps_of_every_depth_are_read_and_cut_ones_are_refused) {
-    static const uint8_t palette[] = {3, 2, 1, 0, 30, 20, 10, 0}, masks[] = {0, 0xf8, 0, 0, 0xe0, 7, 0, 0, 0x1f, 0, 0, 0};
+    static const uint8_t palette[] = {3, 2, 1, 0, 30, 20, 10, 0},
+                         masks[] = {0, 0xf8, 0, 0, 0xe0, 7, 0, 0, 0x1f, 0, 0, 0};
     static const struct {
         const char *what;
         int bits, packing, colors, height;
@@ -203,22 +211,98 @@ TEST(bitmaps_of_every_depth_are_read_and_cut_ones_are_refused) {
         size_t n_more, n_rows;
         uint8_t rows[24], want[18]; /* R of both rows, G, B */
     } cases[] = {
-        {"24 bits", 24, 0, 0, 2, NULL, 0, 24, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19}, {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
-        {"from the top", 24, 0, 0, -2, NULL, 0, 24, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19}, {3, 6, 9, 13, 16, 19, 2, 5, 8, 12, 15, 18, 1, 4, 7, 11, 14, 17}},
-        {"1 bit", 1, 0, 2, 2, palette, 8, 8, {0x40, 0, 0, 0, 0xa0}, {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
-        {"4 bits", 4, 0, 2, 2, palette, 8, 8, {0x01, 0, 0, 0, 0x10, 0x10}, {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
-        {"8 bits", 8, 0, 2, 2, palette, 8, 8, {0, 1, 0, 0, 1, 0, 1}, {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
-        {"16 bits", 16, 0, 0, 2, NULL, 0, 16, {0xff, 0x7f, 0, 0x7c, 0xe0, 3, 0, 0, 0x1f, 0, 1}, {0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 0, 255, 255, 8, 0, 255, 0, 0}},
-        {"masks", 16, 3, 0, 2, masks, 12, 16, {0xff, 0xff, 0, 0xf8, 0xe0, 7, 0, 0, 0x1f, 0, 1}, {0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 0, 255, 255, 8, 0, 255, 0, 0}},
-        {"32 bits", 32, 0, 0, 2, NULL, 0, 24, {1, 2, 3, 9, 4, 5, 6, 9, 7, 8, 9, 9, 11, 12, 13, 9, 14, 15, 16, 9, 17, 18, 19, 9}, {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
+        {"24 bits",
+         24,
+         0,
+         0,
+         2,
+         NULL,
+         0,
+         24,
+         {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19},
+         {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
+        {"from the top",
+         24,
+         0,
+         0,
+         -2,
+         NULL,
+         0,
+         24,
+         {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19},
+         {3, 6, 9, 13, 16, 19, 2, 5, 8, 12, 15, 18, 1, 4, 7, 11, 14, 17}},
+        {"1 bit",
+         1,
+         0,
+         2,
+         2,
+         palette,
+         8,
+         8,
+         {0x40, 0, 0, 0, 0xa0},
+         {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
+        {"4 bits",
+         4,
+         0,
+         2,
+         2,
+         palette,
+         8,
+         8,
+         {0x01, 0, 0, 0, 0x10, 0x10},
+         {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
+        {"8 bits",
+         8,
+         0,
+         2,
+         2,
+         palette,
+         8,
+         8,
+         {0, 1, 0, 0, 1, 0, 1},
+         {10, 1, 10, 1, 10, 1, 20, 2, 20, 2, 20, 2, 30, 3, 30, 3, 30, 3}},
+        {"16 bits",
+         16,
+         0,
+         0,
+         2,
+         NULL,
+         0,
+         16,
+         {0xff, 0x7f, 0, 0x7c, 0xe0, 3, 0, 0, 0x1f, 0, 1},
+         {0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 0, 255, 255, 8, 0, 255, 0, 0}},
+        {"masks",
+         16,
+         3,
+         0,
+         2,
+         masks,
+         12,
+         16,
+         {0xff, 0xff, 0, 0xf8, 0xe0, 7, 0, 0, 0x1f, 0, 1},
+         {0, 0, 0, 255, 255, 0, 0, 0, 0, 255, 0, 255, 255, 8, 0, 255, 0, 0}},
+        {"32 bits",
+         32,
+         0,
+         0,
+         2,
+         NULL,
+         0,
+         24,
+         {1, 2, 3, 9, 4, 5, 6, 9, 7, 8, 9, 9, 11, 12, 13, 9, 14, 15, 16, 9, 17, 18, 19, 9},
+         {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
     };
     wick_context *ctx = new_context(NULL);
     REQUIRE(ctx);
     uint8_t file[128];
     wick_image *m;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const size_t n = make_bmp(file, cases[i].bits, cases[i].packing, cases[i].colors, cases[i].more ? cases[i].more : palette, cases[i].n_more, cases[i].rows, cases[i].n_rows, cases[i].height);
-        for (size_t cut = 0; cut < n; cut++) CHECK_MSG(wick_image_decode(ctx, file, cut, "x.bmp", 3, &m) == WICK_ERR_FORMAT, "%s: %zu bytes", cases[i].what, cut);
+        const size_t n =
+            make_bmp(file, cases[i].bits, cases[i].packing, cases[i].colors, cases[i].more ? cases[i].more : palette,
+                     cases[i].n_more, cases[i].rows, cases[i].n_rows, cases[i].height);
+        for (size_t cut = 0; cut < n; cut++)
+            CHECK_MSG(wick_image_decode(ctx, file, cut, "x.bmp", 3, &m) == WICK_ERR_FORMAT, "%s: %zu bytes",
+                      cases[i].what, cut);
         REQUIRE(wick_image_decode(ctx, file, n, "x.bmp", 3, &m) == WICK_OK);
         CHECK(wick_image_dims(m)[0] == 3 && wick_image_dims(m)[1] == 2 && wick_image_dims(m)[2] == 3);
         CHECK_MSG(!memcmp(wick_image_pixels(m, 0), cases[i].want, 18), "%s", cases[i].what);
@@ -312,7 +396,8 @@ TEST(a_jpeg_that_lies_is_refused) {
     while (at + 9 < size && !(file[at] == 0xff && file[at + 1] == 0xc0)) at++;
     REQUIRE(at + 9 < size);
     wick_image *m;
-    CHECK_INT(wick_image_decode(ctx, "\xff\xd8\xff", 3, "short.jpg", 0, &m), WICK_ERR_FORMAT); /* libjpeg-turbo says that its header is good */
+    /* libjpeg-turbo says that its header is good */
+    CHECK_INT(wick_image_decode(ctx, "\xff\xd8\xff", 3, "short.jpg", 0, &m), WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "short.jpg: damaged JPEG");
     for (int i = 5; i < 9; i++) file[at + (size_t)i] = 0xff;
     CHECK(wick_image_decode(ctx, file, size, "liar.jpg", 0, &m) != WICK_OK); /* libjpeg's own limit is 65500 */
@@ -334,11 +419,13 @@ static void abuse(wick_context *ctx, const char *name) {
     uint8_t *file = read_file(path_of(name), &size);
     wick_image *m;
     REQUIRE(file);
-    const size_t end = memcmp(file, "\x89PNG", 4) == 0 ? 4 : 0; /* libspng leaves the checksum of the empty last chunk alone */
+    /* libspng leaves the checksum of the empty last chunk alone */
+    const size_t end = memcmp(file, "\x89PNG", 4) == 0 ? 4 : 0;
     for (size_t cut = 0; cut < size - end; cut++) {
         uint8_t *part = malloc(cut + !cut);
         memcpy(part, file, cut);
-        CHECK_MSG(wick_image_decode(ctx, part, cut, name, 0, &m) != WICK_OK, "%s cut to %zu of %zu bytes was read", name, cut, size);
+        CHECK_MSG(wick_image_decode(ctx, part, cut, name, 0, &m) != WICK_OK, "%s cut to %zu of %zu bytes was read",
+                  name, cut, size);
         CHECK_STR_HAS(wick_context_error(ctx), name);
         wick_image_free(&m);
         free(part);
@@ -346,7 +433,8 @@ static void abuse(wick_context *ctx, const char *name) {
     for (int round = 0; round < 400; round++) {
         uint8_t *changed = malloc(size);
         memcpy(changed, file, size);
-        for (int flips = test_rand_int(1, 4); flips > 0; flips--) changed[test_rand() % size] ^= (uint8_t)(1 << test_rand_int(0, 7));
+        for (int flips = test_rand_int(1, 4); flips > 0; flips--)
+            changed[test_rand() % size] ^= (uint8_t)(1 << test_rand_int(0, 7));
         if (wick_image_decode(ctx, changed, size, name, 3, &m) == WICK_OK) CHECK(wick_image_dims(m)[0] == 3);
         wick_image_free(&m);
         free(changed);

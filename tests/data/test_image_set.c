@@ -229,7 +229,8 @@ TEST(the_classes_of_a_known_set_are_known) {
     put("cifar10/test/ship/1.png", "rgb8.png");
     setenv("WICK_DATA", base, 1);
     CHECK_MSG(wick_dataset_open(ctx, "cifar10", "test", &d) == WICK_OK, "%s", wick_context_error(ctx));
-    CHECK(d && wick_dataset_classes(d) == 10 && wick_dataset_label(d, 0) == 8 && !strcmp(wick_dataset_class_name(d, 9), "truck"));
+    CHECK(d && wick_dataset_classes(d) == 10 && wick_dataset_label(d, 0) == 8 &&
+          !strcmp(wick_dataset_class_name(d, 9), "truck"));
     wick_dataset_free(&d);
     put("cifar10/test/submarine/1.png", "rgb8.png");
     CHECK_INT(wick_dataset_open(ctx, "cifar10", "test", &d), WICK_ERR_FORMAT);
@@ -272,7 +273,8 @@ TEST(many_pictures_are_the_same_at_any_number_of_threads) {
     }
 }
 
-static void installed(const char *split, int64_t count, double mean, double deviation, uint64_t sum, const uint8_t last[3]) {
+static void installed(const char *split, int64_t count, double mean, double deviation, uint64_t sum,
+                      const uint8_t last[3]) {
     wick_context *ctx = new_context(2);
     wick_dataset *d;
     REQUIRE(ctx != NULL);
@@ -285,7 +287,8 @@ static void installed(const char *split, int64_t count, double mean, double devi
         SKIP(why);
     }
     CHECK_INT(wick_dataset_count(d), count);
-    CHECK(wick_dataset_rank(d) == 3 && wick_dataset_dims(d)[0] == 3 && wick_dataset_dims(d)[1] == 32 && wick_dataset_dims(d)[2] == 32);
+    CHECK(wick_dataset_rank(d) == 3 && wick_dataset_dims(d)[0] == 3 && wick_dataset_dims(d)[1] == 32 &&
+          wick_dataset_dims(d)[2] == 32);
     CHECK_INT(wick_dataset_classes(d), 10);
     int64_t counts[10] = {0};
     uint64_t total = 0;
@@ -297,7 +300,8 @@ static void installed(const char *split, int64_t count, double mean, double devi
     double m, s;
     CHECK(wick_dataset_moments(ctx, d, &m, &s) == WICK_OK);
     CHECK_MSG(fabs(m - mean) < 1e-6 && fabs(s - deviation) < 1e-6, "%.9f %.9f", m, s);
-    CHECK_MSG(llabs((long long)(total - sum)) < count, "%llu", (unsigned long long)total); /* decoders may round differently */
+    /* decoders may round differently */
+    CHECK_MSG(llabs((long long)(total - sum)) < count, "%llu", (unsigned long long)total);
     for (int c = 0; c < 3; c++) CHECK(abs(wick_dataset_sample(d, count - 1)[c * 1024 + 31 * 32 + 30] - last[c]) <= 1);
     wick_dataset_free(&d);
     wick_context_free(&ctx);
@@ -350,34 +354,52 @@ TEST(a_folder_decoded_when_asked_for_has_the_same_pictures) {
     static const char *const pictures[] = {"rgb8.png", "grey8.png", "palette4.png", "rgba8.png", "rgb16.png"};
     snprintf(train, sizeof train, "%s/train", folder);
     for (int i = 0; i < 60; i++) {
-        snprintf(path, sizeof path, "train/%s/%03d.%s", i % 4 == 0 ? "b" : i % 4 == 1 ? "a-b" : i % 4 == 2 ? "a" : "c", i, strrchr(pictures[i % 5], '.') + 1);
+        snprintf(path, sizeof path, "train/%s/%03d.%s",
+                 i % 4 == 0   ? "b"
+                 : i % 4 == 1 ? "a-b"
+                 : i % 4 == 2 ? "a"
+                              : "c",
+                 i, strrchr(pictures[i % 5], '.') + 1);
         put(path, pictures[i % 5]);
     }
     wick_dataset *lazy;
     OPEN("train");
     CHECK_MSG(wick_dataset_of_files(ctx, train, NULL, &lazy) == WICK_OK, "%s", wick_context_error(ctx));
-    REQUIRE(d && lazy && wick_dataset_count(d) == 60 && wick_dataset_count(lazy) == 60 && wick_dataset_classes(lazy) == 4);
+    REQUIRE(d && lazy && wick_dataset_count(d) == 60 && wick_dataset_count(lazy) == 60 &&
+            wick_dataset_classes(lazy) == 4);
     for (int k = 0; k < 4; k++) CHECK(strcmp(wick_dataset_class_name(d, k), wick_dataset_class_name(lazy, k)) == 0);
     CHECK(!wick_dataset_at(lazy, 0, 0));
     for (int i = 0; i < 60; i++) {
         uint8_t x[3 * 9 * 13];
         int64_t y;
-        CHECK(wick_dataset_get(lazy, i, (void *[]){x, &y}, NULL) == WICK_OK && memcmp(x, wick_dataset_sample(d, i), sizeof x) == 0 && y == wick_dataset_label(d, i) && wick_dataset_label(lazy, i) == y);
+        CHECK(wick_dataset_get(lazy, i, (void *[]){x, &y}, NULL) == WICK_OK &&
+              memcmp(x, wick_dataset_sample(d, i), sizeof x) == 0 && y == wick_dataset_label(d, i) &&
+              wick_dataset_label(lazy, i) == y);
     }
     /* batches of the two, whoever decodes */
     for (int workers = 0; workers < 4; workers++) {
         wick_loader *l[2];
         wick_batch b[2];
         for (int i = 0; i < 2; i++)
-            REQUIRE(wick_loader_new(ctx, i ? lazy : d, &(wick_loader_options){.batch = 7, .shuffle = true, .crop = 2, .flip = true, .workers = i ? workers : 0}, &l[i]) == WICK_OK);
+            REQUIRE(
+                wick_loader_new(ctx, i ? lazy : d,
+                                &(wick_loader_options){
+                                    .batch = 7, .shuffle = true, .crop = 2, .flip = true, .workers = i ? workers : 0},
+                                &l[i]) == WICK_OK);
         do {
             for (int i = 0; i < 2; i++) REQUIRE(wick_loader_take(l[i], &b[i]) == WICK_OK);
-            CHECK(b[0].count == b[1].count && (!b[0].count || memcmp(b[0].fields[0], b[1].fields[0], (size_t)b[0].count * 3 * 9 * 13 * sizeof(float)) == 0));
+            CHECK(b[0].count == b[1].count &&
+                  (!b[0].count ||
+                   memcmp(b[0].fields[0], b[1].fields[0], (size_t)b[0].count * 3 * 9 * 13 * sizeof(float)) == 0));
         } while (b[0].count);
         wick_loader_free(&l[0]), wick_loader_free(&l[1]);
     }
     /* one that is gone, one that is damaged, one of another size: each named */
-    static const struct { const char *file, *picture, *why; } bad[] = {{"a/002.png", NULL, "cannot open"}, {"a/006.png", "", "a/006.png: "}, {"a/014.png", "grey1.png", "pixels; the first one is 9 x 13"}};
+    static const struct {
+        const char *file, *picture, *why;
+    } bad[] = {{"a/002.png", NULL, "cannot open"},
+               {"a/006.png", "", "a/006.png: "},
+               {"a/014.png", "grey1.png", "pixels; the first one is 9 x 13"}};
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", train, bad[i].file);
         wick_fault fault = {""};
@@ -390,7 +412,9 @@ TEST(a_folder_decoded_when_asked_for_has_the_same_pictures) {
             fwrite(bytes, 1, n / 2, f);
             fclose(f);
         } else {
-            static const uint8_t bmp[] = {'B', 'M', 58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0};
+            static const uint8_t bmp[] = {'B', 'M', 58, 0, 0, 0, 0, 0, 0,  0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0,
+                                          0,   0,   1,  0, 0, 0, 1, 0, 24, 0, 0,  0, 0, 0, 4,  0, 0, 0, 0, 0,
+                                          0,   0,   0,  0, 0, 0, 0, 0, 0,  0, 0,  0, 0, 0, 1,  2, 3, 0};
             FILE *f = fopen(path, "wb"); /* what it is, its first bytes say */
             fwrite(bmp, 1, sizeof bmp, f);
             fclose(f);
@@ -407,7 +431,8 @@ TEST(a_folder_decoded_when_asked_for_has_the_same_pictures) {
     wick_batch b;
     wick_loader_stats stats;
     int64_t total = 0;
-    REQUIRE(wick_loader_new(ctx, lazy, &(wick_loader_options){.batch = 7, .workers = 2, .on_fault = WICK_FAULT_SKIP}, &l) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, lazy, &(wick_loader_options){.batch = 7, .workers = 2, .on_fault = WICK_FAULT_SKIP},
+                            &l) == WICK_OK);
     while (wick_loader_take(l, &b) == WICK_OK && b.count) total += b.count;
     wick_loader_get_stats(l, &stats);
     CHECK(total == 57 && stats.skipped == 3);

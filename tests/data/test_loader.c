@@ -13,8 +13,7 @@ static wick_context *new_context(void) {
     return status == WICK_OK ? ctx : NULL;
 }
 
-/* ---- a folder of IDX files
- * -------------------------------------------------------------------------------------------- */
+/* ---- a folder of IDX files --------------------------------------------------------------------------------------- */
 
 static char folder[64];
 
@@ -187,7 +186,8 @@ TEST(a_named_set_is_searched_and_its_labels_are_checked) {
     char where[160];
     CHECK(wick_dataset_find("mnist", where, sizeof where) && strcmp(where, sub) == 0);
     CHECK(!wick_dataset_find("mnist", where, strlen(sub)) && !*where); /* no room */
-    CHECK(!wick_dataset_find("no-such-set", where, sizeof where) && !wick_dataset_find(sub, where, sizeof where) && !*where);
+    CHECK(!wick_dataset_find("no-such-set", where, sizeof where) && !wick_dataset_find(sub, where, sizeof where) &&
+          !*where);
     CHECK(!wick_dataset_find(NULL, where, sizeof where) && !wick_dataset_find("mnist", NULL, 0));
     write_idx("train-labels-idx1-ubyte", 1, (int[]){9}, big_label, 0);
     CHECK_INT(wick_dataset_open(ctx, "mnist", "train", &d), WICK_ERR_FORMAT);
@@ -251,8 +251,7 @@ static void installed_set(const char *name, double mean, double deviation, const
 TEST(mnist_is_as_known) { installed_set("mnist", 0.1307, 0.3081, "9"); }
 TEST(fashion_mnist_is_as_known) { installed_set("fashion-mnist", 0.2860, 0.3530, "Ankle boot"); }
 
-/* ---- the loader
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- the loader -------------------------------------------------------------------------------------------------- */
 
 #define SETUP(count)                                                                                                   \
     wick_context *ctx = new_context();                                                                                 \
@@ -407,12 +406,14 @@ TEST(seeking_to_any_place_continues_as_if_never_stopped) {
     TEARDOWN;
 }
 
-/* ---- augmentation: samples of 2 x 5 x 4, a channel's row after the other; all of their pixels differ and none is 0 ---- */
+/* ---- augmentation: samples of 2 x 5 x 4, a channel's row after the other; all of their pixels differ and none is 0
+ * ---- */
 
 enum { HEIGHT = 5, WIDTH = 4, PLANES = 2, SIZE = PLANES * HEIGHT * WIDTH, COUNT = 6 };
 static int bright_value(int i) { return 1 + i; } /* 240 pixels */
 static void write_pictures(int rank) {
-    write_idx("train-images-idx3-ubyte", rank, rank == 4 ? (int[]){COUNT, PLANES, HEIGHT, WIDTH} : (int[]){COUNT, SIZE}, bright_value, 0);
+    write_idx("train-images-idx3-ubyte", rank, rank == 4 ? (int[]){COUNT, PLANES, HEIGHT, WIDTH} : (int[]){COUNT, SIZE},
+              bright_value, 0);
     write_idx("train-labels-idx1-ubyte", 1, (int[]){COUNT}, label_value, 0);
 }
 
@@ -426,7 +427,8 @@ static int explain(const float *got, int sample, int crop) {
                     const int plane = k / (HEIGHT * WIDTH), row = k / WIDTH % HEIGHT + top, x0 = k % WIDTH;
                     const int x1 = (mirrored ? WIDTH - 1 - x0 : x0) + left;
                     const bool inside = row >= 0 && row < HEIGHT && x1 >= 0 && x1 < WIDTH;
-                    const int pixel = inside ? bright_value(((sample * PLANES + plane) * HEIGHT + row) * WIDTH + x1) : 0;
+                    const int pixel =
+                        inside ? bright_value(((sample * PLANES + plane) * HEIGHT + row) * WIDTH + x1) : 0;
                     all = got[k] == (float)((pixel / 255.0 - 0.25) / 0.5);
                 }
                 if (all) return (mirrored * (2 * crop + 1) + top + crop) * (2 * crop + 1) + left + crop;
@@ -514,7 +516,8 @@ TEST(augmentation_depends_on_seed_epoch_and_sample_alone) {
     /* the same samples in the same order: what differs is their place */
     const wick_loader_options plain = {.batch = COUNT, .seed = 8, .flip = true, .crop = 2};
     REQUIRE(wick_loader_new(ctx, data, &plain, &loader) == WICK_OK);
-    REQUIRE(wick_loader_next(loader, whole, y) == COUNT && wick_loader_next(loader, part, y) == 0 && wick_loader_next(loader, part, y) == COUNT);
+    REQUIRE(wick_loader_next(loader, whole, y) == COUNT && wick_loader_next(loader, part, y) == 0 &&
+            wick_loader_next(loader, part, y) == COUNT);
     CHECK(memcmp(whole, part, sizeof whole) != 0);
     TEARDOWN;
 }
@@ -548,7 +551,8 @@ TEST(a_limited_set_is_spread_over_the_whole) {
 
 TEST(augmentation_is_refused_where_it_makes_no_sense) {
     SETUP(4); /* 2 x 3 pixels */
-    const wick_loader_options bad[] = {{.batch = 2, .crop = 2}, {.batch = 2, .crop = -1}, {.batch = 2, .crop = INT64_MAX}};
+    const wick_loader_options bad[] = {
+        {.batch = 2, .crop = 2}, {.batch = 2, .crop = -1}, {.batch = 2, .crop = INT64_MAX}};
     for (size_t i = 0; i < WICK_COUNTOF(bad); i++) {
         CHECK_INT(wick_loader_new(ctx, data, &bad[i], &loader), WICK_ERR_INVALID);
         CHECK_STR_HAS(wick_context_error(ctx), "2 x 3");

@@ -1,5 +1,5 @@
-/* Record files: what is written comes back, by any compression and either way of reading; files of Python's; hostile, cut and changed ones; appends that stop anywhere; reads and
- * writes that fail. */
+/* Record files: what is written comes back, by any compression and either way of reading; files of Python's; hostile,
+ * cut and changed ones; appends that stop anywhere; reads and writes that fail. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #define SAMPLES "records"
 #include "data/decode.h"
 
-/* ---- reads that fail: the program's own pread, which the library calls ------------------------------------------------------------------------ */
+/* ---- reads that fail: the program's own pread, which the library calls ------------------------------------------- */
 
 static enum { HONEST, INTERRUPTED, SHORT, FAILING, ENDING } reads;
 static long reads_until; /* failing: so many succeed first */
@@ -28,7 +28,7 @@ ssize_t pread(int fd, void *to, size_t n, off_t at) {
     return syscall(SYS_pread64, fd, to, n, at);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static char folder[64];
 static char path[96];
@@ -38,7 +38,9 @@ static size_t file_size;
 
 static bool begin(void) {
     static bool made;
-    if (!made) snprintf(folder, sizeof folder, "%s/wick-records-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"); /* every write waits for the disk; mkdtemp(3) names the last six letters */
+    /* every write waits for the disk; mkdtemp(3) names the last six letters */
+    if (!made)
+        snprintf(folder, sizeof folder, "%s/wick-records-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (made ? mkdir(folder, 0700) != 0 : !mkdtemp(folder)) return false;
     made = true;
     reads = HONEST;
@@ -59,7 +61,8 @@ enum { MOST = 400000 };
 static size_t make(int64_t i, uint8_t *to) {
     static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 7000, 200000};
     const size_t n = sizes[i % 8] + (size_t)i / 8;
-    for (size_t k = 0; k < n; k++) to[k] = i % 3 == 0 ? (uint8_t)(k % 7 + (size_t)i) : i % 3 == 1 ? (uint8_t)test_rand() : (uint8_t)(k / 100);
+    for (size_t k = 0; k < n; k++)
+        to[k] = i % 3 == 0 ? (uint8_t)(k % 7 + (size_t)i) : i % 3 == 1 ? (uint8_t)test_rand() : (uint8_t)(k / 100);
     return n;
 }
 static int32_t label_of(int64_t i) { return i % 5 == 4 ? -1 : (int32_t)(i % 5); }
@@ -81,7 +84,8 @@ static bool write_file(const wick_records_write_options *o, int64_t n) {
     if (status == WICK_OK) CHECK_INT(wick_records_added(w), n);
     if (status == WICK_OK) status = wick_records_commit(&w);
     else wick_records_abort(&w);
-    CHECK_MSG(status == WICK_OK || strstr(wick_context_error(ctx), "not on this machine"), "%s", wick_context_error(ctx));
+    CHECK_MSG(status == WICK_OK || strstr(wick_context_error(ctx), "not on this machine"), "%s",
+              wick_context_error(ctx));
     return status == WICK_OK;
 }
 static void check_range(const wick_records *r, int64_t first, int64_t last) {
@@ -91,7 +95,8 @@ static void check_range(const wick_records *r, int64_t first, int64_t last) {
         test_seed = 77 + (uint64_t)i;
         const size_t n = make(i, want);
         const wick_status status = wick_records_get(r, i, have, sizeof have, &size);
-        CHECK_MSG(status == WICK_OK && size == n && memcmp(want, have, n) == 0, "record %lld: %s", (long long)i, wick_context_error(ctx));
+        CHECK_MSG(status == WICK_OK && size == n && memcmp(want, have, n) == 0, "record %lld: %s", (long long)i,
+                  wick_context_error(ctx));
         CHECK(wick_records_at(r, i, &e) == WICK_OK && e.size == n && e.label == label_of(i) && e.stored <= n);
     }
 }
@@ -116,15 +121,19 @@ static wick_status open_file(const wick_records_options *o, wick_records **r) {
     return status;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 TEST(what_is_written_comes_back_by_any_compression_and_either_way_of_reading) {
     REQUIRE(begin());
     uint8_t dictionary[4096];
     for (size_t i = 0; i < sizeof dictionary; i++) dictionary[i] = (uint8_t)(i / 100);
-    const wick_records_write_options kinds[] = {{.meta = "kind bytes\n"}, {.compression = WICK_LZ4}, {.compression = WICK_LZ4, .level = 9}, {.compression = WICK_ZSTD, .meta = "x"},
-                                                {.compression = WICK_ZSTD, .level = 9, .dictionary = dictionary, .dictionary_bytes = sizeof dictionary},
-                                                {.compression = WICK_ZSTD, .train_dictionary = 1024}};
+    const wick_records_write_options kinds[] = {
+        {.meta = "kind bytes\n"},
+        {.compression = WICK_LZ4},
+        {.compression = WICK_LZ4, .level = 9},
+        {.compression = WICK_ZSTD, .meta = "x"},
+        {.compression = WICK_ZSTD, .level = 9, .dictionary = dictionary, .dictionary_bytes = sizeof dictionary},
+        {.compression = WICK_ZSTD, .train_dictionary = 1024}};
     for (size_t k = 0; k < WICK_COUNTOF(kinds); k++) {
         if (!write_file(&kinds[k], 40)) continue;
         for (int copy = 0; copy < 2; copy++) {
@@ -144,7 +153,9 @@ TEST(what_is_written_comes_back_by_any_compression_and_either_way_of_reading) {
                 CHECK(wick_records_at(r, i, &e) == WICK_OK && (kinds[k].compression || e.stored == e.size));
                 const wick_status status = wick_records_view(r, i, &at, &size);
                 CHECK_INT(status, copy || e.stored != e.size ? WICK_ERR_UNSUPPORTED : WICK_OK);
-                if (status == WICK_OK) CHECK(wick_records_get(r, i, have, sizeof have, NULL) == WICK_OK && size == e.size && memcmp(at, have, size) == 0);
+                if (status == WICK_OK)
+                    CHECK(wick_records_get(r, i, have, sizeof have, NULL) == WICK_OK && size == e.size &&
+                          memcmp(at, have, size) == 0);
             }
             test_count("records read back", 40);
             wick_records_free(&r);
@@ -158,8 +169,11 @@ TEST(wrong_uses_are_refused_with_a_text) {
     wick_records *r;
     wick_records_writer *w;
     size_t size;
-    CHECK_INT(wick_records_create(ctx, path, &(wick_records_write_options){.compression = WICK_LZ4, .train_dictionary = 100}, &w), WICK_ERR_INVALID);
-    CHECK_INT(wick_records_create(ctx, path, &(wick_records_write_options){.compression = (wick_compression)3}, &w), WICK_ERR_INVALID);
+    CHECK_INT(wick_records_create(ctx, path,
+                                  &(wick_records_write_options){.compression = WICK_LZ4, .train_dictionary = 100}, &w),
+              WICK_ERR_INVALID);
+    CHECK_INT(wick_records_create(ctx, path, &(wick_records_write_options){.compression = (wick_compression)3}, &w),
+              WICK_ERR_INVALID);
     CHECK(!w && access(path, F_OK) != 0);
     CHECK_INT(wick_records_create(ctx, "", NULL, &w), WICK_ERR_INVALID);
     CHECK_INT(wick_records_append(ctx, path, 0, &w), WICK_ERR_IO);
@@ -171,7 +185,8 @@ TEST(wrong_uses_are_refused_with_a_text) {
     CHECK_INT(size, 1000);
     wick_records_free(&r);
     REQUIRE(open_file(&(wick_records_options){.max_record = 999}, &r) == WICK_OK);
-    CHECK(wick_records_get(r, 4, have, sizeof have, &size) == WICK_OK && wick_records_get(r, 5, have, sizeof have, &size) == WICK_ERR_FORMAT);
+    CHECK(wick_records_get(r, 4, have, sizeof have, &size) == WICK_OK &&
+          wick_records_get(r, 5, have, sizeof have, &size) == WICK_ERR_FORMAT);
     CHECK_STR_HAS(wick_context_error(ctx), "at most 999");
     wick_records_free(&r);
     wick_records_free(&r);
@@ -180,7 +195,8 @@ TEST(wrong_uses_are_refused_with_a_text) {
 }
 
 TEST(files_that_python_wrote_are_read) { /* tests/golden/make_records.py, from the page's description alone */
-    static const char *const names[] = {"plain.wrec", "lz4.wrec", "zstd.wrec", "dictionary.wrec", "appended.wrec", "torn.wrec"};
+    static const char *const names[] = {"plain.wrec",      "lz4.wrec",      "zstd.wrec",
+                                        "dictionary.wrec", "appended.wrec", "torn.wrec"};
     REQUIRE(begin());
     for (size_t k = 0; k < WICK_COUNTOF(names); k++) {
         wick_records *r;
@@ -210,7 +226,11 @@ TEST(an_append_adds_and_leaves_open_readers_alone) {
     for (int zstd = 0; zstd < 2; zstd++) {
         wick_records *before, *after;
         wick_records_writer *w, *second;
-        if (!write_file(&(wick_records_write_options){.compression = zstd ? WICK_ZSTD : WICK_STORED, .train_dictionary = zstd ? 512 : 0, .meta = "m"}, 20)) continue;
+        if (!write_file(&(wick_records_write_options){.compression = zstd ? WICK_ZSTD : WICK_STORED,
+                                                      .train_dictionary = zstd ? 512 : 0,
+                                                      .meta = "m"},
+                        20))
+            continue;
         REQUIRE(open_file(NULL, &before) == WICK_OK);
         for (int turn = 0; turn < 3; turn++) { /* the second adds nothing */
             REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK);
@@ -219,7 +239,8 @@ TEST(an_append_adds_and_leaves_open_readers_alone) {
             if (turn == 1) wick_records_abort(&w);
             else CHECK(wick_records_commit(&w) == WICK_OK && !w);
         }
-        REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK && wick_records_commit(&w) == WICK_OK); /* a part of nothing */
+        /* a part of nothing */
+        REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK && wick_records_commit(&w) == WICK_OK);
         REQUIRE(open_file(NULL, &after) == WICK_OK);
         CHECK(wick_records_count(before) == 20 && wick_records_count(after) == 44 && wick_records_parts(after) == 4);
         check_range(before, 0, 20);
@@ -235,7 +256,8 @@ TEST(an_append_that_stops_anywhere_leaves_the_old_part_whole) {
     const size_t old = file_size;
     wick_records_writer *w;
     wick_records *r;
-    REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK && add_range(w, 7, 13) == WICK_OK && wick_records_commit(&w) == WICK_OK && load(path));
+    REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK && add_range(w, 7, 13) == WICK_OK &&
+            wick_records_commit(&w) == WICK_OK && load(path));
     const size_t whole = file_size;
     uint8_t head[64];
     memcpy(head, file + old, 64);
@@ -244,12 +266,15 @@ TEST(an_append_that_stops_anywhere_leaves_the_old_part_whole) {
     for (size_t n = old; n <= whole; n += n < old + 200 || n + 200 > whole ? 1 : step) {
         store(file, n);
         REQUIRE(open_file(NULL, &r) == WICK_OK);
-        CHECK(wick_records_count(r) == 7 && wick_records_tail(r) == n - old && (n == old) == !*wick_records_tail_reason(r));
+        CHECK(wick_records_count(r) == 7 && wick_records_tail(r) == n - old &&
+              (n == old) == !*wick_records_tail_reason(r));
         if (n % 8 == 0) check_range(r, 0, 7);
         wick_records_free(&r);
         test_count("appends cut off", 1);
     }
-    REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK && add_range(w, 7, 9) == WICK_OK && wick_records_commit(&w) == WICK_OK); /* takes its place */
+    /* takes its place */
+    REQUIRE(wick_records_append(ctx, path, 0, &w) == WICK_OK && add_range(w, 7, 9) == WICK_OK &&
+            wick_records_commit(&w) == WICK_OK);
     REQUIRE(open_file(NULL, &r) == WICK_OK);
     CHECK(wick_records_count(r) == 9 && wick_records_tail(r) == 0);
     check_range(r, 0, 9);
@@ -278,7 +303,8 @@ static bool nothing_is_silently_wrong(const wick_records_options *o, int64_t n) 
         size_t size;
         test_seed = 77 + (uint64_t)i;
         const size_t was = make(i, want);
-        if (wick_records_get(r, i, have, sizeof have, &size) != WICK_OK) right = strstr(wick_context_error(ctx), "record ") && strstr(wick_context_error(ctx), "(byte ");
+        if (wick_records_get(r, i, have, sizeof have, &size) != WICK_OK)
+            right = strstr(wick_context_error(ctx), "record ") && strstr(wick_context_error(ctx), "(byte ");
         else right = size == was && memcmp(have, want, size) == 0;
     }
     wick_records_free(&r);
@@ -288,7 +314,9 @@ static bool nothing_is_silently_wrong(const wick_records_options *o, int64_t n) 
 TEST(no_changed_byte_goes_unseen) {
     REQUIRE(begin());
     for (int c = WICK_STORED; c <= WICK_ZSTD; c++) {
-        if (!write_file(&(wick_records_write_options){.compression = (wick_compression)c, .meta = "some text"}, 7) || !load(path)) continue;
+        if (!write_file(&(wick_records_write_options){.compression = (wick_compression)c, .meta = "some text"}, 7) ||
+            !load(path))
+            continue;
         for (size_t at = 0; at < file_size; at += TEST_SANITIZED ? 23 : 1) {
             file[at] ^= (uint8_t)(1u << at % 8);
             store(file, file_size);
@@ -300,7 +328,7 @@ TEST(no_changed_byte_goes_unseen) {
     end();
 }
 
-/* ---- files that lie, with sums that fit ---------------------------------------------------------------------------------------------------------- */
+/* ---- files that lie, with sums that fit -------------------------------------------------------------------------- */
 
 static void set(uint8_t *p, uint64_t v, int bytes) {
     for (int i = 0; i < bytes; i++) p[i] = (uint8_t)(v >> 8 * i);
@@ -360,7 +388,8 @@ TEST(headers_that_lie_are_refused) {
         wick_records *r = NULL;
         for (int copy = 0; copy < 2; copy++) {
             const wick_status status = open_file(&(wick_records_options){.copy = copy}, &r);
-            CHECK_MSG(status == lies[k].status && strstr(wick_context_error(ctx), lies[k].says), "lie %zu: %d: %s", k, (int)status, wick_context_error(ctx));
+            CHECK_MSG(status == lies[k].status && strstr(wick_context_error(ctx), lies[k].says), "lie %zu: %d: %s", k,
+                      (int)status, wick_context_error(ctx));
             wick_records_free(&r);
         }
         unlink(path);
@@ -374,8 +403,9 @@ TEST(index_entries_that_lie_are_refused_before_anything_is_allocated) {
         int field, bytes; /* of the entry of record 5, 1000 bytes */
         uint64_t value;
         bool compressed_too; /* also where sizes may differ */
-    } lies[] = {{0, 8, 0, true}, {0, 8, 127, true}, {0, 8, UINT64_MAX, true}, {0, 8, UINT64_MAX - 900, true}, {8, 4, 0xFFFFFFFF, true}, {12, 4, 999, false},
-                {12, 4, 1001, false}, {12, 4, 0, true}, {12, 4, 0xFFFFFFFF, true}};
+    } lies[] = {{0, 8, 0, true},          {0, 8, 127, true},   {0, 8, UINT64_MAX, true}, {0, 8, UINT64_MAX - 900, true},
+                {8, 4, 0xFFFFFFFF, true}, {12, 4, 999, false}, {12, 4, 1001, false},     {12, 4, 0, true},
+                {12, 4, 0xFFFFFFFF, true}};
     REQUIRE(begin());
     for (int c = WICK_STORED; c <= WICK_ZSTD; c++) {
         if (!write_file(&(wick_records_write_options){.compression = (wick_compression)c}, 6)) continue;
@@ -390,7 +420,8 @@ TEST(index_entries_that_lie_are_refused_before_anything_is_allocated) {
             const bool refused = wick_records_at(r, 5, &e) == WICK_ERR_FORMAT;
             CHECK_MSG(refused || !(c == WICK_STORED || lies[k].compressed_too), "compression %d, lie %zu", c, k);
             CHECK(!refused || (e.size == 0 && strstr(wick_context_error(ctx), "record 5 (byte ")));
-            CHECK_INT(wick_records_get(r, 5, have, sizeof have, NULL), WICK_ERR_FORMAT); /* too, where only unpacking shows it */
+            /* too, where only unpacking shows it */
+            CHECK_INT(wick_records_get(r, 5, have, sizeof have, NULL), WICK_ERR_FORMAT);
             CHECK_STR_HAS(wick_context_error(ctx), "record 5 (byte ");
             wick_records_free(&r);
         }
@@ -404,8 +435,11 @@ TEST(a_bomb_is_no_larger_than_its_bytes_can_be) {
     for (int c = WICK_LZ4; c <= WICK_ZSTD; c++) {
         wick_records_writer *w;
         wick_records *r;
-        if (wick_records_create(ctx, path, &(wick_records_write_options){.compression = (wick_compression)c}, &w) != WICK_OK) continue;
-        REQUIRE(wick_records_add(w, zeros, sizeof zeros, -1) == WICK_OK && wick_records_commit(&w) == WICK_OK && load(path));
+        if (wick_records_create(ctx, path, &(wick_records_write_options){.compression = (wick_compression)c}, &w) !=
+            WICK_OK)
+            continue;
+        REQUIRE(wick_records_add(w, zeros, sizeof zeros, -1) == WICK_OK && wick_records_commit(&w) == WICK_OK &&
+                load(path));
         const uint64_t honest = sizeof zeros;
         for (uint64_t size = 1; size < UINT64_C(1) << 32; size = size * 3 + 1) {
             set(index_of() + 12, size == 1 ? honest : size, 4);
@@ -425,7 +459,7 @@ TEST(a_bomb_is_no_larger_than_its_bytes_can_be) {
     end();
 }
 
-/* ---- what fails below --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what fails below -------------------------------------------------------------------------------------------- */
 
 TEST(reads_that_are_interrupted_or_short_go_on_and_others_are_errors) {
     REQUIRE(begin());
@@ -442,9 +476,11 @@ TEST(reads_that_are_interrupted_or_short_go_on_and_others_are_errors) {
             for (long n = 0; n < 40; n++) {
                 reads = k, reads_until = n;
                 wick_status status = wick_records_open(ctx, path, &(wick_records_options){.copy = true}, &r);
-                for (int64_t i = 0; i < 10 && status == WICK_OK; i++) status = wick_records_get(r, i, have, sizeof have, NULL);
+                for (int64_t i = 0; i < 10 && status == WICK_OK; i++)
+                    status = wick_records_get(r, i, have, sizeof have, NULL);
                 CHECK_MSG(status == (reads_until < 0 ? WICK_ERR_IO : WICK_OK), "%ld: %d", n, (int)status);
-                if (status != WICK_OK) CHECK_STR_HAS(wick_context_error(ctx), k == FAILING ? "Input/output error" : "cut off");
+                if (status != WICK_OK)
+                    CHECK_STR_HAS(wick_context_error(ctx), k == FAILING ? "Input/output error" : "cut off");
                 reads = HONEST;
                 if (status == WICK_ERR_IO && r) check_range(r, 0, 10); /* the next try is as good as any */
                 wick_records_free(&r);
@@ -508,7 +544,11 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
             wick_records_writer *w = NULL;
             const int64_t live = c.live;
             c.fail_at = c.calls + k;
-            wick_status status = wick_records_create(own, path, &(wick_records_write_options){.compression = kind ? WICK_ZSTD : WICK_STORED, .train_dictionary = kind ? 256 : 0}, &w);
+            wick_status status =
+                wick_records_create(own, path,
+                                    &(wick_records_write_options){.compression = kind ? WICK_ZSTD : WICK_STORED,
+                                                                  .train_dictionary = kind ? 256 : 0},
+                                    &w);
             if (status == WICK_OK) status = add_range(w, 0, 12);
             if (status == WICK_OK) status = wick_records_commit(&w);
             else wick_records_abort(&w);
@@ -517,7 +557,8 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
             if (w && status == WICK_OK) status = wick_records_commit(&w);
             else wick_records_abort(&w);
             if (status == WICK_OK) status = wick_records_open(own, path, &(wick_records_options){.copy = true}, &r);
-            for (int64_t i = 0; i < 14 && status == WICK_OK; i++) status = wick_records_get(r, i, have, sizeof have, NULL);
+            for (int64_t i = 0; i < 14 && status == WICK_OK; i++)
+                status = wick_records_get(r, i, have, sizeof have, NULL);
             wick_records_free(&r);
             done = status == WICK_OK || status == WICK_ERR_UNSUPPORTED;
             CHECK_MSG(done || status == WICK_ERR_NOMEM, "%lld: %s", (long long)k, wick_context_error(own));
@@ -541,7 +582,8 @@ static void *read_some(void *arg) {
         wick_msg msg = {0};
         wick_record_entry e;
         const int64_t i = (int64_t)((k * 7 + seed) % 40);
-        wrong += wick_records_find(shared, i, &e, &msg) != WICK_OK || wick_records_read(shared, i, to, MOST, NULL, &msg) != WICK_OK;
+        wrong += wick_records_find(shared, i, &e, &msg) != WICK_OK ||
+                 wick_records_read(shared, i, to, MOST, NULL, &msg) != WICK_OK;
         wrong += (e.size > 3 && i % 3 == 0 && to[3] != (uint8_t)(3 + i)); /* as make() has it */
     }
     free(to);
@@ -552,7 +594,10 @@ TEST(threads_read_one_file_at_once) {
     REQUIRE(begin());
     for (int c = WICK_STORED; c <= WICK_ZSTD; c++) {
         wick_records *r;
-        if (!write_file(&(wick_records_write_options){.compression = (wick_compression)c, .train_dictionary = c == WICK_ZSTD ? 512 : 0}, 40)) continue;
+        if (!write_file(&(wick_records_write_options){.compression = (wick_compression)c,
+                                                      .train_dictionary = c == WICK_ZSTD ? 512 : 0},
+                        40))
+            continue;
         REQUIRE(open_file(&(wick_records_options){.copy = c == WICK_LZ4}, &r) == WICK_OK);
         shared = r;
         pthread_t threads[THREADS];

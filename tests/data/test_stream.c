@@ -43,12 +43,23 @@ static wick_status get(void *user, const void *record, void *const *out, wick_fa
     for (int64_t k = 0; out[2] && k < i % 4 + 1; k++) ((int64_t *)out[2])[k] = i;
     return WICK_OK;
 }
-static int64_t length(void *user, const void *record, int field) { return (void)user, (void)field, *(const int64_t *)record % 4 + 1; }
+static int64_t length(void *user, const void *record, int field) {
+    return (void)user, (void)field, *(const int64_t *)record % 4 + 1;
+}
 static void end_of(void *user) { ((numbers *)user)->freed++; }
 
 static wick_stream_source source_of(numbers *s) {
-    return (wick_stream_source){.n_fields = 3, .fields = {{"x", WICK_F32, 1, {3}}, {"y", WICK_I64, 0, {0}}, {"z", WICK_I64, 1, {-1}}}, .longest = {0, 0, 4}, .classes = 0, .record = sizeof(int64_t), .next = next,
-                                .begin = begin, .get = get, .length = length, .free = end_of, .user = s};
+    return (wick_stream_source){.n_fields = 3,
+                                .fields = {{"x", WICK_F32, 1, {3}}, {"y", WICK_I64, 0, {0}}, {"z", WICK_I64, 1, {-1}}},
+                                .longest = {0, 0, 4},
+                                .classes = 0,
+                                .record = sizeof(int64_t),
+                                .next = next,
+                                .begin = begin,
+                                .get = get,
+                                .length = length,
+                                .free = end_of,
+                                .user = s};
 }
 static numbers numbers_to(int64_t count) { return (numbers){.count = count, .broken = -1, .bad = -1}; }
 
@@ -72,7 +83,8 @@ static void take(wick_loader *l, int64_t batches, taken *t) {
     while (t->batches < batches && (t->status = wick_loader_take(l, &b)) == WICK_OK && b.count) {
         for (int64_t i = 0; i < b.count && t->n < MOST; i++) {
             const int64_t y = ((const int64_t *)b.fields[1])[i], *z = (const int64_t *)b.fields[2] + i * b.padded[2];
-            for (int k = 0; k < 3; k++) t->right = t->right && ((const float *)b.fields[0])[3 * i + k] == (float)(y * 3 + k);
+            for (int k = 0; k < 3; k++)
+                t->right = t->right && ((const float *)b.fields[0])[3 * i + k] == (float)(y * 3 + k);
             t->right = t->right && b.lengths[2][i] == y % 4 + 1;
             for (int64_t k = 0; k < b.padded[2]; k++) t->right = t->right && z[k] == (k < y % 4 + 1 ? y : 0);
             t->numbers[t->n++] = y;
@@ -80,7 +92,9 @@ static void take(wick_loader *l, int64_t batches, taken *t) {
         t->batches++;
     }
 }
-static bool same(const taken *a, const taken *b) { return a->n == b->n && memcmp(a->numbers, b->numbers, (size_t)a->n * sizeof *a->numbers) == 0; }
+static bool same(const taken *a, const taken *b) {
+    return a->n == b->n && memcmp(a->numbers, b->numbers, (size_t)a->n * sizeof *a->numbers) == 0;
+}
 static bool in_order(const taken *t, int64_t from, int64_t step) {
     for (int64_t i = 0; i < t->n; i++)
         if (t->numbers[i] != from + i * step) return false;
@@ -96,7 +110,9 @@ static bool open_as(given *g, numbers *s, const wick_stream_options *o, const wi
     const wick_stream_source source = source_of(s);
     g->loader = NULL, g->set = NULL;
     if (!(g->ctx = new_context())) return false;
-    if (wick_dataset_of_stream(g->ctx, &source, o, &g->set) == WICK_OK && wick_loader_new(g->ctx, g->set, lo, &g->loader) == WICK_OK) return true;
+    if (wick_dataset_of_stream(g->ctx, &source, o, &g->set) == WICK_OK &&
+        wick_loader_new(g->ctx, g->set, lo, &g->loader) == WICK_OK)
+        return true;
     fprintf(stderr, "%s\n", wick_context_error(g->ctx));
     return false;
 }
@@ -115,7 +131,9 @@ TEST(batches_are_the_same_for_any_number_of_workers) {
             for (int64_t shuffle = 0; shuffle <= 50; shuffle += 50) {
                 numbers s = numbers_to(known ? 5000 : 1003);
                 given g;
-                REQUIRE(open_as(&g, &s, &(wick_stream_options){.count = known ? 1003 : 0, .shuffle = shuffle, .seed = 7}, &(wick_loader_options){.batch = 16, .workers = workers[w]}));
+                REQUIRE(open_as(&g, &s,
+                                &(wick_stream_options){.count = known ? 1003 : 0, .shuffle = shuffle, .seed = 7},
+                                &(wick_loader_options){.batch = 16, .workers = workers[w]}));
                 CHECK_INT(wick_dataset_count(g.set), known ? 1003 : -1);
                 CHECK_INT(wick_loader_batches(g.loader), known ? 63 : -1);
                 for (int epoch = 0; epoch < 3; epoch++) {
@@ -143,7 +161,8 @@ TEST(batches_are_the_same_for_any_number_of_workers) {
     for (size_t w = 0; w < WICK_COUNTOF(workers); w++) { /* and shuffled alike */
         numbers s = numbers_to(1003);
         given g;
-        REQUIRE(open_as(&g, &s, &(wick_stream_options){.shuffle = 50, .seed = 7}, &(wick_loader_options){.batch = 16, .workers = workers[w]}));
+        REQUIRE(open_as(&g, &s, &(wick_stream_options){.shuffle = 50, .seed = 7},
+                        &(wick_loader_options){.batch = 16, .workers = workers[w]}));
         take(g.loader, MOST, &t);
         take(g.loader, MOST, w ? &t : &first);
         CHECK(same(w ? &t : &first, &first));
@@ -239,7 +258,8 @@ TEST(what_cannot_begin_anew_is_read_once_or_goes_on) {
     for (int drop = 0; drop < 2; drop++) { /* epochs of a source without an end */
         s = numbers_to(INT64_MAX);
         REQUIRE(wick_dataset_of_stream(g.ctx, &source, &(wick_stream_options){.count = 21}, &g.set) == WICK_OK);
-        REQUIRE(wick_loader_new(g.ctx, g.set, &(wick_loader_options){.batch = 8, .workers = 2, .drop_last = drop}, &g.loader) == WICK_OK);
+        REQUIRE(wick_loader_new(g.ctx, g.set, &(wick_loader_options){.batch = 8, .workers = 2, .drop_last = drop},
+                                &g.loader) == WICK_OK);
         for (int64_t epoch = 0; epoch < 4; epoch++) {
             take(g.loader, MOST, &t);
             CHECK(t.status == WICK_OK && in_order(&t, epoch * 21, 1));
@@ -274,7 +294,8 @@ TEST(failures_follow_the_policy) {
 
         s = numbers_to(50);
         s.bad = 49;
-        REQUIRE(open_as(&g, &s, NULL, &(wick_loader_options){.batch = 8, .workers = workers[w], .on_fault = WICK_FAULT_SKIP}));
+        REQUIRE(open_as(&g, &s, NULL,
+                        &(wick_loader_options){.batch = 8, .workers = workers[w], .on_fault = WICK_FAULT_SKIP}));
         for (int epoch = 0; epoch < 2; epoch++) {
             take(g.loader, MOST, &t);
             CHECK(t.status == WICK_OK && t.n == 49 && in_order(&t, 0, 1));
@@ -286,7 +307,8 @@ TEST(failures_follow_the_policy) {
 
         s = numbers_to(50);
         s.broken = 20;
-        REQUIRE(open_as(&g, &s, NULL, &(wick_loader_options){.batch = 8, .workers = workers[w], .on_fault = WICK_FAULT_SKIP}));
+        REQUIRE(open_as(&g, &s, NULL,
+                        &(wick_loader_options){.batch = 8, .workers = workers[w], .on_fault = WICK_FAULT_SKIP}));
         take(g.loader, MOST, &t);
         CHECK(t.status == WICK_ERR_IO && t.n == 16);
         CHECK_STR_HAS(wick_context_error(g.ctx), "the line broke at 20");
@@ -306,7 +328,8 @@ TEST(failures_follow_the_policy) {
         close_all(&g);
 
         s = numbers_to(37); /* of 50 that were promised */
-        REQUIRE(open_as(&g, &s, &(wick_stream_options){.count = 50}, &(wick_loader_options){.batch = 8, .workers = workers[w]}));
+        REQUIRE(open_as(&g, &s, &(wick_stream_options){.count = 50},
+                        &(wick_loader_options){.batch = 8, .workers = workers[w]}));
         take(g.loader, MOST, &t);
         CHECK(t.status == WICK_ERR_FORMAT && t.n == 32);
         CHECK_STR_HAS(wick_context_error(g.ctx), "ended after 37 of 50 samples");
@@ -314,7 +337,8 @@ TEST(failures_follow_the_policy) {
     }
 }
 
-static wick_status twice(void *user, int64_t index, const void *const *in, const int64_t *lengths, void *const *out, wick_fault *fault) {
+static wick_status twice(void *user, int64_t index, const void *const *in, const int64_t *lengths, void *const *out,
+                         wick_fault *fault) {
     (void)user, (void)index, (void)lengths, (void)fault;
     if (out[0]) *(int64_t *)out[0] = 2 * *(const int64_t *)in[1];
     return WICK_OK;
@@ -328,7 +352,9 @@ TEST(a_stream_may_be_mapped_and_nothing_else) {
     wick_loader *l;
     wick_batch b;
     REQUIRE(ctx != NULL && wick_dataset_of_stream(ctx, &source, NULL, &set) == WICK_OK);
-    REQUIRE(wick_dataset_map(ctx, set, &(wick_dataset_mapping){.n_fields = 1, .fields = {{"twice", WICK_I64, 0, {0}}}, .map = twice}, &other) == WICK_OK);
+    REQUIRE(wick_dataset_map(
+                ctx, set, &(wick_dataset_mapping){.n_fields = 1, .fields = {{"twice", WICK_I64, 0, {0}}}, .map = twice},
+                &other) == WICK_OK);
     CHECK_INT(wick_dataset_count(other), -1);
     REQUIRE(wick_loader_new(ctx, other, &(wick_loader_options){.batch = 7, .workers = 2}, &l) == WICK_OK);
     int64_t n = 0;
@@ -408,7 +434,8 @@ TEST(known_counts_may_come_as_ready) {
     static bool seen[100];
     wick_batch b;
     int64_t n = 0;
-    REQUIRE(open_as(&g, &s, &(wick_stream_options){.count = 100}, &(wick_loader_options){.batch = 8, .workers = 3, .as_ready = true}));
+    REQUIRE(open_as(&g, &s, &(wick_stream_options){.count = 100},
+                    &(wick_loader_options){.batch = 8, .workers = 3, .as_ready = true}));
     while (wick_loader_take(g.loader, &b) == WICK_OK && b.count)
         for (int64_t i = 0; i < b.count; i++, n++) {
             const int64_t y = ((const int64_t *)b.fields[1])[i];
@@ -425,7 +452,8 @@ TEST(a_loader_may_end_anywhere) {
     for (int i = 0; i < 200; i++) {
         numbers s = numbers_to(300);
         given g;
-        REQUIRE(open_as(&g, &s, &(wick_stream_options){.shuffle = i % 2 * 20}, &(wick_loader_options){.batch = 4, .workers = i % 6}));
+        REQUIRE(open_as(&g, &s, &(wick_stream_options){.shuffle = i % 2 * 20},
+                        &(wick_loader_options){.batch = 4, .workers = i % 6}));
         for (int k = 0; k < i % 9; k++) CHECK(wick_loader_take(g.loader, &b) == WICK_OK);
         close_all(&g);
         CHECK_INT(s.freed, 1);

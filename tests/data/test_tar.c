@@ -57,7 +57,8 @@ static wick_status walk(const uint8_t *data, size_t size, int *files, size_t *by
 
 static void check_archive(const char *kind, bool all) {
     static char names[6][512];
-    strcpy(names[0], "./top/a.txt"), strcpy(names[1], "top/empty"), strcpy(names[4], "top/\xc3\xa4"), strcpy(names[5], "top/last");
+    strcpy(names[0], "./top/a.txt"), strcpy(names[1], "top/empty"), strcpy(names[4], "top/\xc3\xa4"),
+        strcpy(names[5], "top/last");
     snprintf(names[2], sizeof names[2], "top/%090d/%060d", 0, 0);
     for (char *p = names[2] + 4; *p; p++)
         if (*p == '0') *p = p < names[2] + 94 ? 'd' : 'n';
@@ -101,9 +102,11 @@ TEST(a_cut_archive_is_refused) {
     REQUIRE(walk(archive, archive_size, &files, &bytes) == WICK_OK && files == 6 && bytes == 15 * 300 - 300);
     size_t end = archive_size; /* of the last file: zeros follow */
     while (!archive[end - 1]) end--;
-    for (size_t cut = 0; cut < end; cut += 1 + cut % 37) CHECK_MSG(walk(archive, cut, &files, &bytes) != WICK_OK, "cut to %zu", cut);
+    for (size_t cut = 0; cut < end; cut += 1 + cut % 37)
+        CHECK_MSG(walk(archive, cut, &files, &bytes) != WICK_OK, "cut to %zu", cut);
     REQUIRE(load("gnu"));
-    for (size_t cut = 0; cut < archive_size; cut++) CHECK_MSG(walk(archive, cut, &files, &bytes) != WICK_OK, "cut to %zu", cut);
+    for (size_t cut = 0; cut < archive_size; cut++)
+        CHECK_MSG(walk(archive, cut, &files, &bytes) != WICK_OK, "cut to %zu", cut);
 }
 
 static void set_checksum(uint8_t *block) {
@@ -161,8 +164,18 @@ static wick_status walk_pax(const char *text, char type) {
 
 TEST(damaged_descriptions_are_refused) {
     CHECK_INT(walk_pax("13 path=some\n", 'x'), WICK_OK);
-    static const char *const bad[] = {"", "14 path=some\n", "12 path=some\n", "13 path=some ", "x", "13path=some\n\n", "99999999 path=some\n", "4 =\n4 \n",
-                                      "8 path=\n", "12 size=1x0\n", "31 size=99999999999999999999999\n", "13 size=9999\n"};
+    static const char *const bad[] = {"",
+                                      "14 path=some\n",
+                                      "12 path=some\n",
+                                      "13 path=some ",
+                                      "x",
+                                      "13path=some\n\n",
+                                      "99999999 path=some\n",
+                                      "4 =\n4 \n",
+                                      "8 path=\n",
+                                      "12 size=1x0\n",
+                                      "31 size=99999999999999999999999\n",
+                                      "13 size=9999\n"};
     for (size_t i = 1; i < WICK_COUNTOF(bad); i++) CHECK_MSG(walk_pax(bad[i], 'x') == WICK_ERR_FORMAT, "%s", bad[i]);
     CHECK_INT(walk_pax("no end", 'L'), WICK_OK); /* some programs don't count the zero at the end */
     CHECK_INT(walk_pax("", 'L'), WICK_ERR_FORMAT);
@@ -177,7 +190,8 @@ TEST(changed_bits_are_refused_or_read) {
         for (int round = 0; round < 2000; round++) {
             memcpy(archive, whole, archive_size);
             uint8_t *block = archive + 512 * (test_rand() % (archive_size / 512));
-            for (int flips = test_rand_int(1, 3); flips > 0; flips--) block[test_rand() % 512] ^= (uint8_t)(1 << test_rand_int(0, 7));
+            for (int flips = test_rand_int(1, 3); flips > 0; flips--)
+                block[test_rand() % 512] ^= (uint8_t)(1 << test_rand_int(0, 7));
             if (round % 2) set_checksum(block);
             int files;
             size_t bytes;

@@ -13,7 +13,8 @@ static wick_context *new_context(void) {
 
 static bool open_goldens(wick_safetensors *file) {
     wick_msg msg;
-    const wick_status status = wick_safetensors_open(file, WICK_SOURCE_DIR "/tests/golden/transforms.safetensors", &msg);
+    const wick_status status =
+        wick_safetensors_open(file, WICK_SOURCE_DIR "/tests/golden/transforms.safetensors", &msg);
     CHECK_MSG(status == WICK_OK, "%s", msg.text);
     return status == WICK_OK;
 }
@@ -39,7 +40,8 @@ TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
         memcpy(spec.dims, in->dims, (size_t)in->rank * sizeof *spec.dims);
         wick_transform *t;
         CHECK_MSG(wick_transform_new(ctx, text, NULL, &spec, &t) == WICK_OK, "%s", wick_context_error(ctx));
-        REQUIRE(t && want && wick_transform_output(t)->rank == want->rank && memcmp(wick_transform_output(t)->dims, want->dims, (size_t)want->rank * sizeof *want->dims) == 0);
+        REQUIRE(t && want && wick_transform_output(t)->rank == want->rank &&
+                memcmp(wick_transform_output(t)->dims, want->dims, (size_t)want->rank * sizeof *want->dims) == 0);
         const size_t bytes = wick_spec_bytes(wick_transform_output(t)), n = bytes / sizeof(float);
         float *first = wick_alloc(NULL, bytes), *out = wick_alloc(NULL, bytes);
         void *scratch = wick_alloc(NULL, wick_transform_scratch(t, 0));
@@ -49,7 +51,8 @@ TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
             memset(out, 0xFF, bytes);
             wick_transform_apply(t, seed, epoch, sample, in->data, out, scratch);
             if (!tier) memcpy(first, out, bytes);
-            CHECK_MSG(memcmp(first, out, bytes) == 0, "%s: tier %s has other bits", in->name, wick_tier_name((wick_tier)tier));
+            CHECK_MSG(memcmp(first, out, bytes) == 0, "%s: tier %s has other bits", in->name,
+                      wick_tier_name((wick_tier)tier));
             test_count("pictures transformed on a tier", 1);
         }
         double most = 0;
@@ -61,7 +64,8 @@ TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
         }
         CHECK_MSG(most < 5e-6, "%s: off by %g", in->name, most);
         worst = fmax(worst, most);
-        wick_release(NULL, first, bytes), wick_release(NULL, out, bytes), wick_release(NULL, scratch, wick_transform_scratch(t, 0));
+        wick_release(NULL, first, bytes), wick_release(NULL, out, bytes),
+            wick_release(NULL, scratch, wick_transform_scratch(t, 0));
         wick_transform_free(&t);
     }
     (void)wick_tier_force(wick_tier_best());
@@ -108,12 +112,14 @@ TEST(points_boxes_and_masks_go_where_the_picture_goes) {
             if (k) wick_transform_boxes(t, seed, epoch, sample, other[k]->dims[0], values);
             else wick_transform_points(t, seed, epoch, sample, other[k]->dims[0], values);
             for (size_t v = 0; v < other[k]->bytes / sizeof(float); v++)
-                CHECK_MSG(fabsf(values[v] - want[v]) < 2e-5f * fmaxf(1, fabsf(want[v])), "%s: %s %zu: %g, not %g", mask->name, keys[k], v, (double)values[v], (double)want[v]);
+                CHECK_MSG(fabsf(values[v] - want[v]) < 2e-5f * fmaxf(1, fabsf(want[v])), "%s: %s %zu: %g, not %g",
+                          mask->name, keys[k], v, (double)values[v], (double)want[v]);
         }
         cases++;
         wick_transform_free(&t);
     }
-    CHECK_MSG(cases > 15 && wrong * 10000 <= pixels, "%lld of %lld pixels of %d masks differ", (long long)wrong, (long long)pixels, cases);
+    CHECK_MSG(cases > 15 && wrong * 10000 <= pixels, "%lld of %lld pixels of %d masks differ", (long long)wrong,
+              (long long)pixels, cases);
     wick_safetensors_close(&file);
     wick_context_free(&ctx);
 }
@@ -125,20 +131,34 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
     wick_context *ctx = new_context();
     wick_dataset *set;
     wick_transform *t;
-    /* A mask of what is bright, a point in the middle of a pixel that is the only one of its value, and a box around it. */
+    /* A mask of what is bright, a point in the middle of a pixel that is the only one of its value, and a box around
+     * it. */
     for (int i = 0; i < COUNT; i++) {
-        for (int k = 0; k < H * W; k++) pixels[i][k / W][k % W] = (uint8_t)(test_rand() % 200), masks[i][k / W][k % W] = pixels[i][k / W][k % W] > 100;
+        for (int k = 0; k < H * W; k++)
+            pixels[i][k / W][k % W] = (uint8_t)(test_rand() % 200),
+                                 masks[i][k / W][k % W] = pixels[i][k / W][k % W] > 100;
         for (int k = 0; k < POINTS; k++) {
             const int y = test_rand_int(3, H - 4), x = test_rand_int(3, W - 4);
             points[i][k][0] = (float)x + 0.5f, points[i][k][1] = (float)y + 0.5f;
             pixels[i][y][x] = (uint8_t)(253 + k), masks[i][y][x] = 1;
-            if (k < 2) boxes[i][k][0] = (float)x, boxes[i][k][1] = (float)y, boxes[i][k][2] = (float)x + 1, boxes[i][k][3] = (float)y + 1;
+            if (k < 2)
+                boxes[i][k][0] = (float)x, boxes[i][k][1] = (float)y, boxes[i][k][2] = (float)x + 1,
+                boxes[i][k][3] = (float)y + 1;
         }
     }
-    const wick_spec fields[] = {{"image", WICK_U8, 2, {H, W}}, {"points", WICK_F32, 2, {POINTS, 2}}, {"mask", WICK_U8, 2, {H, W}}, {"boxes", WICK_F32, 2, {2, 4}}};
-    REQUIRE(ctx && wick_dataset_of_arrays(ctx, COUNT, 4, fields, (const void *[]){pixels, points, masks, boxes}, -1, 0, &set) == WICK_OK);
+    const wick_spec fields[] = {{"image", WICK_U8, 2, {H, W}},
+                                {"points", WICK_F32, 2, {POINTS, 2}},
+                                {"mask", WICK_U8, 2, {H, W}},
+                                {"boxes", WICK_F32, 2, {2, 4}}};
+    REQUIRE(ctx && wick_dataset_of_arrays(ctx, COUNT, 4, fields, (const void *[]){pixels, points, masks, boxes}, -1, 0,
+                                          &set) == WICK_OK);
     REQUIRE(wick_transform_new(ctx, "crop=3,flip,vflip", NULL, &fields[0], &t) == WICK_OK);
-    wick_loader_options o = {.batch = 4, .shuffle = true, .seed = 2, .transform = t, .joint = {0, WICK_JOINT_POINTS, WICK_JOINT_MASK, WICK_JOINT_BOXES}, .pad = {0, 0, 7}};
+    wick_loader_options o = {.batch = 4,
+                             .shuffle = true,
+                             .seed = 2,
+                             .transform = t,
+                             .joint = {0, WICK_JOINT_POINTS, WICK_JOINT_MASK, WICK_JOINT_BOXES},
+                             .pad = {0, 0, 7}};
     int seen = 0;
     for (o.workers = 0; o.workers < 3; o.workers += 2) {
         wick_loader *loader;
@@ -148,15 +168,20 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
             REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
             epochs += !b.count;
             for (int64_t i = 0; i < b.count; i++) {
-                const float *x = (const float *)b.fields[0] + i * H * W, *p = (const float *)b.fields[1] + i * POINTS * 2, *box = (const float *)b.fields[3] + i * 8;
+                const float *x = (const float *)b.fields[0] + i * H * W,
+                            *p = (const float *)b.fields[1] + i * POINTS * 2, *box = (const float *)b.fields[3] + i * 8;
                 const uint8_t *m = (const uint8_t *)b.fields[2] + i * H * W;
                 for (int k = 0; k < H * W; k++) CHECK(m[k] == (x[k] > 100.5f / 255) || (m[k] == 7 && x[k] == 0));
                 for (int k = 0; k < POINTS; k++) {
                     const int px = (int)floorf(p[2 * k]), py = (int)floorf(p[2 * k + 1]);
-                    const float want = (float)pixels[b.samples[i]][(int)points[b.samples[i]][k][1]][(int)points[b.samples[i]][k][0]] / 255;
+                    const float want =
+                        (float)pixels[b.samples[i]][(int)points[b.samples[i]][k][1]][(int)points[b.samples[i]][k][0]] /
+                        255;
                     REQUIRE(px >= 0 && px < W && py >= 0 && py < H);
                     CHECK(fabsf(x[py * W + px] - want) < 1e-6f);
-                    if (k < 2) CHECK(box[4 * k] == (float)px && box[4 * k + 1] == (float)py && box[4 * k + 2] == (float)px + 1 && box[4 * k + 3] == (float)py + 1);
+                    if (k < 2)
+                        CHECK(box[4 * k] == (float)px && box[4 * k + 1] == (float)py &&
+                              box[4 * k + 2] == (float)px + 1 && box[4 * k + 3] == (float)py + 1);
                     seen++;
                 }
             }
@@ -165,11 +190,15 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
     }
     CHECK_INT(seen, 2 * 3 * COUNT * POINTS);
     wick_loader *none;
-    const wick_loader_options wrong[] = {{.batch = 4, .joint = {0, WICK_JOINT_POINTS}}, {.batch = 4, .transform = t, .joint = {WICK_JOINT_MASK}}, {.batch = 4, .transform = t, .joint = {0, WICK_JOINT_BOXES}},
-                                         {.batch = 4, .transform = t, .joint = {0, WICK_JOINT_MASK}}, {.batch = 4, .transform = t, .joint = {0, 0, 0, 0, WICK_JOINT_POINTS}}};
+    const wick_loader_options wrong[] = {{.batch = 4, .joint = {0, WICK_JOINT_POINTS}},
+                                         {.batch = 4, .transform = t, .joint = {WICK_JOINT_MASK}},
+                                         {.batch = 4, .transform = t, .joint = {0, WICK_JOINT_BOXES}},
+                                         {.batch = 4, .transform = t, .joint = {0, WICK_JOINT_MASK}},
+                                         {.batch = 4, .transform = t, .joint = {0, 0, 0, 0, WICK_JOINT_POINTS}}};
     for (size_t i = 0; i < WICK_COUNTOF(wrong); i++) {
         CHECK_INT(wick_loader_new(ctx, set, &wrong[i], &none), WICK_ERR_INVALID);
-        CHECK(strstr(wick_context_error(ctx), "joint is for") || strstr(wick_context_error(ctx), "boxes are f32") || strstr(wick_context_error(ctx), "a mask is u8"));
+        CHECK(strstr(wick_context_error(ctx), "joint is for") || strstr(wick_context_error(ctx), "boxes are f32") ||
+              strstr(wick_context_error(ctx), "a mask is u8"));
     }
     wick_transform_free(&t);
     wick_dataset_free(&set);
@@ -180,15 +209,60 @@ TEST(texts_that_make_no_sense_are_refused_with_their_column) {
     static const struct {
         const char *text, *why;
     } bad[] = {
-        {"", "column 1"},           {"flip,", "column 6"},        {"flip,blur", "column 6"},   {"crop", "none of crop=N"},  {"crop=0", "from 1"},     {"crop=1.5", "whole number"}, {"crop=12", "less than height"},
-        {"crop=2,cut=3", "one crop"}, {"cut=13x4", "more than there is"}, {"center=3y4", "column 1"}, {"flip=2", "from 0 to 1"}, {"flip=-1", "from 0 to 1"}, {"flip,flip", "twice"}, {"vflip,vflip", "twice"},
-        {"resize=0x4", "column 1"}, {"resize=4,resize=5", "one resize"}, {"crop=1,resize=4", "comes after"}, {"resize=40000", "column 1"}, {"resizedcrop=4:0.5", "LOW:HIGH"}, {"resizedcrop=4:0.9:0.5", "LOW:HIGH"},
-        {"jitter", "column 1"},     {"jitter=-1", "from 0"},      {"jitter=0:0:0:0.6", "up to 0.5"}, {"jitter=1:1:1:0:1", "column 1"}, {"normalise=0.5", "means/deviations"}, {"normalise=1:2/1:2", "means/deviations"},
-        {"normalise=0.5/0", "above 0"}, {"normalise=nan/1", "column 1"}, {"normalise=inf/1", "column 1"}, {"normalise,flip", "last but erase"}, {"normalise,normalise", "last but erase"}, {"erase,flip", "erase comes last"},
-        {"crop= 2", "column 1"},    {"flip flip", "column 1"},    {"crop=2,,flip", "column 8"}, {"normalise=1/", "column 1"},
-        {"affine=200", "180 degrees"}, {"affine=10:2", "of the size"}, {"affine=10:0:1", "LOW:HIGH"}, {"affine=10:0:2:1", "LOW:HIGH"}, {"affine=10:0:1:1:90", "less than 90"}, {"affine", "column 1"},
-        {"affine=1,flip", "behind crops"}, {"affine=1,affine=1", "one affine"}, {"jitter=1,affine=1", "before colours"}, {"blur=4", "odd"}, {"blur=1", "odd"}, {"blur=101", "3 to 99"}, {"blur=3:1", "LOW:HIGH"},
-        {"blur=3:0:1", "above 0"}, {"blur=25", "all of the picture"}, {"blur=3,grey", "blur comes behind"}, {"blur=3,blur=3", "twice"}, {"blur=3,flip", "blur comes behind"},
+        {"", "column 1"},
+        {"flip,", "column 6"},
+        {"flip,blur", "column 6"},
+        {"crop", "none of crop=N"},
+        {"crop=0", "from 1"},
+        {"crop=1.5", "whole number"},
+        {"crop=12", "less than height"},
+        {"crop=2,cut=3", "one crop"},
+        {"cut=13x4", "more than there is"},
+        {"center=3y4", "column 1"},
+        {"flip=2", "from 0 to 1"},
+        {"flip=-1", "from 0 to 1"},
+        {"flip,flip", "twice"},
+        {"vflip,vflip", "twice"},
+        {"resize=0x4", "column 1"},
+        {"resize=4,resize=5", "one resize"},
+        {"crop=1,resize=4", "comes after"},
+        {"resize=40000", "column 1"},
+        {"resizedcrop=4:0.5", "LOW:HIGH"},
+        {"resizedcrop=4:0.9:0.5", "LOW:HIGH"},
+        {"jitter", "column 1"},
+        {"jitter=-1", "from 0"},
+        {"jitter=0:0:0:0.6", "up to 0.5"},
+        {"jitter=1:1:1:0:1", "column 1"},
+        {"normalise=0.5", "means/deviations"},
+        {"normalise=1:2/1:2", "means/deviations"},
+        {"normalise=0.5/0", "above 0"},
+        {"normalise=nan/1", "column 1"},
+        {"normalise=inf/1", "column 1"},
+        {"normalise,flip", "last but erase"},
+        {"normalise,normalise", "last but erase"},
+        {"erase,flip", "erase comes last"},
+        {"crop= 2", "column 1"},
+        {"flip flip", "column 1"},
+        {"crop=2,,flip", "column 8"},
+        {"normalise=1/", "column 1"},
+        {"affine=200", "180 degrees"},
+        {"affine=10:2", "of the size"},
+        {"affine=10:0:1", "LOW:HIGH"},
+        {"affine=10:0:2:1", "LOW:HIGH"},
+        {"affine=10:0:1:1:90", "less than 90"},
+        {"affine", "column 1"},
+        {"affine=1,flip", "behind crops"},
+        {"affine=1,affine=1", "one affine"},
+        {"jitter=1,affine=1", "before colours"},
+        {"blur=4", "odd"},
+        {"blur=1", "odd"},
+        {"blur=101", "3 to 99"},
+        {"blur=3:1", "LOW:HIGH"},
+        {"blur=3:0:1", "above 0"},
+        {"blur=25", "all of the picture"},
+        {"blur=3,grey", "blur comes behind"},
+        {"blur=3,blur=3", "twice"},
+        {"blur=3,flip", "blur comes behind"},
         {"grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey", "16 steps"},
     };
     wick_context *ctx = new_context();
@@ -196,28 +270,36 @@ TEST(texts_that_make_no_sense_are_refused_with_their_column) {
     wick_transform *t;
     REQUIRE(ctx);
     for (size_t i = 0; i < WICK_COUNTOF(bad); i++) {
-        CHECK_MSG(wick_transform_new(ctx, bad[i].text, NULL, &rgb, &t) == WICK_ERR_INVALID && !t, "\"%s\"", bad[i].text);
+        CHECK_MSG(wick_transform_new(ctx, bad[i].text, NULL, &rgb, &t) == WICK_ERR_INVALID && !t, "\"%s\"",
+                  bad[i].text);
         CHECK_STR_HAS(wick_context_error(ctx), bad[i].why);
     }
     for (int i = 0; i < 2; i++) {
         CHECK_INT(wick_transform_new(ctx, i ? "grey" : "jitter=0:0:1", NULL, &grey, &t), WICK_ERR_INVALID);
         CHECK_STR_HAS(wick_context_error(ctx), "3 channels");
     }
-    const wick_spec odd[] = {{"x", WICK_F32, 3, {3, 4, 4}}, {"x", WICK_U8, 1, {4}}, {"x", WICK_U8, 3, {5, 4, 4}}, {"x", WICK_U8, 3, {3, 0, 4}}, {"x", WICK_U8, 3, {3, 4, 1 << 20}}, {"x", WICK_U8, 3, {-1, 4, 4}}};
-    for (size_t i = 0; i < WICK_COUNTOF(odd); i++) CHECK_INT(wick_transform_new(ctx, "flip", NULL, &odd[i], &t), WICK_ERR_INVALID);
+    const wick_spec odd[] = {{"x", WICK_F32, 3, {3, 4, 4}},      {"x", WICK_U8, 1, {4}},
+                             {"x", WICK_U8, 3, {5, 4, 4}},       {"x", WICK_U8, 3, {3, 0, 4}},
+                             {"x", WICK_U8, 3, {3, 4, 1 << 20}}, {"x", WICK_U8, 3, {-1, 4, 4}}};
+    for (size_t i = 0; i < WICK_COUNTOF(odd); i++)
+        CHECK_INT(wick_transform_new(ctx, "flip", NULL, &odd[i], &t), WICK_ERR_INVALID);
     CHECK_INT(wick_transform_new(ctx, "flip", &(wick_transform_options){.deviation = -1}, &rgb, &t), WICK_ERR_INVALID);
     CHECK_INT(wick_transform_new(ctx, NULL, NULL, &rgb, &t), WICK_ERR_INVALID);
     wick_context_free(&ctx);
 }
 
 TEST(any_text_is_read_or_refused) {
-    static const char *const parts[] = {"crop=", "cut=", "center=", "flip", "vflip", "resize=", "resizedcrop=", "jitter=", "grey", "normalise", "erase", "affine=", "blur=", "mixup=", "cutmix=", ",", "=", ":", "/", "x", "1", "2", "0.5", "9", "-", "e", " ", "nan"};
+    static const char *const parts[] = {"crop=",   "cut=", "center=",   "flip",  "vflip",   "resize=", "resizedcrop=",
+                                        "jitter=", "grey", "normalise", "erase", "affine=", "blur=",   "mixup=",
+                                        "cutmix=", ",",    "=",         ":",     "/",       "x",       "1",
+                                        "2",       "0.5",  "9",         "-",     "e",       " ",       "nan"};
     wick_context *ctx = new_context();
     REQUIRE(ctx);
     int good = 0;
     for (int i = 0; i < 40000; i++) {
         char text[256] = "";
-        for (int k = test_rand_int(0, 12); k > 0; k--) strcat(text, parts[test_rand_int(0, (int)WICK_COUNTOF(parts) - 1)]);
+        for (int k = test_rand_int(0, 12); k > 0; k--)
+            strcat(text, parts[test_rand_int(0, (int)WICK_COUNTOF(parts) - 1)]);
         const wick_spec in = {"x", WICK_U8, 3, {test_rand_int(1, 4), test_rand_int(1, 20), test_rand_int(1, 20)}};
         wick_transform *t;
         if (wick_transform_new(ctx, text, NULL, &in, &t) != WICK_OK) continue;
@@ -248,11 +330,16 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
     wick_batch b;
     for (size_t i = 0; i < sizeof pixels; i++) ((uint8_t *)pixels)[i] = (uint8_t)test_rand();
     const wick_spec fields[] = {{"image", WICK_U8, 3, {3, H, W}}, {"label", WICK_U8, 0, {0}}};
-    REQUIRE(ctx && wick_dataset_of_arrays(ctx, COUNT, 2, fields, (const void *[]){pixels, labels}, 1, 1, &set) == WICK_OK);
-    REQUIRE(wick_transform_new(ctx, "resizedcrop=12x10,flip,jitter=0.4:0.4:0.4:0.1,normalise,erase", &(wick_transform_options){.mean = 0.4, .deviation = 0.3}, &fields[0], &t) == WICK_OK);
+    REQUIRE(ctx &&
+            wick_dataset_of_arrays(ctx, COUNT, 2, fields, (const void *[]){pixels, labels}, 1, 1, &set) == WICK_OK);
+    REQUIRE(wick_transform_new(ctx, "resizedcrop=12x10,flip,jitter=0.4:0.4:0.4:0.1,normalise,erase",
+                               &(wick_transform_options){.mean = 0.4, .deviation = 0.3}, &fields[0], &t) == WICK_OK);
     for (int workers = 0; workers < 4; workers++) {
         int64_t at = 0;
-        REQUIRE(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .shuffle = true, .seed = 6, .transform = t, .workers = workers}, &loader) == WICK_OK);
+        REQUIRE(wick_loader_new(
+                    ctx, set,
+                    &(wick_loader_options){.batch = 5, .shuffle = true, .seed = 6, .transform = t, .workers = workers},
+                    &loader) == WICK_OK);
         CHECK(wick_loader_field(loader, 0)->dtype == WICK_F32 && wick_loader_field(loader, 0)->dims[2] == 12);
         for (int epochs = 0; epochs < 2;) {
             REQUIRE(wick_loader_take(loader, &b) == WICK_OK);
@@ -267,8 +354,11 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
     CHECK(memcmp(want, want + COUNT, COUNT * sizeof *want) != 0);
     /* crop and flip are those of the loader's options */
     static float plain[COUNT][3][H][W], listed[COUNT][3][H][W];
-    REQUIRE(wick_transform_new(ctx, "crop=2,flip,normalise", &(wick_transform_options){.mean = 0.4, .deviation = 0.3}, &fields[0], &same) == WICK_OK);
-    const wick_loader_options ways[] = {{.batch = COUNT, .seed = 3, .mean = 0.4, .deviation = 0.3, .flip = true, .crop = 2}, {.batch = COUNT, .seed = 3, .transform = same}};
+    REQUIRE(wick_transform_new(ctx, "crop=2,flip,normalise", &(wick_transform_options){.mean = 0.4, .deviation = 0.3},
+                               &fields[0], &same) == WICK_OK);
+    const wick_loader_options ways[] = {
+        {.batch = COUNT, .seed = 3, .mean = 0.4, .deviation = 0.3, .flip = true, .crop = 2},
+        {.batch = COUNT, .seed = 3, .transform = same}};
     for (int i = 0; i < 2; i++) {
         REQUIRE(wick_loader_new(ctx, set, &ways[i], &loader) == WICK_OK);
         CHECK(wick_loader_next(loader, i ? listed : plain, NULL) == COUNT);
@@ -276,9 +366,12 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
     }
     CHECK(memcmp(plain, listed, sizeof plain) == 0);
     REQUIRE(wick_transform_new(ctx, "flip", NULL, &(wick_spec){"x", WICK_U8, 3, {3, W, H}}, &other) == WICK_OK);
-    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = other}, &loader), WICK_ERR_INVALID);
-    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = t, .flip = true}, &loader), WICK_ERR_INVALID);
-    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = t, .raw = true}, &loader), WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = other}, &loader),
+              WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = t, .flip = true}, &loader),
+              WICK_ERR_INVALID);
+    CHECK_INT(wick_loader_new(ctx, set, &(wick_loader_options){.batch = 5, .transform = t, .raw = true}, &loader),
+              WICK_ERR_INVALID);
     wick_transform_free(&t), wick_transform_free(&same), wick_transform_free(&other);
     wick_dataset_free(&set);
     wick_context_free(&ctx);

@@ -1,4 +1,5 @@
-/* mlp.h: a small network with dropout, trained by Adam written inline: the training step that tests of execution share. */
+/* mlp.h: a small network with dropout, trained by Adam written inline: the training step that tests of execution share.
+ */
 #ifndef WICK_TESTS_MLP_H
 #define WICK_TESTS_MLP_H
 
@@ -47,12 +48,14 @@ static inline wick_tensor *mlp_step(mlp *net, wick_context *ctx, wick_tensor *x,
     wick_tensor *loss = mlp_loss(net, x, labels), *g[MLP_PARAMS];
     wick_grad(loss, MLP_PARAMS, net->param, g);
     wick_tensor *t = wick_add(net->t, wick_like(net->t, 1));
-    wick_tensor *one = wick_constant(ctx, WICK_F32, 1), *b1 = wick_constant(ctx, WICK_F32, 0.9), *b2 = wick_constant(ctx, WICK_F32, 0.999);
+    wick_tensor *one = wick_constant(ctx, WICK_F32, 1), *b1 = wick_constant(ctx, WICK_F32, 0.9),
+                *b2 = wick_constant(ctx, WICK_F32, 0.999);
     wick_tensor *c1 = wick_sub(one, wick_pow(b1, t)), *c2 = wick_sub(one, wick_pow(b2, t));
     for (int i = 0; i < MLP_PARAMS; i++) {
         wick_tensor *m = wick_add(wick_mul(net->m[i], b1), wick_mul(g[i], wick_sub(one, b1)));
         wick_tensor *v = wick_add(wick_mul(net->v[i], b2), wick_mul(wick_square(g[i]), wick_sub(one, b2)));
-        wick_tensor *step = wick_div(wick_mul(wick_div(m, c1), lr), wick_add(wick_sqrt(wick_div(v, c2)), wick_like(v, 1e-8)));
+        wick_tensor *step =
+            wick_div(wick_mul(wick_div(m, c1), lr), wick_add(wick_sqrt(wick_div(v, c2)), wick_like(v, 1e-8)));
         wick_tensor *states[] = {net->param[i], net->m[i], net->v[i]}, *next[] = {wick_sub(net->param[i], step), m, v};
         for (int k = 0; k < 3; k++)
             if (wick_assign(states[k], next[k]) != WICK_OK) return NULL;
@@ -66,7 +69,8 @@ static inline wick_status mlp_body(wick_context *ctx, wick_tensor *const *in, wi
     return out[0] ? WICK_OK : wick_context_status(ctx);
 }
 static const wick_spec mlp_specs[2] = {{"x", WICK_F32, 2, {MLP_BATCH, MLP_IN}}, {"labels", WICK_I64, 1, {MLP_BATCH}}};
-static inline wick_status mlp_compile(mlp *net, wick_context *ctx, const wick_compile_options *options, wick_plan **plan) {
+static inline wick_status mlp_compile(mlp *net, wick_context *ctx, const wick_compile_options *options,
+                                      wick_plan **plan) {
     return wick_compile(ctx, mlp_body, net, 2, mlp_specs, 1, options, plan);
 }
 
@@ -74,7 +78,10 @@ static inline wick_status mlp_compile(mlp *net, wick_context *ctx, const wick_co
 static inline size_t mlp_bytes(mlp *net, unsigned char *out, size_t size) {
     size_t at = 0;
     for (int i = 0; i < MLP_STATES; i++) {
-        wick_tensor *s = i == MLP_STATES - 1 ? net->t : i % 3 == 0 ? net->param[i / 3] : i % 3 == 1 ? net->m[i / 3] : net->v[i / 3];
+        wick_tensor *s = i == MLP_STATES - 1 ? net->t
+                         : i % 3 == 0        ? net->param[i / 3]
+                         : i % 3 == 1        ? net->m[i / 3]
+                                             : net->v[i / 3];
         size_t bytes = (size_t)wick_tensor_count(s) * 4;
         if (at + bytes > size || wick_read(s, out + at, bytes) != WICK_OK) {
             CHECK_MSG(false, "%s", wick_context_error(wick_tensor_context(s)));

@@ -1,4 +1,5 @@
-/* Compiled functions: capture by reference, taps, finite checks, what may not be done inside, and what a plan says of itself. */
+/* Compiled functions: capture by reference, taps, finite checks, what may not be done inside, and what a plan says of
+ * itself. */
 #include "base/base.h"
 #include "exec/mlp.h"
 #include "wick/registry.h"
@@ -7,7 +8,8 @@ typedef struct run {
     wick_plan *plan;
     wick_workspace *ws;
 } run;
-static run compiled(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const wick_compile_options *options) {
+static run compiled(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                    const wick_compile_options *options) {
     run r = {NULL, NULL};
     wick_status status = wick_compile(ctx, fn, user, n_in, in, n_out, options, &r.plan);
     if (status == WICK_OK) status = wick_workspace_new(r.plan, &r.ws);
@@ -85,7 +87,8 @@ static wick_status accumulate(wick_context *ctx, wick_tensor *const *in, wick_te
 TEST(assignments_of_a_plan_happen_at_each_run_and_not_when_compiling) {
     wick_context *ctx = context();
     float user_memory[4] = {1, 2, 3, 4};
-    wick_tensor *s[] = {VEC(ctx, 1, 2), wick_wrap(ctx, WICK_F32, WICK_DIMS(4), NULL, user_memory, NULL, NULL)}, *half = wick_slice(s[1], 0, 2, 4, 1);
+    wick_tensor *s[] = {VEC(ctx, 1, 2), wick_wrap(ctx, WICK_F32, WICK_DIMS(4), NULL, user_memory, NULL, NULL)},
+                *half = wick_slice(s[1], 0, 2, 4, 1);
     wick_tensor *old = wick_neg(s[0]); /* pending */
     run r = compiled(ctx, accumulate, s, 1, &two, 2, NULL);
     REQUIRE(r.ws != NULL);
@@ -128,7 +131,7 @@ TEST(a_view_handle_of_outside_still_shows_its_base_after_compiling) {
     wick_context_free(&ctx);
 }
 
-/* ---- what may not be done inside ---------------------------------------------------------------------------------------- */
+/* ---- what may not be done inside --------------------------------------------------------------------------------- */
 
 static wick_status asks(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     double v;
@@ -138,11 +141,14 @@ static wick_status asks(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_data(wick_neg(in[0]), &p));
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_eval(ctx, 0, NULL, NULL));
     wick_plan *nested;
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "inside a function", wick_compile(ctx, scale, outside, 1, &two, 1, NULL, &nested));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "inside a function",
+                wick_compile(ctx, scale, outside, 1, &two, 1, NULL, &nested));
     out[0] = wick_add(in[0], outside);
     return wick_eval(ctx, 1, out, NULL);
 }
-static wick_status sets_nothing(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) { return (void)ctx, (void)in, (void)out, (void)user, WICK_OK; }
+static wick_status sets_nothing(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    return (void)ctx, (void)in, (void)out, (void)user, WICK_OK;
+}
 static wick_status refuses(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)in, (void)out;
     wick_tensor *s = user;
@@ -187,7 +193,8 @@ TEST(what_depends_on_a_functions_input_is_of_no_use_outside) {
     CHECK_OK(ctx, wick_compile(ctx, let_escape, NULL, 1, &x, 1, NULL, &plan));
     float y[2];
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "compiled function", wick_read(escaped, y, sizeof y));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "another compiled function", wick_compile(ctx, let_escape, escaped, 1, &x, 1, NULL, &other));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "another compiled function",
+                wick_compile(ctx, let_escape, escaped, 1, &x, 1, NULL, &other));
     CHECK(other == NULL);
     wick_tensor_free(&escaped);
     wick_plan_free(&plan);
@@ -241,7 +248,8 @@ TEST(a_function_may_do_nothing) {
 TEST(a_function_being_compiled_cannot_ask_for_values) {
     wick_context *ctx = context();
     wick_plan *plan = (wick_plan *)ctx;
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled", wick_compile(ctx, asks, VEC(ctx, 1, 2), 1, &two, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "being compiled",
+                wick_compile(ctx, asks, VEC(ctx, 1, 2), 1, &two, 1, NULL, &plan));
     CHECK(plan == NULL);
     CHECK_VALUES(wick_neg(VEC(ctx, 1)), -1);
     wick_context_free(&ctx);
@@ -251,12 +259,17 @@ TEST(a_failed_compile_changes_nothing_and_says_why) {
     wick_context *ctx = context();
     wick_tensor *s = VEC(ctx, 1, 2);
     wick_plan *plan;
-    CHECK_FAILS(ctx, WICK_ERR_UNSUPPORTED, "the function failed", wick_compile(ctx, refuses, s, 0, NULL, 0, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_UNSUPPORTED, "the function failed",
+                wick_compile(ctx, refuses, s, 0, NULL, 0, NULL, &plan));
     CHECK_VALUES(s, 1, 2);
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "did not set output 0", wick_compile(ctx, sets_nothing, s, 0, NULL, 1, NULL, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_SHAPE, "mul(f32[2], f32[3])", wick_compile(ctx, scale, VEC(ctx, 1, 2, 3), 1, &two, 1, NULL, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "input 0 (x)", wick_compile(ctx, scale, s, 1, &(wick_spec){"x", WICK_F32, 1, {-4}}, 1, NULL, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no_passes", wick_compile(ctx, scale, s, 1, &two, 1, &(wick_compile_options){.check_finite = true}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "did not set output 0",
+                wick_compile(ctx, sets_nothing, s, 0, NULL, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_SHAPE, "mul(f32[2], f32[3])",
+                wick_compile(ctx, scale, VEC(ctx, 1, 2, 3), 1, &two, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "input 0 (x)",
+                wick_compile(ctx, scale, s, 1, &(wick_spec){"x", WICK_F32, 1, {-4}}, 1, NULL, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no_passes",
+                wick_compile(ctx, scale, s, 1, &two, 1, &(wick_compile_options){.check_finite = true}, &plan));
     run r = compiled(ctx, scale, s, 1, &two, 1, NULL);
     CHECK_INT(wick_run(r.ws, NULL, NULL), WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_workspace_error(r.ws), "input 0 is NULL");
@@ -276,7 +289,7 @@ TEST(pending_work_of_the_context_is_done_before_compiling) {
     wick_context_free(&ctx);
 }
 
-/* ---- taps and checks ------------------------------------------------------------------------------------------------------- */
+/* ---- taps and checks --------------------------------------------------------------------------------------------- */
 
 typedef struct seen {
     int calls;
@@ -307,7 +320,8 @@ TEST(taps_see_every_run_and_do_not_change_results) {
     seen s = {0};
     static const wick_spec spec = {"x", WICK_F32, 2, {2, 2}};
     float x[4] = {0.1f, 0.2f, 0.3f, 0.4f}, with[4], without[4];
-    run a = compiled(ctx, tapped_body, &(tapped){&s, true}, 1, &spec, 1, NULL), b = compiled(ctx, tapped_body, &(tapped){&s, false}, 1, &spec, 1, NULL);
+    run a = compiled(ctx, tapped_body, &(tapped){&s, true}, 1, &spec, 1, NULL),
+        b = compiled(ctx, tapped_body, &(tapped){&s, false}, 1, &spec, 1, NULL);
     CHECK_INT(wick_run(b.ws, (const void *[]){x}, (void *[]){without}), WICK_OK);
     CHECK_INT(s.calls, 0);
     for (int i = 1; i <= 3; i++) {
@@ -379,7 +393,7 @@ TEST(a_failed_check_in_a_plan_commits_no_assignment) {
     }
 }
 
-/* ---- what a plan says of itself -------------------------------------------------------------------------------------------- */
+/* ---- what a plan says of itself ---------------------------------------------------------------------------------- */
 
 static wick_status product(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
@@ -446,7 +460,8 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
             if (buffer.bytes && buffer.first <= i && i <= buffer.last) live += buffer.bytes;
         }
         CHECK_INT(k.live_bytes, live);
-        if (strstr(k.name, "gemm") && k.flops == (2.0 * MLP_IN + 1) * MLP_BATCH * MLP_HIDDEN /* the bias too */ && k.result.rank == 2 && k.result.dims[0] == MLP_BATCH) {
+        if (strstr(k.name, "gemm") && k.flops == (2.0 * MLP_IN + 1) * MLP_BATCH * MLP_HIDDEN /* the bias too */ &&
+            k.result.rank == 2 && k.result.dims[0] == MLP_BATCH) {
             product_seen = true;
             CHECK_STR_HAS(k.ops, "matmul");
             CHECK(k.place && strstr(k.place, "mlp.h:"));
@@ -462,11 +477,14 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
         CHECK(x.offset + x.bytes <= info.arena_bytes && x.first <= x.last && x.last < info.kernels);
         size_t held = wick_dtype_size(x.value.dtype);
         for (int d = 0; d < x.value.rank; d++) held *= (size_t)x.value.dims[d];
-        CHECK_MSG(!x.bytes || (held <= x.bytes && x.bytes - held < 64), "buffer %d of %zu bytes holds %zu", a, x.bytes, held);
-        hidden_seen |= x.value.dtype == WICK_F32 && x.value.rank == 2 && x.value.dims[0] == MLP_BATCH && x.value.dims[1] == MLP_HIDDEN;
+        CHECK_MSG(!x.bytes || (held <= x.bytes && x.bytes - held < 64), "buffer %d of %zu bytes holds %zu", a, x.bytes,
+                  held);
+        hidden_seen |= x.value.dtype == WICK_F32 && x.value.rank == 2 && x.value.dims[0] == MLP_BATCH &&
+                       x.value.dims[1] == MLP_HIDDEN;
         for (int b = 0; b < a && x.bytes; b++) {
             wick_plan_buffer y = wick_plan_buffer_at(plan, b);
-            bool apart = !y.bytes || y.last < x.first || x.last < y.first || y.offset + y.bytes <= x.offset || x.offset + x.bytes <= y.offset;
+            bool apart = !y.bytes || y.last < x.first || x.last < y.first || y.offset + y.bytes <= x.offset ||
+                         x.offset + x.bytes <= y.offset;
             CHECK_MSG(apart, "buffers %d and %d are alive in the same bytes", a, b);
         }
     }
@@ -498,7 +516,7 @@ TEST(kernels_and_buffers_add_up_to_the_plan) {
     wick_context_free(&ctx);
 }
 
-/* ---- what is packed is kept until a state changes -------------------------------------------------------------------------------- */
+/* ---- what is packed is kept until a state changes ---------------------------------------------------------------- */
 
 typedef struct packed_net {
     wick_tensor *conv, *wrapped;
@@ -525,7 +543,9 @@ static void check_packed(wick_context *ctx, packed_net *n, wick_workspace *ws, c
     CHECK_OK(ctx, packed_forward(ctx, &in, &out, n));
     CHECK_OK(ctx, wick_read(out, want, sizeof want));
     CHECK_MSG(wick_run(ws, (const void *[]){x}, (void *[]){got}) == WICK_OK, "%s", wick_workspace_error(ws));
-    for (int i = 0; i < PACKED_Y; i++) CHECK_MSG(fabsf(got[i] - want[i]) <= 1e-4f * fabsf(want[i]) + 1e-5f, "line %d: %g, not %g", line, (double)got[i], (double)want[i]);
+    for (int i = 0; i < PACKED_Y; i++)
+        CHECK_MSG(fabsf(got[i] - want[i]) <= 1e-4f * fabsf(want[i]) + 1e-5f, "line %d: %g, not %g", line,
+                  (double)got[i], (double)want[i]);
     wick_scope_close(&scope);
 }
 static uint64_t packs_of(const wick_plan *p, const wick_workspace *ws) {
@@ -560,7 +580,8 @@ TEST(weights_of_few_rows_are_turned_once_and_again_when_they_change) {
             CHECK_OK(ctx, wick_write(weights, w, sizeof w));
         }
         wick_scope *scope = wick_scope_open(ctx);
-        CHECK_OK(ctx, wick_read(wick_linear(wick_from(ctx, WICK_F32, WICK_DIMS(ROWS, FROM), x), weights, NULL), want, sizeof want));
+        CHECK_OK(ctx, wick_read(wick_linear(wick_from(ctx, WICK_F32, WICK_DIMS(ROWS, FROM), x), weights, NULL), want,
+                                sizeof want));
         wick_scope_close(&scope);
         CHECK_INT(wick_run(r.ws, (const void *[]){x}, (void *[]){got}), WICK_OK);
         CHECK(!memcmp(got, want, sizeof got));
@@ -581,7 +602,8 @@ TEST(weights_are_packed_once_and_again_when_they_change) {
     for (int i = 0; i < PACKED_X; i++) x[i] = (float)test_rand_real(-1, 1);
     for (size_t i = 0; i < sizeof w / sizeof *w; i++) w[i] = (float)test_rand_real(-1, 1);
     for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) mine[i] = (float)test_rand_real(-1, 1);
-    packed_net n = {wick_from(ctx, WICK_F32, WICK_DIMS(5, 3, 3, 3), w), wick_from(ctx, WICK_F32, WICK_DIMS(4, 5, 3, 3), mine)};
+    packed_net n = {wick_from(ctx, WICK_F32, WICK_DIMS(5, 3, 3, 3), w),
+                    wick_from(ctx, WICK_F32, WICK_DIMS(4, 5, 3, 3), mine)};
     const wick_spec in = {.dtype = WICK_F32, .rank = 4, .dims = {1, 3, 6, 6}};
     wick_plan *plan = NULL, *doubles = NULL;
     wick_workspace *ws = NULL, *other = NULL, *step = NULL;
@@ -629,7 +651,8 @@ TEST(memory_of_the_caller_is_packed_for_each_run) {
     float x[PACKED_X], mine[4 * 5 * 3 * 3];
     for (int i = 0; i < PACKED_X; i++) x[i] = (float)i;
     for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) mine[i] = (float)test_rand_real(-1, 1);
-    packed_net n = {wick_ones(ctx, WICK_F32, WICK_DIMS(5, 3, 3, 3)), wick_wrap(ctx, WICK_F32, WICK_DIMS(4, 5, 3, 3), NULL, mine, NULL, NULL)};
+    packed_net n = {wick_ones(ctx, WICK_F32, WICK_DIMS(5, 3, 3, 3)),
+                    wick_wrap(ctx, WICK_F32, WICK_DIMS(4, 5, 3, 3), NULL, mine, NULL, NULL)};
     CHECK_OK(ctx, wick_eval(ctx, 1, &n.conv, NULL));
     const wick_spec in = {.dtype = WICK_F32, .rank = 4, .dims = {1, 3, 6, 6}};
     wick_plan *plan = NULL;
@@ -675,12 +698,14 @@ static void hear_remark(void *user, const char *pass, const char *node, const ch
 TEST(passes_show_the_graph_and_say_what_they_decide) {
     wick_context *ctx = context();
     told t = {.passes = ""};
-    run r = compiled(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.on_pass = hear_pass, .on_remark = hear_remark, .user = &t});
+    run r = compiled(ctx, two_uses, NULL, 3, biased, 2,
+                     &(wick_compile_options){.on_pass = hear_pass, .on_remark = hear_remark, .user = &t});
     CHECK(t.passes[0] == ','); /* as recorded */
     const char *at = t.passes + 1;
     for (int i = 0; i < wick_pass_count(); i++) {
         const wick_pass_info p = wick_pass_at(i);
-        CHECK_MSG(strncmp(at, p.name, strlen(p.name)) == 0 && at[strlen(p.name)] == ',' && *p.doc, "%s where %s runs", at, p.name);
+        CHECK_MSG(strncmp(at, p.name, strlen(p.name)) == 0 && at[strlen(p.name)] == ',' && *p.doc, "%s where %s runs",
+                  at, p.name);
         at += strlen(p.name) + 1;
     }
     CHECK_INT(*at, 0);
@@ -702,9 +727,11 @@ TEST(decisions_can_be_left_out_by_number) {
     int kernels[2] = {0};
     for (int k = 0; k < 2; k++) {
         told t = {.passes = ""};
-        run r = compiled(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = k ? "fuse:1" : NULL, .on_remark = hear_remark, .user = &t});
+        run r = compiled(ctx, two_uses, NULL, 3, biased, 2,
+                         &(wick_compile_options){.without = k ? "fuse:1" : NULL, .on_remark = hear_remark, .user = &t});
         REQUIRE(r.ws != NULL);
-        CHECK_STR_HAS(t.remarks, k ? "fuse: sub f32[2]: left out, as asked for: fuse:1: one kernel for it and 2 more" : "fuse: sub f32[2]: taken as fuse:1: one kernel for it and 2 more");
+        CHECK_STR_HAS(t.remarks, k ? "fuse: sub f32[2]: left out, as asked for: fuse:1: one kernel for it and 2 more"
+                                   : "fuse: sub f32[2]: taken as fuse:1: one kernel for it and 2 more");
         kernels[k] = wick_plan_get_info(r.plan).kernels;
         CHECK_INT(wick_run(r.ws, (const void *[]){x, w, b}, (void *[]){y[k], &sum[k]}), WICK_OK);
         done(&r);
@@ -712,8 +739,11 @@ TEST(decisions_can_be_left_out_by_number) {
     CHECK_INT(kernels[1], kernels[0] + 2);
     CHECK(!memcmp(y[0], y[1], sizeof y[0]) && !memcmp(&sum[0], &sum[1], sizeof sum[0]));
     wick_plan *plan;
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "there is no decision 'fuse:2' to leave out: fuse took 1 here", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fuse:1,fuse:2"}, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "there is no decision 'merge:0' to leave out", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "merge:0"}, &plan));
+    CHECK_FAILS(
+        ctx, WICK_ERR_INVALID, "there is no decision 'fuse:2' to leave out: fuse took 1 here",
+        wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fuse:1,fuse:2"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "there is no decision 'merge:0' to leave out",
+                wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "merge:0"}, &plan));
     CHECK(plan == NULL);
     wick_context_free(&ctx);
 }
@@ -725,7 +755,8 @@ TEST(passes_can_be_left_out_by_name) {
     for (int k = 0; k < 2; k++) {
         told t = {.passes = ""};
         const char *without = k ? "fuse,epilogue,simplify" : NULL;
-        run r = compiled(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = without, .on_pass = hear_pass, .user = &t});
+        run r = compiled(ctx, two_uses, NULL, 3, biased, 2,
+                         &(wick_compile_options){.without = without, .on_pass = hear_pass, .user = &t});
         REQUIRE(r.ws != NULL);
         CHECK_INT(strstr(t.passes, ",fuse,") != NULL, !k);
         CHECK_INT(strstr(t.passes, ",simplify,") != NULL, !k);
@@ -735,10 +766,14 @@ TEST(passes_can_be_left_out_by_name) {
     }
     CHECK(!memcmp(y[0], y[1], sizeof y[0]) && !memcmp(&sum[0], &sum[1], sizeof sum[0]));
     wick_plan *plan;
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fus'; those that can be left out: attention quantize", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "cse,fus"}, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fold:1'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fold:1"}, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fuse:x'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fuse:x"}, &plan));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "without the pass 'dce'", wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "dce"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fus'; those that can be left out: attention quantize",
+                wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "cse,fus"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fold:1'",
+                wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fold:1"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "no pass 'fuse:x'",
+                wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "fuse:x"}, &plan));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "without the pass 'dce'",
+                wick_compile(ctx, two_uses, NULL, 3, biased, 2, &(wick_compile_options){.without = "dce"}, &plan));
     CHECK(plan == NULL);
     wick_context_free(&ctx);
 }

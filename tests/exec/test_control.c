@@ -1,4 +1,5 @@
-/* scan, loop and if: values and gradients as of the same steps written out, in every way to run; and what is refused. */
+/* scan, loop and if: values and gradients as of the same steps written out, in every way to run; and what is refused.
+ */
 #include "tensor/tensors.h"
 
 enum { T = 5, B = 2, H = 3 };
@@ -6,7 +7,9 @@ enum { T = 5, B = 2, H = 3 };
 static wick_context *context_of(int threads, bool eager) {
     wick_context *ctx = NULL;
     setenv("WICK_VERIFY", "1", 1);
-    return wick_context_new(&ctx, &(wick_context_options){.threads = threads, .eager = eager, .seed = 3}) == WICK_OK ? ctx : NULL;
+    return wick_context_new(&ctx, &(wick_context_options){.threads = threads, .eager = eager, .seed = 3}) == WICK_OK
+               ? ctx
+               : NULL;
 }
 static wick_tensor *random_of(wick_context *ctx, int rank, const int64_t *dims) {
     double v[64] = {0};
@@ -35,7 +38,9 @@ static wick_status rnn_body(wick_context *ctx, wick_tensor *const *in, wick_tens
 static void rnn(wick_tensor *h, wick_tensor *x, cell *c, bool scan, bool reverse, wick_tensor **out) {
     wick_context *ctx = wick_tensor_context(x);
     if (scan) {
-        wick_scan_loop(ctx, rnn_body, c, &(wick_scan_options){.n_state = 1, .state = &h, .n_x = 1, .x = &x, .n_y = 1, .reverse = reverse}, out);
+        wick_scan_loop(ctx, rnn_body, c,
+                       &(wick_scan_options){.n_state = 1, .state = &h, .n_x = 1, .x = &x, .n_y = 1, .reverse = reverse},
+                       out);
         return;
     }
     wick_tensor *rows[T];
@@ -52,7 +57,8 @@ static void rnn(wick_tensor *h, wick_tensor *x, cell *c, bool scan, bool reverse
 static wick_tensor *loss_of(wick_tensor *const *out) {
     wick_tensor *a = wick_sum(wick_sin(out[0]), WICK_ALL_AXES, false);
     wick_tensor *w = wick_arange(wick_tensor_context(a), WICK_F64, 0.3, 0.1, wick_tensor_count(out[1]));
-    return wick_add(a, wick_sum(wick_mul(out[1], wick_reshape(w, wick_tensor_rank(out[1]), wick_tensor_dims(out[1]))), WICK_ALL_AXES, false));
+    return wick_add(a, wick_sum(wick_mul(out[1], wick_reshape(w, wick_tensor_rank(out[1]), wick_tensor_dims(out[1]))),
+                                WICK_ALL_AXES, false));
 }
 
 TEST(a_scan_is_its_rounds_written_out) {
@@ -62,15 +68,19 @@ TEST(a_scan_is_its_rounds_written_out) {
             wick_context *ctx = context_of(way == 1 ? 3 : 1, way == 2);
             REQUIRE(ctx != NULL);
             cell c = {random_of(ctx, 2, (int64_t[]){H, H})};
-            wick_tensor *h = random_of(ctx, 2, (int64_t[]){B, H}), *x = random_of(ctx, 3, (int64_t[]){T, B, H}), *grads[2][3], *out[2][2], *losses[2];
+            wick_tensor *h = random_of(ctx, 2, (int64_t[]){B, H}), *x = random_of(ctx, 3, (int64_t[]){T, B, H}),
+                        *grads[2][3], *out[2][2], *losses[2];
             for (int k = 0; k < 2; k++) {
                 rnn(h, x, &c, k, reverse, out[k]);
                 losses[k] = loss_of(out[k]);
                 wick_grad(losses[k], 3, (wick_tensor *[]){h, x, c.w}, grads[k]);
             }
-            wick_tensor *all[] = {losses[0], losses[1], out[0][0], out[1][0], out[0][1], out[1][1], grads[0][0], grads[1][0], grads[0][1], grads[1][1], grads[0][2], grads[1][2]};
+            wick_tensor *all[] = {losses[0],   losses[1],   out[0][0],   out[1][0],   out[0][1],   out[1][1],
+                                  grads[0][0], grads[1][0], grads[0][1], grads[1][1], grads[0][2], grads[1][2]};
             CHECK_OK(ctx, wick_eval(ctx, sizeof all / sizeof *all, all, NULL));
-            for (int k = 0; k < 12; k += 2) CHECK_MSG(worst_distance(all[k], all[k + 1]) < 1e-13, "way %d, reverse %d, value %d: %g", way, reverse, k / 2, worst_distance(all[k], all[k + 1]));
+            for (int k = 0; k < 12; k += 2)
+                CHECK_MSG(worst_distance(all[k], all[k + 1]) < 1e-13, "way %d, reverse %d, value %d: %g", way, reverse,
+                          k / 2, worst_distance(all[k], all[k + 1]));
             double value = 0;
             CHECK_OK(ctx, wick_item(losses[1], &value));
             if (way == 0) memcpy(first[reverse], &value, 8);
@@ -99,13 +109,14 @@ static wick_tensor *scan_gradient_loss(wick_context *ctx, wick_tensor *const *x,
 TEST(gradients_of_any_order_agree_with_differences) {
     wick_context *ctx = context_of(1, false);
     REQUIRE(ctx != NULL);
-    wick_tensor *x[3] = {random_of(ctx, 2, (int64_t[]){B, H}), random_of(ctx, 3, (int64_t[]){T, B, H}), random_of(ctx, 2, (int64_t[]){H, H})};
+    wick_tensor *x[3] = {random_of(ctx, 2, (int64_t[]){B, H}), random_of(ctx, 3, (int64_t[]){T, B, H}),
+                         random_of(ctx, 2, (int64_t[]){H, H})};
     CHECK_OK(ctx, wick_gradcheck(ctx, scan_loss, NULL, 3, x, 0, 0, NULL));
     CHECK_OK(ctx, wick_gradcheck(ctx, scan_gradient_loss, NULL, 3, x, 1e-5, 1e-5, NULL));
     wick_context_free(&ctx);
 }
 
-/* ---- if -------------------------------------------------------------------------------------------------------------------- */
+/* ---- if ---------------------------------------------------------------------------------------------------------- */
 
 static wick_status double_it(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)in;
@@ -153,7 +164,9 @@ static wick_status give_nothing(wick_context *ctx, wick_tensor *const *in, wick_
 TEST(the_other_body_does_not_run) {
     wick_context *ctx = context_of(1, false);
     REQUIRE(ctx != NULL);
-    wick_tensor *x[2] = {wick_ones(ctx, WICK_F64, 1, (int64_t[]){3}), wick_from(ctx, WICK_I64, 1, (int64_t[]){1}, &(int64_t){7})}, *out;
+    wick_tensor *x[2] = {wick_ones(ctx, WICK_F64, 1, (int64_t[]){3}),
+                         wick_from(ctx, WICK_I64, 1, (int64_t[]){1}, &(int64_t){7})},
+                *out;
     for (int yes = 0; yes < 2; yes++) {
         wick_if(ctx, wick_from(ctx, WICK_BOOL, 0, NULL, &(uint8_t){(uint8_t)yes}), look_up, give_nothing, x, 1, &out);
         CHECK_INT(wick_eval(ctx, 1, &out, NULL), yes ? WICK_ERR_INDEX : WICK_OK); /* 7 is no row of 3 */
@@ -161,7 +174,7 @@ TEST(the_other_body_does_not_run) {
     wick_context_free(&ctx);
 }
 
-/* ---- loop ------------------------------------------------------------------------------------------------------------------ */
+/* ---- loop -------------------------------------------------------------------------------------------------------- */
 
 /* Heron's square root of a: until x^2 is near. */
 static wick_status heron(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -175,7 +188,8 @@ static wick_status heron(wick_context *ctx, wick_tensor *const *in, wick_tensor 
 static wick_tensor *heron_loss(wick_context *ctx, wick_tensor *const *x, void *user) {
     wick_tensor *out[2], *first = x[1];
     (void)user;
-    wick_while_loop(ctx, NULL, heron, x[0], &(wick_scan_options){.n_state = 1, .state = &first, .n_y = 1, .rounds = 20}, out, NULL);
+    wick_while_loop(ctx, NULL, heron, x[0], &(wick_scan_options){.n_state = 1, .state = &first, .n_y = 1, .rounds = 20},
+                    out, NULL);
     return wick_add(wick_sin(out[0]), wick_sum(wick_cos(out[1]), WICK_ALL_AXES, false));
 }
 TEST(a_loop_ends_when_its_condition_does) {
@@ -184,7 +198,8 @@ TEST(a_loop_ends_when_its_condition_does) {
         REQUIRE(ctx != NULL);
         for (int most = 0; most < 9; most++) {
             wick_tensor *a = wick_scalar(ctx, WICK_F64, 7), *x = wick_scalar(ctx, WICK_F64, 1), *out[2], *count;
-            wick_while_loop(ctx, NULL, heron, a, &(wick_scan_options){.n_state = 1, .state = &x, .n_y = 1, .rounds = most}, out, &count);
+            wick_while_loop(ctx, NULL, heron, a,
+                            &(wick_scan_options){.n_state = 1, .state = &x, .n_y = 1, .rounds = most}, out, &count);
             double expected = 1, got = 0, ran = -1, rows[9] = {0};
             int n = 0;
             for (bool more = true; more && n < most;) {
@@ -201,19 +216,22 @@ TEST(a_loop_ends_when_its_condition_does) {
             CHECK_OK(ctx, wick_read(out[1], y, (size_t)most * sizeof *y));
             for (int i = 0; i < most; i++) CHECK(fabs(y[i] - rows[i]) < 1e-15);
         }
-        wick_tensor *no = wick_from(ctx, WICK_BOOL, 0, NULL, &(uint8_t){0}), *x = wick_scalar(ctx, WICK_F64, 3), *out[2], *count;
-        wick_while_loop(ctx, no, heron, x, &(wick_scan_options){.n_state = 1, .state = &x, .n_y = 1, .rounds = 4}, out, &count);
+        wick_tensor *no = wick_from(ctx, WICK_BOOL, 0, NULL, &(uint8_t){0}), *x = wick_scalar(ctx, WICK_F64, 3),
+                    *out[2], *count;
+        wick_while_loop(ctx, no, heron, x, &(wick_scan_options){.n_state = 1, .state = &x, .n_y = 1, .rounds = 4}, out,
+                        &count);
         double got = 0, ran = -1;
         CHECK_OK(ctx, wick_item(out[0], &got));
         CHECK_OK(ctx, wick_item(count, &ran));
         CHECK(got == 3 && ran == 0);
-        wick_tensor *leaves[2] = {wick_from(ctx, WICK_F64, 0, NULL, &(double){7}), wick_from(ctx, WICK_F64, 0, NULL, &(double){1.3})};
+        wick_tensor *leaves[2] = {wick_from(ctx, WICK_F64, 0, NULL, &(double){7}),
+                                  wick_from(ctx, WICK_F64, 0, NULL, &(double){1.3})};
         CHECK_OK(ctx, wick_gradcheck(ctx, heron_loss, NULL, 2, leaves, 0, 0, NULL));
         wick_context_free(&ctx);
     }
 }
 
-/* ---- nesting, states that exchange places, odd uses ---------------------------------------------------------------------------- */
+/* ---- nesting, states that exchange places, odd uses -------------------------------------------------------------- */
 
 /* For each row of x: a scan over its elements with the outer state captured, and a branch. */
 typedef struct nest {
@@ -229,7 +247,8 @@ static wick_status outer_body(wick_context *ctx, wick_tensor *const *in, wick_te
     const nest *n = user;
     nest here = {n->w, in[0]};
     wick_tensor *first = wick_mul(in[0], wick_like(in[0], 0.5)), *end, *pair[2], *x = in[1];
-    wick_scan_loop(ctx, inner_body, &here, &(wick_scan_options){.n_state = 1, .state = &first, .n_x = 1, .x = &x}, &end);
+    wick_scan_loop(ctx, inner_body, &here, &(wick_scan_options){.n_state = 1, .state = &first, .n_x = 1, .x = &x},
+                   &end);
     pair[0] = end, pair[1] = n->w;
     wick_if(ctx, wick_gt(end, wick_like(end, 0)), double_it, square_it, pair, 1, &out[0]);
     return WICK_OK;
@@ -238,7 +257,8 @@ static wick_tensor *nested_loss(wick_context *ctx, wick_tensor *const *x, void *
     nest n = {x[1], NULL};
     wick_tensor *out, *first = x[2], *rows = x[0];
     (void)user;
-    wick_scan_loop(ctx, outer_body, &n, &(wick_scan_options){.n_state = 1, .state = &first, .n_x = 1, .x = &rows}, &out);
+    wick_scan_loop(ctx, outer_body, &n, &(wick_scan_options){.n_state = 1, .state = &first, .n_x = 1, .x = &rows},
+                   &out);
     return out;
 }
 TEST(bodies_nest) {
@@ -280,8 +300,10 @@ TEST(states_may_exchange_places) {
     wick_context *ctx = context_of(1, false);
     REQUIRE(ctx != NULL);
     const int64_t one = 1, zero = 0;
-    wick_tensor *state[2] = {wick_from(ctx, WICK_I64, 0, NULL, &zero), wick_from(ctx, WICK_I64, 0, NULL, &one)}, *out[3];
-    wick_scan_loop(ctx, fibonacci, NULL, &(wick_scan_options){.n_state = 2, .state = state, .n_y = 1, .rounds = 20}, out);
+    wick_tensor *state[2] = {wick_from(ctx, WICK_I64, 0, NULL, &zero), wick_from(ctx, WICK_I64, 0, NULL, &one)},
+                *out[3];
+    wick_scan_loop(ctx, fibonacci, NULL, &(wick_scan_options){.n_state = 2, .state = state, .n_y = 1, .rounds = 20},
+                   out);
     double last = 0;
     int64_t rows[20];
     CHECK_OK(ctx, wick_eval(ctx, 3, out, NULL));
@@ -293,18 +315,20 @@ TEST(states_may_exchange_places) {
     wick_scan_loop(ctx, turn, NULL, &(wick_scan_options){.n_state = 1, .state = &x, .rounds = 3}, &y);
     CHECK(worst_distance(y, wick_transpose(x, 0, 1)) == 0);
     wick_tensor *none[3];
-    wick_scan_loop(ctx, fibonacci, NULL, &(wick_scan_options){.n_state = 2, .state = state, .n_y = 1, .rounds = 0}, none);
+    wick_scan_loop(ctx, fibonacci, NULL, &(wick_scan_options){.n_state = 2, .state = state, .n_y = 1, .rounds = 0},
+                   none);
     CHECK_OK(ctx, wick_item(none[1], &last));
     CHECK_INT((int)last, 1);
     CHECK_INT(wick_tensor_count(none[2]), 0);
     wick_context_free(&ctx);
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------------------------ */
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 static wick_status long_scan(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_tensor *h = wick_zeros(ctx, WICK_F64, 2, (int64_t[]){64, H}), *x = in[0], *made[2];
-    wick_scan_loop(ctx, rnn_body, user, &(wick_scan_options){.n_state = 1, .state = &h, .n_x = 1, .x = &x, .n_y = 1}, made);
+    wick_scan_loop(ctx, rnn_body, user, &(wick_scan_options){.n_state = 1, .state = &h, .n_x = 1, .x = &x, .n_y = 1},
+                   made);
     out[0] = made[0];
     return WICK_OK;
 }
@@ -337,7 +361,8 @@ TEST(a_plan_holds_the_body_once_and_sees_captured_states_as_they_are) {
         for (int t = 0; t < 3; t++) h = tanh(0.1 + H * h * (i ? 0.5 : 1));
         CHECK_INT(wick_run(ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
         CHECK_MSG(fabs(y[5] - h) < 1e-14, "%g, not %g", y[5], h);
-        CHECK_OK(ctx, wick_write(c.w, (double[H * H]){0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, H * H * sizeof(double)));
+        CHECK_OK(ctx,
+                 wick_write(c.w, (double[H * H]){0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, H * H * sizeof(double)));
     }
     wick_workspace_free(&ws);
     wick_plan_free(&plan);
@@ -367,7 +392,7 @@ TEST(the_same_body_takes_the_same_plan_and_another_another) {
     wick_context_free(&ctx);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static wick_status grows(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
@@ -402,12 +427,17 @@ static wick_status quarrels(wick_context *ctx, wick_tensor *const *in, wick_tens
 TEST(wrong_bodies_are_refused_with_the_callers_line) {
     wick_context *ctx = context_of(1, false);
     REQUIRE(ctx != NULL);
-    wick_tensor *x = wick_ones(ctx, WICK_F64, 1, (int64_t[]){2}), *state = wick_ones(ctx, WICK_F64, 1, (int64_t[]){2}), *y;
+    wick_tensor *x = wick_ones(ctx, WICK_F64, 1, (int64_t[]){2}), *state = wick_ones(ctx, WICK_F64, 1, (int64_t[]){2}),
+                *y;
     const struct {
         wick_function body;
         const char *says;
-    } cases[] = {{grows, "state 0 is f64[2] and becomes f64[4]"}, {draws, "draws random numbers"}, {assigns, "the body assigns"},
-                 {asks, "asked for inside"},                      {forgets, "did not set result 0"}, {quarrels, "add(f64[2], f64[3])"}};
+    } cases[] = {{grows, "state 0 is f64[2] and becomes f64[4]"},
+                 {draws, "draws random numbers"},
+                 {assigns, "the body assigns"},
+                 {asks, "asked for inside"},
+                 {forgets, "did not set result 0"},
+                 {quarrels, "add(f64[2], f64[3])"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = "";
         wick_scan_loop(ctx, cases[i].body, state, &(wick_scan_options){.n_state = 1, .state = &x, .rounds = 3}, &y);

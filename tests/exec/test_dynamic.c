@@ -1,10 +1,12 @@
-/* Functions of many shapes: their dims and guards, the cache of plans, threads, bounds of memory, shapes as expressions. */
+/* Functions of many shapes: their dims and guards, the cache of plans, threads, bounds of memory, shapes as
+ * expressions. */
 #include <pthread.h>
 
 #include "base/counting_alloc.h"
 #include "tensor/tensors.h"
 
-/* A convolution network on pictures of any size, then attention over what it gives: [batch, 3, height, width] -> [batch, 5]. */
+/* A convolution network on pictures of any size, then attention over what it gives: [batch, 3, height, width] ->
+ * [batch, 5]. */
 typedef struct net {
     wick_tensor *w, *v, *q;
     int recorded;
@@ -126,7 +128,8 @@ TEST(known_extents_are_found_and_the_cache_stays_within_its_limits) {
         CHECK(wick_runner_plan(other) == wick_runner_plan(r));
         wick_runner_free(&other);
         info = wick_dynamic_get_info(d);
-        CHECK_MSG(info.cached_bytes <= 200000 || info.plans == 1, "%zu bytes in %d plans", info.cached_bytes, info.plans);
+        CHECK_MSG(info.cached_bytes <= 200000 || info.plans == 1, "%zu bytes in %d plans", info.cached_bytes,
+                  info.plans);
     }
     CHECK(info.evicted > 10);
     wick_runner_free(&r);
@@ -151,11 +154,16 @@ TEST(guards_name_the_input_the_dim_its_range_and_the_value) {
     wick_runner *r = NULL;
     REQUIRE(d && wick_runner_new(d, &r) == WICK_OK);
     CHECK_INT(wick_runner_bind_dims(r, (int64_t[]){1, 8, 8}), WICK_OK);
-    REFUSED(r, WICK_ERR_SHAPE, "input images: dim 0 (batch) is 300, the range is 1..6", wick_runner_bind(r, &(wick_spec){"", WICK_F32, 4, {300, 3, 8, 8}}));
-    REFUSED(r, WICK_ERR_SHAPE, "input images: dim 3 (width) is 10, the range is 8..40, multiples of 4", wick_runner_bind(r, &(wick_spec){"", WICK_F32, 4, {1, 3, 8, 10}}));
-    REFUSED(r, WICK_ERR_SHAPE, "input images: dim 1 (3) is 4, but batch=1, height=8, width=8 makes it 3", wick_runner_bind(r, &(wick_spec){"", WICK_F32, 4, {1, 4, 8, 8}}));
-    REFUSED(r, WICK_ERR_SHAPE, "input images: it has 3 dims, not 4", wick_runner_bind(r, &(wick_spec){"", WICK_F32, 3, {1, 3, 8}}));
-    REFUSED(r, WICK_ERR_DTYPE, "input images: it is f64, not f32", wick_runner_bind(r, &(wick_spec){"", WICK_F64, 4, {1, 3, 8, 8}}));
+    REFUSED(r, WICK_ERR_SHAPE, "input images: dim 0 (batch) is 300, the range is 1..6",
+            wick_runner_bind(r, &(wick_spec){"", WICK_F32, 4, {300, 3, 8, 8}}));
+    REFUSED(r, WICK_ERR_SHAPE, "input images: dim 3 (width) is 10, the range is 8..40, multiples of 4",
+            wick_runner_bind(r, &(wick_spec){"", WICK_F32, 4, {1, 3, 8, 10}}));
+    REFUSED(r, WICK_ERR_SHAPE, "input images: dim 1 (3) is 4, but batch=1, height=8, width=8 makes it 3",
+            wick_runner_bind(r, &(wick_spec){"", WICK_F32, 4, {1, 4, 8, 8}}));
+    REFUSED(r, WICK_ERR_SHAPE, "input images: it has 3 dims, not 4",
+            wick_runner_bind(r, &(wick_spec){"", WICK_F32, 3, {1, 3, 8}}));
+    REFUSED(r, WICK_ERR_DTYPE, "input images: it is f64, not f32",
+            wick_runner_bind(r, &(wick_spec){"", WICK_F64, 4, {1, 3, 8, 8}}));
     REFUSED(r, WICK_ERR_SHAPE, "dim height is 7, the range is 8..40", wick_runner_bind_dims(r, (int64_t[]){1, 7, 8}));
     CHECK_INT(n.recorded, 1);
     wick_runner_free(&r);
@@ -181,7 +189,8 @@ TEST(inputs_are_expressions_of_dims_and_mistakes_are_named) {
     wick_context *ctx = context();
     wick_dynamic *d = NULL;
     const wick_dim dims[] = {{"n", 1, 9, 0}, {"a name, of a file", 0, 4, 0}};
-    wick_dynamic_input in[] = {{"a", WICK_F32, 2, {"n", "a name, of a file"}}, {"b", WICK_F32, 2, {"2*(n + 1) - n/3", "a name, of a file"}}};
+    wick_dynamic_input in[] = {{"a", WICK_F32, 2, {"n", "a name, of a file"}},
+                               {"b", WICK_F32, 2, {"2*(n + 1) - n/3", "a name, of a file"}}};
     CHECK_OK(ctx, wick_dynamic_new(ctx, double_body, NULL, 2, dims, 2, in, 1, NULL, &d));
     wick_runner *r = NULL;
     REQUIRE(d && wick_runner_new(d, &r) == WICK_OK);
@@ -192,20 +201,25 @@ TEST(inputs_are_expressions_of_dims_and_mistakes_are_named) {
     wick_runner_free(&r);
     wick_dynamic_free(&d);
 
-    static const char *const bad[] = {"", "m", "2*", "(n", "n)", "n n", "n/0", "n/n", "2n", "99999999999999999999", "n % 2", "-n"};
+    static const char *const bad[] = {"",      "m", "2*", "(n", "n)", "n n", "n/0", "n/n", "2n", "99999999999999999999",
+                                      "n % 2", "-n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         in[1].dims[0] = bad[i];
-        CHECK_FAILS(ctx, WICK_ERR_INVALID, "input b: dim 0", wick_dynamic_new(ctx, double_body, NULL, 2, dims, 2, in, 1, NULL, &d));
+        CHECK_FAILS(ctx, WICK_ERR_INVALID, "input b: dim 0",
+                    wick_dynamic_new(ctx, double_body, NULL, 2, dims, 2, in, 1, NULL, &d));
         CHECK(d == NULL);
     }
     in[0].dims[0] = in[1].dims[0] = "n + 1";
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "dim n is no extent of an input by itself", wick_dynamic_new(ctx, double_body, NULL, 2, dims, 2, in, 1, NULL, &d));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "dim n: there is nothing in 5..7", wick_dynamic_new(ctx, double_body, NULL, 1, &(wick_dim){"n", 5, 7, 4 + 4}, 2, in, 1, NULL, &d));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "dim n is no extent of an input by itself",
+                wick_dynamic_new(ctx, double_body, NULL, 2, dims, 2, in, 1, NULL, &d));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "dim n: there is nothing in 5..7",
+                wick_dynamic_new(ctx, double_body, NULL, 1, &(wick_dim){"n", 5, 7, 4 + 4}, 2, in, 1, NULL, &d));
 
     const wick_dynamic_input one = {"x", WICK_F32, 1, {"n"}};
     CHECK_OK(ctx, wick_dynamic_new(ctx, moody_body, NULL, 1, &(wick_dim){"n", 1, 20, 0}, 1, &one, 1, NULL, &d));
     REQUIRE(d && wick_runner_new(d, &r) == WICK_OK);
-    for (int k = 0; k < 2; k++) REFUSED(r, WICK_ERR_UNSUPPORTED, "with n=13: not for 13", wick_runner_bind_dims(r, (int64_t[]){13}));
+    for (int k = 0; k < 2; k++)
+        REFUSED(r, WICK_ERR_UNSUPPORTED, "with n=13: not for 13", wick_runner_bind_dims(r, (int64_t[]){13}));
     CHECK_INT(wick_dynamic_get_info(d).plans, 0);
     CHECK_INT(wick_runner_bind_dims(r, (int64_t[]){12}), WICK_OK);
     wick_dynamic_bound bound;
@@ -215,7 +229,7 @@ TEST(inputs_are_expressions_of_dims_and_mistakes_are_named) {
     wick_context_free(&ctx);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 TEST(a_proven_bound_is_the_largest_plan_of_the_range_and_a_limit_is_kept) {
     wick_context *ctx = context();
@@ -263,7 +277,7 @@ TEST(a_proven_bound_is_the_largest_plan_of_the_range_and_a_limit_is_kept) {
     wick_context_free(&ctx);
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 TEST(shapes_are_expressions_of_the_dims) {
     wick_context *ctx = context();
@@ -294,7 +308,9 @@ TEST(shapes_are_expressions_of_the_dims) {
         CHECK_INT(wick_shapes_eval(s, e, specs), WICK_OK);
         const int64_t h = ((e[1] + 1) / 2) / 2, w = ((e[2] + 1) / 2) / 2;
         for (int i = 0; i < wick_shapes_count(s); i++)
-            if (strcmp(wick_shapes_at(s, i).op, "softmax") == 0) CHECK(specs[i].rank == 3 && specs[i].dims[0] == e[0] && specs[i].dims[1] == h * w && specs[i].dims[2] == h * w);
+            if (strcmp(wick_shapes_at(s, i).op, "softmax") == 0)
+                CHECK(specs[i].rank == 3 && specs[i].dims[0] == e[0] && specs[i].dims[1] == h * w &&
+                      specs[i].dims[2] == h * w);
     }
     CHECK_INT(wick_shapes_eval(s, (int64_t[]){7, 8, 8}, specs), WICK_ERR_SHAPE);
     CHECK_INT(wick_shapes_eval(s, (int64_t[]){1, 8, 9}, specs), WICK_ERR_SHAPE);
@@ -310,7 +326,9 @@ static wick_status frames_body(wick_context *ctx, wick_tensor *const *in, wick_t
     out[0] = wick_frames(in[0], 160, 80);
     out[1] = wick_slice(in[0], 1, 3, n, 97);
     out[2] = wick_reshape(wick_pad(in[0], 2, (int64_t[]){1, 0}, (int64_t[]){2, n}, 0), 1, (int64_t[]){(m + 3) * 2 * n});
-    out[3] = wick_concat(3, (wick_tensor *[]){in[0], wick_expand(wick_sum(in[0], WICK_AXES(1), true), 2, (int64_t[]){m, n / 3}), in[0]}, 1);
+    out[3] = wick_concat(
+        3, (wick_tensor *[]){in[0], wick_expand(wick_sum(in[0], WICK_AXES(1), true), 2, (int64_t[]){m, n / 3}), in[0]},
+        1);
     out[4] = wick_reshape(in[0], 3, (int64_t[]){m, n / 160, 160});
     for (int i = 0; i < 5; i++)
         if (wick_tensor_error(out[i], NULL)) return wick_context_fail(ctx, WICK_ERR_SHAPE, "output %d", i);
@@ -321,7 +339,8 @@ TEST(quotients_are_told_apart_by_recording_where_they_differ) {
     wick_context *ctx = context();
     wick_dynamic *d = NULL;
     wick_shapes *s = NULL;
-    CHECK_OK(ctx, wick_dynamic_new(ctx, frames_body, NULL, 2, (wick_dim[]){{"m", 2, 9, 0}, {"n", 480, 16000, 160}}, 1, &(wick_dynamic_input){"x", WICK_F32, 2, {"m", "n"}}, 5, NULL, &d));
+    CHECK_OK(ctx, wick_dynamic_new(ctx, frames_body, NULL, 2, (wick_dim[]){{"m", 2, 9, 0}, {"n", 480, 16000, 160}}, 1,
+                                   &(wick_dynamic_input){"x", WICK_F32, 2, {"m", "n"}}, 5, NULL, &d));
     REQUIRE(d != NULL);
     CHECK_OK(ctx, wick_dynamic_find_shapes(d, &s));
     REQUIRE(s != NULL);
@@ -333,8 +352,9 @@ TEST(quotients_are_told_apart_by_recording_where_they_differ) {
             for (int i = 0; i < 5; i++) {
                 const int row = wick_shapes_output(s, i);
                 REQUIRE(row >= 0);
-                CHECK_MSG(specs[row].dims[i == 2 ? 0 : 1] == want[i], "output %d, m=%d n=%d: %s is %lld, not %lld", i, (int)m, (int)n, wick_shapes_at(s, row).text,
-                          (long long)specs[row].dims[i == 2 ? 0 : 1], (long long)want[i]);
+                CHECK_MSG(specs[row].dims[i == 2 ? 0 : 1] == want[i], "output %d, m=%d n=%d: %s is %lld, not %lld", i,
+                          (int)m, (int)n, wick_shapes_at(s, row).text, (long long)specs[row].dims[i == 2 ? 0 : 1],
+                          (long long)want[i]);
             }
         }
     wick_shapes_free(&s);
@@ -352,7 +372,8 @@ TEST(hops_of_hundreds_are_found_exactly) {
     wick_context *ctx = context();
     wick_dynamic *d = NULL;
     wick_shapes *s = NULL;
-    CHECK_OK(ctx, wick_dynamic_new(ctx, windows_body, NULL, 2, (wick_dim[]){{"m", 1, 9, 0}, {"n", 400, 16000, 0}}, 1, &(wick_dynamic_input){"x", WICK_F32, 2, {"m", "n"}}, 2, NULL, &d));
+    CHECK_OK(ctx, wick_dynamic_new(ctx, windows_body, NULL, 2, (wick_dim[]){{"m", 1, 9, 0}, {"n", 400, 16000, 0}}, 1,
+                                   &(wick_dynamic_input){"x", WICK_F32, 2, {"m", "n"}}, 2, NULL, &d));
     REQUIRE(d != NULL);
     CHECK_OK(ctx, wick_dynamic_find_shapes(d, &s));
     REQUIRE(s != NULL);
@@ -367,7 +388,8 @@ TEST(hops_of_hundreds_are_found_exactly) {
 static wick_status odd_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
     const int64_t n = wick_tensor_dim(in[0], 0);
-    out[0] = wick_add(wick_zeros(ctx, WICK_F32, 1, (int64_t[]){n * 2654435761u % 1000003 + 1}), wick_constant(ctx, WICK_F32, 1));
+    out[0] = wick_add(wick_zeros(ctx, WICK_F32, 1, (int64_t[]){n * 2654435761u % 1000003 + 1}),
+                      wick_constant(ctx, WICK_F32, 1));
     return WICK_OK;
 }
 TEST(what_follows_in_no_simple_way_is_said_and_other_graphs_are_told) {
@@ -402,7 +424,7 @@ TEST(what_follows_in_no_simple_way_is_said_and_other_graphs_are_told) {
     wick_context_free(&ctx);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, RUNS = 60, KINDS = 12 };
 static int64_t kinds[KINDS][3];
@@ -423,7 +445,8 @@ static void *run_many(void *arg) {
         const int k = (int)((j->seed >> 33) % KINDS);
         const wick_spec spec = {"", WICK_F32, 4, {kinds[k][0], 3, kinds[k][1], kinds[k][2]}};
         float got[30] = {0};
-        const bool good = wick_runner_bind(r, &spec) == WICK_OK && wick_runner_run(r, (const void *[]){picture}, (void *[]){got}) == WICK_OK;
+        const bool good = wick_runner_bind(r, &spec) == WICK_OK &&
+                          wick_runner_run(r, (const void *[]){picture}, (void *[]){got}) == WICK_OK;
         j->good += good;
         j->wrong += !good || memcmp(got, expected[k], sizeof got) != 0;
     }
@@ -439,10 +462,12 @@ TEST(many_threads_share_one_dynamic_function) {
     for (int k = 0; k < KINDS; k++) {
         random_dims(kinds[k]);
         memset(expected[k], 0, sizeof expected[k]);
-        compiled(ctx, &n, &(wick_spec){"", WICK_F32, 4, {kinds[k][0], 3, kinds[k][1], kinds[k][2]}}, picture, expected[k]);
+        compiled(ctx, &n, &(wick_spec){"", WICK_F32, 4, {kinds[k][0], 3, kinds[k][1], kinds[k][2]}}, picture,
+                 expected[k]);
     }
     for (int limit = 0; limit < 2; limit++) { /* plans are made anew all the time in the second */
-        wick_dynamic *d = net_dynamic(ctx, &n, &(wick_dynamic_options){.plans = limit ? 2 : 64, .cache_bytes = limit ? 50000 : 0});
+        wick_dynamic *d =
+            net_dynamic(ctx, &n, &(wick_dynamic_options){.plans = limit ? 2 : 64, .cache_bytes = limit ? 50000 : 0});
         REQUIRE(d != NULL);
         pthread_t threads[THREADS];
         job jobs[THREADS];
@@ -463,7 +488,7 @@ TEST(many_threads_share_one_dynamic_function) {
     wick_context_free(&ctx);
 }
 
-/* ---- random numbers --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
 static wick_status noise_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
@@ -474,7 +499,8 @@ TEST(a_runner_draws_on_whatever_plans_it_uses) {
     wick_context *ctx = context();
     wick_dynamic *d = NULL;
     wick_runner *r = NULL;
-    CHECK_OK(ctx, wick_dynamic_new(ctx, noise_body, NULL, 1, &(wick_dim){"n", 1, 9, 0}, 1, &(wick_dynamic_input){"x", WICK_F32, 1, {"n"}}, 1, NULL, &d));
+    CHECK_OK(ctx, wick_dynamic_new(ctx, noise_body, NULL, 1, &(wick_dim){"n", 1, 9, 0}, 1,
+                                   &(wick_dynamic_input){"x", WICK_F32, 1, {"n"}}, 1, NULL, &d));
     REQUIRE(d && wick_runner_new(d, &r) == WICK_OK);
     float zeros[9] = {0}, y[4][9] = {{0}};
     for (int k = 0; k < 4; k++) {
@@ -490,7 +516,7 @@ TEST(a_runner_draws_on_whatever_plans_it_uses) {
     wick_context_free(&ctx);
 }
 
-/* ---- out of memory ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- out of memory ----------------------------------------------------------------------------------------------- */
 
 /* All of it with an allocator that fails from some call on: errors, no leaks, and what is left works. */
 static wick_status use_all(wick_context *ctx, net *n) {
@@ -499,10 +525,12 @@ static wick_status use_all(wick_context *ctx, net *n) {
     wick_runner *r = NULL;
     wick_shapes *s = NULL;
     wick_dynamic_bound bound;
-    wick_status status = wick_dynamic_new(ctx, net_body, n, 3, net_dims, 1, net_in, 1, &(wick_dynamic_options){.plans = 1}, &d);
+    wick_status status =
+        wick_dynamic_new(ctx, net_body, n, 3, net_dims, 1, net_in, 1, &(wick_dynamic_options){.plans = 1}, &d);
     if (status == WICK_OK) status = wick_runner_new(d, &r);
     for (int64_t b = 1; b <= 2 && status == WICK_OK; b++)
-        if ((status = wick_runner_bind_dims(r, (int64_t[]){b, 8, 8})) == WICK_OK) status = wick_runner_run(r, (const void *[]){x}, (void *[]){y});
+        if ((status = wick_runner_bind_dims(r, (int64_t[]){b, 8, 8})) == WICK_OK)
+            status = wick_runner_run(r, (const void *[]){x}, (void *[]){y});
     if (status == WICK_OK) status = wick_dynamic_find_shapes(d, &s);
     if (status == WICK_OK) status = wick_dynamic_prove(d, 3, &bound);
     wick_shapes_free(&s);
@@ -526,7 +554,8 @@ TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
         c.fail_at = c.calls + k;
         const wick_status status = use_all(ctx, &n);
         failed += status == WICK_ERR_NOMEM;
-        CHECK_MSG(status == WICK_ERR_NOMEM || status == WICK_OK, "call %lld: %s: %s", (long long)k, wick_status_name(status), wick_context_error(ctx));
+        CHECK_MSG(status == WICK_ERR_NOMEM || status == WICK_OK, "call %lld: %s: %s", (long long)k,
+                  wick_status_name(status), wick_context_error(ctx));
         c.fail_at = -1;
         wick_context_clear_error(ctx);
         CHECK_MSG(c.live <= live + 8, "call %lld: %lld blocks more", (long long)k, (long long)(c.live - live));

@@ -4,15 +4,27 @@
 #include "base/counting_alloc.h"
 #include "tensor/tensors.h"
 
-/* A network with what is packed, and with numbers that follow the extents: [batch, 4, n, 12] -> 5 results. Convolutions of three kinds, a scale that goes into weights, pooling, an LSTM,
- * attention, norms, means, slices, concatenations, padding, positions, and products of any number of rows. */
-enum { CHANNELS = 4, OTHER = 12, HIDDEN = 16, RESULTS = 5, WEIGHTS = 10, MOST_BATCH = 6, MOST_N = 40, MOST_OUT = MOST_BATCH * HIDDEN * (2 * MOST_N + 4) * OTHER };
+/* A network with what is packed, and with numbers that follow the extents: [batch, 4, n, 12] -> 5 results. Convolutions
+ * of three kinds, a scale that goes into weights, pooling, an LSTM, attention, norms, means, slices, concatenations,
+ * padding, positions, and products of any number of rows. */
+enum {
+    CHANNELS = 4,
+    OTHER = 12,
+    HIDDEN = 16,
+    RESULTS = 5,
+    WEIGHTS = 10,
+    MOST_BATCH = 6,
+    MOST_N = 40,
+    MOST_OUT = MOST_BATCH * HIDDEN * (2 * MOST_N + 4) * OTHER
+};
 typedef struct net {
     wick_tensor *w[WEIGHTS];
 } net;
 
-static const int64_t weight_dims[WEIGHTS][4] = {{HIDDEN, CHANNELS, 3, 3}, {HIDDEN, 1, 3, 3}, {HIDDEN, HIDDEN, 2, 2}, {1, HIDDEN, 1, 1}, {1, 4 * HIDDEN, HIDDEN, 0},
-                                                {1, 4 * HIDDEN, HIDDEN, 0}, {HIDDEN, 3 * HIDDEN, 0, 0}, {HIDDEN, HIDDEN, 0, 0}, {70, HIDDEN, 0, 0}, {HIDDEN, HIDDEN, 3, 3}};
+static const int64_t weight_dims[WEIGHTS][4] = {
+    {HIDDEN, CHANNELS, 3, 3},   {HIDDEN, 1, 3, 3},          {HIDDEN, HIDDEN, 2, 2},     {1, HIDDEN, 1, 1},
+    {1, 4 * HIDDEN, HIDDEN, 0}, {1, 4 * HIDDEN, HIDDEN, 0}, {HIDDEN, 3 * HIDDEN, 0, 0}, {HIDDEN, HIDDEN, 0, 0},
+    {70, HIDDEN, 0, 0},         {HIDDEN, HIDDEN, 3, 3}};
 static const int weight_rank[WEIGHTS] = {4, 4, 4, 4, 3, 3, 2, 2, 2, 4};
 
 static int64_t weight_data(int i, float *data) {
@@ -36,18 +48,25 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     x = wick_mul(wick_conv(x, w[0], NULL, &(wick_conv_options){.pad = {1, 1}}), w[3]);
     x = wick_relu(wick_conv(x, w[9], NULL, &(wick_conv_options){.pad = {1, 1}}));
     x = wick_conv(x, w[1], NULL, &(wick_conv_options){.pad = {1, 1}, .groups = HIDDEN});
-    out[0] = wick_pad(wick_concat(2, (wick_tensor *[]){x, wick_slice(x, 2, n / 3, n, 1)}, 2), 4, (int64_t[]){0, 0, 1, 0}, (int64_t[]){0, 0, 1, 0}, 0.5);
-    x = wick_max_pool(wick_conv(x, w[2], NULL, &(wick_conv_options){.stride = {2, 2}}), &(wick_pool_options){.kernel = {1, 2}, .stride = {1, 2}});
+    out[0] = wick_pad(wick_concat(2, (wick_tensor *[]){x, wick_slice(x, 2, n / 3, n, 1)}, 2), 4,
+                      (int64_t[]){0, 0, 1, 0}, (int64_t[]){0, 0, 1, 0}, 0.5);
+    x = wick_max_pool(wick_conv(x, w[2], NULL, &(wick_conv_options){.stride = {2, 2}}),
+                      &(wick_pool_options){.kernel = {1, 2}, .stride = {1, 2}});
     x = wick_mean(x, WICK_AXES(3), false);                                   /* [batch, HIDDEN, n / 2] */
     x = wick_layer_norm(wick_transpose(x, 1, 2), NULL, NULL, 1e-5);          /* [batch, n / 2, HIDDEN] */
     wick_tensor *h, *c;
     x = wick_lstm(x, &(wick_rnn_inputs){.w_ih = w[4], .w_hh = w[5]}, &(wick_rnn_options){.batch_first = true}, &h, &c);
     out[1] = c;
     wick_tensor *qkv = wick_matmul(wick_reshape(x, 2, (int64_t[]){batch * (n / 2), HIDDEN}), w[6]), *part[3];
-    for (int k = 0; k < 3; k++) part[k] = wick_reshape(wick_slice(qkv, 1, k * HIDDEN, (k + 1) * HIDDEN, 1), 4, (int64_t[]){batch, 1, n / 2, HIDDEN});
-    wick_tensor *scores = wick_softmax(wick_mul(wick_matmul(part[0], wick_transpose(part[1], 2, 3)), wick_constant(ctx, WICK_F32, 1.0 / (double)n)), -1);
+    for (int k = 0; k < 3; k++)
+        part[k] =
+            wick_reshape(wick_slice(qkv, 1, k * HIDDEN, (k + 1) * HIDDEN, 1), 4, (int64_t[]){batch, 1, n / 2, HIDDEN});
+    wick_tensor *scores = wick_softmax(
+        wick_mul(wick_matmul(part[0], wick_transpose(part[1], 2, 3)), wick_constant(ctx, WICK_F32, 1.0 / (double)n)),
+        -1);
     x = wick_matmul(wick_reshape(wick_matmul(scores, part[2]), 3, (int64_t[]){batch, n / 2, HIDDEN}), w[7]);
-    x = wick_add(x, wick_slice(wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, n), 2, (int64_t[]){n, 1}), 0, 0, n / 2, 1));
+    x = wick_add(x,
+                 wick_slice(wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, n), 2, (int64_t[]){n, 1}), 0, 0, n / 2, 1));
     out[2] = wick_mean(x, WICK_AXES(1), false);
     out[3] = wick_linear(x, w[8], NULL);
     out[4] = wick_linear(out[2], w[8], NULL); /* as many rows as the batch */
@@ -83,7 +102,8 @@ static void *const *places(answers *a) {
 static size_t alone(wick_context *ctx, net *n, const int64_t *e) {
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
-    CHECK_OK(ctx, wick_compile(ctx, body, n, 1, &(wick_spec){"x", WICK_F32, 4, {e[0], CHANNELS, e[1], OTHER}}, RESULTS, NULL, &plan));
+    CHECK_OK(ctx, wick_compile(ctx, body, n, 1, &(wick_spec){"x", WICK_F32, 4, {e[0], CHANNELS, e[1], OTHER}}, RESULTS,
+                               NULL, &plan));
     CHECK(plan && wick_workspace_new(plan, &ws) == WICK_OK);
     if (!ws) return wick_plan_free(&plan), 0;
     CHECK_INT(wick_run(ws, (const void *[]){x}, places(&want)), WICK_OK);
@@ -116,8 +136,11 @@ TEST(plans_of_a_range_share_what_they_pack_and_give_the_bits_of_plans_alone) {
     CHECK_INT(info.plans, lists);
     CHECK(packed > 0);
     /* Layouts differ where kernels do, but not from list to list. */
-    CHECK_MSG(info.packed_bytes > 0 && info.packed_bytes < 4 * packed, "%zu bytes packed by %d plans, %zu by one", info.packed_bytes, lists, packed);
-    for (int k = 0; k < 40; k++) same(ctx, &n, r, (int64_t[]){test_rand_int(1, MOST_BATCH), test_rand_int(8, MOST_N)}, NULL); /* back and forth */
+    CHECK_MSG(info.packed_bytes > 0 && info.packed_bytes < 4 * packed, "%zu bytes packed by %d plans, %zu by one",
+              info.packed_bytes, lists, packed);
+    /* back and forth */
+    for (int k = 0; k < 40; k++)
+        same(ctx, &n, r, (int64_t[]){test_rand_int(1, MOST_BATCH), test_rand_int(8, MOST_N)}, NULL);
     wick_runner_free(&r);
     wick_dynamic_free(&d);
     wick_context_free(&ctx);
@@ -180,7 +203,9 @@ TEST(a_runner_takes_the_memory_of_its_largest_run_and_leaves_it_to_the_next) {
     int64_t beside = c.live_bytes; /* without plans, packs, and the runner's memory */
     size_t results = 0;
     for (int i = 0; i < 60; i++) {
-        CHECK_INT(wick_runner_bind_dims(r, i ? (int64_t[]){test_rand_int(1, MOST_BATCH), test_rand_int(8, MOST_N)} : bound.at), WICK_OK);
+        CHECK_INT(wick_runner_bind_dims(r, i ? (int64_t[]){test_rand_int(1, MOST_BATCH), test_rand_int(8, MOST_N)}
+                                             : bound.at),
+                  WICK_OK);
         CHECK_INT(wick_runner_run(r, (const void *[]){x}, NULL), WICK_OK);
         size_t all = 0;
         for (int k = 0; k < RESULTS; k++) {
@@ -190,7 +215,9 @@ TEST(a_runner_takes_the_memory_of_its_largest_run_and_leaves_it_to_the_next) {
         results = all > results ? all : results;
         const wick_dynamic_info info = wick_dynamic_get_info(d);
         const int64_t other = c.live_bytes - beside - (int64_t)(info.cached_bytes + info.packed_bytes);
-        CHECK_MSG(other <= (int64_t)(bound.bytes + results) + 65536, "%lld bytes beside plans, after %d lists; a run takes %zu, and %zu for results", (long long)other, i + 1, bound.bytes, results);
+        CHECK_MSG(other <= (int64_t)(bound.bytes + results) + 65536,
+                  "%lld bytes beside plans, after %d lists; a run takes %zu, and %zu for results", (long long)other,
+                  i + 1, bound.bytes, results);
     }
     wick_runner_free(&r);
     const int64_t calls = c.calls;
@@ -203,7 +230,7 @@ TEST(a_runner_takes_the_memory_of_its_largest_run_and_leaves_it_to_the_next) {
     CHECK_INT(c.live, 0);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, KINDS = 6, RUNS = 20 };
 static answers expected[KINDS];
@@ -225,14 +252,16 @@ static void *run_many(void *arg) {
         void *out[RESULTS];
         memset(&j->y, 0, sizeof j->y);
         for (int o = 0; o < RESULTS; o++) out[o] = j->y.y[o];
-        const bool good = wick_runner_bind_dims(r, kinds[k]) == WICK_OK && wick_runner_run(r, (const void *[]){x}, out) == WICK_OK;
+        const bool good =
+            wick_runner_bind_dims(r, kinds[k]) == WICK_OK && wick_runner_run(r, (const void *[]){x}, out) == WICK_OK;
         j->wrong += !good || memcmp(&j->y, &expected[k], sizeof j->y) != 0;
     }
     wick_runner_free(&r);
     return NULL;
 }
 
-/* All at once ask for the same packs, anew whenever weights have changed between them; in the second round also for what can't be kept. */
+/* All at once ask for the same packs, anew whenever weights have changed between them; in the second round also for
+ * what can't be kept. */
 TEST(threads_share_packs_whoever_makes_them) {
     wick_context *ctx = context();
     net n;

@@ -1,4 +1,5 @@
-/* Gradients as users take them: through what is pending, refused through what is not, of any order, stopped or custom. */
+/* Gradients as users take them: through what is pending, refused through what is not, of any order, stopped or custom.
+ */
 #include "tensor/tensors.h"
 
 static wick_tensor *grad1(wick_tensor *loss, wick_tensor *x) {
@@ -86,7 +87,8 @@ TEST(a_tensor_that_the_loss_does_not_reach_is_an_error) {
     wick_grad(total(x), 2, (wick_tensor *[]){x, other}, g);
     CHECK_POISON(g[0], WICK_ERR_INVALID, "does not depend on tensor 1");
     CHECK_POISON(g[1], WICK_ERR_INVALID, "test_gradients.c:");
-    CHECK_POISON(grad1(total(wick_neg(x)), wick_neg(x)), WICK_ERR_INVALID, "does not depend on tensor 0"); /* made again: another value */
+    /* made again: another value */
+    CHECK_POISON(grad1(total(wick_neg(x)), wick_neg(x)), WICK_ERR_INVALID, "does not depend on tensor 0");
     wick_context_free(&ctx);
 }
 
@@ -101,7 +103,8 @@ TEST(gradients_through_evaluated_values_are_refused_by_name) {
     CHECK_VALUES(whole, 5);
     CHECK_OK(ctx, wick_eval(ctx, 1, &whole, NULL));
     CHECK_POISON(grad1(whole, x), WICK_ERR_INVALID, "the loss has been evaluated already");
-    CHECK_VALUES(grad1(total(wick_mul(wick_stop_gradient(h), x)), x), item(wick_slice(h, 0, 0, 1, 1)), item(wick_slice(h, 0, 1, 2, 1)));
+    CHECK_VALUES(grad1(total(wick_mul(wick_stop_gradient(h), x)), x), item(wick_slice(h, 0, 0, 1, 1)),
+                 item(wick_slice(h, 0, 1, 2, 1)));
     wick_context_free(&ctx);
 }
 
@@ -131,7 +134,8 @@ TEST(an_update_by_a_gradient_that_is_refused_is_dropped) {
     wick_tensor *x = VEC(ctx, 1, 2), *other = VEC(ctx, 5), *loss = total(wick_square(x)), *g = grad1(loss, x);
     CHECK_OK(ctx, wick_eval(ctx, 1, &loss, NULL));
     CHECK_OK(ctx, wick_assign(other, wick_neg(other)));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "grad (recorded at ", wick_eval(ctx, 1, &g, NULL)); /* no effect needs it: they stay */
+    /* no effect needs it: they stay */
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "grad (recorded at ", wick_eval(ctx, 1, &g, NULL));
     CHECK_VALUES(other, -5);
     CHECK_OK(ctx, wick_assign(x, wick_sub(x, g)));
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "1 pending effects dropped: grad (recorded at ", wick_eval(ctx, 0, NULL, NULL));
@@ -177,10 +181,11 @@ TEST(a_gradient_passes_through_an_assignment) {
     wick_context_free(&ctx);
 }
 
-/* ---- custom gradients --------------------------------------------------------------------------------------------------- */
+/* ---- custom gradients -------------------------------------------------------------------------------------------- */
 
 static int rule_calls;
-static void straight_through(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs, wick_tensor **gx) {
+static void straight_through(void *user, wick_tensor *g, wick_tensor *y, int n, wick_tensor *const *xs,
+                             wick_tensor **gx) {
     rule_calls++;
     if (n == 1 && wick_tensor_count(xs[0]) == wick_tensor_count(y)) gx[0] = wick_mul(g, wick_like(g, *(double *)user));
 }
@@ -208,10 +213,12 @@ TEST(a_custom_gradient_replaces_the_ops_own) {
 
 TEST(a_custom_gradient_of_the_wrong_shape_is_an_error) {
     wick_context *ctx = context();
-    wick_tensor *x = VEC(ctx, 1, 2), *y = wick_custom_gradient(wick_exp(x), 1, &x, wrong_shape, NULL), *g = grad1(total(y), x);
+    wick_tensor *x = VEC(ctx, 1, 2), *y = wick_custom_gradient(wick_exp(x), 1, &x, wrong_shape, NULL),
+                *g = grad1(total(y), x);
     CHECK_FAILS(ctx, WICK_ERR_SHAPE, "not of its tensor's shape", wick_eval(ctx, 1, &g, NULL));
     CHECK_POISON(wick_custom_gradient(x, 1, &x, NULL, NULL), WICK_ERR_INVALID, "needs a rule");
-    CHECK_VALUES(y, (double)(float)item(wick_slice(wick_exp(x), 0, 0, 1, 1)), (double)(float)item(wick_slice(wick_exp(x), 0, 1, 2, 1)));
+    CHECK_VALUES(y, (double)(float)item(wick_slice(wick_exp(x), 0, 0, 1, 1)),
+                 (double)(float)item(wick_slice(wick_exp(x), 0, 1, 2, 1)));
     wick_context_free(&ctx);
 }
 

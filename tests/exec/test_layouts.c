@@ -1,6 +1,6 @@
-/* Where the elements of a value lie is the plan's business: images have their channels last there from the first convolution on, and results
- * don't show it. Random graphs of images, with gradients and states, give the same bits compiled, without passes, recorded, and op by op, where
- * every value is row-major. */
+/* Where the elements of a value lie is the plan's business: images have their channels last there from the first
+ * convolution on, and results don't show it. Random graphs of images, with gradients and states, give the same bits
+ * compiled, without passes, recorded, and op by op, where every value is row-major. */
 #include "base/base.h"
 #include "tensor/tensors.h"
 
@@ -17,10 +17,11 @@ typedef struct task {
     char trail[VALUES_MAX * 32 + 1]; /* the ops that were recorded */
 } task;
 
-#define KINDS_OF(X) \
-    X(conv) X(depthwise) X(transposed) X(max_pool) X(avg_pool) X(adaptive) X(batch_norm) X(elementwise) X(add) X(channel_vector) \
-    X(rows) X(flip) X(slice) X(permute) X(merge) X(concat) X(pad) X(resize) X(reduce) X(softmax) X(layer_norm) X(gather) X(matmul) \
-    X(cast) X(where) X(expand) X(global) X(linear) X(shared)
+#define KINDS_OF(X)                                                                                                    \
+    X(conv)                                                                                                            \
+    X(depthwise) X(transposed) X(max_pool) X(avg_pool) X(adaptive) X(batch_norm) X(elementwise) X(add)                 \
+        X(channel_vector) X(rows) X(flip) X(slice) X(permute) X(merge) X(concat) X(pad) X(resize) X(reduce) X(softmax) \
+            X(layer_norm) X(gather) X(matmul) X(cast) X(where) X(expand) X(global) X(linear) X(shared)
 #define AS_ENUM(name) KIND_##name,
 #define AS_TEXT(name) #name,
 enum { KINDS_OF(AS_ENUM) KINDS };
@@ -37,8 +38,11 @@ static wick_tensor *numbers(wick_context *ctx, wick_dtype dtype, int rank, const
 
 static wick_tensor *convolve(const task *t, wick_context *ctx, wick_tensor *x, bool depthwise, bool transposed) {
     const int rank = wick_tensor_rank(x) - 2;
-    const int64_t in = wick_tensor_dim(x, 1), groups = depthwise && in ? in : in % 2 == 0 && test_rand_int(0, 1) ? 2 : 1;
-    const int64_t out = (depthwise ? 1 : test_rand_int(0, 3) ? test_rand_int(1, 5) : 16) * groups; /* 16: whole vectors */
+    const int64_t in = wick_tensor_dim(x, 1), groups = depthwise && in                      ? in
+                                                       : in % 2 == 0 && test_rand_int(0, 1) ? 2
+                                                                                            : 1;
+    /* 16: whole vectors */
+    const int64_t out = (depthwise ? 1 : test_rand_int(0, 3) ? test_rand_int(1, 5) : 16) * groups;
     wick_conv_options o = {.groups = groups};
     int64_t dims[5] = {transposed ? in : out, transposed ? out / groups : in / groups}, fan = 2 * dims[1];
     for (int d = 0; d < rank; d++) {
@@ -48,7 +52,8 @@ static wick_tensor *convolve(const task *t, wick_context *ctx, wick_tensor *x, b
         o.pad_end[d] = transposed ? 0 : test_rand_int(0, 1);
         fan *= dims[d + 2] = test_rand_int(1, 3);
     }
-    wick_tensor *w = numbers(ctx, t->dtype, rank + 2, dims, 2 / sqrt((double)fan)), *bias = test_rand_int(0, 1) ? numbers(ctx, t->dtype, 1, &out, 1) : NULL;
+    wick_tensor *w = numbers(ctx, t->dtype, rank + 2, dims, 2 / sqrt((double)fan)),
+                *bias = test_rand_int(0, 1) ? numbers(ctx, t->dtype, 1, &out, 1) : NULL;
     return (transposed ? wick_conv_transpose : wick_conv)(x, w, bias, &o);
 }
 static wick_tensor *pool(wick_tensor *x, bool max) {
@@ -64,7 +69,8 @@ static wick_tensor *pool(wick_tensor *x, bool max) {
 static wick_tensor *partner(wick_tensor *const *values, int n, wick_tensor *x) {
     for (int i = n; i-- > 0;) {
         bool same = values[i] != x && wick_tensor_rank(values[i]) == wick_tensor_rank(x);
-        for (int d = 0; same && d < wick_tensor_rank(x); d++) same = wick_tensor_dim(values[i], d) == wick_tensor_dim(x, d);
+        for (int d = 0; same && d < wick_tensor_rank(x); d++)
+            same = wick_tensor_dim(values[i], d) == wick_tensor_dim(x, d);
         if (same && test_rand_int(0, 2)) return values[i];
     }
     return x;
@@ -103,7 +109,8 @@ static wick_tensor *apply(task *t, wick_context *ctx, int kind, wick_tensor *x, 
         axes[axis] = other, axes[other] = axis;
         return wick_permute(wick_mul(wick_permute(x, rank, axes), wick_like(x, 0.5)), rank, axes);
     case KIND_merge: return wick_reshape(wick_relu(wick_flatten(x, axis)), rank, dims);
-    case KIND_concat: return wick_concat(2, (wick_tensor *[]){x, test_rand_int(0, 1) ? partner(values, n, x) : x}, axis);
+    case KIND_concat:
+        return wick_concat(2, (wick_tensor *[]){x, test_rand_int(0, 1) ? partner(values, n, x) : x}, axis);
     case KIND_pad:
         for (int d = 0; d < rank; d++) to[d] = test_rand_int(-1, 1), more[d] = test_rand_int(0, 1);
         return wick_pad(x, rank, to, more, 0.5);
@@ -114,7 +121,8 @@ static wick_tensor *apply(task *t, wick_context *ctx, int kind, wick_tensor *x, 
         for (int d = 0; d < rank; d++)
             if (test_rand_int(0, 1)) axes[n_axes++] = d;
         if (test_rand_int(0, 3) == 0)
-            for (n_axes = 0; n_axes < rank - 1; n_axes++) axes[n_axes] = n_axes + (n_axes > 0); /* all but the channels */
+            /* all but the channels */
+            for (n_axes = 0; n_axes < rank - 1; n_axes++) axes[n_axes] = n_axes + (n_axes > 0);
         if (!n_axes) axes[n_axes++] = 1;
         for (int d = 0; d < n_axes; d++)
             if (!dims[axes[d]]) return wick_sum(x, n_axes, axes, true);
@@ -126,14 +134,24 @@ static wick_tensor *apply(task *t, wick_context *ctx, int kind, wick_tensor *x, 
         }
     case KIND_softmax: return extent ? wick_softmax(x, axis) : x;
     case KIND_layer_norm: return wick_layer_norm(x, NULL, NULL, 1e-3);
-    case KIND_gather: return extent ? wick_gather(x, axis, wick_from(ctx, WICK_I64, WICK_DIMS(3), (const int64_t[]){-1, 0, extent / 2})) : x;
+    case KIND_gather:
+        return extent
+                   ? wick_gather(x, axis, wick_from(ctx, WICK_I64, WICK_DIMS(3), (const int64_t[]){-1, 0, extent / 2}))
+                   : x;
     case KIND_matmul: return wick_mul(wick_matmul(x, wick_transpose(x, -1, -2)), wick_like(x, 0.25));
-    case KIND_cast: return wick_cast(wick_cast(wick_mul(x, wick_like(x, 0.5)), t->dtype == WICK_F32 ? WICK_F16 : WICK_F32), t->dtype);
-    case KIND_where: return wick_where(wick_gt(x, wick_like(x, 0)), x, wick_mul(partner(values, n, x), wick_like(x, 0.125)));
+    case KIND_cast:
+        return wick_cast(wick_cast(wick_mul(x, wick_like(x, 0.5)), t->dtype == WICK_F32 ? WICK_F16 : WICK_F32),
+                         t->dtype);
+    case KIND_where:
+        return wick_where(wick_gt(x, wick_like(x, 0)), x, wick_mul(partner(values, n, x), wick_like(x, 0.125)));
     case KIND_expand: to[axis] = 2; return extent == 1 ? wick_add(wick_expand(x, rank, to), wick_like(x, 1)) : x;
     case KIND_global: return wick_mul(x, wick_sigmoid(wick_adaptive_avg_pool(x, NULL)));
-    case KIND_linear: to[0] = to[1] = dims[rank - 1]; return to[0] ? wick_linear(x, numbers(ctx, t->dtype, 2, to, 0.5), NULL) : x;
-    default: /* shared */ return wick_add(wick_square(wick_sin(x)), wick_mul(wick_sin(x), wick_like(x, 0.5))); /* two readers of one value */
+    case KIND_linear:
+        to[0] = to[1] = dims[rank - 1];
+        return to[0] ? wick_linear(x, numbers(ctx, t->dtype, 2, to, 0.5), NULL) : x;
+    default: /* shared */
+        return wick_add(wick_square(wick_sin(x)),
+                        wick_mul(wick_sin(x), wick_like(x, 0.5))); /* two readers of one value */
     }
 }
 
@@ -144,12 +162,14 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     t->trail[0] = 0;
     for (int i = 0; i < INPUTS; i++) values[i] = in[i];
     for (int i = INPUTS; i < t->n; i++) {
-        const int kind = test_rand_int(0, 2) ? test_rand_int(0, KINDS - 1) : test_rand_int(KIND_conv, KIND_transposed); /* a third are convolutions */
+        /* a third are convolutions */
+        const int kind = test_rand_int(0, 2) ? test_rand_int(0, KINDS - 1) : test_rand_int(KIND_conv, KIND_transposed);
         const int from = test_rand_int(0, 3) ? test_rand_int(WICK_MAX(0, i - 3), i - 1) : test_rand_int(0, i - 1);
         wick_tensor *y = apply(t, ctx, kind, values[from], values, i);
         const wick_status status = wick_tensor_error(y, NULL);
         if (status != WICK_OK && status != WICK_ERR_SHAPE) return status;
-        const bool fits = status == WICK_OK && wick_tensor_rank(y) == wick_tensor_rank(in[0]) && wick_tensor_count(y) <= ELEMENTS_MAX;
+        const bool fits =
+            status == WICK_OK && wick_tensor_rank(y) == wick_tensor_rank(in[0]) && wick_tensor_count(y) <= ELEMENTS_MAX;
         values[i] = fits ? y : wick_mul(values[from], wick_like(values[from], 0.5));
         snprintf(t->trail + strlen(t->trail), 32, " %d=%s(%d)", i, fits ? kinds[kind] : "half", from);
     }
@@ -158,7 +178,8 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     for (int i = 0; i < t->n; i = i == 1 ? WICK_MAX(i + 1, t->n - 8) : i + 1)
         loss = wick_add(loss, wick_cast(wick_sum(wick_tanh(values[i]), WICK_ALL_AXES, false), WICK_F64));
     wick_grad(loss, 2, in, g);
-    wick_grad(wick_add(loss, wick_cast(wick_sum(wick_mul(wick_tanh(g[0]), in[1]), WICK_ALL_AXES, false), WICK_F64)), 1, in + 1, &out[2]);
+    wick_grad(wick_add(loss, wick_cast(wick_sum(wick_mul(wick_tanh(g[0]), in[1]), WICK_ALL_AXES, false), WICK_F64)), 1,
+              in + 1, &out[2]);
     out[0] = g[0];
     out[1] = g[1];
     out[3] = values[t->n - 1 - test_rand_int(0, 3)];
@@ -166,7 +187,7 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     return wick_assign(t->state, wick_add(wick_mul(t->state, wick_like(t->state, 0.5)), partner(values, t->n, g[0])));
 }
 
-/* ---- ways to run it ----------------------------------------------------------------------------------------------------------- */
+/* ---- ways to run it ---------------------------------------------------------------------------------------------- */
 
 enum { COMPILED, THREADS, NO_PASSES, RECORDED, EAGER, WAYS };
 static const char *const ways[WAYS] = {"compiled", "compiled, 3 threads", "no passes", "recorded", "eager"};
@@ -194,11 +215,14 @@ static wick_status run_in(wick_context *ctx, task *t, int way, result *r) {
         WICK_TRY(body(ctx, in, out, t));
         for (int i = 0; i < OUTPUTS; i++) WICK_TRY(wick_tensor_error(out[i], NULL));
         WICK_TRY(wick_eval(ctx, 3, out, NULL)); /* gradients before what they go through */
-        for (int i = 0; i < OUTPUTS; i++) WICK_TRY(wick_read(out[i], to[i], (size_t)wick_tensor_count(out[i]) * wick_dtype_size(wick_tensor_dtype(out[i]))));
+        for (int i = 0; i < OUTPUTS; i++)
+            WICK_TRY(wick_read(out[i], to[i],
+                               (size_t)wick_tensor_count(out[i]) * wick_dtype_size(wick_tensor_dtype(out[i]))));
     } else {
         wick_plan *plan = NULL;
         wick_workspace *ws = NULL;
-        WICK_TRY(wick_compile(ctx, body, t, INPUTS, t->in, OUTPUTS, &(wick_compile_options){.no_passes = way == NO_PASSES}, &plan));
+        WICK_TRY(wick_compile(ctx, body, t, INPUTS, t->in, OUTPUTS,
+                              &(wick_compile_options){.no_passes = way == NO_PASSES}, &plan));
         wick_status status = wick_workspace_new(plan, &ws);
         if (status == WICK_OK) status = wick_run(ws, from, to);
         CHECK_MSG(status == WICK_OK, "%s", ws ? wick_workspace_error(ws) : "no workspace");
@@ -216,7 +240,8 @@ static wick_status run_in(wick_context *ctx, task *t, int way, result *r) {
 }
 static bool run(task *t, int way, result *r) {
     memset(r, 0, sizeof *r);
-    wick_context *ctx = context_with(&(wick_context_options){.threads = way == THREADS ? 3 : 1, .seed = 5, .eager = way == EAGER});
+    wick_context *ctx =
+        context_with(&(wick_context_options){.threads = way == THREADS ? 3 : 1, .seed = 5, .eager = way == EAGER});
     wick_status status = wick_model_new(ctx, &t->model);
     if (status == WICK_OK) status = run_in(ctx, t, way, r);
     CHECK_MSG(status == WICK_OK, "%s: %s:%s", ways[way], wick_context_error(ctx), t->trail);
@@ -242,7 +267,8 @@ TEST(random_graphs_of_images_give_the_same_bits_however_values_lie) {
         for (int way = COMPILED + 1; way < WAYS; way++) {
             if (!run(&t, way, &other)) continue;
             for (int i = 0; i < OUTPUTS; i++)
-                CHECK_MSG(!memcmp(first.out[i], other.out[i], OUT_BYTES), "round %d, %s: result %d:%s", round, ways[way], i, t.trail);
+                CHECK_MSG(!memcmp(first.out[i], other.out[i], OUT_BYTES), "round %d, %s: result %d:%s", round,
+                          ways[way], i, t.trail);
             CHECK_MSG(first.states == other.states, "round %d, %s: states:%s", round, ways[way], t.trail);
         }
     }
@@ -254,18 +280,22 @@ TEST(images_without_pixels_or_channels_have_gradients) {
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
         wick_context *ctx = context();
-        wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 0, 4)), *w = wick_ones(ctx, WICK_F32, WICK_DIMS(5, 3, 2, 2)), *g[2];
+        wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 0, 4)),
+                    *w = wick_ones(ctx, WICK_F32, WICK_DIMS(5, 3, 2, 2)), *g[2];
         wick_tensor *y = wick_conv(x, w, NULL, &(wick_conv_options){.pad = {1, 0}}); /* [2, 5, 1, 3] of padding alone */
         wick_grad(wick_sum(y, WICK_ALL_AXES, false), 2, (wick_tensor *[]){x, w}, g);
         CHECK_INT(wick_tensor_count(y), 30);
-        CHECK(item(wick_sum(wick_abs(y), WICK_ALL_AXES, false)) == 0 && item(wick_sum(wick_abs(g[1]), WICK_ALL_AXES, false)) == 0);
+        CHECK(item(wick_sum(wick_abs(y), WICK_ALL_AXES, false)) == 0 &&
+              item(wick_sum(wick_abs(g[1]), WICK_ALL_AXES, false)) == 0);
         CHECK_OK(ctx, wick_read(g[0], NULL, 0));
 
         const wick_pool_options windows = {.kernel = {2, 2}};
-        wick_tensor *none = wick_transpose(wick_ones(ctx, WICK_F32, WICK_DIMS(2, 0, 300, 400)), 2, 3), *v, *sum = wick_constant(ctx, WICK_F32, 0);
+        wick_tensor *none = wick_transpose(wick_ones(ctx, WICK_F32, WICK_DIMS(2, 0, 300, 400)), 2, 3), *v,
+                    *sum = wick_constant(ctx, WICK_F32, 0);
         for (int i = 0; i < 2; i++) {
             wick_tensor *from = i ? wick_mul(none, wick_like(none, 2)) : none;
-            wick_tensor *pooled[3] = {wick_max_pool(from, &windows), wick_avg_pool(from, &windows), wick_adaptive_avg_pool(from, NULL)};
+            wick_tensor *pooled[3] = {wick_max_pool(from, &windows), wick_avg_pool(from, &windows),
+                                      wick_adaptive_avg_pool(from, NULL)};
             for (int k = 0; k < 3; k++) sum = wick_add(sum, wick_sum(pooled[k], WICK_ALL_AXES, false));
         }
         wick_grad(sum, 1, &none, &v);

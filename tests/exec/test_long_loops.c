@@ -20,7 +20,8 @@ TEST(two_hundred_thousand_small_evals_keep_memory_flat) {
     for (int i = 0; i < 200000; i++) {
         wick_scope *scope = wick_scope_open(ctx);
         wick_tensor *y = wick_add(s, wick_scalar(ctx, WICK_F32, 1));
-        if (wick_assign(s, y) != WICK_OK || wick_eval(ctx, 0, NULL, NULL) != WICK_OK) CHECK_OK(ctx, wick_context_status(ctx));
+        if (wick_assign(s, y) != WICK_OK || wick_eval(ctx, 0, NULL, NULL) != WICK_OK)
+            CHECK_OK(ctx, wick_context_status(ctx));
         wick_scope_close(&scope);
         if (i == 20000) early = resident(), held = wick_context_get_stats(ctx).tensor_bytes;
     }
@@ -45,7 +46,8 @@ TEST(a_loop_that_frees_its_old_values_needs_no_scope) {
         x = y;
         if (i == 2000) early = resident();
     }
-    CHECK_MSG(wick_context_get_stats(ctx).tensor_bytes <= 2 * 256 * 4, "%zu bytes", wick_context_get_stats(ctx).tensor_bytes);
+    CHECK_MSG(wick_context_get_stats(ctx).tensor_bytes <= 2 * 256 * 4, "%zu bytes",
+              wick_context_get_stats(ctx).tensor_bytes);
     if (!TEST_SANITIZED) CHECK_MSG(resident() <= early + 512, "%ld kB, was %ld", resident(), early);
     CHECK(item(wick_max(x, WICK_ALL_AXES, false)) == 20000);
     wick_context_free(&ctx);
@@ -62,7 +64,8 @@ TEST(kept_values_of_inner_scopes_do_not_hold_their_history) {
         wick_tensor_free(&x);
         x = y;
     }
-    CHECK_MSG(wick_context_get_stats(ctx).tensor_bytes <= 2 * 256 * 4, "%zu bytes", wick_context_get_stats(ctx).tensor_bytes);
+    CHECK_MSG(wick_context_get_stats(ctx).tensor_bytes <= 2 * 256 * 4, "%zu bytes",
+              wick_context_get_stats(ctx).tensor_bytes);
     wick_tensor_free(&x);
     wick_context_free(&ctx);
 }

@@ -6,7 +6,7 @@
 #include "exec/mlp.h"
 #include "zoo/training.h"
 
-/* ---- the program's own malloc, counted: sanitizers bring one of their own ------------------------------------------- */
+/* ---- the program's own malloc, counted: sanitizers bring one of their own ---------------------------------------- */
 
 #if !TEST_SANITIZED
 static _Atomic long mallocs;
@@ -27,7 +27,8 @@ COUNTED(void *, calloc, (size_t n, size_t size), __libc_calloc(n, size))
 COUNTED(void *, realloc, (void *ptr, size_t size), __libc_realloc(ptr, size))
 COUNTED(void *, aligned_alloc, (size_t align, size_t size), __libc_memalign(align, size))
 COUNTED(void *, memalign, (size_t align, size_t size), __libc_memalign(align, size))
-COUNTED(int, posix_memalign, (void **out, size_t align, size_t size), (*out = __libc_memalign(align, size)) ? 0 : ENOMEM)
+COUNTED(int, posix_memalign, (void **out, size_t align, size_t size),
+        (*out = __libc_memalign(align, size)) ? 0 : ENOMEM)
 static long mallocs_now(void) { return mallocs; }
 #else
 static long mallocs_now(void) { return 0; }
@@ -88,7 +89,9 @@ TEST(no_malloc_while_a_step_of_a_convolutional_network_runs) {
         static float x[BATCH_MAX * SAMPLE_MAX], loss;
         static int64_t labels[BATCH_MAX];
         training t;
-        if (training_open(&t, ctx, convnets[i].network, WICK_F32, convnets[i].dims, BATCH_MAX, &(wick_optim_options){.kind = WICK_ADAM}) && training_compile(&t, NULL)) {
+        if (training_open(&t, ctx, convnets[i].network, WICK_F32, convnets[i].dims, BATCH_MAX,
+                          &(wick_optim_options){.kind = WICK_ADAM}) &&
+            training_compile(&t, NULL)) {
             training_batch(&t, 0, x, labels);
             bool good = training_run(&t, x, labels, &loss); /* starts the pool's threads */
             const long calls = count.calls, before = mallocs_now();
@@ -118,14 +121,15 @@ TEST(running_a_plan_leaves_peak_memory_where_it_was) {
     for (int i = 0; i < 2000; i++)
         if (wick_run(ws, (const void *[]){x, labels}, (void *[]){&loss}) != WICK_OK) CHECK(false);
     getrusage(RUSAGE_SELF, &late);
-    if (!TEST_SANITIZED) CHECK_MSG(late.ru_maxrss <= early.ru_maxrss + 256, "%ld kB, was %ld", late.ru_maxrss, early.ru_maxrss);
+    if (!TEST_SANITIZED)
+        CHECK_MSG(late.ru_maxrss <= early.ru_maxrss + 256, "%ld kB, was %ld", late.ru_maxrss, early.ru_maxrss);
     CHECK_INT(wick_context_get_stats(ctx).tensor_bytes, (long long)held);
     wick_workspace_free(&ws);
     wick_plan_free(&plan);
     wick_context_free(&ctx);
 }
 
-/* ---- every allocation failed in turn ---------------------------------------------------------------------------------- */
+/* ---- every allocation failed in turn ----------------------------------------------------------------------------- */
 
 /* Fails the n-th request only: what comes after must cope with a gap as well as with nothing left. */
 typedef struct gap {
@@ -155,8 +159,8 @@ static bool train_a_little(wick_context *ctx) {
     wick_scope *scope = wick_scope_open(ctx);
     if (!scope) return is_clean(wick_context_status(ctx), wick_context_error(ctx));
     mlp_init(&net, ctx, 0.2);
-    wick_tensor *l = mlp_step(&net, ctx, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x), wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels),
-                              wick_scalar(ctx, WICK_F32, 0.01));
+    wick_tensor *l = mlp_step(&net, ctx, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x),
+                              wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels), wick_scalar(ctx, WICK_F32, 0.01));
     double v;
     wick_tensor *row = wick_slice(net.param[0], 0, 0, 1, 1);
     good &= is_clean(l ? wick_check_finite(l) : wick_context_status(ctx), wick_context_error(ctx)) && l;
@@ -174,7 +178,8 @@ static bool train_a_little(wick_context *ctx) {
         status = wick_workspace_new(plan, &ws);
         CHECK((ws != NULL) == (status == WICK_OK));
         good &= is_clean(status, "workspace");
-        for (int i = 0; ws && i < 2; i++) good &= is_clean(wick_run(ws, (const void *[]){x, labels}, (void *[]){&loss}), wick_workspace_error(ws));
+        for (int i = 0; ws && i < 2; i++)
+            good &= is_clean(wick_run(ws, (const void *[]){x, labels}, (void *[]){&loss}), wick_workspace_error(ws));
     }
     wick_workspace_free(&ws);
     wick_plan_free(&plan);
@@ -187,7 +192,8 @@ static void fail_in_turn(bool once, int64_t stride) {
         gap g = {{.fail_at = n}, once};
         wick_allocator alloc = {&g, gap_alloc, gap_release};
         wick_context *ctx = NULL;
-        wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 1, .allocator = &alloc});
+        wick_status status =
+            wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 1, .allocator = &alloc});
         bool good = status == WICK_OK;
         if (!good) {
             CHECK(ctx == NULL);
@@ -195,14 +201,17 @@ static void fail_in_turn(bool once, int64_t stride) {
         } else {
             good = train_a_little(ctx);
             bool failed = g.count.calls > n;
-            CHECK_MSG(good == !failed, "allocation %lld %s, training %s", (long long)n, failed ? "failed" : "was not reached", good ? "worked" : "failed");
+            CHECK_MSG(good == !failed, "allocation %lld %s, training %s", (long long)n,
+                      failed ? "failed" : "was not reached", good ? "worked" : "failed");
             g.count.fail_at = -1;
             if (wick_eval(ctx, 0, NULL, NULL) != WICK_OK) CHECK_OK(ctx, wick_eval(ctx, 0, NULL, NULL));
-            CHECK_MSG(train_a_little(ctx), "allocation %lld: the context is no longer usable: %s", (long long)n, wick_context_error(ctx));
+            CHECK_MSG(train_a_little(ctx), "allocation %lld: the context is no longer usable: %s", (long long)n,
+                      wick_context_error(ctx));
         }
         int64_t calls = g.count.calls;
         wick_context_free(&ctx);
-        CHECK_MSG(g.count.live == 0 && g.count.live_bytes == 0, "allocation %lld: %lld blocks leaked", (long long)n, (long long)g.count.live);
+        CHECK_MSG(g.count.live == 0 && g.count.live_bytes == 0, "allocation %lld: %lld blocks leaked", (long long)n,
+                  (long long)g.count.live);
         if (test_fails > 8) return;
         if (status == WICK_OK && n > calls) return;
     }

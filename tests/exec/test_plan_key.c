@@ -32,7 +32,8 @@ TEST(a_changed_scalar_makes_no_new_plan_a_changed_constant_does) {
 TEST(types_shapes_and_layouts_are_part_of_the_key) {
     wick_context *ctx = context();
     wick_tensor *one = wick_constant(ctx, WICK_F32, 1);
-    wick_tensor *a = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *b = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 2)), *c = wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3));
+    wick_tensor *a = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *b = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 2)),
+                *c = wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3));
     float data[6] = {1, 2, 3, 4, 5, 6};
     wick_tensor *d = wick_wrap(ctx, WICK_F32, WICK_DIMS(2, 3), (int64_t[]){1, 2}, data, NULL, NULL);
     CHECK(!hit(ctx, wick_add(a, one)));
@@ -47,7 +48,8 @@ TEST(types_shapes_and_layouts_are_part_of_the_key) {
 
 TEST(the_alias_pattern_of_leaves_is_part_of_the_key) {
     wick_context *ctx = context();
-    wick_tensor *a = VEC(ctx, 1, 2), *b = VEC(ctx, 10, 20), *same = wick_sub(a, a), *two = wick_sub(a, b), *again = wick_sub(b, a);
+    wick_tensor *a = VEC(ctx, 1, 2), *b = VEC(ctx, 10, 20), *same = wick_sub(a, a), *two = wick_sub(a, b),
+                *again = wick_sub(b, a);
     CHECK(!hit(ctx, same));
     CHECK(!hit(ctx, two));
     CHECK(hit(ctx, again));
@@ -137,12 +139,14 @@ TEST(the_cache_keeps_to_its_byte_budget) {
     wick_tensor *x = VEC(ctx, 4, 9);
     for (int i = 0; i < 200; i++) {
         CHECK(!hit(ctx, wick_add(x, wick_constant(ctx, WICK_F32, i))));
-        CHECK_MSG(wick_context_get_stats(ctx).plan_cache_bytes <= 256 * 1024, "%zu bytes", wick_context_get_stats(ctx).plan_cache_bytes);
+        CHECK_MSG(wick_context_get_stats(ctx).plan_cache_bytes <= 256 * 1024, "%zu bytes",
+                  wick_context_get_stats(ctx).plan_cache_bytes);
     }
     CHECK(hit(ctx, wick_add(x, wick_constant(ctx, WICK_F32, 199))));
     CHECK(!hit(ctx, wick_add(x, wick_constant(ctx, WICK_F32, 0)))); /* the oldest went */
     wick_context_free(&ctx);
-    ctx = context_with(&(wick_context_options){.threads = 1, .plan_cache_bytes = 1}); /* still holds the plan that runs */
+    /* still holds the plan that runs */
+    ctx = context_with(&(wick_context_options){.threads = 1, .plan_cache_bytes = 1});
     x = VEC(ctx, 4, 9);
     CHECK_VALUES(wick_add(x, x), 8, 18);
     CHECK_VALUES(wick_mul(x, x), 16, 81);

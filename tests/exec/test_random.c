@@ -8,7 +8,8 @@ static void draw(wick_context *ctx, double *out) { values(wick_random_uniform(ct
 
 TEST(two_random_nodes_are_never_merged) {
     wick_context *ctx = context();
-    wick_tensor *a = wick_random_normal(ctx, WICK_F32, WICK_DIMS(N)), *b = wick_random_normal(ctx, WICK_F32, WICK_DIMS(N));
+    wick_tensor *a = wick_random_normal(ctx, WICK_F32, WICK_DIMS(N)),
+                *b = wick_random_normal(ctx, WICK_F32, WICK_DIMS(N));
     CHECK(item(wick_max(wick_abs(wick_sub(a, b)), WICK_ALL_AXES, false)) > 0.1);
     CHECK(item(wick_max(wick_abs(wick_sub(a, a)), WICK_ALL_AXES, false)) == 0);
     wick_context_free(&ctx);
@@ -47,7 +48,8 @@ TEST(seed_and_stream_say_which_numbers) {
 TEST(the_numbers_of_a_node_do_not_depend_on_when_it_is_evaluated) {
     double a[2][N], b[2][N];
     wick_context *ctx = context();
-    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(N)), *y = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(N));
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(N)),
+                *y = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(N));
     values(y, a[1], N);
     values(x, a[0], N);
     wick_context_free(&ctx);
@@ -61,7 +63,8 @@ TEST(the_numbers_of_a_node_do_not_depend_on_when_it_is_evaluated) {
 /* Read twice by different plans, it is computed twice, and is the same both times. */
 TEST(rematerialising_a_random_node_gives_the_same_numbers) {
     wick_context *ctx = context();
-    wick_tensor *u = wick_random_uniform(ctx, WICK_F64, WICK_DIMS(N)), *p = wick_add(u, wick_like(u, 1)), *q = wick_sub(u, wick_like(u, 1));
+    wick_tensor *u = wick_random_uniform(ctx, WICK_F64, WICK_DIMS(N)), *p = wick_add(u, wick_like(u, 1)),
+                *q = wick_sub(u, wick_like(u, 1));
     CHECK_OK(ctx, wick_eval(ctx, 1, &p, NULL));
     CHECK(!wick_tensor_ready(u));
     CHECK_OK(ctx, wick_eval(ctx, 1, &q, NULL));
@@ -89,7 +92,8 @@ TEST(compiled_plans_advance_by_offset_and_replay) {
     CHECK_INT(wick_workspace_offset(ws), 0);
     for (int i = 0; i < 3; i++) CHECK_INT(wick_run(ws, NULL, (void *[]){a[i][0], a[i][1]}), WICK_OK);
     CHECK_INT(wick_workspace_offset(ws), 3);
-    CHECK(memcmp(a[0], a[1], sizeof a[0]) && memcmp(a[1], a[2], sizeof a[0]) && memcmp(a[0][0], a[0][1], sizeof a[0][0]));
+    CHECK(memcmp(a[0], a[1], sizeof a[0]) && memcmp(a[1], a[2], sizeof a[0]) &&
+          memcmp(a[0][0], a[0][1], sizeof a[0][0]));
     wick_workspace_set_offset(ws, 1);
     CHECK_INT(wick_run(ws, NULL, (void *[]){a[3][0], a[3][1]}), WICK_OK);
     CHECK(!memcmp(a[1], a[3], sizeof a[0]));

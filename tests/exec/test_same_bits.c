@@ -6,7 +6,8 @@ typedef struct run {
     unsigned char state[MLP_MAX_BYTES];
 } run;
 
-static void train_compiled(const wick_context_options *options, const wick_compile_options *how, double dropout, int steps, run *r) {
+static void train_compiled(const wick_context_options *options, const wick_compile_options *how, double dropout,
+                           int steps, run *r) {
     wick_context *ctx = context_with(options);
     mlp net;
     mlp_init(&net, ctx, dropout);
@@ -38,8 +39,9 @@ static void train_recorded(const wick_context_options *options, double dropout, 
         int64_t labels[MLP_BATCH];
         mlp_batch(i, x, labels);
         wick_scope *scope = wick_scope_open(ctx);
-        wick_tensor *loss = mlp_step(&net, ctx, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x), wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels),
-                                     wick_constant(ctx, WICK_F32, 0.01));
+        wick_tensor *loss =
+            mlp_step(&net, ctx, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x),
+                     wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels), wick_constant(ctx, WICK_F32, 0.01));
         r->loss[i] = (float)item(loss);
         wick_scope_close(&scope);
     }
@@ -48,7 +50,8 @@ static void train_recorded(const wick_context_options *options, double dropout, 
 }
 
 static void check_same(const run *a, const run *b, int steps, const char *what) {
-    CHECK_MSG(!memcmp(a->loss, b->loss, (size_t)steps * sizeof *a->loss), "%s: losses differ, last %.9g and %.9g", what, a->loss[steps - 1], b->loss[steps - 1]);
+    CHECK_MSG(!memcmp(a->loss, b->loss, (size_t)steps * sizeof *a->loss), "%s: losses differ, last %.9g and %.9g", what,
+              a->loss[steps - 1], b->loss[steps - 1]);
     CHECK_MSG(!memcmp(a->state, b->state, sizeof a->state), "%s: weights differ", what);
 }
 
@@ -80,7 +83,8 @@ TEST(a_compiled_step_has_the_bits_of_a_recorded_one) {
 TEST(dropout_without_passes_is_the_same_dropout) {
     static run a, b;
     train_compiled(&(wick_context_options){.threads = 2, .seed = 9}, NULL, 0.5, 20, &a);
-    train_compiled(&(wick_context_options){.threads = 2, .seed = 9}, &(wick_compile_options){.no_passes = true}, 0.5, 20, &b);
+    train_compiled(&(wick_context_options){.threads = 2, .seed = 9}, &(wick_compile_options){.no_passes = true}, 0.5,
+                   20, &b);
     check_same(&a, &b, 20, "no passes");
     train_compiled(&(wick_context_options){.threads = 2, .seed = 10}, NULL, 0.5, 20, &b);
     CHECK(memcmp(a.loss, b.loss, sizeof a.loss)); /* the seed says which */
@@ -93,12 +97,14 @@ static int train_by_run(bool eager, int steps, float *losses, unsigned char *sta
     float data[N * D];
     test_seed = 77;
     fill_random(data, D * D, -0.4, 0.4);
-    wick_tensor *w = wick_from(ctx, WICK_F32, WICK_DIMS(D, D), data), *velocity = wick_zeros(ctx, WICK_F32, WICK_DIMS(D, D));
+    wick_tensor *w = wick_from(ctx, WICK_F32, WICK_DIMS(D, D), data),
+                *velocity = wick_zeros(ctx, WICK_F32, WICK_DIMS(D, D));
     for (int i = 0; i < steps; i++) {
         wick_scope *scope = wick_scope_open(ctx);
         fill_random(data, N * D, -1, 1);
         wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(N, D), data);
-        wick_tensor *y = wick_linear(wick_dropout(wick_tanh(wick_linear(x, w, NULL)), 0.25), w, NULL); /* w twice, x as input and target */
+        /* w twice, x as input and target */
+        wick_tensor *y = wick_linear(wick_dropout(wick_tanh(wick_linear(x, w, NULL)), 0.25), w, NULL);
         wick_tensor *loss = wick_mse(y, x), *g;
         wick_grad(loss, 1, &w, &g);
         wick_tensor *lr = wick_scalar(ctx, WICK_F32, 0.5 / (1 + 0.01 * i));
@@ -134,8 +140,12 @@ TEST(passes_keep_every_bit_also_of_denormals_and_negative_zeros) {
     for (int eager = 0; eager < 2; eager++) {
         wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .eager = eager});
         wick_tensor *x = vec(ctx, 8, in);
-        wick_tensor *y[6] = {wick_mul(x, wick_like(x, 1)), wick_div(x, wick_like(x, 1)), wick_sub(x, wick_like(x, 0)), wick_add(x, wick_like(x, 0)),
-                             wick_mul(x, wick_mul(wick_like(x, 0.5), wick_like(x, 2))), wick_cast(wick_cast(x, WICK_F32), WICK_F32)};
+        wick_tensor *y[6] = {wick_mul(x, wick_like(x, 1)),
+                             wick_div(x, wick_like(x, 1)),
+                             wick_sub(x, wick_like(x, 0)),
+                             wick_add(x, wick_like(x, 0)),
+                             wick_mul(x, wick_mul(wick_like(x, 0.5), wick_like(x, 2))),
+                             wick_cast(wick_cast(x, WICK_F32), WICK_F32)};
         CHECK_OK(ctx, wick_eval(ctx, 6, y, NULL));
         for (int i = 0; i < 6; i++) CHECK_OK(ctx, wick_read(y[i], out[eager][i], sizeof in));
         wick_context_free(&ctx);

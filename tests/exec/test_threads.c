@@ -62,7 +62,8 @@ TEST(many_threads_run_one_plan_each_in_its_workspace) {
         pthread_join(threads[t], NULL);
         CHECK_INT(jobs[t].good, RUNS);
         CHECK_INT(jobs[t].other, 0);
-        double want = item(mlp_loss(&net, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x[t]), wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels[t])));
+        double want = item(mlp_loss(&net, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x[t]),
+                                    wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels[t])));
         CHECK((double)jobs[t].result == want);
     }
     wick_plan_free(&plan);
@@ -99,7 +100,7 @@ TEST(a_plan_that_assigns_takes_its_state_alone_or_answers_busy) {
     wick_context_free(&ctx);
 }
 
-/* ---- BUSY, seen from inside of a run -------------------------------------------------------------------------------------- */
+/* ---- BUSY, seen from inside of a run ----------------------------------------------------------------------------- */
 
 typedef struct inside {
     wick_context *ctx;
@@ -193,7 +194,8 @@ TEST(a_served_state_is_seen_whole_while_another_plan_assigns_it) {
     CHECK_OK(ctx, wick_compile(ctx, raise_state, w, 0, NULL, 0, NULL, &writer));
     server s = {.last = 0};
     wick_workspace *ws = NULL;
-    REQUIRE(reader && writer && wick_workspace_new(reader, &s.ws) == WICK_OK && wick_workspace_new(writer, &ws) == WICK_OK);
+    REQUIRE(reader && writer && wick_workspace_new(reader, &s.ws) == WICK_OK &&
+            wick_workspace_new(writer, &ws) == WICK_OK);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, serve, &s) == 0);
     int done = 0, others = 0;
@@ -215,7 +217,7 @@ TEST(a_served_state_is_seen_whole_while_another_plan_assigns_it) {
     wick_context_free(&ctx);
 }
 
-/* ---- stopping a run --------------------------------------------------------------------------------------------------------- */
+/* ---- stopping a run ---------------------------------------------------------------------------------------------- */
 
 static wick_status long_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)in;
@@ -262,7 +264,7 @@ TEST(a_run_stops_when_cancelled_or_late_and_commits_nothing) {
     wick_context_free(&ctx);
 }
 
-/* ---- a host's executor --------------------------------------------------------------------------------------------------------- */
+/* ---- a host's executor ------------------------------------------------------------------------------------------- */
 
 typedef struct host {
     long regions, tasks;
@@ -283,14 +285,16 @@ TEST(a_hosts_executor_runs_the_tasks_and_gives_the_same_bits) {
         CHECK_INT(wick_context_threads(ctx), hosted ? 3 : 1);
         wick_tensor *x = wick_reshape(wick_arange(ctx, WICK_F32, 0, 0.001, 256 * 256), WICK_DIMS(256, 256));
         wick_tensor *y = wick_softmax(wick_tanh(wick_matmul(x, wick_transpose(x, 0, 1))), 1);
-        CHECK_OK(ctx, wick_read(wick_slice(wick_sum(wick_mul(y, x), WICK_AXES(0), false), 0, 0, 4, 1), results[hosted], sizeof results[0]));
+        CHECK_OK(ctx, wick_read(wick_slice(wick_sum(wick_mul(y, x), WICK_AXES(0), false), 0, 0, 4, 1), results[hosted],
+                                sizeof results[0]));
         wick_context_free(&ctx);
     }
     CHECK(h.regions > 0 && h.tasks > h.regions);
     CHECK(!memcmp(results[0], results[1], sizeof results[0]));
 }
 
-/* The host cancels while the one kernel of a plan runs: its tasks that did not begin don't, and the next run is whole. */
+/* The host cancels while the one kernel of a plan runs: its tasks that did not begin don't, and the next run is whole.
+ */
 static wick_workspace *to_cancel;
 static void cancelling_parallel(void *user, void (*fn)(void *arg, int64_t task), void *arg, int64_t tasks) {
     (void)user;

@@ -1,11 +1,14 @@
-/* Any tuning gives the same bits: sizes of tasks, blocks and thresholds, drawn from their ranges, on every tier and on threads. */
+/* Any tuning gives the same bits: sizes of tasks, blocks and thresholds, drawn from their ranges, on every tier and on
+ * threads. */
 #include "kernels/tuning.h"
 #include "exec/mlp.h"
 
-/* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are written past the caches. */
+/* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are
+ * written past the caches. */
 enum { RESULTS = 25 };
 static const wick_spec specs[] = {
-    {"a", WICK_F32, 2, {300, 530}}, {"b", WICK_F32, 2, {530, 170}}, {"bt", WICK_F32, 2, {170, 530}}, {"bytes", WICK_I8, 2, {70, 200}}, {"x", WICK_F32, 3, {6, 210, 70}},
+    {"a", WICK_F32, 2, {300, 530}},   {"b", WICK_F32, 2, {530, 170}},   {"bt", WICK_F32, 2, {170, 530}},
+    {"bytes", WICK_I8, 2, {70, 200}}, {"x", WICK_F32, 3, {6, 210, 70}},
 };
 enum { INPUTS = WICK_COUNTOF(specs) };
 
@@ -23,8 +26,10 @@ static wick_status many(wick_context *c, wick_tensor *const *in, wick_tensor **o
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 110, 1), wick_transpose(bt, 0, 1));
     out[n++] = wick_matmul(wick_cast(a, WICK_F64), wick_cast(b, WICK_F64));
     out[n++] = wick_matmul(wick_cast(a, WICK_BF16), wick_cast(b, WICK_BF16));
-    out[n++] = wick_matmul(wick_slice(wick_cast(a, WICK_BF16), 0, 0, 90, 1), wick_transpose(wick_cast(bt, WICK_BF16), 0, 1));
-    out[n++] = wick_matmul(wick_slice(wick_cast(a, WICK_F16), 0, 0, 90, 1), wick_transpose(wick_cast(bt, WICK_F16), 0, 1));
+    out[n++] =
+        wick_matmul(wick_slice(wick_cast(a, WICK_BF16), 0, 0, 90, 1), wick_transpose(wick_cast(bt, WICK_BF16), 0, 1));
+    out[n++] =
+        wick_matmul(wick_slice(wick_cast(a, WICK_F16), 0, 0, 90, 1), wick_transpose(wick_cast(bt, WICK_F16), 0, 1));
     out[n++] = wick_matmul(wick_cast(a, WICK_F16), wick_cast(b, WICK_F16));
     out[n++] = wick_int8_matmul(bytes, wick_transpose(bytes, 0, 1), NULL);
     out[n++] = y;
@@ -76,7 +81,10 @@ static wick_tuning any_tuning(void) {
     for (int i = 0; i < wick_tuning_count(); i++) {
         const wick_tuning_field f = wick_tuning_at(i);
         const int which = test_rand_int(0, 5);
-        *f.of(&t) = which == 0 ? f.low : which == 1 ? f.high : which == 2 ? 0 : (int64_t)((double)f.low * pow((double)f.high / (double)f.low, test_rand_real(0, 1)));
+        *f.of(&t) = which == 0   ? f.low
+                    : which == 1 ? f.high
+                    : which == 2 ? 0
+                                 : (int64_t)((double)f.low * pow((double)f.high / (double)f.low, test_rand_real(0, 1)));
     }
     return t;
 }
@@ -102,7 +110,8 @@ TEST(any_tuning_gives_the_same_bits) {
             unsigned char *other = results(&t, 1 + 2 * (round % 2), in, &other_size);
             size_t at = 0;
             while (other && other_size == size && at < size && first[at] == other[at]) at++;
-            CHECK_MSG(other && other_size == size && at == size, "%s, round %d: byte %zu of %zu differs", wick_tier_name((wick_tier)tier), round, at, size);
+            CHECK_MSG(other && other_size == size && at == size, "%s, round %d: byte %zu of %zu differs",
+                      wick_tier_name((wick_tier)tier), round, at, size);
             for (int i = 0; other && at != size && i < wick_tuning_count(); i++) {
                 wick_tuning copy = t;
                 fprintf(stderr, "  %s %lld\n", wick_tuning_at(i).name, (long long)*wick_tuning_at(i).of(&copy));
@@ -119,7 +128,8 @@ TEST(training_gives_the_same_bits_with_any_tuning) {
     static unsigned char first[MLP_MAX_BYTES], other[MLP_MAX_BYTES];
     for (int round = 0; round < 6; round++) {
         const wick_tuning t = any_tuning();
-        wick_context *ctx = context_with(&(wick_context_options){.threads = 1 + round % 3, .seed = 3, .tuning = round ? &t : NULL});
+        wick_context *ctx =
+            context_with(&(wick_context_options){.threads = 1 + round % 3, .seed = 3, .tuning = round ? &t : NULL});
         mlp net;
         mlp_init(&net, ctx, 0.2);
         for (int step = 0; step < 5; step++) {
@@ -127,8 +137,9 @@ TEST(training_gives_the_same_bits_with_any_tuning) {
             int64_t labels[MLP_BATCH];
             mlp_batch(step, x, labels);
             wick_scope *scope = wick_scope_open(ctx);
-            wick_tensor *loss = mlp_step(&net, ctx, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x), wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels),
-                                         wick_constant(ctx, WICK_F32, 0.01));
+            wick_tensor *loss =
+                mlp_step(&net, ctx, wick_from(ctx, WICK_F32, 2, mlp_specs[0].dims, x),
+                         wick_from(ctx, WICK_I64, 1, mlp_specs[1].dims, labels), wick_constant(ctx, WICK_F32, 0.01));
             CHECK(isfinite(item(loss)));
             wick_scope_close(&scope);
         }

@@ -1,4 +1,5 @@
-/* Assignment makes a new version: what was read before sees the old one, evaluated or not; memory is reused when nobody can tell. */
+/* Assignment makes a new version: what was read before sees the old one, evaluated or not; memory is reused when nobody
+ * can tell. */
 #include "tensor/tensors.h"
 
 static const float *data(wick_tensor *x) {
@@ -82,7 +83,7 @@ TEST(write_after_a_pending_assignment_wins) {
     wick_context_free(&ctx);
 }
 
-/* ---- in place ------------------------------------------------------------------------------------------------------- */
+/* ---- in place ---------------------------------------------------------------------------------------------------- */
 
 static void step(wick_context *ctx, wick_tensor *s) {
     wick_scope *scope = wick_scope_open(ctx);
@@ -153,12 +154,16 @@ TEST(random_mixes_of_states_match_plain_arithmetic) {
             double seen_want[8];
             int n_seen = 0;
             for (int k = 0; k < 6; k++) {
-                int to = test_rand_int(0, N - 1), from = test_rand_int(0, N - 1), other = test_rand_int(0, N - 1), how = test_rand_int(0, 3);
+                int to = test_rand_int(0, N - 1), from = test_rand_int(0, N - 1), other = test_rand_int(0, N - 1),
+                    how = test_rand_int(0, 3);
                 if (test_rand_int(0, 2) == 0) {
                     seen_want[n_seen] = want[from] - want[other];
                     seen[n_seen++] = wick_sub(s[from], s[other]);
                 }
-                double next = how == 0 ? want[from] : how == 1 ? want[from] + want[other] : how == 2 ? want[to] * 0.5 + want[from] : want[from] - 1;
+                double next = how == 0   ? want[from]
+                              : how == 1 ? want[from] + want[other]
+                              : how == 2 ? want[to] * 0.5 + want[from]
+                                         : want[from] - 1;
                 wick_tensor *v = how == 0   ? s[from]
                                  : how == 1 ? wick_add(s[from], s[other])
                                  : how == 2 ? wick_add(wick_mul(s[to], wick_like(s[to], 0.5)), s[from])
@@ -175,13 +180,14 @@ TEST(random_mixes_of_states_match_plain_arithmetic) {
     }
 }
 
-/* ---- effects -------------------------------------------------------------------------------------------------------- */
+/* ---- effects ----------------------------------------------------------------------------------------------------- */
 
 TEST(closing_a_scope_never_drops_a_pending_effect) {
     wick_context *ctx = context();
     wick_tensor *s = VEC(ctx, 1, 2);
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *inner = VEC(ctx, 10, 20); /* what the assignment needs dies with the scope as a handle, not as a value */
+    /* what the assignment needs dies with the scope as a handle, not as a value */
+    wick_tensor *inner = VEC(ctx, 10, 20);
     CHECK_OK(ctx, wick_assign(s, wick_add(s, inner)));
     wick_scope_close(&scope);
     wick_eval_info info;
@@ -239,7 +245,7 @@ TEST(poison_is_never_assigned) {
     wick_context_free(&ctx);
 }
 
-/* ---- failed runs ------------------------------------------------------------------------------------------------------ */
+/* ---- failed runs ------------------------------------------------------------------------------------------------- */
 
 TEST(a_failed_finite_check_commits_no_assignment_and_says_so) {
     for (int eager = 0; eager < 2; eager++) {
@@ -279,7 +285,8 @@ TEST(a_bad_index_commits_no_assignment_and_names_the_op) {
 /* Two places that record the same graph share a plan; the place named is still the one that failed. */
 TEST(a_fault_names_the_line_that_recorded_it_also_on_a_plan_hit) {
     wick_context *ctx = context();
-    wick_tensor *s = VEC(ctx, 1, 2), *good = wick_from(ctx, WICK_I64, WICK_DIMS(1), (int64_t[]){1}), *bad = wick_from(ctx, WICK_I64, WICK_DIMS(1), (int64_t[]){2});
+    wick_tensor *s = VEC(ctx, 1, 2), *good = wick_from(ctx, WICK_I64, WICK_DIMS(1), (int64_t[]){1}),
+                *bad = wick_from(ctx, WICK_I64, WICK_DIMS(1), (int64_t[]){2});
     wick_tensor *x = wick_gather(s, 0, good);
     CHECK_OK(ctx, wick_eval(ctx, 1, &x, NULL));
     char line[32];

@@ -1,4 +1,5 @@
-/* data.c: files of data sets: gzip, tar, IDX. Most mutants are made anew, with at most one fault; the others are changed in a field, and sums made right. */
+/* data.c: files of data sets: gzip, tar, IDX. Most mutants are made anew, with at most one fault; the others are
+ * changed in a field, and sums made right. */
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -9,7 +10,7 @@
 #include "fuzz.h"
 #include "wick/datasets.h"
 
-/* ---- gzip --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- gzip -------------------------------------------------------------------------------------------------------- */
 
 FUZZ_TARGET(gzip) {
     wick_gzip *g;
@@ -24,7 +25,8 @@ FUZZ_TARGET(gzip) {
     return status == WICK_OK;
 }
 
-/* A member of a gzip file (RFC 1952) around these bytes: with any of the fields that a header may have, of stored blocks or as zlib packs it. */
+/* A member of a gzip file (RFC 1952) around these bytes: with any of the fields that a header may have, of stored
+ * blocks or as zlib packs it. */
 static void put_member(fuzz_buffer *b, const uint8_t *plain, size_t n, fuzz_random *r) {
     enum { CHECKED = 2, EXTRA = 4, NAME = 8, COMMENT = 16 };
     const size_t fault = fuzz_fault(r, 7), begin = b->n;
@@ -69,7 +71,8 @@ static size_t gunzip(const uint8_t *data, size_t size, uint8_t *to, size_t most)
     return n;
 }
 /* The plain contents changed by fn. */
-static size_t change_inside(uint8_t *data, size_t size, size_t max, fuzz_random *r, size_t (*fn)(uint8_t *, size_t, size_t, fuzz_random *)) {
+static size_t change_inside(uint8_t *data, size_t size, size_t max, fuzz_random *r,
+                            size_t (*fn)(uint8_t *, size_t, size_t, fuzz_random *)) {
     static uint8_t plain[1 << 15], out[1 << 16];
     size_t n = gunzip(data, size, plain, sizeof plain / 2);
     if (!n) n = WICK_MIN(size, sizeof plain / 2), memcpy(plain, data, n); /* not packed, or damaged */
@@ -78,9 +81,11 @@ static size_t change_inside(uint8_t *data, size_t size, size_t max, fuzz_random 
     if (n) memcpy(data, out, n);
     return n ? n : size;
 }
-FUZZ_MUTATOR(gzip) { return fuzz_chance(r, 15) ? fuzz_bytes(data, size, max) : change_inside(data, size, max, r, NULL); }
+FUZZ_MUTATOR(gzip) {
+    return fuzz_chance(r, 15) ? fuzz_bytes(data, size, max) : change_inside(data, size, max, r, NULL);
+}
 
-/* ---- tar ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- tar --------------------------------------------------------------------------------------------------------- */
 
 FUZZ_TARGET(tar) {
     wick_tar t;
@@ -146,7 +151,8 @@ static void put_pax(fuzz_buffer *b, char type, size_t size, size_t fault, fuzz_r
     static const char *const others[] = {"mtime", "uid", "GNU.sparse.major", "comment", "path", "size"};
     char text[1024], value[300];
     size_t n = 0;
-    for (size_t k = fuzz_below(r, 4); k--;) n += print_record(text + n, sizeof text - n, others[fuzz_below(r, 4)], "1.5", false);
+    for (size_t k = fuzz_below(r, 4); k--;)
+        n += print_record(text + n, sizeof text - n, others[fuzz_below(r, 4)], "1.5", false);
     if (fuzz_chance(r, 50)) {
         memset(value, fuzz_chance(r, 90) ? 'q' : '/', sizeof value);
         value[fault == 7 ? 0 : 1 + fuzz_below(r, 250)] = 0;
@@ -167,13 +173,17 @@ static size_t make_tar(const uint8_t *body, size_t n, uint8_t *to, size_t max, f
     static const uint8_t bytes[BLOCK + 88];
     char name[300];
     fuzz_buffer b = {to, 0, max, false};
-    const size_t files = body ? 1 + fuzz_below(r, 3) : fuzz_below(r, 5), fault = fuzz_fault(r, 10), bad = fuzz_below(r, files);
+    const size_t files = body ? 1 + fuzz_below(r, 3) : fuzz_below(r, 5), fault = fuzz_fault(r, 10),
+                 bad = fuzz_below(r, files);
     for (size_t i = 0; i < files; i++) {
-        const size_t now = i == bad ? fault : 0, size = body ? n : fuzz_chance(r, 30) ? 0 : fuzz_below(r, sizeof bytes + 1);
+        const size_t now = i == bad ? fault : 0, size = body                 ? n
+                                                        : fuzz_chance(r, 30) ? 0
+                                                                             : fuzz_below(r, sizeof bytes + 1);
         snprintf(name, sizeof name, "train/%c/%zu.png", (char)('a' + fuzz_below(r, 3)), i);
         if (!body && fuzz_chance(r, 25)) memset(name, 'n', sizeof name), name[1 + fuzz_below(r, sizeof name - 1)] = 0;
         const size_t length = strlen(name) + (fuzz_chance(r, 70) ? 1 : 0);
-        if (fuzz_chance(r, 20) && (!body || fuzz_chance(r, 10))) put_pax(&b, fuzz_chance(r, 80) ? 'x' : 'g', size, now, r);
+        if (fuzz_chance(r, 20) && (!body || fuzz_chance(r, 10)))
+            put_pax(&b, fuzz_chance(r, 80) ? 'x' : 'g', size, now, r);
         if (fuzz_chance(r, 20)) {
             put_header(&b, "././@LongLink", fuzz_chance(r, 70) ? 'L' : 'K', now == 8 ? 0 : length, 0, r);
             if (now != 8) put_blocks(&b, name, length);
@@ -191,8 +201,10 @@ static size_t make_tar(const uint8_t *body, size_t n, uint8_t *to, size_t max, f
 /* One header's field, with the sum made right again; or a file more. */
 static size_t change_tar(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
     static const char types[] = "005LxgKD12";
-    static const char *const sizes[] = {"00000000000", "00000000001", "00000000777", "00000001000", "00000001001", "77777777777", "-0000000001", "        10 "};
-    static const char *const pax[] = {"12 path=a/b\n", "10 size=1\n", "27 size=99999999999999999999\n", "99 path=x\n", "5 a=\n", "0 a=b\n", "30 path=0123456789012345678901\n"};
+    static const char *const sizes[] = {"00000000000", "00000000001", "00000000777", "00000001000",
+                                        "00000001001", "77777777777", "-0000000001", "        10 "};
+    static const char *const pax[] = {"12 path=a/b\n", "10 size=1\n", "27 size=99999999999999999999\n",  "99 path=x\n",
+                                      "5 a=\n",        "0 a=b\n",     "30 path=0123456789012345678901\n"};
     const size_t made = fuzz_chance(r, 65) ? make_tar(NULL, 0, data, max, r) : 0;
     if (made) return made;
     if (size < BLOCK) return fuzz_bytes(data, size, max);
@@ -219,9 +231,11 @@ static size_t change_tar(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     sum_header(h);
     return size;
 }
-FUZZ_MUTATOR(tar) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_tar) : change_tar(data, size, max, r); }
+FUZZ_MUTATOR(tar) {
+    return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_tar) : change_tar(data, size, max, r);
+}
 
-/* ---- sets of pictures in an archive ----------------------------------------------------------------------------------------------------------- */
+/* ---- sets of pictures in an archive ------------------------------------------------------------------------------ */
 
 FUZZ_TARGET(dataset) {
     enum { LARGE = 1 << 22 };
@@ -253,18 +267,23 @@ FUZZ_TARGET(dataset) {
 }
 static size_t change_set(uint8_t *data, size_t size, size_t max, fuzz_random *r) {
     static uint8_t picture[1 << 12];
-    const size_t n = fuzz_chance(r, 90) ? fuzz_make_png(picture, sizeof picture, r) : 0, made = n ? make_tar(picture, n, data, max, r) : 0;
+    const size_t n = fuzz_chance(r, 90) ? fuzz_make_png(picture, sizeof picture, r) : 0,
+                 made = n ? make_tar(picture, n, data, max, r) : 0;
     return made ? made : change_tar(data, size, max, r);
 }
-FUZZ_MUTATOR(dataset) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_set) : change_set(data, size, max, r); }
+FUZZ_MUTATOR(dataset) {
+    return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_set) : change_set(data, size, max, r);
+}
 
-/* ---- WebDataset's shards -------------------------------------------------------------------------------------------------------------------- */
+/* ---- WebDataset's shards ----------------------------------------------------------------------------------------- */
 
 /* Read from front to back: every sample up to the end, each once. */
 static void read_stream(wick_context *ctx, const char *path) {
     wick_dataset *d;
     static union { uint8_t bytes[1 << 16]; double align; } rows[WICK_DATASET_FIELDS];
-    if (wick_dataset_of_shard_stream(ctx, 1, &path, &(wick_shard_stream_options){.stream = {.window = 4}, .most = 1 << 14, .longest = 1 << 12}, &d) != WICK_OK) {
+    if (wick_dataset_of_shard_stream(
+            ctx, 1, &path, &(wick_shard_stream_options){.stream = {.window = 4}, .most = 1 << 14, .longest = 1 << 12},
+            &d) != WICK_OK) {
         FUZZ_PROMISE(!d && strstr(wick_context_error(ctx), path));
         return;
     }
@@ -308,7 +327,8 @@ FUZZ_TARGET(webdataset) {
             if (status == WICK_OK && out[k]) fuzz_touch(out[k], wick_dataset_bytes(d, i, k));
             free(out[k]);
         }
-        if (wick_dataset_classes(d)) FUZZ_PROMISE(wick_dataset_label(d, i) >= 0 && wick_dataset_label(d, i) < wick_dataset_classes(d));
+        if (wick_dataset_classes(d))
+            FUZZ_PROMISE(wick_dataset_label(d, i) >= 0 && wick_dataset_label(d, i) < wick_dataset_classes(d));
     }
     wick_dataset_free(&d);
     return good;
@@ -316,13 +336,19 @@ FUZZ_TARGET(webdataset) {
 
 /* Samples of the same files, with at most one fault. */
 static size_t make_shard(uint8_t *to, size_t max, fuzz_random *r) {
-    static const char *const ends[] = {"png", "cls", "json", "wav", "seg.png", "txt"}, *const numbers[] = {"0", "1", "2\n", "12", "-1", "x", "99999999999", ""};
+    static const char *const ends[] = {"png", "cls", "json", "wav", "seg.png", "txt"}, *const numbers[] = {
+                                                                                           "0",           "1",  "2\n",
+                                                                                           "12",          "-1", "x",
+                                                                                           "99999999999", ""};
     static uint8_t picture[1 << 12], sound[64];
-    const size_t n = fuzz_make_png(picture, sizeof picture, r), samples = 1 + fuzz_below(r, 4), fault = fuzz_fault(r, 6), bad = fuzz_below(r, samples), frames = fuzz_below(r, 8);
+    const size_t n = fuzz_make_png(picture, sizeof picture, r), samples = 1 + fuzz_below(r, 4),
+                 fault = fuzz_fault(r, 6), bad = fuzz_below(r, samples), frames = fuzz_below(r, 8);
     const unsigned have = 1 + (unsigned)fuzz_below(r, 63);
     fuzz_buffer b = {to, 0, max, false}, s = {sound, 0, sizeof sound, false};
-    fuzz_put(&s, "RIFF", 4), fuzz_little(&s, 36 + 2 * frames, 4), fuzz_put(&s, "WAVEfmt ", 8), fuzz_little(&s, 16, 4), fuzz_little(&s, 1, 2), fuzz_little(&s, 1, 2), fuzz_little(&s, 8000, 4);
-    fuzz_little(&s, 16000, 4), fuzz_little(&s, 2, 2), fuzz_little(&s, 16, 2), fuzz_put(&s, "data", 4), fuzz_little(&s, 2 * frames, 4), fuzz_fill(&s, 2 * frames, r);
+    fuzz_put(&s, "RIFF", 4), fuzz_little(&s, 36 + 2 * frames, 4), fuzz_put(&s, "WAVEfmt ", 8), fuzz_little(&s, 16, 4),
+        fuzz_little(&s, 1, 2), fuzz_little(&s, 1, 2), fuzz_little(&s, 8000, 4);
+    fuzz_little(&s, 16000, 4), fuzz_little(&s, 2, 2), fuzz_little(&s, 16, 2), fuzz_put(&s, "data", 4),
+        fuzz_little(&s, 2 * frames, 4), fuzz_fill(&s, 2 * frames, r);
     if (s.full || !n) return 0;
     for (size_t i = 0; i < samples; i++)
         for (size_t k = 0; k < WICK_COUNTOF(ends); k++) {
@@ -330,8 +356,12 @@ static size_t make_shard(uint8_t *to, size_t max, fuzz_random *r) {
             const bool wrong = i == bad && fault;
             if (!(have >> k & 1) || (wrong && fault == 1)) continue; /* one that lacks a file */
             const char *number = wrong && fault == 2 ? FUZZ_PICK(r, numbers) : numbers[fuzz_below(r, 4)];
-            snprintf(name, sizeof name, "%s%zu.%s", wrong && fault == 3 ? "d.e/." : "d/", wrong && fault == 4 ? i / 2 : i, ends[k]);
-            const void *what = k == 1 ? (const void *)number : k == 3 ? (const void *)sound : k == 2 || k == 5 ? (const void *)"{}" : (const void *)picture;
+            snprintf(name, sizeof name, "%s%zu.%s", wrong && fault == 3 ? "d.e/." : "d/",
+                     wrong && fault == 4 ? i / 2 : i, ends[k]);
+            const void *what = k == 1             ? (const void *)number
+                               : k == 3           ? (const void *)sound
+                               : k == 2 || k == 5 ? (const void *)"{}"
+                                                  : (const void *)picture;
             const size_t size = k == 1 ? strlen(number) : k == 3 ? s.n : k == 2 || k == 5 ? 2 : n;
             put_header(&b, name, '0', wrong && fault == 5 ? size / 2 : size, 0, r);
             put_blocks(&b, what, wrong && fault == 5 ? size / 2 : size);
@@ -344,9 +374,12 @@ static size_t change_shard(uint8_t *data, size_t size, size_t max, fuzz_random *
     const size_t made = fuzz_chance(r, 80) ? make_shard(data, max, r) : 0;
     return made ? made : change_tar(data, size, max, r);
 }
-FUZZ_MUTATOR(webdataset) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_shard) : change_shard(data, size, max, r); }
+FUZZ_MUTATOR(webdataset) {
+    return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_shard)
+                                    : change_shard(data, size, max, r);
+}
 
-/* ---- IDX ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- IDX --------------------------------------------------------------------------------------------------------- */
 
 FUZZ_TARGET(idx) {
     wick_idx idx;
@@ -363,11 +396,15 @@ static size_t change_idx(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     static const uint8_t types[] = {8, 9, 11, 12, 13, 14, 0, 10};
     static const uint8_t widths[] = {1, 1, 2, 4, 4, 8, 1, 1};
     if (fuzz_chance(r, 10) || max < 64) return fuzz_bytes(data, size, max);
-    const size_t fault = fuzz_fault(r, 5), type = fuzz_below(r, fault == 1 ? 8 : 6), rank = fault == 2 ? fuzz_below(r, 10) : 1 + fuzz_below(r, 8);
+    const size_t fault = fuzz_fault(r, 5), type = fuzz_below(r, fault == 1 ? 8 : 6),
+                 rank = fault == 2 ? fuzz_below(r, 10) : 1 + fuzz_below(r, 8);
     data[0] = data[1] = 0, data[2] = types[type], data[3] = (uint8_t)rank;
     size_t bytes = widths[type];
     for (size_t i = 0; i < rank; i++) {
-        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX : !fuzz_below(r, 30) ? 0 : bytes * 6 < max - 64 ? 1 + fuzz_below(r, 5) : 1;
+        const uint64_t extent = fault == 3 && i == rank - 1 ? (uint64_t)fuzz_integer(r) & UINT32_MAX
+                                : !fuzz_below(r, 30)        ? 0
+                                : bytes * 6 < max - 64      ? 1 + fuzz_below(r, 5)
+                                                            : 1;
         fuzz_big(&(fuzz_buffer){data + 4 + 4 * i, 0, 4, false}, extent, 4);
         bytes *= WICK_MIN(extent, 64);
     }
@@ -376,5 +413,6 @@ static size_t change_idx(uint8_t *data, size_t size, size_t max, fuzz_random *r)
     for (size_t i = WICK_MAX(size, 4 + 4 * rank); i < now; i++) data[i] = (uint8_t)i;
     return now;
 }
-FUZZ_MUTATOR(idx) { return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_idx) : change_idx(data, size, max, r); }
-
+FUZZ_MUTATOR(idx) {
+    return wick_gzip_is(data, size) ? change_inside(data, size, max, r, change_idx) : change_idx(data, size, max, r);
+}

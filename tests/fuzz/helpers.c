@@ -25,7 +25,8 @@ int64_t fuzz_integer(fuzz_random *r) {
 }
 
 double fuzz_real(fuzz_random *r) {
-    static const double special[] = {0, -0.0, 1, -1, 0.5, 1e-45, 1e-310, 1e38, -3e38, 1e300, INFINITY, -INFINITY, NAN, 2147483648.0, 9.3e18, -9.3e18};
+    static const double special[] = {0,     -0.0,  1,        -1,        0.5, 1e-45,        1e-310, 1e38,
+                                     -3e38, 1e300, INFINITY, -INFINITY, NAN, 2147483648.0, 9.3e18, -9.3e18};
     const size_t k = fuzz_below(r, 2 * WICK_COUNTOF(special));
     return k < WICK_COUNTOF(special) ? special[k] : (double)fuzz_integer(r) / 4;
 }
@@ -57,7 +58,9 @@ void fuzz_context_drop(void) { wick_context_free(&context); }
 wick_context *fuzz_context(void) {
     enum { USES = 64 };
     if (context && ++uses % USES == 0) fuzz_context_drop();
-    if (!context && wick_context_new(&context, &(wick_context_options){.threads = 1, .plan_cache_bytes = 4 << 20}) != WICK_OK) abort();
+    if (!context &&
+        wick_context_new(&context, &(wick_context_options){.threads = 1, .plan_cache_bytes = 4 << 20}) != WICK_OK)
+        abort();
     wick_context_clear_error(context);
     return context;
 }

@@ -1,10 +1,11 @@
-/* json.c: the JSON reader; JSON texts made by the grammar, changed in a value, or by their tokens; Python's literals, as headers of .npy have them, have the same ones. */
+/* json.c: the JSON reader; JSON texts made by the grammar, changed in a value, or by their tokens; Python's literals,
+ * as headers of .npy have them, have the same ones. */
 #include <stdio.h>
 
 #include "fuzz.h"
 #include "io/json.h"
 
-/* ---- a text's tokens ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- a text's tokens --------------------------------------------------------------------------------------------- */
 
 typedef struct token {
     size_t at, n;
@@ -40,9 +41,37 @@ static size_t replace(char *text, size_t size, size_t max, size_t at, size_t n, 
 }
 
 size_t fuzz_json_text(char *text, size_t size, size_t max, fuzz_random *r) {
-    static const char *const values[] = {"null", "true", "[]", "{}", "\"\"", "-0", "0.5", "1e400", "1e-400", "00", "-", "[[[[[[[[[[[[]]]]]]]]]]]]", "\"\\u0000\"",
-        "\"\\ud800\"", "\"\\ud83d\\ude00\"", "\"\xff\"", "9223372036854775807", "9223372036854775808", "18446744073709551616", "-1", "1.0", "4294967296", "False",
-        "(3,)", "()", "1L", "'<f4'", "'>i8'", "'|b1'", "'|O'", "{\"a\":1,\"a\":2}"};
+    static const char *const values[] = {"null",
+                                         "true",
+                                         "[]",
+                                         "{}",
+                                         "\"\"",
+                                         "-0",
+                                         "0.5",
+                                         "1e400",
+                                         "1e-400",
+                                         "00",
+                                         "-",
+                                         "[[[[[[[[[[[[]]]]]]]]]]]]",
+                                         "\"\\u0000\"",
+                                         "\"\\ud800\"",
+                                         "\"\\ud83d\\ude00\"",
+                                         "\"\xff\"",
+                                         "9223372036854775807",
+                                         "9223372036854775808",
+                                         "18446744073709551616",
+                                         "-1",
+                                         "1.0",
+                                         "4294967296",
+                                         "False",
+                                         "(3,)",
+                                         "()",
+                                         "1L",
+                                         "'<f4'",
+                                         "'>i8'",
+                                         "'|b1'",
+                                         "'|O'",
+                                         "{\"a\":1,\"a\":2}"};
     const size_t n = split(text, size);
     if (!n) return fuzz_bytes((uint8_t *)text, size, max);
     const size_t k = fuzz_below(r, n), j = fuzz_below(r, n);
@@ -68,7 +97,9 @@ size_t fuzz_json_text(char *text, size_t size, size_t max, fuzz_random *r) {
     case 3: return replace(text, size, max, t.at, t.n, "", 0);
     case 4: { /* a member or element again, or not at all */
         size_t end = k;
-        while (end < n && !(tokens[end].depth <= t.depth && (text[tokens[end].at] == ',' || (end > k && tokens[end].depth < t.depth)))) end++;
+        while (end < n && !(tokens[end].depth <= t.depth &&
+                            (text[tokens[end].at] == ',' || (end > k && tokens[end].depth < t.depth))))
+            end++;
         const size_t stop = end < n ? tokens[end].at : size, length = stop - t.at;
         if (fuzz_chance(r, 30)) return replace(text, size, max, t.at, length, "", 0);
         if (length + 1 >= sizeof copy) break;
@@ -88,7 +119,7 @@ size_t fuzz_json_text(char *text, size_t size, size_t max, fuzz_random *r) {
     return size;
 }
 
-/* ---- the target: read, written, read again: the same tree ------------------------------------------------------------------------------------- */
+/* ---- the target: read, written, read again: the same tree -------------------------------------------------------- */
 
 static void write_value(wick_json_writer *w, const wick_json *v) {
     switch ((wick_json_type)v->type) {
@@ -111,7 +142,9 @@ static void write_value(wick_json_writer *w, const wick_json *v) {
 static bool same(const wick_json *a, const wick_json *b) {
     if (a->type != b->type) return false;
     if (a->type == WICK_JSON_BOOL) return a->boolean == b->boolean;
-    if (a->type == WICK_JSON_NUMBER) return a->is_integer ? b->is_integer && a->integer == b->integer : a->number == b->number; /* 2e3 is written 2000 */
+    /* 2e3 is written 2000 */
+    if (a->type == WICK_JSON_NUMBER)
+        return a->is_integer ? b->is_integer && a->integer == b->integer : a->number == b->number;
     if (a->type == WICK_JSON_STRING) return !strcmp(a->text, b->text);
     if (a->type < WICK_JSON_ARRAY) return true;
     const wick_json *x = a->child, *y = b->child;
@@ -139,21 +172,58 @@ FUZZ_TARGET(json) {
     return good;
 }
 
-/* ---- texts by the grammar (RFC 8259) ---------------------------------------------------------------------------------------------------------------- */
+/* ---- texts by the grammar (RFC 8259) ----------------------------------------------------------------------------- */
 
 static void put_space(fuzz_buffer *b, fuzz_random *r) {
     while (fuzz_chance(r, 10)) fuzz_put(b, &" \n\t\r"[fuzz_below(r, 4)], 1);
 }
 static void make_text(fuzz_buffer *b, const char *end, fuzz_random *r) {
-    static const char *const parts[] = {"a", "key", " ", "/", "'", "{}[],:", "\\n", "\\\"", "\\\\", "\\/", "\\b\\f\\r\\t", "\\u0041", "\\u00e9", "\\u20AC", "\\ud83d\\ude00", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\x7f"};
+    static const char *const parts[] = {"a",
+                                        "key",
+                                        " ",
+                                        "/",
+                                        "'",
+                                        "{}[],:",
+                                        "\\n",
+                                        "\\\"",
+                                        "\\\\",
+                                        "\\/",
+                                        "\\b\\f\\r\\t",
+                                        "\\u0041",
+                                        "\\u00e9",
+                                        "\\u20AC",
+                                        "\\ud83d\\ude00",
+                                        "\xc3\xa9",
+                                        "\xe2\x82\xac",
+                                        "\xf0\x9f\x98\x80",
+                                        "\x7f"};
     fuzz_put(b, "\"", 1);
     while (fuzz_chance(r, 60)) fuzz_print(b, "%s", FUZZ_PICK(r, parts));
     fuzz_print(b, "%s\"", end);
 }
 static void make_number(fuzz_buffer *b, fuzz_random *r) {
-    static const char *const numbers[] = {"0", "-0", "0.0", "-0.5", "1e5", "1E+5", "1.5e-7", "1e308", "-1e308", "1e-400", "123456789012345678901234567890", "9223372036854775807",
-                                          "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615", "9007199254740993", "0.1", "1e0000000001", "4.9e-324",
-                                          "2.2250738585072011e-308", "1.7976931348623157e308"};
+    static const char *const numbers[] = {"0",
+                                          "-0",
+                                          "0.0",
+                                          "-0.5",
+                                          "1e5",
+                                          "1E+5",
+                                          "1.5e-7",
+                                          "1e308",
+                                          "-1e308",
+                                          "1e-400",
+                                          "123456789012345678901234567890",
+                                          "9223372036854775807",
+                                          "9223372036854775808",
+                                          "-9223372036854775808",
+                                          "-9223372036854775809",
+                                          "18446744073709551615",
+                                          "9007199254740993",
+                                          "0.1",
+                                          "1e0000000001",
+                                          "4.9e-324",
+                                          "2.2250738585072011e-308",
+                                          "1.7976931348623157e308"};
     switch (fuzz_below(r, 4)) {
     case 0: fuzz_print(b, "%s", FUZZ_PICK(r, numbers)); break;
     case 1: fuzz_print(b, "%.*g", 1 + (int)fuzz_below(r, 17), (double)fuzz_integer(r) * 1e-3); break;
@@ -161,8 +231,13 @@ static void make_number(fuzz_buffer *b, fuzz_random *r) {
     }
 }
 static void make_value(fuzz_buffer *b, int depth, fuzz_random *r) {
-    static const char *const words[] = {"null", "true", "false"}, *const wrong[] = {"nul", "+1", "01", "1.", ".5", "1e", "'a'", "\"\\x\"", "\"\\ud800\"", "\"\\udc00\\ud800\"", "\"\t\"", "\"\xff\"", "\"\\u0000\"",
-        "[1,]", "{\"a\":1,\"a\":2}", "{1:2}", "[", "}", "NaN", "\"\xed\xa0\x80\"", "\"\xc0\xaf\"", "1e999", "{\"a\"}", "\"", ""};
+    static const char *const words[] = {"null", "true", "false"},
+                             *const wrong[] = {
+                                 "nul",          "+1",       "01",          "1.",          ".5",
+                                 "1e",           "'a'",      "\"\\x\"",     "\"\\ud800\"", "\"\\udc00\\ud800\"",
+                                 "\"\t\"",       "\"\xff\"", "\"\\u0000\"", "[1,]",        "{\"a\":1,\"a\":2}",
+                                 "{1:2}",        "[",        "}",           "NaN",         "\"\xed\xa0\x80\"",
+                                 "\"\xc0\xaf\"", "1e999",    "{\"a\"}",     "\"",          ""};
     put_space(b, r);
     const size_t kind = fuzz_below(r, depth > 0 ? 10 : 5), n = fuzz_below(r, 5);
     char end[16] = "";
@@ -201,7 +276,9 @@ static void print_value(fuzz_buffer *b, const wick_json *v, size_t *until_new, f
     switch ((wick_json_type)v->type) {
     case WICK_JSON_NULL: fuzz_print(b, "null"); break;
     case WICK_JSON_BOOL: fuzz_print(b, v->boolean ? "true" : "false"); break;
-    case WICK_JSON_NUMBER: v->is_integer ? fuzz_print(b, "%lld", (long long)v->integer) : fuzz_print(b, "%.17g", v->number); break;
+    case WICK_JSON_NUMBER:
+        v->is_integer ? fuzz_print(b, "%lld", (long long)v->integer) : fuzz_print(b, "%.17g", v->number);
+        break;
     case WICK_JSON_STRING: print_text(b, v->text, r); break;
     default:
         fuzz_put(b, v->type == WICK_JSON_OBJECT ? "{" : "[", 1);

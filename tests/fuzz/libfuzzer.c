@@ -1,4 +1,5 @@
-/* libfuzzer.c: one target, named by WICK_FUZZ_TARGET, run by libFuzzer (llvm.org/docs/LibFuzzer.html). At the end it says how many inputs opened. */
+/* libfuzzer.c: one target, named by WICK_FUZZ_TARGET, run by libFuzzer (llvm.org/docs/LibFuzzer.html). At the end it
+ * says how many inputs opened. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         fprintf(stderr, "\n");
         exit(2);
     }
-    static const char *const libraries[] = {"libz.so.1", "libzstd.so.1", "liblz4.so.1", "libspng.so.0", "libturbojpeg.so.0", "libwebp.so.7"}; /* stay here, or every file would load them anew */
+    /* stay here, or every file would load them anew */
+    static const char *const libraries[] = {"libz.so.1",    "libzstd.so.1",      "liblz4.so.1",
+                                            "libspng.so.0", "libturbojpeg.so.0", "libwebp.so.7"};
     for (size_t i = 0; i < WICK_COUNTOF(libraries); i++) dlopen(libraries[i], RTLD_NOW);
     fuzz_bytes = LLVMFuzzerMutate;
     fuzz_folder();

@@ -1,4 +1,5 @@
-/* npy.c: NumPy's files. Most mutants have a header made anew with as many elements as it says, the others one that is changed as a text. */
+/* npy.c: NumPy's files. Most mutants have a header made anew with as many elements as it says, the others one that is
+ * changed as a text. */
 #include <stdio.h>
 
 #include "fuzz.h"
@@ -25,13 +26,15 @@ FUZZ_TARGET(npy) {
 }
 
 size_t fuzz_make_npy(uint8_t *to, size_t max, fuzz_random *r) {
-    static const char *const descr[] = {"<f4", "<f8", "<f2", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1", ">f4", ">i8", ">f8", ">u2", "=f4"};
+    static const char *const descr[] = {"<f4", "<f8", "<f2", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2",
+                                        "<u4", "<u8", "|b1", ">f4", ">i8", ">f8", ">u2", "=f4"};
     const char *d = descr[fuzz_below(r, WICK_COUNTOF(descr))];
     fuzz_buffer b = {to, 0, max, false};
     const int version = 1 + (int)fuzz_below(r, 3);
     size_t bytes = (size_t)(d[2] - '0');
     char text[400];
-    int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, 'shape': (", d, fuzz_chance(r, 50) ? "False" : "True");
+    int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, 'shape': (", d,
+                     fuzz_chance(r, 50) ? "False" : "True");
     const int rank = (int)fuzz_below(r, WICK_MAX_DIMS + 1);
     for (int i = 0; i < rank; i++) {
         const int extent = (int)fuzz_below(r, i < 3 ? 5 : 2) + (i >= 3);
@@ -57,7 +60,8 @@ FUZZ_MUTATOR(npy) {
     char text[2048];
     if (length > 1024) return fuzz_bytes(data, size, max);
     memcpy(text, data + first, length);
-    const size_t rest = size - first - length, now = fuzz_json_text(text, length, WICK_MIN(sizeof text, max - first - rest), r);
+    const size_t rest = size - first - length,
+                 now = fuzz_json_text(text, length, WICK_MIN(sizeof text, max - first - rest), r);
     memmove(data + first + now, data + first + length, rest);
     memcpy(data + first, text, now);
     data[8] = (uint8_t)now, data[9] = (uint8_t)(now >> 8);

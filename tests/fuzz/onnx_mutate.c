@@ -1,6 +1,6 @@
-/* onnx_mutate.c: changes ONNX files by their structure (proto_tree.h), and repairs most of what it breaks: names that nothing makes, names that are
- * taken, weights whose bytes don't fit their dims. What opens goes deeper than what is refused at once. Parts of other inputs that opened are spliced
- * in: the last ones are kept. */
+/* onnx_mutate.c: changes ONNX files by their structure (proto_tree.h), and repairs most of what it breaks: names that
+ * nothing makes, names that are taken, weights whose bytes don't fit their dims. What opens goes deeper than what is
+ * refused at once. Parts of other inputs that opened are spliced in: the last ones are kept. */
 #include <stdio.h>
 
 #include "proto_tree.h"
@@ -15,27 +15,147 @@ enum {
     TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9, TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14
 };
 
-static const char *const attributes[] = {
-    "axis", "axes", "keepdims", "perm", "pads", "strides", "dilations", "kernel_shape", "group", "auto_pad", "ceil_mode", "count_include_pad",
-    "storage_order", "output_padding", "output_shape", "alpha", "beta", "transA", "transB", "epsilon", "momentum", "mode", "training_mode", "to",
-    "saturate", "value", "value_int", "value_ints", "value_float", "value_floats", "body", "then_branch", "else_branch", "num_scan_inputs",
-    "scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions", "equation", "largest", "sorted", "select_last_index",
-    "exclusive", "reverse", "blocksize", "batch_dims", "reduction", "ignore_index", "num_outputs", "split", "size", "lambd", "bias", "k", "dtype",
-    "high", "low", "mean", "scale", "seed", "sample_size", "shape", "hidden_size", "direction", "layout", "linear_before_reset", "input_forget", "clip",
-    "activations", "coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "antialias",
-    "keep_aspect_ratio_policy", "align_corners", "padding_mode", "center_point_box", "sampling_ratio", "spatial_scale", "output_height",
-    "output_width", "max_gram_length", "min_gram_length", "max_skip_count", "pool_int64s", "ngram_counts", "ngram_indexes", "weights", "block_size",
-    "detect_negative", "fmod", "approximate", "upper", "num_groups", "stash_type", "start", "end", "starts", "ends", "inverse", "onesided",
-    "keys_strings", "values_floats", "default_float", "nodes_featureids", "is_causal", "softcap", "q_num_heads", "kv_num_heads", "qk_matmul_output_mode",
-    "new_axis", "delimiter", "maxsplit", "case_change_action", "stopwords", "noop_with_empty_axes", "allowzero", "p", "to_device"};
-static const char *const texts[] = {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "constant", "reflect", "edge", "wrap", "linear", "nearest", "cubic",
-    "align_corners", "asymmetric", "half_pixel", "tf_crop_and_resize", "floor", "ceil", "round_prefer_floor", "add", "mul", "max", "min", "none", "mean",
-    "sum", "bilinear", "border", "ij,jk->ik", "...ij->...ji", "ii->i", "forward", "reverse", "bidirectional", "Tanh", "LeakyRelu", "DCR", "CRD", "TF",
-    "TFIDF", "LOWER", "tanh", ""};
-static const char *const locations[] = {"w.bin", "sub/w.bin", "../out.bin", "link.bin", "hard.bin", "up/out.bin", "sub/../../out.bin", "/etc/passwd", ".",
-    "./w.bin", "sub//w.bin", "pipe", "sub", "in/../w.bin", "nowhere", ""};
-static const char *const lengths[] = {"0", "8", "16", "252", "256", "257", "-1", "18446744073709551615", "18446744073709551600", "9223372036854775807", "",
-    " 8", "0x8", "8.0"};
+static const char *const attributes[] = {"axis",
+                                         "axes",
+                                         "keepdims",
+                                         "perm",
+                                         "pads",
+                                         "strides",
+                                         "dilations",
+                                         "kernel_shape",
+                                         "group",
+                                         "auto_pad",
+                                         "ceil_mode",
+                                         "count_include_pad",
+                                         "storage_order",
+                                         "output_padding",
+                                         "output_shape",
+                                         "alpha",
+                                         "beta",
+                                         "transA",
+                                         "transB",
+                                         "epsilon",
+                                         "momentum",
+                                         "mode",
+                                         "training_mode",
+                                         "to",
+                                         "saturate",
+                                         "value",
+                                         "value_int",
+                                         "value_ints",
+                                         "value_float",
+                                         "value_floats",
+                                         "body",
+                                         "then_branch",
+                                         "else_branch",
+                                         "num_scan_inputs",
+                                         "scan_input_axes",
+                                         "scan_output_axes",
+                                         "scan_input_directions",
+                                         "scan_output_directions",
+                                         "equation",
+                                         "largest",
+                                         "sorted",
+                                         "select_last_index",
+                                         "exclusive",
+                                         "reverse",
+                                         "blocksize",
+                                         "batch_dims",
+                                         "reduction",
+                                         "ignore_index",
+                                         "num_outputs",
+                                         "split",
+                                         "size",
+                                         "lambd",
+                                         "bias",
+                                         "k",
+                                         "dtype",
+                                         "high",
+                                         "low",
+                                         "mean",
+                                         "scale",
+                                         "seed",
+                                         "sample_size",
+                                         "shape",
+                                         "hidden_size",
+                                         "direction",
+                                         "layout",
+                                         "linear_before_reset",
+                                         "input_forget",
+                                         "clip",
+                                         "activations",
+                                         "coordinate_transformation_mode",
+                                         "nearest_mode",
+                                         "cubic_coeff_a",
+                                         "exclude_outside",
+                                         "extrapolation_value",
+                                         "antialias",
+                                         "keep_aspect_ratio_policy",
+                                         "align_corners",
+                                         "padding_mode",
+                                         "center_point_box",
+                                         "sampling_ratio",
+                                         "spatial_scale",
+                                         "output_height",
+                                         "output_width",
+                                         "max_gram_length",
+                                         "min_gram_length",
+                                         "max_skip_count",
+                                         "pool_int64s",
+                                         "ngram_counts",
+                                         "ngram_indexes",
+                                         "weights",
+                                         "block_size",
+                                         "detect_negative",
+                                         "fmod",
+                                         "approximate",
+                                         "upper",
+                                         "num_groups",
+                                         "stash_type",
+                                         "start",
+                                         "end",
+                                         "starts",
+                                         "ends",
+                                         "inverse",
+                                         "onesided",
+                                         "keys_strings",
+                                         "values_floats",
+                                         "default_float",
+                                         "nodes_featureids",
+                                         "is_causal",
+                                         "softcap",
+                                         "q_num_heads",
+                                         "kv_num_heads",
+                                         "qk_matmul_output_mode",
+                                         "new_axis",
+                                         "delimiter",
+                                         "maxsplit",
+                                         "case_change_action",
+                                         "stopwords",
+                                         "noop_with_empty_axes",
+                                         "allowzero",
+                                         "p",
+                                         "to_device"};
+static const char *const texts[] = {"SAME_UPPER", "SAME_LOWER",   "VALID",
+                                    "NOTSET",     "constant",     "reflect",
+                                    "edge",       "wrap",         "linear",
+                                    "nearest",    "cubic",        "align_corners",
+                                    "asymmetric", "half_pixel",   "tf_crop_and_resize",
+                                    "floor",      "ceil",         "round_prefer_floor",
+                                    "add",        "mul",          "max",
+                                    "min",        "none",         "mean",
+                                    "sum",        "bilinear",     "border",
+                                    "ij,jk->ik",  "...ij->...ji", "ii->i",
+                                    "forward",    "reverse",      "bidirectional",
+                                    "Tanh",       "LeakyRelu",    "DCR",
+                                    "CRD",        "TF",           "TFIDF",
+                                    "LOWER",      "tanh",         ""};
+static const char *const locations[] = {
+    "w.bin", "sub/w.bin", "../out.bin", "link.bin", "hard.bin", "up/out.bin",  "sub/../../out.bin", "/etc/passwd",
+    ".",     "./w.bin",   "sub//w.bin", "pipe",     "sub",      "in/../w.bin", "nowhere",           ""};
+static const char *const lengths[] = {
+    "0", "8",  "16",  "252", "256", "257", "-1", "18446744073709551615", "18446744073709551600", "9223372036854775807",
+    "",  " 8", "0x8", "8.0"};
 
 typedef struct mutator {
     wick_arena *arena;
@@ -47,7 +167,9 @@ typedef struct mutator {
 #define PICK(r, list) ((list)[fuzz_below(r, WICK_COUNTOF(list))])
 static bool is(const tree_message *m, const char *type) { return !strcmp(m->type->name, type); }
 static bool field_is(const tree_field *f, const char *name) { return f->field && !strcmp(f->field->name, name); }
-static tree_field text(mutator *u, const tree_message *m, uint32_t number, const char *s) { return tree_bytes(u->arena, m, number, s, strlen(s)); }
+static tree_field text(mutator *u, const tree_message *m, uint32_t number, const char *s) {
+    return tree_bytes(u->arena, m, number, s, strlen(s));
+}
 static void set(mutator *u, tree_message *m, tree_field f) {
     tree_field *old = tree_get(m, f.number, 0);
     if (old) *old = f;
@@ -55,9 +177,11 @@ static void set(mutator *u, tree_message *m, tree_field f) {
 }
 
 static const onnx_op *any_op(fuzz_random *r, const char **domain) {
-    static const onnx_family *const families[] = {&wick_onnx_math, &wick_onnx_shape, &wick_onnx_nn, &wick_onnx_reduce, &wick_onnx_quant,
-        &wick_onnx_host_values, &wick_onnx_control, &wick_onnx_signal, &wick_onnx_loss, &wick_onnx_attention, &wick_onnx_image, &wick_onnx_ml,
-        &wick_onnx_looked_up, &wick_onnx_training, &wick_onnx_preview, &wick_onnx_recurrent};
+    static const onnx_family *const families[] = {
+        &wick_onnx_math,      &wick_onnx_shape,       &wick_onnx_nn,      &wick_onnx_reduce,
+        &wick_onnx_quant,     &wick_onnx_host_values, &wick_onnx_control, &wick_onnx_signal,
+        &wick_onnx_loss,      &wick_onnx_attention,   &wick_onnx_image,   &wick_onnx_ml,
+        &wick_onnx_looked_up, &wick_onnx_training,    &wick_onnx_preview, &wick_onnx_recurrent};
     size_t all = 0;
     for (size_t i = 0; i < WICK_COUNTOF(families); i++) all += families[i]->n;
     size_t k = fuzz_below(r, all);
@@ -65,7 +189,7 @@ static const onnx_op *any_op(fuzz_random *r, const char **domain) {
         if (k < families[i]->n) return *domain = families[i]->domain, &families[i]->ops[k];
 }
 
-/* ---- parts of other inputs ----------------------------------------------------------------------------------------------------------------- */
+/* ---- parts of other inputs --------------------------------------------------------------------------------------- */
 
 enum { KEPT = 64, KEPT_SIZE = 1 << 13 };
 static struct {
@@ -79,9 +203,11 @@ static void keep(const uint8_t *data, size_t size, fuzz_random *r) {
     kept[i].size = size;
 }
 
-/* ---- changes ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
-static tree_place any(mutator *u) { return u->places.n ? u->places.at[fuzz_below(u->r, u->places.n)] : (tree_place){u->root, SIZE_MAX}; }
+static tree_place any(mutator *u) {
+    return u->places.n ? u->places.at[fuzz_below(u->r, u->places.n)] : (tree_place){u->root, SIZE_MAX};
+}
 static bool holds(tree_place p) { return p.i < p.in->n; }
 /* A place with a message of that type, or of any for NULL. */
 static tree_message *any_of(mutator *u, const char *type) {
@@ -89,7 +215,8 @@ static tree_message *any_of(mutator *u, const char *type) {
     size_t n = 0;
     for (size_t i = 0; i < u->places.n; i++) {
         const tree_place p = u->places.at[i];
-        if (holds(p) && p.in->at[p.i].message && is(p.in->at[p.i].message, type) && !fuzz_below(u->r, ++n)) found = p.in->at[p.i].message;
+        if (holds(p) && p.in->at[p.i].message && is(p.in->at[p.i].message, type) && !fuzz_below(u->r, ++n))
+            found = p.in->at[p.i].message;
     }
     return found;
 }
@@ -101,7 +228,8 @@ static tree_field *some_field(mutator *u, const tree_field *like) {
     size_t n = 0;
     for (size_t i = 0; i < list.n; i++) {
         tree_field *f = &list.at[i].in->at[list.at[i].i];
-        const bool fits = like->message ? f->message && f->message->type == like->message->type : !f->message && f->field == like->field;
+        const bool fits = like->message ? f->message && f->message->type == like->message->type
+                                        : !f->message && f->field == like->field;
         if (fits && f != like && !fuzz_below(u->r, ++n)) found = f;
     }
     return found;
@@ -118,7 +246,10 @@ static void change_bytes(mutator *u, tree_message *in, tree_field *f) {
     else if (is(in, "AttributeProto") && field_is(f, "s")) *f = text(u, in, f->number, PICK(r, texts));
     else if (is(in, "StringStringEntryProto")) {
         static const char *const keys[] = {"location", "offset", "length", "checksum"};
-        *f = text(u, in, f->number, f->number == 1 ? PICK(r, keys) : fuzz_chance(r, 50) ? PICK(r, locations) : PICK(r, lengths));
+        *f = text(u, in, f->number,
+                  f->number == 1       ? PICK(r, keys)
+                  : fuzz_chance(r, 50) ? PICK(r, locations)
+                                       : PICK(r, lengths));
     } else if (field_is(f, "input") || field_is(f, "output") || field_is(f, "name")) {
         const tree_field *other = some_field(u, f);
         if (other && fuzz_chance(r, 80)) f->data = other->data, f->size = other->size;
@@ -158,7 +289,8 @@ static void change_field(mutator *u, tree_place p) {
 static void retype_tensor(mutator *u, tree_message *t) {
     for (size_t i = t->n; i--;)
         if (t->at[i].number == TENSOR_DIMS && fuzz_chance(u->r, 60)) tree_remove(t, i);
-    for (size_t n = fuzz_below(u->r, 4); n--;) tree_add(u->arena, t, 0, tree_int(t, TENSOR_DIMS, (int64_t)fuzz_below(u->r, 6)));
+    for (size_t n = fuzz_below(u->r, 4); n--;)
+        tree_add(u->arena, t, 0, tree_int(t, TENSOR_DIMS, (int64_t)fuzz_below(u->r, 6)));
     if (fuzz_chance(u->r, 50)) set(u, t, tree_int(t, TENSOR_TYPE, 1 + (int64_t)fuzz_below(u->r, ONNX_TYPES - 1)));
     if (!tree_get(t, TENSOR_RAW, 0) && fuzz_chance(u->r, 30)) set(u, t, tree_bytes(u->arena, t, TENSOR_RAW, "", 0));
 }
@@ -182,7 +314,8 @@ static void make_external(mutator *u, tree_message *t) {
 static void add_attribute(mutator *u, tree_message *node) {
     fuzz_random *r = u->r;
     tree_field a = tree_empty(u->arena, node, NODE_ATTR);
-    static const int types[] = {ONNX_ATTR_FLOAT, ONNX_ATTR_INT, ONNX_ATTR_STRING, ONNX_ATTR_INTS, ONNX_ATTR_FLOATS, ONNX_ATTR_INT, ONNX_ATTR_INTS};
+    static const int types[] = {ONNX_ATTR_FLOAT,  ONNX_ATTR_INT, ONNX_ATTR_STRING, ONNX_ATTR_INTS,
+                                ONNX_ATTR_FLOATS, ONNX_ATTR_INT, ONNX_ATTR_INTS};
     const int type = PICK(r, types);
     tree_message *m = a.message;
     tree_add(u->arena, m, 0, text(u, m, ATTR_NAME, PICK(r, attributes)));
@@ -190,10 +323,12 @@ static void add_attribute(mutator *u, tree_message *node) {
     const float x = (float)fuzz_real(r);
     tree_field f = {.wire = TREE_FIXED32};
     memcpy(&f.value, &x, 4);
-    if (type == ONNX_ATTR_FLOAT || type == ONNX_ATTR_FLOATS) f.number = type == ONNX_ATTR_FLOAT ? ATTR_F : ATTR_FLOATS, tree_add(u->arena, m, 2, f);
+    if (type == ONNX_ATTR_FLOAT || type == ONNX_ATTR_FLOATS)
+        f.number = type == ONNX_ATTR_FLOAT ? ATTR_F : ATTR_FLOATS, tree_add(u->arena, m, 2, f);
     if (type == ONNX_ATTR_INT) tree_add(u->arena, m, 2, tree_int(m, ATTR_I, fuzz_integer(r)));
     if (type == ONNX_ATTR_STRING) tree_add(u->arena, m, 2, text(u, m, ATTR_S, PICK(r, texts)));
-    for (size_t n = fuzz_below(r, 5); type == ONNX_ATTR_INTS && n--;) tree_add(u->arena, m, 2, tree_int(m, ATTR_INTS, fuzz_integer(r)));
+    for (size_t n = fuzz_below(r, 5); type == ONNX_ATTR_INTS && n--;)
+        tree_add(u->arena, m, 2, tree_int(m, ATTR_INTS, fuzz_integer(r)));
     tree_add(u->arena, node, node->n, a);
 }
 
@@ -205,7 +340,8 @@ static void add_node(mutator *u, tree_message *g) {
     snprintf(name, sizeof name, "n%x", (unsigned)fuzz_next(u->r));
     tree_field f = tree_empty(u->arena, g, GRAPH_NODE);
     tree_message *m = f.message;
-    for (size_t n = fuzz_below(u->r, 4) + (fuzz_chance(u->r, 80) ? 1 : 0); n--;) tree_add(u->arena, m, 0, text(u, m, NODE_IN, "?"));
+    for (size_t n = fuzz_below(u->r, 4) + (fuzz_chance(u->r, 80) ? 1 : 0); n--;)
+        tree_add(u->arena, m, 0, text(u, m, NODE_IN, "?"));
     tree_add(u->arena, m, m->n, text(u, m, NODE_OUT, name));
     tree_add(u->arena, m, m->n, text(u, m, NODE_OP, op->name));
     if (*domain) tree_add(u->arena, m, m->n, text(u, m, NODE_DOMAIN, domain));
@@ -267,17 +403,19 @@ static void change(mutator *u, bool external) {
         }
         break;
     case 8:
-        if ((m = any_of(u, "NodeProto"))) tree_add(u->arena, m, fuzz_below(r, m->n + 1), text(u, m, NODE_IN, fuzz_chance(r, 30) ? "" : "?"));
+        if ((m = any_of(u, "NodeProto")))
+            tree_add(u->arena, m, fuzz_below(r, m->n + 1), text(u, m, NODE_IN, fuzz_chance(r, 30) ? "" : "?"));
         break;
     case 9:
-        if (is(u->root, "ModelProto") && (m = any_of(u, "OperatorSetIdProto"))) set(u, m, tree_int(m, OPSET_VERSION, (int64_t)fuzz_below(r, 29)));
+        if (is(u->root, "ModelProto") && (m = any_of(u, "OperatorSetIdProto")))
+            set(u, m, tree_int(m, OPSET_VERSION, (int64_t)fuzz_below(r, 29)));
         break;
     case 10: if ((m = any_of(u, "Dimension"))) set(u, m, tree_int(m, 1, (int64_t)fuzz_below(r, 5))); break;
     default: change_field(u, p); break;
     }
 }
 
-/* ---- repairs ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- repairs ----------------------------------------------------------------------------------------------------- */
 
 typedef struct names {
     wick_bytes at[1024];
@@ -320,7 +458,12 @@ static void repair_tensor(mutator *u, tree_message *t) {
         n *= f->value;
     }
     raw = tree_get(t, TENSOR_RAW, 0);
-    uint32_t typed = elem == ONNX_FLOAT ? 4 : elem == ONNX_STRING ? 6 : elem == ONNX_INT64 ? 7 : elem == ONNX_DOUBLE ? 10 : elem == ONNX_UINT32 || elem == ONNX_UINT64 ? 11 : 5;
+    uint32_t typed = elem == ONNX_FLOAT                           ? 4
+                     : elem == ONNX_STRING                        ? 6
+                     : elem == ONNX_INT64                         ? 7
+                     : elem == ONNX_DOUBLE                        ? 10
+                     : elem == ONNX_UINT32 || elem == ONNX_UINT64 ? 11
+                                                                  : 5;
     const size_t bytes = plain ? wick_dtype_bytes(dtype, (int64_t)n) : 0;
     if (raw && plain) {
         uint8_t *to = wick_arena_zalloc(u->arena, bytes + 1);
@@ -340,7 +483,13 @@ static void repair_tensor(mutator *u, tree_message *t) {
     }
     for (; typed && have < want; have++) {
         if (typed == 6) tree_add(u->arena, t, t->n, text(u, t, 6, "a"));
-        else tree_add(u->arena, t, t->n, (tree_field){.number = typed, .wire = typed == 4 ? TREE_FIXED32 : typed == 10 ? TREE_FIXED64 : TREE_VARINT, .value = have & 1});
+        else
+            tree_add(u->arena, t, t->n,
+                     (tree_field){.number = typed,
+                                  .wire = typed == 4    ? TREE_FIXED32
+                                          : typed == 10 ? TREE_FIXED64
+                                                        : TREE_VARINT,
+                                  .value = have & 1});
     }
 }
 
@@ -392,7 +541,8 @@ static void repair_nodes(mutator *u, names *s, tree_message *g, uint32_t number,
                 if (body && body->message) repair_graph(u, s, body->message, depth + 1);
             }
         for (size_t k = 0; k < node->n; k++)
-            if (node->at[k].number == NODE_OUT && node->at[k].wire == TREE_DELIMITED && node->at[k].size) define(u, s, node, &node->at[k]);
+            if (node->at[k].number == NODE_OUT && node->at[k].wire == TREE_DELIMITED && node->at[k].size)
+                define(u, s, node, &node->at[k]);
         if (!tree_get(node, NODE_OP, 0)) tree_add(u->arena, node, 0, text(u, node, NODE_OP, "Identity"));
     }
 }
@@ -424,17 +574,20 @@ static void repair(mutator *u) {
         if (f->number == MODEL_GRAPH && f->message) repair_graph(u, &s, f->message, 0);
         if (f->number != MODEL_FUNCTION || !f->message) continue;
         for (size_t k = 0; k < f->message->n; k++)
-            if (f->message->at[k].number == FUNCTION_IN && f->message->at[k].wire == TREE_DELIMITED) define(u, &s, f->message, &f->message->at[k]);
+            if (f->message->at[k].number == FUNCTION_IN && f->message->at[k].wire == TREE_DELIMITED)
+                define(u, &s, f->message, &f->message->at[k]);
         repair_nodes(u, &s, f->message, FUNCTION_NODE, 0);
         for (size_t k = 0; k < f->message->n; k++)
-            if (f->message->at[k].number == FUNCTION_OUT && f->message->at[k].wire == TREE_DELIMITED) refer(u, &s, &f->message->at[k]);
+            if (f->message->at[k].number == FUNCTION_OUT && f->message->at[k].wire == TREE_DELIMITED)
+                refer(u, &s, &f->message->at[k]);
     }
     if (!tree_get(m, MODEL_GRAPH, 0)) tree_add(u->arena, m, m->n, tree_empty(u->arena, m, MODEL_GRAPH));
 }
 
-/* ---- the mutators ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the mutators ------------------------------------------------------------------------------------------------ */
 
-static size_t mutate(const wick_proto_message *type, uint8_t *data, size_t size, size_t max, fuzz_random *r, bool external) {
+static size_t mutate(const wick_proto_message *type, uint8_t *data, size_t size, size_t max, fuzz_random *r,
+                     bool external) {
     wick_arena arena;
     wick_arena_init(&arena, NULL, 1 << 16);
     mutator u = {.arena = &arena, .r = r, .root = tree_read(&arena, type, data, size)};
@@ -458,9 +611,11 @@ static size_t mutate(const wick_proto_message *type, uint8_t *data, size_t size,
 FUZZ_MUTATOR(onnx) { return mutate(&wick_onnx_model_message, data, size, max, r, false); }
 FUZZ_MUTATOR(external) { return mutate(&wick_onnx_model_message, data, size, max, r, true); }
 FUZZ_MUTATOR(value) {
-    static const wick_proto_message *const types[] = {&wick_onnx_tensor_message, &wick_onnx_sequence_message, &wick_onnx_tensor_message};
+    static const wick_proto_message *const types[] = {&wick_onnx_tensor_message, &wick_onnx_sequence_message,
+                                                      &wick_onnx_tensor_message};
     if (!size) return fuzz_bytes(data, size, max);
     if (fuzz_chance(r, 5)) data[0] = (uint8_t)fuzz_next(r) & 7;
-    const wick_proto_message *type = data[0] & 4 && fuzz_chance(r, 50) ? &wick_onnx_optional_message : types[(data[0] & 3) % 3];
+    const wick_proto_message *type =
+        data[0] & 4 && fuzz_chance(r, 50) ? &wick_onnx_optional_message : types[(data[0] & 3) % 3];
     return 1 + mutate(type, data + 1, size - 1, max - 1, r, false);
 }

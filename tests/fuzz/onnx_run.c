@@ -1,4 +1,5 @@
-/* onnx_run.c: the targets of ONNX: a model is opened, asked about, compiled and run; a value is read; a model's external data stay in its folder. */
+/* onnx_run.c: the targets of ONNX: a model is opened, asked about, compiled and run; a value is read; a model's
+ * external data stay in its folder. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -6,9 +7,14 @@
 
 #include "fuzz.h"
 
-enum { ELEMENTS_MAX = 4096, PORTS_MAX = 16, SECONDS = 5 /* what does not end then is a finding, after scripts/fuzz's 20 */ };
+enum {
+    ELEMENTS_MAX = 4096,
+    PORTS_MAX = 16,
+    SECONDS = 5 /* what does not end then is a finding, after scripts/fuzz's 20 */
+};
 
-static const wick_onnx_limits limits = {.memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 500, .depth = 12, .seconds = SECONDS};
+static const wick_onnx_limits limits = {
+    .memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 500, .depth = 12, .seconds = SECONDS};
 
 /* Something of the port's kind and shape; unknown extents are small. false: too large to bother. */
 static bool make_input(wick_context *ctx, const wick_onnx_port *p, wick_onnx_value *v) {
@@ -60,8 +66,10 @@ static void ask(wick_onnx *onnx) {
     const wick_onnx_info info = wick_onnx_get_info(onnx);
     FUZZ_PROMISE(info.producer && info.producer_version && info.graph && info.nodes >= 0 && info.parameters >= 0);
     FUZZ_PROMISE(wick_onnx_unsupported(onnx) != NULL);
-    for (int i = 0; i < info.ops; i++) FUZZ_PROMISE(wick_onnx_op_at(onnx, i).name && wick_onnx_op_at(onnx, i).count > 0);
-    for (int i = 0; i < wick_onnx_inputs(onnx); i++) FUZZ_PROMISE(wick_onnx_input(onnx, i).name && wick_onnx_input(onnx, i).rank <= WICK_MAX_DIMS);
+    for (int i = 0; i < info.ops; i++)
+        FUZZ_PROMISE(wick_onnx_op_at(onnx, i).name && wick_onnx_op_at(onnx, i).count > 0);
+    for (int i = 0; i < wick_onnx_inputs(onnx); i++)
+        FUZZ_PROMISE(wick_onnx_input(onnx, i).name && wick_onnx_input(onnx, i).rank <= WICK_MAX_DIMS);
     for (int i = 0; i < wick_onnx_outputs(onnx); i++) FUZZ_PROMISE(wick_onnx_output(onnx, i).name);
 }
 
@@ -71,7 +79,8 @@ static void compile(wick_context *ctx, wick_onnx *onnx, const wick_onnx_value *i
     wick_workspace *ws = NULL;
     for (int i = 0; i < n_in; i++) {
         if (in[i].kind != WICK_VALUE_TENSOR) return;
-        specs[i] = (wick_spec){wick_onnx_input(onnx, i).name, wick_tensor_dtype(in[i].tensor), wick_tensor_rank(in[i].tensor), {0}};
+        specs[i] = (wick_spec){
+            wick_onnx_input(onnx, i).name, wick_tensor_dtype(in[i].tensor), wick_tensor_rank(in[i].tensor), {0}};
         memcpy(specs[i].dims, wick_tensor_dims(in[i].tensor), (size_t)specs[i].rank * sizeof *specs[i].dims);
     }
     if (wick_onnx_compile(onnx, specs, NULL, &plan) != WICK_OK) {
@@ -126,7 +135,7 @@ static int run_model(const char *path, void (*check)(wick_onnx *)) {
 
 FUZZ_TARGET(onnx) { return run_model(fuzz_file("model.onnx", data, size), NULL); }
 
-/* ---- external data ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- external data ----------------------------------------------------------------------------------------------- */
 
 static const char secret[] = "secretsecretsecretsecretsecretsecretsecretsecretsecretsecretsecr";
 
@@ -174,7 +183,7 @@ FUZZ_TARGET(external) {
     return run_model(fuzz_file("in/model.onnx", data, size), no_secrets);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* The first byte: the kind that the port declares (2 bits), optional (1 bit). */
 FUZZ_TARGET(value) {
@@ -182,7 +191,8 @@ FUZZ_TARGET(value) {
     wick_context *ctx = fuzz_context();
     wick_onnx *onnx;
     if (!size || wick_onnx_open(ctx, fuzz_file("model.onnx", model, sizeof model), &limits, &onnx) != WICK_OK) return 0;
-    static const wick_value_kind kinds[] = {WICK_VALUE_TENSOR, WICK_VALUE_SEQUENCE, WICK_VALUE_STRINGS, WICK_VALUE_TENSOR};
+    static const wick_value_kind kinds[] = {WICK_VALUE_TENSOR, WICK_VALUE_SEQUENCE, WICK_VALUE_STRINGS,
+                                            WICK_VALUE_TENSOR};
     const wick_onnx_port port = {.name = "v", .kind = kinds[data[0] & 3], .optional = data[0] & 4, .rank = -1};
     wick_scope *scope = wick_scope_open(ctx);
     wick_onnx_value v;

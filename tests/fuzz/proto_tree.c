@@ -38,7 +38,8 @@ void tree_remove(tree_message *m, size_t i) {
     m->n--;
 }
 
-static tree_message *read_message(wick_arena *arena, const wick_proto_message *type, const uint8_t *at, size_t size, int depth) {
+static tree_message *read_message(wick_arena *arena, const wick_proto_message *type, const uint8_t *at, size_t size,
+                                  int depth) {
     const uint8_t *end = at + size;
     tree_message *m = wick_arena_zalloc(arena, sizeof *m);
     if (!m) abort();
@@ -60,7 +61,8 @@ static tree_message *read_message(wick_arena *arena, const wick_proto_message *t
             f.data = at, f.size = n, at += n;
             if (f.field && f.field->kind == WICK_PROTO_MESSAGE && depth < DEEPEST)
                 f.message = read_message(arena, f.field->message, f.data, f.size, depth + 1);
-            if (f.field && f.field->repeated && f.field->kind <= WICK_PROTO_DOUBLE) { /* packed: one by one, so that each can be changed */
+            /* packed: one by one, so that each can be changed */
+            if (f.field && f.field->repeated && f.field->kind <= WICK_PROTO_DOUBLE) {
                 const uint8_t *one = f.data, *last = f.data + f.size;
                 tree_field g = {.number = f.number, .field = f.field};
                 bool good = true;
@@ -94,7 +96,9 @@ static void put_varint(fuzz_buffer *b, uint64_t v) {
     for (; v > 127; v >>= 7) fuzz_put(b, &(uint8_t){(uint8_t)(v | 128)}, 1);
     fuzz_put(b, &(uint8_t){(uint8_t)v}, 1);
 }
-static size_t scalar_size(const tree_field *f) { return f->wire == TREE_VARINT ? varint_size(f->value) : f->wire == TREE_FIXED64 ? 8 : 4; }
+static size_t scalar_size(const tree_field *f) {
+    return f->wire == TREE_VARINT ? varint_size(f->value) : f->wire == TREE_FIXED64 ? 8 : 4;
+}
 static void put_scalar(fuzz_buffer *b, const tree_field *f) {
     if (f->wire == TREE_VARINT) put_varint(b, f->value);
     else fuzz_put(b, &f->value, f->wire == TREE_FIXED64 ? 8 : 4);
@@ -118,7 +122,8 @@ static size_t message_size(const tree_message *m, bool packed) {
         else if (f->wire == TREE_DELIMITED) inside = f->size;
         else
             for (size_t k = 0; k < n; k++) inside += scalar_size(&m->at[i + k]);
-        total += varint_size((uint64_t)f->number << 3) + inside + (f->wire == TREE_DELIMITED || n > 1 ? varint_size(inside) : 0);
+        total += varint_size((uint64_t)f->number << 3) + inside +
+                 (f->wire == TREE_DELIMITED || n > 1 ? varint_size(inside) : 0);
     }
     return total;
 }
@@ -148,13 +153,15 @@ tree_field *tree_get(tree_message *m, uint32_t number, size_t i) {
     return NULL;
 }
 tree_field tree_int(const tree_message *m, uint32_t number, int64_t value) {
-    return (tree_field){.number = number, .wire = TREE_VARINT, .field = known(m->type, number), .value = (uint64_t)value};
+    return (tree_field){
+        .number = number, .wire = TREE_VARINT, .field = known(m->type, number), .value = (uint64_t)value};
 }
 tree_field tree_bytes(wick_arena *arena, const tree_message *m, uint32_t number, const void *data, size_t n) {
     uint8_t *copy = wick_arena_alloc(arena, n + 1);
     if (!copy) abort();
     if (n) memcpy(copy, data, n);
-    return (tree_field){.number = number, .wire = TREE_DELIMITED, .field = known(m->type, number), .data = copy, .size = n};
+    return (tree_field){
+        .number = number, .wire = TREE_DELIMITED, .field = known(m->type, number), .data = copy, .size = n};
 }
 tree_field tree_empty(wick_arena *arena, const tree_message *m, uint32_t number) {
     tree_field f = tree_bytes(arena, m, number, "", 0);

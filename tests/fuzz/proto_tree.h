@@ -1,5 +1,5 @@
-/* proto_tree.h: a protocol buffer as a tree that can be changed and written again: lengths fit by construction. Which delimited fields are messages
- * is read from the reader's own tables (io/onnx/schema.h). */
+/* proto_tree.h: a protocol buffer as a tree that can be changed and written again: lengths fit by construction. Which
+ * delimited fields are messages is read from the reader's own tables (io/onnx/schema.h). */
 #ifndef WICK_TESTS_FUZZ_PROTO_TREE_H
 #define WICK_TESTS_FUZZ_PROTO_TREE_H
 
@@ -30,7 +30,8 @@ void tree_write(const tree_message *m, bool packed, fuzz_buffer *out);
 
 /* The i-th field of that number; NULL: there is none. */
 tree_field *tree_get(tree_message *m, uint32_t number, size_t i);
-tree_field *tree_add(wick_arena *arena, tree_message *m, size_t at, tree_field f); /* at: place; m->n and beyond: the end */
+/* at: place; m->n and beyond: the end */
+tree_field *tree_add(wick_arena *arena, tree_message *m, size_t at, tree_field f);
 void tree_remove(tree_message *m, size_t i);
 tree_field tree_int(const tree_message *m, uint32_t number, int64_t value);
 tree_field tree_bytes(wick_arena *arena, const tree_message *m, uint32_t number, const void *data, size_t n);

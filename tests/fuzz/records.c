@@ -1,4 +1,5 @@
-/* records.c: record files, and Zstandard's streams. Most mutants are made anew by the library, then changed in a field, with the sums made right again, so that what lies opens. */
+/* records.c: record files, and Zstandard's streams. Most mutants are made anew by the library, then changed in a field,
+ * with the sums made right again, so that what lies opens. */
 #include <stdio.h>
 
 #include "data/records.h"
@@ -23,7 +24,8 @@ static int use(wick_context *ctx, const char *path, const wick_records_options *
         size_t size;
         const void *at;
         if (wick_records_at(r, i, &e) != WICK_OK) {
-            FUZZ_PROMISE(strstr(wick_context_error(ctx), path) && e.size == 0 && wick_records_get(r, i, to, sizeof to, NULL) != WICK_OK);
+            FUZZ_PROMISE(strstr(wick_context_error(ctx), path) && e.size == 0 &&
+                         wick_records_get(r, i, to, sizeof to, NULL) != WICK_OK);
             good = 0;
             continue;
         }
@@ -33,7 +35,8 @@ static int use(wick_context *ctx, const char *path, const wick_records_options *
         FUZZ_PROMISE(size == e.size && (status == WICK_OK || strstr(wick_context_error(ctx), "record ")));
         if (status == WICK_OK) fuzz_touch(exact, size);
         else good = 0;
-        if (wick_records_view(r, i, &at, &size) == WICK_OK) FUZZ_PROMISE(status == WICK_OK && size == e.size && (!size || !memcmp(at, exact, size)));
+        if (wick_records_view(r, i, &at, &size) == WICK_OK)
+            FUZZ_PROMISE(status == WICK_OK && size == e.size && (!size || !memcmp(at, exact, size)));
         free(exact);
     }
     FUZZ_PROMISE(wick_records_get(r, n, to, sizeof to, NULL) == WICK_ERR_INDEX);
@@ -57,10 +60,13 @@ FUZZ_TARGET(records) {
         FUZZ_PROMISE(before < 0 || wick_context_status(ctx) != WICK_ERR_FORMAT);
         return good;
     }
-    FUZZ_PROMISE(before >= 0 && wick_records_add(w, "added added added added added", 29, 7) == WICK_OK && wick_records_commit(&w) == WICK_OK);
+    FUZZ_PROMISE(before >= 0 && wick_records_add(w, "added added added added added", 29, 7) == WICK_OK &&
+                 wick_records_commit(&w) == WICK_OK);
     char last[32];
-    FUZZ_PROMISE(wick_records_open(ctx, path, NULL, &r) == WICK_OK && wick_records_count(r) == before + 1 && !wick_records_tail(r));
-    FUZZ_PROMISE(wick_records_get(r, before, last, sizeof last, NULL) == WICK_OK && !memcmp(last, "added added added added added", 29));
+    FUZZ_PROMISE(wick_records_open(ctx, path, NULL, &r) == WICK_OK && wick_records_count(r) == before + 1 &&
+                 !wick_records_tail(r));
+    FUZZ_PROMISE(wick_records_get(r, before, last, sizeof last, NULL) == WICK_OK &&
+                 !memcmp(last, "added added added added added", 29));
     wick_records_free(&r);
     return good;
 }
@@ -87,10 +93,13 @@ static size_t make_file(uint8_t *to, size_t max, fuzz_random *r) {
     snprintf(path, sizeof path, "%s/made.wrec", fuzz_folder());
     memset(dictionary, 'd', sizeof dictionary);
     if (fuzz_chance(r, 40)) snprintf(meta, sizeof meta, "kind %s\nclass a\n", fuzz_chance(r, 50) ? "files" : "array");
-    wick_status status = wick_records_create(ctx, path,
-                                             &(wick_records_write_options){.compression = c, .meta = meta, .dictionary = dictionary,
-                                                                           .dictionary_bytes = c == WICK_ZSTD && fuzz_chance(r, 40) ? sizeof dictionary : 0},
-                                             &w);
+    wick_status status = wick_records_create(
+        ctx, path,
+        &(wick_records_write_options){.compression = c,
+                                      .meta = meta,
+                                      .dictionary = dictionary,
+                                      .dictionary_bytes = c == WICK_ZSTD && fuzz_chance(r, 40) ? sizeof dictionary : 0},
+        &w);
     for (size_t parts = 1 + fuzz_below(r, 3); parts-- && status == WICK_OK;) {
         for (size_t n = fuzz_below(r, 5); n-- && status == WICK_OK;) {
             const size_t size = fuzz_below(r, fuzz_chance(r, 10) ? sizeof bytes : 80), step = 1 + fuzz_below(r, 9);
@@ -118,12 +127,14 @@ FUZZ_MUTATOR(records) {
     for (size_t p = align(BLOCK + (get(data + 16, 4) + get(data + 24, 4)) % size); p + BLOCK <= size && n < 16;) {
         if (memcmp(data + p, WICK_RECORDS_PART, 8) != 0) break;
         at[n++] = p;
-        p += BLOCK + align((size_t)(get(data + p + 32, 8) % size)) + align((size_t)(get(data + p + 24, 8) % size) * ENTRY);
+        p += BLOCK + align((size_t)(get(data + p + 32, 8) % size)) +
+             align((size_t)(get(data + p + 24, 8) % size) * ENTRY);
     }
     uint8_t *head = n ? data + at[fuzz_below(r, n)] : NULL;
     uint8_t *index = head ? head + BLOCK + align((size_t)get(head + 32, 8)) : NULL;
     const size_t entries = head ? (size_t)get(head + 24, 8) : 0;
-    const bool whole = head && get(head + 32, 8) < size && entries < size && (size_t)(index - data) + entries * ENTRY <= size;
+    const bool whole =
+        head && get(head + 32, 8) < size && entries < size && (size_t)(index - data) + entries * ENTRY <= size;
     switch (fuzz_below(r, 7)) {
     case 0: /* the header */
         set(data + FUZZ_PICK(r, ((const int[]){8, 12, 16, 20, 24, 28, 32})), (uint64_t)fuzz_integer(r), 4);
@@ -131,7 +142,8 @@ FUZZ_MUTATOR(records) {
         return size;
     case 1: /* a head */
         if (!head) break;
-        set(head + FUZZ_PICK(r, ((const int[]){8, 16, 24, 32, 40})), fuzz_chance(r, 50) ? (uint64_t)fuzz_integer(r) : fuzz_below(r, 2 * size), fuzz_chance(r, 70) ? 8 : 4);
+        set(head + FUZZ_PICK(r, ((const int[]){8, 16, 24, 32, 40})),
+            fuzz_chance(r, 50) ? (uint64_t)fuzz_integer(r) : fuzz_below(r, 2 * size), fuzz_chance(r, 70) ? 8 : 4);
         seal(head);
         return size;
     case 2: /* cut, or zeros behind it */
@@ -160,7 +172,8 @@ FUZZ_MUTATOR(records) {
         const uint64_t now = get(e + f[0], f[1]);
         set(e + f[0], fuzz_chance(r, 60) ? now + fuzz_below(r, 9) - 4 : (uint64_t)fuzz_integer(r), f[1]);
         const uint64_t from = get(e, 8), stored = get(e + 8, 4);
-        if (f[0] < 12 && from <= size && stored <= size - from && fuzz_chance(r, 80)) set(e + 16, wick_crc32c(0, data + from, (size_t)stored), 4);
+        if (f[0] < 12 && from <= size && stored <= size - from && fuzz_chance(r, 80))
+            set(e + 16, wick_crc32c(0, data + from, (size_t)stored), 4);
         break;
     }
     }
@@ -170,7 +183,7 @@ FUZZ_MUTATOR(records) {
     return size;
 }
 
-/* ---- Zstandard's streams ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Zstandard's streams ----------------------------------------------------------------------------------------- */
 
 FUZZ_TARGET(zstd) {
     wick_zstd *z;
@@ -191,12 +204,16 @@ FUZZ_MUTATOR(zstd) {
     static uint8_t plain[2000], packed[4000];
     wick_squeezer *s;
     fuzz_buffer b = {data, 0, max, false};
-    if (fuzz_chance(r, 40) || wick_squeezer_open(&s, &(wick_squeezer_options){.compression = WICK_ZSTD, .write = true, .level = 1 + (int)fuzz_below(r, 19)}, "", NULL) != WICK_OK)
+    if (fuzz_chance(r, 40) ||
+        wick_squeezer_open(
+            &s, &(wick_squeezer_options){.compression = WICK_ZSTD, .write = true, .level = 1 + (int)fuzz_below(r, 19)},
+            "", NULL) != WICK_OK)
         return fuzz_bytes(data, size, max);
     for (size_t frames = 1 + fuzz_below(r, 2); frames--;) {
         size_t n = fuzz_below(r, sizeof plain), now, step = 1 + fuzz_below(r, 50);
         for (size_t i = 0; i < n; i++) plain[i] = (uint8_t)(fuzz_chance(r, 3) ? fuzz_next(r) : i / step);
-        if (wick_squeezer_pack(s, plain, n, packed, sizeof packed, &now, "", NULL) == WICK_OK) fuzz_put(&b, packed, now);
+        if (wick_squeezer_pack(s, plain, n, packed, sizeof packed, &now, "", NULL) == WICK_OK)
+            fuzz_put(&b, packed, now);
         if (fuzz_chance(r, 20)) fuzz_put(&b, "\x52\x2a\x4d\x18\3\0\0\0abc", 11);
     }
     wick_squeezer_close(&s);

@@ -1,5 +1,6 @@
-/* replay.c: runs targets over files: fuzz_replay [--mutate N] TARGET FILE|FOLDER ... ; of a folder, the files in it. With --mutate, also N changed copies
- * of each. Says how many opened. A finding ends the program as the sanitizers or a signal do. */
+/* replay.c: runs targets over files: fuzz_replay [--mutate N] TARGET FILE|FOLDER ... ; of a folder, the files in it.
+ * With --mutate, also N changed copies of each. Says how many opened. A finding ends the program as the sanitizers or a
+ * signal do. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,9 @@ int main(int argc, char **argv) {
     bool good = true;
     for (i++; i < argc; i++) good &= run_path(t, argv[i]);
     printf("%s: %llu files, %llu opened", t->name, runs, opened);
-    if (changed) printf("; %llu mutants, %llu opened (%.0f %%)", changed, changed_opened, 100.0 * (double)changed_opened / (double)changed);
+    if (changed)
+        printf("; %llu mutants, %llu opened (%.0f %%)", changed, changed_opened,
+               100.0 * (double)changed_opened / (double)changed);
     printf("\n");
     fuzz_context_drop();
     return good ? 0 : 1;

@@ -1,5 +1,6 @@
-/* safetensors.c: files of safetensors and Wick's checkpoints. A file that reads is changed as a list of tensors and written again whole, with offsets
- * and sums that fit, or its header is changed as a text; one that doesn't, as a text. */
+/* safetensors.c: files of safetensors and Wick's checkpoints. A file that reads is changed as a list of tensors and
+ * written again whole, with offsets and sums that fit, or its header is changed as a text; one that doesn't, as a text.
+ */
 #include <stdio.h>
 
 #include "fuzz.h"
@@ -24,7 +25,7 @@ FUZZ_TARGET(safetensors) {
     return 1;
 }
 
-/* ---- checkpoints ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 static wick_status net(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_model *m = user;
@@ -60,15 +61,33 @@ FUZZ_TARGET(checkpoint) {
     return 1;
 }
 
-/* ---- changing ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
 
 enum { TENSORS_MAX = 64, META_MAX = 32, ELEMENTS_MAX = 256 };
 
-static const char *const names[] = {"fc.weight", "fc.bias", "a", "b", "c.d", "", "__metadata__", "\\u00e9", "x y", "optim.fc.weight.m", "fc.weight.num_batches_tracked", "\\\"", "a/b", "e", "f", "g"};
-static const char *const metas[] = {"format", WICK_META_FORMAT, WICK_META_CRC, WICK_META_NUMERICS, WICK_META_SEED, WICK_META_STREAM, "wick.dataset"};
-static const char *const meta_values[] = {"1", "2", "0", "-1", "18446744073709551615", "18446744073709551616", "", "pt", "deadbeef", "tier=ref", "1.5", "{"};
+static const char *const names[] = {"fc.weight",
+                                    "fc.bias",
+                                    "a",
+                                    "b",
+                                    "c.d",
+                                    "",
+                                    "__metadata__",
+                                    "\\u00e9",
+                                    "x y",
+                                    "optim.fc.weight.m",
+                                    "fc.weight.num_batches_tracked",
+                                    "\\\"",
+                                    "a/b",
+                                    "e",
+                                    "f",
+                                    "g"};
+static const char *const metas[] = {"format",       WICK_META_FORMAT, WICK_META_CRC, WICK_META_NUMERICS,
+                                    WICK_META_SEED, WICK_META_STREAM, "wick.dataset"};
+static const char *const meta_values[] = {
+    "1", "2", "0", "-1", "18446744073709551615", "18446744073709551616", "", "pt", "deadbeef", "tier=ref", "1.5", "{"};
 
-static size_t write_all(const wick_safetensors_tensor *const *t, size_t n, const wick_safetensors_meta *meta, size_t n_meta, uint8_t *to, size_t max, fuzz_random *r) {
+static size_t write_all(const wick_safetensors_tensor *const *t, size_t n, const wick_safetensors_meta *meta,
+                        size_t n_meta, uint8_t *to, size_t max, fuzz_random *r) {
     fuzz_buffer b = {to, 8, max, max < 8};
     const uint8_t *from[TENSORS_MAX];
     size_t bytes[TENSORS_MAX], at = 0;
@@ -81,7 +100,8 @@ static size_t write_all(const wick_safetensors_tensor *const *t, size_t n, const
     for (size_t i = 0; i < n; i++) {
         from[i] = t[i]->data;
         if (!wick_safetensors_bytes(t[i]->dtype, t[i]->rank, t[i]->dims, &bytes[i])) return 0;
-        fuzz_print(&b, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "", t[i]->name, wick_safetensors_dtype_name(t[i]->dtype));
+        fuzz_print(&b, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "", t[i]->name,
+                   wick_safetensors_dtype_name(t[i]->dtype));
         for (int k = 0; k < t[i]->rank; k++) fuzz_print(&b, "%s%lld", k ? "," : "", (long long)t[i]->dims[k]);
         fuzz_print(&b, "],\"data_offsets\":[%zu,%zu]}", at, at + bytes[i]);
         at += bytes[i];
@@ -107,8 +127,14 @@ static size_t change_list(const wick_safetensors *f, bool own_kind, uint8_t *to,
     for (size_t i = 0; i < n; i++) own[i] = f->tensors[i];
     for (size_t i = 0; i < n_meta; i++) meta[i] = f->meta[i];
     if (own_kind && fuzz_chance(r, n ? 20 : 90)) { /* the network's own checkpoint, of a run that could go on */
-        static const wick_safetensors_tensor tensors[] = {{.name = "fc.weight", .rank = 2, .dims = {3, 2}}, {.name = "fc.bias", .rank = 1, .dims = {3}}, {.name = "optim.fc.bias.m", .rank = 1, .dims = {3}}};
-        static const wick_safetensors_meta own_meta[] = {{WICK_META_FORMAT, "1"}, {WICK_META_CRC, "00000000"}, {WICK_META_NUMERICS, "tier=ref"}, {WICK_META_SEED, "1"}, {WICK_META_STREAM, "5"}};
+        static const wick_safetensors_tensor tensors[] = {{.name = "fc.weight", .rank = 2, .dims = {3, 2}},
+                                                          {.name = "fc.bias", .rank = 1, .dims = {3}},
+                                                          {.name = "optim.fc.bias.m", .rank = 1, .dims = {3}}};
+        static const wick_safetensors_meta own_meta[] = {{WICK_META_FORMAT, "1"},
+                                                         {WICK_META_CRC, "00000000"},
+                                                         {WICK_META_NUMERICS, "tier=ref"},
+                                                         {WICK_META_SEED, "1"},
+                                                         {WICK_META_STREAM, "5"}};
         memcpy(own, tensors, sizeof tensors), n = 2 + fuzz_below(r, 2);
         memcpy(meta, own_meta, sizeof own_meta), n_meta = WICK_COUNTOF(own_meta);
         for (size_t i = 0; i < n; i++) own[i].dtype = WICK_F32;
@@ -184,7 +210,8 @@ static size_t mutate(bool own_kind, uint8_t *data, size_t size, size_t max, fuzz
         uint8_t *to = malloc(max);
         bool plain = to != NULL; /* texts go back as they are: no escapes */
         for (size_t i = 0; i < f.count; i++) plain &= !strpbrk(f.tensors[i].name, "\"\\");
-        for (size_t i = 0; i < f.meta_count; i++) plain &= !strpbrk(f.meta[i].key, "\"\\\n") && !strpbrk(f.meta[i].value, "\"\\\n");
+        for (size_t i = 0; i < f.meta_count; i++)
+            plain &= !strpbrk(f.meta[i].key, "\"\\\n") && !strpbrk(f.meta[i].value, "\"\\\n");
         if (plain) made = change_list(&f, own_kind, to, max, r);
         if (made) memcpy(data, to, made);
         free(to);

@@ -32,10 +32,13 @@ FUZZ_TARGET(csv) {
         fuzz_touch(column->name, strlen(column->name));
         for (int64_t k = 0; k < column->categories; k++) {
             const char *name = wick_csv_category(csv, c, k);
-            FUZZ_PROMISE(name && (!k || column->type != WICK_CSV_CATEGORY || (o.label && !strcmp(column->name, o.label)) || strcmp(wick_csv_category(csv, c, k - 1), name) < 0));
+            FUZZ_PROMISE(name &&
+                         (!k || column->type != WICK_CSV_CATEGORY || (o.label && !strcmp(column->name, o.label)) ||
+                          strcmp(wick_csv_category(csv, c, k - 1), name) < 0));
         }
         FUZZ_PROMISE(!wick_csv_category(csv, c, column->categories));
-        if (column->type == WICK_CSV_NUMBER && column->missing < rows) FUZZ_PROMISE(!isnan(column->min) && column->min <= column->max);
+        if (column->type == WICK_CSV_NUMBER && column->missing < rows)
+            FUZZ_PROMISE(!isnan(column->min) && column->min <= column->max);
     }
     FUZZ_PROMISE(!wick_csv_column_at(csv, wick_csv_columns(csv)));
     if (wick_dataset_of_csv(ctx, csv, &d) == WICK_OK) {
@@ -43,11 +46,16 @@ FUZZ_TARGET(csv) {
         for (int64_t i = 0; i < rows && i < 300; i++) {
             void *out[WICK_DATASET_FIELDS] = {NULL};
             wick_fault fault;
-            for (int k = 0; k < wick_dataset_fields(d); k++) out[k] = malloc(wick_dataset_bytes(d, i, k) + !wick_dataset_bytes(d, i, k)); /* a byte beyond shows */
+            /* a byte beyond shows */
+            for (int k = 0; k < wick_dataset_fields(d); k++)
+                out[k] = malloc(wick_dataset_bytes(d, i, k) + !wick_dataset_bytes(d, i, k));
             FUZZ_PROMISE(wick_dataset_get(d, i, out, &fault) == WICK_OK);
             const int64_t n = wick_dataset_field(d, 0)->dims[0];
-            for (int64_t k = 0; k < n; k++) FUZZ_PROMISE(o.missing == WICK_CSV_NAN || !isnan(((const float *)out[0])[k]) || rows == 1 || (how & MEAN));
-            if (o.label) FUZZ_PROMISE(wick_dataset_label(d, i) >= 0 && wick_dataset_label(d, i) < wick_dataset_classes(d));
+            for (int64_t k = 0; k < n; k++)
+                FUZZ_PROMISE(o.missing == WICK_CSV_NAN || !isnan(((const float *)out[0])[k]) || rows == 1 ||
+                             (how & MEAN));
+            if (o.label)
+                FUZZ_PROMISE(wick_dataset_label(d, i) >= 0 && wick_dataset_label(d, i) < wick_dataset_classes(d));
             for (int k = 0; k < wick_dataset_fields(d); k++) free(out[k]);
         }
         wick_dataset_free(&d);
@@ -72,7 +80,32 @@ FUZZ_TARGET(csv) {
     return 1;
 }
 
-static const char *const cells[] = {"1", "-2.5", "1e3", "1e999", "-0", "0x1p3", "", "NA", "nan", "None", "?", "red", "green", "\"a, b\"", "\"say \"\"x\"\"\"", "\"two\nlines\"", " 7 ", "\"\"", "1,5", "inf", "\xc3\xa9", "+3", ".5", "5.", "1e", "--1"};
+static const char *const cells[] = {"1",
+                                    "-2.5",
+                                    "1e3",
+                                    "1e999",
+                                    "-0",
+                                    "0x1p3",
+                                    "",
+                                    "NA",
+                                    "nan",
+                                    "None",
+                                    "?",
+                                    "red",
+                                    "green",
+                                    "\"a, b\"",
+                                    "\"say \"\"x\"\"\"",
+                                    "\"two\nlines\"",
+                                    " 7 ",
+                                    "\"\"",
+                                    "1,5",
+                                    "inf",
+                                    "\xc3\xa9",
+                                    "+3",
+                                    ".5",
+                                    "5.",
+                                    "1e",
+                                    "--1"};
 
 /* A table of some kind for each column, mostly whole. */
 static size_t make_table(uint8_t *to, size_t max, fuzz_random *r) {

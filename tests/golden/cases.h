@@ -1,5 +1,6 @@
-/* cases.h: the arrays NAME/PART of a safetensors file in this folder, and comparing tensors with them. Define GOLDEN_FILE before, and GOLDEN_FLOOR:
- * about the size of what is summed up; GOLDEN_F32 where what is stored in f32 was computed in it. A golden that no test compares is a failure. */
+/* cases.h: the arrays NAME/PART of a safetensors file in this folder, and comparing tensors with them. Define
+ * GOLDEN_FILE before, and GOLDEN_FLOOR: about the size of what is summed up; GOLDEN_F32 where what is stored in f32 was
+ * computed in it. A golden that no test compares is a failure. */
 #ifndef WICK_TESTS_CASES_H
 #define WICK_TESTS_CASES_H
 
@@ -46,7 +47,7 @@ static wick_tensor *load(wick_context *ctx, array *a, wick_dtype floats) {
     return wick_eval(ctx, 1, &t, NULL) == WICK_OK ? t : NULL;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 /* Relative, with a floor: results near 0 come from larger numbers that cancel. */
 static bool near(double a, double b, double tolerance) {
@@ -82,8 +83,13 @@ static void compare(const char *name, const char *what, array *g, wick_tensor *t
     for (int64_t i = 0; shaped && status == WICK_OK && i < wick_tensor_count(t); i++) {
         double a = element(wick_tensor_dtype(t), data, i), b = element(g->dtype, g->data, i);
         if (is_float && floats == WICK_F32) b = (float)b; /* what overflows is Inf */
-        CHECK_MSG(near(a, b, !is_float ? 0 : floats == WICK_F32 ? 2e-6 : g->dtype == WICK_F64 ? 1e-12 : GOLDEN_F32), "%s %s, %s, element %lld: %.17g, PyTorch has %.17g", name,
-                  wick_dtype_name(floats), what, (long long)i, a, b);
+        CHECK_MSG(near(a, b,
+                       !is_float              ? 0
+                       : floats == WICK_F32   ? 2e-6
+                       : g->dtype == WICK_F64 ? 1e-12
+                                              : GOLDEN_F32),
+                  "%s %s, %s, element %lld: %.17g, PyTorch has %.17g", name, wick_dtype_name(floats), what,
+                  (long long)i, a, b);
     }
     free(data);
 }

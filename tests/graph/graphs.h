@@ -32,8 +32,9 @@ static inline void bench_collect(bench *b, int n, wick_tensor *const *tensors) {
     CHECK_OK(b->ctx, wick_walk_run(b->ctx, b->ctx->reached, (size_t)n, wanted, 0, NULL, 0));
     b->graph = wick_graph_from_walk(b->ctx, &b->arena, b->ctx->reached, (size_t)n, wanted);
 }
-#define BENCH_COLLECT(b, ...) \
-    bench_collect(b, (int)(sizeof((wick_tensor *[]){__VA_ARGS__}) / sizeof(wick_tensor *)), (wick_tensor *[]){__VA_ARGS__})
+#define BENCH_COLLECT(b, ...)                                                                                          \
+    bench_collect(b, (int)(sizeof((wick_tensor *[]){__VA_ARGS__}) / sizeof(wick_tensor *)),                            \
+                  (wick_tensor *[]){__VA_ARGS__})
 
 /* Runs a pass, which must leave a sound graph. */
 static inline void bench_pass(bench *b, wick_status (*pass)(wick_graph *, wick_msg *)) {

@@ -1,10 +1,12 @@
-/* Values made again for gradients instead of kept: marked parts and budgets of memory; the same bits, less memory, and the price known before. */
+/* Values made again for gradients instead of kept: marked parts and budgets of memory; the same bits, less memory, and
+ * the price known before. */
 #include "graph/graphs.h"
 #include "wick/optim.h"
 #include "wick/transformer.h"
 #include "wick/wick.h"
 
-/* tanh(exp(x)) as a segment: the gradient of tanh reads its result, which is kept, that of exp its own, which is not. */
+/* tanh(exp(x)) as a segment: the gradient of tanh reads its result, which is kept, that of exp its own, which is not.
+ */
 static wick_status inner(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
     out[0] = wick_sin(wick_exp(wick_sin(in[0])));
@@ -54,7 +56,7 @@ TEST(without_marks_or_a_budget_nothing_is_copied) {
     bench_close(&b);
 }
 
-/* ---- whole steps ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- whole steps ------------------------------------------------------------------------------------------------- */
 
 enum { LENGTH = 32, WIDTH = 32, LAYERS = 4, BATCH = 4 };
 typedef struct trained {
@@ -68,12 +70,14 @@ typedef struct trained {
 static wick_tensor *conv_block(wick_model *m, const char *name, wick_tensor *x) {
     char bn[32];
     snprintf(bn, sizeof bn, "%s_bn", name);
-    return wick_relu(wick_nn_batch_norm(m, bn, wick_nn_conv(m, name, x, 8, 3, &(wick_nn_conv_options){.same = true, .no_bias = true})));
+    return wick_relu(wick_nn_batch_norm(
+        m, bn, wick_nn_conv(m, name, x, 8, 3, &(wick_nn_conv_options){.same = true, .no_bias = true})));
 }
 static wick_status two_blocks(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     trained *t = user;
-    out[0] = wick_add(in[0], wick_nn_dropout(t->model, conv_block(t->model, "b", conv_block(t->model, "a", in[0])), 0.25));
+    out[0] =
+        wick_add(in[0], wick_nn_dropout(t->model, conv_block(t->model, "b", conv_block(t->model, "a", in[0])), 0.25));
     return WICK_OK;
 }
 
@@ -87,12 +91,19 @@ static wick_status step(wick_context *ctx, wick_tensor *const *in, wick_tensor *
             snprintf(name, sizeof name, "r%d", i);
             WICK_TRY(wick_model_push(t->model, name));
             wick_tensor *from = y;
-            const wick_status status = t->every ? wick_recompute(ctx, two_blocks, t, 1, &from, 1, &y) : two_blocks(ctx, &from, &y, t);
+            const wick_status status =
+                t->every ? wick_recompute(ctx, two_blocks, t, 1, &from, 1, &y) : two_blocks(ctx, &from, &y, t);
             wick_model_pop(t->model);
             WICK_TRY(status);
         }
     } else {
-        y = wick_nn_encoder(t->model, "e", x, LAYERS, &(wick_nn_transformer_options){.feedforward = 64, .dropout = 0.1, .gelu = true, .pre_norm = true, .checkpoint = t->every, .attention = {.heads = 2}});
+        y = wick_nn_encoder(t->model, "e", x, LAYERS,
+                            &(wick_nn_transformer_options){.feedforward = 64,
+                                                           .dropout = 0.1,
+                                                           .gelu = true,
+                                                           .pre_norm = true,
+                                                           .checkpoint = t->every,
+                                                           .attention = {.heads = 2}});
     }
     wick_tensor *loss = wick_mean(wick_square(y), WICK_ALL_AXES, false);
     out[0] = loss;
@@ -114,20 +125,25 @@ static outcome train(bool images, int every, size_t budget, int threads, wick_pr
     CHECK_OK(t.ctx, wick_model_new(t.ctx, &t.model));
     wick_model_set_training(t.model, true);
     CHECK_OK(t.ctx, wick_optimizer_new(t.model, &(wick_optim_options){.kind = WICK_ADAM, .lr = 1e-3}, &t.optimizer));
-    const wick_spec in = images ? (wick_spec){"x", WICK_F32, 4, {BATCH, 8, 16, 16}} : (wick_spec){"x", WICK_F32, 3, {BATCH, LENGTH, WIDTH}};
-    CHECK_OK(t.ctx, wick_compile(t.ctx, step, &t, 1, &in, 1, &(wick_compile_options){.memory_budget = budget, .precision = precision}, &plan));
+    const wick_spec in = images ? (wick_spec){"x", WICK_F32, 4, {BATCH, 8, 16, 16}}
+                                : (wick_spec){"x", WICK_F32, 3, {BATCH, LENGTH, WIDTH}};
+    CHECK_OK(t.ctx, wick_compile(t.ctx, step, &t, 1, &in, 1,
+                                 &(wick_compile_options){.memory_budget = budget, .precision = precision}, &plan));
     static float x[BATCH * 8 * 16 * 16];
     test_seed = 1;
     for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)(test_rand() % 2001) / 1000 - 1;
     if (plan) {
         o.info = wick_plan_get_info(plan);
         CHECK_OK(t.ctx, wick_workspace_new(plan, &space));
-        for (int i = 0; i < 3; i++) CHECK_MSG(wick_run(space, (const void *[]){x}, (void *[]){&o.losses[i]}) == WICK_OK, "%s", wick_workspace_error(space));
+        for (int i = 0; i < 3; i++)
+            CHECK_MSG(wick_run(space, (const void *[]){x}, (void *[]){&o.losses[i]}) == WICK_OK, "%s",
+                      wick_workspace_error(space));
         for (int i = 0; i < wick_model_count(t.model); i++) {
             const wick_named s = wick_model_at(t.model, i);
             const void *data;
             CHECK_OK(t.ctx, wick_data(s.tensor, &data));
-            o.weights = wick_hash(data, (size_t)wick_tensor_count(s.tensor) * wick_dtype_size(wick_tensor_dtype(s.tensor)), o.weights);
+            o.weights = wick_hash(
+                data, (size_t)wick_tensor_count(s.tensor) * wick_dtype_size(wick_tensor_dtype(s.tensor)), o.weights);
         }
     }
     wick_workspace_free(&space);
@@ -146,14 +162,17 @@ static void check_same(const outcome *a, const outcome *b) {
 /* With dropout, whose numbers are drawn again, and batch norm, whose statistics move once. */
 TEST(marked_parts_train_to_the_same_bits_in_less_memory) {
     for (int images = 0; images < 2; images++) {
-        const outcome plain = train(images, 0, 0, 1, WICK_PRECISION_F32), marked = train(images, 1, 0, 1, WICK_PRECISION_F32);
+        const outcome plain = train(images, 0, 0, 1, WICK_PRECISION_F32),
+                      marked = train(images, 1, 0, 1, WICK_PRECISION_F32);
         check_same(&plain, &marked);
         CHECK_INT(plain.info.recomputed, 0);
         CHECK(marked.info.recomputed > 0 && marked.info.recomputed_flops > 0);
-        CHECK_MSG(marked.info.live_bytes < plain.info.live_bytes, "%zu bytes marked, %zu plain", marked.info.live_bytes, plain.info.live_bytes);
+        CHECK_MSG(marked.info.live_bytes < plain.info.live_bytes, "%zu bytes marked, %zu plain", marked.info.live_bytes,
+                  plain.info.live_bytes);
         /* The price is what the plan has more of, but for values that fusion spares. */
         const double more = marked.info.flops - plain.info.flops;
-        CHECK_MSG(fabs(more - marked.info.recomputed_flops) <= 0.1 * marked.info.flops, "%.0f FLOP more, %.0f said", more, marked.info.recomputed_flops);
+        CHECK_MSG(fabs(more - marked.info.recomputed_flops) <= 0.1 * marked.info.flops, "%.0f FLOP more, %.0f said",
+                  more, marked.info.recomputed_flops);
     }
 }
 TEST(every_other_layer_as_a_segment) {
@@ -169,7 +188,8 @@ TEST(a_budget_is_kept_with_the_same_bits) {
         for (int part = 9; part >= 8; part--) {
             const size_t budget = plain.info.arena_bytes * (size_t)part / 10;
             const outcome kept = train(images, 0, budget, 1, WICK_PRECISION_F32);
-            CHECK_MSG(kept.info.arena_bytes <= budget && kept.info.arena_bytes > 0, "%zu bytes for a budget of %zu", kept.info.arena_bytes, budget);
+            CHECK_MSG(kept.info.arena_bytes <= budget && kept.info.arena_bytes > 0, "%zu bytes for a budget of %zu",
+                      kept.info.arena_bytes, budget);
             check_same(&plain, &kept);
             CHECK(kept.info.recomputed_flops > 0);
             last = kept.info.recomputed_flops;
@@ -181,7 +201,8 @@ TEST(a_budget_is_kept_with_the_same_bits) {
     }
 }
 TEST(a_budget_gives_the_same_bits_on_more_threads) {
-    const outcome plain = train(true, 0, 0, 1, WICK_PRECISION_F32), kept = train(true, 0, plain.info.arena_bytes * 8 / 10, 3, WICK_PRECISION_F32);
+    const outcome plain = train(true, 0, 0, 1, WICK_PRECISION_F32),
+                  kept = train(true, 0, plain.info.arena_bytes * 8 / 10, 3, WICK_PRECISION_F32);
     check_same(&plain, &kept);
 }
 
@@ -190,7 +211,9 @@ static wick_plan_info info_of(wick_context *ctx, const wick_compile_options *opt
     wick_plan *plan = NULL;
     wick_plan_info info = {0};
     *status = wick_model_new(ctx, &t.model);
-    if (*status == WICK_OK) *status = wick_compile(ctx, step, &t, 1, &(wick_spec){"x", WICK_F32, 3, {BATCH, LENGTH, WIDTH}}, 1, options, &plan);
+    if (*status == WICK_OK)
+        *status =
+            wick_compile(ctx, step, &t, 1, &(wick_spec){"x", WICK_F32, 3, {BATCH, LENGTH, WIDTH}}, 1, options, &plan);
     if (plan) info = wick_plan_get_info(plan);
     wick_plan_free(&plan);
     wick_model_free(&t.model);
@@ -210,11 +233,12 @@ TEST(a_budget_that_cannot_be_kept_says_what_can) {
     wick_context_free(&ctx);
 }
 
-/* ---- the largest batch ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the largest batch ------------------------------------------------------------------------------------------- */
 
 static size_t bytes_with(trained *t, int64_t batch) {
     wick_plan *plan = NULL;
-    CHECK_OK(t->ctx, wick_compile(t->ctx, step, t, 1, &(wick_spec){"x", WICK_F32, 3, {batch, LENGTH, WIDTH}}, 1, NULL, &plan));
+    CHECK_OK(t->ctx,
+             wick_compile(t->ctx, step, t, 1, &(wick_spec){"x", WICK_F32, 3, {batch, LENGTH, WIDTH}}, 1, NULL, &plan));
     if (!plan) return 0;
     const wick_plan_info i = wick_plan_get_info(plan);
     wick_plan_free(&plan);
@@ -246,22 +270,27 @@ TEST(the_largest_batch_fits_and_one_more_does_not) {
     /* A budget of intermediates lets more in. */
     wick_batch_fit fit, more;
     CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1, NULL, (size_t)4 << 20, &fit));
-    CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1, &(wick_compile_options){.memory_budget = (size_t)3 << 20}, (size_t)4 << 20, &more));
+    CHECK_OK(t.ctx,
+             wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1,
+                                 &(wick_compile_options){.memory_budget = (size_t)3 << 20}, (size_t)4 << 20, &more));
     CHECK_MSG(more.batch >= fit.batch, "%lld with a budget, %lld without", (long long)more.batch, (long long)fit.batch);
     /* More memory than there is anywhere: the search has an end. */
-    CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, twice, NULL, 1, &(wick_spec){"x", WICK_F32, 1, {WICK_BATCH}}, 1, NULL, SIZE_MAX, &fit));
+    CHECK_OK(t.ctx, wick_plan_max_batch(t.ctx, twice, NULL, 1, &(wick_spec){"x", WICK_F32, 1, {WICK_BATCH}}, 1, NULL,
+                                        SIZE_MAX, &fit));
     CHECK_INT(fit.batch, (int64_t)1 << 40);
     CHECK_INT(fit.next_bytes, 0);
     CHECK_INT(wick_plan_max_batch(t.ctx, step, &t, 1, &open, 1, NULL, 1000, &fit), WICK_ERR_NOMEM);
     CHECK_STR_HAS(wick_context_error(t.ctx), "one sample takes");
-    CHECK_INT(wick_plan_max_batch(t.ctx, step, &t, 1, &(wick_spec){"x", WICK_F32, 3, {2, LENGTH, WIDTH}}, 1, NULL, 1 << 20, &fit), WICK_ERR_INVALID);
+    CHECK_INT(wick_plan_max_batch(t.ctx, step, &t, 1, &(wick_spec){"x", WICK_F32, 3, {2, LENGTH, WIDTH}}, 1, NULL,
+                                  1 << 20, &fit),
+              WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(t.ctx), "WICK_BATCH");
     wick_optimizer_free(&t.optimizer);
     wick_model_free(&t.model);
     wick_context_free(&t.ctx);
 }
 
-/* ---- a loop of evaluations ---------------------------------------------------------------------------------------------------------------- */
+/* ---- a loop of evaluations --------------------------------------------------------------------------------------- */
 
 TEST(marks_outside_of_compiled_functions_find_their_plan_again) {
     wick_context *ctx = context();

@@ -1,7 +1,8 @@
-/* Scales and shifts behind products: what the pass makes of graphs, how far results may move, and that folded weights follow their states. */
+/* Scales and shifts behind products: what the pass makes of graphs, how far results may move, and that folded weights
+ * follow their states. */
 #include "graph/graphs.h"
 
-/* ---- graphs --------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* As a compiled function would have it. */
 #define COLLECT(b, ...) do { BENCH_COLLECT(b, __VA_ARGS__); (b)->graph->compiled = true; } while (0)
@@ -50,9 +51,13 @@ TEST(scales_go_into_linear_layers_and_transposed_convolutions) {
     bench b;
     bench_open(&b);
     wick_context *ctx = b.ctx;
-    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(4, 3)), *w = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 2)), *half = wick_constant(ctx, WICK_F32, 0.5);
-    wick_tensor *image = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(1, 4, 2, 2)), *kernel = wick_ones(ctx, WICK_F32, WICK_DIMS(4, 3, 2, 2));
-    COLLECT(&b, wick_mul(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)), half), wick_mul(wick_conv_transpose(image, kernel, NULL, &(wick_conv_options){.groups = 2}), wick_reshape(VEC(ctx, 1, 2, 3, 4, 5, 6), WICK_DIMS(6, 1, 1))));
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(4, 3)),
+                *w = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 2)), *half = wick_constant(ctx, WICK_F32, 0.5);
+    wick_tensor *image = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(1, 4, 2, 2)),
+                *kernel = wick_ones(ctx, WICK_F32, WICK_DIMS(4, 3, 2, 2));
+    COLLECT(&b, wick_mul(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)), half),
+            wick_mul(wick_conv_transpose(image, kernel, NULL, &(wick_conv_options){.groups = 2}),
+                     wick_reshape(VEC(ctx, 1, 2, 3, 4, 5, 6), WICK_DIMS(6, 1, 1))));
     bench_pass(&b, wick_pass_fold_scale);
     bench_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 f32[3,2] = data()\n"
@@ -86,7 +91,8 @@ TEST(scales_stay_where_bits_or_others_need_them) {
     for (int what = 0; what < 6; what++) {
         bench_open(&b);
         wick_context *ctx = b.ctx;
-        wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(4, 2)), *w = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 2)), *s = VEC(ctx, 1, 2), *g = NULL;
+        wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(4, 2)),
+                    *w = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 2)), *s = VEC(ctx, 1, 2), *g = NULL;
         if (what == 1) w = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, 2)); /* weights that change */
         if (what == 2) s = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2));
         if (what == 3) s = wick_reshape(VEC(ctx, 1, 2, 3, 4), WICK_DIMS(4, 1)); /* not by column */
@@ -105,10 +111,11 @@ TEST(scales_stay_where_bits_or_others_need_them) {
     }
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 enum { PRODUCTS = 5, FORMS = 4 };
-static const char *const product_names[PRODUCTS] = {"conv", "grouped conv", "transposed conv", "grouped transposed conv", "linear"};
+static const char *const product_names[PRODUCTS] = {"conv", "grouped conv", "transposed conv",
+                                                    "grouped transposed conv", "linear"};
 static const char *const form_names[FORMS] = {"batch norm", "mul and add", "sub and div", "norm of a norm"};
 
 typedef struct net {
@@ -128,7 +135,8 @@ static wick_tensor *product_of(const net *n, wick_tensor *x, wick_tensor *w, wic
 }
 static wick_tensor *behind(const net *n, wick_tensor *y, wick_tensor *(*as)(wick_tensor *)) {
     const int rank = wick_tensor_rank(y);
-    wick_tensor *mean = as(n->mean), *var = as(n->var), *weight = n->weight ? as(n->weight) : NULL, *shift = as(n->shift);
+    wick_tensor *mean = as(n->mean), *var = as(n->var), *weight = n->weight ? as(n->weight) : NULL,
+                *shift = as(n->shift);
     switch (n->form) {
     case 0: return wick_batch_norm(y, mean, var, weight, shift, 1e-3);
     case 1: return wick_add(wick_mul(by_channel(weight, rank), y), by_channel(shift, rank));
@@ -166,8 +174,8 @@ static int64_t read_all(wick_context *ctx, wick_tensor *t, double *to, int64_t r
     return n;
 }
 
-/* Both ways against f64, within the bound that fold_scale.c states: each term's magnitude times (K + 4) u. Magnitudes: everything positive, and sums for
- * differences; two norms in a row scale all that is before them. */
+/* Both ways against f64, within the bound that fold_scale.c states: each term's magnitude times (K + 4) u. Magnitudes:
+ * everything positive, and sums for differences; two norms in a row scale all that is before them. */
 static void check_case(wick_context *ctx, net *n, wick_tensor *x, int64_t terms) {
     enum { ROOM = 2048 };
     static double exact[ROOM], most[ROOM], got[ROOM];
@@ -181,8 +189,14 @@ static void check_case(wick_context *ctx, net *n, wick_tensor *x, int64_t terms)
     if (n->form == 3) positive.shift = wick_neg(positive.shift);
     wick_tensor *magnitude = product_of(&positive, in_f64(wick_abs(x)), in_f64(wick_abs(n->w)), in_f64(positive.bias));
     if (n->form == 3) { /* |y - mean| s + |shift|, then again */
-        wick_tensor *v = wick_abs(behind(&(net){.form = 0, .mean = positive.mean, .var = n->var, .shift = wick_abs(n->shift)}, magnitude, in_f64));
-        magnitude = behind(&(net){.form = 0, .mean = wick_neg(wick_abs(n->shift)), .var = n->var, .weight = positive.weight, .shift = wick_abs(n->mean)}, v, in_f64);
+        wick_tensor *v = wick_abs(behind(
+            &(net){.form = 0, .mean = positive.mean, .var = n->var, .shift = wick_abs(n->shift)}, magnitude, in_f64));
+        magnitude = behind(&(net){.form = 0,
+                                  .mean = wick_neg(wick_abs(n->shift)),
+                                  .var = n->var,
+                                  .weight = positive.weight,
+                                  .shift = wick_abs(n->mean)},
+                           v, in_f64);
     } else
         magnitude = behind(&positive, magnitude, in_f64);
     read_all(ctx, magnitude, most, ROOM);
@@ -192,16 +206,20 @@ static void check_case(wick_context *ctx, net *n, wick_tensor *x, int64_t terms)
     for (int folded = 0; folded < 2; folded++) {
         wick_plan *plan = NULL;
         wick_workspace *ws = NULL;
-        CHECK_OK(ctx, wick_compile(ctx, forward, n, 1, &in, 1, &(wick_compile_options){.without = folded ? NULL : "fold_scale"}, &plan));
+        CHECK_OK(ctx, wick_compile(ctx, forward, n, 1, &in, 1,
+                                   &(wick_compile_options){.without = folded ? NULL : "fold_scale"}, &plan));
         CHECK_INT(wick_workspace_new(plan, &ws), WICK_OK);
         static char data[8 * ROOM], out[8 * ROOM];
         CHECK_OK(ctx, wick_read(x, data, wick_spec_bytes(&in)));
         const void *xs[] = {data};
-        for (int round = 0; round < 2; round++) CHECK_MSG(wick_run(ws, xs, (void *[]){out}) == WICK_OK, "%s", wick_workspace_error(ws));
-        for (int64_t i = 0; i < count; i++) got[i] = n->dtype == WICK_F64 ? ((double *)(void *)out)[i] : (double)((float *)(void *)out)[i];
+        for (int round = 0; round < 2; round++)
+            CHECK_MSG(wick_run(ws, xs, (void *[]){out}) == WICK_OK, "%s", wick_workspace_error(ws));
+        for (int64_t i = 0; i < count; i++)
+            got[i] = n->dtype == WICK_F64 ? ((double *)(void *)out)[i] : (double)((float *)(void *)out)[i];
         double worst = 0;
         for (int64_t i = 0; i < count; i++) worst = fmax(worst, fabs(got[i] - exact[i]) / (u * most[i]));
-        CHECK_MSG(worst <= roundings, "%s, %s, %s, %s: %g units, not %g", product_names[n->product], form_names[n->form], wick_dtype_name(n->dtype), folded ? "folded" : "as it is", worst, roundings);
+        CHECK_MSG(worst <= roundings, "%s, %s, %s, %s: %g units, not %g", product_names[n->product],
+                  form_names[n->form], wick_dtype_name(n->dtype), folded ? "folded" : "as it is", worst, roundings);
         wick_workspace_free(&ws);
         wick_plan_free(&plan);
     }
@@ -212,12 +230,16 @@ TEST(folded_results_are_as_close_to_the_exact_ones_as_stated) {
     wick_context *ctx = context();
     for (int round = 0; round < 20 * PRODUCTS * FORMS; round++) {
         wick_scope *scope = wick_scope_open(ctx);
-        net n = {.product = round % PRODUCTS, .form = round / PRODUCTS % FORMS, .dtype = test_rand_int(0, 2) ? WICK_F32 : WICK_F64};
+        net n = {.product = round % PRODUCTS,
+                 .form = round / PRODUCTS % FORMS,
+                 .dtype = test_rand_int(0, 2) ? WICK_F32 : WICK_F64};
         const int groups = n.product % 2 ? 2 : 1;
-        const int64_t in = groups * test_rand_int(1, 3), out = groups * test_rand_int(1, 3), batch = test_rand_int(1, 2);
+        const int64_t in = groups * test_rand_int(1, 3), out = groups * test_rand_int(1, 3),
+                      batch = test_rand_int(1, 2);
         const bool linear = n.product == 4, data = n.product == 2 || n.product == 3;
         const int64_t x_dims[4] = {batch, in, linear ? 1 : test_rand_int(3, 6), linear ? 1 : test_rand_int(3, 5)};
-        const int64_t w_dims[4] = {linear || data ? in : out, linear ? out : (data ? out : in) / groups, test_rand_int(2, 3), test_rand_int(1, 3)};
+        const int64_t w_dims[4] = {linear || data ? in : out, linear ? out : (data ? out : in) / groups,
+                                   test_rand_int(2, 3), test_rand_int(1, 3)};
         wick_tensor *x = drawn(ctx, n.dtype, linear ? 2 : 4, x_dims, -1, 1);
         n.w = drawn(ctx, n.dtype, linear ? 2 : 4, w_dims, -1, 1);
         n.bias = drawn(ctx, n.dtype, 1, &out, -2, 2);
@@ -265,14 +287,18 @@ TEST(folded_weights_are_made_once_and_follow_their_states) {
         CHECK_INT(wick_run(ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
         const uint64_t after = runs_of(plan, ws, false) - before;
         if (change < 0) made = after;
-        CHECK_MSG(change == 5 ? after < made : after == made && made > 0, "change %d: %llu kernels ran besides the product, %llu at first", change, (unsigned long long)after, (unsigned long long)made);
+        CHECK_MSG(change == 5 ? after < made : after == made && made > 0,
+                  "change %d: %llu kernels ran besides the product, %llu at first", change, (unsigned long long)after,
+                  (unsigned long long)made);
         CHECK_INT(wick_run(ws, (const void *[]){x}, (void *[]){again}), WICK_OK);
         CHECK(!memcmp(y, again, sizeof y));
         wick_scope *scope = wick_scope_open(ctx);
         wick_tensor *t = wick_from(ctx, WICK_F32, WICK_DIMS(1, 2, 4, 4), x), *out = NULL;
         CHECK_OK(ctx, forward(ctx, &t, &out, &n));
         CHECK_OK(ctx, wick_read(out, again, sizeof again));
-        for (int i = 0; i < Y; i++) CHECK_MSG(fabsf(y[i] - again[i]) <= 2e-6f * (fabsf(again[i]) + 20), "change %d: %g, not %g", change, (double)y[i], (double)again[i]);
+        for (int i = 0; i < Y; i++)
+            CHECK_MSG(fabsf(y[i] - again[i]) <= 2e-6f * (fabsf(again[i]) + 20), "change %d: %g, not %g", change,
+                      (double)y[i], (double)again[i]);
         wick_scope_close(&scope);
     }
     CHECK_INT(runs_of(plan, ws, true), 14);
@@ -295,7 +321,8 @@ TEST(remarks_say_what_was_folded_and_what_not) {
     const wick_spec in = {.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {1, 2, 4, 4}};
     int said[2] = {0, 0};
     wick_plan *plan = NULL;
-    CHECK_OK(ctx, wick_compile(ctx, forward, &n, 1, &in, 1, &(wick_compile_options){.on_remark = count_remark, .user = said}, &plan));
+    CHECK_OK(ctx, wick_compile(ctx, forward, &n, 1, &in, 1,
+                               &(wick_compile_options){.on_remark = count_remark, .user = said}, &plan));
     CHECK_INT(said[1], 3);
     CHECK_INT(said[0], 0);
     wick_plan_free(&plan);

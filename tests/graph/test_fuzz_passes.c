@@ -1,10 +1,14 @@
-/* Random graphs: whatever passes and machine code made at run time do to them, results stay. Each graph is compiled without passes, with all, with each one left out, with each one
- * alone, without every other kernel that was fused, and with three threads that share even little work; some have wide values, and are compiled with loops by the system's compiler too (docs/jit.md).
+/* Random graphs: whatever passes and machine code made at run time do to them, results stay. Each graph is compiled
+ * without passes, with all, with each one left out, with each one alone, without every other kernel that was fused, and
+ * with three threads that share even little work; some have wide values, and are compiled with loops by the system's
+ * compiler too (docs/jit.md).
  *
- * Where only passes ran that keep bits, results are equal to the bit. fold_scale, attention and quantize don't (docs/numerics.md): with what they change, results of graphs of
- * smooth ops are compared within a bound, others without these passes.
+ * Where only passes ran that keep bits, results are equal to the bit. fold_scale, attention and quantize don't
+ * (docs/numerics.md): with what they change, results of graphs of smooth ops are compared within a bound, others
+ * without these passes.
  *
- * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which WICK_FUZZ_SEED=... repeats, and the graph. */
+ * WICK_FUZZ_GRAPHS=N in the environment: so many graphs. A failure is shrunk, and prints the seed, which
+ * WICK_FUZZ_SEED=... repeats, and the graph. */
 #include "codegen/compiled.h"
 #include "graph/random_graph.h"
 
@@ -13,7 +17,7 @@
 
 enum { WAYS = 64, PLAIN_CONTEXT = 0, THREADED_CONTEXT, COMPILING_CONTEXT, CONTEXTS };
 
-/* ---- ways -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
 
 typedef struct outcome {
     wick_status status;
@@ -52,12 +56,14 @@ static void on_remark(void *user, const char *pass, const char *node, const char
     (void)node, (void)place;
     watching *w = user;
     const size_t length = strlen(w->fused);
-    if (!strcmp(pass, "fuse") && !strncmp(text, "taken as ", 9) && w->n_fused++ % 2 == 0 && length < 380) snprintf(w->fused + length, 20, "%s%.*s", length ? "," : "", (int)strcspn(text + 14, ":") + 5, text + 9);
+    if (!strcmp(pass, "fuse") && !strncmp(text, "taken as ", 9) && w->n_fused++ % 2 == 0 && length < 380)
+        snprintf(w->fused + length, 20, "%s%.*s", length ? "," : "", (int)strcspn(text + 14, ":") + 5, text + 9);
     compiled_programs += !strcmp(pass, "jit") && !strncmp(text, "one loop of machine code", 24);
     compiled_reductions += !strcmp(pass, "jit") && strstr(text, "with the reduction");
 }
 
-/* tight: in seven eighths of the arena that it takes otherwise, where that can be. halved: every other fused kernel is taken apart. */
+/* tight: in seven eighths of the arena that it takes otherwise, where that can be. halved: every other fused kernel is
+ * taken apart. */
 typedef struct twist {
     bool tight, halved;
 } twist;
@@ -71,7 +77,8 @@ static outcome run(wick_context *ctx, design *d, const char *without, bool plain
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
     char both[1024];
-    wick_compile_options options = {.no_passes = plain, .without = without, .on_pass = watch, .on_remark = on_remark, .user = &w};
+    wick_compile_options options = {
+        .no_passes = plain, .without = without, .on_pass = watch, .on_remark = on_remark, .user = &w};
     o.status = wick_compile(ctx, record, d, n_in, in, OUTPUTS, &options, &plan);
     if (how.halved && o.status == WICK_OK && *w.fused) {
         snprintf(both, sizeof both, "%s%s%s", without ? without : "", without && *without ? "," : "", w.fused);
@@ -132,14 +139,16 @@ typedef struct way {
     twist how;
 } way;
 
-/* All passes; with three threads; in less memory; without every other fused kernel; all but one; one alone; all that keep bits. */
+/* All passes; with three threads; in less memory; without every other fused kernel; all but one; one alone; all that
+ * keep bits. */
 static int make_ways(way ways[WAYS]) {
     int n = 0, names = 0;
     const char *optional[WAYS];
     for (int i = 0; i < wick_pass_count(); i++) {
         const wick_pass_info info = wick_pass_at(i);
         bool known = false;
-        for (int k = 0; k < wick_pass_count(); k++) known |= wick_pass_at(k).required && !strcmp(wick_pass_at(k).name, info.name);
+        for (int k = 0; k < wick_pass_count(); k++)
+            known |= wick_pass_at(k).required && !strcmp(wick_pass_at(k).name, info.name);
         for (int k = 0; k < names; k++) known |= !strcmp(optional[k], info.name);
         if (!known) optional[names++] = info.name;
     }
@@ -193,13 +202,19 @@ static verdict judge(wick_context *const *ctx, design *d, const way *ways, int n
         }
         if (o.status != plain.status) {
             v.way = &ways[i];
-            snprintf(v.text, sizeof v.text, "%s (%s), but without passes %s (%s)", wick_status_name(o.status), o.text, wick_status_name(plain.status), plain.text);
+            snprintf(v.text, sizeof v.text, "%s (%s), but without passes %s (%s)", wick_status_name(o.status), o.text,
+                     wick_status_name(plain.status), plain.text);
         } else if (!o.status && differs(&plain, &o, o.inexact, &output, &at)) {
             v.way = &ways[i];
             wick_type t;
             (void)wick_type_make(&t, o.spec[output].dtype, o.spec[output].rank, o.spec[output].dims);
-            if (at >= 0) snprintf(v.text, sizeof v.text, "result %d, %s, element %lld is %.17g, not %.17g", output, wick_dtype_name(o.spec[output].dtype), (long long)at, get(&t, o.data[output], at), get(&t, plain.data[output], at));
-            else snprintf(v.text, sizeof v.text, "result %d, %s, is another", output, wick_dtype_name(o.spec[output].dtype));
+            if (at >= 0)
+                snprintf(v.text, sizeof v.text, "result %d, %s, element %lld is %.17g, not %.17g", output,
+                         wick_dtype_name(o.spec[output].dtype), (long long)at, get(&t, o.data[output], at),
+                         get(&t, plain.data[output], at));
+            else
+                snprintf(v.text, sizeof v.text, "result %d, %s, is another", output,
+                         wick_dtype_name(o.spec[output].dtype));
         }
         v.compared += !o.status;
         outcome_free(&o);
@@ -212,7 +227,9 @@ typedef struct guilt {
     wick_context *const *ctx;
     const way *way;
 } guilt;
-static bool goes_wrong(void *user, design *d) { return judge(((guilt *)user)->ctx, d, ((guilt *)user)->way, 1).way != NULL; }
+static bool goes_wrong(void *user, design *d) {
+    return judge(((guilt *)user)->ctx, d, ((guilt *)user)->way, 1).way != NULL;
+}
 
 typedef struct tally {
     long graphs, nodes, compared, failed, inexact;
@@ -235,7 +252,8 @@ static void check_graph(wick_context *const *ctx, uint64_t seed, bool wide, cons
     char *text = NULL;
     outcome o = run(ctx[PLAIN_CONTEXT], &d, guilty->without, false, guilty->how, &text);
     outcome_free(&o);
-    CHECK_MSG(false, "WICK_FUZZ_SEED=%llu, %s: %s\n%s", (unsigned long long)d.seed, guilty->name, v.text, text ? text : "");
+    CHECK_MSG(false, "WICK_FUZZ_SEED=%llu, %s: %s\n%s", (unsigned long long)d.seed, guilty->name, v.text,
+              text ? text : "");
     free(text);
 }
 
@@ -243,7 +261,8 @@ static void check_graph(wick_context *const *ctx, uint64_t seed, bool wide, cons
 static void check_graphs(wick_context *const *ctx, bool wide, const way *ways, int n_ways, long graphs, tally *sums) {
     const char *many = getenv("WICK_FUZZ_GRAPHS"), *one = getenv("WICK_FUZZ_SEED");
     if (many) graphs = wide ? (atol(many) + 7) / 8 : atol(many); /* each of those takes as long */
-    for (long g = 0; g < (one ? 1 : graphs); g++) check_graph(ctx, one ? strtoull(one, NULL, 0) : wick_hash(&g, sizeof g, 11), wide, ways, n_ways, sums);
+    for (long g = 0; g < (one ? 1 : graphs); g++)
+        check_graph(ctx, one ? strtoull(one, NULL, 0) : wick_hash(&g, sizeof g, 11), wide, ways, n_ways, sums);
     test_count("nodes of random graphs", sums->nodes);
     test_count("results of random graphs with passes against those without", sums->compared * OUTPUTS);
     CHECK_MSG(one || sums->failed * 4 < sums->graphs, "%ld of %ld graphs can't run at all", sums->failed, sums->graphs);
@@ -258,15 +277,19 @@ TEST(random_graphs_keep_their_results_through_passes) {
     tally sums = {0};
     setenv("WICK_VERIFY", "1", 1);
     CHECK_INT(wick_context_new(&ctx[PLAIN_CONTEXT], &(wick_context_options){.threads = 1, .seed = 5}), WICK_OK);
-    CHECK_INT(wick_context_new(&ctx[THREADED_CONTEXT], &(wick_context_options){.threads = 3, .seed = 5, .tuning = &shared}), WICK_OK);
+    CHECK_INT(
+        wick_context_new(&ctx[THREADED_CONTEXT], &(wick_context_options){.threads = 3, .seed = 5, .tuning = &shared}),
+        WICK_OK);
     REQUIRE(ctx[PLAIN_CONTEXT] && ctx[THREADED_CONTEXT]);
     check_graphs(ctx, false, ways, n_ways, TEST_SANITIZED ? 10 : 100, &sums);
     test_count("random graphs through passes", sums.graphs);
-    CHECK_MSG(sums.graphs < 100 || sums.inexact > sums.graphs / 50, "only %ld of %ld graphs met a pass that changes bits", sums.inexact, sums.graphs);
+    CHECK_MSG(sums.graphs < 100 || sums.inexact > sums.graphs / 50,
+              "only %ld of %ld graphs met a pass that changes bits", sums.inexact, sums.graphs);
     for (int i = 0; i < wick_pass_count() && sums.graphs >= 100; i++) {
         bool again = false;
         for (int k = 0; k < i; k++) again |= !strcmp(wick_pass_at(k).name, wick_pass_at(i).name);
-        again |= !strcmp(wick_pass_at(i).name, "precision"); /* an option asks for it, and other bits: tests/optim/test_precision.c */
+        /* an option asks for it, and other bits: tests/optim/test_precision.c */
+        again |= !strcmp(wick_pass_at(i).name, "precision");
         CHECK_MSG(again || changed[i] > 0, "no graph has anything for the pass %s", wick_pass_at(i).name);
     }
     for (int i = 0; i < CONTEXTS; i++) wick_context_free(&ctx[i]);
@@ -280,13 +303,17 @@ TEST(random_graphs_keep_their_results_as_machine_code) {
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     REQUIRE(compiled_folder(folder, sizeof folder));
     CHECK_INT(wick_context_new(&ctx[PLAIN_CONTEXT], &(wick_context_options){.threads = 1, .seed = 5}), WICK_OK);
-    CHECK_INT(wick_context_new(&ctx[COMPILING_CONTEXT], &(wick_context_options){.threads = 1, .seed = 5, .jit = WICK_JIT_WAIT, .jit_folder = folder}), WICK_OK);
+    CHECK_INT(
+        wick_context_new(&ctx[COMPILING_CONTEXT],
+                         &(wick_context_options){.threads = 1, .seed = 5, .jit = WICK_JIT_WAIT, .jit_folder = folder}),
+        WICK_OK);
     REQUIRE(ctx[PLAIN_CONTEXT] && ctx[COMPILING_CONTEXT]);
     check_graphs(ctx, true, ways, 1, TEST_SANITIZED ? 2 : 12, &sums);
     test_count("random graphs as machine code", sums.graphs);
     test_count("programs of random graphs that became machine code", compiled_programs);
     test_count("of those, with a reduction", compiled_reductions);
-    CHECK_MSG(sums.graphs < 12 || (compiled_programs > sums.graphs && compiled_reductions > 0), "only %ld programs of %ld graphs became machine code", compiled_programs, sums.graphs);
+    CHECK_MSG(sums.graphs < 12 || (compiled_programs > sums.graphs && compiled_reductions > 0),
+              "only %ld programs of %ld graphs became machine code", compiled_programs, sums.graphs);
     for (int i = 0; i < CONTEXTS; i++) wick_context_free(&ctx[i]);
     compiled_remove(folder);
 }

@@ -1,13 +1,17 @@
-/* The memory plan: no two buffers that are in use at once share bytes, and the arena is hardly larger than what must be alive. */
+/* The memory plan: no two buffers that are in use at once share bytes, and the arena is hardly larger than what must be
+ * alive. */
 #include "exec/mlp.h"
 #include "graph/graphs.h"
 #include "ops/steps.h"
 #include "wick/transformer.h"
 #include "zoo/training.h"
 
-/* The number of a step's first ref that is its rider's, which reads what the step has just written; its own refs come before. */
+/* The number of a step's first ref that is its rider's, which reads what the step has just written; its own refs come
+ * before. */
 static int riders_refs(const wick_step *s) {
-    const wick_epilogue *r = s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->epilogue : s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->epilogue : NULL;
+    const wick_epilogue *r = s->kind == WICK_STEP_GEMM   ? &((const wick_step_gemm *)s->args)->epilogue
+                             : s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->epilogue
+                                                         : NULL;
     return r && r->program ? r->refs : s->n_refs;
 }
 
@@ -21,7 +25,8 @@ static void check_plan(const wick_plan *p, const char *what) {
         for (size_t k = 0; k < i; k++) {
             const wick_buffer *b = &p->buffers[k];
             if (b->kind != WICK_BUFFER_TEMP || b->first < 0 || a->first > b->last || b->first > a->last) continue;
-            CHECK_MSG(a->offset + a->size <= b->offset || b->offset + b->size <= a->offset, "%s: buffers %zu and %zu overlap", what, i, k);
+            CHECK_MSG(a->offset + a->size <= b->offset || b->offset + b->size <= a->offset,
+                      "%s: buffers %zu and %zu overlap", what, i, k);
         }
     }
     CHECK_MSG(top <= p->arena_bytes, "%s: %zu bytes used of %zu", what, top, p->arena_bytes);
@@ -29,24 +34,29 @@ static void check_plan(const wick_plan *p, const char *what) {
     bool *written = calloc(p->n_buffers + 1, 1);
     for (size_t i = 0; written && i < p->n_steps; i++)
         for (int pass = 0; pass < 4; pass++) /* what the step reads, writes; its rider reads, writes */
-            for (int r = pass < 2 ? 0 : riders_refs(&p->steps[i]); r < (pass < 2 ? riders_refs(&p->steps[i]) : p->steps[i].n_refs); r++) {
+            for (int r = pass < 2 ? 0 : riders_refs(&p->steps[i]);
+                 r < (pass < 2 ? riders_refs(&p->steps[i]) : p->steps[i].n_refs); r++) {
                 const wick_ref *ref = &p->steps[i].refs[r];
                 const wick_buffer *b = &p->buffers[ref->buffer];
                 if (b->kind != WICK_BUFFER_TEMP) continue;
                 CHECK(b->first <= (int32_t)i && (int32_t)i <= b->last);
-                if (pass % 2 == 0 && !ref->write) CHECK_MSG(written[ref->buffer], "%s: step %zu (%s) reads buffer %u before it is written", what, i, p->steps[i].name, ref->buffer);
+                if (pass % 2 == 0 && !ref->write)
+                    CHECK_MSG(written[ref->buffer], "%s: step %zu (%s) reads buffer %u before it is written", what, i,
+                              p->steps[i].name, ref->buffer);
                 if (pass % 2 == 1 && ref->write) written[ref->buffer] = true;
             }
     free(written);
 }
 
-static void check_tight(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *what) {
+static void check_tight(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                        const char *what) {
     wick_plan *plan = NULL;
     CHECK_OK(ctx, wick_compile(ctx, fn, user, n_in, in, n_out, NULL, &plan));
     if (!plan) return;
     check_plan(plan, what);
     wick_plan_info info = wick_plan_get_info(plan);
-    CHECK_MSG((double)info.arena_bytes <= 1.05 * (double)info.live_bytes, "%s: arena %zu, live %zu", what, info.arena_bytes, info.live_bytes);
+    CHECK_MSG((double)info.arena_bytes <= 1.05 * (double)info.live_bytes, "%s: arena %zu, live %zu", what,
+              info.arena_bytes, info.live_bytes);
     CHECK(info.live_bytes > 0);
     wick_workspace *ws = NULL; /* exactly as large as said */
     size_t before = wick_context_get_stats(ctx).tensor_bytes;
@@ -56,7 +66,7 @@ static void check_tight(wick_context *ctx, wick_function fn, void *user, int n_i
     wick_plan_free(&plan);
 }
 
-/* ---- training steps --------------------------------------------------------------------------------------------------------- */
+/* ---- training steps ---------------------------------------------------------------------------------------------- */
 
 enum { SGD, MOMENTUM, ADAM, ADAMW_CLIPPED, OPTIMIZERS };
 typedef struct trainee {
@@ -76,7 +86,8 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
         params[n++] = t->w[i];
         params[n++] = t->b[i];
     }
-    wick_tensor *loss = wick_cross_entropy(h, in[1]), *scale = wick_constant(ctx, WICK_F32, 1), *lr = wick_constant(ctx, WICK_F32, 0.01);
+    wick_tensor *loss = wick_cross_entropy(h, in[1]), *scale = wick_constant(ctx, WICK_F32, 1),
+                *lr = wick_constant(ctx, WICK_F32, 0.01);
     wick_grad(loss, n, params, g);
     if (t->optimizer == ADAMW_CLIPPED) {
         wick_tensor *sum = wick_constant(ctx, WICK_F32, 0);
@@ -91,7 +102,8 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
             status = wick_assign(t->m[i], step);
         } else if (t->optimizer >= ADAM) {
             wick_tensor *m = wick_add(wick_mul(t->m[i], wick_like(p, 0.9)), wick_mul(gi, wick_like(p, 0.1)));
-            wick_tensor *v = wick_add(wick_mul(t->v[i], wick_like(p, 0.99)), wick_mul(wick_square(gi), wick_like(p, 0.01)));
+            wick_tensor *v =
+                wick_add(wick_mul(t->v[i], wick_like(p, 0.99)), wick_mul(wick_square(gi), wick_like(p, 0.01)));
             step = wick_div(m, wick_add(wick_sqrt(v), wick_like(p, 1e-8)));
             status = wick_assign(t->m[i], m);
             if (status == WICK_OK) status = wick_assign(t->v[i], v);
@@ -108,7 +120,11 @@ TEST(the_arena_of_a_training_step_is_within_5_percent_of_what_is_alive) {
     static const char *names[] = {"sgd", "momentum", "adam", "adamw with clipping"};
     for (int round = 0; round < 24; round++) {
         wick_context *ctx = context();
-        trainee t = {.optimizer = round % OPTIMIZERS, .layers = 2 + round % 3, .batch = 16 + 48 * (round % 5), .dropout = round % 2 ? 0.2 : 0, .width = 40 + 37 * (round % 7)};
+        trainee t = {.optimizer = round % OPTIMIZERS,
+                     .layers = 2 + round % 3,
+                     .batch = 16 + 48 * (round % 5),
+                     .dropout = round % 2 ? 0.2 : 0,
+                     .width = 40 + 37 * (round % 7)};
         for (int i = 0; i < t.layers; i++) {
             int64_t dims[2] = {i + 1 == t.layers ? 10 : t.width + 5 * i, i ? t.width + 5 * (i - 1) : 64};
             t.w[i] = wick_full(ctx, WICK_F32, 2, dims, 0.01);
@@ -120,7 +136,8 @@ TEST(the_arena_of_a_training_step_is_within_5_percent_of_what_is_alive) {
         }
         wick_spec in[2] = {{"x", WICK_F32, 2, {t.batch, 64}}, {"labels", WICK_I64, 1, {t.batch}}};
         char what[96];
-        snprintf(what, sizeof what, "%s, %d layers, batch %d, width %d, dropout %g", names[t.optimizer], t.layers, (int)t.batch, (int)t.width, t.dropout);
+        snprintf(what, sizeof what, "%s, %d layers, batch %d, width %d, dropout %g", names[t.optimizer], t.layers,
+                 (int)t.batch, (int)t.width, t.dropout);
         check_tight(ctx, body, &t, 2, in, 1, what);
         wick_context_free(&ctx);
     }
@@ -141,14 +158,16 @@ TEST(the_arena_of_convolutional_networks_is_within_5_percent_of_what_is_alive) {
             for (int with = 0; with < 2; with++) {
                 training t;
                 char what[128];
-                snprintf(what, sizeof what, "%.60s, batch %d, %s", convnets[i].network, (int)batch, with ? "adam" : "momentum");
-                if (training_open(&t, context(), convnets[i].network, WICK_F32, convnets[i].dims, batch, with ? &adam : &momentum))
+                snprintf(what, sizeof what, "%.60s, batch %d, %s", convnets[i].network, (int)batch,
+                         with ? "adam" : "momentum");
+                if (training_open(&t, context(), convnets[i].network, WICK_F32, convnets[i].dims, batch,
+                                  with ? &adam : &momentum))
                     check_tight(t.ctx, training_body, &t, 2, t.in, 1, what);
                 training_close(&t);
             }
 }
 
-/* ---- random plans -------------------------------------------------------------------------------------------------------------- */
+/* ---- random plans ------------------------------------------------------------------------------------------------ */
 
 static wick_status random_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
@@ -166,7 +185,9 @@ static wick_status random_body(wick_context *ctx, wick_tensor *const *in, wick_t
         case 3: pool[n] = wick_slice(a, 0, 0, (rows + 1) / 2, 1); break;
         case 4: pool[n] = wick_layer_norm(a, NULL, NULL, 1e-5); break;
         case 5: pool[n] = wick_add(a, wick_sum(b, WICK_ALL_AXES, false)); break;
-        default: pool[n] = wick_mul(wick_exp(wick_neg(a)), wick_random_uniform(ctx, WICK_F32, 2, (int64_t[]){rows, k})); break;
+        default:
+            pool[n] = wick_mul(wick_exp(wick_neg(a)), wick_random_uniform(ctx, WICK_F32, 2, (int64_t[]){rows, k}));
+            break;
         }
         if (wick_tensor_count(pool[n]) > 4000) continue;
         n++;
@@ -184,11 +205,13 @@ TEST(no_two_live_buffers_of_random_plans_overlap) {
     for (int round = 0; round < 60; round++) {
         test_seed = 0xABCDEF + (uint64_t)round * 104729;
         wick_context *ctx = context();
-        wick_spec in[2] = {{"a", WICK_F32, 2, {test_rand_int(1, 20), test_rand_int(1, 20)}}, {"b", WICK_F32, 2, {test_rand_int(1, 9), 3}}};
+        wick_spec in[2] = {{"a", WICK_F32, 2, {test_rand_int(1, 20), test_rand_int(1, 20)}},
+                           {"b", WICK_F32, 2, {test_rand_int(1, 9), 3}}};
         for (int passes = 0; passes < 2; passes++) {
             wick_plan *plan = NULL;
             uint64_t seed = test_seed;
-            CHECK_OK(ctx, wick_compile(ctx, random_body, NULL, 2, in, 2, &(wick_compile_options){.no_passes = !passes}, &plan));
+            CHECK_OK(ctx, wick_compile(ctx, random_body, NULL, 2, in, 2, &(wick_compile_options){.no_passes = !passes},
+                                       &plan));
             test_seed = seed;
             if (!plan) continue;
             check_plan(plan, "random plan");
@@ -199,8 +222,9 @@ TEST(no_two_live_buffers_of_random_plans_overlap) {
     }
 }
 
-/* The gradient of a weight frees the activation that it alone still reads: it goes before the gradient of that activation. Six layers of which each is made again: 3.7 MB, and 4.2 where the
- * order of the backward pass is that in which gradients are written. */
+/* The gradient of a weight frees the activation that it alone still reads: it goes before the gradient of that
+ * activation. Six layers of which each is made again: 3.7 MB, and 4.2 where the order of the backward pass is that in
+ * which gradients are written. */
 typedef struct trained {
     wick_model *model;
     wick_optimizer *optimizer;
@@ -208,7 +232,10 @@ typedef struct trained {
 static wick_status train_encoder(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     const trained *t = user;
     (void)ctx;
-    wick_tensor *y = wick_nn_encoder(t->model, "e", in[0], 6, &(wick_nn_transformer_options){.feedforward = 256, .gelu = true, .pre_norm = true, .checkpoint = 1, .attention = {.heads = 8}});
+    wick_tensor *y = wick_nn_encoder(
+        t->model, "e", in[0], 6,
+        &(wick_nn_transformer_options){
+            .feedforward = 256, .gelu = true, .pre_norm = true, .checkpoint = 1, .attention = {.heads = 8}});
     out[0] = wick_sum(wick_square(y), WICK_ALL_AXES, false);
     return wick_optimizer_step(t->optimizer, out[0]);
 }
@@ -219,10 +246,12 @@ TEST(a_schedule_runs_the_gradient_of_a_weight_before_what_can_wait) {
     CHECK_INT(wick_context_new(&ctx, &(wick_context_options){.threads = 1}), WICK_OK);
     CHECK_INT(wick_model_new(ctx, &t.model), WICK_OK);
     CHECK_INT(wick_optimizer_new(t.model, &(wick_optim_options){.kind = WICK_ADAM}, &t.optimizer), WICK_OK);
-    CHECK_INT(wick_compile(ctx, train_encoder, &t, 1, &(wick_spec){"x", WICK_F32, 3, {4, 128, 64}}, 1, NULL, &plan), WICK_OK);
+    CHECK_INT(wick_compile(ctx, train_encoder, &t, 1, &(wick_spec){"x", WICK_F32, 3, {4, 128, 64}}, 1, NULL, &plan),
+              WICK_OK);
     const wick_plan_info info = wick_plan_get_info(plan);
     CHECK_MSG(info.live_bytes < 3900000, "%zu bytes alive", info.live_bytes);
-    CHECK_MSG(info.arena_bytes <= info.live_bytes + info.live_bytes / 20, "%zu bytes of arena for %zu", info.arena_bytes, info.live_bytes);
+    CHECK_MSG(info.arena_bytes <= info.live_bytes + info.live_bytes / 20, "%zu bytes of arena for %zu",
+              info.arena_bytes, info.live_bytes);
     wick_plan_free(&plan);
     wick_optimizer_free(&t.optimizer);
     wick_model_free(&t.model);
@@ -232,7 +261,8 @@ TEST(a_schedule_runs_the_gradient_of_a_weight_before_what_can_wait) {
 TEST(a_schedule_runs_what_frees_memory_first) {
     bench b;
     bench_open(&b);
-    /* Four wide values, each reduced to a number: one of them is enough to be alive, in whatever order they were recorded. */
+    /* Four wide values, each reduced to a number: one of them is enough to be alive, in whatever order they were
+     * recorded. */
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(64, 64)), *wide[4], *sum = NULL;
     for (int i = 0; i < 4; i++) wide[i] = wick_softmax(wick_add(x, wick_constant(b.ctx, WICK_F32, i)), 1);
     for (int i = 0; i < 4; i++) {

@@ -1,4 +1,5 @@
-/* Products of one input: which become one, with the same bits; and that what is laid side by side follows its states. */
+/* Products of one input: which become one, with the same bits; and that what is laid side by side follows its states.
+ */
 #include "graph/graphs.h"
 
 TEST(small_products_of_one_input_become_one) {
@@ -6,8 +7,10 @@ TEST(small_products_of_one_input_become_one) {
     bench_open(&b);
     wick_context *ctx = b.ctx;
     ctx->tuning.cost_step_ns = 1000;
-    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 5));
-    BENCH_COLLECT(&b, wick_neg(wick_relu(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)))), wick_neg(wick_relu(wick_add(wick_matmul(x, wick_transpose(v, 0, 1)), VEC(ctx, 1, 2, 3, 4)))));
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)),
+                *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(4, 5));
+    BENCH_COLLECT(&b, wick_neg(wick_relu(wick_add(wick_matmul(x, w), VEC(ctx, 1, 2)))),
+                  wick_neg(wick_relu(wick_add(wick_matmul(x, wick_transpose(v, 0, 1)), VEC(ctx, 1, 2, 3, 4)))));
     b.graph->compiled = true;
     bench_pass(&b, wick_pass_epilogue);
     bench_pass(&b, wick_pass_dce);
@@ -35,7 +38,8 @@ TEST(products_stay_apart_where_that_is_predicted_to_be_faster) {
     bench_open(&b);
     wick_context *ctx = b.ctx;
     ctx->tuning.cost_step_ns = 1; /* and so there is nothing to save */
-    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(8, 5)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 16)), *v = wick_ones(ctx, WICK_F32, WICK_DIMS(5, 16));
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(8, 5)),
+                *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 16)), *v = wick_ones(ctx, WICK_F32, WICK_DIMS(5, 16));
     BENCH_COLLECT(&b, wick_neg(wick_matmul(x, w)), wick_neg(wick_matmul(x, v)));
     b.graph->compiled = true;
     bench_pass(&b, wick_pass_merge);
@@ -79,7 +83,9 @@ TEST(merged_products_have_the_same_bits_and_follow_their_states) {
         int64_t m, k, n;
         int heads;
         bool taken;
-    } cases[] = {{1, 64, 32, 3, true}, {4, 20, 7, 4, false}, {40, 30, 4, 3, true}, {40, 30, 16, 3, false}, {5, 64, 16, 2, false}, {1, 256, 64, 3, true}, {4, 256, 64, 3, false}, {3, 0, 4, 2, false}, {0, 5, 4, 2, true}};
+    } cases[] = {{1, 64, 32, 3, true},   {4, 20, 7, 4, false},  {40, 30, 4, 3, true},
+                 {40, 30, 16, 3, false}, {5, 64, 16, 2, false}, {1, 256, 64, 3, true},
+                 {4, 256, 64, 3, false}, {3, 0, 4, 2, false},   {0, 5, 4, 2, true}};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++)
         for (int transposed = 0; transposed < 2; transposed++) {
             wick_scope *scope = wick_scope_open(ctx);
@@ -97,22 +103,31 @@ TEST(merged_products_have_the_same_bits_and_follow_their_states) {
             wick_workspace *ws[2] = {NULL, NULL};
             int said[2] = {0, 0};
             for (int p = 0; p < 2; p++) {
-                CHECK_OK(ctx, wick_compile(ctx, forward, &h, 1, &in, h.n, &(wick_compile_options){.without = p ? "merge" : NULL, .on_remark = count_merges, .user = said}, &plan[p]));
+                CHECK_OK(ctx, wick_compile(ctx, forward, &h, 1, &in, h.n,
+                                           &(wick_compile_options){
+                                               .without = p ? "merge" : NULL, .on_remark = count_merges, .user = said},
+                                           &plan[p]));
                 REQUIRE(plan[p] != NULL);
                 CHECK_INT(wick_workspace_new(plan[p], &ws[p]), WICK_OK);
             }
-            CHECK_MSG(said[1] == cases[c].taken && said[0] == !cases[c].taken, "case %d: %d taken, %d not", (int)c, said[1], said[0]);
+            CHECK_MSG(said[1] == cases[c].taken && said[0] == !cases[c].taken, "case %d: %d taken, %d not", (int)c,
+                      said[1], said[0]);
             for (int change = 0; change < 4; change++) {
                 fill_random(data, k * n, -1, 1);
                 if (change == 2) CHECK_OK(ctx, wick_write(h.w[1], data, (size_t)(k * n) * sizeof(float)));
                 if (change == 3 && h.b[0]) CHECK_OK(ctx, wick_write(h.b[0], data + 1, (size_t)n * sizeof(float)));
                 for (int p = 0; p < 2; p++)
-                    CHECK_MSG(wick_run(ws[p], (const void *[]){x}, (void *[]){y[p][0], y[p][1], y[p][2], y[p][3]}) == WICK_OK, "%s", wick_workspace_error(ws[p]));
-                for (int i = 0; i < h.n; i++) CHECK_MSG(!memcmp(y[0][i], y[1][i], (size_t)(m * n) * sizeof(float)), "case %d, change %d: product %d differs", (int)c, change, i);
+                    CHECK_MSG(wick_run(ws[p], (const void *[]){x}, (void *[]){y[p][0], y[p][1], y[p][2], y[p][3]}) ==
+                                  WICK_OK,
+                              "%s", wick_workspace_error(ws[p]));
+                for (int i = 0; i < h.n; i++)
+                    CHECK_MSG(!memcmp(y[0][i], y[1][i], (size_t)(m * n) * sizeof(float)),
+                              "case %d, change %d: product %d differs", (int)c, change, i);
             }
             if (cases[c].taken && m > 0 && k > 0) { /* laid side by side once, also where the matrices are turned */
                 wick_workspace_profile(ws[0], true);
-                CHECK_INT(wick_run(ws[0], (const void *[]){x}, (void *[]){y[0][0], y[0][1], y[0][2], y[0][3]}), WICK_OK);
+                CHECK_INT(wick_run(ws[0], (const void *[]){x}, (void *[]){y[0][0], y[0][1], y[0][2], y[0][3]}),
+                          WICK_OK);
                 uint64_t ran = 0, runs;
                 for (int i = 0; i < wick_plan_get_info(plan[0]).kernels; i++) {
                     wick_workspace_kernel_ns(ws[0], i, &runs);

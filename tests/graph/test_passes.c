@@ -5,7 +5,8 @@ TEST(a_graph_prints_values_types_ops_and_attributes) {
     bench b;
     bench_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 3));
-    BENCH_COLLECT(&b, wick_sum(wick_mul(wick_transpose(x, 0, 1), wick_constant(b.ctx, WICK_F32, 0.5)), WICK_AXES(1), true));
+    BENCH_COLLECT(&b,
+                  wick_sum(wick_mul(wick_transpose(x, 0, 1), wick_constant(b.ctx, WICK_F32, 0.5)), WICK_AXES(1), true));
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3,2] = permute(%0) axes=1,0\n"
                     "%2 f32[] = constant() value=0.5\n"
@@ -73,7 +74,8 @@ TEST(simplify_looks_through_expands_that_broadcasting_makes_needless) {
 TEST(fold_computes_ops_of_constants) {
     bench b;
     bench_open(&b);
-    wick_tensor *x = VEC(b.ctx, 1, 2), *c = wick_exp(wick_mul(wick_constant(b.ctx, WICK_F32, 2), wick_constant(b.ctx, WICK_F32, 0)));
+    wick_tensor *x = VEC(b.ctx, 1, 2),
+                *c = wick_exp(wick_mul(wick_constant(b.ctx, WICK_F32, 2), wick_constant(b.ctx, WICK_F32, 0)));
     wick_tensor *whole = wick_neg(wick_expand(wick_cast(wick_constant(b.ctx, WICK_I32, 7), WICK_F32), WICK_DIMS(2)));
     BENCH_COLLECT(&b, wick_add(wick_mul(x, c), whole), wick_mul(x, wick_scalar(b.ctx, WICK_F32, 3)));
     bench_pass(&b, wick_pass_fold);
@@ -99,7 +101,9 @@ TEST(fold_gives_the_bits_that_running_would) {
             wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .eager = eager});
             for (int i = 0; i < 8; i++) {
                 wick_tensor *c = wick_constant(ctx, dtype, numbers[i]), *three = wick_constant(ctx, dtype, 3);
-                wick_tensor *y[] = {wick_div(c, three), wick_tanh(c), wick_mul(c, c), wick_where(wick_gt(c, three), wick_exp(three), wick_sqrt(wick_abs(c))), wick_add(c, three)};
+                wick_tensor *y[] = {wick_div(c, three), wick_tanh(c), wick_mul(c, c),
+                                    wick_where(wick_gt(c, three), wick_exp(three), wick_sqrt(wick_abs(c))),
+                                    wick_add(c, three)};
                 for (int k = 0; k < 5; k++) out[eager][i][k] = item(y[k]);
             }
             wick_context_free(&ctx);
@@ -130,7 +134,8 @@ TEST(cse_makes_equal_nodes_one) {
 TEST(cse_leaves_random_nodes_slots_and_effects_alone) {
     bench b;
     bench_open(&b);
-    wick_tensor *u = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2)), *v = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2));
+    wick_tensor *u = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2)),
+                *v = wick_random_uniform(b.ctx, WICK_F32, WICK_DIMS(2));
     wick_tensor *s = wick_scalar(b.ctx, WICK_F32, 2), *t = wick_scalar(b.ctx, WICK_F32, 2);
     BENCH_COLLECT(&b, wick_sub(u, v), wick_sub(s, t));
     bench_pass(&b, wick_pass_cse);
@@ -262,11 +267,13 @@ TEST(fuse_keeps_the_terms_of_a_sum_with_the_sum) {
     bench_close(&b);
 }
 
-/* The product of what is stored anyway waits with its reader for the sum; bools are stored, which takes less than to read e again. */
+/* The product of what is stored anyway waits with its reader for the sum; bools are stored, which takes less than to
+ * read e again. */
 TEST(fuse_makes_where_it_is_read_what_would_be_stored_to_wait) {
     bench b;
     bench_open(&b);
-    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4)), *row = VEC(b.ctx, 1, 2, 3, 4), *e = wick_exp(x), *s = wick_sum(e, WICK_AXES(0), true);
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(2, 4)), *row = VEC(b.ctx, 1, 2, 3, 4), *e = wick_exp(x),
+                *s = wick_sum(e, WICK_AXES(0), true);
     BENCH_COLLECT(&b, wick_add(wick_mul(e, row), s), wick_where(wick_gt(e, row), s, s));
     bench_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[2,4] = data()\n"
@@ -361,7 +368,8 @@ TEST(rematerialise_leaves_what_must_be_stored_or_costs_more) {
     bench_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(64, 64)), *m = VEC(b.ctx, 1), *small = VEC(b.ctx, 1, 2);
     wick_tensor *two = wick_mul(x, wick_from(b.ctx, WICK_F32, WICK_DIMS(64, 64), (float[4096]){1}));
-    wick_tensor *dear = wick_exp(x), *product = wick_add(x, m), *chain = wick_mul(wick_exp(wick_sub(x, m)), m), *little = wick_neg(small), *out = wick_neg(x);
+    wick_tensor *dear = wick_exp(x), *product = wick_add(x, m), *chain = wick_mul(wick_exp(wick_sub(x, m)), m),
+                *little = wick_neg(small), *out = wick_neg(x);
     wick_tensor *pairs[6] = {two, dear, product, chain, little, out}, *results[13];
     for (int i = 0; i < 6; i++) {
         results[2 * i] = wick_sqrt(pairs[i]);
@@ -422,7 +430,8 @@ TEST(transpose_turns_products_and_what_widens_them) {
     bench_open(&b);
     wick_tensor *x = wick_ones(b.ctx, WICK_BF16, WICK_DIMS(4, 3)), *a = wick_ones(b.ctx, WICK_BF16, WICK_DIMS(3, 2));
     wick_tensor *read_twice = wick_matmul(x, wick_neg(a));
-    BENCH_COLLECT(&b, wick_transpose(wick_matmul(x, a), 0, 1), wick_transpose(wick_cast(wick_matmul(x, wick_abs(a)), WICK_F32), 0, 1),
+    BENCH_COLLECT(&b, wick_transpose(wick_matmul(x, a), 0, 1),
+                  wick_transpose(wick_cast(wick_matmul(x, wick_abs(a)), WICK_F32), 0, 1),
                   wick_transpose(wick_cast(read_twice, WICK_F32), 0, 1), wick_abs(read_twice));
     bench_pass(&b, wick_pass_transpose);
     bench_pass(&b, wick_pass_dce);
@@ -456,7 +465,8 @@ TEST(random_graphs_keep_their_bits_through_all_passes) {
             int n = 0;
             for (; n < 3; n++) {
                 fill_random(data, 12, -2, 2);
-                pool[n] = n < 2 ? wick_from(ctx, WICK_F32, WICK_DIMS(3, 4), data) : wick_from(ctx, WICK_F32, WICK_DIMS(4), data);
+                pool[n] = n < 2 ? wick_from(ctx, WICK_F32, WICK_DIMS(3, 4), data)
+                                : wick_from(ctx, WICK_F32, WICK_DIMS(4), data);
             }
             for (int i = 0; i < 30; i++, n++) {
                 wick_tensor *p = pool[test_rand_int(0, n - 1)], *q = pool[test_rand_int(0, n - 1)];
@@ -474,26 +484,32 @@ TEST(random_graphs_keep_their_bits_through_all_passes) {
                 }
                 if (wick_tensor_rank(pool[n]) > 2 || wick_tensor_count(pool[n]) > 12) pool[n] = p;
             }
-            wick_tensor *loss = wick_sum(wick_tanh(wick_add(pool[n - 1], wick_add(pool[n - 2], pool[0]))), WICK_ALL_AXES, false), *g;
+            wick_tensor *loss = wick_sum(wick_tanh(wick_add(pool[n - 1], wick_add(pool[n - 2], pool[0]))),
+                                         WICK_ALL_AXES, false),
+                        *g;
             wick_grad(loss, 1, pool, &g);
-            wick_tensor *out[3] = {wick_expand(loss, WICK_DIMS(12)), wick_flatten(g, 0), wick_flatten(wick_add(pool[n - 3], pool[0]), 0)};
+            wick_tensor *out[3] = {wick_expand(loss, WICK_DIMS(12)), wick_flatten(g, 0),
+                                   wick_flatten(wick_add(pool[n - 3], pool[0]), 0)};
             CHECK_OK(ctx, wick_eval(ctx, 3, out, NULL));
             for (int k = 0; k < 3; k++) CHECK_OK(ctx, wick_read(out[k], results[eager][k], sizeof results[eager][k]));
             wick_context_free(&ctx);
         }
-        for (int k = 0; k < 3; k++) CHECK_MSG(!memcmp(results[0][k], results[1][k], sizeof results[0][k]), "round %d, output %d", round, k);
+        for (int k = 0; k < 3; k++)
+            CHECK_MSG(!memcmp(results[0][k], results[1][k], sizeof results[0][k]), "round %d, output %d", round, k);
     }
 }
 
-/* ---- quantisation ------------------------------------------------------------------------------------------------------------------- */
+/* ---- quantisation ------------------------------------------------------------------------------------------------ */
 
 static wick_tensor *number(wick_context *ctx, wick_dtype d, double x) { return wick_constant(ctx, d, x); }
 
 TEST(quantize_makes_an_integer_convolution_with_its_bias_and_bounds) {
     bench b;
     bench_open(&b);
-    wick_tensor *x = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 3, 4, 4)), *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3, 3, 3)), *bias = VEC(b.ctx, 1, 2);
-    wick_tensor *fx = wick_dequantize(x, number(b.ctx, WICK_F32, 0.5), number(b.ctx, WICK_U8, 7), 0), *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), number(b.ctx, WICK_I8, 0), 0);
+    wick_tensor *x = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 3, 4, 4)),
+                *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3, 3, 3)), *bias = VEC(b.ctx, 1, 2);
+    wick_tensor *fx = wick_dequantize(x, number(b.ctx, WICK_F32, 0.5), number(b.ctx, WICK_U8, 7), 0),
+                *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), number(b.ctx, WICK_I8, 0), 0);
     wick_tensor *y = wick_clip(wick_conv(fx, fw, bias, &(wick_conv_options){.pad = {1, 1}}), 0, 6);
     BENCH_COLLECT(&b, wick_quantize(y, number(b.ctx, WICK_F32, 0.25), number(b.ctx, WICK_U8, 3), 0, WICK_U8));
     CHECK_INT(bench_count(&b, "conv"), 1);
@@ -507,7 +523,8 @@ TEST(quantize_makes_an_integer_convolution_with_its_bias_and_bounds) {
                     "%5 u8[] = constant() value=7\n"
                     "%6 f32[] = constant() value=0.25\n"
                     "%7 u8[] = constant() value=3\n"
-                    "%8 u8[1,2,4,4] = int8_conv(%0, %1, %5, %4, %2, %6, %7, %3) a_zero a_scale b_scale scale zero bias low=0 high=6 pad=1,1\n"
+                    "%8 u8[1,2,4,4] = int8_conv(%0, %1, %5, %4, %2, %6, %7, %3) a_zero a_scale b_scale scale zero bias "
+                    "low=0 high=6 pad=1,1\n"
                     "return %8\n");
     bench_close(&b);
 }
@@ -515,10 +532,12 @@ TEST(quantize_makes_an_integer_convolution_with_its_bias_and_bounds) {
 TEST(quantize_makes_an_integer_product_with_a_row_and_relu_or_a_real_result) {
     bench b;
     bench_open(&b);
-    wick_tensor *x = wick_ones(b.ctx, WICK_I8, WICK_DIMS(4, 3)), *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3)), *s = number(b.ctx, WICK_F32, 0.5);
+    wick_tensor *x = wick_ones(b.ctx, WICK_I8, WICK_DIMS(4, 3)), *w = wick_ones(b.ctx, WICK_I8, WICK_DIMS(2, 3)),
+                *s = number(b.ctx, WICK_F32, 0.5);
     wick_tensor *fx = wick_dequantize(x, s, NULL, 0), *fw = wick_dequantize(w, VEC(b.ctx, 1, 2), NULL, 0);
     wick_tensor *y = wick_relu(wick_add(wick_matmul(fx, wick_transpose(fw, 0, 1)), VEC(b.ctx, 3, 4)));
-    BENCH_COLLECT(&b, wick_quantize(y, s, NULL, 0, WICK_I8), wick_matmul(fx, wick_dequantize(wick_reshape(w, WICK_DIMS(3, 2)), s, NULL, 0)));
+    BENCH_COLLECT(&b, wick_quantize(y, s, NULL, 0, WICK_I8),
+                  wick_matmul(fx, wick_dequantize(wick_reshape(w, WICK_DIMS(3, 2)), s, NULL, 0)));
     bench_pass(&b, wick_pass_quantize);
     CHECK_GRAPH(&b, "%0 i8[4,3] = data()\n"
                     "%1 i8[2,3] = data()\n"
@@ -536,10 +555,13 @@ TEST(quantize_makes_an_integer_product_with_a_row_and_relu_or_a_real_result) {
 TEST(quantize_moves_bytes_where_both_sides_have_one_scale) {
     bench b;
     bench_open(&b);
-    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 6)), *s = number(b.ctx, WICK_F32, 0.5), *z = number(b.ctx, WICK_U8, 3);
+    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 6)), *s = number(b.ctx, WICK_F32, 0.5),
+                *z = number(b.ctx, WICK_U8, 3);
     wick_tensor *same_s = number(b.ctx, WICK_F32, 0.5), *other = number(b.ctx, WICK_F32, 0.25);
-    wick_tensor *f = wick_dequantize(q, s, z, 0), *moved = wick_transpose(wick_reshape(f, WICK_DIMS(3, 4)), 0, 1), *joined = wick_concat(2, (wick_tensor *[]){f, f}, 0);
-    BENCH_COLLECT(&b, wick_quantize(moved, same_s, z, 0, WICK_U8), wick_quantize(joined, s, z, 0, WICK_U8), wick_quantize(wick_reshape(f, WICK_DIMS(12)), other, z, 0, WICK_U8),
+    wick_tensor *f = wick_dequantize(q, s, z, 0), *moved = wick_transpose(wick_reshape(f, WICK_DIMS(3, 4)), 0, 1),
+                *joined = wick_concat(2, (wick_tensor *[]){f, f}, 0);
+    BENCH_COLLECT(&b, wick_quantize(moved, same_s, z, 0, WICK_U8), wick_quantize(joined, s, z, 0, WICK_U8),
+                  wick_quantize(wick_reshape(f, WICK_DIMS(12)), other, z, 0, WICK_U8),
                   wick_neg(wick_quantize(f, s, z, 0, WICK_U8)));
     bench_pass(&b, wick_pass_quantize);
     CHECK_GRAPH(&b, "%0 u8[2,6] = data()\n"
@@ -562,9 +584,11 @@ TEST(quantize_pools_bytes_without_their_scale) {
     bench b;
     bench_open(&b);
     const wick_pool_options o = {.kernel = {2}};
-    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 2, 6)), *s = number(b.ctx, WICK_F32, 0.5), *z = number(b.ctx, WICK_U8, 3), *negative = number(b.ctx, WICK_F32, -0.5);
+    wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(1, 2, 6)), *s = number(b.ctx, WICK_F32, 0.5),
+                *z = number(b.ctx, WICK_U8, 3), *negative = number(b.ctx, WICK_F32, -0.5);
     wick_tensor *f = wick_dequantize(q, s, z, 0), *transposed = wick_dequantize(q, negative, z, 0);
-    BENCH_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8), wick_quantize(wick_max_pool(transposed, &o), negative, z, 0, WICK_U8),
+    BENCH_COLLECT(&b, wick_quantize(wick_max_pool(f, &o), s, z, 0, WICK_U8),
+                  wick_quantize(wick_max_pool(transposed, &o), negative, z, 0, WICK_U8),
                   wick_quantize(wick_max_pool(f, &o), negative, z, 0, WICK_U8));
     bench_pass(&b, wick_pass_quantize);
     CHECK_INT(bench_count(&b, "quantize"), 2);
@@ -581,10 +605,15 @@ TEST(pooled_bytes_are_those_that_floats_give) {
     for (int is_signed = 0; is_signed < 2; is_signed++) {
         const wick_dtype d = is_signed ? WICK_I8 : WICK_U8;
         const wick_pool_options o = {.kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}};
-        wick_tensor *q = wick_from(b.ctx, d, WICK_DIMS(2, 3, 8, 8), bytes), *s = number(b.ctx, WICK_F32, 0.013), *z = number(b.ctx, d, 7);
-        wick_tensor *x = wick_dequantize(q, s, z, 0), *pooled = wick_max_pool(x, &o), *want = wick_max_pool(wick_cast(q, WICK_F32), &o);
+        wick_tensor *q = wick_from(b.ctx, d, WICK_DIMS(2, 3, 8, 8), bytes), *s = number(b.ctx, WICK_F32, 0.013),
+                    *z = number(b.ctx, d, 7);
+        wick_tensor *x = wick_dequantize(q, s, z, 0), *pooled = wick_max_pool(x, &o),
+                    *want = wick_max_pool(wick_cast(q, WICK_F32), &o);
         double differ = -1;
-        CHECK_INT(wick_item(wick_count_nonzero(wick_ne(wick_cast(wick_quantize(pooled, s, z, 0, d), WICK_F32), want), WICK_ALL_AXES, false), &differ), WICK_OK);
+        CHECK_INT(wick_item(wick_count_nonzero(wick_ne(wick_cast(wick_quantize(pooled, s, z, 0, d), WICK_F32), want),
+                                               WICK_ALL_AXES, false),
+                            &differ),
+                  WICK_OK);
         CHECK(differ == 0);
     }
     bench_close(&b);
@@ -594,7 +623,8 @@ TEST(expand_quantize_writes_out_what_is_left) {
     bench b;
     bench_open(&b);
     wick_tensor *q = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2, 3)), *z = wick_ones(b.ctx, WICK_U8, WICK_DIMS(2));
-    BENCH_COLLECT(&b, wick_quantize(wick_exp(wick_dequantize(q, VEC(b.ctx, 1, 2), z, 0)), number(b.ctx, WICK_F32, 0.5), NULL, 0, WICK_I8));
+    BENCH_COLLECT(&b, wick_quantize(wick_exp(wick_dequantize(q, VEC(b.ctx, 1, 2), z, 0)), number(b.ctx, WICK_F32, 0.5),
+                                    NULL, 0, WICK_I8));
     bench_pass(&b, wick_pass_expand_quantize);
     bench_pass(&b, wick_pass_dce);
     CHECK_GRAPH(&b, "%0 u8[2,3] = data()\n"
@@ -626,12 +656,18 @@ TEST(integers_differ_from_floats_by_a_step_at_most) {
     float real[2][10];
     for (int plain = 0; plain < 2; plain++) {
         wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .seed = 3, .eager = plain});
-        wick_tensor *x = wick_cast(wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(1, 4, 6, 6)), number(ctx, WICK_F32, 40)), WICK_I8);
-        wick_tensor *w = wick_cast(wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(8, 4, 3, 3)), number(ctx, WICK_F32, 40)), WICK_I8);
-        wick_tensor *v = wick_cast(wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(288, 10)), number(ctx, WICK_F32, 40)), WICK_I8);
+        wick_tensor *x = wick_cast(
+            wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(1, 4, 6, 6)), number(ctx, WICK_F32, 40)), WICK_I8);
+        wick_tensor *w = wick_cast(
+            wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(8, 4, 3, 3)), number(ctx, WICK_F32, 40)), WICK_I8);
+        wick_tensor *v = wick_cast(
+            wick_mul(wick_random_normal(ctx, WICK_F32, WICK_DIMS(288, 10)), number(ctx, WICK_F32, 40)), WICK_I8);
         wick_tensor *s = number(ctx, WICK_F32, 0.02), *z = number(ctx, WICK_I8, -3), *big = number(ctx, WICK_F32, 0.11);
-        wick_tensor *y = wick_relu(wick_conv(wick_dequantize(x, s, z, 0), wick_dequantize(w, s, NULL, 0), NULL, &(wick_conv_options){.pad = {1, 1}}));
-        wick_tensor *q = wick_quantize(y, big, z, 0, WICK_I8), *f = wick_matmul(wick_reshape(wick_dequantize(q, big, z, 0), WICK_DIMS(1, 288)), wick_dequantize(v, s, NULL, 0));
+        wick_tensor *y = wick_relu(wick_conv(wick_dequantize(x, s, z, 0), wick_dequantize(w, s, NULL, 0), NULL,
+                                             &(wick_conv_options){.pad = {1, 1}}));
+        wick_tensor *q = wick_quantize(y, big, z, 0, WICK_I8),
+                    *f = wick_matmul(wick_reshape(wick_dequantize(q, big, z, 0), WICK_DIMS(1, 288)),
+                                     wick_dequantize(v, s, NULL, 0));
         CHECK_OK(ctx, wick_read(q, out[plain], sizeof out[plain]));
         CHECK_OK(ctx, wick_read(f, real[plain], sizeof real[plain]));
         wick_context_free(&ctx);
@@ -644,7 +680,8 @@ TEST(integers_differ_from_floats_by_a_step_at_most) {
     }
     CHECK_MSG(steps <= 1, "%d steps", steps);
     CHECK(moved > 50);
-    for (int i = 0; i < 10; i++) CHECK_MSG(fabsf(real[0][i] - real[1][i]) < 2, "%g, %g", (double)real[0][i], (double)real[1][i]);
+    for (int i = 0; i < 10; i++)
+        CHECK_MSG(fabsf(real[0][i] - real[1][i]) < 2, "%g, %g", (double)real[0][i], (double)real[1][i]);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,4 +1,5 @@
-/* Elementwise kernels that run within the product before them: marked in the text, taken where they can be, and the same bits with them and without. */
+/* Elementwise kernels that run within the product before them: marked in the text, taken where they can be, and the
+ * same bits with them and without. */
 #include "graph/graphs.h"
 #include "wick/pointwise.h"
 
@@ -6,9 +7,11 @@ TEST(programs_behind_products_are_marked) {
     bench b;
     bench_open(&b);
     wick_context *ctx = b.ctx;
-    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *r = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 2));
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(3, 5)),
+                *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5, 2)), *r = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 2));
     wick_tensor *y = wick_matmul(x, w);
-    BENCH_COLLECT(&b, wick_tanh(wick_add(wick_sigmoid(y), r)), wick_mul(y, wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, 3, 2))), wick_neg(x));
+    BENCH_COLLECT(&b, wick_tanh(wick_add(wick_sigmoid(y), r)),
+                  wick_mul(y, wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, 3, 2))), wick_neg(x));
     bench_pass(&b, wick_pass_fuse);
     CHECK_GRAPH(&b, "%0 f32[5,2] = data()\n"
                     "%1 f32[3,2] = data()\n"
@@ -54,10 +57,12 @@ TEST(a_program_rides_where_that_is_predicted_to_be_faster) {
     static const wick_spec in[2] = {{"x", WICK_F32, 2, {700, 64}}, {"w", WICK_F32, 2, {64, 200}}};
     for (int wins = 0; wins < 2; wins++) {
         char text[200] = "";
-        const wick_tuning table = {.cost_step_ns = wins ? 1000000 : 1, .cost_piece_ns = wins ? 1 : 100000}; /* parts of rows of 200, each of which begins the program anew */
+        /* parts of rows of 200, each of which begins the program anew */
+        const wick_tuning table = {.cost_step_ns = wins ? 1000000 : 1, .cost_piece_ns = wins ? 1 : 100000};
         wick_context *ctx = context_with(&(wick_context_options){.threads = 1, .tuning = &table});
         wick_plan *plan = NULL;
-        CHECK_OK(ctx, wick_compile(ctx, two_of_a_row, NULL, 2, in, 1, &(wick_compile_options){.on_remark = hear_ride, .user = text}, &plan));
+        CHECK_OK(ctx, wick_compile(ctx, two_of_a_row, NULL, 2, in, 1,
+                                   &(wick_compile_options){.on_remark = hear_ride, .user = text}, &plan));
         CHECK_STR_HAS(text, wins ? "; predicted to save " : "not within gemm_");
         CHECK_STR_HAS(text, wins ? "taken as ride:1: within gemm_" : " us there, ");
         wick_plan_free(&plan);
@@ -65,12 +70,14 @@ TEST(a_program_rides_where_that_is_predicted_to_be_faster) {
     }
 }
 
-/* ---- the same bits -------------------------------------------------------------------------------------------------------- */
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
 
 enum { EPILOGUES = 17, MOST_OUT = 3 };
 typedef struct shape {
     const char *name;
-    int kind; /* 0: a product of [a, k] and [k, n]; 1: of batches; 2: a convolution of [batch, c, h, w]; 3: its channels each on its own; 4: so, of an image with its channels last */
+    /* 0: a product of [a, k] and [k, n]; 1: of batches; 2: a convolution of [batch, c, h, w]; 3: its channels each on
+     * its own; 4: so, of an image with its channels last */
+    int kind;
     int64_t batch, m, k, n, side, kernel, stride;
     bool transposed, f64;
 } shape;
@@ -107,15 +114,25 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     const shape *s = u->s;
     (void)ctx;
     wick_tensor *x = in[0];
-    if (s->kind == 4) x = wick_add(x, wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(s->k, s->k, 1, 1), 0.01), NULL, NULL));
+    if (s->kind == 4)
+        x = wick_add(x, wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(s->k, s->k, 1, 1), 0.01), NULL, NULL));
     wick_tensor *y = s->kind < 2 ? wick_matmul(in[0], s->transposed ? wick_transpose(u->w, 0, 1) : u->w)
-                                 : wick_conv(x, u->w, u->bias, &(wick_conv_options){.stride = {s->stride, s->stride}, .pad = {s->kernel / 2, s->kernel / 2}, .groups = s->kind >= 3 ? s->k : 1});
+                                 : wick_conv(x, u->w, u->bias,
+                                             &(wick_conv_options){.stride = {s->stride, s->stride},
+                                                                  .pad = {s->kernel / 2, s->kernel / 2},
+                                                                  .groups = s->kind >= 3 ? s->k : 1});
     wick_tensor *r = in[1];
-    if (s->kind >= 2 && u->epilogue % 2) r = wick_conv(in[1], wick_full(ctx, s->f64 ? WICK_F64 : WICK_F32, WICK_DIMS(s->n, 1, 1, 1), 0.5), NULL, &(wick_conv_options){.groups = s->n}); /* in the plan's layout */
-    if (wick_same_dims(&in[0]->value->type, &y->value->type) && u->epilogue % 3 == 1) r = in[0]; /* what the product reads too */
+    /* in the plan's layout */
+    if (s->kind >= 2 && u->epilogue % 2)
+        r = wick_conv(in[1], wick_full(ctx, s->f64 ? WICK_F64 : WICK_F32, WICK_DIMS(s->n, 1, 1, 1), 0.5), NULL,
+                      &(wick_conv_options){.groups = s->n});
+    /* what the product reads too */
+    if (wick_same_dims(&in[0]->value->type, &y->value->type) && u->epilogue % 3 == 1) r = in[0];
     wick_tensor *z = epilogue(u->epilogue, y, r, u->scale);
     out[0] = wick_sum(z, 1, (int[]){-1}, false); /* z itself is no result: it has the plan's layout */
-    out[1] = s->kind >= 2 && u->epilogue % 8 != 2 ? wick_max_pool(z, &(wick_pool_options){.kernel = {2, 2}, .stride = {1, 1}}) : z;
+    out[1] = s->kind >= 2 && u->epilogue % 8 != 2
+                 ? wick_max_pool(z, &(wick_pool_options){.kernel = {2, 2}, .stride = {1, 1}})
+                 : z;
     out[2] = u->epilogue % 5 == 3 ? wick_exp(y) : wick_neg(in[1]); /* y has another reader, or not */
     return WICK_OK;
 }
@@ -126,14 +143,23 @@ static void count(void *user, const char *pass, const char *node, const char *pl
 
 TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
     static const shape shapes[] = {
-        {"a matrix", 0, 1, 70, 33, 50, 0, 0, 0, false, false},       {"many tasks", 0, 1, 700, 64, 200, 0, 0, 0, true, false},  {"a row", 0, 1, 1, 300, 129, 0, 0, 0, true, false},
-        {"few columns", 0, 1, 900, 200, 5, 0, 0, 0, false, false},   {"batches", 1, 5, 40, 30, 40, 0, 0, 0, false, true},        {"k = 1", 0, 1, 40, 1, 100, 0, 0, 0, false, false},
-        {"3 x 3", 2, 2, 0, 16, 32, 30, 3, 1, false, false},          {"1 x 1", 2, 3, 0, 40, 40, 14, 1, 1, false, false},        {"few channels", 2, 1, 0, 3, 8, 40, 7, 2, false, false},
-        {"Winograd", 2, 1, 0, 64, 64, 28, 3, 1, false, false},       {"each on its own", 3, 2, 0, 24, 24, 23, 3, 1, false, false}, {"strided", 3, 1, 0, 40, 40, 15, 5, 2, false, true},
+        {"a matrix", 0, 1, 70, 33, 50, 0, 0, 0, false, false},
+        {"many tasks", 0, 1, 700, 64, 200, 0, 0, 0, true, false},
+        {"a row", 0, 1, 1, 300, 129, 0, 0, 0, true, false},
+        {"few columns", 0, 1, 900, 200, 5, 0, 0, 0, false, false},
+        {"batches", 1, 5, 40, 30, 40, 0, 0, 0, false, true},
+        {"k = 1", 0, 1, 40, 1, 100, 0, 0, 0, false, false},
+        {"3 x 3", 2, 2, 0, 16, 32, 30, 3, 1, false, false},
+        {"1 x 1", 2, 3, 0, 40, 40, 14, 1, 1, false, false},
+        {"few channels", 2, 1, 0, 3, 8, 40, 7, 2, false, false},
+        {"Winograd", 2, 1, 0, 64, 64, 28, 3, 1, false, false},
+        {"each on its own", 3, 2, 0, 24, 24, 23, 3, 1, false, false},
+        {"strided", 3, 1, 0, 40, 40, 15, 5, 2, false, true},
         {"each on its own, past L2", 4, 1, 0, 64, 64, 49, 3, 1, false, false},
     };
     const wick_tuning wins = {.cost_step_ns = 1000000}; /* so that all ride that can */
-    wick_context *contexts[2] = {context_with(&(wick_context_options){.threads = 1, .tuning = &wins}), context_with(&(wick_context_options){.threads = 3, .tuning = &wins})};
+    wick_context *contexts[2] = {context_with(&(wick_context_options){.threads = 1, .tuning = &wins}),
+                                 context_with(&(wick_context_options){.threads = 3, .tuning = &wins})};
     int taken = 0, uses = 0, told[WICK_COUNTOF(shapes)] = {0};
     for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
         for (int e = 0; e < EPILOGUES; e++) {
@@ -160,14 +186,19 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
                 for (int k = 0; k < MOST_OUT; k++) got[run][k] = calloc(room + 1, 1);
                 wick_context *ctx = contexts[run % 2];
                 wick_scope *scope = wick_scope_open(ctx);
-                const int64_t inner = s->kind >= 3 ? 1 : s->k, per = s->kind < 2 ? s->k * s->n : s->n * inner * s->kernel * s->kernel;
+                const int64_t inner = s->kind >= 3 ? 1 : s->k,
+                              per = s->kind < 2 ? s->k * s->n : s->n * inner * s->kernel * s->kernel;
                 float *weights = calloc((size_t)(per + 2 * s->n), sizeof *weights);
-                for (int64_t j = 0; j < per + 2 * s->n; j++) weights[j] = (float)((j * 7919 + 13 * (int64_t)e) % 101 - 50) / 60;
+                for (int64_t j = 0; j < per + 2 * s->n; j++)
+                    weights[j] = (float)((j * 7919 + 13 * (int64_t)e) % 101 - 50) / 60;
                 use u = {.s = s, .epilogue = e};
-                u.w = s->kind < 2 ? wick_from(ctx, WICK_F32, 2, s->transposed ? (int64_t[]){s->n, s->k} : (int64_t[]){s->k, s->n}, weights)
-                                  : wick_from(ctx, WICK_F32, 4, (int64_t[]){s->n, inner, s->kernel, s->kernel}, weights);
+                u.w = s->kind < 2
+                          ? wick_from(ctx, WICK_F32, 2,
+                                      s->transposed ? (int64_t[]){s->n, s->k} : (int64_t[]){s->k, s->n}, weights)
+                          : wick_from(ctx, WICK_F32, 4, (int64_t[]){s->n, inner, s->kernel, s->kernel}, weights);
                 u.bias = e % 3 ? wick_from(ctx, WICK_F32, 1, &s->n, weights + per) : NULL;
-                u.scale = wick_from(ctx, WICK_F32, s->kind < 2 ? 1 : 3, s->kind < 2 ? &s->n : (int64_t[]){s->n, 1, 1}, weights + per + s->n);
+                u.scale = wick_from(ctx, WICK_F32, s->kind < 2 ? 1 : 3, s->kind < 2 ? &s->n : (int64_t[]){s->n, 1, 1},
+                                    weights + per + s->n);
                 if (s->f64) {
                     u.w = wick_cast(u.w, dtype), u.scale = wick_cast(u.scale, dtype);
                     if (u.bias) u.bias = wick_cast(u.bias, dtype);
@@ -176,15 +207,20 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
                 wick_plan *plan = NULL;
                 wick_workspace *ws = NULL;
                 int said[2] = {0, 0};
-                CHECK_OK(ctx, wick_compile(ctx, body, &u, 2, in, MOST_OUT, &(wick_compile_options){.without = run < 2 ? NULL : "ride", .on_remark = count, .user = said}, &plan));
+                CHECK_OK(ctx, wick_compile(ctx, body, &u, 2, in, MOST_OUT,
+                                           &(wick_compile_options){
+                                               .without = run < 2 ? NULL : "ride", .on_remark = count, .user = said},
+                                           &plan));
                 REQUIRE(plan != NULL);
                 CHECK_INT(wick_workspace_new(plan, &ws), WICK_OK);
                 for (int again = 0; again < 2; again++)
-                    CHECK_MSG(wick_run(ws, (const void *[]){data[0], data[1]}, got[run]) == WICK_OK, "%s", wick_workspace_error(ws));
+                    CHECK_MSG(wick_run(ws, (const void *[]){data[0], data[1]}, got[run]) == WICK_OK, "%s",
+                              wick_workspace_error(ws));
                 if (run == 0) taken += said[1], told[i] += said[1];
                 if (run >= 2) CHECK_INT(said[0] + said[1], 0);
                 for (int k = 0; run && k < MOST_OUT; k++)
-                    CHECK_MSG(!memcmp(got[0][k], got[run][k], room), "%s, epilogue %d, result %d: %s differs", s->name, e, k, run == 1 ? "on three threads it" : "what rides");
+                    CHECK_MSG(!memcmp(got[0][k], got[run][k], room), "%s, epilogue %d, result %d: %s differs", s->name,
+                              e, k, run == 1 ? "on three threads it" : "what rides");
                 wick_workspace_free(&ws);
                 wick_plan_free(&plan);
                 wick_scope_close(&scope);
@@ -196,26 +232,34 @@ TEST(what_rides_has_the_bits_of_what_does_not_on_any_number_of_threads) {
             free(data[1]);
             uses++;
         }
-    for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) /* where planes of many channels are turned by blocks, what a task makes lies apart; of an image with its channels last what has a residual, which has not, goes alone */
-        CHECK_MSG(shapes[i].f64 && shapes[i].kind == 3 ? !told[i] : told[i] > (shapes[i].kind == 4 ? 5 : EPILOGUES / 2), "%s: %d of %d ride", shapes[i].name, told[i], EPILOGUES);
+    /* where planes of many channels are turned by blocks, what a task makes lies apart; of an image with its channels
+     * last what has a residual, which has not, goes alone */
+    for (size_t i = 0; i < WICK_COUNTOF(shapes); i++)
+        CHECK_MSG(shapes[i].f64 && shapes[i].kind == 3 ? !told[i] : told[i] > (shapes[i].kind == 4 ? 5 : EPILOGUES / 2),
+                  "%s: %d of %d ride", shapes[i].name, told[i], EPILOGUES);
     test_count("products with what follows them, riding and not, to the bit", uses);
     test_count("of them riding", taken);
     for (int i = 0; i < 2; i++) wick_context_free(&contexts[i]);
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------------------------------ */
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
 
 static wick_status residual_net(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     const int ending = *(const int *)user;
     const int64_t channels = wick_tensor_dim(in[0], 1);
     wick_tensor *x = in[0];
     for (int i = 0; i < 4; i++) {
-        wick_tensor *y = wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(16, i ? 16 : channels, 3, 3), 0.01 * (i + 1)), NULL, &(wick_conv_options){.pad = {1, 1}});
+        wick_tensor *y = wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(16, i ? 16 : channels, 3, 3), 0.01 * (i + 1)),
+                                   NULL, &(wick_conv_options){.pad = {1, 1}});
         x = wick_relu(i ? wick_add(y, x) : y);
         if (i == 1) x = wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}, .stride = {2, 2}});
     }
-    if (ending == 3) x = wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(16, 16, 3, 3), 0.1), NULL, &(wick_conv_options){.pad = {1, 1}});
-    if (ending == 2) x = wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(16, 1, 3, 3), 0.1), NULL, &(wick_conv_options){.pad = {1, 1}, .groups = 16});
+    if (ending == 3)
+        x = wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(16, 16, 3, 3), 0.1), NULL,
+                      &(wick_conv_options){.pad = {1, 1}});
+    if (ending == 2)
+        x = wick_conv(x, wick_full(ctx, WICK_F32, WICK_DIMS(16, 1, 3, 3), 0.1), NULL,
+                      &(wick_conv_options){.pad = {1, 1}, .groups = 16});
     out[0] = ending ? x : wick_mean(x, 2, (int[]){2, 3}, false);
     return WICK_OK;
 }
@@ -223,7 +267,9 @@ static wick_status residual_net(wick_context *ctx, wick_tensor *const *in, wick_
 TEST(images_are_laid_out_anew_once_on_the_way_in_and_out) {
     static const struct {
         int64_t channels;
-        int ending, conversions; /* ending: 0 a mean by channel, 1 the image, which its last kernel writes as planes, as do 2 convolutions of each channel on its own, but not 3 others */
+        /* ending: 0 a mean by channel, 1 the image, which its last kernel writes as planes, as do 2 convolutions of
+         * each channel on its own, but not 3 others */
+        int ending, conversions;
     } cases[] = {{3, 0, 1}, {1, 0, 0}, {3, 1, 1}, {1, 1, 0}, {1, 2, 0}, {3, 3, 2}};
     wick_context *ctx = context();
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {

@@ -17,7 +17,7 @@ static void returns(bench *b, wick_graph *g, wick_value *v) {
     g->n_outputs = 1;
 }
 
-/* ---- symbolic dims ------------------------------------------------------------------------------------------------------- */
+/* ---- symbolic dims ----------------------------------------------------------------------------------------------- */
 
 /* relu(x [batch, 3] w [3, 4]), then its mean over axis 1, for any batch in 1..64 */
 static wick_graph *ranged(bench *b) {
@@ -112,7 +112,7 @@ TEST(a_graph_with_symbols_of_which_two_meet_in_one_op_binds_both) {
     bench_close(&b);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 TEST(a_region_has_parameters_nodes_and_results_of_its_own) {
     bench b;
@@ -140,7 +140,7 @@ TEST(a_region_has_parameters_nodes_and_results_of_its_own) {
     bench_close(&b);
 }
 
-/* ---- several results ------------------------------------------------------------------------------------------------------------ */
+/* ---- several results --------------------------------------------------------------------------------------------- */
 
 TEST(results_of_one_node_are_values_of_their_own) {
     wick_context *ctx = context();

@@ -28,7 +28,8 @@ static const char *dtypes_of(int i) {
     static const struct {
         wick_dtype from, to;
         const char *name;
-    } sets[] = {{WICK_F32, WICK_BOOL, "all"}, {WICK_F32, WICK_U64, "numbers"}, {WICK_F32, WICK_BF16, "floats"}, {WICK_I8, WICK_U64, "integers"},
+    } sets[] = {{WICK_F32, WICK_BOOL, "all"},         {WICK_F32, WICK_U64, "numbers"},
+                {WICK_F32, WICK_BF16, "floats"},      {WICK_I8, WICK_U64, "integers"},
                 {WICK_F8_E4M3FN, WICK_F8_E8M0, "f8"}, {WICK_I4, WICK_F4_E2M1, "packed"}};
     text[0] = 0;
     for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
@@ -39,7 +40,8 @@ static const char *dtypes_of(int i) {
         for (int d = (int)sets[k].from; d <= (int)sets[k].to; d++) set[d] = '0';
     }
     for (int d = 0; d < WICK_DTYPE_COUNT; d++)
-        if (set[d] == '1') n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", wick_dtype_name((wick_dtype)d));
+        if (set[d] == '1')
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", wick_dtype_name((wick_dtype)d));
     return text;
 }
 

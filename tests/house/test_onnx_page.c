@@ -1,5 +1,6 @@
-/* docs/onnx.md has a table of the ops that the importer knows, with the cases of the back-end suite that each is in. With --write this writes it instead: run it when
- * rows changed, or what passes. What does not pass is what tests/io/onnx_known.txt names; test_io_onnx_suite sees to that. */
+/* docs/onnx.md has a table of the ops that the importer knows, with the cases of the back-end suite that each is in.
+ * With --write this writes it instead: run it when rows changed, or what passes. What does not pass is what
+ * tests/io/onnx_known.txt names; test_io_onnx_suite sees to that. */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -38,9 +39,12 @@ static void read_rows(void) {
         if (!same) op = &ops[n_ops++], *op = (known_op){rows[i].domain, rows[i].name, "", 0, 0, 0};
         const size_t used = strlen(op->opsets);
         char *dash = strrchr(op->opsets, '-');
-        if (same && rows[i].since == op->last + 1 && dash) snprintf(dash, sizeof op->opsets - (size_t)(dash - op->opsets), "-"); /* goes on where the last one ends */
+        /* goes on where the last one ends */
+        if (same && rows[i].since == op->last + 1 && dash)
+            snprintf(dash, sizeof op->opsets - (size_t)(dash - op->opsets), "-");
         else snprintf(op->opsets + used, sizeof op->opsets - used, "%s%d-", used ? ", " : "", rows[i].since);
-        if (rows[i].until) snprintf(op->opsets + strlen(op->opsets), sizeof op->opsets - strlen(op->opsets), "%d", rows[i].until);
+        if (rows[i].until)
+            snprintf(op->opsets + strlen(op->opsets), sizeof op->opsets - strlen(op->opsets), "%d", rows[i].until);
         op->last = rows[i].until ? rows[i].until : 1 << 20;
     }
 }
@@ -61,7 +65,9 @@ static void count_case(const char *path, const char *name, const char *known) {
     for (int i = 0; onnx && wick_onnx_op_at(onnx, i).name; i++) {
         const wick_onnx_op used = wick_onnx_op_at(onnx, i);
         for (int k = 0; k < n_ops; k++) {
-            if (strcmp(ops[k].name, used.name) || strcmp(ops[k].domain, strcmp(used.domain, "ai.onnx") ? used.domain : "")) continue;
+            if (strcmp(ops[k].name, used.name) ||
+                strcmp(ops[k].domain, strcmp(used.domain, "ai.onnx") ? used.domain : ""))
+                continue;
             ops[k].cases++;
             ops[k].passed += !fails(known, name);
         }
@@ -85,7 +91,8 @@ static bool count_cases(void) {
         for (struct dirent *e; dir && (e = readdir(dir));) {
             const size_t n = strlen(e->d_name);
             const bool file = n > 5 && !strcmp(e->d_name + n - 5, ".onnx");
-            snprintf(path, sizeof path, "%.1000s/onnx-tests/%s/%.255s%s", models, folders[s], e->d_name, file ? "" : "/model.onnx");
+            snprintf(path, sizeof path, "%.1000s/onnx-tests/%s/%.255s%s", models, folders[s], e->d_name,
+                     file ? "" : "/model.onnx");
             if (e->d_name[0] == '.' || access(path, R_OK)) continue;
             count_case(path, e->d_name, known);
             found++;
@@ -113,7 +120,8 @@ static void make_table(bool counted) {
     for (int i = 0; i < n_ops; i++) {
         const known_op *op = &ops[i];
         if (!i || strcmp(op->domain, ops[i - 1].domain))
-            add("\n### `%s`\n\n| op | opsets | dtypes | cases | passed |\n|---|---|---|---|---|\n", *op->domain ? op->domain : "ai.onnx");
+            add("\n### `%s`\n\n| op | opsets | dtypes | cases | passed |\n|---|---|---|---|---|\n",
+                *op->domain ? op->domain : "ai.onnx");
         add("| %s | %s | %s |", op->name, op->opsets, *op->domain ? "" : dtypes_by_name(op->name));
         if (counted && op->cases) add(" %d | %d |\n", op->cases, op->passed);
         else add(counted ? " | |\n" : "\n");
@@ -161,7 +169,8 @@ int main(int argc, char **argv) {
     if (!count_cases()) return fprintf(stderr, "WICK_MODELS names no folder with the suite\n"), 1;
     make_table(true);
     FILE *f = fopen(PAGE, "wb");
-    if (!f || fwrite(have, 1, (size_t)(from - have), f) != (size_t)(from - have) || fwrite(page, 1, length, f) != length || fputs(to, f) < 0)
+    if (!f || fwrite(have, 1, (size_t)(from - have), f) != (size_t)(from - have) ||
+        fwrite(page, 1, length, f) != length || fputs(to, f) < 0)
         return perror(PAGE), 1;
     if (unread) fprintf(stderr, "%d models can't be opened\n", unread);
     return fclose(f) != 0;

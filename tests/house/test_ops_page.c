@@ -13,20 +13,26 @@ static void make_page(void) {
     length = 0;
     add("# Ops\n\n"
         "What the registry of this version holds (`wick/registry.h`, `wick ops NAME`, `wick ops --json`). Written by\n"
-        "`test_house_ops_page --write`; a test compares. The public functions, with arguments, shapes and errors, are in\n"
+        "`test_house_ops_page --write`; a test compares. The public functions, with arguments, shapes and errors, are "
+        "in\n"
         "the headers of `include/wick`. More in [tensors and ops](tensors.md).\n\n"
-        "Dtypes are those an op computes in or converts as it loads and stores (of its first input, or of what it makes);\n"
+        "Dtypes are those an op computes in or converts as it loads and stores (of its first input, or of what it "
+        "makes);\n"
         "its function takes more and casts. *floats* are f32, f64, f16 and bf16, *integers* i8 to i64 and u8 to u64,\n"
-        "*numbers* both, *all* also bool; in *f8* and in *packed* ones (i4, u4, i2, u2) nothing computes. Names of PyTorch\n"
-        "stand below `torch.`. FLOPs are counted by n, the elements of the (first) result, and m, those of the first input;\n"
+        "*numbers* both, *all* also bool; in *f8* and in *packed* ones (i4, u4, i2, u2) nothing computes. Names of "
+        "PyTorch\n"
+        "stand below `torch.`. FLOPs are counted by n, the elements of the (first) result, and m, those of the first "
+        "input;\n"
         "a multiply-add counts 2.\n");
     for (int part = 0; part < 3; part++) {
-        static const char *const heads[] = {"\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`: broadcast, fuse, n FLOPs.\n\n",
-                                            "\n## The others\n\n",
-                                            "\n## Functions\n\nBuilt from ops, without a node of their own. Their FLOPs are those of the ops.\n\n"};
-        static const char *const titles[] = {"| op | inputs | dtypes | gradient | ONNX | PyTorch | what |\n|---|---|---|---|---|---|---|\n",
-                                             "| op | inputs | dtypes | gradient | ONNX | PyTorch | FLOPs | what |\n|---|---|---|---|---|---|---|---|\n",
-                                             "| function | gradient | ONNX | PyTorch | what |\n|---|---|---|---|---|\n"};
+        static const char *const heads[] = {
+            "\n## Elementwise\n\nOne row each in `src/kernels/elementwise/table.h`: broadcast, fuse, n FLOPs.\n\n",
+            "\n## The others\n\n",
+            "\n## Functions\n\nBuilt from ops, without a node of their own. Their FLOPs are those of the ops.\n\n"};
+        static const char *const titles[] = {
+            "| op | inputs | dtypes | gradient | ONNX | PyTorch | what |\n|---|---|---|---|---|---|---|\n",
+            "| op | inputs | dtypes | gradient | ONNX | PyTorch | FLOPs | what |\n|---|---|---|---|---|---|---|---|\n",
+            "| function | gradient | ONNX | PyTorch | what |\n|---|---|---|---|---|\n"};
         add("%s%s", heads[part], titles[part]);
         for (int i = 0; i < wick_op_count(); i++) {
             wick_op_info op = wick_op_at(i);
@@ -72,7 +78,8 @@ TEST(functions_of_the_registry_are_public) {
         CHECK_MSG(op.name[0] && op.doc[0] && op.onnx && op.torch && op.flops, "%s lacks a text", op.name);
         for (int k = 0; k < i; k++) CHECK_MSG(strcmp(op.name, wick_op_at(k).name), "two are called %s", op.name);
     }
-    CHECK(!wick_op_takes(-1, WICK_F32) && !wick_op_takes(wick_op_count(), WICK_F32) && wick_op_at(wick_op_count()).name == NULL);
+    CHECK(!wick_op_takes(-1, WICK_F32) && !wick_op_takes(wick_op_count(), WICK_F32) &&
+          wick_op_at(wick_op_count()).name == NULL);
     CHECK(wick_op_takes(0, WICK_F32) && wick_op_takes(0, WICK_U8) && !wick_op_takes(0, WICK_BOOL)); /* add */
 }
 

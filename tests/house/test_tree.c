@@ -6,8 +6,7 @@
 #include "base/base.h"
 #include "test.h"
 
-/* ---- the layers of DESIGN.md, the only copy of its table here ------------------------------------------------------
- */
+/* ---- the layers of DESIGN.md, the only copy of its table here ---------------------------------------------------- */
 
 static const struct layer {
     const char *folder;
@@ -37,8 +36,7 @@ static bool may_include(const struct layer *from, const char *path) {
     return to && (to == from || (to->level < from->level && from->level < PUBLIC_ONLY));
 }
 
-/* ---- walking the tree
- * ---- */
+/* ---- walking the tree -------------------------------------------------------------------------------------------- */
 
 enum { PATH_MAX_ = 1024 };
 typedef void (*visit_fn)(const char *path, char *text, size_t size);
@@ -106,8 +104,7 @@ static bool exists(const char *path) {
     return access(full, R_OK) == 0;
 }
 
-/* ---- includes
- * ---- */
+/* ---- includes ---------------------------------------------------------------------------------------------------- */
 
 /* Where `#include "name"` of the file at path leads, as the compiler's search order has it; "" when nowhere. */
 static void resolve(const char *path, const char *name, bool quoted, char out[3 * PATH_MAX_]) {
@@ -210,7 +207,7 @@ TEST(the_umbrella_header_has_every_public_one) {
     CHECK(walk("include/wick", check_umbrella) > 5);
 }
 
-/* ---- documents ---- */
+/* ---- documents --------------------------------------------------------------------------------------------------- */
 
 static int links_seen;
 static void check_links(const char *path, char *text, size_t size) {
@@ -233,8 +230,7 @@ TEST(links_between_documents_lead_somewhere) {
     CHECK_MSG(links_seen > 20, "only %d links were found", links_seen);
 }
 
-/* ---- what no file may hold
- * ---- */
+/* ---- what no file may hold --------------------------------------------------------------------------------------- */
 
 static char private_places[4][PATH_MAX_];
 static void check_private(const char *path, char *text, size_t size) {

@@ -37,7 +37,7 @@ static inline void pb_message(pb *p, int field, pb *m) {
     *m = (pb){0};
 }
 
-/* ---- ONNX ---- */
+/* ---- ONNX -------------------------------------------------------------------------------------------------------- */
 
 static inline pb pb_tensor(const char *name, int type, int rank, const int64_t *dims, const void *raw, size_t bytes) {
     pb t = {0};

@@ -11,8 +11,10 @@ static char path[64];
 static wick_tensor *network(wick_model *model, bool tie) {
     const int64_t words[] = {1, 4, 2};
     wick_context *ctx = wick_model_context(model);
-    wick_tensor *x = wick_nn_embedding(model, "wte", wick_from(ctx, WICK_I64, WICK_DIMS(3), words), WORDS, WIDTH, WICK_F32);
-    if (tie && wick_model_alias(model, "lm_head.weight", "wte.weight") != WICK_OK) return wick_poison(ctx, WICK_ERR_INVALID, "%s", wick_context_error(ctx));
+    wick_tensor *x =
+        wick_nn_embedding(model, "wte", wick_from(ctx, WICK_I64, WICK_DIMS(3), words), WORDS, WIDTH, WICK_F32);
+    if (tie && wick_model_alias(model, "lm_head.weight", "wte.weight") != WICK_OK)
+        return wick_poison(ctx, WICK_ERR_INVALID, "%s", wick_context_error(ctx));
     return wick_nn_linear(model, "lm_head", wick_tanh(x), WORDS);
 }
 
@@ -31,24 +33,30 @@ TEST(layers_find_a_state_by_either_name_and_it_is_trained_once) {
     CHECK(wick_model_find(model, "lm_head.weight") == wick_model_find(model, "wte.weight"));
     CHECK_INT(wick_model_count(model), 2); /* and lm_head.bias */
     const char *alias, *name;
-    CHECK(wick_model_alias_at(model, 0, &alias, &name) && !strcmp(alias, "lm_head.weight") && !strcmp(name, "wte.weight"));
+    CHECK(wick_model_alias_at(model, 0, &alias, &name) && !strcmp(alias, "lm_head.weight") &&
+          !strcmp(name, "wte.weight"));
     CHECK(!wick_model_alias_at(model, 1, &alias, &name) && !wick_model_alias_at(model, -1, &alias, &name));
 
     /* The gradient of both uses together: one step of SGD moves it by their sum. */
     float before[WORDS * WIDTH], after[WORDS * WIDTH], gradient[WORDS * WIDTH];
     wick_optimizer *optimizer;
-    wick_tensor *w = wick_model_find(model, "wte.weight"), *loss = wick_mean(wick_square(network(model, false)), WICK_ALL_AXES, false), *g;
+    wick_tensor *w = wick_model_find(model, "wte.weight"),
+                *loss = wick_mean(wick_square(network(model, false)), WICK_ALL_AXES, false), *g;
     wick_grad(loss, 1, &w, &g);
     CHECK_OK(ctx, wick_read(g, gradient, sizeof gradient));
     CHECK_OK(ctx, wick_read(w, before, sizeof before));
-    CHECK_OK(ctx, wick_optimizer_new(model, &(wick_optim_options){.lr = 0.5, .average = {WICK_AVERAGE_EMA, .decay = 0.25}}, &optimizer));
+    CHECK_OK(ctx,
+             wick_optimizer_new(model, &(wick_optim_options){.lr = 0.5, .average = {WICK_AVERAGE_EMA, .decay = 0.25}},
+                                &optimizer));
     CHECK_OK(ctx, wick_optimizer_step(optimizer, wick_mean(wick_square(network(model, false)), WICK_ALL_AXES, false)));
     CHECK_OK(ctx, wick_read(w, after, sizeof after));
     for (int i = 0; i < WORDS * WIDTH; i++) CHECK(fabsf(before[i] - 0.5f * gradient[i] - after[i]) < 1e-6f);
-    CHECK(wick_model_find(model, "optim.average.wte.weight") && !wick_model_find(model, "optim.average.lm_head.weight"));
+    CHECK(wick_model_find(model, "optim.average.wte.weight") &&
+          !wick_model_find(model, "optim.average.lm_head.weight"));
     wick_model_set_averaged(model, true); /* the mean, by either name */
     const wick_tensor *mean = wick_model_find(model, "optim.average.wte.weight");
-    CHECK(wick_model_state(model, "lm_head.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(WORDS, WIDTH), wick_init_constant(0)) == mean);
+    CHECK(wick_model_state(model, "lm_head.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(WORDS, WIDTH),
+                           wick_init_constant(0)) == mean);
     wick_optimizer_free(&optimizer);
     wick_model_free(&model);
     wick_context_free(&ctx);
@@ -84,10 +92,12 @@ TEST(a_file_has_it_once_and_is_read_under_either_name_or_both) {
 
     float table[WORDS * WIDTH], other[WORDS * WIDTH], bias[WORDS] = {0}, is[WORDS * WIDTH];
     for (int i = 0; i < WORDS * WIDTH; i++) table[i] = (float)i, other[i] = (float)-i;
-    const wick_safetensors_tensor b = {.name = "lm_head.bias", .dtype = WICK_F32, .rank = 1, .dims = {WORDS}, .data = bias};
-    const wick_safetensors_tensor under[] = {{.name = "wte.weight", .dtype = WICK_F32, .rank = 2, .dims = {WORDS, WIDTH}, .data = table},
-                                             {.name = "lm_head.weight", .dtype = WICK_F32, .rank = 2, .dims = {WORDS, WIDTH}, .data = table},
-                                             {.name = "lm_head.weight", .dtype = WICK_F32, .rank = 2, .dims = {WORDS, WIDTH}, .data = other}};
+    const wick_safetensors_tensor b = {
+        .name = "lm_head.bias", .dtype = WICK_F32, .rank = 1, .dims = {WORDS}, .data = bias};
+    const wick_safetensors_tensor under[] = {
+        {.name = "wte.weight", .dtype = WICK_F32, .rank = 2, .dims = {WORDS, WIDTH}, .data = table},
+        {.name = "lm_head.weight", .dtype = WICK_F32, .rank = 2, .dims = {WORDS, WIDTH}, .data = table},
+        {.name = "lm_head.weight", .dtype = WICK_F32, .rank = 2, .dims = {WORDS, WIDTH}, .data = other}};
     for (int both = 0; both < 3; both++) { /* the first name, the second, or both */
         wick_safetensors_tensor tensors[3] = {b};
         int n = 1;
@@ -107,7 +117,8 @@ TEST(a_file_has_it_once_and_is_read_under_either_name_or_both) {
     }
     /* Both, and they differ: another model's. */
     write_tensors(3, (const wick_safetensors_tensor[]){b, under[0], under[2]});
-    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "lm_head.weight is another tensor there than what it is an alias of here", load(ctx, model));
+    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "lm_head.weight is another tensor there than what it is an alias of here",
+                load(ctx, model));
     /* A model that doesn't share takes both. */
     wick_model *apart = open_model(ctx, false);
     CHECK_OK(ctx, load(ctx, apart));
@@ -131,7 +142,8 @@ TEST(aliases_that_cannot_be_are_refused) {
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "of its own", wick_model_alias(model, "other", "lm_head.weight"));
     CHECK(wick_model_find(model, "another") == wick_model_find(model, "wte.weight"));
     const char *text;
-    wick_tensor *wrong = wick_model_state(model, "other", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(WIDTH, WORDS), wick_init_constant(0));
+    wick_tensor *wrong =
+        wick_model_state(model, "other", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(WIDTH, WORDS), wick_init_constant(0));
     CHECK(wick_tensor_error(wrong, &text) == WICK_ERR_SHAPE && strstr(text, "wte.weight"));
     wick_model_free(&model);
     wick_context_free(&ctx);

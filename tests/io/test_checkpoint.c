@@ -31,8 +31,7 @@ static void folder_remove(void) {
     if (system(command) != 0) printf("  %s stays\n", folder);
 }
 
-/* ---- a small network, trained a little
- * ------------------------------------------------------------------------------- */
+/* ---- a small network, trained a little --------------------------------------------------------------------------- */
 
 typedef struct net {
     wick_context *ctx;
@@ -119,8 +118,7 @@ static wick_status load(net *n, const char *path, bool with_optimizer) {
     net_close(&b);                                                                                                     \
     folder_remove()
 
-/* ---- there and back
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- there and back ---------------------------------------------------------------------------------------------- */
 
 TEST(a_checkpoint_comes_back_to_the_bit) {
     SETUP;
@@ -287,8 +285,7 @@ TEST(what_is_loaded_comes_after_pending_assignments) {
     TEARDOWN;
 }
 
-/* ---- other models
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- other models ------------------------------------------------------------------------------------------------ */
 
 TEST(mismatches_list_the_names_and_change_nothing) {
     SETUP;
@@ -345,7 +342,8 @@ TEST(parts_of_the_weights_are_loaded_as_selected) {
         float before[3][45], after[3][45], saved[20];
         const char *const names[] = {"fc1.weight", "fc2.weight", "extra.weight"};
         const size_t bytes[] = {80, 180, 72};
-        for (int k = 0; k < 3; k++) CHECK(wick_read(wick_model_find(d.model, names[k]), before[k], bytes[k]) == WICK_OK);
+        for (int k = 0; k < 3; k++)
+            CHECK(wick_read(wick_model_find(d.model, names[k]), before[k], bytes[k]) == WICK_OK);
         CHECK(wick_read(wick_model_find(a.model, "fc1.weight"), saved, sizeof saved) == WICK_OK);
         const wick_status status = wick_checkpoint_load_some(file, d.model, &cases[i].options, &report);
         CHECK_MSG(status == cases[i].status, "case %d: %s", (int)i, wick_context_error(d.ctx));
@@ -400,8 +398,7 @@ TEST(another_dtype_is_a_mismatch) {
     TEARDOWN;
 }
 
-/* ---- files of other programs
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- files of other programs ------------------------------------------------------------------------------------- */
 
 TEST(weights_of_another_float_dtype_are_cast_and_a_resume_is_exact) {
     static const wick_dtype floats[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16};
@@ -515,8 +512,7 @@ TEST(a_checkpoint_rewritten_by_python_is_whole) {
     net_close(&b);
 }
 
-/* ---- damaged files
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- damaged files ----------------------------------------------------------------------------------------------- */
 
 static uint8_t bytes[1 << 16];
 static size_t read_bytes(const char *path) {
@@ -689,8 +685,7 @@ TEST(files_of_the_older_format_are_read) {
     folder_remove();
 }
 
-/* ---- failing to write
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- failing to write -------------------------------------------------------------------------------------------- */
 
 /* A safetensors file of two f32: a parameter "w", and one of that name. */
 static bool write_two(const char *path, const char *name) {

@@ -10,7 +10,8 @@ static double off;
 static wick_status network(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx, (void)user;
     wick_tensor *x = wick_nn_linear(model, "fc1", in[0], 4);
-    x = wick_nn_encoder_layer(model, "block", wick_nn_dropout(model, x, 0.5), &(wick_nn_transformer_options){.feedforward = 6, .attention = {.heads = 2}});
+    x = wick_nn_encoder_layer(model, "block", wick_nn_dropout(model, x, 0.5),
+                              &(wick_nn_transformer_options){.feedforward = 6, .attention = {.heads = 2}});
     if (off != 0) x = wick_add(x, wick_like(x, off));
     out[0] = wick_nn_layer_norm(model, "last", x);
     return WICK_OK;
@@ -30,7 +31,8 @@ static void keep(void *user, const char *name, wick_tensor *y) {
     }
     wick_safetensors_tensor *t = &seen[n_seen];
     snprintf(names_seen[n_seen], sizeof names_seen[0], "%s", name);
-    *t = (wick_safetensors_tensor){.name = names_seen[n_seen++], .dtype = WICK_F64, .rank = wick_tensor_rank(y), .data = data};
+    *t = (wick_safetensors_tensor){
+        .name = names_seen[n_seen++], .dtype = WICK_F64, .rank = wick_tensor_rank(y), .data = data};
     memcpy(t->dims, wick_tensor_dims(y), (size_t)t->rank * sizeof *t->dims);
 }
 
@@ -52,9 +54,12 @@ TEST(layers_are_compared_in_their_order_and_the_first_that_differs_is_named) {
     CHECK_OK(ctx, network(ctx, &x, &y, NULL));
     wick_model_watch(model, NULL, NULL);
     keep(NULL, "output", y);
-    static const char *const names[] = {"fc1", "block.self_attn", "block.norm1", "block.linear1", "block.linear2", "block.norm2", "block", "last", "output"};
+    static const char *const names[] = {"fc1",           "block.self_attn", "block.norm1", "block.linear1",
+                                        "block.linear2", "block.norm2",     "block",       "last",
+                                        "output"};
     CHECK_INT(n_seen, WICK_COUNTOF(names));
-    for (int i = 0; i < n_seen && i < (int)WICK_COUNTOF(names); i++) CHECK_MSG(!strcmp(seen[i].name, names[i]), "%s, not %s", seen[i].name, names[i]);
+    for (int i = 0; i < n_seen && i < (int)WICK_COUNTOF(names); i++)
+        CHECK_MSG(!strcmp(seen[i].name, names[i]), "%s, not %s", seen[i].name, names[i]);
     write_seen(n_seen);
 
     /* The same network agrees, also when asked in training: evaluation is what is compared, and training goes on. */
@@ -72,7 +77,9 @@ TEST(layers_are_compared_in_their_order_and_the_first_that_differs_is_named) {
     off = 0.25;
     ((double *)(uintptr_t)seen[3].data)[1] += 1e-9; /* below the tolerance */
     write_seen(n_seen);
-    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "\"fc1\"", (((double *)(uintptr_t)seen[0].data)[2] += 1, write_seen(n_seen), wick_compare_layers(model, network, NULL, &x, path, NULL, &c)));
+    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "\"fc1\"",
+                (((double *)(uintptr_t)seen[0].data)[2] += 1, write_seen(n_seen),
+                 wick_compare_layers(model, network, NULL, &x, path, NULL, &c)));
     REQUIRE(c != NULL);
     CHECK_INT(wick_comparison_first(c), 0);
     CHECK_INT(wick_comparison_at(c, 0).element, 2);
@@ -91,12 +98,14 @@ TEST(layers_are_compared_in_their_order_and_the_first_that_differs_is_named) {
     seen[0].name = "elsewhere";
     seen[8].dims[0] = 3, seen[8].dims[1] = 2;
     write_seen(n_seen);
-    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "\"output\" has another shape", wick_compare_layers(model, network, NULL, &x, path, &(wick_compare_options){.tolerance = 1e9}, &c));
+    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "\"output\" has another shape",
+                wick_compare_layers(model, network, NULL, &x, path, &(wick_compare_options){.tolerance = 1e9}, &c));
     REQUIRE(c != NULL);
     const wick_difference missing = wick_comparison_at(c, wick_comparison_count(c) - 1);
     CHECK(missing.kind == WICK_ONLY_THEIRS && !strcmp(missing.name, "elsewhere"));
     wick_comparison_free(&c);
-    CHECK_FAILS(ctx, WICK_ERR_IO, "nowhere.safetensors", wick_compare_layers(model, network, NULL, &x, "nowhere.safetensors", NULL, &c));
+    CHECK_FAILS(ctx, WICK_ERR_IO, "nowhere.safetensors",
+                wick_compare_layers(model, network, NULL, &x, "nowhere.safetensors", NULL, &c));
     CHECK(c == NULL);
     remove(path);
     for (int i = 0; i < n_seen; i++) free((void *)(uintptr_t)seen[i].data);
@@ -143,13 +152,16 @@ TEST(files_are_compared_tensor_by_tensor) {
     static const struct {
         const char *name;
         wick_difference_kind kind;
-    } rows[] = {{"w", WICK_SAME}, {"turned", WICK_OTHER_SHAPE}, {"count", WICK_SAME}, {"empty", WICK_SAME}, {"mine", WICK_ONLY_OURS}, {"yours", WICK_ONLY_THEIRS}};
+    } rows[] = {{"w", WICK_SAME},     {"turned", WICK_OTHER_SHAPE}, {"count", WICK_SAME},
+                {"empty", WICK_SAME}, {"mine", WICK_ONLY_OURS},     {"yours", WICK_ONLY_THEIRS}};
     CHECK_INT(wick_comparison_count(c), WICK_COUNTOF(rows));
     for (int i = 0; i < (int)WICK_COUNTOF(rows); i++) {
         const wick_difference d = wick_comparison_at(c, i);
-        CHECK_MSG(d.name && !strcmp(d.name, rows[i].name) && d.kind == rows[i].kind, "row %d is %s, of kind %d", i, d.name ? d.name : "none", (int)d.kind);
+        CHECK_MSG(d.name && !strcmp(d.name, rows[i].name) && d.kind == rows[i].kind, "row %d is %s, of kind %d", i,
+                  d.name ? d.name : "none", (int)d.kind);
     }
-    CHECK(wick_comparison_at(c, 4).theirs.rank == -1 && wick_comparison_at(c, 4).ours.rank == 0 && wick_comparison_at(c, 0).theirs.dtype == WICK_F64);
+    CHECK(wick_comparison_at(c, 4).theirs.rank == -1 && wick_comparison_at(c, 4).ours.rank == 0 &&
+          wick_comparison_at(c, 0).theirs.dtype == WICK_F64);
     char text[2048];
     CHECK(wick_comparison_format(c, text, sizeof text) < sizeof text);
     CHECK_STR_HAS(text, "only here: f32[]");
@@ -164,8 +176,9 @@ TEST(files_are_compared_tensor_by_tensor) {
     static const struct {
         wick_compare_options options;
         int differing;
-    } of[] = {{{.exact = true}, 2},      {{.tolerance = 0}, 1},   {{.tolerance = 1.1e-4}, 0}, {{.rtol = 4.9e-4}, 1},           {{.rtol = 5e-4}, 0},
-              {{.atol = 0.9e-3}, 1},     {{.atol = 1.1e-3}, 0},   {{.atol = 1e-7}, 2},        {{.rtol = 2e-4, .atol = 7e-4}, 0}};
+    } of[] = {{{.exact = true}, 2},  {{.tolerance = 0}, 1}, {{.tolerance = 1.1e-4}, 0},
+              {{.rtol = 4.9e-4}, 1}, {{.rtol = 5e-4}, 0},   {{.atol = 0.9e-3}, 1},
+              {{.atol = 1.1e-3}, 0}, {{.atol = 1e-7}, 2},   {{.rtol = 2e-4, .atol = 7e-4}, 0}};
     for (int i = 0; i < (int)WICK_COUNTOF(of); i++) {
         const wick_status status = wick_compare_files(ctx, a, b, &of[i].options, &c);
         CHECK_MSG(status == (of[i].differing ? WICK_ERR_MISMATCH : WICK_OK), "tolerance %d", i);
@@ -181,13 +194,15 @@ TEST(files_are_compared_tensor_by_tensor) {
     /* NaN against a number, and numbers that f64 cannot tell apart, differ. */
     h[6] = NAN;
     write_file(b, "b", theirs, 1);
-    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "element 6", wick_compare_files(ctx, a, b, &(wick_compare_options){.tolerance = 1e30}, &c));
+    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "element 6",
+                wick_compare_files(ctx, a, b, &(wick_compare_options){.tolerance = 1e30}, &c));
     CHECK(c && isinf(wick_comparison_at(c, 0).worst));
     wick_comparison_free(&c);
     theirs[2].data = near_big;
     write_file(b, "b", &theirs[2], 1);
     write_file(a, "a", &ours[2], 1);
-    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "\"count\"", wick_compare_files(ctx, a, b, &(wick_compare_options){.exact = true}, &c));
+    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "\"count\"",
+                wick_compare_files(ctx, a, b, &(wick_compare_options){.exact = true}, &c));
     wick_comparison_free(&c);
 
     /* Only some names; none of them; bad files and options. */
@@ -196,12 +211,15 @@ TEST(files_are_compared_tensor_by_tensor) {
     CHECK_OK(ctx, wick_compare_files(ctx, a, b, &(wick_compare_options){.pattern = "e*y"}, &c));
     CHECK_INT(wick_comparison_count(c), 1);
     wick_comparison_free(&c);
-    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "nothing to compare of the names \"x*\"", wick_compare_files(ctx, a, b, &(wick_compare_options){.pattern = "x*"}, &c));
+    CHECK_FAILS(ctx, WICK_ERR_MISMATCH, "nothing to compare of the names \"x*\"",
+                wick_compare_files(ctx, a, b, &(wick_compare_options){.pattern = "x*"}, &c));
     CHECK(c && wick_comparison_count(c) == 0);
     wick_comparison_free(&c);
     CHECK_FAILS(ctx, WICK_ERR_IO, "nowhere", wick_compare_files(ctx, a, "nowhere", NULL, &c));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "negative", wick_compare_files(ctx, a, b, &(wick_compare_options){.rtol = -1}, &c));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "exact", wick_compare_files(ctx, a, b, &(wick_compare_options){.rtol = 1, .exact = true}, &c));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "negative",
+                wick_compare_files(ctx, a, b, &(wick_compare_options){.rtol = -1}, &c));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "exact",
+                wick_compare_files(ctx, a, b, &(wick_compare_options){.rtol = 1, .exact = true}, &c));
     CHECK(c == NULL);
     remove(a);
     remove(b);

@@ -115,7 +115,8 @@ TEST(two_savers_that_held_the_same_file_leave_no_name_behind) {
     wick_previous_file f, g;
     wick_msg msg;
     put(path, "one");
-    REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK && wick_previous_file_hold(&g, path, NULL, &msg) == WICK_OK);
+    REQUIRE(wick_previous_file_hold(&f, path, NULL, &msg) == WICK_OK &&
+            wick_previous_file_hold(&g, path, NULL, &msg) == WICK_OK);
     replace("two");
     CHECK(wick_previous_file_keep(&f, &msg) == WICK_OK);
     replace("three");

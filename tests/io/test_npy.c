@@ -22,7 +22,8 @@ static bool set_up(void) {
 static void put(const char *header, const void *data, size_t bytes, int version) {
     FILE *f = fopen(path, "wb");
     const size_t n = strlen(header);
-    const unsigned char head[12] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)n, (unsigned char)(n >> 8), 0, 0};
+    const unsigned char head[12] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0, (unsigned char)n, (unsigned char)(n >> 8), 0, 0};
     if (!f) return;
     fwrite(head, 1, version == 1 ? 10 : 12, f);
     fwrite(header, 1, n, f);
@@ -83,11 +84,15 @@ TEST(bad_files_are_refused) {
         wick_status want;
     } rows[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "shape and dtype make 12", 1, WICK_ERR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", "cannot be counted", 1, WICK_ERR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4, 0), }", "cannot be counted", 1, WICK_ERR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "whole numbers", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", "cannot be counted", 1,
+         WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 4, 0), }", "cannot be counted", 1,
+         WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "whole numbers", 1,
+         WICK_ERR_FORMAT},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "whole numbers", 1, WICK_ERR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "more than 8 dims", 1, WICK_ERR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }", "more than 8 dims", 1,
+         WICK_ERR_FORMAT},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", "pickle", 1, WICK_ERR_FORMAT},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "records", 1, WICK_ERR_FORMAT},
         {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "twice", 1, WICK_ERR_FORMAT},
@@ -100,7 +105,8 @@ TEST(bad_files_are_refused) {
         put(rows[i].header, two, sizeof two, rows[i].version);
         refused(rows[i].want, rows[i].part);
     }
-    put("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", "\1\7", 2, 1), refused(WICK_ERR_FORMAT, "neither 0 nor 1");
+    put("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", "\1\7", 2, 1),
+        refused(WICK_ERR_FORMAT, "neither 0 nor 1");
     FILE *f = fopen(path, "wb");
     REQUIRE(f);
     fclose(f);

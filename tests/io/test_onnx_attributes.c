@@ -1,5 +1,5 @@
-/* Attributes that are none, and shapes that do not go with them: each is refused by node, op and name, and the same node as it should be runs. What is refused is what ONNX's
- * checker or ONNX Runtime refuse. */
+/* Attributes that are none, and shapes that do not go with them: each is refused by node, op and name, and the same
+ * node as it should be runs. What is refused is what ONNX's checker or ONNX Runtime refuse. */
 #include <ctype.h>
 #include <unistd.h>
 
@@ -125,22 +125,30 @@ static const struct {
     {"Conv", 13, CONV, "group=i1", "group=f1", "attribute \"group\" is not an integer", 0},
     {"Conv", 13, CONV, "kernel_shape=I3,3", "kernel_shape=I2,3", "kernel_shape[0] is 2, but W has 3", 0},
     {"Conv", 13, CONV, "kernel_shape=I3,3", "kernel_shape=I3", "kernel_shape has 1 values", 0},
-    {"Conv", 13, CONV, "kernel_shape=I3,3", "kernel_shape=s3", "attribute \"kernel_shape\" is not a list of integers", 0},
-    {"Conv", 13, CONV, "auto_pad=sVALID", "auto_pad=sSAME", "attribute \"auto_pad\" is \"SAME\", not one of NOTSET|", 0},
+    {"Conv", 13, CONV, "kernel_shape=I3,3", "kernel_shape=s3", "attribute \"kernel_shape\" is not a list of integers",
+     0},
+    {"Conv", 13, CONV, "auto_pad=sVALID", "auto_pad=sSAME", "attribute \"auto_pad\" is \"SAME\", not one of NOTSET|",
+     0},
     {"FusedConv", 13, CONV, "group=i1", "group=i0", "attribute \"group\" is 0", 0},
     {"ConvInteger", 13, "u1,2,5,5 u2,2,3,3", "kernel_shape=I3,3", "kernel_shape=I4,3", "kernel_shape[0] is 4", 0},
     {"ConvTranspose", 13, CONV, "group=i1", "group=i0", "attribute \"group\" is 0", 0},
     {"ConvTranspose", 13, CONV, "kernel_shape=I3,3", "kernel_shape=I3,4", "kernel_shape[1] is 4, but W has 3", 0},
     {"ConvTranspose", 13, CONV, "auto_pad=sVALID", "auto_pad=sbogus", "attribute \"auto_pad\" is \"bogus\"", 0},
     {"ConvTranspose", 13, CONV, "output_shape=I7,7", "output_shape=I7", "output_shape has 1 values", 0},
-    {"DeformConv", 19, DEFORM, "kernel_shape=I2,2", "pads=I1,1,1,1", "offset is [1, .., 2, 2], but its windows make [1, .., 4, 4]", 0},
+    {"DeformConv", 19, DEFORM, "kernel_shape=I2,2", "pads=I1,1,1,1",
+     "offset is [1, .., 2, 2], but its windows make [1, .., 4, 4]", 0},
     {"MaxPool", 13, "f1,1,4,4", "kernel_shape=I2,2", "", "attribute \"kernel_shape\" is missing", 0},
-    {"MaxPool", 13, "f1,1,4,4", "kernel_shape=I2,2 pads=I1,1,1,1", "kernel_shape=I2,2 pads=I2,0,0,0", "hold all of a window", 0},
-    {"MaxPool", 13, "f1,1,4,4", "kernel_shape=I2,2 ceil_mode=i1", "kernel_shape=I2,2 ceil_mode=i2", "attribute \"ceil_mode\" is 2, not 0 or 1", 0},
-    {"MaxPool", 13, "f1,1,2,2", "kernel_shape=I3,3 strides=I2,2 ceil_mode=i1", "kernel_shape=I4,4 strides=I2,2 ceil_mode=i1", "the kernel covers 4 places", 0},
+    {"MaxPool", 13, "f1,1,4,4", "kernel_shape=I2,2 pads=I1,1,1,1", "kernel_shape=I2,2 pads=I2,0,0,0",
+     "hold all of a window", 0},
+    {"MaxPool", 13, "f1,1,4,4", "kernel_shape=I2,2 ceil_mode=i1", "kernel_shape=I2,2 ceil_mode=i2",
+     "attribute \"ceil_mode\" is 2, not 0 or 1", 0},
+    {"MaxPool", 13, "f1,1,2,2", "kernel_shape=I3,3 strides=I2,2 ceil_mode=i1",
+     "kernel_shape=I4,4 strides=I2,2 ceil_mode=i1", "the kernel covers 4 places", 0},
     {"MaxUnpool", 11, "f1,2,1,1 i1,2,1,1=0,7", "kernel_shape=I2,2", "", "attribute \"kernel_shape\" is missing", 0},
-    {"BatchNormalization", 15, "f1,2,3 f2 f2 f2 f2", "training_mode=i1", "training_mode=i0", "has 3 outputs, but training_mode is 0", 3},
-    {"BatchNormalization", 15, "f1,2,3 f2 f2 f2 f2", "training_mode=i1", "training_mode=i2", "attribute \"training_mode\" is 2", 3},
+    {"BatchNormalization", 15, "f1,2,3 f2 f2 f2 f2", "training_mode=i1", "training_mode=i0",
+     "has 3 outputs, but training_mode is 0", 3},
+    {"BatchNormalization", 15, "f1,2,3 f2 f2 f2 f2", "training_mode=i1", "training_mode=i2",
+     "attribute \"training_mode\" is 2", 3},
     {"GroupNormalization", 21, "f1,2,3 f2 f2", "num_groups=i1", "", "attribute \"num_groups\" is missing", 0},
     {"LpNormalization", 13, "f2,3", "p=i1", "p=i3", "attribute \"p\" is 3, not 1 or 2", 0},
     {"LSTM", 13, LSTM, "hidden_size=i3", "hidden_size=i4", "hidden_size is 4, but R has 3", 3},
@@ -151,9 +159,11 @@ static const struct {
     {"GRU", 14, GRU, "layout=i0", "layout=i2", "attribute \"layout\" is 2", 2},
     {"RNN", 13, RNN, "hidden_size=i3", "hidden_size=i5", "hidden_size is 5, but R has 3", 2},
     {"RNN", 13, RNN, "direction=sforward", "direction=s", "attribute \"direction\" is \"\"", 2},
-    {"RNN", 13, RNN, "activation_alpha=F1", "activation_alpha=I1", "attribute \"activation_alpha\" is not a list of floats", 2},
+    {"RNN", 13, RNN, "activation_alpha=F1", "activation_alpha=I1",
+     "attribute \"activation_alpha\" is not a list of floats", 2},
     {"Attention", 23, "f1,1,2,4 f1,1,2,4 f1,1,2,4", "softcap=f1", "softcap=f-1", "attribute \"softcap\" is -1", 0},
-    {"RotaryEmbedding", 23, "f1,1,2,8 f1,2,4 f1,2,4", "rotary_embedding_dim=i8", "rotary_embedding_dim=i2", "must have 1 numbers for each place", 0},
+    {"RotaryEmbedding", 23, "f1,1,2,8 f1,2,4 f1,2,4", "rotary_embedding_dim=i8", "rotary_embedding_dim=i2",
+     "must have 1 numbers for each place", 0},
     {"BitShift", 13, "u2 u2", "direction=sLEFT", "", "attribute \"direction\" is missing", 0},
     {"BitShift", 13, "u2 u2", "direction=sRIGHT", "direction=sUP", "not one of LEFT|RIGHT", 0},
     {"CumSum", 14, "f3 i", "exclusive=i1", "exclusive=i2", "attribute \"exclusive\" is 2, not 0 or 1", 0},
@@ -161,14 +171,19 @@ static const struct {
     {"Gelu", 20, "f2", "approximate=stanh", "approximate=ssigmoid", "not one of none|tanh", 0},
     {"DFT", 17, "f1,4,2", "inverse=i0", "onesided=i1", "onesided is 1, but the input is complex", 0},
     {"ReduceSum", 13, "f2,3", "keepdims=i0", "keepdims=i7", "attribute \"keepdims\" is 7", 0},
-    {"ReduceSum", 13, "f2,3 i1=1", "noop_with_empty_axes=i1", "noop_with_empty_axes=f1", "attribute \"noop_with_empty_axes\" is not an integer", 0},
+    {"ReduceSum", 13, "f2,3 i1=1", "noop_with_empty_axes=i1", "noop_with_empty_axes=f1",
+     "attribute \"noop_with_empty_axes\" is not an integer", 0},
     {"QuantizeLinear", 21, "f2,4 f u", "block_size=i0", "block_size=i2", "does not have a number for each 2 places", 0},
-    {"QuantizeLinear", 21, "f2,4 f2,2 u2,2", "block_size=i2", "block_size=i3 axis=i0", "does not have a number for each 3 places", 0},
-    {"QuantizeLinear", 21, "f2,4 f u", "output_dtype=i2", "output_dtype=i3", "output_dtype is int8, the zero point uint8", 0},
+    {"QuantizeLinear", 21, "f2,4 f2,2 u2,2", "block_size=i2", "block_size=i3 axis=i0",
+     "does not have a number for each 3 places", 0},
+    {"QuantizeLinear", 21, "f2,4 f u", "output_dtype=i2", "output_dtype=i3",
+     "output_dtype is int8, the zero point uint8", 0},
     {"DequantizeLinear", 21, "u2,4 f2,2", "block_size=i2", "", "block_size is not given", 0},
-    {"DequantizeLinear", 21, "u2,4 f2,2", "block_size=i2", "block_size=i1", "does not have a number for each 1 places", 0},
+    {"DequantizeLinear", 21, "u2,4 f2,2", "block_size=i2", "block_size=i1", "does not have a number for each 1 places",
+     0},
     {"DequantizeLinear", 21, "u2,4 f2,2", "block_size=i2", "block_size=i-2", "attribute \"block_size\" is -2", 0},
-    {"DequantizeLinear", 23, "u2,4 f", "output_dtype=i1", "output_dtype=i2", "output_dtype is uint8, which is no float", 0},
+    {"DequantizeLinear", 23, "u2,4 f", "output_dtype=i1", "output_dtype=i2", "output_dtype is uint8, which is no float",
+     0},
     {"Split", 18, "f6", "num_outputs=i2", "num_outputs=i3", "num_outputs is 3 for 2 outputs", 2},
     {"Split", 18, "f6", "num_outputs=i2", "num_outputs=i0", "attribute \"num_outputs\" is 0", 2},
     {"Split", 18, "f6", "num_outputs=i2", "", "has neither an input split nor num_outputs", 2},
@@ -179,8 +194,11 @@ static const struct {
     {"Reshape", 14, "f2 i1=2", "allowzero=i1", "allowzero=i2", "attribute \"allowzero\" is 2", 0},
     {"DepthToSpace", 13, "f1,4,1,1", "blocksize=i2 mode=sCRD", "blocksize=i2 mode=sRCD", "not one of DCR|CRD", 0},
     {"TopK", 13, "f4 i1=2", "sorted=i1", "sorted=s1", "attribute \"sorted\" is not an integer", 2},
-    {"LabelEncoder", 13, "i3", "keys_int64s=I1,2 values_int64s=I3,4", "keys_int64s=I1,2 values_int64s=I3,4 values_floats=F1,2", "attribute \"values_floats\" is there besides another list", 0},
-    {"LabelEncoder", 13, "i3", "keys_int64s=I1,2 values_int64s=I3,4 default_float=f1", "keys_int64s=I1,2 values_int64s=I3,4 default_float=i1", "attribute \"default_float\" is not a float", 0},
+    {"LabelEncoder", 13, "i3", "keys_int64s=I1,2 values_int64s=I3,4",
+     "keys_int64s=I1,2 values_int64s=I3,4 values_floats=F1,2",
+     "attribute \"values_floats\" is there besides another list", 0},
+    {"LabelEncoder", 13, "i3", "keys_int64s=I1,2 values_int64s=I3,4 default_float=f1",
+     "keys_int64s=I1,2 values_int64s=I3,4 default_float=i1", "attribute \"default_float\" is not a float", 0},
 };
 
 TEST(attributes_that_are_none_are_refused_by_name) {
@@ -189,9 +207,11 @@ TEST(attributes_that_are_none_are_refused_by_name) {
         char where[32];
         const int n_out = cases[i].n_out ? cases[i].n_out : 1;
         snprintf(where, sizeof where, "%s \"it\"", cases[i].op);
-        CHECK_MSG(run_node(cases[i].op, cases[i].opset, cases[i].inputs, cases[i].good, n_out) == WICK_OK, "%s %s: %s", cases[i].op, cases[i].good, wick_context_error(ctx));
+        CHECK_MSG(run_node(cases[i].op, cases[i].opset, cases[i].inputs, cases[i].good, n_out) == WICK_OK, "%s %s: %s",
+                  cases[i].op, cases[i].good, wick_context_error(ctx));
         wick_context_clear_error(ctx);
-        CHECK_MSG(run_node(cases[i].op, cases[i].opset, cases[i].inputs, cases[i].bad, n_out) != WICK_OK, "%s %s", cases[i].op, cases[i].bad);
+        CHECK_MSG(run_node(cases[i].op, cases[i].opset, cases[i].inputs, cases[i].bad, n_out) != WICK_OK, "%s %s",
+                  cases[i].op, cases[i].bad);
         CHECK_STR_HAS(wick_context_error(ctx), where);
         CHECK_STR_HAS(wick_context_error(ctx), cases[i].says);
     }
@@ -251,7 +271,8 @@ TEST(dtypes_that_an_op_does_not_take_are_refused) {
 /* Places are those of the whole result: one that is not of its own image is an error when it runs. */
 TEST(places_outside_of_an_image_are_refused) {
     REQUIRE(set_up());
-    static const char *const inputs[] = {"f1,2,1,1 i1,2,1,1=3,7", "f1,2,1,1 i1,2,1,1=3,8", "f1,2,1,1 i1,2,1,1=-1,7", "f1,2,1,1 i1,2,1,1=4,7", "f1,2,1,1 i1,2,1,1=3,8 i4=1,2,3,3"};
+    static const char *const inputs[] = {"f1,2,1,1 i1,2,1,1=3,7", "f1,2,1,1 i1,2,1,1=3,8", "f1,2,1,1 i1,2,1,1=-1,7",
+                                         "f1,2,1,1 i1,2,1,1=4,7", "f1,2,1,1 i1,2,1,1=3,8 i4=1,2,3,3"};
     for (int i = 0; i < 5; i++) {
         CHECK_INT(run_node("MaxUnpool", 11, inputs[i], "kernel_shape=I2,2", 1), i ? WICK_ERR_INDEX : WICK_OK);
         if (i) CHECK_STR_HAS(wick_context_error(ctx), "MaxUnpool \"it\"");

@@ -1,4 +1,5 @@
-/* ONNX models with open dims as functions of many shapes: real ones against plans compiled for each list of extents, and a written one whose dims have names like "past + seq". */
+/* ONNX models with open dims as functions of many shapes: real ones against plans compiled for each list of extents,
+ * and a written one whose dims have names like "past + seq". */
 #include "onnx_test.h"
 
 enum { PORTS = 8, RUNS = 6 };
@@ -14,10 +15,18 @@ static const struct open_model {
     const char *output; /* the first one's shape */
 } open_models[] = {
     {"magika_standard_v3_3", 1, {{"unk__214", 1, 4, 0}}, false, "[unk__214, 214]"},
-    {"ppocr_cls", 3, {{"p2o.DynamicDimension.0", 1, 3, 0}, {"p2o.DynamicDimension.1", 48, 64, 0}, {"p2o.DynamicDimension.2", 48, 192, 4}}, false, "[p2o.DynamicDimension.0, 2]"},
+    {"ppocr_cls",
+     3,
+     {{"p2o.DynamicDimension.0", 1, 3, 0},
+      {"p2o.DynamicDimension.1", 48, 64, 0},
+      {"p2o.DynamicDimension.2", 48, 192, 4}},
+     false,
+     "[p2o.DynamicDimension.0, 2]"},
     {"ppocr_v4_det",
      3,
-     {{"p2o.DynamicDimension.0", 1, 2, 0}, {"p2o.DynamicDimension.1", 32, 160, 32}, {"p2o.DynamicDimension.2", 32, 160, 32}},
+     {{"p2o.DynamicDimension.0", 1, 2, 0},
+      {"p2o.DynamicDimension.1", 32, 160, 32},
+      {"p2o.DynamicDimension.2", 32, 160, 32}},
      false,
      "[p2o.DynamicDimension.0, 1, p2o.DynamicDimension.1, p2o.DynamicDimension.2]"},
     {"silero_vad_16k_op15", 2, {{"batch", 1, 6, 0}, {"sequence", 576, 576, 0}}, true, "[batch, 1]"},
@@ -59,14 +68,16 @@ static void run_random(const struct open_model *m, wick_onnx *onnx, wick_dynamic
     for (int i = 0; i < wick_onnx_inputs(onnx); i++) {
         const wick_spec s = wick_runner_input(r, i);
         x[i] = calloc(wick_spec_bytes(&s) + 1, 1);
-        for (size_t n = 0; s.dtype == WICK_F32 && n < wick_spec_bytes(&s) / 4; n++) ((float *)x[i])[n] = (float)test_rand_real(-1, 1);
+        for (size_t n = 0; s.dtype == WICK_F32 && n < wick_spec_bytes(&s) / 4; n++)
+            ((float *)x[i])[n] = (float)test_rand_real(-1, 1);
     }
     for (int i = 0; i < wick_onnx_outputs(onnx); i++) {
         const wick_spec s = wick_plan_output(wick_runner_plan(r), i);
         y[i] = calloc(wick_spec_bytes(&s) + 1, 1);
     }
     CHECK_MSG(wick_runner_run(r, (const void *const *)x, y) == WICK_OK, "%s: %s", m->name, wick_runner_error(r));
-    CHECK_MSG(same_as_compiled(onnx, r, (const void *const *)x, y), "%s: other bits than of a plan for these extents", m->name);
+    CHECK_MSG(same_as_compiled(onnx, r, (const void *const *)x, y), "%s: other bits than of a plan for these extents",
+              m->name);
     for (int i = 0; i < PORTS; i++) free(x[i]), free(y[i]);
 }
 
@@ -82,13 +93,17 @@ TEST(real_models_of_any_extents_have_the_bits_of_plans_for_those_extents) {
         REQUIRE(set_up_with(&(wick_context_options){.threads = 2}));
         snprintf(file, sizeof file, "%.400s/onnx/%s/model.onnx", models(), m->name);
         REQUIRE(wick_onnx_open(ctx, file, NULL, &onnx) == WICK_OK);
-        if (m->rate) CHECK(wick_onnx_fix_input(onnx, wick_onnx_inputs(onnx) - 1, wick_full(ctx, WICK_I64, 0, NULL, 16000)) == WICK_OK);
-        CHECK_MSG(wick_onnx_dynamic(onnx, m->n, m->dims, &(wick_dynamic_options){.plans = 3}, &d) == WICK_OK, "%s", wick_context_error(ctx));
+        if (m->rate)
+            CHECK(wick_onnx_fix_input(onnx, wick_onnx_inputs(onnx) - 1, wick_full(ctx, WICK_I64, 0, NULL, 16000)) ==
+                  WICK_OK);
+        CHECK_MSG(wick_onnx_dynamic(onnx, m->n, m->dims, &(wick_dynamic_options){.plans = 3}, &d) == WICK_OK, "%s",
+                  wick_context_error(ctx));
         REQUIRE(d && wick_runner_new(d, &r) == WICK_OK);
         for (int k = 0; k < (TEST_SANITIZED ? 2 : RUNS); k++) run_random(m, onnx, d, r);
         CHECK_MSG(wick_dynamic_find_shapes(d, &s) == WICK_OK, "%s: %s", m->name, wick_context_error(ctx));
         if (s) CHECK_STR_HAS(wick_shapes_at(s, wick_shapes_output(s, 0)).text, m->output);
-        for (int k = 0; s && k < wick_shapes_count(s); k++) CHECK_MSG(wick_shapes_at(s, k).known, "%s: %s", wick_shapes_at(s, k).place, wick_shapes_at(s, k).text);
+        for (int k = 0; s && k < wick_shapes_count(s); k++)
+            CHECK_MSG(wick_shapes_at(s, k).known, "%s: %s", wick_shapes_at(s, k).place, wick_shapes_at(s, k).text);
         wick_shapes_free(&s);
         wick_runner_free(&r);
         wick_dynamic_free(&d);
@@ -122,7 +137,8 @@ static wick_onnx *open_cache(const char *mask) {
     pb_message(&g, 1, &concat);
     pb_message(&g, 1, &add);
     pb_text(&g, 2, "g");
-    pb in[] = {open_value("mask", 2, (const char *[]){"n", mask}), open_value("past", 2, (const char *[]){"n", "p"}), open_value("x", 2, (const char *[]){"n", "seq"})};
+    pb in[] = {open_value("mask", 2, (const char *[]){"n", mask}), open_value("past", 2, (const char *[]){"n", "p"}),
+               open_value("x", 2, (const char *[]){"n", "seq"})};
     for (int i = 0; i < 3; i++) pb_message(&g, 11, &in[i]);
     pb y = pb_value("y", -1);
     pb_message(&g, 12, &y);

@@ -1,5 +1,6 @@
-/* Export to ONNX: every architecture and every op is written, read back by Wick's own reader, and gives the same numbers. With WICK_EXPORT_OUT=DIR in
- * the environment what is written stays there, with inputs and outputs beside it, for scripts/check_export, which asks onnx.checker and ONNX Runtime. */
+/* Export to ONNX: every architecture and every op is written, read back by Wick's own reader, and gives the same
+ * numbers. With WICK_EXPORT_OUT=DIR in the environment what is written stays there, with inputs and outputs beside it,
+ * for scripts/check_export, which asks onnx.checker and ONNX Runtime. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ static bool set_up(void) {
         else if (!mkdtemp(temporary)) return false;
         else snprintf(folder, sizeof folder, "%s", temporary);
     }
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK;
+    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK &&
+           wick_model_new(ctx, &model) == WICK_OK;
 }
 static void tear_down(void) {
     wick_model_free(&model);
@@ -37,7 +39,7 @@ static void tear_down(void) {
     }                                         \
     static void in_##id(void)
 
-/* ---- one case --------------------------------------------------------------------------------------------------------------- */
+/* ---- one case ---------------------------------------------------------------------------------------------------- */
 
 typedef struct net {
     const char *name;
@@ -59,11 +61,18 @@ static wick_tensor *drawn(const net *n, int i) {
         if (n->options.symbols[k].input == i) s.dims[n->options.symbols[k].axis] = n->batch;
     if (!wick_type_make(&t, s.dtype, s.rank, s.dims)) return NULL;
     const bool whole = !wick_dtype_is_float(s.dtype), given = n->low[i] != 0 || n->high[i] != 0;
-    const double low = given ? n->low[i] : whole ? 0 : -1, high = given ? n->high[i] : whole ? s.dtype == WICK_BOOL ? 1 : 3 : 1;
+    const double low = given   ? n->low[i]
+                       : whole ? 0
+                               : -1,
+                 high = given   ? n->high[i]
+                        : whole ? s.dtype == WICK_BOOL ? 1 : 3
+                                : 1;
     const int64_t count = wick_type_count(&t);
     char *data = calloc((size_t)count + 1, wick_dtype_size(s.dtype));
-    for (int64_t k = 0; k < count; k++) put(&t, data, k, whole ? (double)test_rand_int((int)low, (int)high) : test_rand_real(low, high));
-    for (int64_t k = 0; k < count && n->rising == i + 1; k++) put(&t, data, k, low + (high - low) * (double)k / (double)count);
+    for (int64_t k = 0; k < count; k++)
+        put(&t, data, k, whole ? (double)test_rand_int((int)low, (int)high) : test_rand_real(low, high));
+    for (int64_t k = 0; k < count && n->rising == i + 1; k++)
+        put(&t, data, k, low + (high - low) * (double)k / (double)count);
     wick_tensor *x = wick_from(ctx, s.dtype, s.rank, s.dims, data);
     free(data);
     return x;
@@ -100,7 +109,8 @@ static bool check_net(const net *n) {
     CHECK_MSG(status == WICK_OK, "%s: %s", n->name, wick_context_error(ctx));
     for (int i = 0; i < n->n_out && status == WICK_OK; i++) {
         const wick_onnx_value want = {.kind = WICK_VALUE_TENSOR, .tensor = out[i]};
-        const wick_status same = wick_onnx_value_compare(ctx, &got[i], &want, n->rtol ? n->rtol : 1e-4, n->atol ? n->atol : 1e-5);
+        const wick_status same =
+            wick_onnx_value_compare(ctx, &got[i], &want, n->rtol ? n->rtol : 1e-4, n->atol ? n->atol : 1e-5);
         CHECK_MSG(same == WICK_OK, "%s, output %d: %s", n->name, i, wick_context_error(ctx));
     }
     status = WICK_OK;
@@ -126,7 +136,8 @@ static void shake_states(void) {
         if (wick_tensor_dtype(s.tensor) != WICK_F32 || wick_tensor_rank(s.tensor) != 1) continue;
         wick_tensor *noise = wick_random_uniform(ctx, WICK_F32, 1, wick_tensor_dims(s.tensor));
         const bool positive = strstr(s.name, "var") || strstr(s.name, "weight");
-        CHECK(wick_assign(s.tensor, positive ? wick_add(noise, wick_like(noise, 0.5)) : wick_sub(noise, wick_like(noise, 0.5))) == WICK_OK);
+        CHECK(wick_assign(s.tensor, positive ? wick_add(noise, wick_like(noise, 0.5))
+                                             : wick_sub(noise, wick_like(noise, 0.5))) == WICK_OK);
     }
     CHECK(wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
 }
@@ -141,7 +152,7 @@ static void make_states(const net *n) {
     shake_states();
 }
 
-/* ---- architectures ------------------------------------------------------------------------------------------------------------ */
+/* ---- architectures ----------------------------------------------------------------------------------------------- */
 
 static wick_status zoo(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c;
@@ -156,8 +167,14 @@ static void check_zoo(const char *name, const char *text, int64_t channels, int6
     CHECK_MSG(found, "%s", wick_context_error(ctx));
     REQUIRE(found);
     static const wick_onnx_symbol batch = {"N", 0, 0};
-    const net n = {.name = name, .fn = zoo, .user = &network, .n_in = 1, .n_out = 1, .in = {{"image", WICK_F32, 4, {1, channels, size, size}}},
-             .options = {.n_symbols = 1, .symbols = &batch, .outputs = (const char *[]){"logits"}}, .batch = 5};
+    const net n = {.name = name,
+                   .fn = zoo,
+                   .user = &network,
+                   .n_in = 1,
+                   .n_out = 1,
+                   .in = {{"image", WICK_F32, 4, {1, channels, size, size}}},
+                   .options = {.n_symbols = 1, .symbols = &batch, .outputs = (const char *[]){"logits"}},
+                   .batch = 5};
     make_states(&n);
     check_net(&n);
     wick_scope_close(&scope);
@@ -172,20 +189,35 @@ TEST(every_architecture_by_name_gives_the_same_numbers) {
     }
 }
 TEST(networks_as_text_give_the_same_numbers) {
-    check_zoo("net_conv", "net:conv 8 3 same, bn, relu, maxpool 2, conv 8 3 stride 2 pad 1, gelu, avgpool 2, flatten, linear 32, layernorm, tanh, linear classes", 3, 16);
-    check_zoo("net_residual", "net:conv 8 3 same, residual(conv 8 3 same, bn, relu, conv 8 3 same, bn), relu, globalpool, linear classes", 3, 12);
+    check_zoo("net_conv",
+              "net:conv 8 3 same, bn, relu, maxpool 2, conv 8 3 stride 2 pad 1, gelu, avgpool 2, flatten, linear 32, "
+              "layernorm, tanh, linear classes",
+              3, 16);
+    check_zoo(
+        "net_residual",
+        "net:conv 8 3 same, residual(conv 8 3 same, bn, relu, conv 8 3 same, bn), relu, globalpool, linear classes", 3,
+        12);
 }
 
 static wick_status activations(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    wick_tensor *slope = wick_model_state(model, "slope", WICK_ROLE_PARAM, WICK_F32, 1, (int64_t[]){3}, wick_init_constant(0.3)), *x = in[0];
+    wick_tensor *slope = wick_model_state(model, "slope", WICK_ROLE_PARAM, WICK_F32, 1, (int64_t[]){3},
+                                          wick_init_constant(0.3)),
+                *x = in[0];
     x = wick_leaky_relu(wick_prelu(x, wick_reshape(slope, 3, (int64_t[]){3, 1, 1})), 0.1);
     x = wick_add(wick_elu(x, 1.5), wick_celu(x, 0.5));
     out[0] = wick_add(wick_clip(x, -0.5, 2), wick_gelu(x));
     return WICK_OK;
 }
 MODEL_TEST(activations_have_their_names) {
-    net n = {.name = "activations", .fn = activations, .n_in = 1, .n_out = 1, .in = {{"x", WICK_F32, 4, {2, 3, 4, 4}}}, .options = {.opset = 20}, .low = {-3}, .high = {3}};
+    net n = {.name = "activations",
+             .fn = activations,
+             .n_in = 1,
+             .n_out = 1,
+             .in = {{"x", WICK_F32, 4, {2, 3, 4, 4}}},
+             .options = {.opset = 20},
+             .low = {-3},
+             .high = {3}};
     static const char *const want[] = {"PRelu", "LeakyRelu", "Elu", "Celu", "Add", "Clip", "Gelu"};
     char path[1024];
     wick_onnx *onnx = NULL;
@@ -195,36 +227,84 @@ MODEL_TEST(activations_have_their_names) {
     REQUIRE(wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK);
     for (size_t i = 0; i < WICK_COUNTOF(want); i++) {
         bool found = false;
-        for (int k = 0; k < wick_onnx_get_info(onnx).ops; k++) found |= strcmp(wick_onnx_op_at(onnx, k).name, want[i]) == 0;
+        for (int k = 0; k < wick_onnx_get_info(onnx).ops; k++)
+            found |= strcmp(wick_onnx_op_at(onnx, k).name, want[i]) == 0;
         CHECK_MSG(found, "%s", want[i]);
     }
     CHECK_INT(wick_onnx_get_info(onnx).nodes, 9); /* and Reshape or Unsqueeze of the slope, and the last Add */
     wick_onnx_free(&onnx);
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sequences --------------------------------------------------------------------------------------------------- */
 
 static wick_status lstm(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
     wick_tensor *x = wick_nn_embedding(model, "embed", in[0], 20, 12, WICK_F32);
-    x = wick_nn_lstm(model, "lstm", x, 16, &(wick_nn_rnn_options){.layers = 2, .h0 = in[1], .c0 = in[2]}, &out[1], &out[2]);
+    x = wick_nn_lstm(model, "lstm", x, 16, &(wick_nn_rnn_options){.layers = 2, .h0 = in[1], .c0 = in[2]}, &out[1],
+                     &out[2]);
     out[0] = wick_nn_linear(model, "head", x, 20);
     return WICK_OK;
 }
 MODEL_TEST(an_lstm_of_letters_keeps_its_state) {
-    const net n = {.name = "char_lstm", .fn = lstm, .n_in = 3, .n_out = 3, .in = {{"ids", WICK_I64, 2, {7, 2}}, {"h", WICK_F32, 3, {2, 2, 16}}, {"c", WICK_F32, 3, {2, 2, 16}}},
-                   .high = {19}, .options = {.outputs = (const char *[]){"logits", "h_n", "c_n"}}};
+    const net n = {.name = "char_lstm",
+                   .fn = lstm,
+                   .n_in = 3,
+                   .n_out = 3,
+                   .in = {{"ids", WICK_I64, 2, {7, 2}}, {"h", WICK_F32, 3, {2, 2, 16}}, {"c", WICK_F32, 3, {2, 2, 16}}},
+                   .high = {19},
+                   .options = {.outputs = (const char *[]){"logits", "h_n", "c_n"}}};
     make_states(&n);
     check_net(&n);
 }
+/* The last two ONNX Runtime has no Where for. */
+static const wick_dtype whole_numbers[] = {WICK_I8,  WICK_U8,  WICK_I16, WICK_U16,
+                                           WICK_I32, WICK_I64, WICK_U32, WICK_U64};
+typedef struct cast_case {
+    bool infinite; /* Inf and NaN */
+    int outputs;
+} cast_case;
+static wick_status casts(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c;
+    const cast_case *of = user;
+    wick_tensor *x = of->infinite ? wick_div(in[0], wick_like(in[0], 0)) : in[0];
+    for (int i = 0; i < of->outputs; i++) out[i] = wick_cast(x, whole_numbers[i]);
+    return WICK_OK;
+}
+MODEL_TEST(floats_beyond_integers_saturate) {
+    static const double most[] = {300, 70000, 3e9, 5e9, 1e19, 4e19};
+    static cast_case cases[] = {{false, 6}, {true, 6}, {false, 8}, {true, 8}};
+    for (size_t i = 0; i < WICK_COUNTOF(most); i++)
+        for (size_t k = 0; k < 2 * WICK_COUNTOF(cases); k++) {
+            cast_case *of = &cases[k / 2];
+            char name[40];
+            snprintf(name, sizeof name, "saturate_%zu_%zu", i, k);
+            check_net(&(net){.name = name,
+                             .fn = casts,
+                             .user = of,
+                             .n_in = 1,
+                             .n_out = of->outputs,
+                             .in = {{"x", k % 2 ? WICK_F64 : WICK_F32, 1, {16}}},
+                             .low = {-most[i]},
+                             .high = {most[i]},
+                             .rising = 1});
+        }
+}
 static wick_status gru(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    wick_tensor *x = wick_nn_gru(model, "gru", in[0], 10, &(wick_nn_rnn_options){.layers = 2, .bidirectional = true, .batch_first = true, .lengths = in[1]}, NULL);
+    wick_tensor *x = wick_nn_gru(
+        model, "gru", in[0], 10,
+        &(wick_nn_rnn_options){.layers = 2, .bidirectional = true, .batch_first = true, .lengths = in[1]}, NULL);
     out[0] = wick_log_softmax(wick_nn_linear(model, "head", x, 11), -1);
     return WICK_OK;
 }
 MODEL_TEST(a_gru_both_ways_with_lengths) {
-    const net n = {.name = "gru", .fn = gru, .n_in = 2, .n_out = 1, .in = {{"x", WICK_F32, 3, {3, 6, 5}}, {"lengths", WICK_I64, 1, {3}}}, .low = {-1, 1}, .high = {1, 6}};
+    const net n = {.name = "gru",
+                   .fn = gru,
+                   .n_in = 2,
+                   .n_out = 1,
+                   .in = {{"x", WICK_F32, 3, {3, 6, 5}}, {"lengths", WICK_I64, 1, {3}}},
+                   .low = {-1, 1},
+                   .high = {1, 6}};
     make_states(&n);
     check_net(&n);
 }
@@ -244,14 +324,26 @@ static wick_status gpt(wick_context *c, wick_tensor *const *in, wick_tensor **ou
     for (int i = 0; i < 2; i++) {
         char name[32];
         snprintf(name, sizeof name, "layers.%d", i);
-        x = wick_nn_decoder_layer(model, name, x, NULL, &(wick_nn_transformer_options){.feedforward = 64, .pre_norm = true, .gelu = true, .attention = {.heads = 4, .kv_heads = 2, .causal = true, .rotary = i}});
+        x = wick_nn_decoder_layer(
+            model, name, x, NULL,
+            &(wick_nn_transformer_options){.feedforward = 64,
+                                           .pre_norm = true,
+                                           .gelu = true,
+                                           .attention = {.heads = 4, .kv_heads = 2, .causal = true, .rotary = i}});
     }
     out[0] = wick_nn_tied_linear(model, "wte", wick_nn_layer_norm(model, "norm", x), 20);
     return WICK_OK;
 }
 MODEL_TEST(a_transformer_of_letters) {
     static const wick_onnx_symbol batch = {"N", 0, 0};
-    net n = {.name = "char_transformer", .fn = gpt, .n_in = 1, .n_out = 1, .in = {{"ids", WICK_I64, 2, {2, 9}}}, .high = {19}, .options = {.n_symbols = 1, .symbols = &batch}, .batch = 3};
+    net n = {.name = "char_transformer",
+             .fn = gpt,
+             .n_in = 1,
+             .n_out = 1,
+             .in = {{"ids", WICK_I64, 2, {2, 9}}},
+             .high = {19},
+             .options = {.n_symbols = 1, .symbols = &batch},
+             .batch = 3};
     make_states(&n);
     check_net(&n);
     n.name = "char_transformer_13";
@@ -266,26 +358,37 @@ static wick_status translator(wick_context *c, wick_tensor *const *in, wick_tens
 }
 MODEL_TEST(an_encoder_and_a_decoder_of_open_lengths) {
     static const wick_onnx_symbol open[] = {{"N", 0, 0}, {"N", 1, 0}, {"L", 0, 1}, {"S", 1, 1}};
-    const net n = {.name = "transformer", .fn = translator, .n_in = 2, .n_out = 1, .in = {{"source", WICK_F32, 3, {2, 7, 24}}, {"target", WICK_F32, 3, {2, 5, 24}}},
+    const net n = {.name = "transformer",
+                   .fn = translator,
+                   .n_in = 2,
+                   .n_out = 1,
+                   .in = {{"source", WICK_F32, 3, {2, 7, 24}}, {"target", WICK_F32, 3, {2, 5, 24}}},
                    .options = {.n_symbols = 4, .symbols = open}};
     make_states(&n);
     check_net(&n);
 }
 static wick_status keyword(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    const wick_mel_options mel = {.sample_rate = 8000, .stft = {.n_fft = 256, .hop = 80}, .n_mels = 32, .log = WICK_LOG_NATURAL};
+    const wick_mel_options mel = {
+        .sample_rate = 8000, .stft = {.n_fft = 256, .hop = 80}, .n_mels = 32, .log = WICK_LOG_NATURAL};
     wick_tensor *x = wick_unsqueeze(wick_log_mel(in[0], &mel), 1);
-    x = wick_relu(wick_nn_batch_norm(model, "norm", wick_nn_conv(model, "conv", x, 8, 3, &(wick_nn_conv_options){.same = true, .stride = 2})));
+    x = wick_relu(wick_nn_batch_norm(
+        model, "norm", wick_nn_conv(model, "conv", x, 8, 3, &(wick_nn_conv_options){.same = true, .stride = 2})));
     out[0] = wick_nn_linear(model, "fc", wick_mean(x, 2, (int[]){2, 3}, false), 10);
     return WICK_OK;
 }
 MODEL_TEST(a_keyword_spotter_with_its_spectrum) {
-    const net n = {.name = "keyword", .fn = keyword, .n_in = 1, .n_out = 1, .in = {{"sound", WICK_F32, 2, {2, 2000}}}, .atol = 1e-4};
+    const net n = {.name = "keyword",
+                   .fn = keyword,
+                   .n_in = 1,
+                   .n_out = 1,
+                   .in = {{"sound", WICK_F32, 2, {2, 2000}}},
+                   .atol = 1e-4};
     make_states(&n);
     check_net(&n);
 }
 
-/* ---- loops and branches ------------------------------------------------------------------------------------------------------------ */
+/* ---- loops and branches ------------------------------------------------------------------------------------------ */
 
 static wick_tensor *outer; /* what bodies capture */
 static wick_status decay(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -298,11 +401,18 @@ static wick_status scans(wick_context *c, wick_tensor *const *in, wick_tensor **
     (void)user;
     outer = wick_exp(in[2]);
     for (int k = 0; k < 2; k++)
-        wick_scan_loop(c, decay, NULL, &(wick_scan_options){.n_state = 1, .n_x = 1, .n_y = 1, .state = &in[0], .x = &in[1], .reverse = k}, out + 2 * k);
+        wick_scan_loop(
+            c, decay, NULL,
+            &(wick_scan_options){.n_state = 1, .n_x = 1, .n_y = 1, .state = &in[0], .x = &in[1], .reverse = k},
+            out + 2 * k);
     return WICK_OK;
 }
 MODEL_TEST(scans_both_ways) {
-    const net n = {.name = "scan", .fn = scans, .n_in = 3, .n_out = 4, .in = {{"s", WICK_F32, 1, {3}}, {"x", WICK_F32, 2, {5, 3}}, {"w", WICK_F32, 1, {3}}}};
+    const net n = {.name = "scan",
+                   .fn = scans,
+                   .n_in = 3,
+                   .n_out = 4,
+                   .in = {{"s", WICK_F32, 1, {3}}, {"x", WICK_F32, 2, {5, 3}}, {"w", WICK_F32, 1, {3}}}};
     check_net(&n);
 }
 static wick_status halve(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -314,11 +424,13 @@ static wick_status halve(wick_context *c, wick_tensor *const *in, wick_tensor **
 }
 static wick_status loops(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
-    wick_while_loop(c, NULL, halve, NULL, &(wick_scan_options){.n_state = 1, .n_y = 1, .state = &in[0], .rounds = 8}, out, &out[2]);
+    wick_while_loop(c, NULL, halve, NULL, &(wick_scan_options){.n_state = 1, .n_y = 1, .state = &in[0], .rounds = 8},
+                    out, &out[2]);
     return WICK_OK;
 }
 MODEL_TEST(a_loop_with_a_condition) {
-    const net n = {.name = "loop", .fn = loops, .n_in = 1, .n_out = 3, .in = {{"s", WICK_F32, 1, {3}}}, .low = {1}, .high = {4}};
+    const net n = {
+        .name = "loop", .fn = loops, .n_in = 1, .n_out = 3, .in = {{"s", WICK_F32, 1, {3}}}, .low = {1}, .high = {4}};
     check_net(&n);
 }
 static wick_status then_part(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -335,7 +447,9 @@ static wick_status branches(wick_context *c, wick_tensor *const *in, wick_tensor
     (void)user;
     wick_tensor *sum = wick_sum(in[0], WICK_ALL_AXES, false);
     outer = wick_neg(in[0]);
-    for (int k = 0; k < 2; k++) wick_if(c, k ? wick_gt(sum, wick_like(sum, 100)) : wick_lt(sum, wick_like(sum, 100)), then_part, else_part, NULL, 1, &out[k]);
+    for (int k = 0; k < 2; k++)
+        wick_if(c, k ? wick_gt(sum, wick_like(sum, 100)) : wick_lt(sum, wick_like(sum, 100)), then_part, else_part,
+                NULL, 1, &out[k]);
     return WICK_OK;
 }
 MODEL_TEST(branches_of_a_condition) {
@@ -351,7 +465,13 @@ static wick_status detections(wick_context *c, wick_tensor *const *in, wick_tens
     return WICK_OK;
 }
 MODEL_TEST(boxes_that_overlap_are_left_out) {
-    const net n = {.name = "detections", .fn = detections, .n_in = 2, .n_out = 2, .in = {{"boxes", WICK_F32, 3, {2, 40, 4}}, {"scores", WICK_F32, 3, {2, 3, 40}}}, .low = {0.1, 0}, .high = {1, 1}};
+    const net n = {.name = "detections",
+                   .fn = detections,
+                   .n_in = 2,
+                   .n_out = 2,
+                   .in = {{"boxes", WICK_F32, 3, {2, 40, 4}}, {"scores", WICK_F32, 3, {2, 3, 40}}},
+                   .low = {0.1, 0},
+                   .high = {1, 1}};
     check_net(&n);
 }
 /* Values whose places nobody asks for: TopK has to name them all the same (scripts/check_export). */
@@ -363,7 +483,13 @@ static wick_status ranks(wick_context *c, wick_tensor *const *in, wick_tensor **
     return WICK_OK;
 }
 MODEL_TEST(values_by_rank_without_their_places) {
-    const net n = {.name = "ranks", .fn = ranks, .n_in = 1, .n_out = 3, .in = {{"x", WICK_F32, 2, {5, 7}}}, .low = {-1}, .high = {1}};
+    const net n = {.name = "ranks",
+                   .fn = ranks,
+                   .n_in = 1,
+                   .n_out = 3,
+                   .in = {{"x", WICK_F32, 2, {5, 7}}},
+                   .low = {-1},
+                   .high = {1}};
     check_net(&n);
 }
 static wick_status counts(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -375,7 +501,15 @@ static wick_status counts(wick_context *c, wick_tensor *const *in, wick_tensor *
 }
 MODEL_TEST(counts_of_an_open_extent) {
     static const wick_onnx_symbol open = {"N", 0, 0};
-    net n = {.name = "counts", .fn = counts, .n_in = 1, .n_out = 7, .in = {{"x", WICK_I64, 1, {6}}}, .low = {-2}, .high = {6}, .options = {.n_symbols = 1, .symbols = &open}, .batch = 33};
+    net n = {.name = "counts",
+             .fn = counts,
+             .n_in = 1,
+             .n_out = 7,
+             .in = {{"x", WICK_I64, 1, {6}}},
+             .low = {-2},
+             .high = {6},
+             .options = {.n_symbols = 1, .symbols = &open},
+             .batch = 33};
     check_net(&n);
     n.name = "counts_of_one", n.batch = 1;
     check_net(&n);
@@ -386,7 +520,13 @@ static wick_status special(wick_context *c, wick_tensor *const *in, wick_tensor 
     return WICK_OK;
 }
 MODEL_TEST(special_functions_are_as_exact_as_f32_is) {
-    net n = {.name = "special", .fn = special, .n_in = 2, .n_out = 3, .in = {{"x", WICK_F32, 1, {500}}, {"p", WICK_F32, 1, {500}}}, .low = {-9, -1}, .high = {30, 1}};
+    net n = {.name = "special",
+             .fn = special,
+             .n_in = 2,
+             .n_out = 3,
+             .in = {{"x", WICK_F32, 1, {500}}, {"p", WICK_F32, 1, {500}}},
+             .low = {-9, -1},
+             .high = {30, 1}};
     check_net(&n);
     n.name = "special_of_whole_numbers"; /* poles, and where the inverse ends */
     n.low[0] = -3, n.high[0] = 3, n.rising = 1, n.in[0].dims[0] = 6, n.low[1] = -1, n.high[1] = -1;
@@ -399,7 +539,7 @@ MODEL_TEST(special_functions_are_as_exact_as_f32_is) {
     wick_context_clear_error(ctx);
 }
 
-/* ---- files, and what is refused --------------------------------------------------------------------------------------------------------- */
+/* ---- files, and what is refused ---------------------------------------------------------------------------------- */
 
 static wick_status dense(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
@@ -407,7 +547,12 @@ static wick_status dense(wick_context *c, wick_tensor *const *in, wick_tensor **
     return WICK_OK;
 }
 MODEL_TEST(weights_go_to_a_safetensors_file_beside_the_model) {
-    net n = {.name = "external", .fn = dense, .n_in = 1, .n_out = 1, .in = {{"x", WICK_F32, 2, {2, 6}}}, .options = {.weights = "net.safetensors"}};
+    net n = {.name = "external",
+             .fn = dense,
+             .n_in = 1,
+             .n_out = 1,
+             .in = {{"x", WICK_F32, 2, {2, 6}}},
+             .options = {.weights = "net.safetensors"}};
     char path[1024];
     wick_checkpoint *file = NULL;
     make_states(&n);
@@ -436,17 +581,24 @@ MODEL_TEST(weights_go_to_a_safetensors_file_beside_the_model) {
     CHECK_STR_HAS(wick_context_error(ctx), "not the name of a file beside");
 }
 MODEL_TEST(names_of_parameters_inputs_and_outputs_are_kept) {
-    const net n = {.name = "names", .fn = dense, .n_in = 1, .n_out = 1, .in = {{"x", WICK_F32, 2, {2, 6}}}, .options = {.outputs = (const char *[]){"fc1.weight"}, .doc = "a test", .graph = "two layers"}};
+    const net n = {.name = "names",
+                   .fn = dense,
+                   .n_in = 1,
+                   .n_out = 1,
+                   .in = {{"x", WICK_F32, 2, {2, 6}}},
+                   .options = {.outputs = (const char *[]){"fc1.weight"}, .doc = "a test", .graph = "two layers"}};
     char path[1024];
     wick_onnx *onnx = NULL;
     make_states(&n);
     snprintf(path, sizeof path, "%s/names.onnx", folder);
-    CHECK_MSG(wick_onnx_save(model, dense, NULL, 1, n.in, 1, path, &n.options) == WICK_OK, "%s", wick_context_error(ctx));
+    CHECK_MSG(wick_onnx_save(model, dense, NULL, 1, n.in, 1, path, &n.options) == WICK_OK, "%s",
+              wick_context_error(ctx));
     CHECK(wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK);
     REQUIRE(onnx != NULL);
     CHECK(wick_model_find(wick_onnx_model(onnx), "fc1.bias") && wick_model_find(wick_onnx_model(onnx), "fc2.weight"));
     CHECK(!wick_model_find(wick_onnx_model(onnx), "fc1.weight")); /* the output has that name */
-    CHECK(strcmp(wick_onnx_output(onnx, 0).name, "fc1.weight") == 0 && strcmp(wick_onnx_get_info(onnx).graph, "two layers") == 0);
+    CHECK(strcmp(wick_onnx_output(onnx, 0).name, "fc1.weight") == 0 &&
+          strcmp(wick_onnx_get_info(onnx).graph, "two layers") == 0);
     CHECK_INT(wick_onnx_get_info(onnx).opset, 18);
     CHECK_INT(wick_onnx_get_info(onnx).nodes, 3); /* Gemm, Relu, Gemm */
     wick_onnx_free(&onnx);
@@ -454,7 +606,9 @@ MODEL_TEST(names_of_parameters_inputs_and_outputs_are_kept) {
 static wick_status lacking(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
     wick_here(WICK_PLACE);
-    out[0] = wick_add(wick_nextafter(in[0], wick_neg(in[0])), wick_mul(wick_polygamma(in[0], in[0]), wick_cast(wick_mean(in[0], WICK_ALL_AXES, false), WICK_F32)));
+    out[0] =
+        wick_add(wick_nextafter(in[0], wick_neg(in[0])),
+                 wick_mul(wick_polygamma(in[0], in[0]), wick_cast(wick_mean(in[0], WICK_ALL_AXES, false), WICK_F32)));
     return WICK_OK;
 }
 static wick_status assigns(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -480,23 +634,28 @@ MODEL_TEST(what_onnx_cannot_say_is_refused_by_name_and_line) {
     CHECK_STR_HAS(wick_context_error(ctx), "test_onnx_export.c:");
     CHECK(wick_onnx_save(model, assigns, NULL, 1, &x, 1, path, NULL) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "assigns states");
-    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path, &(wick_onnx_save_options){.n_symbols = 1, .symbols = &open}) == WICK_ERR_UNSUPPORTED);
+    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path,
+                         &(wick_onnx_save_options){.n_symbols = 1, .symbols = &open}) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "a number depends on N (axis 0 of x)");
-    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path, &(wick_onnx_save_options){.n_symbols = 1, .symbols = &nowhere}) == WICK_ERR_INVALID);
+    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path,
+                         &(wick_onnx_save_options){.n_symbols = 1, .symbols = &nowhere}) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "axis 1 of input 0");
-    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path, &(wick_onnx_save_options){.opset = 12}) == WICK_ERR_INVALID);
+    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path, &(wick_onnx_save_options){.opset = 12}) ==
+          WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "opset 12; from 13 to 28");
-    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path, &(wick_onnx_save_options){.outputs = (const char *[]){"x"}}) == WICK_ERR_INVALID);
+    CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path,
+                         &(wick_onnx_save_options){.outputs = (const char *[]){"x"}}) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "are called \"x\"");
     CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, "/nowhere/at/all.onnx", NULL) == WICK_ERR_IO);
     CHECK(access(path, F_OK) != 0);
     wick_context_clear_error(ctx);
 }
 
-/* ---- models that were opened ---------------------------------------------------------------------------------------------------------- */
+/* ---- models that were opened ------------------------------------------------------------------------------------- */
 
 /* Reads FOLDER/WHAT_i.npy, or FOLDER/test_data_set_0/WHAT_i.pb. */
-static bool read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *from, const char *what, int i, wick_onnx_value *out) {
+static bool read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *from, const char *what, int i,
+                       wick_onnx_value *out) {
     char at[1200];
     snprintf(at, sizeof at, "%s/%s_%d.npy", from, what, i);
     if (access(at, R_OK) == 0) {
@@ -504,12 +663,14 @@ static bool read_value(wick_onnx *onnx, const wick_onnx_port *port, const char *
         return wick_tensor_error(out->tensor, NULL) == WICK_OK;
     }
     snprintf(at, sizeof at, "%s/test_data_set_0/%s_%d.pb", from, what, i);
-    return access(at, R_OK) == 0 && wick_onnx_read_value(onnx, port, at, out) == WICK_OK && out->kind == WICK_VALUE_TENSOR;
+    return access(at, R_OK) == 0 && wick_onnx_read_value(onnx, port, at, out) == WICK_OK &&
+           out->kind == WICK_VALUE_TENSOR;
 }
 typedef struct elsewhere {
     const char *name;
     int open;                 /* extents of its inputs that stay so */
-    const char *input;        /* whose axis gets the number that it has in the data: the graph is none for others; or NULL */
+    /* whose axis gets the number that it has in the data: the graph is none for others; or NULL */
+    const char *input;
     int axis;
 } elsewhere;
 
@@ -528,7 +689,8 @@ static void write_again(const elsewhere *row, int opset) {
     wick_scope *scope = wick_scope_open(ctx);
     bool good = wick_onnx_open(ctx, at, NULL, &first) == WICK_OK;
     for (int i = 0; good && i < wick_onnx_inputs(first); i++) /* a condition stands on the sampling rate */
-        if (strcmp(wick_onnx_input(first, i).name, "sr") == 0) good = wick_onnx_fix_input(first, i, wick_constant(ctx, WICK_I64, 16000)) == WICK_OK;
+        if (strcmp(wick_onnx_input(first, i).name, "sr") == 0)
+            good = wick_onnx_fix_input(first, i, wick_constant(ctx, WICK_I64, 16000)) == WICK_OK;
     good = good && wick_onnx_inputs(first) <= MOST_PORTS && wick_onnx_outputs(first) <= MOST_PORTS;
     for (int i = 0; good && i < wick_onnx_inputs(first); i++) {
         const wick_onnx_port port = wick_onnx_input(first, i);
@@ -545,7 +707,8 @@ static void write_again(const elsewhere *row, int opset) {
     for (int i = 0; good && i < wick_onnx_inputs(first); i++) {
         const wick_onnx_port port = wick_onnx_input(first, i);
         for (int d = 0; d < specs[i].rank; d++)
-            if (port.dims[d] < 0 && !(row->input && strcmp(row->input, port.name) == 0 && row->axis == d)) specs[i].dims[d] = -1;
+            if (port.dims[d] < 0 && !(row->input && strcmp(row->input, port.name) == 0 && row->axis == d))
+                specs[i].dims[d] = -1;
     }
     wick_status status = good ? wick_onnx_resave(first, row->input ? specs : NULL, at, &options) : WICK_ERR_INVALID;
     CHECK_MSG(status == WICK_OK, "%s: %s", name, wick_context_error(ctx));
@@ -612,10 +775,12 @@ MODEL_TEST(long_names_of_dims_stay) {
     const wick_spec in[2] = {{"a", WICK_F32, 1, {4}}, {"b", WICK_F32, 1, {5}}};
     const wick_onnx_symbol symbols[2] = {{names[0], 0, 0}, {names[1], 1, 0}};
     const wick_onnx_save_options options = {.n_symbols = 2, .symbols = symbols};
-    for (int again = 0; again < 3; again++) { /* saved, and saved again twice: with the dims of the file, and with those of specs */
+    /* saved, and saved again twice: with the dims of the file, and with those of specs */
+    for (int again = 0; again < 3; again++) {
         const wick_spec open[2] = {{NULL, WICK_F32, 1, {-1}}, {NULL, WICK_F32, 1, {-1}}};
         snprintf(path, sizeof path, "%s/names_%d.onnx", folder, again);
-        wick_status status = again ? wick_onnx_resave(onnx, again == 2 ? open : NULL, path, NULL) : wick_onnx_save(model, both, NULL, 2, in, 1, path, &options);
+        wick_status status = again ? wick_onnx_resave(onnx, again == 2 ? open : NULL, path, NULL)
+                                   : wick_onnx_save(model, both, NULL, 2, in, 1, path, &options);
         CHECK_MSG(status == WICK_OK, "%s", wick_context_error(ctx));
         wick_onnx_free(&onnx);
         REQUIRE(wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK);
@@ -632,7 +797,7 @@ MODEL_TEST(long_names_of_dims_stay) {
     wick_onnx_free(&onnx);
 }
 
-/* ---- every op ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- every op ---------------------------------------------------------------------------------------------------- */
 
 static use *the_use;
 static int the_outputs;
@@ -640,17 +805,46 @@ static wick_status one_op(wick_context *c, wick_tensor *const *in, wick_tensor *
     (void)user;
     wick_tensor *all[MAX_OUT];
     wick_here(WICK_PLACE);
-    wick_record_n(c, the_use->op, the_use->sample.n_in, in, the_use->sample.attr, the_use->sample.attr_size, the_use->op->n_out, all);
+    wick_record_n(c, the_use->op, the_use->sample.n_in, in, the_use->sample.attr, the_use->sample.attr_size,
+                  the_use->op->n_out, all);
     for (int i = 0; i < the_outputs; i++) out[i] = all[i];
     return WICK_OK;
 }
 /* Ops that export does not know: what ONNX has nothing for, gradients, and what trains. */
 static bool exports(const char *name) {
-    static const char *const none[] = {
-        "nextafter", "polygamma", "gamma_slope", "conv_weight", "max_pool_pick", "max_pool_put", "avg_pool_share",
-        "plane_take", "resample_back", "taps_put", "taps_dot", "roi_align_put", "cholesky", "lu", "lu_solve", "triangular_solve", "qr", "eigh",
-        "svd", "check_factor", "rnn_grad", "lstm_grad", "gru_grad", "ctc_loss", "ctc_loss_grad", "attention_grad",
-        "random_bits", "random_truncated", "random_integers", "gamma_draw", "permutation", "multinomial", "tree_ensemble"};
+    static const char *const none[] = {"nextafter",
+                                       "polygamma",
+                                       "gamma_slope",
+                                       "conv_weight",
+                                       "max_pool_pick",
+                                       "max_pool_put",
+                                       "avg_pool_share",
+                                       "plane_take",
+                                       "resample_back",
+                                       "taps_put",
+                                       "taps_dot",
+                                       "roi_align_put",
+                                       "cholesky",
+                                       "lu",
+                                       "lu_solve",
+                                       "triangular_solve",
+                                       "qr",
+                                       "eigh",
+                                       "svd",
+                                       "check_factor",
+                                       "rnn_grad",
+                                       "lstm_grad",
+                                       "gru_grad",
+                                       "ctc_loss",
+                                       "ctc_loss_grad",
+                                       "attention_grad",
+                                       "random_bits",
+                                       "random_truncated",
+                                       "random_integers",
+                                       "gamma_draw",
+                                       "permutation",
+                                       "multinomial",
+                                       "tree_ensemble"};
     for (size_t i = 0; i < WICK_COUNTOF(none); i++)
         if (strcmp(none[i], name) == 0) return false;
     return true;
@@ -665,7 +859,12 @@ TEST(every_op_that_onnx_has_gives_the_same_numbers) {
             use u;
             wick_scope *scope = wick_scope_open(ctx);
             char name[128], ports[MAX_IN][16];
-            net n = {.name = name, .fn = one_op, .atol = strncmp(op->name, "int8", 4) ? 0 : 1, .options = {.opset = k == 3 ? 13 : k == 2 ? op == &wick_op_bit_cast ? 26 : 22 : 0}};
+            net n = {.name = name,
+                     .fn = one_op,
+                     .atol = strncmp(op->name, "int8", 4) ? 0 : 1,
+                     .options = {.opset = k == 3   ? 13
+                                          : k == 2 ? op == &wick_op_bit_cast ? 26 : 22
+                                                   : 0}};
             int tries = 0;
             bool empty;
             do { /* something to compare */
@@ -679,9 +878,14 @@ TEST(every_op_that_onnx_has_gives_the_same_numbers) {
                 while (u.sample.n_in > 3 && u.sample.in[u.sample.n_in - 1].dtype == WICK_I64) use_draw(&u, op);
             }
             the_use = &u;
-            while (op == &wick_op_kthvalue && ((const kth_attr *)u.sample.attr)->how == WICK_NAN_MEDIAN) use_draw(&u, op);
-            const bool one = op == &wick_op_cummax || op == &wick_op_cummin || op == &wick_op_cross_entropy; /* what gradients need is left out */
-            the_outputs = n.n_out = op == &wick_op_lstm ? 3 : op == &wick_op_rnn || op == &wick_op_gru ? 2 : one ? 1 : op->n_out;
+            while (op == &wick_op_kthvalue && ((const kth_attr *)u.sample.attr)->how == WICK_NAN_MEDIAN)
+                use_draw(&u, op);
+            /* what gradients need is left out */
+            const bool one = op == &wick_op_cummax || op == &wick_op_cummin || op == &wick_op_cross_entropy;
+            the_outputs = n.n_out = op == &wick_op_lstm                        ? 3
+                                    : op == &wick_op_rnn || op == &wick_op_gru ? 2
+                                    : one                                      ? 1
+                                                                               : op->n_out;
             n.n_in = u.sample.n_in;
             for (int i = 0; i < n.n_in; i++) {
                 wick_type *t = &u.sample.in[i];
@@ -696,13 +900,20 @@ TEST(every_op_that_onnx_has_gives_the_same_numbers) {
                 char path[1024];
                 snprintf(path, sizeof path, "%s/unused.onnx", folder);
                 const wick_status status = wick_onnx_save(model, one_op, NULL, n.n_in, n.in, n.n_out, path, &n.options);
-                if (status == WICK_ERR_UNSUPPORTED && (strstr(wick_context_error(ctx), "on it has") || strstr(wick_context_error(ctx), "later opset") || strstr(wick_context_error(ctx), "several sizes"))) wick_context_clear_error(ctx); /* too new */
-                else if (op->flags & WICK_OP_RANDOM) CHECK_MSG(status == WICK_OK, "%s: %s", op->name, wick_context_error(ctx)); /* other numbers each time */
+                /* too new */
+                if (status == WICK_ERR_UNSUPPORTED &&
+                    (strstr(wick_context_error(ctx), "on it has") || strstr(wick_context_error(ctx), "later opset") ||
+                     strstr(wick_context_error(ctx), "several sizes")))
+                    wick_context_clear_error(ctx);
+                else if (op->flags & WICK_OP_RANDOM)
+                    CHECK_MSG(status == WICK_OK, "%s: %s", op->name,
+                              wick_context_error(ctx)); /* other numbers each time */
                 else check_net(&n);
             } else {
                 char path[1024];
                 snprintf(path, sizeof path, "%s/unused.onnx", folder);
-                CHECK_MSG(wick_onnx_save(model, one_op, NULL, n.n_in, n.in, n.n_out, path, &n.options) != WICK_OK, "%s is exported after all", op->name);
+                CHECK_MSG(wick_onnx_save(model, one_op, NULL, n.n_in, n.in, n.n_out, path, &n.options) != WICK_OK,
+                          "%s is exported after all", op->name);
                 CHECK_STR_HAS(wick_context_error(ctx), op->name);
                 wick_context_clear_error(ctx);
             }

@@ -1,5 +1,6 @@
-/* Small models of other tools beside ONNX Runtime's outputs: every NAME.onnx of tests/golden/onnx with its NAME.pb (make_onnx.py and make_onnx_quantised.py; the first says what is in it),
- * optimised, op by op, and as one plan and written again where sizes and strings allow. An argument runs those whose names contain it. */
+/* Small models of other tools beside ONNX Runtime's outputs: every NAME.onnx of tests/golden/onnx with its NAME.pb
+ * (make_onnx.py and make_onnx_quantised.py; the first says what is in it), optimised, op by op, and as one plan and
+ * written again where sizes and strings allow. An argument runs those whose names contain it. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 enum { PORTS = 16, MODELS = 512 };
 #define FOLDER WICK_SOURCE_DIR "/tests/golden/onnx"
 
-/* Looser where ONNX Runtime itself is: it sums in f32 and in another order, and quantised results may be one off at a tie. */
+/* Looser where ONNX Runtime itself is: it sums in f32 and in another order, and quantised results may be one off at a
+ * tie. */
 static const struct tolerance {
     const char *prefix;
     double rtol, atol;
@@ -24,9 +26,12 @@ static const struct tolerance {
     {"", 1e-4, 1e-5},
 };
 
-static wick_onnx_value value_of(const wick_onnx_value *all, int i, bool sequence) { return sequence ? all->items[i] : all->items[i].items[0]; }
+static wick_onnx_value value_of(const wick_onnx_value *all, int i, bool sequence) {
+    return sequence ? all->items[i] : all->items[i].items[0];
+}
 
-static wick_status compare(wick_context *ctx, const wick_onnx *onnx, const char *name, const wick_onnx_value *all, const wick_onnx_value *out) {
+static wick_status compare(wick_context *ctx, const wick_onnx *onnx, const char *name, const wick_onnx_value *all,
+                           const wick_onnx_value *out) {
     const int n_in = wick_onnx_inputs(onnx);
     const struct tolerance *t = tolerances;
     while (strncmp(name, t->prefix, strlen(t->prefix)) != 0) t++;
@@ -41,7 +46,8 @@ static wick_status compare(wick_context *ctx, const wick_onnx *onnx, const char 
 
 static int compiled;
 
-static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, const wick_onnx_value *all, const wick_onnx_value *in) {
+static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, const wick_onnx_value *all,
+                         const wick_onnx_value *in) {
     const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
     wick_spec specs[PORTS] = {{0}};
     const void *data[PORTS];
@@ -78,12 +84,15 @@ static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, c
     }
     if (!strncmp(name, "quant_", 6)) /* with three convolutions and a product: in integers, all of them */
         CHECK_MSG(conv == 3 && matmul == 1, "%s: %d convolutions and %d products in integers", name, conv, matmul);
-    if (!strncmp(name, "quant_qdq_", 10)) CHECK_MSG(!copied, "%s: what is reshaped between a dequantise and a quantise node of one scale is floats", name);
+    if (!strncmp(name, "quant_qdq_", 10))
+        CHECK_MSG(!copied, "%s: what is reshaped between a dequantise and a quantise node of one scale is floats",
+                  name);
     status = wick_run(ws, data, results);
     CHECK_MSG(status == WICK_OK, "%s: as one plan: %s", name, wick_workspace_error(ws));
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         const wick_spec s = wick_plan_output(plan, i);
-        out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(ctx, s.dtype, s.rank, s.dims, results[i])};
+        out[i] =
+            (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(ctx, s.dtype, s.rank, s.dims, results[i])};
     }
     if (status == WICK_OK) compare(ctx, onnx, name, all, out), compiled++;
     for (int i = 0; i < n_out; i++) free(results[i]);
@@ -93,8 +102,10 @@ static void run_compiled(wick_context *ctx, wick_onnx *onnx, const char *name, c
 
 static int written, refused;
 
-/* Written again, as it is for these inputs, it gives the same; or what stands against it is said. With WICK_EXPORT_OUT=DIR it stays there with its data, for scripts/check_export. */
-static void run_written(wick_context *ctx, wick_onnx *onnx, const char *name, const wick_onnx_value *all, const wick_onnx_value *in) {
+/* Written again, as it is for these inputs, it gives the same; or what stands against it is said. With
+ * WICK_EXPORT_OUT=DIR it stays there with its data, for scripts/check_export. */
+static void run_written(wick_context *ctx, wick_onnx *onnx, const char *name, const wick_onnx_value *all,
+                        const wick_onnx_value *in) {
     const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
     const char *keep = getenv("WICK_EXPORT_OUT");
     char folder[512] = "/tmp/wick-again-XXXXXX", path[1024];
@@ -111,7 +122,8 @@ static void run_written(wick_context *ctx, wick_onnx *onnx, const char *name, co
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     wick_status status = wick_onnx_resave(onnx, specs, path, &(wick_onnx_save_options){.opset = 21});
     if (status == WICK_ERR_UNSUPPORTED) {
-        CHECK_MSG(strstr(wick_context_error(ctx), "or exported") || strstr(wick_context_error(ctx), "export: ONNX"), "%s: %s", name, wick_context_error(ctx));
+        CHECK_MSG(strstr(wick_context_error(ctx), "or exported") || strstr(wick_context_error(ctx), "export: ONNX"),
+                  "%s: %s", name, wick_context_error(ctx));
         wick_context_clear_error(ctx);
         refused++;
     } else {
@@ -125,7 +137,9 @@ static void run_written(wick_context *ctx, wick_onnx *onnx, const char *name, co
     for (int i = 0; i < n_in + n_out && keep && status == WICK_OK; i++) {
         if (i < n_in) snprintf(path, sizeof path, "%s/%s.npy", folder, wick_onnx_input(again, i).name);
         else snprintf(path, sizeof path, "%s/output_%d.npy", folder, i - n_in);
-        if (wick_npy_write(ctx, path, i < n_in ? in[i].tensor : out[i - n_in].tensor) != WICK_OK) wick_context_clear_error(ctx); /* a dtype that NumPy lacks */
+        /* a dtype that NumPy lacks */
+        if (wick_npy_write(ctx, path, i < n_in ? in[i].tensor : out[i - n_in].tensor) != WICK_OK)
+            wick_context_clear_error(ctx);
     }
     wick_onnx_free(&again);
 }
@@ -139,17 +153,20 @@ static void run_model(const char *name, bool plain) {
     snprintf(data, sizeof data, "%s/%.100s.pb", FOLDER, name);
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .eager = plain}) == WICK_OK);
     wick_status status = wick_onnx_open(ctx, model, NULL, &onnx);
-    if (status == WICK_OK) status = wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, data, &all);
+    if (status == WICK_OK)
+        status = wick_onnx_read_value(onnx, &(wick_onnx_port){.kind = WICK_VALUE_SEQUENCE}, data, &all);
     CHECK_MSG(status == WICK_OK, "%s: %s", name, wick_context_error(ctx));
     for (int round = 0; round < 2 && status == WICK_OK; round++) { /* the second has what rows keep */
         const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
         wick_scope *scope = wick_scope_open(ctx);
-        CHECK_MSG(n_in <= PORTS && n_out <= PORTS && (size_t)(n_in + n_out) == all.n, "%s: %d inputs, %d outputs, %zu values", name, n_in, n_out, all.n);
+        CHECK_MSG(n_in <= PORTS && n_out <= PORTS && (size_t)(n_in + n_out) == all.n,
+                  "%s: %d inputs, %d outputs, %zu values", name, n_in, n_out, all.n);
         for (int i = 0; i < n_in; i++) in[i] = value_of(&all, i, wick_onnx_input(onnx, i).kind == WICK_VALUE_SEQUENCE);
         status = wick_onnx_apply(onnx, in, out);
         CHECK_MSG(status == WICK_OK, "%s: %s", name, wick_context_error(ctx));
         if (status == WICK_OK) status = compare(ctx, onnx, name, &all, out);
-        if (status == WICK_OK && round && !plain) run_compiled(ctx, onnx, name, &all, in), run_written(ctx, onnx, name, &all, in);
+        if (status == WICK_OK && round && !plain)
+            run_compiled(ctx, onnx, name, &all, in), run_written(ctx, onnx, name, &all, in);
         wick_scope_close(&scope);
     }
     wick_onnx_free(&onnx);
@@ -165,7 +182,8 @@ TEST(models_give_what_onnx_runtime_gives) {
     REQUIRE(dir);
     for (struct dirent *e; (e = readdir(dir)) && n < MODELS;) {
         const char *end = strrchr(e->d_name, '.');
-        if (end && !strcmp(end, ".onnx") && strstr(e->d_name, only)) names[n++] = strndup(e->d_name, (size_t)(end - e->d_name));
+        if (end && !strcmp(end, ".onnx") && strstr(e->d_name, only))
+            names[n++] = strndup(e->d_name, (size_t)(end - e->d_name));
     }
     closedir(dir);
     for (int i = 0; i < n; i++) {

@@ -1,8 +1,9 @@
 /* The ONNX back-end suite: every case at its own tolerance, optimised and with passes off. What does not pass is named
- * in onnx_known.txt with the reason. A case that fails and is not named there, and one that is named and passes, fails this test.
+ * in onnx_known.txt with the reason. A case that fails and is not named there, and one that is named and passes, fails
+ * this test.
  *
- * "FOLDER [ATOL]" instead prints a line for each case in a folder: passed, failed, unsupported or error, its name, and why. "--page FILE" writes
- * docs/onnx-conformance.md. */
+ * "FOLDER [ATOL]" instead prints a line for each case in a folder: passed, failed, unsupported or error, its name, and
+ * why. "--page FILE" writes docs/onnx-conformance.md. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +18,20 @@ static const char *const verdicts[] = {"passed", "failed", "unsupported", "error
 
 static bool exists(const char *path) { return access(path, R_OK) == 0; }
 static verdict judge(wick_status status) {
-    return status == WICK_OK ? PASSED : status == WICK_ERR_MISMATCH ? FAILED : status == WICK_ERR_UNSUPPORTED ? UNSUPPORTED : ERROR;
+    return status == WICK_OK                ? PASSED
+           : status == WICK_ERR_MISMATCH    ? FAILED
+           : status == WICK_ERR_UNSUPPORTED ? UNSUPPORTED
+                                            : ERROR;
 }
 
-/* ---- one case ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- one case ---------------------------------------------------------------------------------------------------- */
 
 typedef struct tolerance {
     double rtol, atol;
 } tolerance;
 
-static wick_status compare(wick_context *ctx, wick_onnx *onnx, int n_out, const wick_onnx_value *out, const char *stem, const tolerance *tol,
-                           int *compared) {
+static wick_status compare(wick_context *ctx, wick_onnx *onnx, int n_out, const wick_onnx_value *out, const char *stem,
+                           const tolerance *tol, int *compared) {
     for (int i = 0; i < n_out; i++) {
         const wick_onnx_port port = wick_onnx_output(onnx, i);
         wick_onnx_value want;
@@ -56,7 +60,8 @@ static wick_tensor *ramp(wick_context *ctx, const wick_onnx_port *port) {
 static int compiled_sets, not_compiled_sets;
 
 /* The same as one plan, run in a workspace. Models whose sizes depend on values have none. */
-static wick_status run_compiled(wick_context *ctx, wick_onnx *onnx, const wick_onnx_value *in, const char *out_stem, const tolerance *tol) {
+static wick_status run_compiled(wick_context *ctx, wick_onnx *onnx, const wick_onnx_value *in, const char *out_stem,
+                                const tolerance *tol) {
     const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
     wick_spec specs[PORTS] = {{0}};
     const void *data[PORTS];
@@ -85,7 +90,8 @@ static wick_status run_compiled(wick_context *ctx, wick_onnx *onnx, const wick_o
         status = wick_context_fail(ctx, WICK_ERR_INTERNAL, "as one plan: %s", wick_workspace_error(ws));
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         const wick_spec spec = wick_plan_output(plan, i);
-        out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(ctx, spec.dtype, spec.rank, spec.dims, results[i])};
+        out[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                   .tensor = wick_from(ctx, spec.dtype, spec.rank, spec.dims, results[i])};
     }
     if (status == WICK_OK) status = compare(ctx, onnx, n_out, out, out_stem, tol, &compared);
     for (int i = 0; i < n_out; i++) free(results[i]);
@@ -95,10 +101,12 @@ static wick_status run_compiled(wick_context *ctx, wick_onnx *onnx, const wick_o
 }
 
 /* Inputs and outputs lie at in_stem and out_stem, "FOLDER/input_" before their numbers; in_stem NULL: a ramp. */
-static wick_status run_set(wick_context *ctx, wick_onnx *onnx, const char *in_stem, const char *out_stem, const tolerance *tol, int *compared) {
+static wick_status run_set(wick_context *ctx, wick_onnx *onnx, const char *in_stem, const char *out_stem,
+                           const tolerance *tol, int *compared) {
     wick_onnx_value in[PORTS], out[PORTS];
     const int n_in = wick_onnx_inputs(onnx), n_out = wick_onnx_outputs(onnx);
-    if (n_in > PORTS || n_out > PORTS) return wick_context_fail(ctx, WICK_ERR_INVALID, "too many inputs or outputs for this test");
+    if (n_in > PORTS || n_out > PORTS)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "too many inputs or outputs for this test");
     memset(in, 0, sizeof in);
     wick_status status = WICK_OK;
     for (int i = 0; i < n_in && status == WICK_OK; i++) {
@@ -113,7 +121,8 @@ static wick_status run_set(wick_context *ctx, wick_onnx *onnx, const char *in_st
     int n = 0;
     for (int i = 0; i < n_out && status == WICK_OK; i++)
         if (out[i].kind == WICK_VALUE_TENSOR) tensors[n++] = out[i].tensor;
-    if (status == WICK_OK) status = wick_eval(ctx, n, tensors, NULL); /* in one plan: gradients go through what is asked for too */
+    /* in one plan: gradients go through what is asked for too */
+    if (status == WICK_OK) status = wick_eval(ctx, n, tensors, NULL);
     if (status == WICK_OK) status = compare(ctx, onnx, n_out, out, out_stem, tol, compared);
     return status == WICK_OK ? run_compiled(ctx, onnx, in, out_stem, tol) : status;
 }
@@ -144,8 +153,7 @@ static verdict run_case(const char *model, const char *folder, bool plain, const
     return status == WICK_OK && !compared ? ERROR : judge(status);
 }
 
-/* ---- folders of cases ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- folders of cases -------------------------------------------------------------------------------------------- */
 
 typedef struct result {
     char name[NAME], why[WHY];
@@ -154,8 +162,12 @@ typedef struct result {
 static result results[CASES];
 static int n_results;
 
-static int by_name(const void *a, const void *b) { return strcmp(((const result *)a)->name, ((const result *)b)->name); }
-static bool ends(const char *s, const char *with) { return strlen(s) > strlen(with) && !strcmp(s + strlen(s) - strlen(with), with); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const result *)a)->name, ((const result *)b)->name);
+}
+static bool ends(const char *s, const char *with) {
+    return strlen(s) > strlen(with) && !strcmp(s + strlen(s) - strlen(with), with);
+}
 
 /* Runs every FOLDER/CASE/model.onnx, and every FOLDER/light_CASE.onnx. Returns the first result. */
 static int run_folder(const char *folder, double atol, bool both) {
@@ -184,8 +196,7 @@ static int run_folder(const char *folder, double atol, bool both) {
     return first;
 }
 
-/* ---- known ones: "name: reason" a line ------------------------------------------------------------------------------------------------------------
- */
+/* ---- known ones: "name: reason" a line --------------------------------------------------------------------------- */
 
 static char *known_text;
 static const char *known(const char *name) {
@@ -216,10 +227,13 @@ static const struct {
               {"onnx-tests/pytorch-operator", "pytorch-operator", 1e-7}};
 
 static void write_page(FILE *f, const int *starts) {
-    fprintf(f, "# ONNX conformance\n\nThe ONNX back-end test suite at its own tolerance (rtol 1e-3, atol 1e-7; densenet121 2e-3), shapes and dtypes "
-               "equal. Every case runs optimised and with passes off; a case counts as passed if both do. Written by `test_io_onnx_suite "
+    fprintf(f, "# ONNX conformance\n\nThe ONNX back-end test suite at its own tolerance (rtol 1e-3, atol 1e-7; "
+               "densenet121 2e-3), shapes and dtypes "
+               "equal. Every case runs optimised and with passes off; a case counts as passed if both do. Written by "
+               "`test_io_onnx_suite "
                "--page`, and checked by the test of that "
-               "name. Real models have [a page of their own](onnx-models.md).\n\n| suite | cases | passed | failed | unsupported | error |\n|---|---|---|---|---|---|\n");
+               "name. Real models have [a page of their own](onnx-models.md).\n\n| suite | cases | passed | failed | "
+               "unsupported | error |\n|---|---|---|---|---|---|\n");
     int all[VERDICTS + 1] = {0};
     const int n_suites = (int)(sizeof suites / sizeof suites[0]);
     for (int s = 0; s <= n_suites; s++) {
@@ -230,8 +244,8 @@ static void write_page(FILE *f, const int *starts) {
             all[v]++, all[VERDICTS]++;
         }
         const int *c = s < n_suites ? counts : all;
-        fprintf(f, "| %s | %d | %d | %d | %d | %d |\n", s < n_suites ? suites[s].what : "suite in all", c[VERDICTS], c[PASSED], c[FAILED],
-                c[UNSUPPORTED], c[ERROR]);
+        fprintf(f, "| %s | %d | %d | %d | %d | %d |\n", s < n_suites ? suites[s].what : "suite in all", c[VERDICTS],
+                c[PASSED], c[FAILED], c[UNSUPPORTED], c[ERROR]);
     }
     fprintf(f, "\n%.1f %% of the suite pass. What does not, and why:\n\n| case | verdict | reason |\n|---|---|---|\n",
             100.0 * all[PASSED] / all[VERDICTS]);
@@ -246,7 +260,8 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "--page")) {
         run_folder(argv[1], argc > 2 ? atof(argv[2]) : 1e-7, false);
         for (int i = 0; i < n_results; i++)
-            printf("%s %s%s%s\n", verdicts[results[i].optimised], results[i].name, *results[i].why ? ": " : "", results[i].why);
+            printf("%s %s%s%s\n", verdicts[results[i].optimised], results[i].name, *results[i].why ? ": " : "",
+                   results[i].why);
         return 0;
     }
     const char *models = getenv("WICK_MODELS");
@@ -269,7 +284,8 @@ int main(int argc, char **argv) {
         const char *reason = known(r->name);
         counts[v]++;
         if (v != PASSED && !reason)
-            printf("  %s %s%s: %s\n", verdicts[v], r->name, r->plain == r->optimised ? "" : " (one of optimised and plain)", r->why);
+            printf("  %s %s%s: %s\n", verdicts[v], r->name,
+                   r->plain == r->optimised ? "" : " (one of optimised and plain)", r->why);
         if (v == PASSED && reason) printf("  %s passes, but is named in onnx_known.txt\n", r->name);
         bad += (v == PASSED) == (reason != NULL);
     }
@@ -279,7 +295,9 @@ int main(int argc, char **argv) {
         if (!f || fclose(f)) return 1;
     }
     free(known_text);
-    printf("%d cases: %d passed, %d failed, %d unsupported, %d error; %d unexpected. %d sets of data also as one plan, of %d\n", n_results,
-           counts[PASSED], counts[FAILED], counts[UNSUPPORTED], counts[ERROR], bad, compiled_sets, compiled_sets + not_compiled_sets);
+    printf("%d cases: %d passed, %d failed, %d unsupported, %d error; %d unexpected. %d sets of data also as one plan, "
+           "of %d\n",
+           n_results, counts[PASSED], counts[FAILED], counts[UNSUPPORTED], counts[ERROR], bad, compiled_sets,
+           compiled_sets + not_compiled_sets);
     return bad || !n_results;
 }

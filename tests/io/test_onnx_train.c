@@ -48,9 +48,11 @@ static void add_node(pb *g, const char *op, const char *a, const char *b, const 
 }
 #define DIMS(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
 
-static const float ramp[64] = {0.1f, -0.2f, 0.3f, 0.4f, -0.5f, 0.6f, 0.7f, -0.8f, 0.9f, 1, -1.1f, 1.2f, 0.5f, -0.4f, 0.2f, 0.1f, 0.3f, -0.6f, 0.2f, 0.9f, 0.4f, -0.1f, 0.8f, -0.7f};
+static const float ramp[64] = {0.1f, -0.2f, 0.3f, 0.4f, -0.5f, 0.6f,  0.7f, -0.8f, 0.9f, 1,     -1.1f, 1.2f,
+                               0.5f, -0.4f, 0.2f, 0.1f, 0.3f,  -0.6f, 0.2f, 0.9f,  0.4f, -0.1f, 0.8f,  -0.7f};
 
-/* x [1,2,3] -> Reshape [1,6] -> MatMul of a weight behind a Reshape -> Add of [1,4] -> Softmax: as mnist-8 is made, with a batch of 1. */
+/* x [1,2,3] -> Reshape [1,6] -> MatMul of a weight behind a Reshape -> Add of [1,4] -> Softmax: as mnist-8 is made,
+ * with a batch of 1. */
 static pb classifier(void) {
     pb g = {0};
     add_node(&g, "Reshape", "w", "w_shape", "w2");
@@ -90,7 +92,8 @@ TEST(an_imported_graph_is_trained_in_one_plan) {
     CHECK_INT(wick_onnx_head_width(onnx, NULL), 3);
     CHECK_INT(wick_onnx_output(onnx, 0).dims[1], 3);
     /* The bias keeps its name; the weights lie behind a Reshape, so that the new ones have the node's. */
-    CHECK(wick_tensor_dim(wick_model_find(model, "b"), 1) == 3 && wick_tensor_dim(wick_model_find(model, "product.weight"), 0) == 6);
+    CHECK(wick_tensor_dim(wick_model_find(model, "b"), 1) == 3 &&
+          wick_tensor_dim(wick_model_find(model, "product.weight"), 0) == 6);
     /* Nothing reads the old weights any more, nor the Reshape before them: they are gone, and Softmax too. */
     CHECK(!wick_model_find(model, "w") && !wick_model_find(model, "w_shape") && wick_model_find(model, "x_shape"));
     CHECK_INT(wick_onnx_get_info(onnx).parameters, 6 * 3 + 3);
@@ -282,13 +285,16 @@ static wick_status apply_once(wick_context *c, wick_tensor *const *in, wick_tens
     return wick_tensor_error(out[0] = wick_onnx_forward(user, in[0]), NULL);
 }
 static void read_all(wick_onnx *onnx, int rank, const int64_t *dims, float *y, size_t bytes) {
-    CHECK_MSG(wick_read(wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, rank, dims, ramp + 1)), y, bytes) == WICK_OK, "%s", wick_context_error(ctx));
+    CHECK_MSG(wick_read(wick_onnx_forward(onnx, wick_from(ctx, WICK_F32, rank, dims, ramp + 1)), y, bytes) == WICK_OK,
+              "%s", wick_context_error(ctx));
 }
 TEST(a_head_that_cannot_be_replaced_leaves_the_model_as_it_was) {
     REQUIRE(set_up());
     static const struct {
         const char *says, *other;
-        bool taken; /* the name that the new bias would get, once the weights have been put in; else the graph behind is made for 4 */
+        /* the name that the new bias would get, once the weights have been put in; else the graph behind is made for 4
+         */
+        bool taken;
     } cases[] = {{"made for 4 classes", "q", false}, {"state \"p.bias\" is there already", "p.bias", true}};
     for (size_t i = 0; i < 2; i++) {
         pb g = {0};
@@ -297,7 +303,8 @@ TEST(a_head_that_cannot_be_replaced_leaves_the_model_as_it_was) {
         if (!cases[i].taken) add_node(&g, "Reshape", "sum", "s", "y");
         add_node(&g, "Mul", cases[i].other, "b", "z");
         add_port(&g, 11, "x", DIMS(1, 2));
-        add_port(&g, 12, "y", 2 + !cases[i].taken, cases[i].taken ? (const int64_t[]){1, 4} : (const int64_t[]){1, 2, 2});
+        add_port(&g, 12, "y", 2 + !cases[i].taken,
+                 cases[i].taken ? (const int64_t[]){1, 4} : (const int64_t[]){1, 2, 2});
         add_port(&g, 12, "z", DIMS(4));
         add_weight(&g, "w", DIMS(2, 4), ramp);
         add_weight(&g, "b", DIMS(4), ramp + 5);
@@ -318,7 +325,8 @@ TEST(a_head_that_cannot_be_replaced_leaves_the_model_as_it_was) {
         CHECK_INT(wick_tensor_dim(wick_model_find(wick_onnx_model(onnx), "w"), 1), 4);
         read_all(onnx, DIMS(1, 2), after, sizeof after);
         CHECK(!memcmp(before, after, sizeof before));
-        CHECK_INT(wick_onnx_replace_head(onnx, 4, NULL), cases[i].taken ? WICK_ERR_INVALID : WICK_OK); /* of the same width it can be */
+        /* of the same width it can be */
+        CHECK_INT(wick_onnx_replace_head(onnx, 4, NULL), cases[i].taken ? WICK_ERR_INVALID : WICK_OK);
         wick_onnx_free(&onnx);
     }
     wick_context_free(&ctx);
@@ -332,7 +340,8 @@ TEST(what_was_prepared_is_forgotten_with_another_head) {
     REQUIRE(onnx);
     const wick_spec in = {"x", WICK_F32, 3, {1, 2, 3}};
     wick_plan *plan;
-    CHECK(wick_onnx_prepare(onnx, &in) == WICK_OK && wick_onnx_drop_softmax(onnx) && wick_onnx_replace_head(onnx, 3, NULL) == WICK_OK);
+    CHECK(wick_onnx_prepare(onnx, &in) == WICK_OK && wick_onnx_drop_softmax(onnx) &&
+          wick_onnx_replace_head(onnx, 3, NULL) == WICK_OK);
     REQUIRE(wick_compile(ctx, apply_once, onnx, 1, &in, 1, NULL, &plan) == WICK_OK);
     CHECK_INT(wick_plan_output(plan, 0).dims[1], 3);
     wick_plan_free(&plan);
@@ -340,7 +349,8 @@ TEST(what_was_prepared_is_forgotten_with_another_head) {
     wick_context_free(&ctx);
 }
 
-/* Every parameter of every model that is a function of one tensor gets a gradient that is finite, and of the right size by a difference along it. */
+/* Every parameter of every model that is a function of one tensor gets a gradient that is finite, and of the right size
+ * by a difference along it. */
 static void check_gradients(const char *name) {
     char file[512];
     wick_onnx *onnx;
@@ -364,29 +374,36 @@ static void check_gradients(const char *name) {
     double squares = 0, before, after;
     int none = 0;
     grads[n] = loss;
-    CHECK_MSG(wick_eval(ctx, n + 1, grads, NULL) == WICK_OK && wick_item(loss, &before) == WICK_OK, "%s: %s", name, wick_context_error(ctx));
+    CHECK_MSG(wick_eval(ctx, n + 1, grads, NULL) == WICK_OK && wick_item(loss, &before) == WICK_OK, "%s: %s", name,
+              wick_context_error(ctx));
     for (int i = 0; i < n; i++) {
         double sum;
-        CHECK_MSG(wick_item(wick_sum(wick_square(wick_cast(grads[i], WICK_F64)), WICK_ALL_AXES, false), &sum) == WICK_OK && isfinite(sum), "%s: gradient %d: %s", name, i, wick_context_error(ctx));
+        CHECK_MSG(wick_item(wick_sum(wick_square(wick_cast(grads[i], WICK_F64)), WICK_ALL_AXES, false), &sum) ==
+                          WICK_OK &&
+                      isfinite(sum),
+                  "%s: gradient %d: %s", name, i, wick_context_error(ctx));
         none += sum == 0;
         squares += sum;
     }
     CHECK_MSG(squares > 0, "%s", name);
     /* One step down the gradient lowers the loss by its square, to first order. */
     const double h = 1e-4 * before / squares;
-    for (int i = 0; i < n; i++) CHECK(wick_assign(params[i], wick_sub(params[i], wick_mul(grads[i], wick_like(grads[i], h)))) == WICK_OK);
+    for (int i = 0; i < n; i++)
+        CHECK(wick_assign(params[i], wick_sub(params[i], wick_mul(grads[i], wick_like(grads[i], h)))) == WICK_OK);
     CHECK(wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
     CHECK(wick_item(wick_mean(wick_square(wick_onnx_forward(onnx, x)), WICK_ALL_AXES, false), &after) == WICK_OK);
     const double ratio = (before - after) / (h * squares);
-    CHECK_MSG(ratio > 0.7 && ratio < 1.3, "%s: %g of what the gradient says (%d of %d gradients are 0)", name, ratio, none, n);
+    CHECK_MSG(ratio > 0.7 && ratio < 1.3, "%s: %g of what the gradient says (%d of %d gradients are 0)", name, ratio,
+              none, n);
     wick_scope_close(&scope);
     wick_onnx_free(&onnx);
 }
 TEST(gradients_of_real_models_are_right) {
     REQUIRE(set_up());
     if (!getenv("WICK_MODELS")) SKIP("WICK_MODELS names no folder of models");
-    static const char *const names[] = {"bench/lenet", "bench/mnist_cnn", "bench/resnet8", "bench/dscnn", "bench/mobilenetv1_025", "bench/autoencoder", "onnx/mnist-8",
-                                        "onnx/mnist-opt", "onnx/espcn_x3"};
+    static const char *const names[] = {"bench/lenet",  "bench/mnist_cnn",       "bench/resnet8",
+                                        "bench/dscnn",  "bench/mobilenetv1_025", "bench/autoencoder",
+                                        "onnx/mnist-8", "onnx/mnist-opt",        "onnx/espcn_x3"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_gradients(names[i]);
     wick_context_free(&ctx);
 }

@@ -1,4 +1,5 @@
-/* Every reader of a path, given what is no file of its kind, or one that changes while it is read: an error that names the path, and no waiting. */
+/* Every reader of a path, given what is no file of its kind, or one that changes while it is read: an error that names
+ * the path, and no waiting. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -10,7 +11,7 @@
 
 static bool set_up(void) { return scratch_context(&(wick_context_options){.threads = 1}); }
 
-/* ---- readers: the status, and the text of an error in the context ----------------------------------------------------------------------------- */
+/* ---- readers: the status, and the text of an error in the context ------------------------------------------------ */
 
 static wick_status of_tensor(wick_tensor *t) {
     const char *text = "";
@@ -66,18 +67,23 @@ static wick_status safetensors(const char *path) {
 static const struct {
     const char *name;
     wick_status (*read)(const char *path);
-} readers[] = {{"npy", npy}, {"map_file", map_file}, {"weights", weights}, {"checkpoint", checkpoint}, {"onnx", onnx}, {"image", image}, {"audio", audio}, {"idx", idx}, {"safetensors", safetensors}};
+} readers[] = {
+    {"npy", npy},     {"map_file", map_file}, {"weights", weights}, {"checkpoint", checkpoint},  {"onnx", onnx},
+    {"image", image}, {"audio", audio},       {"idx", idx},         {"safetensors", safetensors}};
 
 TEST(no_reader_takes_or_waits_for_what_is_no_file) {
     REQUIRE(set_up());
-    REQUIRE(mkdir(at("folder"), 0755) == 0 && mkfifo(at("fifo"), 0644) == 0 && put(at("empty"), "", 0) && put(at("byte"), "x", 1));
+    REQUIRE(mkdir(at("folder"), 0755) == 0 && mkfifo(at("fifo"), 0644) == 0 && put(at("empty"), "", 0) &&
+            put(at("byte"), "x", 1));
     alarm(60); /* a reader that waits ends the program */
-    const char *const paths[] = {at("none"), at("folder"), at("fifo"), "/dev/zero", "/dev/null", at("empty"), at("byte")};
+    const char *const paths[] = {at("none"),  at("folder"), at("fifo"), "/dev/zero",
+                                 "/dev/null", at("empty"),  at("byte")};
     for (size_t i = 0; i < WICK_COUNTOF(readers); i++)
         for (size_t k = 0; k < WICK_COUNTOF(paths); k++) {
             wick_scope *scope = wick_scope_open(ctx);
             const wick_status status = readers[i].read(paths[k]);
-            CHECK_MSG(status == (k < 5 ? WICK_ERR_IO : WICK_ERR_FORMAT), "%s of %s: %s: %s", readers[i].name, paths[k], wick_status_name(status), wick_context_error(ctx));
+            CHECK_MSG(status == (k < 5 ? WICK_ERR_IO : WICK_ERR_FORMAT), "%s of %s: %s: %s", readers[i].name, paths[k],
+                      wick_status_name(status), wick_context_error(ctx));
             CHECK_STR_HAS(wick_context_error(ctx), paths[k]);
             wick_scope_close(&scope);
             wick_context_clear_error(ctx);
@@ -91,7 +97,8 @@ TEST(sets_of_pipes_are_refused) {
     REQUIRE(set_up());
     wick_dataset *d;
     alarm(60);
-    REQUIRE(mkdir(at("idx"), 0755) == 0 && mkfifo(at("idx/train-images-idx3-ubyte"), 0644) == 0 && mkfifo(at("idx/train-labels-idx1-ubyte"), 0644) == 0);
+    REQUIRE(mkdir(at("idx"), 0755) == 0 && mkfifo(at("idx/train-images-idx3-ubyte"), 0644) == 0 &&
+            mkfifo(at("idx/train-labels-idx1-ubyte"), 0644) == 0);
     CHECK_INT(wick_dataset_open(ctx, at("idx"), "train", &d), WICK_ERR_IO);
     CHECK_STR_HAS(wick_context_error(ctx), "idx/train-images-idx3-ubyte: cannot read: not a regular file");
     REQUIRE(mkdir(at("tar"), 0755) == 0 && mkfifo(at("tar/train.tar"), 0644) == 0);
@@ -105,7 +112,7 @@ TEST(sets_of_pipes_are_refused) {
     wick_context_free(&ctx);
 }
 
-/* ---- files that become shorter and longer again all the time ------------------------------------------------------------------------------------ */
+/* ---- files that become shorter and longer again all the time ----------------------------------------------------- */
 
 enum { LARGE = 1 << 20 };
 static atomic_bool enough;
@@ -132,7 +139,9 @@ TEST(what_is_decoded_at_once_may_be_cut_off_meanwhile) {
     /* IDX of 2^20 - 8 bytes; a BMP of 24 bits, 512 x 682; a WAV whose samples are all of the rest. */
     const uint8_t numbers[8] = {0, 0, 8, 1, 0, 15, 255, 248};
     const uint8_t picture[54] = {'B', 'M', [10] = 54, [14] = 40, [18] = 0, 2, 0, 0, 170, 2, 0, 0, 1, 0, 24};
-    const uint8_t sound[44] = {'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16, 0, 0, 0, 1, 0, 1, 0, 64, 31, 0, 0, 128, 62, 0, 0, 2, 0, 16, 0, 'd', 'a', 't', 'a', 255, 255, 255, 255};
+    const uint8_t sound[44] = {'R', 'I', 'F', 'F', 0,  0, 0,   0,   'W', 'A', 'V', 'E', 'f', 'm', 't',
+                               ' ', 16,  0,   0,   0,  1, 0,   1,   0,   64,  31,  0,   0,   128, 62,
+                               0,   0,   2,   0,   16, 0, 'd', 'a', 't', 'a', 255, 255, 255, 255};
     read_while_it_changes(idx, at("numbers"), numbers, sizeof numbers);
     read_while_it_changes(image, at("picture.bmp"), picture, sizeof picture);
     read_while_it_changes(audio, at("sound.wav"), sound, sizeof sound);

@@ -59,8 +59,12 @@ TEST(expressions_match_whole_texts) {
     };
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++)
         for (int k = 0; k < 6; k++) {
-            if (rows[i].yes[k]) CHECK_MSG(match(rows[i].pattern, rows[i].yes[k], strlen(rows[i].yes[k])) == 1, "/%s/ should match \"%s\"", rows[i].pattern, rows[i].yes[k]);
-            if (rows[i].no[k]) CHECK_MSG(match(rows[i].pattern, rows[i].no[k], strlen(rows[i].no[k])) == 0, "/%s/ should not match \"%s\"", rows[i].pattern, rows[i].no[k]);
+            if (rows[i].yes[k])
+                CHECK_MSG(match(rows[i].pattern, rows[i].yes[k], strlen(rows[i].yes[k])) == 1,
+                          "/%s/ should match \"%s\"", rows[i].pattern, rows[i].yes[k]);
+            if (rows[i].no[k])
+                CHECK_MSG(match(rows[i].pattern, rows[i].no[k], strlen(rows[i].no[k])) == 0,
+                          "/%s/ should not match \"%s\"", rows[i].pattern, rows[i].no[k]);
         }
     CHECK(match("a\\0b", "a\0b", 3) == 1 && match(".*", "\xff\xfe", 2) == 1);
 }
@@ -69,11 +73,23 @@ TEST(what_is_no_expression_is_named) {
     static const struct {
         const char *pattern, *says;
         wick_status status;
-    } rows[] = {{"(a", "a \"(\" without its \")\"", WICK_ERR_FORMAT}, {"a)", "byte 1: a \")\" without its \"(\"", WICK_ERR_FORMAT}, {"*a", "byte 1: nothing to repeat", WICK_ERR_FORMAT},
-                {"a**", "nothing to repeat", WICK_ERR_FORMAT}, {"(|*)", "nothing to repeat", WICK_ERR_FORMAT}, {"[a", "a class without its end", WICK_ERR_FORMAT}, {"[b-a]", "backwards", WICK_ERR_FORMAT},
-                {"[[:foo:]]", "no such class", WICK_ERR_FORMAT}, {"a\\", "ends with a backslash", WICK_ERR_FORMAT}, {"\\pL", "an escape", WICK_ERR_UNSUPPORTED}, {"\\1", "an escape", WICK_ERR_FORMAT},
-                {"a{3,2}", "from many to few", WICK_ERR_FORMAT}, {"a{1001}", "more than 1000 times", WICK_ERR_FORMAT}, {"(?=a)", "another kind", WICK_ERR_UNSUPPORTED},
-                {"(?P<x", "a name without its end", WICK_ERR_FORMAT}, {"\\x{110000}", "without a code point", WICK_ERR_FORMAT}, {"((a{100}){100}){100}", "too large", WICK_ERR_UNSUPPORTED}};
+    } rows[] = {{"(a", "a \"(\" without its \")\"", WICK_ERR_FORMAT},
+                {"a)", "byte 1: a \")\" without its \"(\"", WICK_ERR_FORMAT},
+                {"*a", "byte 1: nothing to repeat", WICK_ERR_FORMAT},
+                {"a**", "nothing to repeat", WICK_ERR_FORMAT},
+                {"(|*)", "nothing to repeat", WICK_ERR_FORMAT},
+                {"[a", "a class without its end", WICK_ERR_FORMAT},
+                {"[b-a]", "backwards", WICK_ERR_FORMAT},
+                {"[[:foo:]]", "no such class", WICK_ERR_FORMAT},
+                {"a\\", "ends with a backslash", WICK_ERR_FORMAT},
+                {"\\pL", "an escape", WICK_ERR_UNSUPPORTED},
+                {"\\1", "an escape", WICK_ERR_FORMAT},
+                {"a{3,2}", "from many to few", WICK_ERR_FORMAT},
+                {"a{1001}", "more than 1000 times", WICK_ERR_FORMAT},
+                {"(?=a)", "another kind", WICK_ERR_UNSUPPORTED},
+                {"(?P<x", "a name without its end", WICK_ERR_FORMAT},
+                {"\\x{110000}", "without a code point", WICK_ERR_FORMAT},
+                {"((a{100}){100}){100}", "too large", WICK_ERR_UNSUPPORTED}};
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
         wick_regex *r = NULL;
         wick_msg msg = {0};

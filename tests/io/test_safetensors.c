@@ -61,7 +61,7 @@ static uint8_t *slurp(const char *path, size_t *size) {
     return copy;
 }
 
-/* ---- files made by the safetensors package of Python (tests/golden/make_safetensors.py) ---------------------- */
+/* ---- files made by the safetensors package of Python (tests/golden/make_safetensors.py) -------------------------- */
 
 static void look_at_mixed(const wick_safetensors *f) {
     CHECK_INT(f->count, 20);
@@ -70,7 +70,8 @@ static void look_at_mixed(const wick_safetensors *f) {
     CHECK(format && !strcmp(format, "pt"));
     CHECK(note && !strcmp(note, "tab\t quote\" snow\xe2\x98\x83"));
     CHECK(!wick_safetensors_get_meta(f, "none"));
-    for (int d = 0; d < WICK_F8_E8M0; d++) { /* the package that wrote the file lacks e8m0, the format integers below 8 bits */
+    /* the package that wrote the file lacks e8m0, the format integers below 8 bits */
+    for (int d = 0; d < WICK_F8_E8M0; d++) {
         char name[32];
         snprintf(name, sizeof name, "all.%s", wick_safetensors_dtype_name((wick_dtype)d));
         const wick_safetensors_tensor *t = wick_safetensors_find(f, name);
@@ -171,7 +172,7 @@ TEST(the_writer_refuses_what_no_reader_would_take) {
     CHECK(wick_safetensors_write("/nowhere/x.safetensors", &ok, 1, NULL, 0, &msg) == WICK_ERR_IO);
 }
 
-/* ---- lies ---------------------------------------------------------------------------------------------------- */
+/* ---- lies -------------------------------------------------------------------------------------------------------- */
 
 #define T(name, dtype, shape, begin, end)                                                                              \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end "]}"
@@ -325,7 +326,7 @@ TEST(no_flipped_bit_makes_the_reader_stumble) {
     free(file);
 }
 
-/* ---- files of others ----------------------------------------------------------------------------------------- */
+/* ---- files of others --------------------------------------------------------------------------------------------- */
 
 static const char *models(void) {
     const char *env = getenv("WICK_MODELS");

@@ -1,4 +1,5 @@
-/* The file of a machine's tuning: what is written reads back, and what is damaged, of another machine or in no place to write is told and not used. */
+/* The file of a machine's tuning: what is written reads back, and what is damaged, of another machine or in no place to
+ * write is told and not used. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,7 +51,8 @@ static void refused(const char *from, const char *to, wick_status status, const 
     REQUIRE(put(at("bad.txt"), changed, (size_t)n));
     wick_tuning t;
     memset(&t, 1, sizeof t);
-    CHECK_MSG((int)wick_tuning_load(at("bad.txt"), &t, why, sizeof why) == (int)status, "'%s' for '%s': %s", to, from, why);
+    CHECK_MSG((int)wick_tuning_load(at("bad.txt"), &t, why, sizeof why) == (int)status, "'%s' for '%s': %s", to, from,
+              why);
     CHECK_STR_HAS(why, says);
     CHECK_STR_HAS(why, "bad.txt");
     CHECK(is_zero(&t));
@@ -82,7 +84,7 @@ TEST(what_is_damaged_or_of_another_machine_is_told_and_not_used) {
     refused("parallel_flops 1000\n", "parallel_flops 100000001\n", WICK_ERR_FORMAT, "not from");
     refused("\ncost_gemm_rate ", "\ncost_gemm_rate 0\n", WICK_ERR_FORMAT, "cost_gemm_rate is 0, not from 1");
     refused("\ncost_memory_rate ", "\ncost_memory_rate 99999999", WICK_ERR_FORMAT, "not from 10 to 100000000");
-    refused("\ncost_near_bytes ", "\ncost_near_bytes -", WICK_ERR_FORMAT, "is no number");
+    refused("\ncost_l2_bytes ", "\ncost_l2_bytes -", WICK_ERR_FORMAT, "is no number");
     refused("\ncost_other_rate ", "\ncost_other ", WICK_ERR_FORMAT, "of no known number");
     wick_context_free(&ctx);
 }
@@ -99,8 +101,11 @@ TEST(no_prefix_and_no_changed_byte_is_taken_for_another_file) {
         const char was = text[i];
         text[i] = (char)(was ^ (1 << test_rand_int(0, 7)));
         REQUIRE(put(at("flip.txt"), text, n_text));
-        if (wick_tuning_load(at("flip.txt"), &back, why, sizeof why) == WICK_OK) /* a digit became another: still within its range */
-            for (int k = 0; k < wick_tuning_count(); k++) CHECK(*wick_tuning_at(k).of(&back) >= wick_tuning_at(k).low && *wick_tuning_at(k).of(&back) <= wick_tuning_at(k).high);
+        /* a digit became another: still within its range */
+        if (wick_tuning_load(at("flip.txt"), &back, why, sizeof why) == WICK_OK)
+            for (int k = 0; k < wick_tuning_count(); k++)
+                CHECK(*wick_tuning_at(k).of(&back) >= wick_tuning_at(k).low &&
+                      *wick_tuning_at(k).of(&back) <= wick_tuning_at(k).high);
         else
             CHECK(is_zero(&back));
         text[i] = was;

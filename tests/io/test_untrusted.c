@@ -1,5 +1,5 @@
-/* Files from strangers, one of each known kind of attack: refused with the file, the field and the byte, or read within the limits. Models are written
- * here, by pb.h. */
+/* Files from strangers, one of each known kind of attack: refused with the file, the field and the byte, or read within
+ * the limits. Models are written here, by pb.h. */
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +11,8 @@
 
 static bool set_up(void) { return set_up_with(&(wick_context_options){.threads = 1, .max_memory = 64 << 20}); }
 
-static const wick_onnx_limits small = {.memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 5000, .depth = 16, .output_bytes = 2 << 20, .seconds = 60};
+static const wick_onnx_limits small = {
+    .memory = 16 << 20, .tensor_bytes = 1 << 20, .nodes = 5000, .depth = 16, .output_bytes = 2 << 20, .seconds = 60};
 
 /* A model of the graph, opened within limits; the graph is freed. */
 static wick_onnx *open_graph(pb *g, int opset, const wick_onnx_limits *limits) {
@@ -42,7 +43,7 @@ static void run_ends(pb *g, int opset, wick_status want, const char *part) {
     wick_onnx_free(&onnx);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* With the input x [2] and the output y; nodes and weights are added. */
 static pb start(void) {
@@ -53,8 +54,12 @@ static pb start(void) {
 }
 static void add(pb *g, pb n) { pb_message(g, 1, &n); }
 static void weight(pb *g, pb t) { pb_message(g, 5, &t); }
-static void ints(pb *g, const char *name, int n, const int64_t *values) { weight(g, pb_tensor(name, ONNX_INT64, 1, (int64_t[]){n}, values, (size_t)n * 8)); }
-static void number(pb *g, const char *name, int64_t value) { weight(g, pb_tensor(name, ONNX_INT64, 0, NULL, &value, 8)); }
+static void ints(pb *g, const char *name, int n, const int64_t *values) {
+    weight(g, pb_tensor(name, ONNX_INT64, 1, (int64_t[]){n}, values, (size_t)n * 8));
+}
+static void number(pb *g, const char *name, int64_t value) {
+    weight(g, pb_tensor(name, ONNX_INT64, 0, NULL, &value, 8));
+}
 static void input(pb *n, const char *name) { pb_text(n, 1, name); }
 static void graph_attr(pb *n, const char *name, pb *g) {
     pb a = {0};
@@ -71,7 +76,7 @@ static void ints_attr(pb *n, const char *name, int count, const int64_t *values)
     pb_message(n, 5, &a);
 }
 
-/* ---- bombs: small files that ask for much ------------------------------------------------------------------------------------------------- */
+/* ---- bombs: small files that ask for much ------------------------------------------------------------------------ */
 
 static const int64_t huge = INT64_C(1) << 40;
 
@@ -158,11 +163,13 @@ TEST(all_tensors_together_stay_within_the_contexts_memory) {
     wick_tensor *last = NULL;
     wick_scope *scope = wick_scope_open(ctx);
     int made = 0;
-    while (made < 100 && wick_tensor_error(last = wick_zeros(ctx, WICK_F32, WICK_DIMS(1 << 18)), NULL) == WICK_OK) made++;
+    while (made < 100 && wick_tensor_error(last = wick_zeros(ctx, WICK_F32, WICK_DIMS(1 << 18)), NULL) == WICK_OK)
+        made++;
     CHECK_MSG(made > 50 && made < 64, "%d MiB", made);
     CHECK(wick_tensor_error(last, NULL) == WICK_ERR_NOMEM);
     wick_scope_close(&scope);
-    CHECK(wick_tensor_error(wick_zeros(ctx, WICK_F32, WICK_DIMS(1 << 20)), NULL) == WICK_OK); /* what was freed can be had again */
+    /* what was freed can be had again */
+    CHECK(wick_tensor_error(wick_zeros(ctx, WICK_F32, WICK_DIMS(1 << 20)), NULL) == WICK_OK);
     wick_context_free(&ctx);
 }
 
@@ -184,7 +191,8 @@ TEST(outputs_together_have_a_limit) {
 
 /* in: round, condition, s; out: condition, t = Relu(s). */
 static pb loop_body(const char *op) {
-    pb b = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("d", -1), t = pb_value("t", -1);
+    pb b = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("d", -1),
+       t = pb_value("t", -1);
     add(&b, pb_node("Identity", "c", NULL, "d"));
     add(&b, pb_node(op, "s", !strcmp(op, "Add") ? "s" : NULL, "t"));
     pb_message(&b, 11, &i);
@@ -227,7 +235,8 @@ TEST(loops_without_end_run_out_of_nodes_or_time) {
 }
 TEST(a_loop_that_doubles_its_state_ends) {
     REQUIRE(set_up());
-    pb body = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("d", -1), t = pb_value("t", -1);
+    pb body = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("d", -1),
+       t = pb_value("t", -1);
     add(&body, pb_node("Identity", "c", NULL, "d"));
     pb n = pb_node("Concat", "s", "s", "t"), a = {0};
     pb_text(&a, 1, "axis");
@@ -235,13 +244,14 @@ TEST(a_loop_that_doubles_its_state_ends) {
     pb_int(&a, 20, ONNX_ATTR_INT);
     pb_message(&n, 5, &a);
     add(&body, n);
-    pb_message(&body, 11, &i), pb_message(&body, 11, &c), pb_message(&body, 11, &s), pb_message(&body, 12, &d), pb_message(&body, 12, &t);
+    pb_message(&body, 11, &i), pb_message(&body, 11, &c), pb_message(&body, 11, &s), pb_message(&body, 12, &d),
+        pb_message(&body, 12, &t);
     pb g = loop_graph(64, body);
     run_ends(&g, 21, WICK_ERR_UNSUPPORTED, "Concat \"t\"");
     wick_context_free(&ctx);
 }
 
-/* ---- budgets of small files that ask for much to be recorded ------------------------------------------------------------------------------------- */
+/* ---- budgets of small files that ask for much to be recorded ----------------------------------------------------- */
 
 static void opset(pb *to, int field, const char *domain, int version) {
     pb set = {0};
@@ -293,19 +303,23 @@ TEST(functions_that_call_each_other_twice_end_at_the_defaults) {
     REQUIRE(set_up());
     wick_context_free(&ctx);
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
-    apply_ends(doubling(40, "Relu"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20"); /* 200,000 and the file's bytes */
+    /* 200,000 and the file's bytes */
+    apply_ends(doubling(40, "Relu"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20");
     apply_ends(doubling(30, "Identity"), NULL, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 20");
     CHECK(!wick_site()); /* calls deeper than the ring of places left theirs there, which went with the model */
     /* What is recorded counts as memory: 2^16 nodes would take some 20 MB. */
-    apply_ends(doubling(16, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_ERR_NOMEM, "what is recorded takes more memory than the limit of 4194304 bytes");
+    apply_ends(doubling(16, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_ERR_NOMEM,
+               "what is recorded takes more memory than the limit of 4194304 bytes");
     apply_ends(doubling(10, "Relu"), &(wick_onnx_limits){.memory = 4 << 20}, WICK_OK, "");
     wick_context_free(&ctx);
 }
 /* in: round, condition, s; out: condition, s. */
 TEST(rounds_count_where_a_body_has_no_nodes) {
     REQUIRE(set_up());
-    pb body = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("c", -1), t = pb_value("s", -1);
-    pb_message(&body, 11, &i), pb_message(&body, 11, &c), pb_message(&body, 11, &s), pb_message(&body, 12, &d), pb_message(&body, 12, &t);
+    pb body = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("c", -1),
+       t = pb_value("s", -1);
+    pb_message(&body, 11, &i), pb_message(&body, 11, &c), pb_message(&body, 11, &s), pb_message(&body, 12, &d),
+        pb_message(&body, 12, &t);
     pb g = loop_graph(INT64_MAX, body);
     run_ends(&g, 21, WICK_ERR_UNSUPPORTED, "runs more nodes than the limit of 5000");
     wick_context_free(&ctx);
@@ -350,10 +364,12 @@ TEST(graphs_within_graphs_end_at_the_depth) {
     wick_context_free(&ctx);
 }
 
-/* A body that is only the default of a function's attribute, while the node has none at that place (a read outside of an array once). */
+/* A body that is only the default of a function's attribute, while the node has none at that place (a read outside of
+ * an array once). */
 TEST(a_graph_as_a_functions_default_is_no_body) {
     REQUIRE(set_up());
-    pb g = start(), call = pb_node("f", "x", NULL, "y"), f = {0}, n = pb_node("If", "k", NULL, "b"), m, set = {0}, a = {0}, body = nested_ifs(0);
+    pb g = start(), call = pb_node("f", "x", NULL, "y"), f = {0}, n = pb_node("If", "k", NULL, "b"), m, set = {0},
+       a = {0}, body = nested_ifs(0);
     pb_text(&call, 7, "own");
     graph_attr(&call, "other", &body); /* so that the call has bodies: one */
     add(&g, call);
@@ -366,7 +382,8 @@ TEST(a_graph_as_a_functions_default_is_no_body) {
     }
     for (int i = 0; i < 2; i++) {
         pb refers = {0};
-        pb_text(&refers, 1, i ? "else_branch" : "then_branch"), pb_int(&refers, 20, ONNX_ATTR_GRAPH), pb_text(&refers, 21, "branch");
+        pb_text(&refers, 1, i ? "else_branch" : "then_branch"), pb_int(&refers, 20, ONNX_ATTR_GRAPH),
+            pb_text(&refers, 21, "branch");
         pb_message(&n, 5, &refers);
     }
     pb_message(&f, 7, &n);
@@ -389,7 +406,7 @@ TEST(a_graph_as_a_functions_default_is_no_body) {
     wick_context_free(&ctx);
 }
 
-/* ---- indices that a run checks --------------------------------------------------------------------------------------------------------------- */
+/* ---- indices that a run checks ----------------------------------------------------------------------------------- */
 
 TEST(indices_from_a_file_are_checked_when_they_are_used) {
     REQUIRE(set_up());
@@ -412,14 +429,16 @@ TEST(indices_from_a_file_are_checked_when_they_are_used) {
             pb n = {0};
             weight(&g, pb_tensor("i", ONNX_INT64, 1 + k, (int64_t[]){1, 1}, &bad[i], 8));
             weight(&g, pb_tensor("u", ONNX_FLOAT, 1, (int64_t[]){1}, "\0\0\0\0", 4));
-            pb_text(&n, 1, "x"), pb_text(&n, 1, "i"), pb_text(&n, 1, "u"), pb_text(&n, 2, "y"), pb_text(&n, 4, k ? "ScatterND" : "ScatterElements");
+            pb_text(&n, 1, "x"), pb_text(&n, 1, "i"), pb_text(&n, 1, "u"), pb_text(&n, 2, "y"),
+                pb_text(&n, 4, k ? "ScatterND" : "ScatterElements");
             add(&g, n);
             run_ends(&g, 21, WICK_ERR_INDEX, "model.onnx: ");
         }
     }
     for (int i = 0; i < 4; i++) { /* a slice is cut to what is there */
         pb g = start(), n = pb_node("Slice", "x", "a", "y");
-        ints(&g, "a", 1, &bad[i]), ints(&g, "b", 1, &bad[(i + 1) % 4]), ints(&g, "s", 1, (int64_t[]){i % 2 ? -INT64_MAX : INT64_MAX});
+        ints(&g, "a", 1, &bad[i]), ints(&g, "b", 1, &bad[(i + 1) % 4]),
+            ints(&g, "s", 1, (int64_t[]){i % 2 ? -INT64_MAX : INT64_MAX});
         ints(&g, "axes", 1, (int64_t[]){0});
         input(&n, "b"), input(&n, "axes"), input(&n, "s");
         add(&g, n);
@@ -456,8 +475,10 @@ TEST(numbers_of_ngrams_are_counted_with_care) {
         const char *name, *text;
         int64_t number[2];
         int count, type;
-    } attrs[] = {{"mode", "IDF", {0}, 0, 3}, {"min_gram_length", NULL, {1}, 1, 2}, {"max_gram_length", NULL, {1}, 1, 2}, {"max_skip_count", NULL, {0}, 1, 2},
-                 {"ngram_counts", NULL, {0}, 1, 7}, {"ngram_indexes", NULL, {(1 << 28) - 1}, 1, 7}, {"pool_strings", "a", {0}, 0, 8}};
+    } attrs[] = {{"mode", "IDF", {0}, 0, 3},           {"min_gram_length", NULL, {1}, 1, 2},
+                 {"max_gram_length", NULL, {1}, 1, 2}, {"max_skip_count", NULL, {0}, 1, 2},
+                 {"ngram_counts", NULL, {0}, 1, 7},    {"ngram_indexes", NULL, {(1 << 28) - 1}, 1, 7},
+                 {"pool_strings", "a", {0}, 0, 8}};
     for (size_t i = 0; i < WICK_COUNTOF(attrs); i++) {
         pb a = {0};
         pb_text(&a, 1, attrs[i].name);
@@ -471,11 +492,12 @@ TEST(numbers_of_ngrams_are_counted_with_care) {
     wick_context_free(&ctx);
 }
 
-/* ---- weights that lie --------------------------------------------------------------------------------------------------------------------- */
+/* ---- weights that lie -------------------------------------------------------------------------------------------- */
 
 static pb sparse(const int64_t *dims, int rank, const void *indices, int n_indices, int per) {
     pb g = start(), s = {0}, v = pb_tensor("w", ONNX_FLOAT, 1, (int64_t[]){2}, "\0\0\200?\0\0\0@", 8),
-       i = pb_tensor("", ONNX_INT64, per > 1 ? 2 : 1, (int64_t[]){n_indices, per}, indices, (size_t)n_indices * (size_t)per * 8);
+       i = pb_tensor("", ONNX_INT64, per > 1 ? 2 : 1, (int64_t[]){n_indices, per}, indices,
+                     (size_t)n_indices * (size_t)per * 8);
     pb_message(&s, 1, &v);
     pb_message(&s, 2, &i);
     for (int k = 0; k < rank; k++) pb_int(&s, 3, dims[k]);
@@ -489,12 +511,18 @@ TEST(sparse_weights_fit_their_dims) {
     run_ends(&g, 21, WICK_OK, NULL);
     g = sparse((int64_t[]){2}, 1, (int64_t[]){0, 2}, 2, 1), refused(&g, WICK_ERR_FORMAT, "index 1 is outside of dims");
     g = sparse((int64_t[]){2}, 1, (int64_t[]){0, -1}, 2, 1), refused(&g, WICK_ERR_FORMAT, "index 1 is outside of dims");
-    g = sparse((int64_t[]){2}, 1, (int64_t[]){0, 1, 1}, 3, 1), refused(&g, WICK_ERR_FORMAT, "neither [values] nor [values, dims]");
-    g = sparse((int64_t[]){2, 2}, 2, (int64_t[]){0, 0, 1, 2}, 2, 2), refused(&g, WICK_ERR_FORMAT, "index 1 is outside of dims");
-    g = sparse((int64_t[]){2, -2}, 2, (int64_t[]){0, 0, 1, 1}, 2, 2), refused(&g, WICK_ERR_FORMAT, "negative, or their product");
-    g = sparse((int64_t[]){huge, huge}, 2, (int64_t[]){0, 0, 1, 1}, 2, 2), refused(&g, WICK_ERR_FORMAT, "negative, or their product");
-    g = sparse((int64_t[]){huge, 2}, 2, (int64_t[]){0, 0, 1, 1}, 2, 2), refused(&g, WICK_ERR_UNSUPPORTED, "more bytes than the limit");
-    g = sparse((int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}, 9, (int64_t[]){0, 0}, 2, 1), refused(&g, WICK_ERR_UNSUPPORTED, "more than 8 dims");
+    g = sparse((int64_t[]){2}, 1, (int64_t[]){0, 1, 1}, 3, 1),
+    refused(&g, WICK_ERR_FORMAT, "neither [values] nor [values, dims]");
+    g = sparse((int64_t[]){2, 2}, 2, (int64_t[]){0, 0, 1, 2}, 2, 2),
+    refused(&g, WICK_ERR_FORMAT, "index 1 is outside of dims");
+    g = sparse((int64_t[]){2, -2}, 2, (int64_t[]){0, 0, 1, 1}, 2, 2),
+    refused(&g, WICK_ERR_FORMAT, "negative, or their product");
+    g = sparse((int64_t[]){huge, huge}, 2, (int64_t[]){0, 0, 1, 1}, 2, 2),
+    refused(&g, WICK_ERR_FORMAT, "negative, or their product");
+    g = sparse((int64_t[]){huge, 2}, 2, (int64_t[]){0, 0, 1, 1}, 2, 2),
+    refused(&g, WICK_ERR_UNSUPPORTED, "more bytes than the limit");
+    g = sparse((int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}, 9, (int64_t[]){0, 0}, 2, 1),
+    refused(&g, WICK_ERR_UNSUPPORTED, "more than 8 dims");
     wick_context_free(&ctx);
 }
 
@@ -526,7 +554,7 @@ TEST(products_of_dims_that_overflow_are_refused) {
     wick_context_free(&ctx);
 }
 
-/* ---- external data: what test_onnx.c does not have ----------------------------------------------------------------------------------------------- */
+/* ---- external data: what test_onnx.c does not have --------------------------------------------------------------- */
 
 static pb external(const char *location, const char *offset, const char *length) {
     pb g = start(), t = pb_tensor("w", ONNX_FLOAT, 1, (int64_t[]){2}, NULL, 0), e = {0};
@@ -569,12 +597,25 @@ TEST(links_are_followed_where_they_end_beside_the_model) {
     wick_context_free(&ctx);
 }
 
-/* CVE-2022-25882 (".." in a location), CVE-2024-27318 (its fix got round by other spellings), CVE-2026-27489 and CVE-2026-34446 (links, also of
- * folders, and hard links). */
+/* CVE-2022-25882 (".." in a location), CVE-2024-27318 (its fix got round by other spellings), CVE-2026-27489 and
+ * CVE-2026-34446 (links, also of folders, and hard links). */
 TEST(no_spelling_of_a_location_leads_out) {
     REQUIRE(set_up());
-    static const char *const out[] = {"../etc/passwd", "..", "sub/..", "sub/../../x", "./../x", ".//../x", "/etc/passwd", "//etc/passwd", "sub/../w.bin",
-                                      "..\\x", "sub\\..\\..\\x", "sub/../../untrusted/w.bin", "", "/", "sub//../../x"};
+    static const char *const out[] = {"../etc/passwd",
+                                      "..",
+                                      "sub/..",
+                                      "sub/../../x",
+                                      "./../x",
+                                      ".//../x",
+                                      "/etc/passwd",
+                                      "//etc/passwd",
+                                      "sub/../w.bin",
+                                      "..\\x",
+                                      "sub\\..\\..\\x",
+                                      "sub/../../untrusted/w.bin",
+                                      "",
+                                      "/",
+                                      "sub//../../x"};
     char at[256], to[256];
     snprintf(at, sizeof at, "%s/sub", folder);
     mkdir(at, 0700);
@@ -617,12 +658,18 @@ TEST(external_data_lie_inside_their_file) {
     write_file("w.bin", "\0\0\200?\0\0\0@", 8);
     static const struct {
         const char *offset, *length, *part;
-    } rows[] = {{"1", NULL, "bytes 1 to 9 of a file of 8"},        {"8", "8", "of a file of 8"},
-                {"9223372036854775807", "8", "of a file of 8"},     {"18446744073709551615", "8", "of a file of 8"},
-                {"18446744073709551616", "8", "no whole number"},  {"0", "7", "length is 7, dims and type make 8 bytes"},
-                {"0", "18446744073709551615", "length is 18446744"}, {"0", "-8", "length is no whole number"},
-                {" 0", "8", "offset is no whole number"},            {"0x0", "8", "offset is no whole number"},
-                {"1e0", "8", "offset is no whole number"},           {"", "8", "offset is no whole number"}};
+    } rows[] = {{"1", NULL, "bytes 1 to 9 of a file of 8"},
+                {"8", "8", "of a file of 8"},
+                {"9223372036854775807", "8", "of a file of 8"},
+                {"18446744073709551615", "8", "of a file of 8"},
+                {"18446744073709551616", "8", "no whole number"},
+                {"0", "7", "length is 7, dims and type make 8 bytes"},
+                {"0", "18446744073709551615", "length is 18446744"},
+                {"0", "-8", "length is no whole number"},
+                {" 0", "8", "offset is no whole number"},
+                {"0x0", "8", "offset is no whole number"},
+                {"1e0", "8", "offset is no whole number"},
+                {"", "8", "offset is no whole number"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pb g = external("w.bin", rows[i].offset, rows[i].length);
         refused(&g, WICK_ERR_FORMAT, rows[i].part);
@@ -634,14 +681,15 @@ TEST(external_data_lie_inside_their_file) {
     wick_context_free(&ctx);
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 static bool stop(void *user) { return ++*(int *)user > 3; }
 TEST(the_hosts_cancel_ends_opening_and_recording) {
     REQUIRE(set_up());
     wick_context_free(&ctx);
     int asked = 0;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = stop, .cancel_user = &asked}) == WICK_OK);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = stop, .cancel_user = &asked}) ==
+            WICK_OK);
     pb g = loop_graph(1000, loop_body("Relu"));
     wick_onnx *onnx = open_graph(&g, 21, NULL);
     if (onnx) {
@@ -653,7 +701,8 @@ TEST(the_hosts_cancel_ends_opening_and_recording) {
     wick_context_free(&ctx);
 }
 
-/* A host that has enough as soon as it is asked, which it is wherever a file makes something long: these have no kernels, and too few nodes to ask for those. */
+/* A host that has enough as soon as it is asked, which it is wherever a file makes something long: these have no
+ * kernels, and too few nodes to ask for those. */
 static bool enough;
 static bool has_enough(void *user) { return (void)user, enough; }
 static void texts_attr(pb *n, const char *name, int count, const char *const *values) {
@@ -728,7 +777,8 @@ TEST(what_a_file_makes_long_can_be_cancelled) {
         pb_message(&n, 5, &a);
     }
     for (int i = 0; i < MANY; i++) same[i] = "b";
-    ints_attr(&n, "ngram_counts", 1, (int64_t[]){0}), ints_attr(&n, "ngram_indexes", MANY, numbers), texts_attr(&n, "pool_strings", MANY, same);
+    ints_attr(&n, "ngram_counts", 1, (int64_t[]){0}), ints_attr(&n, "ngram_indexes", MANY, numbers),
+        texts_attr(&n, "pool_strings", MANY, same);
     add(&g, n);
     is_cancelled(&g, "looking for n-grams");
 
@@ -775,7 +825,8 @@ TEST(making_a_plan_can_be_cancelled) {
     int times = 0;
     wick_plan *plan = NULL;
     const wick_spec in = {"x", WICK_F32, 2, {3, 2}};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = asked, .cancel_user = &times}) == WICK_OK);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .cancel = asked, .cancel_user = &times}) ==
+            WICK_OK);
     CHECK(wick_compile(ctx, chain, NULL, 1, &in, 1, NULL, &plan) == WICK_OK);
     CHECK_MSG(times > 4, "asked %d times", times);
     wick_plan_free(&plan);
@@ -789,11 +840,12 @@ TEST(making_a_plan_can_be_cancelled) {
 }
 
 
-/* ---- memory that is out ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory that is out ------------------------------------------------------------------------------------------ */
 
 static counting memory;
 static bool none_or_no_memory(wick_status status, int64_t n) {
-    CHECK_MSG(status == WICK_OK || status == WICK_ERR_NOMEM, "allocation %lld: %s: %s", (long long)n, wick_status_name(status), ctx ? wick_context_error(ctx) : "");
+    CHECK_MSG(status == WICK_OK || status == WICK_ERR_NOMEM, "allocation %lld: %s: %s", (long long)n,
+              wick_status_name(status), ctx ? wick_context_error(ctx) : "");
     return status == WICK_OK;
 }
 /* Opened, recorded, evaluated, compiled and run: each failure is one of memory. */
@@ -806,7 +858,8 @@ static bool use_file(int64_t n) {
     wick_plan *plan = NULL;
     wick_workspace *ws = NULL;
     if (onnx) {
-        wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_F32, WICK_DIMS(2))}, out[4] = {{0}};
+        wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = wick_ones(ctx, WICK_F32, WICK_DIMS(2))},
+                        out[4] = {{0}};
         const bool ones = none_or_no_memory(wick_tensor_error(in.tensor, NULL), n);
         good &= ones;
         if (ones) good &= none_or_no_memory(wick_onnx_apply(onnx, &in, out), n);
@@ -816,8 +869,10 @@ static bool use_file(int64_t n) {
         wick_onnx_graph graph;
         const int64_t before = memory.calls;
         good &= none_or_no_memory(wick_onnx_get_graph(onnx, &spec, &graph), n);
-        if (memory.fail_at >= before && memory.fail_at < memory.calls) good = false; /* it may go on without: what it can't find out is unknown */
-        if (good && out[0].kind == WICK_VALUE_TENSOR) good &= none_or_no_memory(wick_onnx_compile(onnx, &spec, NULL, &plan), n);
+        /* it may go on without: what it can't find out is unknown */
+        if (memory.fail_at >= before && memory.fail_at < memory.calls) good = false;
+        if (good && out[0].kind == WICK_VALUE_TENSOR)
+            good &= none_or_no_memory(wick_onnx_compile(onnx, &spec, NULL, &plan), n);
         if (plan) good &= none_or_no_memory(wick_workspace_new(plan, &ws), n);
         float x[2] = {1, -1};
         void *results[4] = {0}; /* what is not wanted */
@@ -839,12 +894,15 @@ static void fail_in_turn(const char *what) {
         if (none_or_no_memory(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &alloc}), n)) {
             const bool good = use_file(n);
             done = memory.calls <= n;
-            CHECK_MSG(good == done, "%s: allocation %lld %s, and all %s", what, (long long)n, done ? "was not reached" : "failed", good ? "worked" : "did not work");
+            CHECK_MSG(good == done, "%s: allocation %lld %s, and all %s", what, (long long)n,
+                      done ? "was not reached" : "failed", good ? "worked" : "did not work");
             memory.fail_at = -1;
-            CHECK_MSG(use_file(n), "%s: after allocation %lld the context is of no use: %s", what, (long long)n, wick_context_error(ctx));
+            CHECK_MSG(use_file(n), "%s: after allocation %lld the context is of no use: %s", what, (long long)n,
+                      wick_context_error(ctx));
         }
         wick_context_free(&ctx);
-        CHECK_MSG(!memory.live && !memory.live_bytes, "%s: allocation %lld: %lld blocks leaked", what, (long long)n, (long long)memory.live);
+        CHECK_MSG(!memory.live && !memory.live_bytes, "%s: allocation %lld: %lld blocks leaked", what, (long long)n,
+                  (long long)memory.live);
     }
     CHECK_MSG(n > 50, "%s: %lld allocations", what, (long long)n);
 }
@@ -855,7 +913,8 @@ TEST(any_allocation_may_fail_while_a_model_is_read_and_run) {
     write_file("model.onnx", m.at, m.n), free(m.at);
     fail_in_turn("functions");
 
-    pb g = loop_graph(3, loop_body("Add")), n = pb_node("Gemm", "r", "w", "z"); /* a loop, a product, values that are asked for */
+    /* a loop, a product, values that are asked for */
+    pb g = loop_graph(3, loop_body("Add")), n = pb_node("Gemm", "r", "w", "z");
     weight(&g, pb_tensor("w", ONNX_FLOAT, 2, (int64_t[]){2, 2}, "\0\0\200?\0\0\0@\0\0\200?\0\0\0@", 16));
     ints(&g, "s", 2, (int64_t[]){1, 2});
     add(&g, pb_node("Reshape", "y", "s", "r"));
@@ -878,7 +937,8 @@ TEST(any_allocation_may_fail_while_a_model_is_read_and_run) {
     n = pb_node("RegexFullMatch", "t", NULL, "match");
     text_attr(&n, "pattern", "(a| b)*");
     add(&g, n);
-    pb s = {0}, v = pb_tensor("p", ONNX_FLOAT, 1, (int64_t[]){1}, "\0\0\200?", 4), i = pb_tensor("", ONNX_INT64, 1, (int64_t[]){1}, "\1\0\0\0\0\0\0\0", 8);
+    pb s = {0}, v = pb_tensor("p", ONNX_FLOAT, 1, (int64_t[]){1}, "\0\0\200?", 4),
+       i = pb_tensor("", ONNX_INT64, 1, (int64_t[]){1}, "\1\0\0\0\0\0\0\0", 8);
     pb_message(&s, 1, &v), pb_message(&s, 2, &i), pb_int(&s, 3, 2), pb_message(&g, 15, &s);
     add(&g, pb_node("Add", "x", "p", "q"));
     static const char *const outs[] = {"z", "match", "q"};

@@ -50,8 +50,10 @@ static void check_golden(const char *path) {
         wick_dtype dtype;
         int rank;
         int64_t dims[2];
-    } want[] = {{"fc1.weight", WICK_F32, 2, {3, 4}}, {"fc1.bias", WICK_F16, 1, {3}},  {"fc2.weight", WICK_F64, 2, {2, 3}}, {"counts", WICK_I64, 2, {2, 3}},
-                {"mask", WICK_BOOL, 1, {3}},         {"empty", WICK_F32, 2, {0, 3}}, {"long", WICK_I32, 1, {1000}}};
+    } want[] = {{"fc1.weight", WICK_F32, 2, {3, 4}}, {"fc1.bias", WICK_F16, 1, {3}},
+                {"fc2.weight", WICK_F64, 2, {2, 3}}, {"counts", WICK_I64, 2, {2, 3}},
+                {"mask", WICK_BOOL, 1, {3}},         {"empty", WICK_F32, 2, {0, 3}},
+                {"long", WICK_I32, 1, {1000}}};
     wick_tensor *kept = NULL;
     for (size_t i = 0; i < 7; i++) {
         const int k = wick_weights_find(w, want[i].name);
@@ -59,17 +61,26 @@ static void check_golden(const char *path) {
         if (k < 0) continue;
         const wick_spec s = wick_weights_at(w, k);
         wick_tensor *t = wick_weights_tensor(w, k);
-        CHECK(s.dtype == want[i].dtype && s.rank == want[i].rank && !memcmp(s.dims, want[i].dims, (size_t)s.rank * sizeof *s.dims) && !strcmp(s.name, want[i].name));
-        CHECK(wick_tensor_dtype(t) == s.dtype && wick_tensor_rank(t) == s.rank && !memcmp(wick_tensor_dims(t), s.dims, (size_t)s.rank * sizeof *s.dims));
+        CHECK(s.dtype == want[i].dtype && s.rank == want[i].rank &&
+              !memcmp(s.dims, want[i].dims, (size_t)s.rank * sizeof *s.dims) && !strcmp(s.name, want[i].name));
+        CHECK(wick_tensor_dtype(t) == s.dtype && wick_tensor_rank(t) == s.rank &&
+              !memcmp(wick_tensor_dims(t), s.dims, (size_t)s.rank * sizeof *s.dims));
         const int64_t n = wick_tensor_count(t);
-        CHECK_MSG(wick_read(wick_cast(t, WICK_F64), x, (size_t)n * sizeof *x) == WICK_OK, "%s: %s: %s", path, want[i].name, wick_context_error(ctx));
+        CHECK_MSG(wick_read(wick_cast(t, WICK_F64), x, (size_t)n * sizeof *x) == WICK_OK, "%s: %s: %s", path,
+                  want[i].name, wick_context_error(ctx));
         static const double bias[] = {0.25, -1.5, 2};
-        for (int64_t j = 0; j < n; j++) CHECK(x[j] == (i == 0 ? (double)j / 8 - 0.5 : i == 1 ? bias[j] : i == 4 ? (double)(j % 2 == 0) : i == 6 ? (double)(j % 50) : (double)j));
+        for (int64_t j = 0; j < n; j++)
+            CHECK(x[j] == (i == 0   ? (double)j / 8 - 0.5
+                           : i == 1 ? bias[j]
+                           : i == 4 ? (double)(j % 2 == 0)
+                           : i == 6 ? (double)(j % 50)
+                                    : (double)j));
         if (i == 0) kept = wick_retain(t);
     }
     wick_weights_free(&w);
     CHECK(!w);
-    CHECK(wick_read(kept, x, 12 * sizeof(float)) == WICK_OK && ((float *)x)[11] == 11.0f / 8 - 0.5f); /* outlives the file */
+    /* outlives the file */
+    CHECK(wick_read(kept, x, 12 * sizeof(float)) == WICK_OK && ((float *)x)[11] == 11.0f / 8 - 0.5f);
     wick_tensor_free(&kept);
 }
 
@@ -95,13 +106,17 @@ TEST(every_kind_becomes_every_other) {
         wick_weights *w;
         wick_named_tensor named[7];
         REQUIRE(wick_weights_open(ctx, from, &w) == WICK_OK);
-        for (int k = 0; k < 7; k++) named[k] = (wick_named_tensor){wick_weights_at(w, k).name, wick_weights_tensor(w, k)};
-        CHECK_MSG(wick_weights_write(ctx, at(ends[i]), 7, named, &(wick_weights_write_options){.max_shard = 60}) == WICK_OK, "%s", wick_context_error(ctx));
+        for (int k = 0; k < 7; k++)
+            named[k] = (wick_named_tensor){wick_weights_at(w, k).name, wick_weights_tensor(w, k)};
+        CHECK_MSG(wick_weights_write(ctx, at(ends[i]), 7, named, &(wick_weights_write_options){.max_shard = 60}) ==
+                      WICK_OK,
+                  "%s", wick_context_error(ctx));
         wick_weights_free(&w);
         from = at(ends[i]);
         check_golden(from);
     }
-    CHECK(access(at("c-00001-of-00004.safetensors"), R_OK) == 0 && access(at("c-00004-of-00004.safetensors"), R_OK) == 0);
+    CHECK(access(at("c-00001-of-00004.safetensors"), R_OK) == 0 &&
+          access(at("c-00004-of-00004.safetensors"), R_OK) == 0);
     /* Those of a .npz can be read in place. */
     size_t n;
     uint8_t *bytes = slurp(at("d.npz"), &n);
@@ -125,7 +140,8 @@ TEST(every_kind_becomes_every_other) {
     wick_context_free(&ctx);
 }
 
-/* As numpy.savez_compressed: what becomes shorter is deflated, the rest stored. tests/cli/convert.sh has Python read them. */
+/* As numpy.savez_compressed: what becomes shorter is deflated, the rest stored. tests/cli/convert.sh has Python read
+ * them. */
 TEST(archives_may_be_compressed) {
     NEEDS_ZLIB;
     REQUIRE(set_up());
@@ -156,13 +172,19 @@ TEST(archives_may_be_compressed) {
     wick_arena_free(&arena);
     /* Noise can't become shorter, but its header of text can; without a header there is nothing to gain. */
     wick_msg msg = {0};
-    CHECK_INT(wick_zip_write(at("noise.zip"), (wick_zip_piece[]){{"x", "", noise, 0, sizeof noise}, {"y", "", "", 0, 0}, {"z", noise, noise, 2000, 2000}}, 3, true, &msg), WICK_OK);
+    CHECK_INT(
+        wick_zip_write(
+            at("noise.zip"),
+            (wick_zip_piece[]){{"x", "", noise, 0, sizeof noise}, {"y", "", "", 0, 0}, {"z", noise, noise, 2000, 2000}},
+            3, true, &msg),
+        WICK_OK);
     wick_arena_init(&arena, NULL, 4096);
     free(c), c = slurp(at("noise.zip"), &again);
     REQUIRE(wick_zip_parse(&arena, c, again, "noise", &e, &count, NULL) == WICK_OK && count == 3);
     CHECK(!e[0].deflated && !e[1].deflated && e[2].deflated && e[2].packed < 2600); /* the same 2000 bytes twice */
     uint8_t back[4000];
-    CHECK(wick_zip_read(&e[2], "noise", back, 4000, &msg) == WICK_OK && !memcmp(back, noise, 2000) && !memcmp(back + 2000, noise, 2000));
+    CHECK(wick_zip_read(&e[2], "noise", back, 4000, &msg) == WICK_OK && !memcmp(back, noise, 2000) &&
+          !memcmp(back + 2000, noise, 2000));
     CHECK(wick_zip_read(&e[0], "noise", back, 4000, &msg) == WICK_OK && !memcmp(back, noise, 4000));
     wick_arena_free(&arena);
     free(a), free(b), free(c);
@@ -193,7 +215,7 @@ static float first(wick_model *m, const char *name) {
     return wick_data(wick_model_find(m, name), &data) == WICK_OK ? *(const float *)data : -99;
 }
 
-/* ---- hostile ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- hostile ----------------------------------------------------------------------------------------------------- */
 
 static void put_index(const char *text) {
     copy_file(GOLDEN "model-00001-of-00002.safetensors", at("s1.safetensors"));
@@ -211,9 +233,12 @@ TEST(an_index_leads_nowhere_else) {
     refused(at(index), WICK_ERR_FORMAT, "total_size (byte 28)");
     put_index("{\"weight_map\": {\"fc1.weight\": \"s1.safetensors\", \"fc1.bias\": \"s1.safetensors\"}}");
     refused(at(index), WICK_ERR_FORMAT, "\"long\" is not in the index");
-    put_index("{\"weight_map\": {\"more\": \"s1.safetensors\", \"fc1.weight\": \"s1.safetensors\", \"fc1.bias\": \"s1.safetensors\", \"long\": \"s1.safetensors\"}}");
+    put_index("{\"weight_map\": {\"more\": \"s1.safetensors\", \"fc1.weight\": \"s1.safetensors\", \"fc1.bias\": "
+              "\"s1.safetensors\", \"long\": \"s1.safetensors\"}}");
     refused(at(index), WICK_ERR_FORMAT, "\"more\" (byte 24): is not in the shard");
-    static const char *const places[] = {"../s1.safetensors", "/etc/s1.safetensors", "sub/s1.safetensors", ".s1.safetensors", "s1.bin", "", "..\\\\s1.safetensors"};
+    static const char *const places[] = {
+        "../s1.safetensors",   "/etc/s1.safetensors", "sub/s1.safetensors", ".s1.safetensors", "s1.bin", "",
+        "..\\\\s1.safetensors"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char text[256];
         snprintf(text, sizeof text, "{\"weight_map\": {\"fc1.weight\": \"%s\"}}", places[i]);
@@ -266,7 +291,8 @@ static void changed(const char *from, const char *magic, int nth, int offset, in
     if (place) {
         set(place + offset, bytes, v);
         put(at("bad.npz"), file, n);
-        refused(at("bad.npz"), strstr(part, "encrypted") || strstr(part, "neither") ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, part);
+        refused(at("bad.npz"),
+                strstr(part, "encrypted") || strstr(part, "neither") ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, part);
     }
     free(file);
 }
@@ -296,7 +322,8 @@ TEST(archives_are_not_believed) {
     size_t n;
     uint8_t *file = slurp(stored, &n);
     REQUIRE(file);
-    *(find(file, n, central, 0) - 1) ^= 1; /* the last element of the last array: its checksum finds it, when it is asked for */
+    *(find(file, n, central, 0) - 1) ^=
+        1; /* the last element of the last array: its checksum finds it, when it is asked for */
     put(at("bad.npz"), file, n);
     free(file);
     REQUIRE(wick_weights_open(ctx, at("bad.npz"), &w) == WICK_OK);
@@ -359,7 +386,7 @@ TEST(a_bomb_is_refused_before_memory_is_taken) {
     wick_context_free(&ctx);
 }
 
-/* ---- into a model ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- into a model ------------------------------------------------------------------------------------------------ */
 
 static char said[1024];
 static void note(void *user, wick_weights_trouble what, const char *name, const char *text) {
@@ -408,30 +435,41 @@ TEST(names_are_changed_by_rules_and_matrices_turned) {
     wick_load_report r;
     const wick_rename flax[] = {{"*/kernel", "*.weight"}, {"*/bias", "*.bias"}};
     const wick_rename dense[] = {{"dense/kernel", "fc1.weight"}, {"dense/*", "fc1.*"}};
-    wick_weights_options o = {.n_rename = 2, .rename = dense, .prefix = "params/", .transpose = "*.weight", .fitting = true};
-    CHECK_MSG(wick_model_load_weights(m, GOLDEN "linear.safetensors", &o, &r) == WICK_OK, "%s", wick_context_error(ctx));
+    wick_weights_options o = {
+        .n_rename = 2, .rename = dense, .prefix = "params/", .transpose = "*.weight", .fitting = true};
+    CHECK_MSG(wick_model_load_weights(m, GOLDEN "linear.safetensors", &o, &r) == WICK_OK, "%s",
+              wick_context_error(ctx));
     CHECK(r.loaded == 2 && r.unused == 0);
     float w[12];
     CHECK(wick_read(wick_model_find(m, "fc1.weight"), w, sizeof w) == WICK_OK);
     for (int i = 0; i < 12; i++) CHECK(w[i] == (float)i / 8 - 0.5f);
     o.transpose = NULL;
-    CHECK_INT(wick_model_load_weights(m, GOLDEN "linear.safetensors", &(wick_weights_options){.n_rename = 2, .rename = dense, .prefix = "params/", .only = "fc1.*"}, &r),
+    CHECK_INT(wick_model_load_weights(
+                  m, GOLDEN "linear.safetensors",
+                  &(wick_weights_options){.n_rename = 2, .rename = dense, .prefix = "params/", .only = "fc1.*"}, &r),
               WICK_ERR_MISMATCH);
     CHECK_STR_HAS(wick_context_error(ctx), "fc1.weight is f32[4,3] there and f32[3,4] here");
     o.rename = flax, o.prefix = "params/dense";
-    CHECK_INT(wick_model_load_weights(m, GOLDEN "linear.safetensors", &o, &r), WICK_ERR_MISMATCH); /* they become ".weight" and ".bias" */
+    /* they become ".weight" and ".bias" */
+    CHECK_INT(wick_model_load_weights(m, GOLDEN "linear.safetensors", &o, &r), WICK_ERR_MISMATCH);
     CHECK_STR_HAS(wick_context_error(ctx), ".weight (params/dense/kernel there)");
     /* two tensors for one state; prefixes by a dot; stars in order */
     const wick_rename both[] = {{"fc2.weight", "fc1.weight"}};
-    CHECK_INT(wick_model_load_weights(m, GOLDEN "stored.npz", &(wick_weights_options){.n_rename = 1, .rename = both, .only = "fc1.*"}, &r), WICK_ERR_MISMATCH);
+    CHECK_INT(wick_model_load_weights(m, GOLDEN "stored.npz",
+                                      &(wick_weights_options){.n_rename = 1, .rename = both, .only = "fc1.*"}, &r),
+              WICK_ERR_MISMATCH);
     CHECK_STR_HAS(wick_context_error(ctx), "fc2.weight for fc1.weight, which fc1.weight is too");
     const wick_rename swap[] = {{"fc1.", "fc9."}, {"fc*.*", "fc1.*"}};
-    CHECK_INT(wick_model_load_weights(m, GOLDEN "stored.npz", &(wick_weights_options){.n_rename = 2, .rename = swap, .fitting = true}, &r), WICK_ERR_MISMATCH);
+    CHECK_INT(wick_model_load_weights(m, GOLDEN "stored.npz",
+                                      &(wick_weights_options){.n_rename = 2, .rename = swap, .fitting = true}, &r),
+              WICK_ERR_MISMATCH);
     CHECK_STR_HAS(wick_context_error(ctx), "fc9.weight (fc1.weight there)");
     CHECK_STR_HAS(wick_context_error(ctx), "fc1.2 (fc2.weight there)"); /* the first star is "2" */
     static const wick_rename wrong[] = {{"", "x"}, {"a", "*"}, {"a**", "b"}, {"*.*.*.*.*.*.*.*.*", "x"}};
     for (int i = 0; i < 4; i++)
-        CHECK_INT(wick_model_load_weights(m, GOLDEN "stored.npz", &(wick_weights_options){.n_rename = 1, .rename = &wrong[i]}, &r), WICK_ERR_INVALID);
+        CHECK_INT(wick_model_load_weights(m, GOLDEN "stored.npz",
+                                          &(wick_weights_options){.n_rename = 1, .rename = &wrong[i]}, &r),
+                  WICK_ERR_INVALID);
     wick_model_free(&m);
     wick_context_free(&ctx);
 }
@@ -448,12 +486,15 @@ TEST(real_files_are_read) {
     wick_weights_free(&w);
     snprintf(path, sizeof path, "%s/npy/test.npz", models);
     CHECK(wick_weights_open(ctx, path, &w) == WICK_OK && wick_weights_count(w) > 0);
-    for (int i = 0; w && i < wick_weights_count(w); i++) CHECK(wick_tensor_error(wick_weights_tensor(w, i), NULL) == WICK_OK);
+    for (int i = 0; w && i < wick_weights_count(w); i++)
+        CHECK(wick_tensor_error(wick_weights_tensor(w, i), NULL) == WICK_OK);
     wick_weights_free(&w);
     snprintf(path, sizeof path, "%s/npy/test.npy", models);
-    CHECK(wick_weights_open(ctx, path, &w) == WICK_OK && wick_weights_count(w) == 1 && wick_weights_find(w, "test") == 0);
+    CHECK(wick_weights_open(ctx, path, &w) == WICK_OK && wick_weights_count(w) == 1 &&
+          wick_weights_find(w, "test") == 0);
     wick_weights_free(&w);
-    static const char *const objects[] = {"py2-objarr.npz", "py3-objarr.npz", "py2-objarr.npy", "py3-objarr.npy", "py2-np0-objarr.npy"};
+    static const char *const objects[] = {"py2-objarr.npz", "py3-objarr.npz", "py2-objarr.npy", "py3-objarr.npy",
+                                          "py2-np0-objarr.npy"};
     for (size_t i = 0; i < 5; i++) {
         snprintf(path, sizeof path, "%s/npy/numpy/%s", models, objects[i]);
         refused(path, WICK_ERR_FORMAT, "pickle");

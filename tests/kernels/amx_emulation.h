@@ -1,6 +1,7 @@
-/* amx_emulation.h: the tile operations of amx_ops.h in plain C, as Intel's manual says what the instructions do (Intel 64 and IA-32 Architectures Software
- * Developer's Manual, vol. 2: LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS, TDPBSSD and its kin). What would be an invalid opcode or a general
- * protection fault there fails an assertion here. Tiles belong to a thread, as registers do. */
+/* amx_emulation.h: the tile operations of amx_ops.h in plain C, as Intel's manual says what the instructions do (Intel
+ * 64 and IA-32 Architectures Software Developer's Manual, vol. 2: LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS, TDPBSSD
+ * and its kin). What would be an invalid opcode or a general protection fault there fails an assertion here. Tiles
+ * belong to a thread, as registers do. */
 #ifndef WICK_TESTS_AMX_EMULATION_H
 #define WICK_TESTS_AMX_EMULATION_H
 
@@ -54,21 +55,25 @@ static inline void amx_emulate_zero(int t) {
 static inline void amx_emulate_load(int t, const void *from, int64_t stride) {
     amx_must_exist(t);
     memset(amx_state.tile[t], 0, sizeof amx_state.tile[t]);
-    for (int r = 0; r < amx_state.rows[t]; r++) memcpy(amx_state.tile[t][r], (const char *)from + r * stride, amx_state.bytes[t]);
+    for (int r = 0; r < amx_state.rows[t]; r++)
+        memcpy(amx_state.tile[t][r], (const char *)from + r * stride, amx_state.bytes[t]);
     amx_loads++;
 }
 static inline void amx_emulate_store(int t, void *to, int64_t stride) {
     amx_must_exist(t);
-    for (int r = 0; r < amx_state.rows[t]; r++) memcpy((char *)to + r * stride, amx_state.tile[t][r], amx_state.bytes[t]);
+    for (int r = 0; r < amx_state.rows[t]; r++)
+        memcpy((char *)to + r * stride, amx_state.tile[t][r], amx_state.bytes[t]);
 }
 
-/* Three different tiles whose shapes fit: rows of C are those of A, columns of C those of B, and A has a group of 4 bytes for every row of B. */
+/* Three different tiles whose shapes fit: rows of C are those of A, columns of C those of B, and A has a group of 4
+ * bytes for every row of B. */
 static inline void amx_must_fit(int c, int a, int b) {
     amx_must_exist(c);
     amx_must_exist(a);
     amx_must_exist(b);
     AMX_MUST(c != a && a != b && c != b);
-    AMX_MUST(amx_state.rows[c] == amx_state.rows[a] && amx_state.bytes[c] == amx_state.bytes[b] && amx_state.bytes[a] == 4 * amx_state.rows[b]);
+    AMX_MUST(amx_state.rows[c] == amx_state.rows[a] && amx_state.bytes[c] == amx_state.bytes[b] &&
+             amx_state.bytes[a] == 4 * amx_state.rows[b]);
     AMX_MUST(amx_state.bytes[a] % 4 == 0 && amx_state.bytes[b] % 4 == 0 && amx_state.bytes[c] % 4 == 0);
     amx_dots++;
 }
@@ -83,7 +88,8 @@ static inline float amx_half(const uint8_t *at) {
     return amx_flushed(x);
 }
 
-/* Products of the first and of the second of each pair run in a chain of fused multiply-adds each, from zero; the two sums are added, and then to C. */
+/* Products of the first and of the second of each pair run in a chain of fused multiply-adds each, from zero; the two
+ * sums are added, and then to C. */
 static inline void amx_emulate_bf16(int c, int a, int b) {
     amx_must_fit(c, a, b);
     const int cols = amx_state.bytes[c] / 4, pairs = amx_state.bytes[a] / 4;

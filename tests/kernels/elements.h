@@ -4,7 +4,9 @@
 
 #include "kernels/kernels.h"
 
-static inline double get(wick_ctype t, const void *p, int64_t i) { return t == WICK_CF64 ? ((const double *)p)[i] : (double)((const float *)p)[i]; }
+static inline double get(wick_ctype t, const void *p, int64_t i) {
+    return t == WICK_CF64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
 static inline void set(wick_ctype t, void *p, int64_t i, double v) {
     if (t == WICK_CF64)
         ((double *)p)[i] = v;

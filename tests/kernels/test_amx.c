@@ -1,11 +1,12 @@
-/* Products by tiles (Intel AMX), whose kernels are compiled here over an emulation of the instructions: no CPU with AMX has run them. */
+/* Products by tiles (Intel AMX), whose kernels are compiled here over an emulation of the instructions: no CPU with AMX
+ * has run them. */
 #include <float.h>
 
 #include "kernels/amx_emulated.h"
 #include "test.h"
 #include "wick/context.h"
 
-/* ---- the instructions ------------------------------------------------------------------------------------------------------------- */
+/* ---- the instructions -------------------------------------------------------------------------------------------- */
 
 TEST(emulated_bytes_are_exact_and_wrap) {
     uint8_t a[16][64], b[16][64];
@@ -18,7 +19,16 @@ TEST(emulated_bytes_are_exact_and_wrap) {
                     b[i][j] = extreme ? 0x80 : (uint8_t)test_rand();
                 }
             static const int64_t zero[1] = {0};
-            const wick_amx_block block = {.a = a, .b = b, .steps = 1, .a_row = 64, .b_row = 64, .products = 1, .a_part = zero, .b_part = zero, .c = c, .c_row = 64};
+            const wick_amx_block block = {.a = a,
+                                          .b = b,
+                                          .steps = 1,
+                                          .a_row = 64,
+                                          .b_row = 64,
+                                          .products = 1,
+                                          .a_part = zero,
+                                          .b_part = zero,
+                                          .c = c,
+                                          .c_row = 64};
             amx_emulated.begin(16, 16);
             amx_emulated.block[WICK_AMX_UU + signs][0][0](&block);
             amx_emulated.end();
@@ -26,7 +36,8 @@ TEST(emulated_bytes_are_exact_and_wrap) {
                 for (int n = 0; n < 16; n++) {
                     int32_t sum = 0;
                     for (int p = 0; p < 64; p++)
-                        sum += (signs & 2 ? (int8_t)a[m][p] : (int)a[m][p]) * (signs & 1 ? (int8_t)b[p / 4][4 * n + p % 4] : (int)b[p / 4][4 * n + p % 4]);
+                        sum += (signs & 2 ? (int8_t)a[m][p] : (int)a[m][p]) *
+                               (signs & 1 ? (int8_t)b[p / 4][4 * n + p % 4] : (int)b[p / 4][4 * n + p % 4]);
                     CHECK_INT(c[m][n], sum);
                 }
         }
@@ -41,8 +52,18 @@ TEST(emulated_pairs_run_in_two_chains_and_flush_denormals) {
     uint16_t a[16][32] = {0}, b[16][32] = {0};
     float c[16][16];
     static const int64_t zero[1] = {0};
-    const wick_amx_block block = {.a = a, .b = b, .steps = 1, .a_row = 64, .b_row = 64, .products = 1, .a_part = zero, .b_part = zero, .c = c, .c_row = 64};
-    /* Row 0: 1 in both chains, then 2^-24, which each chain loses alone; if there were one chain, or none were rounded, 2 + 2^-23 would come. */
+    const wick_amx_block block = {.a = a,
+                                  .b = b,
+                                  .steps = 1,
+                                  .a_row = 64,
+                                  .b_row = 64,
+                                  .products = 1,
+                                  .a_part = zero,
+                                  .b_part = zero,
+                                  .c = c,
+                                  .c_row = 64};
+    /* Row 0: 1 in both chains, then 2^-24, which each chain loses alone; if there were one chain, or none were rounded,
+     * 2 + 2^-23 would come. */
     for (int p = 0; p < 4; p++) b[p / 2][p % 2] = half_of(1);
     a[0][0] = a[0][1] = half_of(1);
     a[0][2] = a[0][3] = half_of(0x1p-24f);
@@ -64,7 +85,7 @@ TEST(emulated_pairs_run_in_two_chains_and_flush_denormals) {
     CHECK(c[5][0] == 0);
 }
 
-/* ---- splitting ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- splitting --------------------------------------------------------------------------------------------------- */
 
 TEST(three_parts_hold_f32_exactly) {
     float x[32 * 16];
@@ -75,7 +96,8 @@ TEST(three_parts_hold_f32_exactly) {
             x[i] = ldexpf(test_rand() & 1 ? m : -m, test_rand_int(-39, 57));
             if (round == 0) x[i] = (i & 1 ? -1.f : 1.f) * (1 + (float)i * 0x1p-23f);
             if (round == 1) x[i] = 2 - (float)(i + 1) * 0x1p-23f;
-            if (round == 2) x[i] = 1 + (float)(i % 256) * 0x1p-8f + (float)(i / 256) * 0x1p-23f; /* halfway between two bf16 */
+            /* halfway between two bf16 */
+            if (round == 2) x[i] = 1 + (float)(i % 256) * 0x1p-8f + (float)(i / 256) * 0x1p-23f;
         }
         const wick_amx_range range = amx_emulated.split[2](1, x, 512, 16, 256, 1, parts, sizeof parts[0]);
         float largest = 0, smallest = INFINITY;
@@ -85,7 +107,8 @@ TEST(three_parts_hold_f32_exactly) {
                 const uint32_t pair = parts[p][i % 256 / 16][i % 16], bits = i < 256 ? pair << 16 : pair & 0xffff0000;
                 memcpy(&at, &bits, 4);
                 sum += at;
-                CHECK_MSG(p == 0 || fabsf(at) <= fabsf(x[i]) * (p == 1 ? 0x1p-8f : 0x1p-16f), "part %d of %a is %a", p, x[i], at);
+                CHECK_MSG(p == 0 || fabsf(at) <= fabsf(x[i]) * (p == 1 ? 0x1p-8f : 0x1p-16f), "part %d of %a is %a", p,
+                          x[i], at);
             }
             CHECK_MSG(sum == x[i], "%a became %a", x[i], sum);
             largest = fmaxf(largest, fabsf(x[i]));
@@ -98,7 +121,7 @@ TEST(three_parts_hold_f32_exactly) {
     }
 }
 
-/* ---- products -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 typedef struct matrix {
     int64_t row, col, origin, count;
@@ -122,7 +145,13 @@ static matrix matrix_make(int layout, int64_t rows, int64_t cols) {
 static float *element(const matrix *m, int64_t i, int64_t j) { return m->at + m->origin + i * m->row + j * m->col; }
 
 typedef enum numbers { NORMAL, POSITIVE, CANCELLING, WIDE, HUGE_ONES, TINY, VERY_WIDE, NUMBERS } numbers;
-static const char *const number_names[NUMBERS] = {"normal", "positive", "cancelling", "wide (2^-20..2^20)", "near the largest", "near the least", "very wide (2^-60..2^60)"};
+static const char *const number_names[NUMBERS] = {"normal",
+                                                  "positive",
+                                                  "cancelling",
+                                                  "wide (2^-20..2^20)",
+                                                  "near the largest",
+                                                  "near the least",
+                                                  "very wide (2^-60..2^60)"};
 static double gauss(void) {
     double sum = -6;
     for (int i = 0; i < 12; i++) sum += test_rand_real(0, 1);
@@ -146,15 +175,18 @@ static void fill(matrix *a, matrix *b, int64_t m, int64_t n, int64_t k, numbers 
     for (int64_t p = 0; p < k; p++)
         for (int64_t j = 0; j < n; j++) *element(b, p, j) = draw(kind);
     for (int64_t p = k / 2; kind == CANCELLING && p < k / 2 * 2; p++) {
-        for (int64_t i = 0; i < m; i++) *element(a, i, p) = -*element(a, i, p - k / 2) * (1 + (float)test_rand_int(-4, 4) * 0x1p-23f);
+        for (int64_t i = 0; i < m; i++)
+            *element(a, i, p) = -*element(a, i, p - k / 2) * (1 + (float)test_rand_int(-4, 4) * 0x1p-23f);
         for (int64_t j = 0; j < n; j++) *element(b, p, j) = *element(b, p - k / 2, j);
     }
 }
 
-/* Runs what is prepared, tasks in an order of `seed`; scratch holds NaN before each. C, packed and scratch end with guards. */
+/* Runs what is prepared, tasks in an order of `seed`; scratch holds NaN before each. C, packed and scratch end with
+ * guards. */
 static void run(const wick_gemm *g, const void *a, const void *b, const void *bias, void *c, int seed) {
     const size_t guard = 64;
-    char *packed = aligned_alloc(64, WICK_ALIGN_UP(g->packed + guard, 64)), *scratch = aligned_alloc(64, WICK_ALIGN_UP(g->scratch + guard, 64));
+    char *packed = aligned_alloc(64, WICK_ALIGN_UP(g->packed + guard, 64)),
+         *scratch = aligned_alloc(64, WICK_ALIGN_UP(g->scratch + guard, 64));
     if (!packed || !scratch) abort();
     memset(packed, 0xff, g->packed + guard);
     for (int stage = 0; stage < 2; stage++) {
@@ -164,7 +196,8 @@ static void run(const wick_gemm *g, const void *a, const void *b, const void *bi
             memset(scratch, 0xff, g->scratch + guard);
             if (stage) wick_gemm_run(g, t, t + 1, a, b, bias, c, packed, scratch);
             else wick_gemm_pack(g, t, t + 1, b, packed);
-            for (size_t w = 0; w < guard; w++) CHECK(scratch[g->scratch + w] == (char)0xff && packed[g->packed + w] == (char)0xff);
+            for (size_t w = 0; w < guard; w++)
+                CHECK(scratch[g->scratch + w] == (char)0xff && packed[g->packed + w] == (char)0xff);
         }
     }
     CHECK(!amx_state.configured);
@@ -194,14 +227,26 @@ static double error_of(const wick_gemm *g, const matrix *a, const matrix *b, con
     for (int again_ = 1; again_; again_ = 0, wick_amx_use(NULL)) \
         if (wick_amx_use(&amx_emulated), 1)
 
-static wick_gemm product_of(const matrix *a, const matrix *b, int64_t m, int64_t n, int64_t k, wick_f32_precision precision) {
-    return (wick_gemm){.type = WICK_CF32, .m = m, .n = n, .k = k, .a_row = a->row, .a_col = a->col, .b_row = b->row, .b_col = b->col, .c_row = n, .precision = (uint8_t)precision};
+static wick_gemm product_of(const matrix *a, const matrix *b, int64_t m, int64_t n, int64_t k,
+                            wick_f32_precision precision) {
+    return (wick_gemm){.type = WICK_CF32,
+                       .m = m,
+                       .n = n,
+                       .k = k,
+                       .a_row = a->row,
+                       .a_col = a->col,
+                       .b_row = b->row,
+                       .b_col = b->col,
+                       .c_row = n,
+                       .precision = (uint8_t)precision};
 }
 
 /* Bounds in units of 2^-24 of |A||B|: a part that is left out, and roundings of a chain. */
 static double bound_of(wick_f32_precision precision, int64_t k) {
     const double sums = 4 + 0.5 * sqrt((double)k) + (double)k / 32;
-    return precision == WICK_F32_SPLIT ? sums : precision == WICK_F32_HIGH ? 0x1.8p-15 * 0x1p24 + sums : 0x1p-7 * 0x1p24;
+    return precision == WICK_F32_SPLIT  ? sums
+           : precision == WICK_F32_HIGH ? 0x1.8p-15 * 0x1p24 + sums
+                                        : 0x1p-7 * 0x1p24;
 }
 
 TEST(every_small_shape_up_to_a_tile_plus_one) {
@@ -216,7 +261,8 @@ TEST(every_small_shape_up_to_a_tile_plus_one) {
         CHECK(wick_tier_current() == WICK_TIER_REF || !strcmp(wick_gemm_name(&g), "gemm_f32_bf16x6_amx"));
         run(&g, a.at + a.origin, b.at + b.origin, NULL, c, 0);
         const double error = error_of(&g, &a, &b, c);
-        CHECK_MSG(error <= bound_of(WICK_F32_SPLIT, k), "%d x %d x %d layouts %d, %d: error %g", m, n, k, (int)(s % LAYOUTS), (int)(s / 5 % LAYOUTS), error);
+        CHECK_MSG(error <= bound_of(WICK_F32_SPLIT, k), "%d x %d x %d layouts %d, %d: error %g", m, n, k,
+                  (int)(s % LAYOUTS), (int)(s / 5 % LAYOUTS), error);
         free(c);
         free(a.at);
         free(b.at);
@@ -227,12 +273,15 @@ TEST(everything_around_a_product) {
     EMULATED for (int i = 0; i < 120; i++) {
         const int64_t m = test_rand_int(1, 90), n = test_rand_int(1, 90), k = test_rand_int(1, 300);
         const wick_f32_precision precision = (wick_f32_precision)(1 + i % 3);
-        matrix a = matrix_make(test_rand_int(0, LAYOUTS - 1), m, k), b = matrix_make(test_rand_int(0, LAYOUTS - 1), k, n);
+        matrix a = matrix_make(test_rand_int(0, LAYOUTS - 1), m, k),
+               b = matrix_make(test_rand_int(0, LAYOUTS - 1), k, n);
         fill(&a, &b, m, n, k, NORMAL);
         wick_gemm g = product_of(&a, &b, m, n, k, precision), plain = g;
         g.c_row = n + test_rand_int(0, 5);
-        g.accumulate = test_rand() & 1, g.bias = (int8_t)test_rand_int(0, 2), g.relu = test_rand() & 1, g.keep = test_rand() & 1;
-        float *c = malloc((size_t)(m * g.c_row) * 4), *again = malloc((size_t)(m * g.c_row) * 4), *ab = malloc((size_t)(m * n) * 4), bias[90];
+        g.accumulate = test_rand() & 1, g.bias = (int8_t)test_rand_int(0, 2), g.relu = test_rand() & 1,
+        g.keep = test_rand() & 1;
+        float *c = malloc((size_t)(m * g.c_row) * 4), *again = malloc((size_t)(m * g.c_row) * 4),
+              *ab = malloc((size_t)(m * n) * 4), bias[90];
         for (int64_t j = 0; j < m * g.c_row; j++) again[j] = c[j] = (float)gauss();
         for (int j = 0; j < 90; j++) bias[j] = (float)gauss();
         float *before = malloc((size_t)(m * g.c_row) * 4);
@@ -253,9 +302,11 @@ TEST(everything_around_a_product) {
                     CHECK(got == was);
                     continue;
                 }
-                double x = (double)ab[r * n + j] + (g.accumulate ? (double)was : 0) + (g.bias ? (double)bias[g.bias == 1 ? j : r] : 0);
+                double x = (double)ab[r * n + j] + (g.accumulate ? (double)was : 0) +
+                           (g.bias ? (double)bias[g.bias == 1 ? j : r] : 0);
                 if (g.relu && x < 0) x = 0;
-                CHECK_MSG(fabs((double)got - x) <= 1e-5 * (fabs(x) + 20), "c[%d,%d] = %g, expected %g", (int)r, (int)j, (double)got, x);
+                CHECK_MSG(fabs((double)got - x) <= 1e-5 * (fabs(x) + 20), "c[%d,%d] = %g, expected %g", (int)r, (int)j,
+                          (double)got, x);
             }
         free(before);
         free(c);
@@ -268,9 +319,11 @@ TEST(everything_around_a_product) {
 
 /* Powers of two change no bit, as long as nothing over- or underflows: panels are scaled where that would happen. */
 TEST(scaled_operands_give_scaled_results) {
-    static const int moves[][2] = {{90, -90}, {-100, 100}, {100, -60}, {-60, 100}, {60, 60}, {-60, -60}, {120, -100}, {-120, 60}, {-120, 120}, {-110, 0}, {118, 0}};
+    static const int moves[][2] = {{90, -90},   {-100, 100}, {100, -60},  {-60, 100}, {60, 60}, {-60, -60},
+                                   {120, -100}, {-120, 60},  {-120, 120}, {-110, 0},  {118, 0}};
     enum { M = 40, N = 24, K = 150 };
-    matrix a = matrix_make(ROWS, M, K), b = matrix_make(COLUMNS, K, N), x = matrix_make(ROWS, M, K), y = matrix_make(COLUMNS, K, N);
+    matrix a = matrix_make(ROWS, M, K), b = matrix_make(COLUMNS, K, N), x = matrix_make(ROWS, M, K),
+           y = matrix_make(COLUMNS, K, N);
     fill(&a, &b, M, N, K, NORMAL);
     for (int64_t i = 0; i < a.count; i++) a.at[i] = copysignf(fmaxf(fabsf(a.at[i]), 0x1p-6f), a.at[i]);
     for (int64_t i = 0; i < b.count; i++) b.at[i] = copysignf(fmaxf(fabsf(b.at[i]), 0x1p-6f), b.at[i]);
@@ -283,12 +336,15 @@ TEST(scaled_operands_give_scaled_results) {
         for (int64_t j = 0; j < a.count; j++) x.at[j] = ldexpf(a.at[j], moves[i][0]);
         for (int64_t j = 0; j < b.count; j++) y.at[j] = ldexpf(b.at[j], moves[i][1]);
         run(&g, x.at, y.at, NULL, d, 0);
-        for (int j = 0; j < M * N; j++) CHECK_MSG(d[j] == ldexpf(c[j], moves[i][0] + moves[i][1]), "2^%d, 2^%d: %a, expected %a 2^%d", moves[i][0], moves[i][1], d[j], c[j], moves[i][0] + moves[i][1]);
+        for (int j = 0; j < M * N; j++)
+            CHECK_MSG(d[j] == ldexpf(c[j], moves[i][0] + moves[i][1]), "2^%d, 2^%d: %a, expected %a 2^%d", moves[i][0],
+                      moves[i][1], d[j], c[j], moves[i][0] + moves[i][1]);
     }
     free(a.at), free(b.at), free(x.at), free(y.at);
 }
 
-/* Inf and NaN reach the elements that depend on them and no others, as with multiply-adds; so do numbers too far apart for one panel. */
+/* Inf and NaN reach the elements that depend on them and no others, as with multiply-adds; so do numbers too far apart
+ * for one panel. */
 TEST(inf_nan_and_extremes_go_by_multiply_adds) {
     enum { M = 37, N = 50, K = 140 };
     static const float odd[] = {NAN, INFINITY, -INFINITY, 3e38f, FLT_MAX, 1e-37f};
@@ -300,15 +356,19 @@ TEST(inf_nan_and_extremes_go_by_multiply_adds) {
         if (s % 2) *element(&a, where, at) = odd[s / 2];
         else *element(&b, at, where) = odd[s / 2];
         if (s / 2 == 5) *element(&b, (at + 1) % K, 3) = 1e30f, *element(&a, 3, (at + 1) % K) = 1e30f;
-        wick_gemm g = product_of(&a, &b, M, N, K, WICK_F32_SPLIT), plain = product_of(&a, &b, M, N, K, WICK_F32_HIGHEST);
+        wick_gemm g = product_of(&a, &b, M, N, K, WICK_F32_SPLIT),
+                  plain = product_of(&a, &b, M, N, K, WICK_F32_HIGHEST);
         g.keep = s & 1;
         wick_gemm_prepare(&g);
         wick_gemm_prepare(&plain);
         run(&g, a.at + a.origin, b.at + b.origin, NULL, c, 0);
         run(&plain, a.at + a.origin, b.at + b.origin, NULL, d, 0);
         for (int i = 0; i < M * N; i++) {
-            CHECK_MSG(isnan(c[i]) == isnan(d[i]) && isinf(c[i]) == isinf(d[i]), "case %d: %g, multiply-adds give %g", (int)s, (double)c[i], (double)d[i]);
-            if (isfinite(d[i])) CHECK_MSG(fabsf(c[i] - d[i]) <= 1e-5f * fabsf(d[i]), "case %d: %g, multiply-adds give %g", (int)s, (double)c[i], (double)d[i]);
+            CHECK_MSG(isnan(c[i]) == isnan(d[i]) && isinf(c[i]) == isinf(d[i]), "case %d: %g, multiply-adds give %g",
+                      (int)s, (double)c[i], (double)d[i]);
+            if (isfinite(d[i]))
+                CHECK_MSG(fabsf(c[i] - d[i]) <= 1e-5f * fabsf(d[i]), "case %d: %g, multiply-adds give %g", (int)s,
+                          (double)c[i], (double)d[i]);
             else CHECK(isnan(d[i]) || c[i] == d[i]);
         }
         free(a.at), free(b.at);
@@ -341,8 +401,11 @@ TEST(six_products_are_within_the_error_of_multiply_adds) {
                 free(a.at), free(b.at);
             }
             wick_amx_use(NULL);
-            if (print) printf("| %s | %d | %.2f | %.2f | %.0f | %.0f |\n", number_names[kind], (int)k, error[0], error[1], error[2], error[3]);
-            CHECK_MSG(error[1] <= error[0] * 1.25 + 0.5, "%s, k %d: %g, multiply-adds %g", number_names[kind], (int)k, error[1], error[0]);
+            if (print)
+                printf("| %s | %d | %.2f | %.2f | %.0f | %.0f |\n", number_names[kind], (int)k, error[0], error[1],
+                       error[2], error[3]);
+            CHECK_MSG(error[1] <= error[0] * 1.25 + 0.5, "%s, k %d: %g, multiply-adds %g", number_names[kind], (int)k,
+                      error[1], error[0]);
             CHECK(error[2] <= bound_of(WICK_F32_HIGH, k));
             CHECK(error[3] <= bound_of(WICK_F32_MEDIUM, k));
         }

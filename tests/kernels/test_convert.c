@@ -4,8 +4,7 @@
 
 #include "kernels/convert/convert.h"
 
-/* ---- halves
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- halves ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t bits(float x) {
     uint32_t u;
@@ -119,8 +118,7 @@ TEST(floats_round_to_the_nearest_half_ties_to_even) {
     }
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
 
 /* Element i of an array of a ctype as long double, which holds all of them. */
 static long double value_of(wick_ctype t, const void *p, int i) {
@@ -252,8 +250,7 @@ TEST(narrow_integers_load_exactly_and_store_wrapped) {
         }
 }
 
-/* ---- strided copies
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- strided copies ---------------------------------------------------------------------------------------------- */
 
 static void random_layout(int rank, const int64_t *dims, int64_t *strides, bool zero, int64_t *low, int64_t *items) {
     int order[WICK_MAX_DIMS], style = test_rand_int(0, 4);
@@ -352,7 +349,8 @@ TEST(copies_equal_a_naive_loop) {
     }
 }
 
-/* Pairs that lie together on both sides move as one, wherever the arrays begin; of each element two may be made. Tasks in any order. */
+/* Pairs that lie together on both sides move as one, wherever the arrays begin; of each element two may be made. Tasks
+ * in any order. */
 TEST(pairs_and_repeats_are_copied_as_a_naive_loop_does) {
     enum { MOST = 40 * 40 * 2 + 8 };
     static const wick_dtype dtypes[] = {WICK_U8, WICK_BF16, WICK_F32, WICK_F64};
@@ -360,9 +358,14 @@ TEST(pairs_and_repeats_are_copied_as_a_naive_loop_does) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         REQUIRE(wick_tier_force((wick_tier)tier));
         for (int round = 0; round < 600; round++) {
-            const int64_t a = test_rand_int(1, 40), b = test_rand_int(1, 40), gap = 2 * test_rand_int(0, 2), from = test_rand_int(0, 3), to = test_rand_int(0, 3);
+            const int64_t a = test_rand_int(1, 40), b = test_rand_int(1, 40), gap = 2 * test_rand_int(0, 2),
+                          from = test_rand_int(0, 3), to = test_rand_int(0, 3);
             const bool repeats = round % 3 == 0, transposed = test_rand() % 2;
-            wick_copy c = {.rank = 3, .dims = {a, b, 2}, .dst_strides = {transposed ? 2 : 2 * b, transposed ? 2 * a : 2, 1}, .src = dtypes[round % 4], .dst = dtypes[round % 4]};
+            wick_copy c = {.rank = 3,
+                           .dims = {a, b, 2},
+                           .dst_strides = {transposed ? 2 : 2 * b, transposed ? 2 * a : 2, 1},
+                           .src = dtypes[round % 4],
+                           .dst = dtypes[round % 4]};
             c.src_strides[0] = repeats ? b : 2 * b, c.src_strides[1] = repeats ? 1 : 2, c.src_strides[2] = !repeats;
             if (!repeats && a * (2 * b + gap) < MOST - 8) c.src_strides[0] += gap;
             const size_t elem = wick_dtype_size(c.src);
@@ -373,8 +376,11 @@ TEST(pairs_and_repeats_are_copied_as_a_naive_loop_does) {
                 for (int n = 0; n < 3; n++) s += k[n] * c.src_strides[n], d += k[n] * c.dst_strides[n];
                 memcpy((char *)want + (size_t)d * elem, (const char *)src + (size_t)s * elem, elem);
             }
-            for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, (const char *)src + (size_t)from * elem, (char *)dst + (size_t)to * elem);
-            CHECK_MSG(memcmp(dst, want, sizeof dst) == 0, "%s: %lld x %lld, from %lld to %lld, repeats %d", wick_tier_name((wick_tier)tier), (long long)a, (long long)b, (long long)from, (long long)to, repeats);
+            for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--)
+                wick_copy_run(&c, k, k + 1, (const char *)src + (size_t)from * elem, (char *)dst + (size_t)to * elem);
+            CHECK_MSG(memcmp(dst, want, sizeof dst) == 0, "%s: %lld x %lld, from %lld to %lld, repeats %d",
+                      wick_tier_name((wick_tier)tier), (long long)a, (long long)b, (long long)from, (long long)to,
+                      repeats);
         }
     }
 }
@@ -392,7 +398,8 @@ TEST(large_transposes_and_conversions_are_cut_into_tasks) {
 }
 
 /* [rows, cols] to [cols, rows], both sides with a step of their own, the bytes between and around left alone. */
-static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step, int64_t d_step, size_t shift, bool nontemporal) {
+static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step, int64_t d_step, size_t shift,
+                           bool nontemporal) {
     const size_t s_bytes = (size_t)(s_step * cols * elem), d_bytes = (size_t)(d_step * rows * elem);
     uint8_t *src = malloc(s_bytes), *all = aligned_alloc(64, (d_bytes + 255) & ~(size_t)63), *dst = all + 64 + shift;
     for (size_t i = 0; i < s_bytes; i++) src[i] = (uint8_t)test_rand();
@@ -404,12 +411,14 @@ static void transpose_case(int elem, int64_t rows, int64_t cols, int64_t s_step,
         for (int64_t k = 0; k < d_step; k++) {
             uint8_t other[8];
             memset(other, 0x77, sizeof other);
-            good &= !memcmp(dst + (i * d_step + k) * elem, k < cols ? src + (i + k * s_step) * elem : other, (size_t)elem);
+            good &=
+                !memcmp(dst + (i * d_step + k) * elem, k < cols ? src + (i + k * s_step) * elem : other, (size_t)elem);
         }
     for (size_t i = 0; i < 64 + shift; i++) good &= all[i] == 0x77;
     for (size_t i = 64 + shift + d_bytes; i < ((d_bytes + 255) & ~(size_t)63); i++) good &= all[i] == 0x77;
-    CHECK_MSG(good, "%s: %d bytes, %lld x %lld, steps %lld and %lld, shift %zu, past %d", wick_tier_name(wick_tier_current()), elem, (long long)rows,
-              (long long)cols, (long long)s_step, (long long)d_step, shift, nontemporal);
+    CHECK_MSG(good, "%s: %d bytes, %lld x %lld, steps %lld and %lld, shift %zu, past %d",
+              wick_tier_name(wick_tier_current()), elem, (long long)rows, (long long)cols, (long long)s_step,
+              (long long)d_step, shift, nontemporal);
     free(src);
     free(all);
 }
@@ -422,7 +431,8 @@ TEST(transposes_of_all_small_sizes) {
             for (int64_t rows = 1; rows <= most_rows; rows++)
                 for (int64_t cols = 1; cols <= most_cols; cols++) {
                     transpose_case(elem, rows, cols, rows, cols, 0, false);
-                    transpose_case(elem, rows, cols, rows + 3, (cols + 63) & ~63, (rows + cols) % 3 == 0 ? (size_t)elem : 0, true);
+                    transpose_case(elem, rows, cols, rows + 3, (cols + 63) & ~63,
+                                   (rows + cols) % 3 == 0 ? (size_t)elem : 0, true);
                 }
         }
     }
@@ -431,22 +441,28 @@ TEST(transposes_of_all_small_sizes) {
 
 TEST(transposes_past_the_caches) {
     for (int i = 0; i < 2; i++) { /* 17 MB: whole lines, and not */
-        wick_copy c = {.rank = 2, .dims = {1040 + i, 4096 + i}, .src_strides = {1, 1040 + i}, .dst_strides = {4096 + i, 1}, .src = WICK_F32, .dst = WICK_F32};
+        wick_copy c = {.rank = 2,
+                       .dims = {1040 + i, 4096 + i},
+                       .src_strides = {1, 1040 + i},
+                       .dst_strides = {4096 + i, 1},
+                       .src = WICK_F32,
+                       .dst = WICK_F32};
         const int64_t n = c.dims[0] * c.dims[1];
-        float *x = aligned_alloc(64, ((size_t)n * 4 + 63) & ~(size_t)63), *y = aligned_alloc(64, ((size_t)n * 4 + 63) & ~(size_t)63);
+        float *x = aligned_alloc(64, ((size_t)n * 4 + 63) & ~(size_t)63),
+              *y = aligned_alloc(64, ((size_t)n * 4 + 63) & ~(size_t)63);
         for (int64_t k = 0; k < n; k++) x[k] = (float)k;
         for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, x, y);
         int64_t wrong = 0;
         for (int64_t row = 0; row < c.dims[0]; row++)
-            for (int64_t col = 0; col < c.dims[1]; col++) wrong += y[row * c.dims[1] + col] != (float)(row + col * c.dims[0]);
+            for (int64_t col = 0; col < c.dims[1]; col++)
+                wrong += y[row * c.dims[1] + col] != (float)(row + col * c.dims[0]);
         CHECK_INT(wrong, 0);
         free(x);
         free(y);
     }
 }
 
-/* ---- packed dtypes
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- packed dtypes ----------------------------------------------------------------------------------------------- */
 
 static const wick_dtype packed[] = {WICK_I4, WICK_U4, WICK_I2, WICK_U2};
 static int code_value(wick_dtype d, unsigned code) {
@@ -456,7 +472,8 @@ static int code_value(wick_dtype d, unsigned code) {
 
 TEST(large_copies_past_the_caches) {
     enum { N = (32 << 20) / 4 + 5003 };
-    const wick_copy c = {.rank = 1, .dims = {N}, .src_strides = {1}, .dst_strides = {1}, .src = WICK_F32, .dst = WICK_F32};
+    const wick_copy c = {
+        .rank = 1, .dims = {N}, .src_strides = {1}, .dst_strides = {1}, .src = WICK_F32, .dst = WICK_F32};
     uint32_t *x = malloc(sizeof *x * N), *y = malloc(sizeof *y * (N + 2));
     REQUIRE(x && y);
     for (uint32_t i = 0; i < N; i++) x[i] = i * 2654435761u;
@@ -464,7 +481,8 @@ TEST(large_copies_past_the_caches) {
         REQUIRE(wick_tier_force((wick_tier)tier));
         memset(y, 0x77, sizeof *y * (N + 2));
         for (int64_t k = wick_copy_tasks(&c) - 1; k >= 0; k--) wick_copy_run(&c, k, k + 1, x, y + 1);
-        CHECK_MSG(!memcmp(x, y + 1, sizeof *x * N) && y[0] == 0x77777777 && y[N + 1] == 0x77777777, "%s", wick_tier_name((wick_tier)tier));
+        CHECK_MSG(!memcmp(x, y + 1, sizeof *x * N) && y[0] == 0x77777777 && y[N + 1] == 0x77777777, "%s",
+                  wick_tier_name((wick_tier)tier));
     }
     free(x), free(y);
 }
@@ -481,9 +499,11 @@ TEST(packed_elements_load_and_store_at_every_length) {
                 for (size_t i = 0; i < sizeof in; i++) in[i] = (uint8_t)test_rand();
                 memset(wide, 0x5a, sizeof wide), memset(back, 0x77, sizeof back);
                 t->load[d](wide, in, n);
-                for (size_t i = 0; i < n; i++) CHECK(wide[i] == code_value(d, (unsigned)wick_element_get(d, in, (int64_t)i)));
+                for (size_t i = 0; i < n; i++)
+                    CHECK(wide[i] == code_value(d, (unsigned)wick_element_get(d, in, (int64_t)i)));
                 CHECK(wide[n] == 0x5a5a5a5a);
-                for (size_t i = 0; i < n; i++) wide[i] += (int32_t)((uint32_t)test_rand() << wick_dtype_bits(d)); /* dropped */
+                /* dropped */
+                for (size_t i = 0; i < n; i++) wide[i] += (int32_t)((uint32_t)test_rand() << wick_dtype_bits(d));
                 t->store[d](back, wide, n);
                 wick_elements_end(d, in, (int64_t)n);
                 CHECK(memcmp(back, in, bytes) == 0 && back[bytes] == 0x77);
@@ -500,13 +520,25 @@ TEST(packed_copies_equal_a_naive_loop_in_any_order_of_tasks) {
             for (int back = 0; back < 2; back++)
                 for (size_t s = 0; s < WICK_COUNTOF(counts); s++) {
                     const int64_t n = counts[s];
-                    wick_copy c = {.rank = 1, .dims = {n}, .src_strides = {1}, .dst_strides = {1}, .src = back ? (wick_dtype)other : packed[k],
+                    wick_copy c = {.rank = 1,
+                                   .dims = {n},
+                                   .src_strides = {1},
+                                   .dst_strides = {1},
+                                   .src = back ? (wick_dtype)other : packed[k],
                                    .dst = back ? packed[k] : (wick_dtype)other};
-                    if (n % 3 == 0) c = (wick_copy){.rank = 2, .dims = {n / 3, 3}, .src_strides = {3, 1}, .dst_strides = {3, 1}, .src = c.src, .dst = c.dst};
+                    if (n % 3 == 0)
+                        c = (wick_copy){.rank = 2,
+                                        .dims = {n / 3, 3},
+                                        .src_strides = {3, 1},
+                                        .dst_strides = {3, 1},
+                                        .src = c.src,
+                                        .dst = c.dst};
                     const size_t bytes = wick_dtype_bytes(c.dst, n);
-                    for (size_t i = 0; i < wick_dtype_bytes(c.src, n) + 1; i++) src[i] = (uint8_t)test_rand() & (c.src == WICK_BOOL ? 1 : 255);
+                    for (size_t i = 0; i < wick_dtype_bytes(c.src, n) + 1; i++)
+                        src[i] = (uint8_t)test_rand() & (c.src == WICK_BOOL ? 1 : 255);
                     memset(dst, 0x77, bytes + 1);
-                    for (int64_t task = wick_copy_tasks(&c) - 1; task >= 0; task--) wick_copy_run(&c, task, task + 1, src, dst);
+                    for (int64_t task = wick_copy_tasks(&c) - 1; task >= 0; task--)
+                        wick_copy_run(&c, task, task + 1, src, dst);
                     CHECK(dst[bytes] == 0x77);
                     bool same = true;
                     for (int64_t i = 0; i < n; i++) {
@@ -521,7 +553,8 @@ TEST(packed_copies_equal_a_naive_loop_in_any_order_of_tasks) {
                         wick_elements_end(c.dst, dst, n);
                         same &= last == dst[bytes - 1];
                     }
-                    CHECK_MSG(same, "%s to %s, %lld elements", wick_dtype_name(c.src), wick_dtype_name(c.dst), (long long)n);
+                    CHECK_MSG(same, "%s to %s, %lld elements", wick_dtype_name(c.src), wick_dtype_name(c.dst),
+                              (long long)n);
                 }
     free(src), free(dst);
 }

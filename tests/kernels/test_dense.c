@@ -4,7 +4,9 @@
 #include "kernels/factor.h"
 #include "test.h"
 
-static double at(wick_ctype type, const void *x, int64_t i) { return type == WICK_CF64 ? ((const double *)x)[i] : (double)((const float *)x)[i]; }
+static double at(wick_ctype type, const void *x, int64_t i) {
+    return type == WICK_CF64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
 static void set(wick_ctype type, void *x, int64_t i, double value) {
     if (type == WICK_CF64)
         ((double *)x)[i] = value;
@@ -20,12 +22,14 @@ static void *some(int64_t count) { return malloc((size_t)count * 8 + 1); }
 static void *memory_of(size_t need) { return aligned_alloc(64, WICK_ALIGN_UP(need + 1, 64)); }
 
 /* The largest |sum over p of a[i, p] b[p, j] - c[i, j]|; strides are elements. */
-static double off(wick_ctype type, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, int64_t b_col, const void *c) {
+static double off(wick_ctype type, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
+                  const void *b, int64_t b_row, int64_t b_col, const void *c) {
     double worst = 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
-            for (int64_t p = 0; p < k; p++) sum += at(type, a, i * a_row + p * a_col) * at(type, b, p * b_row + j * b_col);
+            for (int64_t p = 0; p < k; p++)
+                sum += at(type, a, i * a_row + p * a_col) * at(type, b, p * b_row + j * b_col);
             const double d = fabs(sum - at(type, c, i * n + j));
             worst = d > worst || isnan(d) ? d : worst;
         }
@@ -36,14 +40,16 @@ static void check_size(wick_ctype type, int64_t n) {
     const double unit = (type == WICK_CF64 ? 1e-15 : 5e-7) * (double)(n + 8);
     int64_t info = 7, *pivot = malloc((size_t)n * sizeof *pivot + 1);
     double sign;
-    void *a = random_numbers(type, n * n), *l = some(n * n), *b = random_numbers(type, n * 5), *x = some(n * 5), *memory;
+    void *a = random_numbers(type, n * n), *l = some(n * n), *b = random_numbers(type, n * 5), *x = some(n * 5),
+         *memory;
     memory = memory_of(wick_cholesky_matrix(type, n, (double)n, NULL, NULL, NULL, NULL));
     wick_cholesky_matrix(type, n, (double)n, a, l, &info, memory);
     free(memory);
     CHECK(info == 0);
     void *whole = some(n * n); /* symmetric, shifted */
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) set(type, whole, i * n + j, at(type, a, i >= j ? i * n + j : j * n + i) + (i == j ? (double)n : 0));
+        for (int64_t j = 0; j < n; j++)
+            set(type, whole, i * n + j, at(type, a, i >= j ? i * n + j : j * n + i) + (i == j ? (double)n : 0));
     CHECK_MSG(off(type, n, n, n, l, n, 1, l, 1, n, whole) < 8 * unit, "Cholesky of %lld", (long long)n);
     /* Triangular systems with all of its forms: one with L is checked against L X. */
     for (int form = 0; form < 8; form++) {
@@ -51,12 +57,16 @@ static void check_size(wick_ctype type, int64_t n) {
         void *t = some(n * n);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
-                set(type, t, i * n + j, i == j ? (how.unit ? 1 : 2) : (j > i) == how.upper ? at(type, a, i * n + j) / (double)n : 0);
+                set(type, t, i * n + j,
+                    i == j                 ? (how.unit ? 1 : 2)
+                    : (j > i) == how.upper ? at(type, a, i * n + j) / (double)n
+                                           : 0);
         memcpy(x, b, (size_t)(n * 5) * wick_ctype_size(type));
         memory = memory_of(wick_triangular_matrix(type, n, 5, &how, NULL, NULL, NULL));
         wick_triangular_matrix(type, n, 5, &how, t, x, memory);
         free(memory);
-        CHECK_MSG(off(type, n, 5, n, t, how.transposed ? 1 : n, how.transposed ? n : 1, x, 5, 1, b) < 4 * unit, "triangle %d of %lld", form, (long long)n);
+        CHECK_MSG(off(type, n, 5, n, t, how.transposed ? 1 : n, how.transposed ? n : 1, x, 5, 1, b) < 4 * unit,
+                  "triangle %d of %lld", form, (long long)n);
         free(t);
     }
     memory = memory_of(wick_lu_matrix(type, n, 0.5, NULL, NULL, NULL, NULL, NULL, NULL));
@@ -71,7 +81,8 @@ static void check_size(wick_ctype type, int64_t n) {
         free(memory);
         double largest = 1;
         for (int64_t i = 0; i < n * 5; i++) largest = fmax(largest, fabs(at(type, x, i)));
-        CHECK_MSG(off(type, n, 5, n, whole, transposed ? 1 : n, transposed ? n : 1, x, 5, 1, b) < 20 * largest * unit, "LU of %lld, %d", (long long)n, transposed);
+        CHECK_MSG(off(type, n, 5, n, whole, transposed ? 1 : n, transposed ? n : 1, x, 5, 1, b) < 20 * largest * unit,
+                  "LU of %lld, %d", (long long)n, transposed);
     }
     if (n <= 97) {
         const int64_t m = n + 3;

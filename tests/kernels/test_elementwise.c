@@ -1,6 +1,6 @@
 /* test_elementwise.c: every row of the table, in every type and tier, against long double libm (integers: against plain
- * C), over its domain, over all magnitudes and at special values. --write puts the largest error per row, in units of the
- * last place, into docs/accuracy.md. */
+ * C), over its domain, over all magnitudes and at special values. --write puts the largest error per row, in units of
+ * the last place, into docs/accuracy.md. */
 #include "test.h"
 
 #include "kernels/convert/convert.h"
@@ -13,23 +13,30 @@ static bool no_case; /* the row last asked for has no case in its oracle */
 
 static bool in_f64; /* the type that the row is asked in: where its formula rounds before it cuts */
 
-/* erfinv by Newton's method on erf or erfc, the gamma functions by their asymptotic series from 40 on (Abramowitz, Stegun 6.3.18). */
+/* erfinv by Newton's method on erf or erfc, the gamma functions by their asymptotic series from 40 on (Abramowitz,
+ * Stegun 6.3.18). */
 static long double inverse_erf(long double x) {
     long double a = fabsl(x), y = a < 0.9L ? a : sqrtl(-logl((1 - a) * (1 + a)));
     if (!(a < 1)) return a == 1 ? x * INFINITY : NAN;
     for (int i = 0; i < 60; i++) {
-        long double off = a < 0.5L ? erfl(y) - a : (1 - a) - erfcl(y), step = off * expl(y * y) * 0.886226925452758013649L;
+        long double off = a < 0.5L ? erfl(y) - a : (1 - a) - erfcl(y),
+                    step = off * expl(y * y) * 0.886226925452758013649L;
         y -= step / (1 + y * step);
     }
     return copysignl(y, x);
 }
 static long double psi(long double x) {
     long double sum = 0;
-    if (x <= 0) return x == 0 ? copysignl(INFINITY, -x) : x == floorl(x) ? NAN : psi(1 - x) - 3.14159265358979323846L / tanl(3.14159265358979323846L * (x - rintl(x)));
+    if (x <= 0)
+        return x == 0           ? copysignl(INFINITY, -x)
+               : x == floorl(x) ? NAN
+                                : psi(1 - x) - 3.14159265358979323846L / tanl(3.14159265358979323846L * (x - rintl(x)));
     if (x == INFINITY) return x;
     for (; x < 40; x++) sum -= 1 / x;
     long double u = 1 / (x * x);
-    return sum + logl(x) - 0.5L / x - u * (1.0L / 12 - u * (1.0L / 120 - u * (1.0L / 252 - u * (1.0L / 240 - u * (1.0L / 132 - u * (691.0L / 32760))))));
+    return sum + logl(x) - 0.5L / x -
+           u * (1.0L / 12 -
+                u * (1.0L / 120 - u * (1.0L / 252 - u * (1.0L / 240 - u * (1.0L / 132 - u * (691.0L / 32760))))));
 }
 static long double floored(long double a, long double b, long double *rest) {
     long double r = fmodl(a, b), q = (a - r) / b;
@@ -72,7 +79,9 @@ static long double oracle(wick_ew op, long double a, long double b) {
     case WICK_EW_xlogy:
         return a == 0 && b == b ? 0 : a * logl(b);
     case WICK_EW_logaddexp:
-        return a != a || b != b ? NAN : a == b ? a + 0.693147180559945309417L : fmaxl(a, b) + log1pl(expl(-fabsl(a - b)));
+        return a != a || b != b ? NAN
+               : a == b         ? a + 0.693147180559945309417L
+                                : fmaxl(a, b) + log1pl(expl(-fabsl(a - b)));
     case WICK_EW_exp2:
         return exp2l(a);
     case WICK_EW_log2:
@@ -255,7 +264,9 @@ static long double ulp_of(long double x, bool f64) {
 }
 
 /* Rows whose inputs mean different things: they have tests of their own. */
-static bool is_by_itself(wick_ew op) { return arities[op] == 3 || op == WICK_EW_polygamma || op == WICK_EW_gamma_slope; }
+static bool is_by_itself(wick_ew op) {
+    return arities[op] == 3 || op == WICK_EW_polygamma || op == WICK_EW_gamma_slope;
+}
 
 static const double special[] = {0.0,
                                  -0.0,
@@ -359,7 +370,8 @@ static long double unit_of(wick_ew op, long double a, long double b, long double
     case WICK_EW_mish:
         return a != 0 ? fmaxl(unit, fabsl(a) * ulp_of(want / a, f64)) : unit;
     case WICK_EW_logaddexp: /* the two terms may cancel */
-        unit = fmaxl(unit, ulp_of(fmaxl(a, b), f64)); /* and the difference rounds before the exponential magnifies that */
+        /* and the difference rounds before the exponential magnifies that */
+        unit = fmaxl(unit, ulp_of(fmaxl(a, b), f64));
         return a - b == a - b ? fmaxl(unit, fabsl(a - b) * ulp_of(expl(-fabsl(a - b)), f64)) : unit;
     case WICK_EW_lgamma: /* the reflection: two terms that may cancel */
         return a < 0 ? fmaxl(unit, ulp_of(lgammal(1 - a), f64)) : unit;
@@ -415,7 +427,8 @@ static double check_row(wick_ew op, bool f64, wick_tier tier) {
                 continue;
             }
             if (want == 0 && got == 0)
-                CHECK_MSG(signbit(want) == signbit(got) || op == WICK_EW_relu || op == WICK_EW_relu6 || op == WICK_EW_fmax || op == WICK_EW_fmin || op == WICK_EW_maximum ||
+                CHECK_MSG(signbit(want) == signbit(got) || op == WICK_EW_relu || op == WICK_EW_relu6 ||
+                              op == WICK_EW_fmax || op == WICK_EW_fmin || op == WICK_EW_maximum ||
                               op == WICK_EW_minimum || op == WICK_EW_sign,
                           "%s(%Lg, %Lg): sign of zero", row_names[op], a, b);
             double err = (double)(fabsl(got - want) / unit_of(op, a, b, want, f64));
@@ -435,15 +448,16 @@ static void measure(int rounds) {
         for (int round = 0; round < rounds; round++)
             for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
                 for (int f64 = 0; f64 < 2; f64++)
-                    errors[op][f64][tier] = fmaxf(errors[op][f64][tier], (float)check_row((wick_ew)op, f64, (wick_tier)tier));
+                    errors[op][f64][tier] =
+                        fmaxf(errors[op][f64][tier], (float)check_row((wick_ew)op, f64, (wick_tier)tier));
     }
 }
 TEST(float_rows_keep_their_accuracy_in_every_tier) { measure(1); }
 
-/* ---- what a half type makes of it: computed in f32, rounded once ------------------------------------------------------- */
+/* ---- what a half type makes of it: computed in f32, rounded once ------------------------------------------------- */
 
-/* Over all finite halves (of bf16: every third), unary rows. Allowed is one rounding on top of what f32 is allowed, whose unit is the 2^13th or
- * 2^16th part of theirs. */
+/* Over all finite halves (of bf16: every third), unary rows. Allowed is one rounding on top of what f32 is allowed,
+ * whose unit is the 2^13th or 2^16th part of theirs. */
 static double check_half(wick_ew op, wick_dtype dtype) {
     static uint16_t in[65536], out[65536];
     static float x[65536], y[65536];
@@ -469,11 +483,15 @@ static double check_half(wick_ew op, wick_dtype dtype) {
         long double unit = ldexpl(1, (e < low ? low : e) - digits);
         double err = (double)(fabsl((long double)y[i] - want) / unit);
         worst = fmax(worst, err);
-        CHECK_MSG(err <= 0.5001 + (double)(limit * unit_of(op, a, a, want, false) / unit), "%s %s(%Lg) = %g, want %Lg: %.3f ulp", wick_dtype_name(dtype), row_names[op], a, (double)y[i], want, err);
+        CHECK_MSG(err <= 0.5001 + (double)(limit * unit_of(op, a, a, want, false) / unit),
+                  "%s %s(%Lg) = %g, want %Lg: %.3f ulp", wick_dtype_name(dtype), row_names[op], a, (double)y[i], want,
+                  err);
     }
     return worst;
 }
-static bool has_half(int op) { return wick_ew_has((wick_ew)op, WICK_CF32) && arities[op] == 1 && results[op] != RESULT_BOOL; }
+static bool has_half(int op) {
+    return wick_ew_has((wick_ew)op, WICK_CF32) && arities[op] == 1 && results[op] != RESULT_BOOL;
+}
 TEST(half_types_add_one_rounding) {
     for (int op = 0; op < WICK_EW_COUNT; op++)
         if (has_half(op)) check_half((wick_ew)op, WICK_F16), check_half((wick_ew)op, WICK_BF16);
@@ -500,7 +518,8 @@ static int write_page(const char *path) {
            "functions beside their roots) is\n"
            "said in that file, `unit_of`.\n\n"
            "Written by `test_kernels_elementwise --write` on a machine with the tiers of the table.\n\n| op | bound |");
-    for (int tier = 0; tier <= (int)wick_tier_best(); tier++) fprintf(f, " f32 %s | f64 %s |", wick_tier_name((wick_tier)tier), wick_tier_name((wick_tier)tier));
+    for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
+        fprintf(f, " f32 %s | f64 %s |", wick_tier_name((wick_tier)tier), wick_tier_name((wick_tier)tier));
     fprintf(f, " f16 | bf16 |\n|---|---|");
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) fprintf(f, "---|---|");
     fprintf(f, "---|---|\n");
@@ -508,7 +527,8 @@ static int write_page(const char *path) {
         for (size_t k = 0; k < WICK_COUNTOF(limits); k++) {
             if (limits[k].op != (wick_ew)op || op == WICK_EW_sign) continue;
             fprintf(f, "| `%s` | %g, %g |", row_names[op], (double)limits[k].ulp[0], (double)limits[k].ulp[1]);
-            for (int tier = 0; tier <= (int)wick_tier_best(); tier++) fprintf(f, " %.2f | %.2f |", (double)errors[op][0][tier], (double)errors[op][1][tier]);
+            for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
+                fprintf(f, " %.2f | %.2f |", (double)errors[op][0][tier], (double)errors[op][1][tier]);
             if (has_half(op))
                 fprintf(f, " %.3f | %.3f |\n", check_half((wick_ew)op, WICK_F16), check_half((wick_ew)op, WICK_BF16));
             else
@@ -541,14 +561,16 @@ TEST(bits_do_not_depend_on_the_position_in_a_block) {
         }
 }
 
-/* ---- integers and bool ----------------------------------------------------------------------------------------------
- */
+/* ---- integers and bool ------------------------------------------------------------------------------------------- */
 
 /* Two's complement of 64 bits; the result is cut to the type by the caller. */
 static uint64_t integer_oracle(wick_ew op, bool is_signed, bool is_bool, uint64_t bits, uint64_t a, uint64_t b) {
     const bool less = is_signed ? (int64_t)a < (int64_t)b : a < b, more = is_signed ? (int64_t)a > (int64_t)b : a > b;
     const bool negative = is_signed && (int64_t)a < 0;
-    const uint64_t quotient = b == 0 ? 0 : !is_signed ? a / b : (int64_t)b == -1 ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
+    const uint64_t quotient = b == 0             ? 0
+                              : !is_signed       ? a / b
+                              : (int64_t)b == -1 ? 0 - a
+                                                 : (uint64_t)((int64_t)a / (int64_t)b);
     const bool turn = is_signed && b != 0 && a != quotient * b && ((int64_t)a < 0) != ((int64_t)b < 0);
     switch (op) {
     case WICK_EW_add:
@@ -652,7 +674,8 @@ TEST(integer_and_bool_rows_equal_plain_c) {
                 for (int i = 0; i < N; i++) {
                     uint64_t x = t == WICK_CI32 ? (uint64_t)a32[i] : t == WICK_CBOOL ? a8[i] : a64[i];
                     uint64_t y = t == WICK_CI32 ? (uint64_t)b32[i] : t == WICK_CBOOL ? b8[i] : b64[i];
-                    uint64_t want = integer_oracle((wick_ew)op, t == WICK_CI32 || t == WICK_CI64, t == WICK_CBOOL, t == WICK_CI32 ? 32 : 64, x, y);
+                    uint64_t want = integer_oracle((wick_ew)op, t == WICK_CI32 || t == WICK_CI64, t == WICK_CBOOL,
+                                                   t == WICK_CI32 ? 32 : 64, x, y);
                     if (no_case) {
                         CHECK_MSG(false, "%s has no case in integer_oracle()", row_names[op]);
                         no_case = false;
@@ -683,8 +706,10 @@ TEST(where_selects_in_every_type) {
 }
 
 TEST(clamp_holds_to_the_lower_bound_first_and_keeps_nan) {
-    static const double rows[][4] = {{0.5, 0, 1, 0.5}, {-3, 0, 1, 0},  {3, 0, 1, 1},      {3, 2, 1, 1},    {NAN, 0, 1, NAN},        {0.5, NAN, 1, NAN},
-                                     {0.5, 0, NAN, NAN}, {1, -INFINITY, INFINITY, 1}, {-INFINITY, -2, 2, -2}, {INFINITY, -2, 2, 2}, {-3, 2, 1, 1}};
+    static const double rows[][4] = {
+        {0.5, 0, 1, 0.5},       {-3, 0, 1, 0},        {3, 0, 1, 1},       {3, 2, 1, 1},
+        {NAN, 0, 1, NAN},       {0.5, NAN, 1, NAN},   {0.5, 0, NAN, NAN}, {1, -INFINITY, INFINITY, 1},
+        {-INFINITY, -2, 2, -2}, {INFINITY, -2, 2, 2}, {-3, 2, 1, 1}};
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
         for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
             const double *r = rows[i];
@@ -692,7 +717,8 @@ TEST(clamp_holds_to_the_lower_bound_first_and_keeps_nan) {
             double z;
             (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CF32](&y, &f[0], &f[1], &f[2], 1);
             (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CF64](&z, &r[0], &r[1], &r[2], 1);
-            CHECK_MSG((r[3] != r[3] ? z != z : z == r[3]) && (r[3] != r[3] ? y != y : (double)y == r[3]), "clamp(%g, %g, %g) = %g", r[0], r[1], r[2], z);
+            CHECK_MSG((r[3] != r[3] ? z != z : z == r[3]) && (r[3] != r[3] ? y != y : (double)y == r[3]),
+                      "clamp(%g, %g, %g) = %g", r[0], r[1], r[2], z);
             int32_t n[3] = {(int32_t)(test_rand() % 9), (int32_t)(test_rand() % 9), (int32_t)(test_rand() % 9)}, k;
             uint64_t u[3] = {(uint64_t)n[0], UINT64_MAX - (uint64_t)n[1], UINT64_MAX}, v;
             (*wick_ew_kernels((wick_tier)tier))[WICK_EW_clamp][WICK_CI32](&k, &n[0], &n[1], &n[2], 1);
@@ -702,7 +728,8 @@ TEST(clamp_holds_to_the_lower_bound_first_and_keeps_nan) {
         }
 }
 
-/* The sum itself, with an integral for what is left: 8 digits and more are enough to tell it from a mistake; then relations to 1e-13. */
+/* The sum itself, with an integral for what is left: 8 digits and more are enough to tell it from a mistake; then
+ * relations to 1e-13. */
 TEST(polygamma_is_the_sum_it_stands_for) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
         for (int n = 1; n < 6; n++)
@@ -717,50 +744,93 @@ TEST(polygamma_is_the_sum_it_stands_for) {
                 step = (n % 2 ? factorial : -factorial) * powl(x, -(n + 1));
                 sum *= n % 2 ? factorial : -factorial;
                 CHECK_MSG(fabsl(y - sum) <= 1e-8L * fabsl(sum), "polygamma(%d, %g) = %.17g, want %.17Lg", n, x, y, sum);
-                CHECK_MSG(fabsl(y - z - step) <= 1e-13L * fmaxl(fabsl(sum), fabsl(step)), "polygamma(%d, %g): %Lg off by a step", n, x, y - z - step);
+                CHECK_MSG(fabsl(y - z - step) <= 1e-13L * fmaxl(fabsl(sum), fabsl(step)),
+                          "polygamma(%d, %g): %Lg off by a step", n, x, y - z - step);
             }
 }
 
 /* By mpmath: the numerical derivative of the incomplete gamma function at 50 digits. */
 TEST(gamma_slope_is_the_implicit_derivative) {
-    static const double rows[][3] = {
-        {0.001, 1.0000000000000001e-30, 6.8501980858e-26}, {0.001, 1.0000000000000001e-05, 0.109374727781},
-        {0.001, 0.10000000000000001, 201.605515954}, {0.001, 3, 787.914885883},
-        {0.050000000000000003, 5.0000000000000002e-05, 0.00940613581305}, {0.050000000000000003, 0.025000000000000001, 1.64552190582},
-        {0.050000000000000003, 0.050000000000000003, 2.66684190139}, {0.050000000000000003, 0.16180339887498948, 5.53348427894},
-        {0.050000000000000003, 2.7208203932499369, 16.9772530728}, {0.29999999999999999, 0.00029999999999999997, 0.00794454787777},
-        {0.29999999999999999, 0.14999999999999999, 1.01963759968}, {0.29999999999999999, 0.29999999999999999, 1.52599981722},
-        {0.29999999999999999, 0.57386127875258308, 2.13047086702}, {0.29999999999999999, 3.9431676725154983, 4.40660833},
-        {1, 0.001, 0.00733445624488}, {1, 0.5, 0.806979116825}, {1, 1, 1.17356302722}, {1, 1.5, 1.4309374423}, {1, 6, 2.51424276336},
-        {2.5, 0.0025000000000000001, 0.00709989587424}, {2.5, 1.25, 0.739244766263}, {2.5, 2.5, 1.06867301999},
-        {2.5, 3.290569415042095, 1.2224648826}, {2.5, 9.2434164902525691, 1.91154192013}, {8, 0.0080000000000000002, 0.00697525371714},
-        {8, 4, 0.707454375075}, {8, 8, 1.02107439415}, {8, 9.4142135623730958, 1.10643611099}, {8, 18.485281374238571, 1.50709834456},
-        {40, 14.701778718652966, 0.584016130044}, {40, 33.675444679663244, 0.920235185056}, {40, 40, 1.00417693316},
-        {40, 43.162277660168378, 1.04286355162}, {40, 60.973665961010276, 1.23063860826}, {300, 230.71796769724492, 0.874930991127},
-        {300, 282.67949192431121, 0.971099626201}, {300, 300, 1.00055574039}, {300, 308.66025403784437, 1.01486051163},
-        {300, 353.96152422706632, 1.08558418969}, {999, 872.57215496576714, 0.93402626069}, {999, 967.39303874144173, 0.98417535273},
-        {999, 999, 1.00016685019}, {999, 1014.8034806292791, 1.00803643015}, {999, 1095.8208837756747, 1.04713974611},
-        {1001, 874.44566384354903, 0.934095103394}, {1001, 969.36141596088726, 0.984191180217}, {1001, 1001, 1.00016651679},
-        {1001, 1016.8192920195564, 1.00802826949}, {1001, 1097.9157521173383, 1.04709293242}, {5000, 4717.1572875253814, 0.971199147547},
-        {5000, 4929.2893218813451, 0.992928458079}, {5000, 5000, 1.000033334}, {5000, 5035.355339059327, 1.00356068143},
-        {5000, 5214.1320343559646, 1.02114793787}, {1000000, 996000, 0.99799749432}, {1000000, 999000, 0.999499999833},
-        {1000000, 1000000, 1.00000016667}, {1000000, 1000500, 1.00025012505}, {1000000, 1003002, 1.00149966717}};
+    static const double rows[][3] = {{0.001, 1.0000000000000001e-30, 6.8501980858e-26},
+                                     {0.001, 1.0000000000000001e-05, 0.109374727781},
+                                     {0.001, 0.10000000000000001, 201.605515954},
+                                     {0.001, 3, 787.914885883},
+                                     {0.050000000000000003, 5.0000000000000002e-05, 0.00940613581305},
+                                     {0.050000000000000003, 0.025000000000000001, 1.64552190582},
+                                     {0.050000000000000003, 0.050000000000000003, 2.66684190139},
+                                     {0.050000000000000003, 0.16180339887498948, 5.53348427894},
+                                     {0.050000000000000003, 2.7208203932499369, 16.9772530728},
+                                     {0.29999999999999999, 0.00029999999999999997, 0.00794454787777},
+                                     {0.29999999999999999, 0.14999999999999999, 1.01963759968},
+                                     {0.29999999999999999, 0.29999999999999999, 1.52599981722},
+                                     {0.29999999999999999, 0.57386127875258308, 2.13047086702},
+                                     {0.29999999999999999, 3.9431676725154983, 4.40660833},
+                                     {1, 0.001, 0.00733445624488},
+                                     {1, 0.5, 0.806979116825},
+                                     {1, 1, 1.17356302722},
+                                     {1, 1.5, 1.4309374423},
+                                     {1, 6, 2.51424276336},
+                                     {2.5, 0.0025000000000000001, 0.00709989587424},
+                                     {2.5, 1.25, 0.739244766263},
+                                     {2.5, 2.5, 1.06867301999},
+                                     {2.5, 3.290569415042095, 1.2224648826},
+                                     {2.5, 9.2434164902525691, 1.91154192013},
+                                     {8, 0.0080000000000000002, 0.00697525371714},
+                                     {8, 4, 0.707454375075},
+                                     {8, 8, 1.02107439415},
+                                     {8, 9.4142135623730958, 1.10643611099},
+                                     {8, 18.485281374238571, 1.50709834456},
+                                     {40, 14.701778718652966, 0.584016130044},
+                                     {40, 33.675444679663244, 0.920235185056},
+                                     {40, 40, 1.00417693316},
+                                     {40, 43.162277660168378, 1.04286355162},
+                                     {40, 60.973665961010276, 1.23063860826},
+                                     {300, 230.71796769724492, 0.874930991127},
+                                     {300, 282.67949192431121, 0.971099626201},
+                                     {300, 300, 1.00055574039},
+                                     {300, 308.66025403784437, 1.01486051163},
+                                     {300, 353.96152422706632, 1.08558418969},
+                                     {999, 872.57215496576714, 0.93402626069},
+                                     {999, 967.39303874144173, 0.98417535273},
+                                     {999, 999, 1.00016685019},
+                                     {999, 1014.8034806292791, 1.00803643015},
+                                     {999, 1095.8208837756747, 1.04713974611},
+                                     {1001, 874.44566384354903, 0.934095103394},
+                                     {1001, 969.36141596088726, 0.984191180217},
+                                     {1001, 1001, 1.00016651679},
+                                     {1001, 1016.8192920195564, 1.00802826949},
+                                     {1001, 1097.9157521173383, 1.04709293242},
+                                     {5000, 4717.1572875253814, 0.971199147547},
+                                     {5000, 4929.2893218813451, 0.992928458079},
+                                     {5000, 5000, 1.000033334},
+                                     {5000, 5035.355339059327, 1.00356068143},
+                                     {5000, 5214.1320343559646, 1.02114793787},
+                                     {1000000, 996000, 0.99799749432},
+                                     {1000000, 999000, 0.999499999833},
+                                     {1000000, 1000000, 1.00000016667},
+                                     {1000000, 1000500, 1.00025012505},
+                                     {1000000, 1003002, 1.00149966717}};
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
-        wick_ew_fn f32 = (*wick_ew_kernels((wick_tier)tier))[WICK_EW_gamma_slope][WICK_CF32], f64 = (*wick_ew_kernels((wick_tier)tier))[WICK_EW_gamma_slope][WICK_CF64];
+        wick_ew_fn f32 = (*wick_ew_kernels((wick_tier)tier))[WICK_EW_gamma_slope][WICK_CF32],
+                   f64 = (*wick_ew_kernels((wick_tier)tier))[WICK_EW_gamma_slope][WICK_CF64];
         for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
             const double *r = rows[i];
             double y;
             float a = (float)r[0], x = (float)r[1], z;
             f64(&y, &r[0], &r[1], NULL, 1);
-            CHECK_MSG(fabs(y / r[2] - 1) < (r[0] > 1000 ? 2e-8 : 2e-11), "%s gamma_slope(%g, %g) = %.17g, want %.17g", wick_tier_name((wick_tier)tier), r[0], r[1], y, r[2]);
+            CHECK_MSG(fabs(y / r[2] - 1) < (r[0] > 1000 ? 2e-8 : 2e-11), "%s gamma_slope(%g, %g) = %.17g, want %.17g",
+                      wick_tier_name((wick_tier)tier), r[0], r[1], y, r[2]);
             f32(&z, &a, &x, NULL, 1);
-            CHECK_MSG(fabs((double)z / r[2] - 1) < 1e-6 || r[1] < 1e-20, "gamma_slope(%g, %g) = %g in f32, want %g", r[0], r[1], (double)z, r[2]);
+            CHECK_MSG(fabs((double)z / r[2] - 1) < 1e-6 || r[1] < 1e-20, "gamma_slope(%g, %g) = %g in f32, want %g",
+                      r[0], r[1], (double)z, r[2]);
         }
-        static const double odd[][3] = {{2, 0, 0}, {0, 1, NAN}, {-1, 1, NAN}, {NAN, 1, NAN}, {1, NAN, NAN}, {1, -1, NAN}, {1, INFINITY, INFINITY}};
+        static const double odd[][3] = {{2, 0, 0},     {0, 1, NAN},  {-1, 1, NAN},           {NAN, 1, NAN},
+                                        {1, NAN, NAN}, {1, -1, NAN}, {1, INFINITY, INFINITY}};
         for (size_t i = 0; i < WICK_COUNTOF(odd); i++) {
             double y;
             f64(&y, &odd[i][0], &odd[i][1], NULL, 1);
-            CHECK_MSG(y == odd[i][2] || (y != y && odd[i][2] != odd[i][2]), "gamma_slope(%g, %g) = %g", odd[i][0], odd[i][1], y);
+            CHECK_MSG(y == odd[i][2] || (y != y && odd[i][2] != odd[i][2]), "gamma_slope(%g, %g) = %g", odd[i][0],
+                      odd[i][1], y);
         }
     }
 }
@@ -775,7 +845,8 @@ TEST(replace_inf_tells_the_two_apart) {
         }
 }
 
-/* Quotients on both sides of the bound of the form without a loop, mixed in one chunk, give what the loop gives: the reference has only that. */
+/* Quotients on both sides of the bound of the form without a loop, mixed in one chunk, give what the loop gives: the
+ * reference has only that. */
 /* Arguments beyond what multiples of pi/2 in a few parts reach, some of them as near to one as a number can be; sine,
  * cosine and tangent by mpmath in 3,000 bits. Among small ones, so that a chunk has both; the small ones keep their
  * bits. */
@@ -845,7 +916,8 @@ TEST(remainders_are_those_of_the_reference) {
     static float fa[N], fb[N], fy[N], fwant[N];
     for (int i = 0; i < N; i++) {
         const double sign = test_rand_int(0, 1) ? -1 : 1, most = i / 600 % 2 ? 0 : test_rand_real(20, 60);
-        b[i] = (test_rand_int(0, 1) ? -1 : 1) * exp2(test_rand_real(-20, 20)), a[i] = sign * fabs(b[i]) * exp2(test_rand_real(-4, most));
+        b[i] = (test_rand_int(0, 1) ? -1 : 1) * exp2(test_rand_real(-20, 20)),
+        a[i] = sign * fabs(b[i]) * exp2(test_rand_real(-4, most));
         if (i % 7 == 0) a[i] = b[i] * (double)test_rand_int(-100, 100);
         fa[i] = (float)a[i], fb[i] = (float)b[i];
     }
@@ -855,7 +927,8 @@ TEST(remainders_are_those_of_the_reference) {
             (*wick_ew_kernels((wick_tier)tier))[ops[k]][WICK_CF64](y, a, b, NULL, N);
             (*wick_ew_kernels(WICK_TIER_REF))[ops[k]][WICK_CF32](fwant, fa, fb, NULL, N);
             (*wick_ew_kernels((wick_tier)tier))[ops[k]][WICK_CF32](fy, fa, fb, NULL, N);
-            CHECK_MSG(!memcmp(y, want, sizeof y) && !memcmp(fy, fwant, sizeof fy), "%s %s", wick_tier_name((wick_tier)tier), row_names[ops[k]]);
+            CHECK_MSG(!memcmp(y, want, sizeof y) && !memcmp(fy, fwant, sizeof fy), "%s %s",
+                      wick_tier_name((wick_tier)tier), row_names[ops[k]]);
         }
 }
 
@@ -863,11 +936,14 @@ TEST(remainders_are_those_of_the_reference) {
 TEST(lerp_and_scaled_elu_follow_their_formulas) {
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++)
         for (int i = 0; i < 2000; i++) {
-            double a = test_rand_real(-9, 9), b = test_rand_real(-9, 9), c = i % 3 ? test_rand_real(-0.5, 1.5) : i % 2, y;
+            double a = test_rand_real(-9, 9), b = test_rand_real(-9, 9), c = i % 3 ? test_rand_real(-0.5, 1.5) : i % 2,
+                   y;
             (*wick_ew_kernels((wick_tier)tier))[WICK_EW_lerp][WICK_CF64](&y, &a, &b, &c, 1);
-            CHECK_MSG(fabs(y - ((1 - c) * a + c * b)) <= 1e-14 && (i % 3 || y == (i % 2 ? b : a)), "lerp(%g, %g, %g) = %g", a, b, c, y);
+            CHECK_MSG(fabs(y - ((1 - c) * a + c * b)) <= 1e-14 && (i % 3 || y == (i % 2 ? b : a)),
+                      "lerp(%g, %g, %g) = %g", a, b, c, y);
             (*wick_ew_kernels((wick_tier)tier))[WICK_EW_scaled_elu][WICK_CF64](&y, &a, &b, &c, 1);
-            CHECK_MSG(fabs(y - (a > 0 ? a : b * expm1(a * c))) <= 1e-13 * fmax(1, fabs(y)), "scaled_elu(%g, %g, %g) = %g", a, b, c, y);
+            CHECK_MSG(fabs(y - (a > 0 ? a : b * expm1(a * c))) <= 1e-13 * fmax(1, fabs(y)),
+                      "scaled_elu(%g, %g, %g) = %g", a, b, c, y);
         }
 }
 
@@ -881,5 +957,6 @@ TEST(every_row_has_its_types_and_an_arity) {
 }
 
 int main(int argc, char **argv) {
-    return argc > 1 && !strcmp(argv[1], "--write") ? write_page(WICK_SOURCE_DIR "/docs/accuracy.md") : test_main(argc, argv);
+    return argc > 1 && !strcmp(argv[1], "--write") ? write_page(WICK_SOURCE_DIR "/docs/accuracy.md")
+                                                   : test_main(argc, argv);
 }

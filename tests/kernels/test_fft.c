@@ -4,7 +4,9 @@
 #include "kernels/kernels.h"
 #include "test.h"
 
-static double at(const wick_fourier *f, const void *x, int64_t i) { return f->type == WICK_CF64 ? ((const double *)x)[i] : (double)((const float *)x)[i]; }
+static double at(const wick_fourier *f, const void *x, int64_t i) {
+    return f->type == WICK_CF64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
 static void set(const wick_fourier *f, void *x, int64_t i, double value) {
     if (f->type == WICK_CF64)
         ((double *)x)[i] = value;
@@ -12,15 +14,20 @@ static void set(const wick_fourier *f, void *x, int64_t i, double value) {
         ((float *)x)[i] = (float)value;
 }
 
-static int64_t length_in(const wick_fourier *f) { return f->what == WICK_FFT_REAL ? f->n : f->what == WICK_FFT_COMPLEX ? 2 * f->n : 2 * (f->n / 2 + 1); }
-static int64_t length_out(const wick_fourier *f) { return f->what == WICK_FFT_HERMITIAN ? f->n : f->what == WICK_FFT_COMPLEX ? 2 * f->n : 2 * (f->n / 2 + 1); }
+static int64_t length_in(const wick_fourier *f) {
+    return f->what == WICK_FFT_REAL ? f->n : f->what == WICK_FFT_COMPLEX ? 2 * f->n : 2 * (f->n / 2 + 1);
+}
+static int64_t length_out(const wick_fourier *f) {
+    return f->what == WICK_FFT_HERMITIAN ? f->n : f->what == WICK_FFT_COMPLEX ? 2 * f->n : 2 * (f->n / 2 + 1);
+}
 
 /* Runs in three ranges, on memory that is not aligned. */
 static char *transform(wick_fourier *f, const void *x) {
     wick_fft_prepare(f);
     const size_t elem = f->type == WICK_CF64 ? 8 : 4;
     char *y = calloc((size_t)(length_out(f) * f->rows) + 1, elem);
-    void *table = aligned_alloc(64, WICK_ALIGN_UP(f->table + 1, 64)), *scratch = aligned_alloc(64, WICK_ALIGN_UP(f->scratch + 1, 64));
+    void *table = aligned_alloc(64, WICK_ALIGN_UP(f->table + 1, 64)),
+         *scratch = aligned_alloc(64, WICK_ALIGN_UP(f->scratch + 1, 64));
     memset(scratch, 0xff, f->scratch); /* NaN */
     wick_fft_tables(f, table);
     const int64_t cut[4] = {0, f->places / 3 / f->unit * f->unit, 2 * f->places / 3 / f->unit * f->unit, f->places};
@@ -52,8 +59,8 @@ static void check(wick_fourier f) {
         if (!wick_tier_force((wick_tier)tier)) continue;
         char *y = transform(&f, x);
         const double error = error_of(&f, y, expected);
-        CHECK_MSG(error < (f.type == WICK_CF64 ? 4e-14 : 2.5e-6), "%s n=%lld rows=%lld what=%d inverse=%d: %g", wick_fft_name(&f), (long long)f.n, (long long)f.rows,
-                  (int)f.what, (int)f.inverse, error);
+        CHECK_MSG(error < (f.type == WICK_CF64 ? 4e-14 : 2.5e-6), "%s n=%lld rows=%lld what=%d inverse=%d: %g",
+                  wick_fft_name(&f), (long long)f.n, (long long)f.rows, (int)f.what, (int)f.inverse, error);
         free(y);
     }
     wick_tier_force(before);
@@ -74,7 +81,8 @@ TEST(the_reference_is_the_sum_itself) {
                 re += x[2 * j] * cos(a) - x[2 * j + 1] * sin(a);
                 im += x[2 * j] * sin(a) + x[2 * j + 1] * cos(a);
             }
-            CHECK_MSG(fabs(y[2 * k] - re) < 1e-13 && fabs(y[2 * k + 1] - im) < 1e-13, "n=%lld k=%lld", (long long)n, (long long)k);
+            CHECK_MSG(fabs(y[2 * k] - re) < 1e-13 && fabs(y[2 * k + 1] - im) < 1e-13, "n=%lld k=%lld", (long long)n,
+                      (long long)k);
         }
         free(y);
     }
@@ -86,16 +94,27 @@ TEST(every_length_agrees_with_the_reference) {
     for (int64_t n = 1; n <= 300; n++)
         for (int type = 0; type < 2; type++)
             for (int what = 0; what < 4; what++)
-                check((wick_fourier){.type = (wick_ctype)type, .what = what == 3 ? WICK_FFT_COMPLEX : (wick_fourier_what)what, .inverse = what == 3, .n = n,
-                                 .rows = rows[test_rand() % WICK_COUNTOF(rows)], .scale = 0.7, .inner = 1.3});
+                check((wick_fourier){.type = (wick_ctype)type,
+                                     .what = what == 3 ? WICK_FFT_COMPLEX : (wick_fourier_what)what,
+                                     .inverse = what == 3,
+                                     .n = n,
+                                     .rows = rows[test_rand() % WICK_COUNTOF(rows)],
+                                     .scale = 0.7,
+                                     .inner = 1.3});
 }
 TEST(long_transforms_agree_with_the_reference) {
-    static const int64_t lengths[] = {512, 1000, 1024, 1021, 2048, 2310, 3125, 4096, 4099, 4095, 6561, 8192, 10007, 65536, 100000, 131072};
+    static const int64_t lengths[] = {512,  1000, 1024, 1021, 2048,  2310,  3125,   4096,
+                                      4099, 4095, 6561, 8192, 10007, 65536, 100000, 131072};
     for (size_t i = 0; i < WICK_COUNTOF(lengths); i++)
         for (int type = 0; type < 2; type++)
             for (int what = 0; what < 4; what++)
-                check((wick_fourier){.type = (wick_ctype)type, .what = what == 3 ? WICK_FFT_COMPLEX : (wick_fourier_what)what, .inverse = what == 3, .n = lengths[i], .rows = 1 + i % 3,
-                                 .scale = 1, .inner = 0.5});
+                check((wick_fourier){.type = (wick_ctype)type,
+                                     .what = what == 3 ? WICK_FFT_COMPLEX : (wick_fourier_what)what,
+                                     .inverse = what == 3,
+                                     .n = lengths[i],
+                                     .rows = 1 + i % 3,
+                                     .scale = 1,
+                                     .inner = 0.5});
 }
 
 /* Columns are what rows are of the same numbers, transposed. */
@@ -107,7 +126,8 @@ static void check_columns(wick_fourier f) {
     for (int64_t o = 0; o < outer; o++)
         for (int64_t j = 0; j < f.n; j++)
             for (int64_t c = 0; c < f.columns; c++)
-                memcpy(transposed + (size_t)((o * f.columns + c) * f.n + j) * pair, x + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
+                memcpy(transposed + (size_t)((o * f.columns + c) * f.n + j) * pair,
+                       x + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
     const wick_tier before = wick_tier_current();
     wick_fourier rows = f;
     rows.columns = 0;
@@ -119,10 +139,11 @@ static void check_columns(wick_fourier f) {
         for (int64_t o = 0; o < outer; o++)
             for (int64_t j = 0; j < f.n; j++)
                 for (int64_t c = 0; c < f.columns; c++)
-                    memcpy(transposed + (size_t)((o * f.columns + c) * f.n + j) * pair, y + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
+                    memcpy(transposed + (size_t)((o * f.columns + c) * f.n + j) * pair,
+                           y + (size_t)((o * f.n + j) * f.columns + c) * pair, pair);
         const double error = error_of(&rows, transposed, expected);
-        CHECK_MSG(error < (f.type == WICK_CF64 ? 4e-14 : 2.5e-6), "%s n=%lld columns=%lld rows=%lld inverse=%d: %g", wick_fft_name(&f), (long long)f.n, (long long)f.columns,
-                  (long long)f.rows, (int)f.inverse, error);
+        CHECK_MSG(error < (f.type == WICK_CF64 ? 4e-14 : 2.5e-6), "%s n=%lld columns=%lld rows=%lld inverse=%d: %g",
+                  wick_fft_name(&f), (long long)f.n, (long long)f.columns, (long long)f.rows, (int)f.inverse, error);
         free(y);
     }
     wick_tier_force(before);
@@ -134,8 +155,14 @@ TEST(columns_agree_with_rows) {
     for (int64_t n = 1; n <= 4096; n = n < 80 ? n + 1 : n == 80 ? 512 : n == 512 ? 2310 : n == 2310 ? 4096 : n + 1)
         for (int k = 0; k < 4 && wick_fft_takes_columns(n); k++) {
             const int64_t c = columns[test_rand() % WICK_COUNTOF(columns)];
-            check_columns((wick_fourier){.type = (wick_ctype)(k & 1), .what = WICK_FFT_COMPLEX, .inverse = k > 1, .n = n, .rows = c * (n > 80 ? 1 : 1 + (int64_t)(test_rand() % 3)), .columns = c,
-                                         .scale = 0.7, .inner = 1});
+            check_columns((wick_fourier){.type = (wick_ctype)(k & 1),
+                                         .what = WICK_FFT_COMPLEX,
+                                         .inverse = k > 1,
+                                         .n = n,
+                                         .rows = c * (n > 80 ? 1 : 1 + (int64_t)(test_rand() % 3)),
+                                         .columns = c,
+                                         .scale = 0.7,
+                                         .inner = 1});
         }
 }
 

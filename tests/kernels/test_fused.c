@@ -329,8 +329,7 @@ TEST(random_programs_equal_a_naive_interpreter) {
     }
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------
- */
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 static uint64_t combine(wick_ctype t, wick_red red, uint64_t a, uint64_t b) {
     static const wick_ew ops[] = {WICK_EW_add, WICK_EW_mul, WICK_EW_maximum, WICK_EW_minimum};
@@ -494,8 +493,7 @@ TEST(large_reductions_of_every_mode_follow_the_stated_order) {
     }
 }
 
-/* ---- promises one by one
- * --------------------------------------------------------------------------------------------- */
+/* ---- promises one by one ----------------------------------------------------------------------------------------- */
 
 static void sum_of(const float *x, int64_t n, bool square, float *result) {
     wick_fused f = {.rank = 1,
@@ -514,10 +512,17 @@ static void sum_of(const float *x, int64_t n, bool square, float *result) {
     run_program(&f, (void *[]){(void *)(uintptr_t)x, result}, 0);
 }
 
-/* The sum over images and pixels of x, (x - mean)^2, g (x - mean) or |x|, channels being the last dim, wherever they lie in memory. */
+/* The sum over images and pixels of x, (x - mean)^2, g (x - mean) or |x|, channels being the last dim, wherever they
+ * lie in memory. */
 static void image_program(wick_fused *f, int what, int64_t images, int64_t pixels, int64_t channels, bool planes) {
     const int64_t strides[3] = {pixels * channels, planes ? 1 : channels, planes ? pixels : 1};
-    *f = (wick_fused){.rank = 3, .n_red = 2, .dims = {images, pixels, channels}, .scale = 0.5, .reduces = true, .red = WICK_RED_SUM, .n_out = 1};
+    *f = (wick_fused){.rank = 3,
+                      .n_red = 2,
+                      .dims = {images, pixels, channels},
+                      .scale = 0.5,
+                      .reduces = true,
+                      .red = WICK_RED_SUM,
+                      .n_out = 1};
     f->n_in = what == 0 || what == 3 ? 1 : what + 1;
     for (int i = 0; i < f->n_in; i++) {
         f->in[i].reg = (uint8_t)i;
@@ -536,7 +541,8 @@ static void image_program(wick_fused *f, int what, int64_t images, int64_t pixel
 
 TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
     enum { MOST = 300000 };
-    static const int64_t sizes[][3] = {{1, 2048, 8}, {3, 700, 9}, {4, 1024, 16}, {2, 1030, 17}, {1, 513, 33}, {6, 49, 70}, {16, 32, 64}, {3, 2100, 40}, {2, 131, 600}, {2, 18000, 8}};
+    static const int64_t sizes[][3] = {{1, 2048, 8}, {3, 700, 9},  {4, 1024, 16}, {2, 1030, 17}, {1, 513, 33},
+                                       {6, 49, 70},  {16, 32, 64}, {3, 2100, 40}, {2, 131, 600}, {2, 18000, 8}};
     float *x[2][3], *got[2];
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < 3; i++) x[k][i] = malloc(sizeof(float) * MOST);
@@ -549,7 +555,9 @@ TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
         for (int i = 0; i < 3; i += 2)
             for (int64_t b = 0; b < images; b++)
                 for (int64_t p = 0; p < pixels; p++)
-                    for (int64_t c = 0; c < channels; c++) x[0][i][(b * pixels + p) * channels + c] = x[1][i][(b * channels + c) * pixels + p] = (float)test_rand_real(-1, 1);
+                    for (int64_t c = 0; c < channels; c++)
+                        x[0][i][(b * pixels + p) * channels + c] = x[1][i][(b * channels + c) * pixels + p] =
+                            (float)test_rand_real(-1, 1);
         for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
             REQUIRE(wick_tier_force((wick_tier)tier));
             for (int what = 0; what < 4; what++)
@@ -563,8 +571,9 @@ TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
                         ptr[f.n_in] = got[k];
                         run_program(&f, ptr, style);
                     }
-                    CHECK_MSG(memcmp(got[0], got[1], sizeof(float) * (size_t)channels) == 0, "%s: program %d, %lld x %lld x %lld", wick_tier_name((wick_tier)tier), what, (long long)images,
-                              (long long)pixels, (long long)channels);
+                    CHECK_MSG(memcmp(got[0], got[1], sizeof(float) * (size_t)channels) == 0,
+                              "%s: program %d, %lld x %lld x %lld", wick_tier_name((wick_tier)tier), what,
+                              (long long)images, (long long)pixels, (long long)channels);
                 }
         }
     }
@@ -574,12 +583,17 @@ TEST(channels_have_the_same_sums_as_planes_and_as_pixels) {
     }
 }
 
-/* x[unit][n] x y[unit][n] + b[unit], its sum or largest by unit, where elements of a unit lie together and where units lie beside each other. */
+/* x[unit][n] x y[unit][n] + b[unit], its sum or largest by unit, where elements of a unit lie together and where units
+ * lie beside each other. */
 TEST(units_beside_each_other_reduce_to_the_same_bits) {
     static const struct {
         int64_t outer, units, n;
         bool transposed;
-    } cases[] = {{1, 200, 1100, true}, {1, 33, 1025, true}, {3, 17, 2000, true}, {2, 40, 4096, true}, {1, 34, 4097, false} /* more than is turned */};
+    } cases[] = {{1, 200, 1100, true},
+                 {1, 33, 1025, true},
+                 {3, 17, 2000, true},
+                 {2, 40, 4096, true},
+                 {1, 34, 4097, false} /* more than is turned */};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++) {
         const int64_t outer = cases[c].outer, units = cases[c].units, n = cases[c].n, total = outer * units * n;
         float *x[2][2], *b = malloc(sizeof *b * (size_t)units), *got[2];
@@ -587,13 +601,23 @@ TEST(units_beside_each_other_reduce_to_the_same_bits) {
         for (int k = 0; k < 2; k++) got[k] = malloc(sizeof(float) * (size_t)(outer * units));
         for (int64_t u = 0; u < units; u++) b[u] = (float)test_rand_real(-1, 1);
         for (int64_t i = 0; i < total; i++)
-            for (int k = 0; k < 2; k++) x[1][k][(i / (units * n) * n + i % n) * units + i / n % units] = x[0][k][i] = (float)test_rand_real(-1, 1);
+            for (int k = 0; k < 2; k++)
+                x[1][k][(i / (units * n) * n + i % n) * units + i / n % units] = x[0][k][i] =
+                    (float)test_rand_real(-1, 1);
         for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
             REQUIRE(wick_tier_force((wick_tier)tier));
             for (int what = 0; what < 4; what++) { /* of x, of the program; the sum, the largest */
                 for (int across = 0; across < 2; across++) {
                     const int64_t strides[3] = {units * n, across ? 1 : n, across ? units : 1};
-                    wick_fused f = {.rank = 3, .n_keep = 2, .n_red = 1, .dims = {outer, units, n}, .scale = 1, .reduces = true, .red = what & 1 ? WICK_RED_MAX : WICK_RED_SUM, .n_in = 1, .n_out = 1};
+                    wick_fused f = {.rank = 3,
+                                    .n_keep = 2,
+                                    .n_red = 1,
+                                    .dims = {outer, units, n},
+                                    .scale = 1,
+                                    .reduces = true,
+                                    .red = what & 1 ? WICK_RED_MAX : WICK_RED_SUM,
+                                    .n_in = 1,
+                                    .n_out = 1};
                     memcpy(f.in[0].strides, strides, sizeof strides);
                     if (what & 2) {
                         f.n_in = 3, f.n_instr = 2;
@@ -606,12 +630,14 @@ TEST(units_beside_each_other_reduce_to_the_same_bits) {
                     f.n_reg = f.n_in + f.n_instr;
                     f.out[0] = (wick_fused_io){.reg = (uint8_t)(f.n_reg - 1), .strides = {units, 1, 0}};
                     wick_fused_prepare(&f);
-                    CHECK_MSG((f.layout.transposed != 0) == (across && cases[c].transposed), "%d of %lld, %d, mode %d", what, (long long)n, across, f.layout.mode);
+                    CHECK_MSG((f.layout.transposed != 0) == (across && cases[c].transposed), "%d of %lld, %d, mode %d",
+                              what, (long long)n, across, f.layout.mode);
                     void *ptr[4] = {x[across][0], x[across][1], b};
                     ptr[f.n_in] = got[across];
                     run_program(&f, ptr, what % 3);
                 }
-                CHECK_MSG(memcmp(got[0], got[1], sizeof(float) * (size_t)(outer * units)) == 0, "%s: %d of %lld x %lld x %lld", wick_tier_name((wick_tier)tier), what, (long long)outer,
+                CHECK_MSG(memcmp(got[0], got[1], sizeof(float) * (size_t)(outer * units)) == 0,
+                          "%s: %d of %lld x %lld x %lld", wick_tier_name((wick_tier)tier), what, (long long)outer,
                           (long long)units, (long long)n);
             }
         }
@@ -651,10 +677,12 @@ TEST(a_fused_sum_has_the_bits_of_an_unfused_one) {
     free(sq);
 }
 
-/* Squares, products, and numbers without NaN are summed without being written first: one result, long rows and short ones, parts of lines at their ends. */
+/* Squares, products, and numbers without NaN are summed without being written first: one result, long rows and short
+ * ones, parts of lines at their ends. */
 TEST(a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results) {
     enum { N = 100003 };
-    static const int64_t shapes[][2] = {{1, N}, {1, 40}, {3, 20001}, {40, 2048}, {500, 200}, {900, 64}, {700, 31}, {90, 1000}};
+    static const int64_t shapes[][2] = {{1, N},     {1, 40},   {3, 20001}, {40, 2048},
+                                        {500, 200}, {900, 64}, {700, 31},  {90, 1000}};
     static const int ops[] = {WICK_EW_square, WICK_EW_mul, WICK_EW_replace_nan, WICK_EW_replace_nan};
     static float x[N], y[N], made[N], got[1000], want[1000];
     static const float number[] = {0, 0, 0, 1.5f};
@@ -668,12 +696,25 @@ TEST(a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results) {
                     x[i] = k >= 2 && i % 7 == 3 ? (float)NAN : isnan(x[i]) ? 0.25f : x[i];
                     made[i] = k == 0 ? x[i] * x[i] : k == 1 ? x[i] * y[i] : isnan(x[i]) ? number[k] : x[i];
                 }
-                wick_fused f = {.rank = 2, .dims = {rows, cols}, .n_keep = 1, .n_red = 1, .reduces = true, .red = WICK_RED_SUM, .n_in = 1 + (k > 0), .n_out = 1, .n_instr = 1, .scale = 1};
+                wick_fused f = {.rank = 2,
+                                .dims = {rows, cols},
+                                .n_keep = 1,
+                                .n_red = 1,
+                                .reduces = true,
+                                .red = WICK_RED_SUM,
+                                .n_in = 1 + (k > 0),
+                                .n_out = 1,
+                                .n_instr = 1,
+                                .scale = 1};
                 f.n_reg = f.n_in + 1;
                 f.in[0] = (wick_fused_io){.dtype = WICK_F32, .reg = 0, .strides = {cols, 1}};
                 f.in[1] = (wick_fused_io){.dtype = WICK_F32, .reg = 1, .strides = {k == 1 ? cols : 0, k == 1}};
                 f.out[0] = (wick_fused_io){.dtype = WICK_F32, .reg = (uint8_t)f.n_in, .strides = {1, 0}};
-                f.instr[0] = (wick_fused_instr){.op = (uint16_t)ops[k], .type = WICK_CF32, .to = WICK_CF32, .dst = (uint8_t)f.n_in, .src = {0, (uint8_t)(f.n_in - 1), 0}};
+                f.instr[0] = (wick_fused_instr){.op = (uint16_t)ops[k],
+                                                .type = WICK_CF32,
+                                                .to = WICK_CF32,
+                                                .dst = (uint8_t)f.n_in,
+                                                .src = {0, (uint8_t)(f.n_in - 1), 0}};
                 wick_fused plain = f;
                 plain.n_in = 1, plain.n_instr = 0, plain.n_reg = 1, plain.out[0].reg = 0;
                 wick_fused_prepare(&f);
@@ -682,7 +723,8 @@ TEST(a_sum_of_one_instruction_has_the_bits_of_a_sum_of_its_results) {
                 if (f.n_in == 2) run_program(&f, (void *[]){x, other, got}, (int)c % 3);
                 else run_program(&f, (void *[]){x, got}, (int)c % 3);
                 run_program(&plain, (void *[]){made, want}, 0);
-                CHECK_MSG(!memcmp(got, want, sizeof(float) * (size_t)rows), "%s: op %d, %lld rows of %lld", wick_tier_name((wick_tier)tier), k, (long long)rows, (long long)cols);
+                CHECK_MSG(!memcmp(got, want, sizeof(float) * (size_t)rows), "%s: op %d, %lld rows of %lld",
+                          wick_tier_name((wick_tier)tier), k, (long long)rows, (long long)cols);
             }
     }
 }
@@ -717,7 +759,8 @@ TEST(an_output_over_an_input_that_is_read_later_waits) {
     for (int i = 0; i < N; i++) CHECK(p[i] == (float)i - 0.5f && q[i] == 2 * (float)i - 0.5f);
 }
 
-/* Outputs that no cache holds go past the caches: the same bits at any alignment, nothing around them touched, and not over an input. */
+/* Outputs that no cache holds go past the caches: the same bits at any alignment, nothing around them touched, and not
+ * over an input. */
 TEST(streamed_outputs_are_the_same) {
     enum { N = (32 << 20) / 4 + 5003 };
     float *a = malloc(sizeof *a * N), *b = malloc(sizeof *b * N), *y = malloc(sizeof *y * (N + 2));
@@ -737,7 +780,8 @@ TEST(streamed_outputs_are_the_same) {
         run_program(&f, (void *[]){a, b, y + 1}, tier % 2);
         int wrong = 0;
         for (int i = 0; i < N; i++) wrong += y[i + 1] != a[i] - b[i];
-        CHECK_MSG(wrong == 0 && y[0] == 77 && y[N + 1] == 77, "%s: %d elements", wick_tier_name((wick_tier)tier), wrong);
+        CHECK_MSG(wrong == 0 && y[0] == 77 && y[N + 1] == 77, "%s: %d elements", wick_tier_name((wick_tier)tier),
+                  wrong);
         run_program(&f, (void *[]){a, b, a}, 0);
         CHECK_MSG(!memcmp(a, y + 1, sizeof *a * N), "%s over its input", wick_tier_name((wick_tier)tier));
     }
@@ -786,7 +830,8 @@ TEST(streamed_outputs_are_the_same) {
 
 /* As if no cache held anything: blocks are shorter, everything is asked for ahead, results go past the caches. */
 TEST(what_comes_from_memory_has_the_same_bits) {
-    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before = wick_tuning_enter(&small);
+    const wick_tuning small = wick_tuning_whole(&(wick_tuning){.stream_bytes = 1}), *const before =
+                                                                                        wick_tuning_enter(&small);
     random_programs_equal_a_naive_interpreter();
     random_reductions_follow_the_stated_order();
     large_reductions_of_every_mode_follow_the_stated_order();

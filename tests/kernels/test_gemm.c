@@ -150,7 +150,9 @@ static void *product_run(product *p, int order) {
     wick_gemm_prepare(g);
     if (test_rand() & 1) wick_gemm_pack_in_tasks(g); /* no bit depends on it */
     wick_rejected rejected[WICK_REJECTED]; /* what was not taken has a reason: the tests that chose say it */
-    for (int i = wick_gemm_rejected(g, rejected); i-- > 0;) CHECK_MSG(rejected[i].kernel && rejected[i].why, "%lldx%lldx%lld: way %d", (long long)g->m, (long long)g->n, (long long)g->k, i);
+    for (int i = wick_gemm_rejected(g, rejected); i-- > 0;)
+        CHECK_MSG(rejected[i].kernel && rejected[i].why, "%lldx%lldx%lld: way %d", (long long)g->m, (long long)g->n,
+                  (long long)g->k, i);
     buffer c = buffer_make((size_t)p->c_count * p->elem), packed = buffer_make(g->packed),
            scratch = buffer_make(g->scratch);
     if (p->c_count) memcpy(c.at, p->c_before, c.size);
@@ -299,13 +301,15 @@ TEST(sizes_that_take_several_blocks_and_tasks) {
     }
 }
 
-/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share sets of L1, and from 8 then in a way of their own), and with each rest of columns. */
+/* Few rows go over B in place: from near, from far (by rows from 1 MiB on, by columns from 8, from 2 where they share
+ * sets of L1, and from 8 then in a way of their own), and with each rest of columns. */
 TEST(few_rows_read_b_in_place) {
     for (int m = 1; m <= 13; m++) {
         static const int cols[] = {1, 3, 4, 7, 8, 9, 15, 17, 24, 33, 65, 127, 129, 131, 250, 300, 391};
         for (size_t i = 0; i < WICK_COUNTOF(cols); i++) {
             const bool transposed = test_rand() & 1; /* a narrow C goes as its transpose */
-            product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, transposed ? cols[i] : m, transposed ? m : cols[i], test_rand_int(1, 90),
+            product p = product_make(test_rand() & 1 ? WICK_CF32 : WICK_CF64, transposed ? cols[i] : m,
+                                     transposed ? m : cols[i], test_rand_int(1, 90),
                                      test_rand_int(ROWS, PADDED_COLUMNS), test_rand_int(ROWS, PADDED_COLUMNS));
             product_try(&p);
             product_free(&p);
@@ -341,15 +345,28 @@ TEST(what_is_packed_for_one_time_is_packed_by_tasks_where_columns_make_enough_of
     static const struct {
         int m, n, k;
         bool alone;
-    } shapes[] = {{64, 128, 784, true}, {64, 512, 784, true}, {256, 512, 512, true}, {600, 512, 512, false}, {200, 96, 1000, false}};
+    } shapes[] = {{64, 128, 784, true},
+                  {64, 512, 784, true},
+                  {256, 512, 512, true},
+                  {600, 512, 512, false},
+                  {200, 96, 1000, false}};
     FOR_TIERS(tier) {
         for (size_t i = 0; i < WICK_COUNTOF(shapes); i++) {
-            wick_gemm g = {.type = WICK_CF32, .m = shapes[i].m, .n = shapes[i].n, .k = shapes[i].k, .a_row = shapes[i].k, .a_col = 1, .b_row = 1, .b_col = shapes[i].k, .c_row = shapes[i].n};
+            wick_gemm g = {.type = WICK_CF32,
+                           .m = shapes[i].m,
+                           .n = shapes[i].n,
+                           .k = shapes[i].k,
+                           .a_row = shapes[i].k,
+                           .a_col = 1,
+                           .b_row = 1,
+                           .b_col = shapes[i].k,
+                           .c_row = shapes[i].n};
             wick_gemm_prepare(&g);
             const int64_t before = g.tasks_pack;
             wick_gemm_pack_in_tasks(&g);
             if (tier != WICK_TIER_AVX512) continue; /* others have panels of other widths */
-            CHECK_MSG(before > 0 && (g.tasks_pack == 0) == shapes[i].alone && (g.packed == 0) == shapes[i].alone, "%d x %d x %d", shapes[i].m, shapes[i].n, shapes[i].k);
+            CHECK_MSG(before > 0 && (g.tasks_pack == 0) == shapes[i].alone && (g.packed == 0) == shapes[i].alone,
+                      "%d x %d x %d", shapes[i].m, shapes[i].n, shapes[i].k);
         }
     }
 }
@@ -358,7 +375,8 @@ TEST(what_is_packed_for_one_time_is_packed_by_tasks_where_columns_make_enough_of
 TEST(small_shapes) {
     for (int m = 1; m <= 15; m++)
         for (int n = 1; n <= 33; n++) {
-            product p = product_make((m + n) & 1 ? WICK_CF32 : WICK_CF64, m, n, test_rand_int(1, 20), test_rand_int(ROWS, COLUMNS), test_rand_int(ROWS, COLUMNS));
+            product p = product_make((m + n) & 1 ? WICK_CF32 : WICK_CF64, m, n, test_rand_int(1, 20),
+                                     test_rand_int(ROWS, COLUMNS), test_rand_int(ROWS, COLUMNS));
             product_try(&p);
             product_free(&p);
         }
@@ -473,11 +491,14 @@ static void check_copy_by_rows(int m, int n, int k, wick_ctype type, bool wanted
     REQUIRE(q.b_data != NULL);
     for (int64_t i = 0; i < p.g.k; i++)
         for (int64_t j = 0; j < n; j++)
-            memcpy((char *)q.b_data + (size_t)(i * n + j) * p.elem, (char *)p.b_data + (size_t)(p.b.origin + i * p.b.row + j * p.b.col) * p.elem, p.elem);
+            memcpy((char *)q.b_data + (size_t)(i * n + j) * p.elem,
+                   (char *)p.b_data + (size_t)(p.b.origin + i * p.b.row + j * p.b.col) * p.elem, p.elem);
     FOR_TIERS(tier) {
-        CHECK_MSG(wick_gemm_wants_rows(&p.g) == (wanted && tier != WICK_TIER_REF) && !wick_gemm_wants_rows(&q.g), "m %d n %d k %d tier %d", m, n, k, (int)tier);
+        CHECK_MSG(wick_gemm_wants_rows(&p.g) == (wanted && tier != WICK_TIER_REF) && !wick_gemm_wants_rows(&q.g),
+                  "m %d n %d k %d tier %d", m, n, k, (int)tier);
         void *by_columns = product_run(&p, IN_ORDER), *by_rows = product_run(&q, IN_ORDER);
-        CHECK_MSG(!memcmp(by_columns, by_rows, (size_t)p.c_count * p.elem), "m %d n %d k %d tier %d", m, n, k, (int)tier);
+        CHECK_MSG(!memcmp(by_columns, by_rows, (size_t)p.c_count * p.elem), "m %d n %d k %d tier %d", m, n, k,
+                  (int)tier);
         free(by_columns);
         free(by_rows);
     }
@@ -487,7 +508,8 @@ static void check_copy_by_rows(int m, int n, int k, wick_ctype type, bool wanted
 
 TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
     for (int m = 1; m <= 13; m++)
-        for (int n = 1; n <= 150; n += 37) check_copy_by_rows(m, n, 5 + 300 * (m % 5), m % 2 || m > 4 ? WICK_CF32 : WICK_CF64, m <= 3 && n > 1);
+        for (int n = 1; n <= 150; n += 37)
+            check_copy_by_rows(m, n, 5 + 300 * (m % 5), m % 2 || m > 4 ? WICK_CF32 : WICK_CF64, m <= 3 && n > 1);
     for (int m = 1; m <= 4; m++) check_copy_by_rows(m, 131, 3000 + m, WICK_CF32, m <= 3); /* rows from far */
     check_copy_by_rows(1, 2049, 1024, WICK_CF32, false); /* as large as a copy would cost more than it saves */
 }
@@ -495,11 +517,15 @@ TEST(few_rows_by_columns_that_lie_together_have_the_bits_of_rows_that_do) {
 /* Narrow ones may be computed as their transpose. */
 TEST(columns_do_not_depend_on_how_many_there_are) {
     for (int n = 1; n <= 13; n++) {
-        product p = product_make(WICK_CF32, 7 + 19 * n, 75, 17 * n + 400, n % 3 ? ROWS : PADDED_COLUMNS, n % 2 ? ROWS : COLUMNS), narrow = p;
+        product p = product_make(WICK_CF32, 7 + 19 * n, 75, 17 * n + 400, n % 3 ? ROWS : PADDED_COLUMNS,
+                                 n % 2 ? ROWS : COLUMNS),
+                narrow = p;
         narrow.g.n = n;
         FOR_TIERS(tier) {
             float *all = product_run(&p, IN_ORDER), *few = product_run(&narrow, RANDOM_RANGES);
-            for (int64_t i = 0; i < p.g.m; i++) CHECK_MSG(!memcmp(all + i * p.g.c_row, few + i * p.g.c_row, (size_t)n * sizeof(float)), "n %d row %d tier %d", n, (int)i, (int)tier);
+            for (int64_t i = 0; i < p.g.m; i++)
+                CHECK_MSG(!memcmp(all + i * p.g.c_row, few + i * p.g.c_row, (size_t)n * sizeof(float)),
+                          "n %d row %d tier %d", n, (int)i, (int)tier);
             free(all);
             free(few);
         }

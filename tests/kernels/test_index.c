@@ -15,13 +15,22 @@ static void fill_index(int64_t n, int64_t count) {
 }
 
 /* dst[o][index[i]][inner] += src[o][i][inner] for o in [begin, end), tasks last to first. */
-static int64_t scatter_add(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count, const void *from, const int64_t *index, void *to) {
-    wick_along a = {.rank = 3, .axis = 1, .n = n, .elem = wick_ctype_size(type), .type = type, .how = WICK_ALONG_ADD,
-                    .dim = {{.n = end - begin, .data = n * inner, .other = count * inner}, {.n = count, .data = inner, .index = 1, .other = inner}, {.n = inner, .data = 1, .other = 1}}};
+static int64_t scatter_add(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t inner, int64_t count,
+                           const void *from, const int64_t *index, void *to) {
+    wick_along a = {.rank = 3,
+                    .axis = 1,
+                    .n = n,
+                    .elem = wick_ctype_size(type),
+                    .type = type,
+                    .how = WICK_ALONG_ADD,
+                    .dim = {{.n = end - begin, .data = n * inner, .other = count * inner},
+                            {.n = count, .data = inner, .index = 1, .other = inner},
+                            {.n = inner, .data = 1, .other = 1}}};
     wick_along_prepare(&a);
     int64_t first = -1;
     for (int64_t task = a.tasks - 1; task >= 0; task--) {
-        const int64_t bad = wick_along_run(&a, task, task + 1, (char *)to + (size_t)(begin * n * inner) * a.elem, index, (char *)(uintptr_t)from + (size_t)(begin * count * inner) * a.elem);
+        const int64_t bad = wick_along_run(&a, task, task + 1, (char *)to + (size_t)(begin * n * inner) * a.elem, index,
+                                           (char *)(uintptr_t)from + (size_t)(begin * count * inner) * a.elem);
         if (bad >= 0 && (first < 0 || bad < first)) first = bad;
     }
     return first;
@@ -46,7 +55,8 @@ TEST(gather_copies_what_the_index_names_for_every_element_size) {
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu", s, elem);
             /* one outer row at a time, backwards */
             memset(dst, 0xa5, sizeof dst);
-            for (int64_t o = outer; o > 0; o--) wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst, elem == 4);
+            for (int64_t o = outer; o > 0; o--)
+                wick_gather_rows(elem, o - 1, o, n, inner, count, src, index_of, dst, elem == 4);
             CHECK_MSG(!memcmp(dst, want, sizeof dst), "shape %zu, element %zu, in parts", s, elem);
         }
 }
@@ -58,14 +68,17 @@ TEST(gather_from_a_large_table_reports_the_first_bad_index_too) {
     static int64_t at[COUNT];
     for (int i = 0; i < ROWS * LONGEST; i++) table[i] = (float)i;
     for (int round = 0; round < 40; round++) {
-        const int inner = round % 4 == 3 ? 15 : 16 * (1 + round % 3), count = test_rand_int(1, COUNT), bad = round % 5 ? -1 : test_rand_int(0, count - 1);
+        const int inner = round % 4 == 3 ? 15 : 16 * (1 + round % 3), count = test_rand_int(1, COUNT),
+                  bad = round % 5 ? -1 : test_rand_int(0, count - 1);
         const int shift = round & 1;
         for (int i = 0; i < count; i++) at[i] = test_rand_int(-ROWS, ROWS - 1);
         if (bad >= 0) at[bad] = round & 8 ? INT64_MIN : ROWS;
         for (int i = 0; i < COUNT * LONGEST + 2; i++) to[i] = -1;
         CHECK_INT(wick_gather_rows(4, 0, 1, ROWS, inner, count, table, at, to + shift, round & 2), bad);
         for (int i = 0; i < count; i++)
-            for (int c = 0; c < inner; c++) CHECK(to[shift + i * inner + c] == (i == bad ? 0 : table[(at[i] < 0 ? at[i] + ROWS : at[i]) * inner + c]));
+            for (int c = 0; c < inner; c++)
+                CHECK(to[shift + i * inner + c] ==
+                      (i == bad ? 0 : table[(at[i] < 0 ? at[i] + ROWS : at[i]) * inner + c]));
         CHECK(to[shift + count * inner] == -1 && (!shift || to[0] == -1));
     }
 }
@@ -169,7 +182,11 @@ TEST(scatter_add_skips_bad_indices_and_reports_the_first) {
 TEST(reads_and_writes_along_an_axis_agree_with_a_loop_over_places) {
     int compared = 0;
     for (int round = 0; round < 600; round++) {
-        wick_along a = {.rank = test_rand_int(1, 4), .elem = 8, .type = WICK_CF64, .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN), .reads = test_rand() % 2};
+        wick_along a = {.rank = test_rand_int(1, 4),
+                        .elem = 8,
+                        .type = WICK_CF64,
+                        .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN),
+                        .reads = test_rand() % 2};
         a.axis = test_rand_int(0, a.rank - 1);
         a.n = test_rand_int(1, 9);
         int64_t total = 1, data = 1, index_size = 1, strides[4][3];
@@ -189,7 +206,8 @@ TEST(reads_and_writes_along_an_axis_agree_with_a_loop_over_places) {
         compared++;
         static double values[MAX / 8], expected[MAX / 8], other[MAX / 8], read[MAX / 8];
         static int64_t index[4096];
-        for (int64_t i = 0; i < MAX / 8; i++) values[i] = expected[i] = test_rand_int(-3, 3), other[i] = read[i] = test_rand_int(-3, 3);
+        for (int64_t i = 0; i < MAX / 8; i++)
+            values[i] = expected[i] = test_rand_int(-3, 3), other[i] = read[i] = test_rand_int(-3, 3);
         for (int64_t i = 0; i < index_size; i++) index[i] = (int64_t)(test_rand() % (uint64_t)(2 * a.n)) - a.n;
         for (int64_t i = 0; i < total; i++) { /* in row-major order, hence that of the axis */
             int64_t left = i, at = 0, from = 0, along = 0;
@@ -207,11 +225,17 @@ TEST(reads_and_writes_along_an_axis_agree_with_a_loop_over_places) {
             if (a.reads)
                 read[i] = values[at];
             else
-                *e = a.how == WICK_ALONG_SET ? v : a.how == WICK_ALONG_ADD ? *e + v : a.how == WICK_ALONG_MUL ? *e * v : a.how == WICK_ALONG_MAX ? fmax(*e, v) : fmin(*e, v);
+                *e = a.how == WICK_ALONG_SET   ? v
+                     : a.how == WICK_ALONG_ADD ? *e + v
+                     : a.how == WICK_ALONG_MUL ? *e * v
+                     : a.how == WICK_ALONG_MAX ? fmax(*e, v)
+                                               : fmin(*e, v);
         }
         wick_along_prepare(&a);
-        for (int64_t task = a.tasks - 1; task >= 0; task--) CHECK_INT(wick_along_run(&a, task, task + 1, values, index, other), -1);
-        CHECK_MSG(!memcmp(values, expected, sizeof values) && (!a.reads || !memcmp(other, read, sizeof other)), "round %d: rank %d, axis %d, how %d", round, a.rank, a.axis, a.how);
+        for (int64_t task = a.tasks - 1; task >= 0; task--)
+            CHECK_INT(wick_along_run(&a, task, task + 1, values, index, other), -1);
+        CHECK_MSG(!memcmp(values, expected, sizeof values) && (!a.reads || !memcmp(other, read, sizeof other)),
+                  "round %d: rank %d, axis %d, how %d", round, a.rank, a.axis, a.how);
     }
     CHECK(compared > 400);
 }
@@ -219,14 +243,16 @@ TEST(reads_and_writes_along_an_axis_agree_with_a_loop_over_places) {
 /* Long rows, whose tasks take some of the places each; in the order of the index, which f32 shows. */
 TEST(long_rows_are_added_by_places_in_the_order_of_the_index) {
     enum { OUTER = 2, N = 300, INNER = 1030, COUNT = 400 };
-    float *sums = malloc(sizeof(float) * OUTER * N * INNER), *expected = malloc(sizeof(float) * OUTER * N * INNER), *from = malloc(sizeof(float) * OUTER * COUNT * INNER);
+    float *sums = malloc(sizeof(float) * OUTER * N * INNER), *expected = malloc(sizeof(float) * OUTER * N * INNER),
+          *from = malloc(sizeof(float) * OUTER * COUNT * INNER);
     CHECK(sums && expected && from);
     for (int i = 0; i < OUTER * N * INNER; i++) sums[i] = expected[i] = (float)test_rand_int(-999, 999) / 7;
     for (int i = 0; i < OUTER * COUNT * INNER; i++) from[i] = (float)test_rand_int(-999, 999) / 3;
     fill_index(N, COUNT);
     for (int o = 0; o < OUTER; o++)
         for (int i = 0; i < COUNT; i++)
-            for (int c = 0; c < INNER; c++) expected[(o * N + (index_of[i] + N) % N) * INNER + c] += from[(o * COUNT + i) * INNER + c];
+            for (int c = 0; c < INNER; c++)
+                expected[(o * N + (index_of[i] + N) % N) * INNER + c] += from[(o * COUNT + i) * INNER + c];
     CHECK_INT(scatter_add(WICK_CF32, 0, OUTER, N, INNER, COUNT, from, index_of, sums), -1);
     CHECK(memcmp(sums, expected, sizeof(float) * OUTER * N * INNER) == 0);
     index_of[17] = N, index_of[30] = -N - 1; /* the first of all tasks */
@@ -234,7 +260,8 @@ TEST(long_rows_are_added_by_places_in_the_order_of_the_index) {
     free(sums), free(expected), free(from);
 }
 
-/* Rows longer than the blocks that are looked at together: with indices from the end, with one that names nothing anywhere, next to each other in places. Extremes meet NaN. */
+/* Rows longer than the blocks that are looked at together: with indices from the end, with one that names nothing
+ * anywhere, next to each other in places. Extremes meet NaN. */
 TEST(long_last_axes_agree_with_a_loop_whatever_a_block_names) {
     enum { N = 90, LONGEST = 200 };
     static float data[N], expected[N], other[LONGEST], read[LONGEST];
@@ -242,7 +269,12 @@ TEST(long_last_axes_agree_with_a_loop_whatever_a_block_names) {
     for (int round = 0; round < 2000; round++) {
         const int64_t count = test_rand_int(1, LONGEST), n = test_rand_int(1, N);
         const int64_t wrong = round % 3 ? -1 : test_rand_int(0, (int)count - 1);
-        wick_along a = {.rank = 1, .n = n, .elem = 4, .type = WICK_CF32, .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN), .reads = test_rand() % 2,
+        wick_along a = {.rank = 1,
+                        .n = n,
+                        .elem = 4,
+                        .type = WICK_CF32,
+                        .how = (uint8_t)test_rand_int(WICK_ALONG_SET, WICK_ALONG_MIN),
+                        .reads = test_rand() % 2,
                         .dim = {{.n = count, .data = 1, .index = 1, .other = 1}}};
         for (int64_t i = 0; i < N; i++) data[i] = expected[i] = test_rand() % 8 ? (float)test_rand_int(-9, 9) / 3 : NAN;
         for (int64_t i = 0; i < count; i++) {
@@ -261,8 +293,13 @@ TEST(long_last_axes_agree_with_a_loop_whatever_a_block_names) {
         }
         wick_along_prepare(&a);
         CHECK_INT(wick_along_run(&a, 0, a.tasks, data, at, other), wrong);
-        for (int64_t i = 0; i < n; i++) CHECK_MSG(data[i] == expected[i] || (isnan(data[i]) && isnan(expected[i])), "round %d: how %d, place %lld: %g, not %g", round, a.how, (long long)i, (double)data[i], (double)expected[i]);
-        for (int64_t i = 0; i < count; i++) CHECK_MSG(other[i] == read[i] || (isnan(other[i]) && isnan(read[i])), "round %d: element %lld", round, (long long)i);
+        for (int64_t i = 0; i < n; i++)
+            CHECK_MSG(data[i] == expected[i] || (isnan(data[i]) && isnan(expected[i])),
+                      "round %d: how %d, place %lld: %g, not %g", round, a.how, (long long)i, (double)data[i],
+                      (double)expected[i]);
+        for (int64_t i = 0; i < count; i++)
+            CHECK_MSG(other[i] == read[i] || (isnan(other[i]) && isnan(read[i])), "round %d: element %lld", round,
+                      (long long)i);
     }
 }
 

@@ -27,7 +27,8 @@ TEST(all_tiers_give_what_the_plain_c_gives) {
             CHECK(memcmp(got, want, LANES * sizeof *got) == 0);
             memcpy(got, b, (size_t)n * sizeof *got), got[n] = -77;
             k->log(n, 1e-6f, got);
-            for (int i = 0; i < n; i++) CHECK(fabs((double)got[i] - log((double)b[i] + 1e-6)) < 2e-6 * fmax(1, fabs(log((double)b[i] + 1e-6))));
+            for (int i = 0; i < n; i++)
+                CHECK(fabs((double)got[i] - log((double)b[i] + 1e-6)) < 2e-6 * fmax(1, fabs(log((double)b[i] + 1e-6))));
             CHECK(got[n] == -77);
             memcpy(got, b, (size_t)n * sizeof *got);
             k->log_of_at_least(n, 0.25f, 4, got);

@@ -2,7 +2,9 @@
 #include "kernels/pixels/pixels.h"
 #include "test.h"
 
-static const struct { double mean, deviation; } ranges[] = {{0, 1}, {0.13, 0.3}, {0.4914, 0.2470}, {-3, 0.01}, {0.5, 0.5}, {1e-9, 255}, {0, 1e-30}, {1e30, 1}};
+static const struct {
+    double mean, deviation;
+} ranges[] = {{0, 1}, {0.13, 0.3}, {0.4914, 0.2470}, {-3, 0.01}, {0.5, 0.5}, {1e-9, 255}, {0, 1e-30}, {1e30, 1}};
 
 TEST(all_tiers_give_the_tables_bits) {
     enum { MOST = 300 };
@@ -23,8 +25,11 @@ TEST(all_tiers_give_the_tables_bits) {
                         for (int i = 0; i < n + 2; i++) dst[i] = -77;
                         wick_pixels_map(&m, n, src + 1, mirrored, dst + 1);
                         bool same = dst[0] == -77 && dst[n + 1] == -77;
-                        for (int i = 0; i < n; i++) same = same && memcmp(&dst[i + 1], &m.table[src[1 + (mirrored ? n - 1 - i : i)]], sizeof *dst) == 0;
-                        CHECK_MSG(same, "range %d, tier %s, n %d, mirrored %d", (int)r, wick_tier_name((wick_tier)tier), n, mirrored);
+                        for (int i = 0; i < n; i++)
+                            same = same &&
+                                   memcmp(&dst[i + 1], &m.table[src[1 + (mirrored ? n - 1 - i : i)]], sizeof *dst) == 0;
+                        CHECK_MSG(same, "range %d, tier %s, n %d, mirrored %d", (int)r, wick_tier_name((wick_tier)tier),
+                                  n, mirrored);
                         test_count("rows of pixels", 1);
                     }
             wick_pixel_map_make(&m, ranges[r].mean, ranges[r].deviation);
@@ -48,16 +53,20 @@ TEST(windows_are_cut_padded_and_mirrored) {
                     dst[PLANES * H * W] = -77;
                     const bool upturned = (top + left) & 1;
                     for (int p = 0; p < PLANES; p++)
-                        wick_pixels_window(&m, &(wick_pixel_window){H, W, top, left, H, W, mirrored, upturned}, src + p * H * W, dst + p * H * W);
+                        wick_pixels_window(&m, &(wick_pixel_window){H, W, top, left, H, W, mirrored, upturned},
+                                           src + p * H * W, dst + p * H * W);
                     bool same = dst[PLANES * H * W] == -77;
                     for (int p = 0; p < PLANES; p++)
                         for (int y = 0; y < H; y++)
                             for (int x = 0; x < W; x++) {
-                                const int from = (upturned ? H - 1 - y : y) + top, at = (mirrored ? W - 1 - x : x) + left;
-                                const int pixel = from >= 0 && from < H && at >= 0 && at < W ? src[(p * H + from) * W + at] : 0;
+                                const int from = (upturned ? H - 1 - y : y) + top,
+                                          at = (mirrored ? W - 1 - x : x) + left;
+                                const int pixel =
+                                    from >= 0 && from < H && at >= 0 && at < W ? src[(p * H + from) * W + at] : 0;
                                 same = same && dst[(p * H + y) * W + x] == m.table[pixel];
                             }
-                    CHECK_MSG(same, "tier %s, %d, %d, mirrored %d", wick_tier_name((wick_tier)tier), top, left, mirrored);
+                    CHECK_MSG(same, "tier %s, %d, %d, mirrored %d", wick_tier_name((wick_tier)tier), top, left,
+                              mirrored);
                 }
     }
     (void)wick_tier_force(wick_tier_best());

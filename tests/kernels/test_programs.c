@@ -1,5 +1,5 @@
-/* Programs that are compiled ahead give the bits of their instructions, in place and not, in every tier; numbers are the same everywhere, or change from
- * one run of elements to the next. */
+/* Programs that are compiled ahead give the bits of their instructions, in place and not, in every tier; numbers are
+ * the same everywhere, or change from one run of elements to the next. */
 #include "kernels/fused/programs.h"
 #include "test.h"
 
@@ -29,7 +29,8 @@ typedef struct result {
     }
 
 /* n elements; runs: of how many a number is the same, 1: of all. */
-static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps, const result *outs, int n_out) {
+static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int n_in, const step *steps, int n_steps,
+                 const result *outs, int n_out) {
     memset(f, 0, sizeof *f);
     f->rank = 2;
     f->dims[0] = runs;
@@ -52,7 +53,11 @@ static void fill(wick_fused *f, int64_t runs, int64_t n, const char *kinds, int 
         f->out[i].strides[1] = 1;
     }
     for (int i = 0; i < n_steps; i++)
-        f->instr[i] = (wick_fused_instr){.op = steps[i].op, .type = WICK_CF32, .to = steps[i].to, .dst = steps[i].dst, .src = {steps[i].a, steps[i].b, steps[i].c}};
+        f->instr[i] = (wick_fused_instr){.op = steps[i].op,
+                                         .type = WICK_CF32,
+                                         .to = steps[i].to,
+                                         .dst = steps[i].dst,
+                                         .src = {steps[i].a, steps[i].b, steps[i].c}};
     wick_fused_prepare(f);
 }
 WICK_PROGRAMS(FILL)
@@ -69,12 +74,15 @@ static void run(const wick_fused *f, int which, bool in_place, int64_t n) {
     int arrays[WICK_FUSED_MAX_IO], n_arrays = 0;
     for (int i = 0; i < f->n_in; i++) {
         ptr[i] = work[i];
-        if (f->in[i].dtype == WICK_F32 && (!f->rank || f->in[i].strides[f->rank - 1])) arrays[n_arrays++] = i; /* of one element they all are alike */
+        /* of one element they all are alike */
+        if (f->in[i].dtype == WICK_F32 && (!f->rank || f->in[i].strides[f->rank - 1])) arrays[n_arrays++] = i;
     }
-    for (int o = 0; o < f->n_out; o++) ptr[f->n_in + o] = in_place && f->out[o].dtype == WICK_F32 ? work[arrays[n_arrays - 1 - o]] : results[which][o];
+    for (int o = 0; o < f->n_out; o++)
+        ptr[f->n_in + o] = in_place && f->out[o].dtype == WICK_F32 ? work[arrays[n_arrays - 1 - o]] : results[which][o];
     wick_fused tasks = *f; /* of one block, the last first */
     tasks.layout.task_items = f->block;
-    for (int64_t t = (f->layout.total + f->block - 1) / f->block; t-- > 0;) wick_fused_run(&tasks, 0, t, t + 1, ptr, NULL, scratch);
+    for (int64_t t = (f->layout.total + f->block - 1) / f->block; t-- > 0;)
+        wick_fused_run(&tasks, 0, t, t + 1, ptr, NULL, scratch);
     for (int o = 0; o < f->n_out && in_place; o++)
         if (f->out[o].dtype == WICK_F32) memcpy(results[which][o], ptr[f->n_in + o], (size_t)n * sizeof(float));
 }
@@ -84,7 +92,8 @@ static void compare(void (*make)(wick_fused *, int64_t, int64_t), const char *na
         if (!wick_tier_force((wick_tier)tier)) continue;
         static const struct {
             int64_t runs, n;
-        } sizes[] = {{1, 1}, {1, 2}, {1, 15}, {1, 16}, {1, 17}, {1, 447}, {1, 448}, {1, 449}, {1, 1000}, {1, MAX}, {2, 256}, {3, 600}, {7, 1001}, {16, 4096}, {2, 2062}, {3, 4800}, {2, MAX}};
+        } sizes[] = {{1, 1},   {1, 2},   {1, 15},  {1, 16},   {1, 17},    {1, 447},  {1, 448},  {1, 449}, {1, 1000},
+                     {1, MAX}, {2, 256}, {3, 600}, {7, 1001}, {16, 4096}, {2, 2062}, {3, 4800}, {2, MAX}};
         for (size_t k = 0; k < WICK_COUNTOF(sizes); k++)
             for (int in_place = 0; in_place < 2; in_place++) {
                 const int64_t n = sizes[k].n;
@@ -97,13 +106,15 @@ static void compare(void (*make)(wick_fused *, int64_t, int64_t), const char *na
                     for (int j = 0; j < MAX; j++) inputs[i][j] = (float)test_rand_real(0.01, 2);
                 if (f.in[0].dtype == WICK_F32) inputs[0][n / 2] = NAN;
                 for (int i = 0; i < f.n_in; i++)
-                    for (int j = 0; j < MAX && f.in[i].dtype == WICK_BOOL; j++) ((uint8_t *)inputs[i])[j] = (uint8_t)test_rand_int(0, 1);
+                    for (int j = 0; j < MAX && f.in[i].dtype == WICK_BOOL; j++)
+                        ((uint8_t *)inputs[i])[j] = (uint8_t)test_rand_int(0, 1);
                 run(&f, 0, in_place, n);
                 f.layout.program = 0, f.layout.mode = WICK_FUSED_PLAIN;
                 run(&f, 1, in_place, n);
                 for (int o = 0; o < f.n_out; o++)
-                    CHECK_MSG(!memcmp(results[0][o], results[1][o], (size_t)n * wick_dtype_size((wick_dtype)f.out[o].dtype)), "%s, %s, n = %d, result %d", name,
-                              wick_tier_name((wick_tier)tier), (int)n, o);
+                    CHECK_MSG(
+                        !memcmp(results[0][o], results[1][o], (size_t)n * wick_dtype_size((wick_dtype)f.out[o].dtype)),
+                        "%s, %s, n = %d, result %d", name, wick_tier_name((wick_tier)tier), (int)n, o);
             }
     }
     wick_tier_force(wick_tier_best());

@@ -14,7 +14,8 @@ static const int64_t some_cols[] = {0,    1,    2,    3,    7,    10,   15,   16
 enum { MAX_COLS = 3001, MAX_ROWS = 19, MAX = MAX_COLS * MAX_ROWS };
 
 static double in[MAX];
-static _Alignas(64) unsigned char raw_x[MAX * 8 + 64], raw_y[MAX * 8 + 64], raw_z[MAX * 8 + 64]; /* aligned: rows may be written past the caches */
+/* aligned: rows may be written past the caches */
+static _Alignas(64) unsigned char raw_x[MAX * 8 + 64], raw_y[MAX * 8 + 64], raw_z[MAX * 8 + 64];
 static long double want[MAX_COLS];
 
 static size_t size_of(wick_ctype type) { return type == WICK_CF32 ? 4 : 8; }
@@ -147,7 +148,8 @@ TEST(a_row_has_the_same_bits_in_any_range_in_place_and_past_the_caches) {
             wick_softmax_rows(type, k & 2, true, 0, rows, cols, raw_x, raw_z);
         else
             wick_layer_norm_rows(type, true, 0, rows, cols, 1e-5, raw_x, NULL, NULL, raw_z, part[0], part[1]);
-        CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld past the caches", wick_tier_name(t), k, (long long)cols);
+        CHECK_MSG(!memcmp(raw_y, raw_z, bytes), "%s %d cols %lld past the caches", wick_tier_name(t), k,
+                  (long long)cols);
         const bool nontemporal = c % 2;
         if (k < 4)
             wick_softmax_rows(type, k & 2, nontemporal, 0, rows, cols, raw_x, raw_x);
@@ -216,8 +218,8 @@ TEST(layer_norm_agrees_with_long_double) {
             put(type, bias, i, test_rand_real(-2, 2));
         }
         memset(raw_y, 0xa5, sizeof raw_y);
-        wick_layer_norm_rows(type, false, 0, rows, cols, 1e-3, raw_x, k & 2 ? weight : NULL, k & 4 ? bias : NULL, raw_y, mean,
-                             rstd);
+        wick_layer_norm_rows(type, false, 0, rows, cols, 1e-3, raw_x, k & 2 ? weight : NULL, k & 4 ? bias : NULL, raw_y,
+                             mean, rstd);
         for (int64_t r = 0; r < rows; r++) {
             long double m = 0, v = 0;
             for (int64_t i = 0; i < cols; i++) m += in[r * cols + i];
@@ -262,7 +264,7 @@ TEST(layer_norm_of_a_constant_or_broken_row) {
     }
 }
 
-/* ---- argmax and argmin --------------------------------------------------------------------------------------- */
+/* ---- argmax and argmin ------------------------------------------------------------------------------------------- */
 
 static double load_any(wick_ctype type, const void *p, int64_t i) {
     switch (type) {

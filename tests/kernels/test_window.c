@@ -1,4 +1,5 @@
-/* Pooling: every tier against the reference, exactly for maxima and their gradients, over the edges of rows and vectors, ties and NaN. */
+/* Pooling: every tier against the reference, exactly for maxima and their gradients, over the edges of rows and
+ * vectors, ties and NaN. */
 #include "kernels/elements.h"
 #include "test.h"
 
@@ -30,18 +31,21 @@ static void run(const wick_windows *w, int64_t planes, const void *x, const void
 }
 static void release(results *r) { free(r->max), free(r->mean), free(r->pick), free(r->put), free(r->share); }
 
-static void check_same(const wick_windows *w, const char *what, int64_t n, const void *a, const void *b, double tolerance) {
+static void check_same(const wick_windows *w, const char *what, int64_t n, const void *a, const void *b,
+                       double tolerance) {
     for (int64_t i = 0; i < n; i++) {
         const double x = get(w->type, a, i), y = get(w->type, b, i);
         if ((x != x && y != y) || x == y || fabs(x - y) <= tolerance) continue;
-        CHECK_MSG(false, "%s f%d in %dx%dx%d kernel %d,%d stride %d,%d tier %d: element %d is %g, not %g", what, w->type == WICK_CF64 ? 64 : 32, (int)w->in[0],
-                  (int)w->in[1], (int)w->in[2], (int)w->kernel[1], (int)w->kernel[2], (int)w->stride[1], (int)w->stride[2], (int)wick_tier_current(), (int)i, x, y);
+        CHECK_MSG(false, "%s f%d in %dx%dx%d kernel %d,%d stride %d,%d tier %d: element %d is %g, not %g", what,
+                  w->type == WICK_CF64 ? 64 : 32, (int)w->in[0], (int)w->in[1], (int)w->in[2], (int)w->kernel[1],
+                  (int)w->kernel[2], (int)w->stride[1], (int)w->stride[2], (int)wick_tier_current(), (int)i, x, y);
         return;
     }
 }
 
 /* The same with the channels last: the planes are one image's. */
-static void check_channels(const wick_windows *planes_of, int64_t planes, const void *x, const void *v, const void *g, const results *want, bool odd_values) {
+static void check_channels(const wick_windows *planes_of, int64_t planes, const void *x, const void *v, const void *g,
+                           const results *want, bool odd_values) {
     wick_windows w = *planes_of;
     const size_t elem = wick_ctype_size(w.type);
     const int64_t in = product(w.in), out = product(w.out), sizes[8] = {in, in, out, out, out, out, in, in};
@@ -51,7 +55,9 @@ static void check_channels(const wick_windows *planes_of, int64_t planes, const 
     for (int k = 0; k < 8; k++) {
         transposed[k] = malloc((size_t)(planes * sizes[k]) * elem + 1);
         for (int64_t p = 0; p < planes; p++)
-            for (int64_t i = 0; i < sizes[k]; i++) set(w.type, transposed[k], i * planes + p, get(w.type, k < 3 ? given[k] : wanted[k - 3], p * sizes[k] + i));
+            for (int64_t i = 0; i < sizes[k]; i++)
+                set(w.type, transposed[k], i * planes + p,
+                    get(w.type, k < 3 ? given[k] : wanted[k - 3], p * sizes[k] + i));
     }
     w.channels = planes;
     run(&w, 1, transposed[0], transposed[1], transposed[2], &have);
@@ -70,7 +76,9 @@ static void check_windows(wick_windows *w, bool odd_values) {
     void *x = malloc((size_t)in * elem + 1), *v = malloc((size_t)in * elem + 1), *g = malloc((size_t)out * elem + 1);
     for (int64_t i = 0; i < in; i++) {
         double value = test_rand_real(-1, 1);
-        if (odd_values) value = test_rand_int(0, 6) ? test_rand_int(-1, 1) : test_rand_int(0, 1) ? (double)NAN : (double)INFINITY; /* ties, NaN */
+        /* ties, NaN */
+        if (odd_values)
+            value = test_rand_int(0, 6) ? test_rand_int(-1, 1) : test_rand_int(0, 1) ? (double)NAN : (double)INFINITY;
         set(w->type, x, i, value);
         set(w->type, v, i, test_rand_real(-1, 1));
     }
@@ -99,7 +107,11 @@ static void check_windows(wick_windows *w, bool odd_values) {
 TEST(windows_side_by_side_agree_at_every_width) {
     for (int width = 2; width <= 40; width++)
         for (int k = 0; k < 4; k++) {
-            wick_windows w = {.type = k % 2 ? WICK_CF64 : WICK_CF32, .in = {2, 2 + width % 5, width}, .kernel = {1, 2, 2}, .stride = {1, 2, 2}, .dilation = {1, 1, 1}};
+            wick_windows w = {.type = k % 2 ? WICK_CF64 : WICK_CF32,
+                              .in = {2, 2 + width % 5, width},
+                              .kernel = {1, 2, 2},
+                              .stride = {1, 2, 2},
+                              .dilation = {1, 1, 1}};
             w.out[0] = 2, w.out[1] = w.in[1] / 2, w.out[2] = width / 2;
             check_windows(&w, k > 1);
         }
@@ -107,7 +119,10 @@ TEST(windows_side_by_side_agree_at_every_width) {
 
 TEST(random_windows_agree) {
     for (int use = 0; use < 500; use++) {
-        wick_windows w = {.type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32, .adaptive = !test_rand_int(0, 3), .inside = test_rand_int(0, 1), .far = test_rand_int(0, 1)};
+        wick_windows w = {.type = test_rand_int(0, 1) ? WICK_CF64 : WICK_CF32,
+                          .adaptive = !test_rand_int(0, 3),
+                          .inside = test_rand_int(0, 1),
+                          .far = test_rand_int(0, 1)};
         bool fits = true;
         for (int d = 0; d < 3; d++) {
             w.in[d] = d ? test_rand_int(1, 40) : test_rand_int(1, 3);

@@ -1,5 +1,5 @@
-/* CTC: losses and gradients against PyTorch (golden/ctc.txt, made by golden/make_ctc.py), and losses and decoding against all paths of small cases
- * written down one by one. */
+/* CTC: losses and gradients against PyTorch (golden/ctc.txt, made by golden/make_ctc.py), and losses and decoding
+ * against all paths of small cases written down one by one. */
 #include "base/base.h"
 #include "golden/golden.h"
 #include "tensor/tensor.h"
@@ -16,14 +16,17 @@ static const golden *part(const golden *all, const char *name, const char *what)
     CHECK_MSG(g != NULL, "no golden %s", full);
     return g;
 }
-static wick_tensor *floats(wick_context *ctx, const golden *g) { return wick_from(ctx, WICK_F64, g->rank, g->dims, g->values); }
+static wick_tensor *floats(wick_context *ctx, const golden *g) {
+    return wick_from(ctx, WICK_F64, g->rank, g->dims, g->values);
+}
 static wick_tensor *integers(wick_context *ctx, const golden *g) { return wick_cast(floats(ctx, g), WICK_I32); }
 
 static void check(const golden *g, wick_tensor *t, double tolerance) {
     double *v = calloc((size_t)g->count + 1, sizeof *v);
     CHECK_OK(wick_tensor_context(t), wick_read(t, v, (size_t)g->count * sizeof *v));
     for (int64_t i = 0; i < g->count; i++)
-        CHECK_MSG(fabs(v[i] - g->values[i]) <= tolerance * fmax(1, fabs(g->values[i])), "%s, %lld: %.17g, not %.17g", g->name, (long long)i, v[i], g->values[i]);
+        CHECK_MSG(fabs(v[i] - g->values[i]) <= tolerance * fmax(1, fabs(g->values[i])), "%s, %lld: %.17g, not %.17g",
+                  g->name, (long long)i, v[i], g->values[i]);
     free(v);
 }
 
@@ -38,7 +41,8 @@ TEST(losses_and_gradients_are_pytorchs) {
         const double *attr = part(all, name, "attr")->values;
         wick_ctc_options o = {.blank = (int64_t)attr[0], .zero_infinity = attr[1] != 0, .reduction = WICK_REDUCE_NONE};
         wick_tensor *x = floats(ctx, part(all, name, "x")), *labels = integers(ctx, part(all, name, "labels")), *grad;
-        wick_tensor *lengths = integers(ctx, part(all, name, "lengths")), *counts = integers(ctx, part(all, name, "counts"));
+        wick_tensor *lengths = integers(ctx, part(all, name, "lengths")),
+                    *counts = integers(ctx, part(all, name, "counts"));
         wick_tensor *log_probs = wick_log_softmax(x, -1), *loss = wick_ctc_loss(log_probs, labels, lengths, counts, &o);
         o.reduction = WICK_REDUCE_MEAN;
         wick_tensor *mean = wick_ctc_loss(log_probs, labels, lengths, counts, &o);
@@ -53,7 +57,7 @@ TEST(losses_and_gradients_are_pytorchs) {
     wick_context_free(&ctx);
 }
 
-/* ---- every path ----------------------------------------------------------------------------------------------------------- */
+/* ---- every path -------------------------------------------------------------------------------------------------- */
 
 enum { C = 3, T = 5, PATHS = 243, MOST = T };
 
@@ -100,10 +104,13 @@ TEST(the_loss_and_a_wide_beam_see_every_path) {
 
         wick_scope *scope = wick_scope_open(ctx);
         wick_tensor *x = wick_from(ctx, WICK_F32, 3, (int64_t[]){T, 1, C}, log_probs), *loss;
-        wick_tensor *lengths = wick_from(ctx, WICK_I64, 1, (int64_t[]){1}, (int64_t[]){T}), *counts = wick_from(ctx, WICK_I64, 1, (int64_t[]){1}, &count);
+        wick_tensor *lengths = wick_from(ctx, WICK_I64, 1, (int64_t[]){1}, (int64_t[]){T}),
+                    *counts = wick_from(ctx, WICK_I64, 1, (int64_t[]){1}, &count);
         const wick_ctc_options o = {.reduction = WICK_REDUCE_SUM};
         double value;
-        CHECK_OK(ctx, wick_item(loss = wick_ctc_loss(x, wick_from(ctx, WICK_I64, 2, (int64_t[]){1, count}, labels), lengths, counts, &o), &value));
+        CHECK_OK(ctx, wick_item(loss = wick_ctc_loss(x, wick_from(ctx, WICK_I64, 2, (int64_t[]){1, count}, labels),
+                                                     lengths, counts, &o),
+                                &value));
         CHECK_MSG(fabs(value + log(sum[best])) < 1e-5, "%g, not %g", value, -log(sum[best]));
         wick_scope_close(&scope);
 
@@ -139,8 +146,10 @@ TEST(wrong_uses_say_what_is_wrong) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *x = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}), *ones = wick_ones(ctx, WICK_I64, 1, (int64_t[]){2});
-    wick_tensor *labels = wick_from(ctx, WICK_I64, 2, (int64_t[]){2, 1}, (int64_t[]){1, 3}), *blanks = wick_zeros(ctx, WICK_I64, 2, (int64_t[]){2, 1});
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}),
+                *ones = wick_ones(ctx, WICK_I64, 1, (int64_t[]){2});
+    wick_tensor *labels = wick_from(ctx, WICK_I64, 2, (int64_t[]){2, 1}, (int64_t[]){1, 3}),
+                *blanks = wick_zeros(ctx, WICK_I64, 2, (int64_t[]){2, 1});
     const char *text = "";
     wick_tensor *y = wick_ctc_loss(x, labels, ones, ones, &(wick_ctc_options){.blank = 3});
     CHECK_INT(wick_tensor_error(y, &text), WICK_ERR_INVALID);
@@ -149,8 +158,9 @@ TEST(wrong_uses_say_what_is_wrong) {
     y = wick_ctc_loss(x, labels, wick_ones(ctx, WICK_I64, 1, (int64_t[]){3}), ones, NULL);
     CHECK_INT(wick_tensor_error(y, &text), WICK_ERR_SHAPE);
     CHECK_STR_HAS(text, "lengths must be [samples]");
-    wick_tensor *const wrong[3] = {wick_ctc_loss(x, labels, ones, ones, NULL), wick_ctc_loss(x, blanks, ones, ones, NULL),
-                                   wick_ctc_loss(x, blanks, wick_full(ctx, WICK_I64, 1, (int64_t[]){2}, 5), ones, NULL)};
+    wick_tensor *const wrong[3] = {
+        wick_ctc_loss(x, labels, ones, ones, NULL), wick_ctc_loss(x, blanks, ones, ones, NULL),
+        wick_ctc_loss(x, blanks, wick_full(ctx, WICK_I64, 1, (int64_t[]){2}, 5), ones, NULL)};
     for (int i = 0; i < 3; i++) {
         CHECK_INT(wick_eval(ctx, 1, &wrong[i], NULL), WICK_ERR_INDEX);
         CHECK_STR_HAS(wick_context_error(ctx), i ? "sample 0" : "sample 1");

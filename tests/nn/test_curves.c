@@ -1,6 +1,7 @@
-/* Three small networks, the examples char_lstm, keyword and ctc_digits made smaller, trained beside PyTorch (golden/sequence_curves.txt, made by
- * golden/make_sequence_curves.py): in f64 the same losses, validation losses and weights, on every tier and any number of threads; in f32 as near to
- * the f64 curve as PyTorch's own runs. tests/zoo has the same of ResNet-8 and of a transformer. */
+/* Three small networks, the examples char_lstm, keyword and ctc_digits made smaller, trained beside PyTorch
+ * (golden/sequence_curves.txt, made by golden/make_sequence_curves.py): in f64 the same losses, validation losses and
+ * weights, on every tier and any number of threads; in f32 as near to the f64 curve as PyTorch's own runs. tests/zoo
+ * has the same of ResNet-8 and of a transformer. */
 #include "base/base.h"
 #include "golden/golden.h"
 #include "wick/wick.h"
@@ -18,10 +19,11 @@ typedef struct network {
     wick_optim_options optim;
     int parameters;
     wick_tensor *(*loss)(wick_model *model, wick_dtype dtype, wick_tensor *const *in);
-    void (*draw)(const char *name, double *sound, int64_t (*integers)[NUMBERS]); /* sound is input 0 where that is floats; the others, or all */
+    /* sound is input 0 where that is floats; the others, or all */
+    void (*draw)(const char *name, double *sound, int64_t (*integers)[NUMBERS]);
 } network;
 
-/* ---- lstm ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lstm -------------------------------------------------------------------------------------------------------- */
 
 static void draw_integers(const char *name, const char *suffix, int n, int below, int first, int64_t *out) {
     char whole[64];
@@ -33,26 +35,31 @@ static void draw_text(const char *name, double *sound, int64_t (*integers)[NUMBE
     draw_integers(name, "", (T + 1) * TEXTS, SYMBOLS, 0, integers[0]);
 }
 static wick_tensor *lstm_loss(wick_model *model, wick_dtype dtype, wick_tensor *const *in) {
-    wick_tensor *ids = wick_slice(in[0], 0, 0, T, 1), *next = wick_reshape(wick_slice(in[0], 0, 1, T + 1, 1), 1, (int64_t[]){T * TEXTS});
+    wick_tensor *ids = wick_slice(in[0], 0, 0, T, 1),
+                *next = wick_reshape(wick_slice(in[0], 0, 1, T + 1, 1), 1, (int64_t[]){T * TEXTS});
     wick_tensor *x = wick_nn_embedding(model, "embed", ids, SYMBOLS, UNITS, dtype);
     x = wick_nn_lstm(model, "lstm", x, UNITS, &(wick_nn_rnn_options){.layers = 2}, NULL, NULL);
-    return wick_cross_entropy(wick_reshape(wick_nn_linear(model, "head", x, SYMBOLS), 2, (int64_t[]){T * TEXTS, SYMBOLS}), next);
+    return wick_cross_entropy(
+        wick_reshape(wick_nn_linear(model, "head", x, SYMBOLS), 2, (int64_t[]){T * TEXTS, SYMBOLS}), next);
 }
 
-/* ---- keyword ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- keyword ----------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *log_mel(wick_tensor *sound) {
-    const wick_mel_options options = {.sample_rate = RATE, .stft = {.n_fft = N_FFT, .hop = HOP}, .n_mels = MELS, .log = WICK_LOG_NATURAL};
+    const wick_mel_options options = {
+        .sample_rate = RATE, .stft = {.n_fft = N_FFT, .hop = HOP}, .n_mels = MELS, .log = WICK_LOG_NATURAL};
     return wick_log_mel(sound, &options);
 }
 static void draw_sound(const char *name, int n, double *sound) {
-    for (int k = 0; k < n * SOUND; k++) sound[k] = 0.5 * ((double)golden_number(golden_hash(name), (uint32_t)k) * 0x1p-31 - 1);
+    for (int k = 0; k < n * SOUND; k++)
+        sound[k] = 0.5 * ((double)golden_number(golden_hash(name), (uint32_t)k) * 0x1p-31 - 1);
 }
 static void draw_words(const char *name, double *sound, int64_t (*integers)[NUMBERS]) {
     draw_sound(name, WORDS, sound);
     draw_integers(name, ".labels", WORDS, CLASSES, 0, integers[1]);
 }
-static wick_tensor *conv(wick_model *model, const char *name, wick_tensor *x, int64_t kernel, int64_t stride, int64_t groups) {
+static wick_tensor *conv(wick_model *model, const char *name, wick_tensor *x, int64_t kernel, int64_t stride,
+                         int64_t groups) {
     const wick_nn_conv_options options = {.same = true, .stride = stride, .groups = groups, .no_bias = true};
     if (wick_model_push(model, name) != WICK_OK) return NULL;
     x = wick_relu(wick_nn_batch_norm(model, "norm", wick_nn_conv(model, "conv", x, CHANNELS, kernel, &options)));
@@ -69,7 +76,7 @@ static wick_tensor *keyword_loss(wick_model *model, wick_dtype dtype, wick_tenso
     return wick_cross_entropy_with(x, in[1], &(wick_cross_entropy_options){.smoothing = 0.1});
 }
 
-/* ---- ctc -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- ctc --------------------------------------------------------------------------------------------------------- */
 
 static void draw_strings(const char *name, double *sound, int64_t (*integers)[NUMBERS]) {
     draw_sound(name, STRINGS, sound);
@@ -80,7 +87,8 @@ static void draw_strings(const char *name, double *sound, int64_t (*integers)[NU
 static wick_tensor *ctc_loss(wick_model *model, wick_dtype dtype, wick_tensor *const *in) {
     (void)dtype;
     wick_tensor *x = wick_permute(wick_nn_batch_norm(model, "norm", log_mel(in[0])), 3, (int[]){2, 0, 1});
-    x = wick_nn_gru(model, "gru", x, GRU_UNITS, &(wick_nn_rnn_options){.layers = 2, .bidirectional = true, .lengths = in[1]}, NULL);
+    x = wick_nn_gru(model, "gru", x, GRU_UNITS,
+                    &(wick_nn_rnn_options){.layers = 2, .bidirectional = true, .lengths = in[1]}, NULL);
     x = wick_log_softmax(wick_nn_linear(model, "head", x, CLASSES + 1), -1);
     return wick_ctc_loss(x, in[2], in[1], in[3], &(wick_ctc_options){.blank = CLASSES});
 }
@@ -96,7 +104,10 @@ static const network networks[] = {
     {.name = "keyword",
      .n_in = 2,
      .in = {{"sound", WICK_F64, 2, {WORDS, SOUND}}, {"labels", WICK_I64, 1, {WORDS}}},
-     .optim = {.kind = WICK_ADAMW, .lr = 0.005, .weight_decay = 0.01, .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 4, .total = STEPS}},
+     .optim = {.kind = WICK_ADAMW,
+               .lr = 0.005,
+               .weight_decay = 0.01,
+               .schedule = {.kind = WICK_SCHEDULE_COSINE, .warmup = 4, .total = STEPS}},
      .parameters = 2 + 5 * 3 + 2,
      .loss = keyword_loss,
      .draw = draw_words},
@@ -112,7 +123,7 @@ static const network networks[] = {
      .draw = draw_strings},
 };
 
-/* ---- all -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 typedef struct trainer {
     const network *network;
@@ -150,7 +161,8 @@ static void set_parameters(wick_context *ctx, const trainer *t) {
         const int64_t count = wick_tensor_count(state.tensor);
         const char *norm = strstr(state.name, "norm.weight");
         double *v = malloc((size_t)count * sizeof *v);
-        for (int64_t k = 0; k < count; k++) v[k] = !!norm + 0.25 * ((double)golden_number(golden_hash(state.name), (uint32_t)k) * 0x1p-31 - 1);
+        for (int64_t k = 0; k < count; k++)
+            v[k] = !!norm + 0.25 * ((double)golden_number(golden_hash(state.name), (uint32_t)k) * 0x1p-31 - 1);
         if (t->dtype == WICK_F32) to_f32(v, count);
         CHECK_OK(ctx, wick_write(state.tensor, v, (size_t)count * wick_dtype_size(t->dtype)));
         free(v);
@@ -220,7 +232,8 @@ static void run(const golden *expected, const network *n, wick_dtype dtype, int 
             n->draw(name, sound, integers);
             if (has_sound) data[0] = sound;
             if (has_sound && dtype == WICK_F32) to_f32(sound, NUMBERS);
-            const wick_status status = wick_run(work[i], data, (void *[]){i ? &c->validation[step / EVERY] : &c->losses[step]});
+            const wick_status status =
+                wick_run(work[i], data, (void *[]){i ? &c->validation[step / EVERY] : &c->losses[step]});
             CHECK_MSG(status == WICK_OK, "%s", wick_workspace_error(work[i]));
         }
     c->bits = wick_hash(c->losses, sizeof c->losses, 0);
@@ -244,24 +257,29 @@ TEST(in_f64_they_train_as_in_pytorch) {
             curve c, again;
             run(expected, n, WICK_F64, 1, &c);
             run(expected, n, WICK_F64, 3, &again);
-            const double losses = g ? golden_distance(g, c.losses) : 1, validation = v ? golden_distance(v, c.validation) : 1;
+            const double losses = g ? golden_distance(g, c.losses) : 1,
+                         validation = v ? golden_distance(v, c.validation) : 1;
             const bool same = losses <= 1e-8 && validation <= 1e-8 && c.weights <= 1e-8;
-            CHECK_MSG(same, "%s, %s: losses %g, validation %g, weights %g", n->name, isa, losses, validation, c.weights);
+            CHECK_MSG(same, "%s, %s: losses %g, validation %g, weights %g", n->name, isa, losses, validation,
+                      c.weights);
             CHECK_MSG(c.bits == again.bits, "%s, %s: other bits at 3 threads than at 1", n->name, isa);
-            printf("  %s, f64, %s: losses within %.1e of PyTorch's, validation %.1e, weights %.1e\n", n->name, isa, losses, validation, c.weights);
+            printf("  %s, f64, %s: losses within %.1e of PyTorch's, validation %.1e, weights %.1e\n", n->name, isa,
+                   losses, validation, c.weights);
         }
     wick_tier_force(before);
     golden_free(expected);
 }
 
-/* No farther from the f64 curve than PyTorch's f32 runs, by its own kernels and by oneDNN's, with sums in several orders, are from each other: by the
- * root mean square of the steps' differences, because the largest of them is one or two units in the last place of a loss. */
+/* No farther from the f64 curve than PyTorch's f32 runs, by its own kernels and by oneDNN's, with sums in several
+ * orders, are from each other: by the root mean square of the steps' differences, because the largest of them is one or
+ * two units in the last place of a loss. */
 TEST(in_f32_they_stay_within_the_spread_of_pytorchs_own_runs) {
     golden *expected = golden_load("sequence_curves.txt");
     REQUIRE(expected != NULL);
     const wick_tier before = wick_tier_current();
     for (size_t i = 0; i < WICK_COUNTOF(networks); i++) {
-        const golden *runs = find(expected, &networks[i], "f32", RUNS), *exact = find(expected, &networks[i], "losses", STEPS);
+        const golden *runs = find(expected, &networks[i], "f32", RUNS),
+                     *exact = find(expected, &networks[i], "losses", STEPS);
         const golden *spread = find(expected, &networks[i], "spread", 1);
         REQUIRE(runs && exact && spread);
         double least = INFINITY, most = 0;
@@ -272,11 +290,13 @@ TEST(in_f32_they_stay_within_the_spread_of_pytorchs_own_runs) {
             curve c;
             run(expected, &networks[i], WICK_F32, 2, &c);
             double squares = 0;
-            for (int k = 0; k < STEPS; k++) squares += (c.losses[k] - exact->values[k]) * (c.losses[k] - exact->values[k]);
+            for (int k = 0; k < STEPS; k++)
+                squares += (c.losses[k] - exact->values[k]) * (c.losses[k] - exact->values[k]);
             const double off = sqrt(squares / STEPS);
-            CHECK_MSG(off <= spread->values[0], "%s, %s: %g off the f64 curve, PyTorch's spread %g", networks[i].name, isa, off, spread->values[0]);
-            printf("  %s, f32, %s: losses %.2e off f64's, PyTorch's runs %.2e to %.2e, %.2e from each other\n", networks[i].name, isa, off,
-                   least, most, spread->values[0]);
+            CHECK_MSG(off <= spread->values[0], "%s, %s: %g off the f64 curve, PyTorch's spread %g", networks[i].name,
+                      isa, off, spread->values[0]);
+            printf("  %s, f32, %s: losses %.2e off f64's, PyTorch's runs %.2e to %.2e, %.2e from each other\n",
+                   networks[i].name, isa, off, least, most, spread->values[0]);
         }
     }
     wick_tier_force(before);

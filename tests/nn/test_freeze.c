@@ -69,9 +69,11 @@ TEST(frozen_states_stay_bit_for_bit_and_need_no_gradients) {
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         SETUP;
         unsigned changed;
-        REQUIRE(wick_tensor_error(network(model, images(ctx)), NULL) == WICK_OK && wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
+        REQUIRE(wick_tensor_error(network(model, images(ctx)), NULL) == WICK_OK &&
+                wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
         CHECK_INT(wick_model_count(model), STATES);
-        REQUIRE(wick_model_freeze(model, "conv.*", true) == WICK_OK && wick_model_freeze(model, "bn.*", true) == WICK_OK);
+        REQUIRE(wick_model_freeze(model, "conv.*", true) == WICK_OK &&
+                wick_model_freeze(model, "bn.*", true) == WICK_OK);
         const double head = train(model, &all[k], &changed);
         CHECK_MSG(changed == 0xc0, "optimizer %d: %x", (int)k, changed);
         for (int i = 0; i < wick_model_count(model); i++) {
@@ -123,7 +125,8 @@ TEST(what_freezes_nothing_and_a_model_without_anything_to_train_are_errors) {
     REQUIRE(wick_model_freeze(model, "*", true) == WICK_OK);
     wick_optimizer *optimizer = NULL;
     REQUIRE(wick_optimizer_new(model, &(wick_optim_options){.kind = WICK_SGD}, &optimizer) == WICK_OK);
-    CHECK_INT(wick_optimizer_step(optimizer, wick_sum(network(model, images(ctx)), WICK_ALL_AXES, false)), WICK_ERR_INVALID);
+    CHECK_INT(wick_optimizer_step(optimizer, wick_sum(network(model, images(ctx)), WICK_ALL_AXES, false)),
+              WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "frozen");
     wick_optimizer_free(&optimizer);
     TEARDOWN;

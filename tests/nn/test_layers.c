@@ -60,10 +60,10 @@ static wick_tensor *projected(wick_context *ctx, wick_tensor *y, const golden *r
     return r ? wick_sum(wick_mul(y, tensor(ctx, r)), WICK_ALL_AXES, false) : y;
 }
 
-/* ---- against PyTorch
- * ------------------------------------------------------------------------------------------------- */
+/* ---- against PyTorch --------------------------------------------------------------------------------------------- */
 
-/* Values are the op's (tests/ops): the layer makes parameters of the right names and shapes and passes the options on. */
+/* Values are the op's (tests/ops): the layer makes parameters of the right names and shapes and passes the options on.
+ */
 TEST(conv_layers_make_their_parameters_and_shapes) {
     wick_context *ctx = NULL;
     wick_model *model = NULL;
@@ -93,7 +93,8 @@ TEST(conv_layers_make_their_parameters_and_shapes) {
         snprintf(name, sizeof name, "%s.weight", cases[i].name);
         wick_tensor *w = wick_model_find(model, name);
         const int64_t *own = cases[i].options.kernels;
-        const int64_t dims[4] = {cases[i].out, 6 / groups, own[0] ? own[0] : cases[i].kernel, own[1] ? own[1] : cases[i].kernel};
+        const int64_t dims[4] = {cases[i].out, 6 / groups, own[0] ? own[0] : cases[i].kernel,
+                                 own[1] ? own[1] : cases[i].kernel};
         for (int d = 0; d < 4; d++) CHECK_INT(wick_tensor_dim(w, d), dims[d]);
         double most = 0;
         CHECK_INT(wick_item(wick_max(wick_abs(w), WICK_ALL_AXES, false), &most), WICK_OK);
@@ -104,14 +105,20 @@ TEST(conv_layers_make_their_parameters_and_shapes) {
     }
     wick_tensor *line = wick_nn_conv(model, "line", wick_ones(ctx, WICK_F64, WICK_DIMS(1, 2, 5)), 3, 2, NULL);
     CHECK_INT(wick_tensor_rank(line), 3);
-    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.groups = 4}), NULL), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.groups = 4}), NULL),
+              WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 10, NULL), NULL), WICK_ERR_SHAPE);
-    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", wick_ones(ctx, WICK_F32, WICK_DIMS(3, 3)), 4, 1, NULL), NULL), WICK_ERR_SHAPE);
-    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.stride = -1}), NULL), WICK_ERR_INVALID);
+    CHECK_INT(
+        wick_tensor_error(wick_nn_conv(model, "bad", wick_ones(ctx, WICK_F32, WICK_DIMS(3, 3)), 4, 1, NULL), NULL),
+        WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.stride = -1}), NULL),
+              WICK_ERR_INVALID);
     const char *text = "";
-    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.pads = {0, -1}}), &text), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 3, &(wick_nn_conv_options){.pads = {0, -1}}), &text),
+              WICK_ERR_INVALID);
     CHECK_STR_HAS(text, "conv \"bad\", dim 1: kernel 3, stride 1, dilation 1, pad -1");
-    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 0, &(wick_nn_conv_options){.kernels = {3}}), &text), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_nn_conv(model, "bad", x, 4, 0, &(wick_nn_conv_options){.kernels = {3}}), &text),
+              WICK_ERR_INVALID);
     CHECK_STR_HAS(text, "dim 1: kernel 0");
     wick_model_free(&model);
     wick_context_free(&ctx);
@@ -151,15 +158,21 @@ TEST(layer_norm_agrees_with_pytorch) {
 }
 
 static wick_tensor *layer_group(wick_model *model, wick_tensor *x) { return wick_nn_group_norm(model, "group", x, 3); }
-static wick_tensor *layer_instance(wick_model *model, wick_tensor *x) { return wick_nn_instance_norm(model, "instance", x, true); }
-static wick_tensor *layer_bare(wick_model *model, wick_tensor *x) { return wick_nn_instance_norm(model, "bare", x, false); }
+static wick_tensor *layer_instance(wick_model *model, wick_tensor *x) {
+    return wick_nn_instance_norm(model, "instance", x, true);
+}
+static wick_tensor *layer_bare(wick_model *model, wick_tensor *x) {
+    return wick_nn_instance_norm(model, "bare", x, false);
+}
 static wick_tensor *layer_rms(wick_model *model, wick_tensor *x) { return wick_nn_rms_norm(model, "rms", x); }
-/* Values are the ops' (tests/ops/test_norms.c): the layers make vectors of the right names and extents, and pass x on. */
+/* Values are the ops' (tests/ops/test_norms.c): the layers make vectors of the right names and extents, and pass x on.
+ */
 TEST(norm_layers_make_their_vectors_and_mean_the_ops) {
     SETUP;
     wick_tensor *x = wick_reshape(wick_sin(wick_arange(ctx, WICK_F64, 0, 1, 2 * 6 * 5)), WICK_DIMS(2, 6, 5));
     REQUIRE(wick_eval(ctx, 1, &x, NULL) == WICK_OK);
-    wick_tensor *w = wick_add(wick_arange(ctx, WICK_F64, 0, 1, 6), wick_constant(ctx, WICK_F64, 1)), *b = wick_neg(w), *v = wick_slice(w, 0, 0, 5, 1);
+    wick_tensor *w = wick_add(wick_arange(ctx, WICK_F64, 0, 1, 6), wick_constant(ctx, WICK_F64, 1)), *b = wick_neg(w),
+                *v = wick_slice(w, 0, 0, 5, 1);
     const struct {
         const char *name;
         wick_tensor *(*layer)(wick_model *model, wick_tensor *x);
@@ -174,19 +187,24 @@ TEST(norm_layers_make_their_vectors_and_mean_the_ops) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double first = 1, second = 1;
         char name[32];
-        CHECK(wick_item(wick_max(wick_abs(wick_sub(cases[i].layer(model, x), cases[i].plain)), WICK_ALL_AXES, false), &first) == WICK_OK);
+        CHECK(wick_item(wick_max(wick_abs(wick_sub(cases[i].layer(model, x), cases[i].plain)), WICK_ALL_AXES, false),
+                        &first) == WICK_OK);
         snprintf(name, sizeof name, "%s.weight", cases[i].name);
         wick_tensor *weight = wick_model_find(model, name);
         snprintf(name, sizeof name, "%s.bias", cases[i].name);
         wick_tensor *bias = wick_model_find(model, name);
-        CHECK_MSG((weight ? wick_tensor_count(weight) : 0) == cases[i].weight && (bias ? wick_tensor_count(bias) : 0) == cases[i].bias, "%s", cases[i].name);
+        CHECK_MSG((weight ? wick_tensor_count(weight) : 0) == cases[i].weight &&
+                      (bias ? wick_tensor_count(bias) : 0) == cases[i].bias,
+                  "%s", cases[i].name);
         if (weight) CHECK(wick_assign(weight, wick_slice(w, 0, 0, cases[i].weight, 1)) == WICK_OK);
         if (bias) CHECK(wick_assign(bias, b) == WICK_OK);
-        CHECK(wick_item(wick_max(wick_abs(wick_sub(cases[i].layer(model, x), cases[i].scaled)), WICK_ALL_AXES, false), &second) == WICK_OK);
+        CHECK(wick_item(wick_max(wick_abs(wick_sub(cases[i].layer(model, x), cases[i].scaled)), WICK_ALL_AXES, false),
+                        &second) == WICK_OK);
         CHECK_MSG(first <= 1e-15 && second <= 1e-15, "%s: off by %g and %g", cases[i].name, first, second);
     }
     const char *text = "";
-    CHECK(wick_tensor_error(wick_nn_group_norm(model, "g", wick_ones(ctx, WICK_F32, WICK_DIMS(3)), 1), &text) == WICK_ERR_SHAPE);
+    CHECK(wick_tensor_error(wick_nn_group_norm(model, "g", wick_ones(ctx, WICK_F32, WICK_DIMS(3)), 1), &text) ==
+          WICK_ERR_SHAPE);
     CHECK_STR_HAS(text, "group_norm \"g\": x has 1 dims; it needs [N, C, ...]");
     TEARDOWN;
 }
@@ -283,8 +301,7 @@ TEST(losses_agree_with_pytorch) {
     TEARDOWN;
 }
 
-/* ---- dropout
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- dropout ----------------------------------------------------------------------------------------------------- */
 
 TEST(dropout_keeps_the_mean_and_drops_the_share) {
     SETUP;
@@ -324,8 +341,7 @@ TEST(dropout_draws_anew_each_time_and_rests_in_evaluation) {
     TEARDOWN;
 }
 
-/* ---- mistakes
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- mistakes ---------------------------------------------------------------------------------------------------- */
 
 TEST(mistakes_poison_and_name_the_layer) {
     SETUP;
@@ -365,8 +381,7 @@ TEST(empty_batches_pass) {
     TEARDOWN;
 }
 
-/* ---- lists
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *list_linear(wick_model *model, const char *name, wick_tensor *x, const void *arg) {
     return wick_nn_linear(model, name, x, *(const int64_t *)arg);
@@ -392,8 +407,7 @@ TEST(sequential_runs_layers_in_order) {
     TEARDOWN;
 }
 
-/* ---- gradients against differences
- * -------------------------------------------------------------------------------------------- */
+/* ---- gradients against differences ------------------------------------------------------------------------------- */
 
 typedef struct layer_case {
     wick_model *model;

@@ -29,7 +29,8 @@ static double item(wick_tensor *t) {
 TEST(expressions_agree) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    wick_tensor *logits = tensor(ctx, "logits", WICK_F64), *labels = tensor(ctx, "labels", WICK_I32), *taken = tensor(ctx, "predictions", WICK_I64);
+    wick_tensor *logits = tensor(ctx, "logits", WICK_F64), *labels = tensor(ctx, "labels", WICK_I32),
+                *taken = tensor(ctx, "predictions", WICK_I64);
     for (int k = 1; k <= 5; k++) {
         char name[16];
         snprintf(name, sizeof name, "top.%d", k);
@@ -46,7 +47,8 @@ TEST(expressions_agree) {
 static void check_scores(wick_class_score s, const golden *g, int64_t column, int64_t columns) {
     const double have[4] = {s.precision, s.recall, s.f1, s.iou};
     for (int i = 0; i < 4; i++)
-        CHECK_MSG(fabs(have[i] - g->values[i * columns + column]) < 1e-12, "%s[%d]: %.17g, not %.17g", g->name, i, have[i], g->values[i * columns + column]);
+        CHECK_MSG(fabs(have[i] - g->values[i * columns + column]) < 1e-12, "%s[%d]: %.17g, not %.17g", g->name, i,
+                  have[i], g->values[i * columns + column]);
 }
 TEST(scores_of_counts_agree) {
     int64_t counts[25];
@@ -71,9 +73,11 @@ TEST(areas_agree) {
             char name[4][64];
             const char *const parts[] = {"scores", "labels", "auc", "precision"};
             for (int k = 0; k < 4; k++) snprintf(name[k], sizeof name[k], "binary.%s.%s", sets[i], parts[k]);
-            wick_tensor *scores = tensor(ctx, name[0], f ? WICK_F32 : WICK_F64), *labels = tensor(ctx, name[1], f ? WICK_BOOL : WICK_U8);
+            wick_tensor *scores = tensor(ctx, name[0], f ? WICK_F32 : WICK_F64),
+                        *labels = tensor(ctx, name[1], f ? WICK_BOOL : WICK_U8);
             CHECK(wick_roc_auc(scores, labels, &area) == WICK_OK && fabs(area - get(name[2])->values[0]) < 1e-12);
-            CHECK(wick_average_precision(scores, labels, &area) == WICK_OK && fabs(area - get(name[3])->values[0]) < 1e-12);
+            CHECK(wick_average_precision(scores, labels, &area) == WICK_OK &&
+                  fabs(area - get(name[3])->values[0]) < 1e-12);
         }
     CHECK(wick_roc_auc(tensor(ctx, "many.scores", WICK_F64), tensor(ctx, "labels", WICK_I64), &area) == WICK_OK);
     CHECK(fabs(area - get("many.auc")->values[0]) < 1e-12);
@@ -85,7 +89,8 @@ TEST(equal_logits_and_nan_never_help) {
     REQUIRE(ctx != NULL);
     const float rows[12] = {1, 1, 1, /**/ 1, 1, 1, /**/ NAN, 2, 1, /**/ 0, NAN, 1};
     const int64_t labels[4] = {0, 2, 1, 1};
-    wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(4, 3), rows), *y = wick_from(ctx, WICK_I64, WICK_DIMS(4), labels);
+    wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(4, 3), rows),
+                *y = wick_from(ctx, WICK_I64, WICK_DIMS(4), labels);
     CHECK(item(wick_top_k_accuracy(x, y, 1)) == 0.25); /* the first row */
     CHECK(item(wick_top_k_accuracy(x, y, 2)) == 0.5);  /* and the third */
     CHECK(item(wick_top_k_accuracy(x, y, 3)) == 1);
@@ -95,7 +100,8 @@ TEST(equal_logits_and_nan_never_help) {
 
 static void refused(wick_context *ctx, wick_tensor *t, wick_status status, const char *says, int line) {
     double value;
-    CHECK_MSG(wick_item(t, &value) == status && strstr(wick_context_error(ctx), says), "line %d: %s", line, wick_context_error(ctx));
+    CHECK_MSG(wick_item(t, &value) == status && strstr(wick_context_error(ctx), says), "line %d: %s", line,
+              wick_context_error(ctx));
 }
 #define REFUSED(status, t, says) refused(ctx, t, status, says, __LINE__)
 #define FAILS(status, call, says)  \
@@ -108,7 +114,8 @@ TEST(mistakes_are_named) {
     const int64_t values[2] = {0, 3};
     const double nan[2] = {0, NAN};
     double area;
-    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *labels = wick_from(ctx, WICK_I64, WICK_DIMS(2), values);
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)),
+                *labels = wick_from(ctx, WICK_I64, WICK_DIMS(2), values);
     wick_tensor *zeros = wick_zeros(ctx, WICK_I64, WICK_DIMS(2)), *scores = wick_ones(ctx, WICK_F32, WICK_DIMS(2));
     REFUSED(WICK_ERR_INVALID, wick_top_k_accuracy(x, zeros, 0), "k must be at least 1");
     REFUSED(WICK_ERR_INDEX, wick_top_k_accuracy(x, labels, 1), "gather");
@@ -130,7 +137,8 @@ TEST(mistakes_are_named) {
 /* The definition, without a table. */
 static int64_t edits(const int64_t *a, int64_t n, const int64_t *b, int64_t m) {
     if (!n || !m) return n + m;
-    const int64_t change = edits(a + 1, n - 1, b + 1, m - 1) + (*a != *b), out = edits(a + 1, n - 1, b, m) + 1, in = edits(a, n, b + 1, m - 1) + 1;
+    const int64_t change = edits(a + 1, n - 1, b + 1, m - 1) + (*a != *b), out = edits(a + 1, n - 1, b, m) + 1,
+                  in = edits(a, n, b + 1, m - 1) + 1;
     return WICK_MIN(change, WICK_MIN(out, in));
 }
 TEST(edit_distance_is_that_of_its_definition) {

@@ -202,7 +202,8 @@ TEST(a_truncated_value_depends_on_its_place_not_on_how_many_there_are) {
             wick_model *other = NULL;
             const int64_t n = i ? 1001 : 999;
             REQUIRE(wick_model_new(ctx, &other) == WICK_OK);
-            wick_tensor *t = wick_model_state(other, "w", WICK_ROLE_PARAM, dtype, WICK_DIMS(n), wick_init_truncated(0.5, 2));
+            wick_tensor *t =
+                wick_model_state(other, "w", WICK_ROLE_PARAM, dtype, WICK_DIMS(n), wick_init_truncated(0.5, 2));
             CHECK_INT(wick_read(t, a[i], (size_t)n * wick_dtype_size(dtype)), WICK_OK);
             wick_model_free(&other);
         }
@@ -213,7 +214,8 @@ TEST(a_truncated_value_depends_on_its_place_not_on_how_many_there_are) {
 
 static wick_init seen_fans[2];
 static wick_init rule_of_fans(int64_t fan_in, int64_t fan_out) {
-    return seen_fans[0] = wick_init_constant((double)fan_in), seen_fans[1] = wick_init_constant((double)fan_out), wick_init_truncated(0, 1);
+    return seen_fans[0] = wick_init_constant((double)fan_in), seen_fans[1] = wick_init_constant((double)fan_out),
+           wick_init_truncated(0, 1);
 }
 
 TEST(a_rule_makes_the_weights_of_layers_from_their_fans_and_biases_zero) {
@@ -229,15 +231,21 @@ TEST(a_rule_makes_the_weights_of_layers_from_their_fans_and_biases_zero) {
     (void)wick_nn_batch_norm(model, "bn", x); /* keeps its constants */
     CHECK_INT(wick_item(wick_max(wick_abs(wick_model_find(model, "fc.weight")), WICK_ALL_AXES, false), &most), WICK_OK);
     CHECK(most > 1.9 && most <= 2);
-    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "conv.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK && bias == 0);
-    CHECK(wick_item(wick_min(wick_model_find(model, "bn.weight"), WICK_ALL_AXES, false), &norm) == WICK_OK && norm == 1);
-    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "before.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK && bias > 0);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "conv.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK &&
+          bias == 0);
+    CHECK(wick_item(wick_min(wick_model_find(model, "bn.weight"), WICK_ALL_AXES, false), &norm) == WICK_OK &&
+          norm == 1);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "before.bias")), WICK_ALL_AXES, false), &bias) ==
+              WICK_OK &&
+          bias > 0);
     wick_model_set_init(model, wick_init_xavier);
     (void)wick_nn_linear(model, "fc2", x, 5);
-    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "fc2.weight")), WICK_ALL_AXES, false), &most) == WICK_OK && most <= sqrt(0.5) && most > 0.5);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "fc2.weight")), WICK_ALL_AXES, false), &most) == WICK_OK &&
+          most <= sqrt(0.5) && most > 0.5);
     wick_model_set_init(model, NULL);
     (void)wick_nn_linear(model, "fc3", x, 5);
-    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "fc3.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK && bias > 0);
+    CHECK(wick_item(wick_max(wick_abs(wick_model_find(model, "fc3.bias")), WICK_ALL_AXES, false), &bias) == WICK_OK &&
+          bias > 0);
     TEARDOWN;
 }
 
@@ -287,8 +295,7 @@ TEST(training_is_the_default_and_can_be_left) {
     wick_model_free(NULL);
 }
 
-/* ---- making state inside a function that is being compiled
- * ------------------------------------------------------------ */
+/* ---- making state inside a function that is being compiled ------------------------------------------------------- */
 
 static wick_status layer_body(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
@@ -325,8 +332,7 @@ TEST(parameters_made_while_compiling_are_plain_state) {
     TEARDOWN;
 }
 
-/* ---- running out of memory
- * --------------------------------------------------------------------------------------------- */
+/* ---- running out of memory --------------------------------------------------------------------------------------- */
 
 TEST(each_failing_allocation_is_an_error_and_leaves_the_model_usable) {
     counting memory = {.fail_at = -1};
@@ -370,7 +376,8 @@ TEST(a_state_can_be_taken_out) {
     REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &m) == WICK_OK);
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof name, "w%d", i);
-        wick_model_state(m, name, i & 1 ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, WICK_F32, 1, (const int64_t[]){i}, wick_init_constant(0));
+        wick_model_state(m, name, i & 1 ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, WICK_F32, 1, (const int64_t[]){i},
+                         wick_init_constant(0));
     }
     CHECK(wick_model_alias(m, "gone", "w30") == WICK_OK && wick_model_alias(m, "stays", "w31") == WICK_OK);
     for (int i = 0; i < 200; i += 3) {
@@ -392,27 +399,33 @@ TEST(a_state_can_be_taken_out) {
 TEST(states_are_made_anew_by_name) {
     wick_context *ctx;
     wick_model *model;
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 4}) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 4}) == WICK_OK &&
+            wick_model_new(ctx, &model) == WICK_OK);
     CHECK_INT(wick_model_reinit(model, "*", wick_init_constant(1)), WICK_ERR_INVALID);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 100));
     (void)wick_nn_batch_norm(model, "bn", wick_nn_linear(model, "fc", x, 50));
     CHECK(wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
     static float weight[2][5000];
     float bias[50], mean[2][50];
-    wick_tensor *w = wick_model_find(model, "fc.weight"), *b = wick_model_find(model, "fc.bias"), *running = wick_model_find(model, "bn.running_mean");
-    CHECK(wick_read(w, weight[0], sizeof weight[0]) == WICK_OK && wick_read(running, mean[0], sizeof mean[0]) == WICK_OK);
+    wick_tensor *w = wick_model_find(model, "fc.weight"), *b = wick_model_find(model, "fc.bias"),
+                *running = wick_model_find(model, "bn.running_mean");
+    CHECK(wick_read(w, weight[0], sizeof weight[0]) == WICK_OK &&
+          wick_read(running, mean[0], sizeof mean[0]) == WICK_OK);
     CHECK(wick_model_reinit(model, "*.bias", wick_init_constant(0.25)) == WICK_OK);
     CHECK(wick_read(b, bias, sizeof bias) == WICK_OK && bias[0] == 0.25f && bias[49] == 0.25f);
     CHECK(wick_read(w, weight[1], sizeof weight[1]) == WICK_OK && memcmp(weight[0], weight[1], sizeof weight[0]) == 0);
     CHECK(wick_model_reinit_by(model, "*", he) == WICK_OK);
-    CHECK(wick_read(w, weight[1], sizeof weight[1]) == WICK_OK && wick_read(b, bias, sizeof bias) == WICK_OK && bias[7] == 0.25f);
+    CHECK(wick_read(w, weight[1], sizeof weight[1]) == WICK_OK && wick_read(b, bias, sizeof bias) == WICK_OK &&
+          bias[7] == 0.25f);
     double squares = 0;
     for (int i = 0; i < 5000; i++) squares += (double)weight[1][i] * (double)weight[1][i];
     CHECK_MSG(fabs(sqrt(squares / 5000) / sqrt(2.0 / 100) - 1) < 0.05, "deviation %g", sqrt(squares / 5000));
     /* The same seed and name, the same numbers; buffers stay. */
-    CHECK(wick_model_reinit(model, "fc.weight", wick_init_linear(100)) == WICK_OK && wick_read(w, weight[1], sizeof weight[1]) == WICK_OK);
+    CHECK(wick_model_reinit(model, "fc.weight", wick_init_linear(100)) == WICK_OK &&
+          wick_read(w, weight[1], sizeof weight[1]) == WICK_OK);
     CHECK(memcmp(weight[0], weight[1], sizeof weight[0]) == 0);
-    CHECK(wick_model_reinit(model, "*", wick_init_constant(3)) == WICK_OK && wick_read(running, mean[1], sizeof mean[1]) == WICK_OK);
+    CHECK(wick_model_reinit(model, "*", wick_init_constant(3)) == WICK_OK &&
+          wick_read(running, mean[1], sizeof mean[1]) == WICK_OK);
     CHECK(memcmp(mean[0], mean[1], sizeof mean[0]) == 0);
     CHECK_INT(wick_model_reinit_by(model, "*.bias", he), WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "\"*.bias\"");

@@ -1,5 +1,6 @@
-/* RNN, LSTM and GRU against PyTorch (values and all gradients, f64) and ONNX Runtime (values, f32): golden/recurrent.safetensors, made by
- * golden/make_recurrent.py. The driver of ops has the rest: tiers, threads, strides, gradients by differences. */
+/* RNN, LSTM and GRU against PyTorch (values and all gradients, f64) and ONNX Runtime (values, f32):
+ * golden/recurrent.safetensors, made by golden/make_recurrent.py. The driver of ops has the rest: tiers, threads,
+ * strides, gradients by differences. */
 #include "io/safetensors.h"
 #include "tensor/tensor.h"
 #include "test.h"
@@ -14,7 +15,8 @@ static wick_safetensors file;
 static bool open_file(void) {
     if (file.count) return true;
     wick_msg msg;
-    const wick_status status = wick_safetensors_open(&file, WICK_SOURCE_DIR "/tests/golden/recurrent.safetensors", &msg);
+    const wick_status status =
+        wick_safetensors_open(&file, WICK_SOURCE_DIR "/tests/golden/recurrent.safetensors", &msg);
     CHECK_MSG(status == WICK_OK, "%s", msg.text);
     return status == WICK_OK;
 }
@@ -27,7 +29,9 @@ static wick_tensor *load(wick_context *ctx, const char *name, const char *part) 
     array *a = find(name, part);
     return a ? wick_from(ctx, a->dtype, a->rank, a->dims, a->data) : NULL;
 }
-static double number(wick_dtype dtype, const void *data, int64_t i) { return dtype == WICK_F64 ? ((const double *)data)[i] : ((const float *)data)[i]; }
+static double number(wick_dtype dtype, const void *data, int64_t i) {
+    return dtype == WICK_F64 ? ((const double *)data)[i] : ((const float *)data)[i];
+}
 
 /* The largest |a - b| / max(1, |b|). */
 static void compare(const char *name, const char *part, wick_tensor *t, double tolerance) {
@@ -51,14 +55,25 @@ static void compare(const char *name, const char *part, wick_tensor *t, double t
 
 /* plain: by wick_scan_loop; then the gradients of the gradients' squares too, where the file has them. */
 static void check_torch(wick_context *ctx, const char *name, bool plain) {
-    const int64_t *attr = (const int64_t *)find(name, "attr")->data; /* cell, hidden, layers, bidirectional, batch_first, bias, relu, projection */
+    /* cell, hidden, layers, bidirectional, batch_first, bias, relu, projection */
+    const int64_t *attr = (const int64_t *)find(name, "attr")->data;
     wick_model *model = NULL;
     wick_scope *scope = wick_scope_open(ctx);
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
-    wick_tensor *x = load(ctx, name, "x"), *h = NULL, *c = NULL, *y = NULL, *h0 = load(ctx, name, "h0"), *c0 = load(ctx, name, "c0");
-    const wick_nn_rnn_options o = {.layers = attr[2], .bidirectional = attr[3], .batch_first = attr[4], .no_bias = !attr[5], .relu = attr[6], .h0 = h0, .c0 = c0,
-                                   .lengths = load(ctx, name, "lengths"), .projection = attr[7], .plain = plain};
-    for (int pass = 0; pass < 2; pass++) { /* the first makes the states, which then get their values by name, as from a state_dict */
+    wick_tensor *x = load(ctx, name, "x"), *h = NULL, *c = NULL, *y = NULL, *h0 = load(ctx, name, "h0"),
+                *c0 = load(ctx, name, "c0");
+    const wick_nn_rnn_options o = {.layers = attr[2],
+                                   .bidirectional = attr[3],
+                                   .batch_first = attr[4],
+                                   .no_bias = !attr[5],
+                                   .relu = attr[6],
+                                   .h0 = h0,
+                                   .c0 = c0,
+                                   .lengths = load(ctx, name, "lengths"),
+                                   .projection = attr[7],
+                                   .plain = plain};
+    /* the first makes the states, which then get their values by name, as from a state_dict */
+    for (int pass = 0; pass < 2; pass++) {
         if (attr[0] == 0) y = wick_nn_rnn(model, "cell", x, attr[1], &o, &h);
         if (attr[0] == 1) y = wick_nn_lstm(model, "cell", x, attr[1], &o, &h, &c);
         if (attr[0] == 2) y = wick_nn_gru(model, "cell", x, attr[1], &o, &h);
@@ -75,7 +90,8 @@ static void check_torch(wick_context *ctx, const char *name, bool plain) {
     wick_tensor *wrt[64], *grad[64], *twice[64] = {NULL}, *squares = NULL, *all[132];
     const char *parts[64];
     int n = 0, m = 0;
-    for (int i = 0; i < wick_model_count(model); i++) wrt[n] = wick_model_at(model, i).tensor, parts[n++] = wick_model_at(model, i).name + 5;
+    for (int i = 0; i < wick_model_count(model); i++)
+        wrt[n] = wick_model_at(model, i).tensor, parts[n++] = wick_model_at(model, i).name + 5;
     wrt[n] = x, parts[n++] = "x";
     if (h0) wrt[n] = h0, parts[n++] = "h0";
     if (c0) wrt[n] = c0, parts[n++] = "c0";
@@ -107,14 +123,21 @@ static void check_torch(wick_context *ctx, const char *name, bool plain) {
 }
 
 static void check_onnx(wick_context *ctx, const char *name) {
-    const int64_t *attr = (const int64_t *)find(name, "attr")->data; /* cell, direction, reset_first, input_forget, 1000 clip, acts */
+    /* cell, direction, reset_first, input_forget, 1000 clip, acts */
+    const int64_t *attr = (const int64_t *)find(name, "attr")->data;
     wick_scope *scope = wick_scope_open(ctx);
-    wick_rnn_options o = {.direction = (wick_rnn_direction)attr[1], .reset_first = attr[2], .input_forget = attr[3], .clip = (double)attr[4] / 1000};
+    wick_rnn_options o = {.direction = (wick_rnn_direction)attr[1],
+                          .reset_first = attr[2],
+                          .input_forget = attr[3],
+                          .clip = (double)attr[4] / 1000};
     for (int i = 0; i < 6; i++) o.acts[i / 3][i % 3] = (wick_rnn_act)attr[5 + i];
-    const wick_rnn_inputs in = {load(ctx, name, "w_ih"), load(ctx, name, "w_hh"), load(ctx, name, "b_ih"), load(ctx, name, "b_hh"),
-                                load(ctx, name, "peephole"), load(ctx, name, "h0"), load(ctx, name, "c0"), load(ctx, name, "lengths")};
+    const wick_rnn_inputs in = {load(ctx, name, "w_ih"), load(ctx, name, "w_hh"),     load(ctx, name, "b_ih"),
+                                load(ctx, name, "b_hh"), load(ctx, name, "peephole"), load(ctx, name, "h0"),
+                                load(ctx, name, "c0"),   load(ctx, name, "lengths")};
     wick_tensor *x = load(ctx, name, "x"), *h = NULL, *c = NULL;
-    wick_tensor *y = attr[0] == 0 ? wick_rnn(x, &in, &o, &h) : attr[0] == 1 ? wick_lstm(x, &in, &o, &h, &c) : wick_gru(x, &in, &o, &h);
+    wick_tensor *y = attr[0] == 0   ? wick_rnn(x, &in, &o, &h)
+                     : attr[0] == 1 ? wick_lstm(x, &in, &o, &h, &c)
+                                    : wick_gru(x, &in, &o, &h);
     compare(name, "y", y, 2e-6);
     compare(name, "h_n", h, 2e-6);
     if (c) compare(name, "c_n", c, 2e-6);
@@ -150,14 +173,16 @@ TEST(values_and_gradients_are_pytorchs) { check_all(false, false); }
 TEST(the_plain_loop_has_them_too_and_gradients_of_gradients) { check_all(false, true); }
 TEST(peepholes_clips_couplings_and_activations_are_onnx_runtimes) { check_all(true, false); }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 TEST(wrong_uses_say_what_is_wrong) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *x = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}), *w = wick_zeros(ctx, WICK_F32, 2, (int64_t[]){20, 3});
-    wick_tensor *u = wick_zeros(ctx, WICK_F32, 2, (int64_t[]){20, 5}), *state = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){1, 3, 5}), *h, *c;
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}),
+                *w = wick_zeros(ctx, WICK_F32, 2, (int64_t[]){20, 3});
+    wick_tensor *u = wick_zeros(ctx, WICK_F32, 2, (int64_t[]){20, 5}),
+                *state = wick_zeros(ctx, WICK_F32, 3, (int64_t[]){1, 3, 5}), *h, *c;
     const char *text = "";
     const struct {
         wick_tensor *y;
@@ -166,10 +191,13 @@ TEST(wrong_uses_say_what_is_wrong) {
         {wick_lstm(x, &(wick_rnn_inputs){.w_ih = w}, NULL, &h, &c), "lstm: needs w_ih and w_hh"},
         {wick_lstm(x, &(wick_rnn_inputs){.w_ih = u, .w_hh = u}, NULL, NULL, NULL), "w_ih is f32[1,20,5], not [1,20,3]"},
         {wick_gru(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u}, NULL, NULL), "w_ih is f32[1,20,3], not [1,15,3]"},
-        {wick_lstm(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u, .h0 = state}, NULL, NULL, NULL), "h0 must be f32[1,2,5]"},
+        {wick_lstm(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u, .h0 = state}, NULL, NULL, NULL),
+         "h0 must be f32[1,2,5]"},
         {wick_lstm(w, &(wick_rnn_inputs){.w_ih = w, .w_hh = u}, NULL, NULL, NULL), "x has 2 dims"},
-        {wick_rnn(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u, .c0 = state}, NULL, NULL), "c0 and peepholes are the LSTM's"},
-        {wick_lstm(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u}, &(wick_rnn_options){.clip = -1}, NULL, NULL), "clip -1"},
+        {wick_rnn(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u, .c0 = state}, NULL, NULL),
+         "c0 and peepholes are the LSTM's"},
+        {wick_lstm(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u}, &(wick_rnn_options){.clip = -1}, NULL, NULL),
+         "clip -1"},
     };
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         CHECK_MSG(wick_tensor_error(cases[i].y, &text) != WICK_OK, "case %zu was accepted", i);
@@ -178,9 +206,11 @@ TEST(wrong_uses_say_what_is_wrong) {
     }
     wick_model *model = NULL;
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
-    CHECK(wick_tensor_error(wick_nn_gru(model, "g", x, 5, &(wick_nn_rnn_options){.projection = 2}, NULL), &text) == WICK_ERR_INVALID);
+    CHECK(wick_tensor_error(wick_nn_gru(model, "g", x, 5, &(wick_nn_rnn_options){.projection = 2}, NULL), &text) ==
+          WICK_ERR_INVALID);
     CHECK_STR_HAS(text, "a projection to 2; an LSTM's h can");
-    CHECK(wick_tensor_error(wick_nn_lstm(model, "l", x, 5, &(wick_nn_rnn_options){.projection = 5}, NULL, NULL), &text) == WICK_ERR_INVALID);
+    CHECK(wick_tensor_error(wick_nn_lstm(model, "l", x, 5, &(wick_nn_rnn_options){.projection = 5}, NULL, NULL),
+                            &text) == WICK_ERR_INVALID);
     wick_model_free(&model);
     wick_tensor *lengths = wick_from(ctx, WICK_I32, 1, (int64_t[]){2}, (int32_t[]){4, 5});
     wick_tensor *y = wick_lstm(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u, .lengths = lengths}, NULL, NULL, NULL);
@@ -194,12 +224,16 @@ TEST(a_gradient_of_the_gradient_is_refused_not_zero) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *x = wick_ones(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}), *w = wick_ones(ctx, WICK_F32, 2, (int64_t[]){5, 3}), *u = wick_ones(ctx, WICK_F32, 2, (int64_t[]){5, 5});
+    wick_tensor *x = wick_ones(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}),
+                *w = wick_ones(ctx, WICK_F32, 2, (int64_t[]){5, 3}),
+                *u = wick_ones(ctx, WICK_F32, 2, (int64_t[]){5, 5});
     wick_tensor *g, *gg, *y = wick_rnn(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u}, NULL, NULL);
     wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, &x, &g);
     wick_grad(wick_sum(wick_mul(g, g), WICK_ALL_AXES, false), 1, &x, &gg);
     CHECK_INT(wick_eval(ctx, 1, &gg, NULL), WICK_ERR_UNSUPPORTED);
-    CHECK_STR_HAS(wick_context_error(ctx), "rnn_grad, itself a gradient, has none (the loop back through rnn; plain layers (wick_nn_rnn_options) have");
+    CHECK_STR_HAS(
+        wick_context_error(ctx),
+        "rnn_grad, itself a gradient, has none (the loop back through rnn; plain layers (wick_nn_rnn_options) have");
     wick_scope_close(&scope);
     wick_context_free(&ctx);
 }
@@ -216,8 +250,11 @@ TEST(without_a_gradient_nothing_is_saved) {
     REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
     const wick_spec spec = {"x", WICK_F32, 3, {100, 8, 32}};
     CHECK_OK(ctx, wick_compile(ctx, layer_for_plan, model, 1, &spec, 1, NULL, &plan));
-    const size_t gates = 100 * 8 * 4 * 32 * sizeof(float); /* what the inputs of all steps give; besides only packed weights */
-    if (plan) CHECK_MSG(wick_plan_get_info(plan).arena_bytes < gates + 64 * 1024, "%zu bytes", wick_plan_get_info(plan).arena_bytes);
+    /* what the inputs of all steps give; besides only packed weights */
+    const size_t gates = 100 * 8 * 4 * 32 * sizeof(float);
+    if (plan)
+        CHECK_MSG(wick_plan_get_info(plan).arena_bytes < gates + 64 * 1024, "%zu bytes",
+                  wick_plan_get_info(plan).arena_bytes);
     wick_plan_free(&plan);
     wick_model_free(&model);
     wick_context_free(&ctx);
@@ -229,10 +266,15 @@ TEST(half_types_are_computed_in_f32) {
     wick_scope *scope = wick_scope_open(ctx);
     const int64_t H = 5;
     wick_tensor *x = wick_cast(wick_random_normal(ctx, WICK_F32, 3, (int64_t[]){4, 2, 3}), WICK_BF16), *h;
-    wick_tensor *w = wick_cast(wick_random_normal(ctx, WICK_F32, 2, (int64_t[]){3 * H, 3}), WICK_BF16), *u = wick_cast(wick_random_normal(ctx, WICK_F32, 2, (int64_t[]){3 * H, H}), WICK_BF16);
+    wick_tensor *w = wick_cast(wick_random_normal(ctx, WICK_F32, 2, (int64_t[]){3 * H, 3}), WICK_BF16),
+                *u = wick_cast(wick_random_normal(ctx, WICK_F32, 2, (int64_t[]){3 * H, H}), WICK_BF16);
     wick_tensor *y = wick_gru(x, &(wick_rnn_inputs){.w_ih = w, .w_hh = u}, NULL, &h);
-    wick_tensor *as_f32 = wick_gru(wick_cast(x, WICK_F32), &(wick_rnn_inputs){.w_ih = wick_cast(w, WICK_F32), .w_hh = wick_cast(u, WICK_F32)}, NULL, NULL);
-    wick_tensor *far = wick_max(wick_abs(wick_sub(wick_cast(y, WICK_F32), wick_cast(wick_cast(as_f32, WICK_BF16), WICK_F32))), WICK_ALL_AXES, false);
+    wick_tensor *as_f32 =
+        wick_gru(wick_cast(x, WICK_F32),
+                 &(wick_rnn_inputs){.w_ih = wick_cast(w, WICK_F32), .w_hh = wick_cast(u, WICK_F32)}, NULL, NULL);
+    wick_tensor *far =
+        wick_max(wick_abs(wick_sub(wick_cast(y, WICK_F32), wick_cast(wick_cast(as_f32, WICK_BF16), WICK_F32))),
+                 WICK_ALL_AXES, false);
     double worst = 1;
     CHECK_INT(wick_tensor_dtype(y), WICK_BF16);
     CHECK_INT(wick_tensor_dtype(h), WICK_BF16);

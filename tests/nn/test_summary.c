@@ -47,7 +47,8 @@ static void check_rows(const wick_summary *s, const row *rows, int n) {
         const wick_layer_info r = wick_summary_at(s, i);
         if (!r.kind) continue;
         int64_t count = 1;
-        CHECK_MSG(!strcmp(r.kind, rows[i].kind) && !strcmp(r.output.name, rows[i].name), "row %d: %s \"%s\"", i, r.kind, r.output.name);
+        CHECK_MSG(!strcmp(r.kind, rows[i].kind) && !strcmp(r.output.name, rows[i].name), "row %d: %s \"%s\"", i, r.kind,
+                  r.output.name);
         CHECK_INT(r.output.rank, rows[i].rank);
         for (int d = 0; d < rows[i].rank; d++) {
             CHECK_MSG(r.output.dims[d] == rows[i].dims[d], "row %d, dim %d: %lld", i, d, (long long)r.output.dims[d]);
@@ -70,7 +71,9 @@ static void check_rows(const wick_summary *s, const row *rows, int n) {
 
 TEST(rows_are_the_layers_and_what_is_between) {
     SETUP;
-    wick_summary *s = summary_of(ctx, model, "conv 8 3 same, bn, relu, maxpool 2, dropout 0.5, flatten, linear 20, relu, linear classes", WICK_DIMS(2, 3, 6, 8));
+    wick_summary *s = summary_of(
+        ctx, model, "conv 8 3 same, bn, relu, maxpool 2, dropout 0.5, flatten, linear 20, relu, linear classes",
+        WICK_DIMS(2, 3, 6, 8));
     REQUIRE(s);
     const int n = 2 * 8 * 48;
     const row rows[] = {
@@ -91,7 +94,9 @@ TEST(rows_are_the_layers_and_what_is_between) {
 
 TEST(nested_layers_have_their_paths_and_nothing_is_counted_twice) {
     SETUP;
-    wick_summary *s = summary_of(ctx, model, "residual(conv 4 3 same nobias stride 2, bn), se 2, invres 4 3 expand 2, globalpool", WICK_DIMS(1, 2, 4, 4));
+    wick_summary *s =
+        summary_of(ctx, model, "residual(conv 4 3 same nobias stride 2, bn), se 2, invres 4 3 expand 2, globalpool",
+                   WICK_DIMS(1, 2, 4, 4));
     REQUIRE(s);
     const row rows[] = {
         {"conv", "res1.conv1", 4, {1, 4, 2, 2}, 72, 2. * 18 * 16},
@@ -125,7 +130,8 @@ TEST(nested_layers_have_their_paths_and_nothing_is_counted_twice) {
 static wick_status build_own(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_model *model = user;
     wick_scope *scope = wick_scope_open(ctx);
-    wick_tensor *w = wick_model_state(model, "own.q.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(4, 4), wick_init_constant(1));
+    wick_tensor *w =
+        wick_model_state(model, "own.q.weight", WICK_ROLE_PARAM, WICK_F32, WICK_DIMS(4, 4), wick_init_constant(1));
     (void)wick_nn_linear(model, "unused", in[0], 9);
     wick_tensor *y = wick_matmul(in[0], wick_transpose(w, 0, 1));
     y = wick_retain(wick_nn_layer_norm(model, "ln", wick_matmul(y, w)));
@@ -139,7 +145,9 @@ TEST(layers_of_ones_own_are_rows_of_ops_with_their_states) {
     wick_summary *s = NULL;
     const wick_spec spec = {.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {3, 4}};
     REQUIRE(wick_model_summary(model, build_own, model, 1, &spec, &s) == WICK_OK);
-    const row rows[] = {{"matmul", "own.q", 2, {3, 4}, 16, 2. * 48}, {"matmul", "own.q", 2, {3, 4}, 0, 2. * 48}, {"layer_norm", "ln", 2, {3, 4}, 8, 8. * 12}};
+    const row rows[] = {{"matmul", "own.q", 2, {3, 4}, 16, 2. * 48},
+                        {"matmul", "own.q", 2, {3, 4}, 0, 2. * 48},
+                        {"layer_norm", "ln", 2, {3, 4}, 8, 8. * 12}};
     check_rows(s, rows, 3);
     wick_summary_free(&s);
     TEARDOWN;

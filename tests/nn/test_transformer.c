@@ -1,5 +1,6 @@
-/* Transformer layers against PyTorch's (golden/transformer.safetensors, made by golden/make_transformer.py): values and all gradients in f64, by the
- * names of its state_dict; positions by their formulas; decoding by the cache against reading all at once. */
+/* Transformer layers against PyTorch's (golden/transformer.safetensors, made by golden/make_transformer.py): values and
+ * all gradients in f64, by the names of its state_dict; positions by their formulas; decoding by the cache against
+ * reading all at once. */
 #define GOLDEN_FILE  "transformer.safetensors"
 #define GOLDEN_FLOOR 100
 #include "base/base.h"
@@ -12,14 +13,15 @@ static wick_context *ctx;
 static wick_model *model;
 static bool setup(void) {
     ctx = NULL, model = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK;
+    return wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK &&
+           wick_model_new(ctx, &model) == WICK_OK;
 }
 static void teardown(void) {
     wick_model_free(&model);
     wick_context_free(&ctx);
 }
 
-/* ---- goldens ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- goldens ----------------------------------------------------------------------------------------------------- */
 
 typedef wick_tensor *(*build_fn)(wick_tensor **in);
 
@@ -28,7 +30,8 @@ static void check(const char *name, build_fn build) {
     char part[128], of[64][128];
     int n = 0, n_wrt = 0;
     REQUIRE(setup() && open_goldens());
-    for (array *t; n < 4 && (snprintf(part, sizeof part, "in%d", n), t = find(name, part)); n++) in[n] = load(ctx, t, WICK_F64);
+    for (array *t; n < 4 && (snprintf(part, sizeof part, "in%d", n), t = find(name, part)); n++)
+        in[n] = load(ctx, t, WICK_F64);
     wick_tensor *y = build(in); /* makes the states */
     const char *text = "";
     CHECK_MSG(wick_tensor_error(y, &text) == WICK_OK, "%s: %s", name, text);
@@ -40,7 +43,8 @@ static void check(const char *name, build_fn build) {
         CHECK_MSG(t != NULL, "%s has no %s", name, part);
         if (!t || n_wrt == 60) continue;
         CHECK_INT(t->rank, wick_tensor_rank(state.tensor));
-        CHECK_OK(ctx, wick_assign(state.tensor, wick_cast(wick_from(ctx, t->dtype, t->rank, t->dims, t->data), WICK_F64)));
+        CHECK_OK(ctx,
+                 wick_assign(state.tensor, wick_cast(wick_from(ctx, t->dtype, t->rank, t->dims, t->data), WICK_F64)));
         snprintf(of[n_wrt], sizeof of[0], "grad.%s", inner);
         wrt[n_wrt++] = state.tensor;
     }
@@ -58,35 +62,67 @@ static void check(const char *name, build_fn build) {
 
 static const wick_nn_attention_options two = {.heads = 2};
 static wick_tensor *self(wick_tensor **in) { return wick_nn_attention(model, "m", in[0], in[0], in[0], &two); }
-static wick_tensor *causal(wick_tensor **in) { return wick_nn_attention(model, "m", in[0], in[0], in[0], &(wick_nn_attention_options){.heads = 2, .causal = true}); }
-static wick_tensor *no_bias(wick_tensor **in) { return wick_nn_attention(model, "m", in[0], in[0], in[0], &(wick_nn_attention_options){.heads = 2, .no_bias = true}); }
+static wick_tensor *causal(wick_tensor **in) {
+    return wick_nn_attention(model, "m", in[0], in[0], in[0], &(wick_nn_attention_options){.heads = 2, .causal = true});
+}
+static wick_tensor *no_bias(wick_tensor **in) {
+    return wick_nn_attention(model, "m", in[0], in[0], in[0],
+                             &(wick_nn_attention_options){.heads = 2, .no_bias = true});
+}
 static wick_tensor *cross(wick_tensor **in) { return wick_nn_attention(model, "m", in[0], in[1], in[2], &two); }
-static wick_tensor *padding(wick_tensor **in) { return wick_nn_attention(model, "m", in[0], in[0], in[0], &(wick_nn_attention_options){.heads = 2, .key_padding = in[1]}); }
-static wick_tensor *mask(wick_tensor **in) { return wick_nn_attention(model, "m", in[0], in[0], in[0], &(wick_nn_attention_options){.heads = 2, .mask = in[1]}); }
+static wick_tensor *padding(wick_tensor **in) {
+    return wick_nn_attention(model, "m", in[0], in[0], in[0],
+                             &(wick_nn_attention_options){.heads = 2, .key_padding = in[1]});
+}
+static wick_tensor *mask(wick_tensor **in) {
+    return wick_nn_attention(model, "m", in[0], in[0], in[0], &(wick_nn_attention_options){.heads = 2, .mask = in[1]});
+}
 #define LAYER(...) (&(wick_nn_transformer_options){.feedforward = 11, .attention = {.heads = 2}, __VA_ARGS__})
-static wick_tensor *encoder_post(wick_tensor **in) { return wick_nn_encoder_layer(model, "m", in[0], LAYER(.gelu = false)); }
-static wick_tensor *encoder_pre(wick_tensor **in) { return wick_nn_encoder_layer(model, "m", in[0], LAYER(.gelu = true, .pre_norm = true)); }
+static wick_tensor *encoder_post(wick_tensor **in) {
+    return wick_nn_encoder_layer(model, "m", in[0], LAYER(.gelu = false));
+}
+static wick_tensor *encoder_pre(wick_tensor **in) {
+    return wick_nn_encoder_layer(model, "m", in[0], LAYER(.gelu = true, .pre_norm = true));
+}
 #define CAUSAL .attention.causal = true
-static wick_tensor *decoder_post(wick_tensor **in) { return wick_nn_decoder_layer(model, "m", in[0], in[1], LAYER(CAUSAL, .gelu = true)); }
-static wick_tensor *decoder_pre(wick_tensor **in) { return wick_nn_decoder_layer(model, "m", in[0], in[1], LAYER(CAUSAL, .pre_norm = true, .memory_mask = in[2])); }
-static wick_tensor *encoder_stack(wick_tensor **in) { return wick_nn_encoder(model, "m", in[0], 2, LAYER(.pre_norm = true, .final_norm = true)); }
-static wick_tensor *decoder_stack(wick_tensor **in) { return wick_nn_decoder(model, "m", in[0], in[1], 2, LAYER(.gelu = false)); }
+static wick_tensor *decoder_post(wick_tensor **in) {
+    return wick_nn_decoder_layer(model, "m", in[0], in[1], LAYER(CAUSAL, .gelu = true));
+}
+static wick_tensor *decoder_pre(wick_tensor **in) {
+    return wick_nn_decoder_layer(model, "m", in[0], in[1], LAYER(CAUSAL, .pre_norm = true, .memory_mask = in[2]));
+}
+static wick_tensor *encoder_stack(wick_tensor **in) {
+    return wick_nn_encoder(model, "m", in[0], 2, LAYER(.pre_norm = true, .final_norm = true));
+}
+static wick_tensor *decoder_stack(wick_tensor **in) {
+    return wick_nn_decoder(model, "m", in[0], in[1], 2, LAYER(.gelu = false));
+}
 static wick_tensor *embedding(wick_tensor **in) { return wick_nn_embedding(model, "m", in[0], 7, 4, WICK_F64); }
-static wick_tensor *weight_norm(wick_tensor **in) { return wick_linear(in[0], wick_nn_weight_norm(model, "m", WICK_F64, WICK_DIMS(3, 5)), NULL); }
+static wick_tensor *weight_norm(wick_tensor **in) {
+    return wick_linear(in[0], wick_nn_weight_norm(model, "m", WICK_F64, WICK_DIMS(3, 5)), NULL);
+}
 
 TEST(multi_head_attention_agrees) {
-    check("self", self), check("causal", causal), check("no_bias", no_bias), check("cross", cross), check("widths", cross), check("padding", padding), check("mask", mask);
+    check("self", self), check("causal", causal), check("no_bias", no_bias), check("cross", cross),
+        check("widths", cross), check("padding", padding), check("mask", mask);
 }
-TEST(encoder_layers_agree) { check("encoder_post_relu", encoder_post), check("encoder_pre_gelu", encoder_pre), check("encoder_stack", encoder_stack); }
-TEST(decoder_layers_agree) { check("decoder_post_gelu", decoder_post), check("decoder_pre_relu", decoder_pre), check("decoder_stack", decoder_stack); }
+TEST(encoder_layers_agree) {
+    check("encoder_post_relu", encoder_post), check("encoder_pre_gelu", encoder_pre),
+        check("encoder_stack", encoder_stack);
+}
+TEST(decoder_layers_agree) {
+    check("decoder_post_gelu", decoder_post), check("decoder_pre_relu", decoder_pre),
+        check("decoder_stack", decoder_stack);
+}
 TEST(embedding_and_weight_norm_agree) { check("embedding", embedding), check("weight_norm", weight_norm); }
 TEST(all_goldens_were_compared) { check_all_compared(); }
 
-/* ---- first values ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- first values ------------------------------------------------------------------------------------------------ */
 
 TEST(weight_norm_starts_as_the_weight_itself) {
     REQUIRE(setup());
-    wick_tensor *w = wick_nn_weight_norm(model, "conv", WICK_F64, WICK_DIMS(4, 3, 5)), *v = wick_model_find(model, "conv.parametrizations.weight.original1");
+    wick_tensor *w = wick_nn_weight_norm(model, "conv", WICK_F64, WICK_DIMS(4, 3, 5)),
+                *v = wick_model_find(model, "conv.parametrizations.weight.original1");
     double off = 1;
     REQUIRE(v != NULL);
     CHECK_OK(ctx, wick_item(wick_max(wick_abs(wick_sub(w, v)), WICK_ALL_AXES, false), &off));
@@ -99,10 +135,12 @@ TEST(a_tied_weight_is_one_parameter_with_the_gradients_of_both_uses) {
     wick_tensor *x = wick_nn_embedding(model, "wte", wick_from(ctx, WICK_I64, WICK_DIMS(3), tokens), 5, 4, WICK_F64);
     wick_tensor *y = wick_nn_tied_linear(model, "wte", wick_tanh(x), 5);
     CHECK_INT(wick_model_count(model), 1);
-    wick_tensor *w = wick_model_find(model, "wte.weight"), *g, *two_uses[2], *a = wick_mul(w, wick_like(w, 1)), *b = wick_mul(w, wick_like(w, 1));
+    wick_tensor *w = wick_model_find(model, "wte.weight"), *g, *two_uses[2], *a = wick_mul(w, wick_like(w, 1)),
+                *b = wick_mul(w, wick_like(w, 1));
     wick_grad(wick_sum(wick_square(y), WICK_ALL_AXES, false), 1, &w, &g);
     wick_tensor *index = wick_from(ctx, WICK_I64, WICK_DIMS(3), tokens);
-    wick_grad(wick_sum(wick_square(wick_linear(wick_tanh(wick_gather(a, 0, index)), b, NULL)), WICK_ALL_AXES, false), 2, (wick_tensor *[]){a, b}, two_uses);
+    wick_grad(wick_sum(wick_square(wick_linear(wick_tanh(wick_gather(a, 0, index)), b, NULL)), WICK_ALL_AXES, false), 2,
+              (wick_tensor *[]){a, b}, two_uses);
     wick_tensor *off = wick_max(wick_abs(wick_sub(g, wick_add(two_uses[0], two_uses[1]))), WICK_ALL_AXES, false);
     double v = 1;
     CHECK_OK(ctx, wick_item(off, &v));
@@ -110,7 +148,7 @@ TEST(a_tied_weight_is_one_parameter_with_the_gradients_of_both_uses) {
     teardown();
 }
 
-/* ---- positions --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- positions --------------------------------------------------------------------------------------------------- */
 
 TEST(rotary_positions_turn_pairs_both_ways) {
     REQUIRE(setup());
@@ -121,18 +159,22 @@ TEST(rotary_positions_turn_pairs_both_ways) {
     for (int kind = 0; kind < 4; kind++) { /* both pairings, all features and six of them */
         const wick_rotary_options o = {.interleaved = kind & 1, .dims = kind & 2 ? 6 : 0, .base = kind & 2 ? 500 : 0};
         const int dims = kind & 2 ? 6 : D;
-        wick_tensor *t = wick_rotary(wick_from(ctx, WICK_F64, WICK_DIMS(2, L, D), x), wick_from(ctx, WICK_I64, WICK_DIMS(L), at), &o);
+        wick_tensor *t = wick_rotary(wick_from(ctx, WICK_F64, WICK_DIMS(2, L, D), x),
+                                     wick_from(ctx, WICK_I64, WICK_DIMS(L), at), &o);
         CHECK_OK(ctx, wick_read(t, y, sizeof y));
         for (int n = 0; n < 2; n++)
             for (int l = 0; l < L; l++)
                 for (int i = 0; i < D; i++) {
                     double want = x[n][l][i];
                     if (i < dims) {
-                        const int pair = kind & 1 ? i / 2 : i % (dims / 2), a = kind & 1 ? 2 * pair : pair, b = kind & 1 ? a + 1 : a + dims / 2;
+                        const int pair = kind & 1 ? i / 2 : i % (dims / 2), a = kind & 1 ? 2 * pair : pair,
+                                  b = kind & 1 ? a + 1 : a + dims / 2;
                         const double angle = (double)at[l] * pow(kind & 2 ? 500 : 10000, -2.0 * pair / dims);
-                        want = i == a ? x[n][l][a] * cos(angle) - x[n][l][b] * sin(angle) : x[n][l][b] * cos(angle) + x[n][l][a] * sin(angle);
+                        want = i == a ? x[n][l][a] * cos(angle) - x[n][l][b] * sin(angle)
+                                      : x[n][l][b] * cos(angle) + x[n][l][a] * sin(angle);
                     }
-                    CHECK_MSG(fabs(y[n][l][i] - want) < 1e-12, "kind %d, position %d, feature %d: %g, not %g", kind, l, i, y[n][l][i], want);
+                    CHECK_MSG(fabs(y[n][l][i] - want) < 1e-12, "kind %d, position %d, feature %d: %g, not %g", kind, l,
+                              i, y[n][l][i], want);
                 }
     }
     teardown();
@@ -159,15 +201,18 @@ TEST(alibi_is_a_bias_by_distance) {
         for (int i = 0; i < L; i++)
             for (int j = 0; j < L; j++) paper[h][i][j] = slopes[h] * (j - i);
     wick_tensor *q = wick_random_normal(ctx, WICK_F64, WICK_DIMS(2, H, L, 4));
-    wick_tensor *a = wick_attention(q, q, q, &(wick_attention_options){.causal = true, .mask = wick_alibi(ctx, WICK_F64, H, L)});
-    wick_tensor *b = wick_attention(q, q, q, &(wick_attention_options){.causal = true, .mask = wick_from(ctx, WICK_F64, WICK_DIMS(H, L, L), paper)});
+    wick_tensor *a =
+        wick_attention(q, q, q, &(wick_attention_options){.causal = true, .mask = wick_alibi(ctx, WICK_F64, H, L)});
+    wick_tensor *b = wick_attention(
+        q, q, q,
+        &(wick_attention_options){.causal = true, .mask = wick_from(ctx, WICK_F64, WICK_DIMS(H, L, L), paper)});
     double off = 1;
     CHECK_OK(ctx, wick_item(wick_max(wick_abs(wick_sub(a, b)), WICK_ALL_AXES, false), &off));
     CHECK_MSG(off < 1e-13, "%g", off);
     teardown();
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST = 12, E = 8, HEADS = 4, KV = 2 };
 typedef struct decoder {
@@ -182,7 +227,8 @@ static wick_status decode(wick_context *c, wick_tensor *const *in, wick_tensor *
     wick_tensor *p = d->cache.position;
     return wick_assign(p, wick_add(p, wick_like(p, (double)wick_tensor_dim(in[0], 1))));
 }
-/* A prompt of five tokens and then one at a time, each by one compiled plan, is what reading everything at once gives. */
+/* A prompt of five tokens and then one at a time, each by one compiled plan, is what reading everything at once gives.
+ */
 TEST(decoding_by_the_cache_gives_what_reading_all_gives) {
     for (int rotary = 0; rotary < 2; rotary++) {
         REQUIRE(setup());
@@ -192,7 +238,8 @@ TEST(decoding_by_the_cache_gives_what_reading_all_gives) {
         wick_tensor *t = wick_from(ctx, WICK_F64, WICK_DIMS(2, MOST, E), x);
         const wick_nn_attention_options o = {.heads = HEADS, .kv_heads = KV, .rotary = rotary, .causal = true};
         CHECK_OK(ctx, wick_read(wick_nn_attention(model, "a", t, t, t, &o), all, sizeof all));
-        decoder d = {{wick_zeros(ctx, WICK_F64, WICK_DIMS(2, KV, MOST, E / HEADS)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2, KV, MOST, E / HEADS)),
+        decoder d = {{wick_zeros(ctx, WICK_F64, WICK_DIMS(2, KV, MOST, E / HEADS)),
+                      wick_zeros(ctx, WICK_F64, WICK_DIMS(2, KV, MOST, E / HEADS)),
                       wick_zeros(ctx, WICK_I64, WICK_DIMS(1))},
                      rotary};
         const int lengths[2] = {5, 1};
@@ -203,22 +250,28 @@ TEST(decoding_by_the_cache_gives_what_reading_all_gives) {
             CHECK_OK(ctx, wick_compile(ctx, decode, &d, 1, &in, 1, NULL, &plan));
             REQUIRE(plan && wick_workspace_new(plan, &work) == WICK_OK);
             for (; at + lengths[k] <= (k ? MOST : 5); at += lengths[k]) {
-                for (int n = 0; n < 2; n++) memcpy((double *)part + n * lengths[k] * E, x[n][at], sizeof(double) * (size_t)(lengths[k] * E));
+                for (int n = 0; n < 2; n++)
+                    memcpy((double *)part + n * lengths[k] * E, x[n][at], sizeof(double) * (size_t)(lengths[k] * E));
                 static double y[2 * MOST * E];
-                CHECK_MSG(wick_run(work, (const void *[]){part}, (void *[]){y}) == WICK_OK, "%s", wick_workspace_error(work));
-                for (int n = 0; n < 2; n++) memcpy(got[n][at], y + n * lengths[k] * E, sizeof(double) * (size_t)(lengths[k] * E));
+                CHECK_MSG(wick_run(work, (const void *[]){part}, (void *[]){y}) == WICK_OK, "%s",
+                          wick_workspace_error(work));
+                for (int n = 0; n < 2; n++)
+                    memcpy(got[n][at], y + n * lengths[k] * E, sizeof(double) * (size_t)(lengths[k] * E));
             }
             wick_workspace_free(&work);
             wick_plan_free(&plan);
         }
         for (int i = 0; i < 2 * MOST * E; i++)
-            CHECK_MSG(fabs((&got[0][0][0])[i] - (&all[0][0][0])[i]) < 1e-12, "rotary %d, element %d: %g, not %g", rotary, i, (&got[0][0][0])[i], (&all[0][0][0])[i]);
+            CHECK_MSG(fabs((&got[0][0][0])[i] - (&all[0][0][0])[i]) < 1e-12, "rotary %d, element %d: %g, not %g",
+                      rotary, i, (&got[0][0][0])[i], (&all[0][0][0])[i]);
         teardown();
     }
 }
 
 static wick_kv_cache cache_of(int64_t most) {
-    return (wick_kv_cache){wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, most, 4)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, most, 5)), wick_zeros(ctx, WICK_I64, WICK_DIMS(1))};
+    return (wick_kv_cache){wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, most, 4)),
+                           wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, most, 5)),
+                           wick_zeros(ctx, WICK_I64, WICK_DIMS(1))};
 }
 static wick_status append_only(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)out;
@@ -226,9 +279,11 @@ static wick_status append_only(wick_context *c, wick_tensor *const *in, wick_ten
     wick_tensor *mask;
     const wick_status status = wick_kv_cache_append(cache, in[0], in[1], &mask);
     if (status) return status;
-    return wick_assign(cache->position, wick_add(cache->position, wick_like(cache->position, (double)wick_tensor_dim(in[0], 2))));
+    return wick_assign(cache->position,
+                       wick_add(cache->position, wick_like(cache->position, (double)wick_tensor_dim(in[0], 2))));
 }
-static const wick_spec append_specs[2] = {{.dtype = WICK_F64, .rank = 4, .dims = {2, 3, 2, 4}}, {.dtype = WICK_F64, .rank = 4, .dims = {2, 3, 2, 5}}};
+static const wick_spec append_specs[2] = {{.dtype = WICK_F64, .rank = 4, .dims = {2, 3, 2, 4}},
+                                          {.dtype = WICK_F64, .rank = 4, .dims = {2, 3, 2, 5}}};
 /* Two positions at a time into a cache of five: the third time is an error, and changes nothing. */
 TEST(a_full_cache_refuses_more) {
     REQUIRE(setup());
@@ -244,7 +299,9 @@ TEST(a_full_cache_refuses_more) {
         for (int i = 0; i < 2 * 3 * 2 * 5; i++) (&v[0][0][0][0])[i] = 100 * run + i;
         const wick_status status = wick_run(work, (const void *[]){k, v}, NULL);
         if (run < 2) CHECK_MSG(status == WICK_OK, "%s", wick_workspace_error(work));
-        else CHECK_MSG(status == WICK_ERR_INDEX && strstr(wick_workspace_error(work), "no room for the values at 4"), "%s", wick_workspace_error(work));
+        else
+            CHECK_MSG(status == WICK_ERR_INDEX && strstr(wick_workspace_error(work), "no room for the values at 4"),
+                      "%s", wick_workspace_error(work));
     }
     CHECK_OK(ctx, wick_read(cache.k, now, sizeof now));
     CHECK_OK(ctx, wick_read(cache.v, got, sizeof got));
@@ -252,15 +309,18 @@ TEST(a_full_cache_refuses_more) {
     CHECK_MSG(position == 4, "%lld", (long long)position);
     for (int n = 0; n < 6; n++)
         for (int at = 0; at < 5; at++) {
-            for (int d = 0; d < 4; d++) CHECK((&now[0][0])[n][at][d] == (at == 4 ? 0 : 100 * (at / 2) + (n * 2 + at % 2) * 4 + d));
-            for (int d = 0; d < 5; d++) CHECK((&got[0][0])[n][at][d] == (at == 4 ? 0 : 100 * (at / 2) + (n * 2 + at % 2) * 5 + d));
+            for (int d = 0; d < 4; d++)
+                CHECK((&now[0][0])[n][at][d] == (at == 4 ? 0 : 100 * (at / 2) + (n * 2 + at % 2) * 4 + d));
+            for (int d = 0; d < 5; d++)
+                CHECK((&got[0][0])[n][at][d] == (at == 4 ? 0 : 100 * (at / 2) + (n * 2 + at % 2) * 5 + d));
         }
     wick_workspace_free(&work);
     wick_plan_free(&plan);
     /* What can never fit is known before. */
     wick_tensor *mask;
     cache = cache_of(1);
-    CHECK(wick_kv_cache_append(&cache, wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, 2, 4)), wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, 2, 5)), &mask) == WICK_ERR_SHAPE);
+    CHECK(wick_kv_cache_append(&cache, wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, 2, 4)),
+                               wick_zeros(ctx, WICK_F64, WICK_DIMS(2, 3, 2, 5)), &mask) == WICK_ERR_SHAPE);
     CHECK_MSG(strstr(wick_context_error(ctx), "2 positions do not fit a cache of 1"), "%s", wick_context_error(ctx));
     teardown();
 }
@@ -277,14 +337,16 @@ TEST(appending_costs_what_is_new) {
         bytes[i] = wick_plan_get_info(plan).bytes, arena[i] = wick_plan_get_info(plan).arena_bytes;
         wick_plan_free(&plan);
     }
-    CHECK_MSG(bytes[0] == bytes[1] && arena[0] == arena[1], "%g and %g bytes, %zu and %zu of arena", bytes[0], bytes[1], arena[0], arena[1]);
+    CHECK_MSG(bytes[0] == bytes[1] && arena[0] == arena[1], "%g and %g bytes, %zu and %zu of arena", bytes[0], bytes[1],
+              arena[0], arena[1]);
     teardown();
 }
 /* An old version of the cache that somebody still reads is kept: eagerly, where the states are ordinary tensors. */
 TEST(a_cache_read_before_appending_shows_what_was_there) {
     REQUIRE(setup());
     wick_kv_cache cache = cache_of(4);
-    wick_tensor *before = wick_mul(cache.k, wick_like(cache.k, 1)), *mask, *ones = wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3, 4, 4));
+    wick_tensor *before = wick_mul(cache.k, wick_like(cache.k, 1)), *mask,
+                *ones = wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3, 4, 4));
     CHECK_OK(ctx, wick_kv_cache_append(&cache, ones, wick_ones(ctx, WICK_F64, WICK_DIMS(2, 3, 4, 5)), &mask));
     wick_tensor *after = wick_sum(cache.k, WICK_ALL_AXES, false);
     double sum[2] = {1, 1};
@@ -301,7 +363,8 @@ TEST(what_does_not_fit_is_refused_by_name) {
         wick_tensor *t;
         const char *says;
     } cases[] = {
-        {wick_nn_attention(model, "a", x, x, x, &(wick_nn_attention_options){.heads = 3}), "attention \"a\": 8 features, 3 heads"},
+        {wick_nn_attention(model, "a", x, x, x, &(wick_nn_attention_options){.heads = 3}),
+         "attention \"a\": 8 features, 3 heads"},
         {wick_nn_attention(model, "a", index, x, x, &two), "attention \"a\": q is 1-d i64"},
         {wick_nn_attention(model, "a", x, NULL, x, &two), "k is NULL"},
         {wick_nn_embedding(model, "e", x, 5, 4, WICK_F32), "embedding \"e\": index is f32"},
@@ -315,7 +378,8 @@ TEST(what_does_not_fit_is_refused_by_name) {
     };
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         const char *text = "";
-        CHECK_MSG(wick_tensor_error(cases[i].t, &text) != WICK_OK && strstr(text, cases[i].says), "case %zu: %s", i, text);
+        CHECK_MSG(wick_tensor_error(cases[i].t, &text) != WICK_OK && strstr(text, cases[i].says), "case %zu: %s", i,
+                  text);
     }
     teardown();
 }

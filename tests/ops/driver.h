@@ -1,5 +1,5 @@
-/* driver.h: random uses of an op, made from its own definition, and ways to run one: eager or planned, on any number of threads and any
- * kernel tier, over inputs that lie in memory in several ways. Nothing here knows any op by name. */
+/* driver.h: random uses of an op, made from its own definition, and ways to run one: eager or planned, on any number of
+ * threads and any kernel tier, over inputs that lie in memory in several ways. Nothing here knows any op by name. */
 #ifndef WICK_TESTS_OPS_DRIVER_H
 #define WICK_TESTS_OPS_DRIVER_H
 
@@ -93,7 +93,8 @@ static inline void spread(use *u, int i) {
     u->spread[i] = calloc((size_t)all + 1, elem);
     for (int64_t n = 0; n < all; n++) put(t, u->spread[i], n, draw(u, i));
     for (int64_t n = 0; n < u->count[i]; n++)
-        memcpy(u->spread[i] + (size_t)(u->start[i] + offset_of(t, u->strides[i], n)) * elem, u->data[i] + (size_t)n * elem, elem);
+        memcpy(u->spread[i] + (size_t)(u->start[i] + offset_of(t, u->strides[i], n)) * elem,
+               u->data[i] + (size_t)n * elem, elem);
 }
 
 static inline void use_fill(use *u, bool constant_axes) {
@@ -125,9 +126,10 @@ static inline void use_free(use *u) {
     for (int i = 0; i < MAX_IN; i++) free(u->data[i]), free(u->spread[i]);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
-typedef enum lay { PLAIN, WRAPPED, VIEWED } lay; /* copied; strided memory of the caller's; recorded views of a larger tensor */
+/* copied; strided memory of the caller's; recorded views of a larger tensor */
+typedef enum lay { PLAIN, WRAPPED, VIEWED } lay;
 
 /* Input i as a tensor. *leaf (or NULL) gets what a gradient can be asked for: the input, or what it is a view of. */
 static inline wick_tensor *input(wick_context *ctx, const use *u, int i, lay how, wick_tensor **leaf) {
@@ -136,8 +138,8 @@ static inline wick_tensor *input(wick_context *ctx, const use *u, int i, lay how
     size_t elem = wick_dtype_size((wick_dtype)t->dtype);
     wick_tensor *x;
     if (how == WRAPPED) {
-        x = wick_wrap(ctx, (wick_dtype)t->dtype, t->rank, t->dims, u->strides[i], u->spread[i] + (size_t)(u->count[i] ? u->start[i] : 0) * elem,
-                      NULL, NULL);
+        x = wick_wrap(ctx, (wick_dtype)t->dtype, t->rank, t->dims, u->strides[i],
+                      u->spread[i] + (size_t)(u->count[i] ? u->start[i] : 0) * elem, NULL, NULL);
     } else if (how == VIEWED) {
         x = wick_from(ctx, (wick_dtype)b->dtype, b->rank, b->dims, u->spread[i]);
     } else {
@@ -220,7 +222,8 @@ static inline result run_use(wick_context *ctx, const use *u, lay how, bool arou
     if (!r.status) {
         for (r.n = 0; r.n < n; r.n++) {
             wick_type *t = &r.type[r.n];
-            if (!wick_type_make(t, wick_tensor_dtype(all[r.n]), wick_tensor_rank(all[r.n]), wick_tensor_dims(all[r.n]))) break;
+            if (!wick_type_make(t, wick_tensor_dtype(all[r.n]), wick_tensor_rank(all[r.n]), wick_tensor_dims(all[r.n])))
+                break;
             r.bytes[r.n] = calloc(wick_type_bytes(t) + 1, 1);
             if (wick_read(all[r.n], r.bytes[r.n], wick_type_bytes(t)) != WICK_OK) r.status = WICK_ERR_INTERNAL;
         }
@@ -233,12 +236,14 @@ static inline result run_use(wick_context *ctx, const use *u, lay how, bool arou
 static inline int first_difference(const result *a, const result *b, bool gradients) {
     if (a->n != b->n) return 0;
     for (int i = 0; i < (gradients ? a->n : WICK_MIN(a->n, a->n_out + 1)); i++)
-        if (!wick_type_equal(&a->type[i], &b->type[i]) || memcmp(a->bytes[i], b->bytes[i], wick_type_bytes(&a->type[i]))) return i;
+        if (!wick_type_equal(&a->type[i], &b->type[i]) ||
+            memcmp(a->bytes[i], b->bytes[i], wick_type_bytes(&a->type[i])))
+            return i;
     return -1;
 }
 
-/* |a - b| over the largest finite magnitude of the tensor, or 0.1: gradients are sums of numbers near 1 that may cancel. What is not finite
- * must be the same. */
+/* |a - b| over the largest finite magnitude of the tensor, or 0.1: gradients are sums of numbers near 1 that may
+ * cancel. What is not finite must be the same. */
 static inline double distance(const wick_type *t, const char *a, const char *b) {
     double scale = 0.1, worst = 0;
     int64_t n = wick_type_count(t);
@@ -248,7 +253,9 @@ static inline double distance(const wick_type *t, const char *a, const char *b) 
     }
     for (int64_t i = 0; i < n; i++) {
         double va = get(t, a, i), vb = get(t, b, i);
-        double d = isfinite(va) && isfinite(vb) ? fabs(va - vb) / scale : (isnan(va) && isnan(vb)) || va == vb ? 0 : INFINITY;
+        double d = isfinite(va) && isfinite(vb)           ? fabs(va - vb) / scale
+                   : (isnan(va) && isnan(vb)) || va == vb ? 0
+                                                          : INFINITY;
         worst = fmax(worst, d);
     }
     return worst;
@@ -277,7 +284,9 @@ static inline bool has_no_elements(const use *u) {
 
 /* Ops that only mean something with a graph around them, or that passes make. */
 static inline bool is_exempt(const wick_op *op) {
-    static const wick_op *const list[] = {&wick_op_grad, &wick_op_custom_gradient, &wick_op_tap, &wick_op_check_finite, &wick_op_stop_gradient, &wick_op_fused, &wick_op_scan, &wick_op_if};
+    static const wick_op *const list[] = {
+        &wick_op_grad,          &wick_op_custom_gradient, &wick_op_tap,  &wick_op_check_finite,
+        &wick_op_stop_gradient, &wick_op_fused,           &wick_op_scan, &wick_op_if};
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
         if (op == list[i]) return true;
     return false;
@@ -295,7 +304,17 @@ static inline const wick_op *next_op(int i) {
 
 /* Kinds of cases that are counted. */
 typedef enum kind {
-    AGAINST_REFERENCE, EXTREME, GRADIENTS, SECOND_GRADIENTS, STRIDES, THREADS, EAGER, EMPTY, BAD_ARGUMENTS, OTHER_DTYPES, KINDS
+    AGAINST_REFERENCE,
+    EXTREME,
+    GRADIENTS,
+    SECOND_GRADIENTS,
+    STRIDES,
+    THREADS,
+    EAGER,
+    EMPTY,
+    BAD_ARGUMENTS,
+    OTHER_DTYPES,
+    KINDS
 } kind;
 static const char *const kind_names[KINDS] = {
     "results of a tier against the plain C reference, ordinary numbers",

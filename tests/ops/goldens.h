@@ -1,6 +1,6 @@
-/* goldens.h: cases of a file in tests/golden against PyTorch's values and gradients, in f64 and f32: NAME/in0 ..., NAME/out, and where
- * there is a gradient NAME/grad0 ..., those of sum(out * r) with NAME/r, or weights of the name. NAME/attr: numbers for the function that
- * builds the case. golden/cases.h says what to define before. */
+/* goldens.h: cases of a file in tests/golden against PyTorch's values and gradients, in f64 and f32: NAME/in0 ...,
+ * NAME/out, and where there is a gradient NAME/grad0 ..., those of sum(out * r) with NAME/r, or weights of the name.
+ * NAME/attr: numbers for the function that builds the case. golden/cases.h says what to define before. */
 #ifndef WICK_TESTS_GOLDENS_H
 #define WICK_TESTS_GOLDENS_H
 
@@ -13,7 +13,7 @@ static wick_context *new_context(void) {
     return ctx;
 }
 
-/* ---- cases --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 typedef wick_tensor *(*build_fn)(wick_tensor **in, const int64_t *attr);
 
@@ -21,7 +21,8 @@ typedef wick_tensor *(*build_fn)(wick_tensor **in, const int64_t *attr);
 static wick_tensor *weights(wick_context *ctx, const char *name, wick_tensor *y, wick_dtype floats) {
     const int64_t n = wick_tensor_count(y);
     float *data = malloc((size_t)n * sizeof *data + 1);
-    for (int64_t i = 0; i < n; i++) data[i] = (float)(golden_number(golden_hash(name), (uint32_t)i) >> 8) * 0x1p-23f - 1;
+    for (int64_t i = 0; i < n; i++)
+        data[i] = (float)(golden_number(golden_hash(name), (uint32_t)i) >> 8) * 0x1p-23f - 1;
     wick_tensor *r = wick_cast(wick_from(ctx, WICK_F32, wick_tensor_rank(y), wick_tensor_dims(y), data), floats);
     free(data);
     return wick_eval(ctx, 1, &r, NULL) == WICK_OK ? r : NULL;

@@ -8,12 +8,14 @@ typedef struct counted {
     atomic_int calls, shapes;
 } counted;
 
-/* ---- ops: scale(x) = attr x; halves(x) = (x / 2, sum of x); refuse(x) fails where x < 0 --------------------------------------- */
+/* ---- ops: scale(x) = attr x; halves(x) = (x / 2, sum of x); refuse(x) fails where x < 0 -------------------------- */
 
-static wick_status like_first(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out, char *error, size_t size) {
+static wick_status like_first(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out,
+                              char *error, size_t size) {
     (void)attr, (void)n_in, (void)n_out;
     if (user) atomic_fetch_add(&((counted *)user)->shapes, 1);
-    if (in[0].dtype != WICK_F32 && in[0].dtype != WICK_F64) return snprintf(error, size, "takes f32 and f64"), WICK_ERR_DTYPE;
+    if (in[0].dtype != WICK_F32 && in[0].dtype != WICK_F64)
+        return snprintf(error, size, "takes f32 and f64"), WICK_ERR_DTYPE;
     out[0] = in[0];
     return WICK_OK;
 }
@@ -41,7 +43,8 @@ static int64_t scale_parts(const wick_custom_work *w, int64_t begin, int64_t end
     scale_some(w, begin, end);
     return -1;
 }
-static int64_t by_element(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, const wick_spec *out) {
+static int64_t by_element(void *user, const void *attr, int n_in, const wick_spec *in, int n_out,
+                          const wick_spec *out) {
     (void)user, (void)attr, (void)n_in, (void)n_out, (void)out;
     return count_of(in);
 }
@@ -53,11 +56,21 @@ static void scale_gradient(const wick_custom_gradients *g) {
     g->gin[0] = wick_mul(g->gout[0], wick_like(g->gout[0], *(const double *)g->attr));
 }
 static wick_custom_def scale_def(counted *c, unsigned version, unsigned effects) {
-    return (wick_custom_def){.name = "scale", .version = version, .min_inputs = 1, .max_inputs = 1, .results = 1, .effects = effects, .attr_size = sizeof(double),
-                             .user = c, .shape = like_first, .kernel = scale, .gradient = scale_gradient};
+    return (wick_custom_def){.name = "scale",
+                             .version = version,
+                             .min_inputs = 1,
+                             .max_inputs = 1,
+                             .results = 1,
+                             .effects = effects,
+                             .attr_size = sizeof(double),
+                             .user = c,
+                             .shape = like_first,
+                             .kernel = scale,
+                             .gradient = scale_gradient};
 }
 
-static wick_status halves_shape(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out, char *error, size_t size) {
+static wick_status halves_shape(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out,
+                                char *error, size_t size) {
     wick_status status = like_first(user, attr, n_in, in, n_out, out, error, size);
     out[1] = (wick_spec){.dtype = in[0].dtype};
     return status;
@@ -81,8 +94,14 @@ static void halves_gradient(const wick_custom_gradients *g) {
     }
     g->gin[0] = gx;
 }
-static const wick_custom_def halves_def = {.name = "halves", .min_inputs = 1, .max_inputs = 1, .results = 2, .scratch_bytes = 8, .shape = halves_shape,
-                                           .kernel = halves, .gradient = halves_gradient};
+static const wick_custom_def halves_def = {.name = "halves",
+                                           .min_inputs = 1,
+                                           .max_inputs = 1,
+                                           .results = 2,
+                                           .scratch_bytes = 8,
+                                           .shape = halves_shape,
+                                           .kernel = halves,
+                                           .gradient = halves_gradient};
 
 static int64_t refuse(const wick_custom_work *w, int64_t begin, int64_t end) {
     (void)begin, (void)end;
@@ -105,10 +124,12 @@ TEST(values_come_from_the_kernel_and_attributes) {
     SETUP;
     wick_custom_def def = scale_def(&c, 1, 0);
     REGISTER(&def);
-    CHECK(wick_custom_find(ctx, "scale", 1) == op && !wick_custom_find(ctx, "scale", 2) && !wick_custom_find(ctx, "scal", 1));
+    CHECK(wick_custom_find(ctx, "scale", 1) == op && !wick_custom_find(ctx, "scale", 2) &&
+          !wick_custom_find(ctx, "scal", 1));
     wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(2, 2), (float[]){1, 2, 3, 4}), *t = wick_transpose(x, 0, 1);
     float y[4];
-    REQUIRE(wick_read(wick_custom_call(op, &three, 1, &t), y, sizeof y) == WICK_OK); /* a view: the kernel gets it row-major */
+    /* a view: the kernel gets it row-major */
+    REQUIRE(wick_read(wick_custom_call(op, &three, 1, &t), y, sizeof y) == WICK_OK);
     CHECK(y[0] == 3 && y[1] == 9 && y[2] == 6 && y[3] == 12);
     REQUIRE(wick_read(wick_custom_call(op, NULL, 1, &x), y, sizeof y) == WICK_OK); /* zeros */
     CHECK(y[0] == 0 && y[3] == 0);
@@ -217,9 +238,16 @@ TEST(effects_decide_what_is_merged_and_what_must_run) {
 
 TEST(a_kernel_that_refuses_stops_the_run_and_no_state_changes) {
     SETUP;
-    wick_custom_def def = {.name = "refuse", .min_inputs = 1, .max_inputs = 1, .results = 1, .effects = WICK_CUSTOM_FAILS, .shape = like_first, .kernel = refuse};
+    wick_custom_def def = {.name = "refuse",
+                           .min_inputs = 1,
+                           .max_inputs = 1,
+                           .results = 1,
+                           .effects = WICK_CUSTOM_FAILS,
+                           .shape = like_first,
+                           .kernel = refuse};
     REGISTER(&def);
-    wick_tensor *state = wick_ones(ctx, WICK_F32, WICK_DIMS(2)), *x = wick_from(ctx, WICK_F32, WICK_DIMS(2), (float[]){5, -1});
+    wick_tensor *state = wick_ones(ctx, WICK_F32, WICK_DIMS(2)),
+                *x = wick_from(ctx, WICK_F32, WICK_DIMS(2), (float[]){5, -1});
     REQUIRE(wick_assign(state, wick_custom_call(op, NULL, 1, &x)) == WICK_OK);
     CHECK_INT(wick_eval(ctx, 0, NULL, NULL), WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "refuse");
@@ -249,9 +277,12 @@ TEST(gradients_agree_with_central_differences) {
     SETUP;
     REGISTER(&halves_def);
     wick_tensor *x = wick_from(ctx, WICK_F64, WICK_DIMS(2, 3), (double[]){1, -2, 0.5, 3, 0.25, -1});
-    CHECK_MSG(wick_gradcheck(ctx, both_results, (void *)(uintptr_t)op, 1, &x, 0, 0, NULL) == WICK_OK, "%s", wick_context_error(ctx));
-    CHECK_MSG(wick_gradcheck(ctx, second_result, (void *)(uintptr_t)op, 1, &x, 0, 0, NULL) == WICK_OK, "%s", wick_context_error(ctx));
-    CHECK_MSG(wick_gradcheck(ctx, of_a_gradient, (void *)(uintptr_t)op, 1, &x, 0, 0, NULL) == WICK_OK, "%s", wick_context_error(ctx));
+    CHECK_MSG(wick_gradcheck(ctx, both_results, (void *)(uintptr_t)op, 1, &x, 0, 0, NULL) == WICK_OK, "%s",
+              wick_context_error(ctx));
+    CHECK_MSG(wick_gradcheck(ctx, second_result, (void *)(uintptr_t)op, 1, &x, 0, 0, NULL) == WICK_OK, "%s",
+              wick_context_error(ctx));
+    CHECK_MSG(wick_gradcheck(ctx, of_a_gradient, (void *)(uintptr_t)op, 1, &x, 0, 0, NULL) == WICK_OK, "%s",
+              wick_context_error(ctx));
     wick_context_free(&ctx);
 }
 
@@ -268,7 +299,8 @@ TEST(a_gradient_of_another_shape_is_an_error_that_names_the_op) {
     wick_context_free(&ctx);
 }
 
-static wick_status odd_shape(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out, char *error, size_t size) {
+static wick_status odd_shape(void *user, const void *attr, int n_in, const wick_spec *in, int n_out, wick_spec *out,
+                             char *error, size_t size) {
     (void)attr, (void)n_in, (void)n_out, (void)error, (void)size;
     out[0] = in[0];
     memcpy(out, user, sizeof *out);
@@ -277,11 +309,21 @@ static wick_status odd_shape(void *user, const void *attr, int n_in, const wick_
 TEST(a_shape_rule_cannot_make_what_is_no_tensor) {
     SETUP;
     wick_spec bad = {0};
-    wick_custom_def def = {.name = "odd", .min_inputs = 1, .max_inputs = 1, .results = 1, .user = &bad, .shape = odd_shape, .kernel = scale};
+    wick_custom_def def = {.name = "odd",
+                           .min_inputs = 1,
+                           .max_inputs = 1,
+                           .results = 1,
+                           .user = &bad,
+                           .shape = odd_shape,
+                           .kernel = scale};
     REGISTER(&def);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_SCALAR);
-    const wick_spec specs[] = {{.dtype = (wick_dtype)99}, {.dtype = WICK_F32, .rank = -1}, {.dtype = WICK_F32, .rank = 9}, {.dtype = WICK_F32, .rank = 1, .dims = {-1}},
-                               {.dtype = WICK_F32, .rank = 2, .dims = {INT64_MAX, 2}}, {.dtype = WICK_I4, .rank = 1, .dims = {2}}};
+    const wick_spec specs[] = {{.dtype = (wick_dtype)99},
+                               {.dtype = WICK_F32, .rank = -1},
+                               {.dtype = WICK_F32, .rank = 9},
+                               {.dtype = WICK_F32, .rank = 1, .dims = {-1}},
+                               {.dtype = WICK_F32, .rank = 2, .dims = {INT64_MAX, 2}},
+                               {.dtype = WICK_I4, .rank = 1, .dims = {2}}};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         bad = specs[i];
         CHECK_MSG(wick_tensor_error(wick_custom_call(op, NULL, 1, &x), NULL) != WICK_OK, "%zu", i);
@@ -331,7 +373,8 @@ TEST(plans_show_the_op) {
     CHECK_STR_HAS(text, "scale");
     REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
     float y[4];
-    CHECK(wick_run(ws, (const void *[]){(float[]){1, -1, 2, 0}}, (void *[]){y}) == WICK_OK && y[0] == 3 && y[1] == 0 && y[2] == 6);
+    CHECK(wick_run(ws, (const void *[]){(float[]){1, -1, 2, 0}}, (void *[]){y}) == WICK_OK && y[0] == 3 && y[1] == 0 &&
+          y[2] == 6);
     wick_workspace_free(&ws);
     wick_plan_free(&plan);
     wick_context_free(&ctx);

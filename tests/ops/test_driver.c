@@ -1,5 +1,6 @@
-/* One driver tests every op from its definition alone: random valid uses (wick_op.sample) run in every way that must not change a bit,
- * on every kernel tier, over odd memory and empty inputs, with wrong types, and their gradients against differences. */
+/* One driver tests every op from its definition alone: random valid uses (wick_op.sample) run in every way that must
+ * not change a bit, on every kernel tier, over odd memory and empty inputs, with wrong types, and their gradients
+ * against differences. */
 #include "ops/driver.h"
 
 #define SAMPLES 12
@@ -25,7 +26,8 @@ TEST(every_op_has_a_sample_or_is_known_to_need_none) {
         CHECK_MSG(op->infer != NULL, "%s has no shape rule", op->name);
         CHECK_MSG(is_exempt(op) || op->n_out > 0, "%s does not say how many results it has", op->name);
         exempt += is_exempt(op);
-        for (int k = 0; k < i; k++) CHECK_MSG(strcmp(op->name, wick_ops_at(k)->name), "two ops are called %s", op->name);
+        for (int k = 0; k < i; k++)
+            CHECK_MSG(strcmp(op->name, wick_ops_at(k)->name), "two ops are called %s", op->name);
     }
     CHECK_INT(exempt, 8);
 }
@@ -38,11 +40,14 @@ TEST(samples_are_valid_and_reach_empty_inputs) {
         for (int k = 0; k < 300; k++) {
             use u;
             use_draw(&u, op);
-            CHECK_MSG(u.sample.n_in >= op->min_in && (op->max_in == 255 || u.sample.n_in <= op->max_in), "%s: %d inputs", op->name, u.sample.n_in);
+            CHECK_MSG(u.sample.n_in >= op->min_in && (op->max_in == 255 || u.sample.n_in <= op->max_in),
+                      "%s: %d inputs", op->name, u.sample.n_in);
             for (int i = 0; i < u.sample.n_in; i++) {
                 wick_type checked;
-                CHECK_MSG(wick_type_make(&checked, (wick_dtype)u.sample.in[i].dtype, u.sample.in[i].rank, u.sample.in[i].dims) &&
-                          memcmp(&checked, &u.sample.in[i], sizeof checked) == 0, "%s: input %d is not a proper type", op->name, i);
+                CHECK_MSG(wick_type_make(&checked, (wick_dtype)u.sample.in[i].dtype, u.sample.in[i].rank,
+                                         u.sample.in[i].dims) &&
+                              memcmp(&checked, &u.sample.in[i], sizeof checked) == 0,
+                          "%s: input %d is not a proper type", op->name, i);
                 CHECK_MSG(u.sample.lo[i] <= u.sample.hi[i], "%s: input %d has no range", op->name, i);
                 empty |= wick_type_count(&u.sample.in[i]) == 0;
             }
@@ -68,13 +73,15 @@ TEST(results_are_finite_and_costs_are_not_negative) {
             record_use(ctx, &u, in, out);
             const char *text = "";
             CHECK_MSG(wick_tensor_error(out[0], &text) == WICK_OK, "%s: %s", describe(&u), text);
-            if (!wick_tensor_error(out[0], NULL) && op->flops) CHECK_MSG(op->flops(out[0]->value->node) >= 0, "%s", describe(&u));
+            if (!wick_tensor_error(out[0], NULL) && op->flops)
+                CHECK_MSG(op->flops(out[0]->value->node) >= 0, "%s", describe(&u));
             wick_scope_close(&scope);
             result r = run_use(ctx, &u, PLAIN, true);
             CHECK_MSG(r.status == WICK_OK, "%s: %s", describe(&u), r.text);
             for (int i = 0; i < r.n && !has_no_elements(&u); i++)
                 for (int64_t n = 0; n < wick_type_count(&r.type[i]); n++)
-                    CHECK_MSG(isfinite(get(&r.type[i], r.bytes[i], n)), "%s: result %d, element %lld", describe(&u), i, (long long)n);
+                    CHECK_MSG(isfinite(get(&r.type[i], r.bytes[i], n)), "%s: result %d, element %lld", describe(&u), i,
+                              (long long)n);
             result_free(&r);
             use_free(&u);
         }
@@ -82,7 +89,7 @@ TEST(results_are_finite_and_costs_are_not_negative) {
     wick_context_free(&ctx);
 }
 
-/* ---- the same bits, however it runs -------------------------------------------------------------------------------------------- */
+/* ---- the same bits, however it runs ------------------------------------------------------------------------------ */
 
 typedef struct way {
     const char *name;
@@ -119,7 +126,8 @@ static void check_view_gradients(const use *u, const result *plain, const result
             }
             for (int64_t n = 0; n < wick_type_count(&u->base[i]); n++) all += fabs(get(t, viewed->bytes[at], n)) > 0;
             CHECK_MSG(same, "%s: the gradient of a view of input %d differs", describe(u), i);
-            CHECK_MSG(inside == all, "%s: the gradient of a view of input %d is not zero outside of it", describe(u), i);
+            CHECK_MSG(inside == all, "%s: the gradient of a view of input %d is not zero outside of it", describe(u),
+                      i);
         }
         at++;
     }
@@ -168,7 +176,8 @@ TEST(every_way_to_run_gives_the_same_bits) {
     close_ways(ctx);
 }
 
-/* The inputs of a use with extents above 1 times k: all of them, or (batches) the first of the inputs in the mask. The largest's size. */
+/* The inputs of a use with extents above 1 times k: all of them, or (batches) the first of the inputs in the mask. The
+ * largest's size. */
 static int64_t grow_by(use *u, const wick_sample *small, int64_t k, unsigned mask) {
     int64_t most = 0;
     for (int i = 0; i < small->n_in; i++) {
@@ -180,8 +189,8 @@ static int64_t grow_by(use *u, const wick_sample *small, int64_t k, unsigned mas
     return most;
 }
 
-/* Makes a use large enough to be cut into many tasks, where it then still fits. False for ops whose attributes fix the shape: views,
- * which have no kernels, and random numbers, which have no inputs. */
+/* Makes a use large enough to be cut into many tasks, where it then still fits. False for ops whose attributes fix the
+ * shape: views, which have no kernels, and random numbers, which have no inputs. */
 static bool grow_as(wick_context *ctx, use *u, int64_t limit, unsigned mask) {
     wick_sample small = u->sample;
     for (int64_t k = mask ? 4096 : 64; k > 1 && grow_by(u, &small, k, mask) > limit;) k = mask ? k / 2 : k - 1;
@@ -216,17 +225,19 @@ TEST(large_uses_give_the_same_bits_at_any_number_of_threads) {
             check_ways(ctx, &u);
             use_free(&u);
         }
-        CHECK_MSG(grew || op->flags & (WICK_OP_VIEW | WICK_OP_RANDOM) || op->max_in == 0 || op == &wick_op_view_scatter, "%s was never large", op->name);
+        CHECK_MSG(grew || op->flags & (WICK_OP_VIEW | WICK_OP_RANDOM) || op->max_in == 0 || op == &wick_op_view_scatter,
+                  "%s was never large", op->name);
     }
     close_ways(ctx);
 }
 
-/* ---- tiers against the plain C reference ------------------------------------------------------------------------------------------ */
+/* ---- tiers against the plain C reference ------------------------------------------------------------------------- */
 
-/* NaN, infinities, zeros of both signs and denormals among the values; in elementwise ops also huge and tiny ones, whose sums elsewhere may
- * overflow in one order and not in another. */
+/* NaN, infinities, zeros of both signs and denormals among the values; in elementwise ops also huge and tiny ones,
+ * whose sums elsewhere may overflow in one order and not in another. */
 static void poke(use *u) {
-    static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-310, 1e-40, 1e-30, -1e-30, 1e30, -1e30, 1e4, -1e4};
+    static const double odd[] = {NAN,   INFINITY, -INFINITY, -0.0,  0.0, 1e-310, 1e-40,
+                                 1e-30, -1e-30,   1e30,      -1e30, 1e4, -1e4};
     const uint64_t among = u->op->flags & WICK_OP_ELEMENTWISE ? WICK_COUNTOF(odd) : 7;
     for (int i = 0; i < u->sample.n_in; i++)
         for (int64_t n = 0; n < u->count[i] && is_float(&u->sample.in[i]); n++)
@@ -245,26 +256,32 @@ static void check_tiers(bool odd_values) {
         for (int k = 0; k < SAMPLES + 2; k++) {
             use u;
             use_draw(&u, op);
-            bool large = k >= SAMPLES && u.sample.n_in && op != &wick_op_prod && ctx[0] && grow(ctx[0], &u, 8000); /* long products overflow */
+            /* long products overflow */
+            bool large = k >= SAMPLES && u.sample.n_in && op != &wick_op_prod && ctx[0] && grow(ctx[0], &u, 8000);
             use_fill(&u, false);
             if (odd_values) poke(&u);
             wick_tier_force(WICK_TIER_REF);
             result ref = run_use(ctx[0], &u, PLAIN, !odd_values);
-            const bool faults = odd_values && op->flags & WICK_OP_FAULTS; /* odd values may be none that the op can take: on any tier */
+            /* odd values may be none that the op can take: on any tier */
+            const bool faults = odd_values && op->flags & WICK_OP_FAULTS;
             CHECK_MSG(ref.status == WICK_OK || faults, "%s: %s", describe(&u), ref.text);
             for (int t = 1; t <= (int)best && (ref.status == WICK_OK || faults); t++) {
                 wick_tier_force((wick_tier)t);
                 result r = run_use(ctx[t], &u, PLAIN, !odd_values);
                 count(odd_values ? EXTREME : AGAINST_REFERENCE, 1);
                 if (ref.status && faults) {
-                    CHECK_MSG(r.status == ref.status, "%s on %s: %s", describe(&u), wick_tier_name((wick_tier)t), r.text);
+                    CHECK_MSG(r.status == ref.status, "%s on %s: %s", describe(&u), wick_tier_name((wick_tier)t),
+                              r.text);
                     result_free(&r);
                     continue;
                 }
-                CHECK_MSG(r.status == WICK_OK && r.n == ref.n, "%s on %s: %s", describe(&u), wick_tier_name((wick_tier)t), r.text);
+                CHECK_MSG(r.status == WICK_OK && r.n == ref.n, "%s on %s: %s", describe(&u),
+                          wick_tier_name((wick_tier)t), r.text);
                 for (int i = 0; i < r.n && r.n == ref.n; i++) {
-                    double far = distance(&r.type[i], r.bytes[i], ref.bytes[i]), allowed = tolerance(&u, &r, i) * (large ? 10 : 1);
-                    CHECK_MSG(far <= allowed, "%s on %s: result %d is %g off the reference", describe(&u), wick_tier_name((wick_tier)t), i, far);
+                    double far = distance(&r.type[i], r.bytes[i], ref.bytes[i]),
+                           allowed = tolerance(&u, &r, i) * (large ? 10 : 1);
+                    CHECK_MSG(far <= allowed, "%s on %s: result %d is %g off the reference", describe(&u),
+                              wick_tier_name((wick_tier)t), i, far);
                 }
                 result_free(&r);
             }
@@ -278,7 +295,7 @@ static void check_tiers(bool odd_values) {
 TEST(every_tier_agrees_with_the_reference) { check_tiers(false); }
 TEST(nan_and_infinity_propagate_alike_on_every_tier) { check_tiers(true); }
 
-/* ---- wrong uses ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- wrong uses -------------------------------------------------------------------------------------------------- */
 
 /* Records with input types as they now are; true when it was accepted. A refusal must say which op and which line. */
 static bool accepted(wick_context *ctx, const use *u, int n_in, bool run) {
@@ -293,11 +310,13 @@ static bool accepted(wick_context *ctx, const use *u, int n_in, bool run) {
     record_use(ctx, &v, in, out);
     const char *text = "";
     wick_status status = wick_tensor_error(out[0], &text);
-    for (int k = 1; k < u->op->n_out; k++) CHECK_MSG(wick_tensor_error(out[k], NULL) == status, "%s: result %d", describe(u), k);
+    for (int k = 1; k < u->op->n_out; k++)
+        CHECK_MSG(wick_tensor_error(out[k], NULL) == status, "%s: result %d", describe(u), k);
     count(BAD_ARGUMENTS, status != WICK_OK);
     count(OTHER_DTYPES, status == WICK_OK && run);
     if (status) {
-        CHECK_MSG(status == WICK_ERR_DTYPE || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID, "%s: status %d", describe(u), status);
+        CHECK_MSG(status == WICK_ERR_DTYPE || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID, "%s: status %d",
+                  describe(u), status);
         CHECK_STR_HAS(text, u->op->name);
         CHECK_STR_HAS(text, "driver.h:");
         CHECK_MSG(wick_eval(ctx, 1, out, NULL) == status, "%s: the call that does work returns the error", describe(u));
@@ -325,7 +344,8 @@ TEST(wrong_dtypes_are_refused_or_work) {
                 u.sample.in[i].dtype = was;
             }
             const uint8_t first = u.sample.in[0].dtype;
-            for (int d = 0; d < WICK_DTYPE_COUNT && u.sample.n_in > 1; d++) { /* in place of the first's wherever that is */
+            /* in place of the first's wherever that is */
+            for (int d = 0; d < WICK_DTYPE_COUNT && u.sample.n_in > 1; d++) {
                 use v = u;
                 for (int i = 0; i < u.sample.n_in; i++)
                     if (u.sample.in[i].dtype == first) v.sample.in[i].dtype = (uint8_t)d;
@@ -344,7 +364,8 @@ TEST(wrong_ranks_extents_and_counts_of_inputs_are_refused_cleanly) {
             use u;
             use_draw(&u, op);
             int n = u.sample.n_in;
-            if (op->min_in > 1) CHECK_MSG(!accepted(ctx, &u, op->min_in - 1, false), "%s with too few inputs", op->name);
+            if (op->min_in > 1)
+                CHECK_MSG(!accepted(ctx, &u, op->min_in - 1, false), "%s with too few inputs", op->name);
             if (op->max_in < MAX_IN && n == op->max_in) {
                 u.sample.in[n] = (wick_type){.dtype = WICK_F32};
                 CHECK_MSG(!accepted(ctx, &u, n + 1, false), "%s with too many inputs", op->name);
@@ -371,7 +392,7 @@ TEST(wrong_ranks_extents_and_counts_of_inputs_are_refused_cleanly) {
     wick_context_free(&ctx);
 }
 
-/* ---- gradients ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* The weighted sum, or (second) a weighted sum of its gradient, as a function of the leaves. */
 static wick_tensor *objective(wick_context *ctx, const use *u, wick_tensor **leaf, bool second) {
@@ -393,7 +414,8 @@ static bool value_at(wick_context *ctx, const use *u, wick_tensor **leaf, bool s
     return good;
 }
 
-/* Central differences of a few elements of every f64 input against wick_grad. Error h^2 f'''/6 plus rounding 1e-16 |f| / h. */
+/* Central differences of a few elements of every f64 input against wick_grad. Error h^2 f'''/6 plus rounding 1e-16 |f|
+ * / h. */
 static void check_gradient(wick_context *ctx, const use *u, bool second) {
     const double h = 1e-5, tolerance = 2e-6;
     wick_tensor *leaf[MAX_IN], *wrt[MAX_IN], *grad[MAX_IN];
@@ -431,10 +453,11 @@ static void check_gradient(wick_context *ctx, const use *u, bool second) {
             good = good && wick_write(leaf[i], x, bytes) == WICK_OK;
             CHECK(good);
             if (!good) break;
-            double numeric = (up - down) / (2 * h), off = fabs(a - numeric) / fmax(1, fmax(fabs(a), fabs(total) * 1e-5));
+            double numeric = (up - down) / (2 * h),
+                   off = fabs(a - numeric) / fmax(1, fmax(fabs(a), fabs(total) * 1e-5));
             count(second ? SECOND_GRADIENTS : GRADIENTS, 1);
-            CHECK_MSG(off <= tolerance, "%s%s: input %d, element %lld: %.12g, by differences %.12g", describe(u), second ? " twice" : "", i,
-                      (long long)at, a, numeric);
+            CHECK_MSG(off <= tolerance, "%s%s: input %d, element %lld: %.12g, by differences %.12g", describe(u),
+                      second ? " twice" : "", i, (long long)at, a, numeric);
         }
         free(x);
     }

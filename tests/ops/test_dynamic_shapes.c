@@ -1,5 +1,5 @@
-/* Shapes as expressions of named dims, for every op of the registry: of a random use, extents that are equal become a dim each; what is found is evaluated at random values and
- * must be the shapes that the op itself infers there. */
+/* Shapes as expressions of named dims, for every op of the registry: of a random use, extents that are equal become a
+ * dim each; what is found is evaluated at random values and must be the shapes that the op itself infers there. */
 #include "ops/driver.h"
 #include "wick/dynamic.h"
 
@@ -30,12 +30,16 @@ static bool choose(const use *u, wick_dim dims[2], int64_t of[2], int *n_dims) {
 }
 
 /* The op with these values of the dims: the shapes it infers. */
-static bool shapes_at(wick_context *ctx, const use *u, const wick_dynamic_input *in, const int64_t *extents, wick_spec *out, int n_out) {
+static bool shapes_at(wick_context *ctx, const use *u, const wick_dynamic_input *in, const int64_t *extents,
+                      wick_spec *out, int n_out) {
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *x[MAX_IN], *y[MAX_OUT];
     for (int i = 0; i < u->sample.n_in; i++) {
         int64_t dims[WICK_MAX_DIMS];
-        for (int a = 0; a < in[i].rank; a++) dims[a] = in[i].dims[a][0] == 'm' ? extents[0] : in[i].dims[a][0] == 'n' ? extents[1] : atoll(in[i].dims[a]);
+        for (int a = 0; a < in[i].rank; a++)
+            dims[a] = in[i].dims[a][0] == 'm'   ? extents[0]
+                      : in[i].dims[a][0] == 'n' ? extents[1]
+                                                : atoll(in[i].dims[a]);
         x[i] = wick_zeros(ctx, in[i].dtype, in[i].rank, dims);
     }
     record_use(ctx, u, x, y);
@@ -70,7 +74,8 @@ static int check_use(wick_context *ctx, use *u) {
     }
     wick_dynamic *d = NULL;
     wick_shapes *s = NULL;
-    CHECK_MSG(wick_dynamic_new(ctx, record_op, u, n_dims, dims, u->sample.n_in, in, u->op->n_out, NULL, &d) == WICK_OK, "%s: %s", u->op->name, wick_context_error(ctx));
+    CHECK_MSG(wick_dynamic_new(ctx, record_op, u, n_dims, dims, u->sample.n_in, in, u->op->n_out, NULL, &d) == WICK_OK,
+              "%s: %s", u->op->name, wick_context_error(ctx));
     if (!d) return 0;
     int good = wick_dynamic_find_shapes(d, &s) == WICK_OK;
     if (good && !wick_shapes_exceptions(s)) {
@@ -83,10 +88,13 @@ static int check_use(wick_context *ctx, use *u) {
             CHECK_MSG(status == WICK_OK, "%s: %s", u->op->name, wick_status_name(status));
             for (int i = 0; i < u->op->n_out; i++) {
                 const int row = wick_shapes_output(s, i);
-                CHECK_MSG(row >= 0 && wick_shapes_at(s, row).known, "%s: result %d: %s", u->op->name, i, row >= 0 ? wick_shapes_at(s, row).text : "none");
+                CHECK_MSG(row >= 0 && wick_shapes_at(s, row).known, "%s: result %d: %s", u->op->name, i,
+                          row >= 0 ? wick_shapes_at(s, row).text : "none");
                 if (row < 0) continue;
-                CHECK_MSG(found[row].rank == want[i].rank && !memcmp(found[row].dims, want[i].dims, (size_t)want[i].rank * sizeof *want[i].dims),
-                          "%s(%s=%lld, n=%lld): result %d: %s", u->op->name, "m", (long long)extents[0], (long long)extents[1], i, wick_shapes_at(s, row).text);
+                CHECK_MSG(found[row].rank == want[i].rank &&
+                              !memcmp(found[row].dims, want[i].dims, (size_t)want[i].rank * sizeof *want[i].dims),
+                          "%s(%s=%lld, n=%lld): result %d: %s", u->op->name, "m", (long long)extents[0],
+                          (long long)extents[1], i, wick_shapes_at(s, row).text);
             }
             test_count("shapes of an op by expressions", 1);
         }

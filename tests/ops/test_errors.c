@@ -1,4 +1,5 @@
-/* What a mistake in an op says: which op, which shapes, which line of the caller; how poison travels; what faults at run time. */
+/* What a mistake in an op says: which op, which shapes, which line of the caller; how poison travels; what faults at
+ * run time. */
 #include "test.h"
 #include "wick/wick.h"
 
@@ -12,15 +13,20 @@ static wick_context *new_context(int threads) {
     REQUIRE(ctx != NULL)
 #define TEARDOWN wick_context_free(&ctx)
 
-static wick_tensor *f32(wick_context *ctx, int rank, const int64_t *dims) { return wick_zeros(ctx, WICK_F32, rank, dims); }
-static wick_tensor *i64(wick_context *ctx, int rank, const int64_t *dims) { return wick_zeros(ctx, WICK_I64, rank, dims); }
+static wick_tensor *f32(wick_context *ctx, int rank, const int64_t *dims) {
+    return wick_zeros(ctx, WICK_F32, rank, dims);
+}
+static wick_tensor *i64(wick_context *ctx, int rank, const int64_t *dims) {
+    return wick_zeros(ctx, WICK_I64, rank, dims);
+}
 
 /* The error of t must have this status, name this line, and hold every one of the parts. */
 static void check_refused(wick_tensor *t, wick_status status, int line, int n, const char *const *parts) {
     const char *text = NULL;
     wick_status got = wick_tensor_error(t, &text);
     test_count("wrong uses refused with the right message", 1);
-    CHECK_MSG(got == status, "line %d: status is %s, not %s: %s", line, wick_status_name(got), wick_status_name(status), text ? text : "");
+    CHECK_MSG(got == status, "line %d: status is %s, not %s: %s", line, wick_status_name(got), wick_status_name(status),
+              text ? text : "");
     if (!got || !text) return;
     char site[64];
     snprintf(site, sizeof site, "test_errors.c:%d", line);
@@ -34,13 +40,15 @@ static void check_refused(wick_tensor *t, wick_status status, int line, int n, c
 /* clang-format off: one call a line, whose number is part of what is checked */
 TEST(shapes_that_do_not_fit_are_both_named) {
     SETUP;
-    wick_tensor *a = f32(ctx, WICK_DIMS(2, 3)), *b = f32(ctx, WICK_DIMS(4, 5)), *v = f32(ctx, WICK_DIMS(4)), *c = f32(ctx, WICK_DIMS(3, 4, 5));
+    wick_tensor *a = f32(ctx, WICK_DIMS(2, 3)), *b = f32(ctx, WICK_DIMS(4, 5)), *v = f32(ctx, WICK_DIMS(4)),
+                *c = f32(ctx, WICK_DIMS(3, 4, 5));
     REFUSED(WICK_ERR_SHAPE, wick_add(a, b), "add(f32[2,3], f32[4,5])", "broadcast");
     REFUSED(WICK_ERR_SHAPE, wick_mul(v, a), "mul(f32[4], f32[2,3])");
     REFUSED(WICK_ERR_SHAPE, wick_where(wick_gt(a, a), v, v), "where(bool[2,3], f32[4], f32[4])");
     REFUSED(WICK_ERR_SHAPE, wick_matmul(a, b), "matmul(f32[2,3], f32[4,5])", "inner dims 3 and 4 differ");
     REFUSED(WICK_ERR_SHAPE, wick_matmul(a, v), "matmul(f32[2,3], f32[4,1])", "3 and 4");
-    REFUSED(WICK_ERR_SHAPE, wick_matmul(f32(ctx, WICK_DIMS(2, 1, 3)), f32(ctx, WICK_DIMS(4, 3, 1))), "matmul(f32[2,1,3], f32[4,3,1])", "leading dims");
+    REFUSED(WICK_ERR_SHAPE, wick_matmul(f32(ctx, WICK_DIMS(2, 1, 3)), f32(ctx, WICK_DIMS(4, 3, 1))),
+            "matmul(f32[2,1,3], f32[4,3,1])", "leading dims");
     REFUSED(WICK_ERR_SHAPE, wick_matmul(wick_scalar(ctx, WICK_F32, 1), a), "matmul(f32[], f32[2,3])", "needs matrices");
     REFUSED(WICK_ERR_SHAPE, wick_linear(a, b, NULL), "matmul(f32[2,3], f32[5,4])");
     REFUSED(WICK_ERR_SHAPE, wick_reshape(a, WICK_DIMS(4, 2)), "reshape(f32[2,3])", "6 elements", "8");
@@ -53,10 +61,12 @@ TEST(shapes_that_do_not_fit_are_both_named) {
     REFUSED(WICK_ERR_SHAPE, wick_concat(2, (wick_tensor *[]){a, b}, 0), "concat(f32[2,3], f32[4,5])", "input 1");
     REFUSED(WICK_ERR_SHAPE, wick_concat(2, (wick_tensor *[]){a, v}, 0), "concat(f32[2,3], f32[4])", "input 1");
     REFUSED(WICK_ERR_SHAPE, wick_layer_norm(a, v, NULL, 1e-5), "layer_norm(f32[2,3], f32[4])", "extent 3");
-    REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(a, i64(ctx, WICK_DIMS(3))), "cross_entropy(f32[2,3], i64[3])", "labels must be [N]");
+    REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(a, i64(ctx, WICK_DIMS(3))), "cross_entropy(f32[2,3], i64[3])",
+            "labels must be [N]");
     REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(c, i64(ctx, WICK_DIMS(3))), "cross_entropy", "take labels [N, ...]");
     REFUSED(WICK_ERR_SHAPE, wick_mse(a, b), "sub(f32[2,3], f32[4,5])");
-    REFUSED(WICK_ERR_SHAPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), b), "scatter_add(f32[2,3], i64[2], f32[4,5])", "shape that gather would read");
+    REFUSED(WICK_ERR_SHAPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), b),
+            "scatter_add(f32[2,3], i64[2], f32[4,5])", "shape that gather would read");
     REFUSED(WICK_ERR_SHAPE, wick_batch_norm(a, v, v, NULL, NULL, 1e-5), "reshape(f32[4])", "4 elements");
     REFUSED(WICK_ERR_SHAPE, wick_batch_norm(v, v, v, NULL, NULL, 1e-5), "batch_norm", "1 dims");
     TEARDOWN;
@@ -64,7 +74,8 @@ TEST(shapes_that_do_not_fit_are_both_named) {
 
 TEST(wrong_dtypes_are_named) {
     SETUP;
-    wick_tensor *a = f32(ctx, WICK_DIMS(2, 3)), *n = i64(ctx, WICK_DIMS(2, 3)), *u = wick_zeros(ctx, WICK_U64, WICK_DIMS(2, 3));
+    wick_tensor *a = f32(ctx, WICK_DIMS(2, 3)), *n = i64(ctx, WICK_DIMS(2, 3)),
+                *u = wick_zeros(ctx, WICK_U64, WICK_DIMS(2, 3));
     REFUSED(WICK_ERR_DTYPE, wick_add(n, u), "add", "i64", "u64", "cast one of them");
     REFUSED(WICK_ERR_DTYPE, wick_matmul(n, wick_transpose(u, 0, 1)), "matmul", "i64", "u64", "cast");
     REFUSED(WICK_ERR_DTYPE, wick_mean(n, WICK_ALL_AXES, false), "mean", "i64", "cast");
@@ -73,10 +84,12 @@ TEST(wrong_dtypes_are_named) {
     REFUSED(WICK_ERR_DTYPE, wick_log_softmax(n, 1), "log_softmax(i64[2,3])", "float");
     REFUSED(WICK_ERR_DTYPE, wick_layer_norm(n, NULL, NULL, 1e-5), "layer_norm(i64[2,3])", "float");
     REFUSED(WICK_ERR_DTYPE, wick_gather(a, 0, a), "gather(f32[2,3], f32[2,3])", "integers");
-    REFUSED(WICK_ERR_DTYPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), n), "scatter_add(f32[2,3], i64[2], i64[2,3])", "different dtypes");
+    REFUSED(WICK_ERR_DTYPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), n),
+            "scatter_add(f32[2,3], i64[2], i64[2,3])", "different dtypes");
     REFUSED(WICK_ERR_DTYPE, wick_one_hot(a, 3, WICK_F32), "one_hot(f32[2,3])", "integers");
     REFUSED(WICK_ERR_DTYPE, wick_cross_entropy(n, i64(ctx, WICK_DIMS(2))), "cross_entropy(i64[2,3], i64[2])", "floats");
-    REFUSED(WICK_ERR_DTYPE, wick_cross_entropy(a, f32(ctx, WICK_DIMS(2))), "cross_entropy(f32[2,3], f32[2])", "integers");
+    REFUSED(WICK_ERR_DTYPE, wick_cross_entropy(a, f32(ctx, WICK_DIMS(2))), "cross_entropy(f32[2,3], f32[2])",
+            "integers");
     REFUSED(WICK_ERR_DTYPE, wick_dropout(n, 0.5), "dropout", "i64");
     REFUSED(WICK_ERR_DTYPE, wick_random_normal(ctx, WICK_I32, WICK_DIMS(2)), "random_normal", "f32 or f64");
     REFUSED(WICK_ERR_INVALID, wick_cast(a, (wick_dtype)99), "cast", "99");
@@ -86,7 +99,8 @@ TEST(wrong_dtypes_are_named) {
 
 TEST(axes_out_of_range_are_named) {
     SETUP;
-    wick_tensor *a = f32(ctx, WICK_DIMS(2, 3)), *i = i64(ctx, WICK_DIMS(2)), *deep = f32(ctx, WICK_DIMS(1, 1, 1, 1, 1, 1, 1, 1));
+    wick_tensor *a = f32(ctx, WICK_DIMS(2, 3)), *i = i64(ctx, WICK_DIMS(2)),
+                *deep = f32(ctx, WICK_DIMS(1, 1, 1, 1, 1, 1, 1, 1));
     REFUSED(WICK_ERR_SHAPE, wick_sum(a, WICK_AXES(2), false), "sum", "2-d");
     REFUSED(WICK_ERR_SHAPE, wick_sum(a, WICK_AXES(-3), false), "sum", "2-d");
     REFUSED(WICK_ERR_SHAPE, wick_prod(a, WICK_AXES(0, -2), false), "prod", "distinct");
@@ -120,7 +134,8 @@ TEST(arguments_out_of_range_are_named) {
     REFUSED(WICK_ERR_INVALID, wick_dropout(a, 1), "dropout", "1");
     REFUSED(WICK_ERR_INVALID, wick_dropout(a, NAN), "dropout", "nan");
     REFUSED(WICK_ERR_SHAPE, wick_one_hot(i64(ctx, WICK_DIMS(2)), -1, WICK_F32), "one_hot(i64[2])", "-1 classes");
-    REFUSED(WICK_ERR_SHAPE, wick_reshape(a, 9, (const int64_t[9]){2, 3, 1, 1, 1, 1, 1, 1, 1}), "reshape", "9 dims; at most 8");
+    REFUSED(WICK_ERR_SHAPE, wick_reshape(a, 9, (const int64_t[9]){2, 3, 1, 1, 1, 1, 1, 1, 1}), "reshape",
+            "9 dims; at most 8");
     REFUSED(WICK_ERR_SHAPE, wick_expand(a, -1, NULL), "expand", "-1 dims");
     REFUSED(WICK_ERR_INVALID, wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, -1)), "random_uniform");
     TEARDOWN;
@@ -130,16 +145,22 @@ TEST(arguments_out_of_range_are_named) {
 TEST(results_too_large_to_exist_are_refused) {
     SETUP;
     wick_tensor *one = f32(ctx, WICK_DIMS(1));
-    wick_tensor *column = wick_expand(one, WICK_DIMS((int64_t)1 << 40, 1)), *row = wick_expand(one, WICK_DIMS(1, (int64_t)1 << 40));
-    wick_tensor *index = wick_expand(i64(ctx, WICK_DIMS(1)), WICK_DIMS((int64_t)1 << 40)), *long_one = wick_expand(one, WICK_DIMS((int64_t)1 << 60));
+    wick_tensor *column = wick_expand(one, WICK_DIMS((int64_t)1 << 40, 1)),
+                *row = wick_expand(one, WICK_DIMS(1, (int64_t)1 << 40));
+    wick_tensor *index = wick_expand(i64(ctx, WICK_DIMS(1)), WICK_DIMS((int64_t)1 << 40)),
+                *long_one = wick_expand(one, WICK_DIMS((int64_t)1 << 60));
     REFUSED(WICK_ERR_SHAPE, wick_add(column, row), "add(f32[1099511627776,1], f32[1,1099511627776])", "too large");
-    REFUSED(WICK_ERR_SHAPE, wick_matmul(column, row), "matmul(f32[1099511627776,1], f32[1,1099511627776])", "too large");
-    REFUSED(WICK_ERR_SHAPE, wick_expand(column, WICK_DIMS((int64_t)1 << 40, (int64_t)1 << 40)), "expand(f32[1099511627776,1])");
+    REFUSED(WICK_ERR_SHAPE, wick_matmul(column, row), "matmul(f32[1099511627776,1], f32[1,1099511627776])",
+            "too large");
+    REFUSED(WICK_ERR_SHAPE, wick_expand(column, WICK_DIMS((int64_t)1 << 40, (int64_t)1 << 40)),
+            "expand(f32[1099511627776,1])");
     REFUSED(WICK_ERR_SHAPE, wick_one_hot(index, (int64_t)1 << 40, WICK_F32), "one_hot(i64[1099511627776])");
     REFUSED(WICK_ERR_SHAPE, wick_gather(row, 0, index), "gather(f32[1,1099511627776], i64[1099511627776])");
-    REFUSED(WICK_ERR_SHAPE, wick_concat(4, (wick_tensor *[]){long_one, long_one, long_one, long_one}, 0), "concat", "too large");
+    REFUSED(WICK_ERR_SHAPE, wick_concat(4, (wick_tensor *[]){long_one, long_one, long_one, long_one}, 0), "concat",
+            "too large");
     REFUSED(WICK_ERR_SHAPE, wick_cast(long_one, WICK_F64), "cast(f32[1152921504606846976])", "too large");
-    REFUSED(WICK_ERR_SHAPE, wick_reshape(f32(ctx, WICK_DIMS(0)), WICK_DIMS(0, (int64_t)1 << 40, (int64_t)1 << 40)), "reshape(f32[0])", "too large");
+    REFUSED(WICK_ERR_SHAPE, wick_reshape(f32(ctx, WICK_DIMS(0)), WICK_DIMS(0, (int64_t)1 << 40, (int64_t)1 << 40)),
+            "reshape(f32[0])", "too large");
     TEARDOWN;
 }
 /* clang-format on */
@@ -151,7 +172,7 @@ TEST(gathering_into_more_dims_than_there_are_is_refused) {
     TEARDOWN;
 }
 
-/* ---- poison ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- poison ------------------------------------------------------------------------------------------------------ */
 
 TEST(poison_travels_and_keeps_its_first_error) {
     SETUP;
@@ -160,19 +181,49 @@ TEST(poison_travels_and_keeps_its_first_error) {
     REQUIRE(wick_tensor_error(bad, &first) == WICK_ERR_SHAPE);
     wick_tensor *index = i64(ctx, WICK_DIMS(2));
     wick_tensor *through[] = {
-        wick_neg(bad), wick_mul(good, bad), wick_where(bad, good, good), wick_where(wick_gt(good, good), good, bad), wick_cast(bad, WICK_I32),
-        wick_sum(bad, WICK_ALL_AXES, false), wick_mean(bad, WICK_AXES(0), true), wick_var(bad, WICK_AXES(9), 1, false), wick_argmax(bad, 5, false),
-        wick_matmul(bad, good), wick_matmul(good, bad), wick_linear(good, bad, NULL), wick_linear(good, good, bad), wick_softmax(bad, 3),
-        wick_layer_norm(good, bad, NULL, 0), wick_layer_norm(good, NULL, bad, 0), wick_batch_norm(bad, good, good, NULL, NULL, 0),
-        wick_batch_norm(good, bad, good, NULL, NULL, 0), wick_gather(bad, 9, index), wick_gather(good, 0, bad), wick_scatter_add(good, 0, index, bad),
-        wick_one_hot(bad, 3, WICK_F32), wick_concat(2, (wick_tensor *[]){good, bad}, 0), wick_reshape(bad, 99, NULL), wick_permute(bad, WICK_AXES(4)),
-        wick_transpose(bad, 8, 9), wick_slice(bad, 7, 0, 0, 0), wick_expand(bad, WICK_DIMS(1)), wick_squeeze(bad, 3), wick_unsqueeze(bad, 12),
-        wick_flatten(bad, 12), wick_diagonal(bad, 0, 0, 0), wick_dropout(bad, 7), wick_cross_entropy(bad, index), wick_cross_entropy(good, bad),
-        wick_mse(good, bad), wick_stop_gradient(bad), wick_like(bad, 1),
+        wick_neg(bad),
+        wick_mul(good, bad),
+        wick_where(bad, good, good),
+        wick_where(wick_gt(good, good), good, bad),
+        wick_cast(bad, WICK_I32),
+        wick_sum(bad, WICK_ALL_AXES, false),
+        wick_mean(bad, WICK_AXES(0), true),
+        wick_var(bad, WICK_AXES(9), 1, false),
+        wick_argmax(bad, 5, false),
+        wick_matmul(bad, good),
+        wick_matmul(good, bad),
+        wick_linear(good, bad, NULL),
+        wick_linear(good, good, bad),
+        wick_softmax(bad, 3),
+        wick_layer_norm(good, bad, NULL, 0),
+        wick_layer_norm(good, NULL, bad, 0),
+        wick_batch_norm(bad, good, good, NULL, NULL, 0),
+        wick_batch_norm(good, bad, good, NULL, NULL, 0),
+        wick_gather(bad, 9, index),
+        wick_gather(good, 0, bad),
+        wick_scatter_add(good, 0, index, bad),
+        wick_one_hot(bad, 3, WICK_F32),
+        wick_concat(2, (wick_tensor *[]){good, bad}, 0),
+        wick_reshape(bad, 99, NULL),
+        wick_permute(bad, WICK_AXES(4)),
+        wick_transpose(bad, 8, 9),
+        wick_slice(bad, 7, 0, 0, 0),
+        wick_expand(bad, WICK_DIMS(1)),
+        wick_squeeze(bad, 3),
+        wick_unsqueeze(bad, 12),
+        wick_flatten(bad, 12),
+        wick_diagonal(bad, 0, 0, 0),
+        wick_dropout(bad, 7),
+        wick_cross_entropy(bad, index),
+        wick_cross_entropy(good, bad),
+        wick_mse(good, bad),
+        wick_stop_gradient(bad),
+        wick_like(bad, 1),
     };
     for (size_t i = 0; i < sizeof through / sizeof *through; i++) {
         wick_status status = wick_tensor_error(through[i], &text);
-        CHECK_MSG(status == WICK_ERR_SHAPE && text && strcmp(text, first) == 0, "number %zu: %s", i, text ? text : "no error");
+        CHECK_MSG(status == WICK_ERR_SHAPE && text && strcmp(text, first) == 0, "number %zu: %s", i,
+                  text ? text : "no error");
     }
     /* Of two errors, the one that comes first in the arguments. */
     wick_tensor *other = wick_softmax(good, 9);
@@ -249,7 +300,7 @@ TEST(inputs_of_different_contexts_are_refused) {
     TEARDOWN;
 }
 
-/* ---- gradients --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *first_gradient(wick_tensor *loss, wick_tensor *x, const char *where) {
     wick_tensor *g = NULL;
@@ -265,7 +316,8 @@ static void wrong_rule(void *user, wick_tensor *g, wick_tensor *y, int n, wick_t
 
 TEST(gradients_that_do_not_exist_are_refused) {
     SETUP;
-    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(3)), *n = i64(ctx, WICK_DIMS(3)), *y = wick_ones(ctx, WICK_F32, WICK_DIMS(3));
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(3)), *n = i64(ctx, WICK_DIMS(3)),
+                *y = wick_ones(ctx, WICK_F32, WICK_DIMS(3));
     wick_tensor *loss = wick_sum(wick_square(x), WICK_ALL_AXES, false);
     REFUSED(WICK_ERR_SHAPE, GRADIENT(wick_square(x), x), "grad(", "one number");
     REFUSED(WICK_ERR_SHAPE, GRADIENT(wick_sum(n, WICK_ALL_AXES, false), n), "grad(", "float");
@@ -273,7 +325,8 @@ TEST(gradients_that_do_not_exist_are_refused) {
     REFUSED(WICK_ERR_INVALID, GRADIENT(loss, y), "grad", "does not depend on tensor 0");
     wick_tensor *hidden = wick_square(x);
     CHECK(wick_eval(ctx, 1, &hidden, NULL) == WICK_OK);
-    REFUSED(WICK_ERR_INVALID, GRADIENT(wick_add(wick_sum(hidden, WICK_ALL_AXES, false), loss), x), "square", "evaluated already");
+    REFUSED(WICK_ERR_INVALID, GRADIENT(wick_add(wick_sum(hidden, WICK_ALL_AXES, false), loss), x), "square",
+            "evaluated already");
     double value;
     CHECK(wick_item(loss, &value) == WICK_OK && value == 3);
     REFUSED(WICK_ERR_INVALID, GRADIENT(loss, x), "the loss has been evaluated already");
@@ -286,34 +339,38 @@ TEST(gradients_that_do_not_exist_are_refused) {
     TEARDOWN;
 }
 
-/* ---- promotion ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- promotion --------------------------------------------------------------------------------------------------- */
 
 TEST(dtypes_promote_by_the_table) {
     SETUP;
     /* Rows and columns in the order of wick_dtype; - is an error, as is a dtype for storage beside any other. */
     static const char *const table[WICK_BOOL + 1][WICK_BOOL + 1] = {
         /*           f32    f64    f16    bf16    i8     i16    i32    i64    u8     u16    u32    u64    bool */
-        /* f32  */ {"f32", "f64", "f32", "f32",  "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32"},
-        /* f64  */ {"f64", "f64", "f64", "f64",  "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},
-        /* f16  */ {"f32", "f64", "f16", "f32",  "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16"},
-        /* bf16 */ {"f32", "f64", "f32", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16"},
-        /* i8   */ {"f32", "f64", "f16", "bf16", "i8",  "i16", "i32", "i64", "i16", "i32", "i64", "-",   "i8"},
-        /* i16  */ {"f32", "f64", "f16", "bf16", "i16", "i16", "i32", "i64", "i16", "i32", "i64", "-",   "i16"},
-        /* i32  */ {"f32", "f64", "f16", "bf16", "i32", "i32", "i32", "i64", "i32", "i32", "i64", "-",   "i32"},
-        /* i64  */ {"f32", "f64", "f16", "bf16", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "-",   "i64"},
-        /* u8   */ {"f32", "f64", "f16", "bf16", "i16", "i16", "i32", "i64", "u8",  "u16", "u32", "u64", "u8"},
+        /* f32  */ {"f32", "f64", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32"},
+        /* f64  */ {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},
+        /* f16  */ {"f32", "f64", "f16", "f32", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16"},
+        /* bf16 */
+        {"f32", "f64", "f32", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16"},
+        /* i8   */ {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "i16", "i32", "i64", "-", "i8"},
+        /* i16  */ {"f32", "f64", "f16", "bf16", "i16", "i16", "i32", "i64", "i16", "i32", "i64", "-", "i16"},
+        /* i32  */ {"f32", "f64", "f16", "bf16", "i32", "i32", "i32", "i64", "i32", "i32", "i64", "-", "i32"},
+        /* i64  */ {"f32", "f64", "f16", "bf16", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "-", "i64"},
+        /* u8   */ {"f32", "f64", "f16", "bf16", "i16", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "u8"},
         /* u16  */ {"f32", "f64", "f16", "bf16", "i32", "i32", "i32", "i64", "u16", "u16", "u32", "u64", "u16"},
         /* u32  */ {"f32", "f64", "f16", "bf16", "i64", "i64", "i64", "i64", "u32", "u32", "u32", "u64", "u32"},
-        /* u64  */ {"f32", "f64", "f16", "bf16", "-",   "-",   "-",   "-",   "u64", "u64", "u64", "u64", "u64"},
-        /* bool */ {"f32", "f64", "f16", "bf16", "i8",  "i16", "i32", "i64", "u8",  "u16", "u32", "u64", "bool"},
+        /* u64  */ {"f32", "f64", "f16", "bf16", "-", "-", "-", "-", "u64", "u64", "u64", "u64", "u64"},
+        /* bool */ {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"},
     };
     wick_tensor *yes = wick_ones(ctx, WICK_BOOL, WICK_SCALAR);
     for (int a = 0; a < WICK_DTYPE_COUNT; a++)
         for (int b = 0; b < WICK_DTYPE_COUNT; b++) {
-            wick_tensor *x = wick_ones(ctx, (wick_dtype)a, WICK_SCALAR), *y = wick_where(yes, x, wick_zeros(ctx, (wick_dtype)b, WICK_SCALAR));
+            wick_tensor *x = wick_ones(ctx, (wick_dtype)a, WICK_SCALAR),
+                        *y = wick_where(yes, x, wick_zeros(ctx, (wick_dtype)b, WICK_SCALAR));
             const char *text = "";
             wick_status status = wick_tensor_error(y, &text);
-            const char *expected = a <= WICK_BOOL && b <= WICK_BOOL ? table[a][b] : a == b && a < WICK_I4 ? wick_dtype_name((wick_dtype)a) : "-";
+            const char *expected = a <= WICK_BOOL && b <= WICK_BOOL ? table[a][b]
+                                   : a == b && a < WICK_I4          ? wick_dtype_name((wick_dtype)a)
+                                                                    : "-";
             if (expected[0] == '-') {
                 CHECK_INT(status, WICK_ERR_DTYPE);
                 CHECK_STR_HAS(text, "where");
@@ -322,8 +379,9 @@ TEST(dtypes_promote_by_the_table) {
                 continue;
             }
             double value = 0;
-            CHECK_MSG(status == WICK_OK && strcmp(wick_dtype_name(wick_tensor_dtype(y)), expected) == 0, "%s with %s gives %s, not %s: %s",
-                      wick_dtype_name((wick_dtype)a), wick_dtype_name((wick_dtype)b), wick_dtype_name(wick_tensor_dtype(y)), expected, text);
+            CHECK_MSG(status == WICK_OK && strcmp(wick_dtype_name(wick_tensor_dtype(y)), expected) == 0,
+                      "%s with %s gives %s, not %s: %s", wick_dtype_name((wick_dtype)a), wick_dtype_name((wick_dtype)b),
+                      wick_dtype_name(wick_tensor_dtype(y)), expected, text);
             CHECK(wick_item(y, &value) == WICK_OK && value == 1);
         }
     /* Arithmetic of bools is of integers, division of integers is of floats. */
@@ -334,7 +392,7 @@ TEST(dtypes_promote_by_the_table) {
     TEARDOWN;
 }
 
-/* ---- faults at run time ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- faults at run time ------------------------------------------------------------------------------------------ */
 
 static wick_tensor *indices(wick_context *ctx, int bad, int64_t value) {
     int64_t values[6] = {0, 1, 2, 0, 1, 2};
@@ -356,14 +414,17 @@ TEST(an_index_out_of_range_names_op_line_and_position) {
     for (int k = 0; k < 3; k++) {
         wick_context *ctx = new_context(threads[k]);
         REQUIRE(ctx != NULL);
-        wick_tensor *x = f32(ctx, WICK_DIMS(3, 4)), *wide = f32(ctx, WICK_DIMS(4, 3)), *rows = f32(ctx, WICK_DIMS(6, 3)), *src = f32(ctx, WICK_DIMS(6, 4));
+        wick_tensor *x = f32(ctx, WICK_DIMS(3, 4)), *wide = f32(ctx, WICK_DIMS(4, 3)),
+                    *rows = f32(ctx, WICK_DIMS(6, 3)), *src = f32(ctx, WICK_DIMS(6, 4));
         check_fault(ctx, wick_gather(x, 0, indices(ctx, 4, 3)), "gather", __LINE__, "index number 4");
         check_fault(ctx, wick_gather(wide, 1, indices(ctx, 2, -4)), "gather", __LINE__, "index number 2");
-        check_fault(ctx, wick_scatter_add(x, 0, indices(ctx, 5, INT64_MAX), src), "scatter_add", __LINE__, "index number 5");
+        check_fault(ctx, wick_scatter_add(x, 0, indices(ctx, 5, INT64_MAX), src), "scatter_add", __LINE__,
+                    "index number 5");
         check_fault(ctx, wick_cross_entropy(rows, indices(ctx, 3, 3)), "cross_entropy", __LINE__, "row 3");
         check_fault(ctx, wick_cross_entropy(rows, indices(ctx, 0, -1)), "cross_entropy", __LINE__, "row 0");
         /* The extremes that are in range, and what one_hot does instead. */
-        wick_tensor *fine = wick_gather(x, 0, indices(ctx, 1, -3)), *hot = wick_one_hot(indices(ctx, 0, 3), 3, WICK_F32);
+        wick_tensor *fine = wick_gather(x, 0, indices(ctx, 1, -3)),
+                    *hot = wick_one_hot(indices(ctx, 0, 3), 3, WICK_F32);
         double value;
         CHECK(wick_eval(ctx, 1, &fine, NULL) == WICK_OK);
         CHECK(wick_item(wick_sum(hot, WICK_ALL_AXES, false), &value) == WICK_OK && value == 5);
@@ -382,7 +443,8 @@ TEST(a_fault_commits_no_assignment_and_a_sound_run_follows) {
         REQUIRE(wick_assign(state, wick_add(state, picked)) == WICK_OK);
         CHECK_INT(wick_eval(ctx, 0, NULL, NULL), sound ? WICK_OK : WICK_ERR_INDEX);
         if (!sound) CHECK_STR_HAS(wick_context_error(ctx), "gather");
-        CHECK(wick_read(state, values, sizeof values) == WICK_OK && values[0] == (sound ? 7 : 1) && values[3] == values[0]);
+        CHECK(wick_read(state, values, sizeof values) == WICK_OK && values[0] == (sound ? 7 : 1) &&
+              values[3] == values[0]);
         CHECK(wick_read(other, values, sizeof values) == WICK_OK && values[0] == (sound ? 2 : 1));
     }
     TEARDOWN;

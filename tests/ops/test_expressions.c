@@ -1,5 +1,6 @@
-/* Random expressions of many ops, and their gradients: planned with all passes, on several threads, they give the bits that running op by op
- * gives. What no hand-written graph would hold: views of views, chains that fuse in odd places, numbers that fold, values used twice. */
+/* Random expressions of many ops, and their gradients: planned with all passes, on several threads, they give the bits
+ * that running op by op gives. What no hand-written graph would hold: views of views, chains that fuse in odd places,
+ * numbers that fold, values used twice. */
 #include "kernels/kernels.h"
 #include "test.h"
 #include "tensor/tensor.h"
@@ -105,7 +106,8 @@ static wick_status update(wick_tensor *state) {
     case 1: part = wick_slice(wick_transpose(state, 0, -1), -1, INT64_MAX, INT64_MIN, -2); break;
     case 2: part = wick_diagonal(wick_reshape(state, WICK_DIMS(2, -1)), 0, 0, 1); break;
     }
-    wick_tensor *value = wick_add(wick_mul(part, wick_scalar(wick_tensor_context(state), WICK_F32, 0.5)), wick_cos(part));
+    wick_tensor *value =
+        wick_add(wick_mul(part, wick_scalar(wick_tensor_context(state), WICK_F32, 0.5)), wick_cos(part));
     return wick_assign(part, value);
 }
 
@@ -129,9 +131,12 @@ static outcome run_expression(wick_context *ctx, uint64_t seed) {
     static float values[96 * 200];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = (float)test_rand_real(-2, 2);
     wick_tensor *pool[POOL] = {
-        wick_from(ctx, WICK_F32, WICK_DIMS(2, 3, 4), values), wick_from(ctx, WICK_F32, WICK_DIMS(96, 200), values),
-        wick_from(ctx, WICK_F32, WICK_DIMS(200), values),     wick_cast(wick_from(ctx, WICK_F32, WICK_DIMS(3, 1), values), WICK_F64),
-        wick_full(ctx, WICK_I64, WICK_DIMS(4), 3),            wick_scalar(ctx, WICK_F32, 0.75),
+        wick_from(ctx, WICK_F32, WICK_DIMS(2, 3, 4), values),
+        wick_from(ctx, WICK_F32, WICK_DIMS(96, 200), values),
+        wick_from(ctx, WICK_F32, WICK_DIMS(200), values),
+        wick_cast(wick_from(ctx, WICK_F32, WICK_DIMS(3, 1), values), WICK_F64),
+        wick_full(ctx, WICK_I64, WICK_DIMS(4), 3),
+        wick_scalar(ctx, WICK_F32, 0.75),
         wick_constant(ctx, WICK_F32, -1.25),
     };
     int n = 7, leaves = 3;
@@ -168,9 +173,11 @@ static outcome run_expression(wick_context *ctx, uint64_t seed) {
     r.status = wick_eval(ctx, r.n, results, NULL);
     if (r.status) snprintf(r.text, sizeof r.text, "%s", wick_context_error(ctx));
     for (int i = 0; i < r.n && !r.status; i++) {
-        bool made = wick_type_make(&r.type[i], wick_tensor_dtype(results[i]), wick_tensor_rank(results[i]), wick_tensor_dims(results[i]));
+        bool made = wick_type_make(&r.type[i], wick_tensor_dtype(results[i]), wick_tensor_rank(results[i]),
+                                   wick_tensor_dims(results[i]));
         r.bytes[i] = calloc(wick_type_bytes(&r.type[i]) + 1, 1);
-        if (!made || wick_read(results[i], r.bytes[i], wick_type_bytes(&r.type[i])) != WICK_OK) r.status = WICK_ERR_INTERNAL;
+        if (!made || wick_read(results[i], r.bytes[i], wick_type_bytes(&r.type[i])) != WICK_OK)
+            r.status = WICK_ERR_INTERNAL;
     }
     wick_scope_close(&scope);
     return r;
@@ -197,7 +204,8 @@ static bool same(const wick_type *t, const char *a, const char *b) {
 TEST(random_expressions_give_the_bits_of_running_op_by_op) {
     setenv("WICK_VERIFY", "1", 1);
     wick_context *ctx[3] = {NULL};
-    for (int i = 0; i < 3; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = 1 + i, .eager = i == 0}) == WICK_OK);
+    for (int i = 0; i < 3; i++)
+        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = 1 + i, .eager = i == 0}) == WICK_OK);
     int gradients = 0;
     for (uint64_t seed = 1; seed <= 600; seed++) {
         outcome eager = run_expression(ctx[0], seed * 0x9E3779B97F4A7C15u);
@@ -205,10 +213,12 @@ TEST(random_expressions_give_the_bits_of_running_op_by_op) {
         gradients += eager.gradients;
         for (int i = 1; i < 3; i++) {
             outcome r = run_expression(ctx[i], seed * 0x9E3779B97F4A7C15u);
-            CHECK_MSG(r.status == eager.status && r.n == eager.n, "expression %llu: %s", (unsigned long long)seed, r.text);
+            CHECK_MSG(r.status == eager.status && r.n == eager.n, "expression %llu: %s", (unsigned long long)seed,
+                      r.text);
             for (int k = 0; k < r.n && r.n == eager.n && !r.status && !eager.status; k++)
                 CHECK_MSG(wick_type_equal(&r.type[k], &eager.type[k]) && same(&r.type[k], r.bytes[k], eager.bytes[k]),
-                          "expression %llu: result %d of %d differs on %d threads", (unsigned long long)seed, k, r.n, i + 1);
+                          "expression %llu: result %d of %d differs on %d threads", (unsigned long long)seed, k, r.n,
+                          i + 1);
             outcome_free(&r);
         }
         outcome_free(&eager);

@@ -1,4 +1,5 @@
-/* Shapes, indexing, sorting, reductions and scans against PyTorch's (golden/index.safetensors, made by golden/make_index.py). */
+/* Shapes, indexing, sorting, reductions and scans against PyTorch's (golden/index.safetensors, made by
+ * golden/make_index.py). */
 #define GOLDEN_FILE  "index.safetensors"
 #define GOLDEN_FLOOR 8
 #include "ops/goldens.h"
@@ -8,13 +9,78 @@
 #include "wick/sort.h"
 
 /* as KINDS of make_index.py */
-enum { STACK, TILE, INTERLEAVE, ROLL, MOVE, PAD, TRIL, TRIU, DIAGONAL, TAKE, PUT, SCATTER, GATHER_ND, SCATTER_ND, INDEX, INDEX_PUT, EMBEDDING, BAG, BAG_OFFSETS, FILL,
-       MASKED_SCATTER, SELECT, NONZERO, SORT, ARGSORT, TOPK, TOPK_INDEX, KTH, KTH_INDEX, MEDIAN, MEDIAN_INDEX, NANMEDIAN, QUANTILE, SEARCH, UNIQUE, UNIQUE_INVERSE,
-       UNIQUE_COUNTS, CONSECUTIVE, BINCOUNT, BINCOUNT_WEIGHTS, HISTOGRAM, LOGSUMEXP, STD, NORM, ANY, ALL, COUNT, NANSUM, NANMEAN, MAX_INDEX, MIN_INDEX, MAX_VALUE, CUMSUM,
-       CUMPROD, LOGCUMSUMEXP, CUMMAX, CUMMAX_INDEX, CUMMIN, CUMMIN_INDEX, CUMSUM_WITH, MESHGRID, EYE, LINSPACE, LOGSPACE, SCATTER_REDUCE };
+enum {
+    STACK,
+    TILE,
+    INTERLEAVE,
+    ROLL,
+    MOVE,
+    PAD,
+    TRIL,
+    TRIU,
+    DIAGONAL,
+    TAKE,
+    PUT,
+    SCATTER,
+    GATHER_ND,
+    SCATTER_ND,
+    INDEX,
+    INDEX_PUT,
+    EMBEDDING,
+    BAG,
+    BAG_OFFSETS,
+    FILL,
+    MASKED_SCATTER,
+    SELECT,
+    NONZERO,
+    SORT,
+    ARGSORT,
+    TOPK,
+    TOPK_INDEX,
+    KTH,
+    KTH_INDEX,
+    MEDIAN,
+    MEDIAN_INDEX,
+    NANMEDIAN,
+    QUANTILE,
+    SEARCH,
+    UNIQUE,
+    UNIQUE_INVERSE,
+    UNIQUE_COUNTS,
+    CONSECUTIVE,
+    BINCOUNT,
+    BINCOUNT_WEIGHTS,
+    HISTOGRAM,
+    LOGSUMEXP,
+    STD,
+    NORM,
+    ANY,
+    ALL,
+    COUNT,
+    NANSUM,
+    NANMEAN,
+    MAX_INDEX,
+    MIN_INDEX,
+    MAX_VALUE,
+    CUMSUM,
+    CUMPROD,
+    LOGCUMSUMEXP,
+    CUMMAX,
+    CUMMAX_INDEX,
+    CUMMIN,
+    CUMMIN_INDEX,
+    CUMSUM_WITH,
+    MESHGRID,
+    EYE,
+    LINSPACE,
+    LOGSPACE,
+    SCATTER_REDUCE
+};
 
 static int count_in; /* of the case: goldens.h does not tell */
-static wick_tensor *second(wick_tensor *first, wick_tensor *const *index) { return wick_tensor_error(first, NULL) ? first : *index; }
+static wick_tensor *second(wick_tensor *first, wick_tensor *const *index) {
+    return wick_tensor_error(first, NULL) ? first : *index;
+}
 
 static wick_tensor *build(wick_tensor **in, const int64_t *a) {
     wick_context *ctx = wick_tensor_context(in[0]);
@@ -117,18 +183,21 @@ TEST(values_and_gradients_agree) {
     wick_context_free(&ctx);
 }
 
-/* ---- what no golden says --------------------------------------------------------------------------------------------------------- */
+/* ---- what no golden says ----------------------------------------------------------------------------------------- */
 
 static void same(wick_tensor *a, wick_tensor *b) { /* every element */
     const char *text = "";
     double differ = 1;
     CHECK_MSG(wick_tensor_error(a, &text) == WICK_OK && wick_tensor_error(b, &text) == WICK_OK, "%s", text);
-    const bool shaped = wick_tensor_rank(a) == wick_tensor_rank(b) && wick_tensor_count(a) == wick_tensor_count(b) && wick_tensor_dtype(a) == wick_tensor_dtype(b);
+    const bool shaped = wick_tensor_rank(a) == wick_tensor_rank(b) && wick_tensor_count(a) == wick_tensor_count(b) &&
+                        wick_tensor_dtype(a) == wick_tensor_dtype(b);
     CHECK(shaped);
     if (!shaped) return;
     wick_tensor *x = wick_cast(a, WICK_F64), *y = wick_cast(b, WICK_F64); /* NaN are the same */
-    wick_tensor *off = wick_logical_and(wick_ne(x, y), wick_logical_not(wick_logical_and(wick_ne(x, x), wick_ne(y, y))));
-    CHECK_MSG(wick_item(wick_sum(wick_cast(off, WICK_I64), WICK_ALL_AXES, false), &differ) == WICK_OK, "%s", wick_context_error(wick_tensor_context(a)));
+    wick_tensor *off =
+        wick_logical_and(wick_ne(x, y), wick_logical_not(wick_logical_and(wick_ne(x, x), wick_ne(y, y))));
+    CHECK_MSG(wick_item(wick_sum(wick_cast(off, WICK_I64), WICK_ALL_AXES, false), &differ) == WICK_OK, "%s",
+              wick_context_error(wick_tensor_context(a)));
     CHECK_MSG(differ == 0, "%g elements differ", differ);
 }
 
@@ -144,7 +213,8 @@ static wick_tensor *noise(wick_context *ctx, wick_dtype dtype, int rank, const i
 
 TEST(long_rows_are_sorted_stably_however_they_are_cut) {
     wick_context *ctx[2];
-    for (int i = 0; i < 2; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);
     static const wick_dtype dtypes[] = {WICK_F32, WICK_F64, WICK_I32, WICK_I64, WICK_U64, WICK_U8};
     for (size_t d = 0; d < WICK_COUNTOF(dtypes); d++)
         for (int descending = 0; descending < 2; descending++) {
@@ -161,7 +231,8 @@ TEST(long_rows_are_sorted_stably_however_they_are_cut) {
                 /* in order; of equal ones the first comes first */
                 wick_tensor *a = wick_slice(y, 1, 0, n - 1, 1), *b = wick_slice(y, 1, 1, n, 1);
                 wick_tensor *ia = wick_slice(index, 1, 0, n - 1, 1), *ib = wick_slice(index, 1, 1, n, 1);
-                wick_tensor *good = wick_logical_or(descending ? wick_gt(a, b) : wick_lt(a, b), wick_logical_and(wick_eq(a, b), wick_lt(ia, ib)));
+                wick_tensor *good = wick_logical_or(descending ? wick_gt(a, b) : wick_lt(a, b),
+                                                    wick_logical_and(wick_eq(a, b), wick_lt(ia, ib)));
                 double all_good = 0;
                 CHECK(wick_item(wick_all(good, WICK_ALL_AXES, false), &all_good) == WICK_OK);
                 CHECK_MSG(all_good == 1, "%s is not in order", wick_dtype_name(dtypes[d]));
@@ -171,7 +242,9 @@ TEST(long_rows_are_sorted_stably_however_they_are_cut) {
                     same(top, wick_slice(y, 1, 0, few, 1));
                     same(places, wick_slice(index, 1, 0, few, 1));
                     wick_tensor *kth = wick_kthvalue(x, few, 1, true, &places);
-                    if (!descending) same(kth, wick_slice(y, 1, few - 1, few, 1)), same(places, wick_slice(index, 1, few - 1, few, 1));
+                    if (!descending)
+                        same(kth, wick_slice(y, 1, few - 1, few, 1)),
+                            same(places, wick_slice(index, 1, few - 1, few, 1));
                 }
                 for (int k = 0; k < 2; k++) {
                     const size_t size = (size_t)(rows * n) * wick_dtype_size(wick_tensor_dtype(all[k]));
@@ -197,32 +270,39 @@ TEST(short_rows_are_sorted_stably) {
             for (int i = 0; i < n; i++) x[i] = (float)(test_rand() % 40) - 20;
             if (n > 3) x[1] = INFINITY, x[2] = -INFINITY, x[n / 2] = NAN, x[n - 1] = -0.0f;
             wick_scope *scope = wick_scope_open(ctx);
-            wick_tensor *index, *y = wick_sort(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), 0, descending, &index), *all[2] = {y, index};
+            wick_tensor *index, *y = wick_sort(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), 0, descending, &index),
+                                *all[2] = {y, index};
             REQUIRE(wick_eval(ctx, 2, all, NULL) == WICK_OK);
             const void *at, *sorted;
             REQUIRE(wick_data(index, &at) == WICK_OK && wick_data(y, &sorted) == WICK_OK);
             for (int i = 0; i < n; i++) { /* before it: what is less (NaN the largest), and equals that come first */
                 int place = 0;
                 for (int j = 0; j < n; j++) {
-                    const bool less = x[j] < x[i] || (isnan(x[i]) && !isnan(x[j])), more = x[j] > x[i] || (isnan(x[j]) && !isnan(x[i]));
+                    const bool less = x[j] < x[i] || (isnan(x[i]) && !isnan(x[j])),
+                               more = x[j] > x[i] || (isnan(x[j]) && !isnan(x[i]));
                     place += descending ? more : less;
                     place += !less && !more && j < i;
                 }
-                CHECK_MSG(((const int64_t *)at)[place] == i && !memcmp((const float *)sorted + place, x + i, sizeof *x), "%d elements: element %d is not at %d", n, i, place);
+                CHECK_MSG(((const int64_t *)at)[place] == i && !memcmp((const float *)sorted + place, x + i, sizeof *x),
+                          "%d elements: element %d is not at %d", n, i, place);
             }
             for (int k = 1; k <= n; k += 1 + n / 9) { /* the first k, and the k-th alone */
-                wick_tensor *places, *top = wick_topk(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), k, 0, descending, &places);
-                wick_tensor *place, *kth = wick_kthvalue(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), k, 0, true, &place);
+                wick_tensor *places,
+                    *top = wick_topk(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), k, 0, descending, &places);
+                wick_tensor *place,
+                    *kth = wick_kthvalue(wick_from(ctx, WICK_F32, 1, (int64_t[]){n}, x), k, 0, true, &place);
                 same(top, wick_slice(y, 0, 0, k, 1));
                 same(places, wick_slice(index, 0, 0, k, 1));
-                if (!descending) same(kth, wick_slice(y, 0, k - 1, k, 1)), same(place, wick_slice(index, 0, k - 1, k, 1));
+                if (!descending)
+                    same(kth, wick_slice(y, 0, k - 1, k, 1)), same(place, wick_slice(index, 0, k - 1, k, 1));
             }
             wick_scope_close(&scope);
         }
     wick_context_free(&ctx);
 }
 
-/* Lists on a line are searched by it: straight ones, some with steps and equal ones, and one that only looks straight at its ends. */
+/* Lists on a line are searched by it: straight ones, some with steps and equal ones, and one that only looks straight
+ * at its ends. */
 TEST(searches_equal_a_count_of_what_is_below) {
     wick_context *ctx;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
@@ -231,28 +311,39 @@ TEST(searches_equal_a_count_of_what_is_below) {
         for (int f64 = 0; f64 < 2; f64++) {
             double list[N], values[M];
             for (int j = 0; j < N; j++) {
-                const double wave = how == 1 ? 0.4 * (j % 3) : how == 2 ? (double)(j % 2) : how == 3 ? 5.0 * (j > 50) : how == 4 ? j * j / 100.0 - j : 0;
+                const double wave = how == 1   ? 0.4 * (j % 3)
+                                    : how == 2 ? (double)(j % 2)
+                                    : how == 3 ? 5.0 * (j > 50)
+                                    : how == 4 ? j * j / 100.0 - j
+                                               : 0;
                 list[j] = how == 5 ? (j < 50 ? -1 : 1) : -3 + 0.0625 * (j + (wave < 0 ? -wave : wave));
             }
             for (int j = 1; j < N; j++) list[j] = list[j] < list[j - 1] ? list[j - 1] : list[j]; /* rising */
             int m = 0;
-            for (int j = 0; j < N; j++) values[m++] = list[j], values[m++] = list[j] + 0x1p-12, values[m++] = list[j] - 0x1p-12, values[m++] = (test_rand() % 4096) / 256.0 - 6;
+            for (int j = 0; j < N; j++)
+                values[m++] = list[j], values[m++] = list[j] + 0x1p-12, values[m++] = list[j] - 0x1p-12,
+                values[m++] = (test_rand() % 4096) / 256.0 - 6;
             const double odd[] = {INFINITY, -INFINITY, NAN, 0, -0.0, 1e30, -1e30, 1e-40};
             for (int k = 0; k < 8; k++) values[m++] = odd[k];
             for (int right = 0; right < 2; right++) {
                 wick_scope *scope = wick_scope_open(ctx);
-                const wick_dtype dtype = f64 ? WICK_F64 : WICK_F32; /* all numbers are those of f32, but for 1e-40 and what is rounded alike */
-                wick_tensor *l = wick_cast(wick_from(ctx, WICK_F64, 1, (int64_t[]){N}, list), dtype), *v = wick_cast(wick_from(ctx, WICK_F64, 1, (int64_t[]){M}, values), dtype);
-                wick_tensor *y = wick_searchsorted(l, v, right), *all[3] = {y, wick_cast(l, WICK_F64), wick_cast(v, WICK_F64)};
+                /* all numbers are those of f32, but for 1e-40 and what is rounded alike */
+                const wick_dtype dtype = f64 ? WICK_F64 : WICK_F32;
+                wick_tensor *l = wick_cast(wick_from(ctx, WICK_F64, 1, (int64_t[]){N}, list), dtype),
+                            *v = wick_cast(wick_from(ctx, WICK_F64, 1, (int64_t[]){M}, values), dtype);
+                wick_tensor *y = wick_searchsorted(l, v, right),
+                            *all[3] = {y, wick_cast(l, WICK_F64), wick_cast(v, WICK_F64)};
                 REQUIRE(wick_eval(ctx, 3, all, NULL) == WICK_OK);
                 const void *got, *ls, *vs;
-                REQUIRE(wick_data(y, &got) == WICK_OK && wick_data(all[1], &ls) == WICK_OK && wick_data(all[2], &vs) == WICK_OK);
+                REQUIRE(wick_data(y, &got) == WICK_OK && wick_data(all[1], &ls) == WICK_OK &&
+                        wick_data(all[2], &vs) == WICK_OK);
                 for (int i = 0; i < M; i++) {
                     const double x = ((const double *)vs)[i];
                     int below = 0;
-                    for (int j = 0; j < N; j++) below += isnan(x) || (right ? ((const double *)ls)[j] <= x : ((const double *)ls)[j] < x);
-                    CHECK_MSG(((const int64_t *)got)[i] == below, "list %d, %s, right %d: %g is at %lld, not %d", how, wick_dtype_name(dtype), right, x,
-                              (long long)((const int64_t *)got)[i], below);
+                    for (int j = 0; j < N; j++)
+                        below += isnan(x) || (right ? ((const double *)ls)[j] <= x : ((const double *)ls)[j] < x);
+                    CHECK_MSG(((const int64_t *)got)[i] == below, "list %d, %s, right %d: %g is at %lld, not %d", how,
+                              wick_dtype_name(dtype), right, x, (long long)((const int64_t *)got)[i], below);
                 }
                 wick_scope_close(&scope);
             }
@@ -262,7 +353,8 @@ TEST(searches_equal_a_count_of_what_is_below) {
 
 TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64) {
     wick_context *ctx[2];
-    for (int i = 0; i < 2; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 5 : 1}) == WICK_OK);
     for (int reverse = 0; reverse < 2; reverse++)
         for (int exclusive = 0; exclusive < 2; exclusive++) {
             const int64_t n = 16384 * 5 + 3, rows = 3, dims[] = {rows, n};
@@ -281,7 +373,8 @@ TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64
                     for (int64_t k = 0; k < n; k++) {
                         const int64_t at = r * n + (reverse ? n - 1 - k : k);
                         const double v = (double)((const float *)data)[at], want = exclusive ? sum : sum + v;
-                        if (fabs((double)y[0][at] - want) > 1e-6 * fmax(fabs(want), 1)) CHECK_MSG(false, "element %lld: %g, not %g", (long long)at, (double)y[0][at], want);
+                        if (fabs((double)y[0][at] - want) > 1e-6 * fmax(fabs(want), 1))
+                            CHECK_MSG(false, "element %lld: %g, not %g", (long long)at, (double)y[0][at], want);
                         sum += v;
                     }
                 }
@@ -296,26 +389,34 @@ TEST(long_scans_have_the_same_bits_at_any_number_of_threads_and_are_exact_to_f64
 /* Long rows go by chunks, short ones by blocks, columns side by side. */
 TEST(running_extremes_and_their_places_are_those_of_a_loop) {
     wick_context *ctx[2];
-    for (int i = 0; i < 2; i++) REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 3 : 1}) == WICK_OK);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(wick_context_new(&ctx[i], &(wick_context_options){.threads = i ? 3 : 1}) == WICK_OK);
     static const struct {
         int64_t outer, n, inner;
     } shapes[] = {{2, 65536 * 3 + 5, 1}, {5, 47, 1}, {2, 70, 67}};
     static const wick_dtype dtypes[] = {WICK_F32, WICK_F64, WICK_I32, WICK_I64};
     for (size_t k = 0; k < WICK_COUNTOF(shapes) * WICK_COUNTOF(dtypes) * 2; k++) {
-        const int64_t outer = shapes[k / 8].outer, n = shapes[k / 8].n, inner = shapes[k / 8].inner, dims[] = {outer, n, inner}, count = outer * n * inner;
+        const int64_t outer = shapes[k / 8].outer, n = shapes[k / 8].n, inner = shapes[k / 8].inner,
+                      dims[] = {outer, n, inner}, count = outer * n * inner;
         const wick_dtype dtype = dtypes[k / 2 % 4];
         const bool min = k & 1, slow = k / 2 % 4 == 1; /* slow: always a little better */
         for (int i = 0; i < 2; i++) {
             test_seed = 21;
             wick_scope *scope = wick_scope_open(ctx[i]);
-            wick_tensor *x = wick_round(wick_mul(noise(ctx[i], WICK_F32, 3, dims), wick_scalar(ctx[i], WICK_F32, 8))), *index;
-            if (slow) x = wick_add(x, wick_reshape(wick_arange(ctx[i], WICK_F32, 0, min ? -1 : 1, n), WICK_DIMS(1, n, 1)));
+            wick_tensor *x = wick_round(wick_mul(noise(ctx[i], WICK_F32, 3, dims), wick_scalar(ctx[i], WICK_F32, 8))),
+                        *index;
+            if (slow)
+                x = wick_add(x, wick_reshape(wick_arange(ctx[i], WICK_F32, 0, min ? -1 : 1, n), WICK_DIMS(1, n, 1)));
             if (wick_dtype_is_float(dtype)) /* some NaN, late in the last row */
-                x = wick_where(wick_eq(wick_reshape(wick_remainder(wick_arange(ctx[i], WICK_F32, 0, 1, count), wick_scalar(ctx[i], WICK_F32, 1 + (double)(count - count / 9))), WICK_DIMS(outer, n, inner)),
-                                       wick_scalar(ctx[i], WICK_F32, (double)(count - count / 9))),
-                               wick_scalar(ctx[i], WICK_F32, NAN), x);
+                x = wick_where(
+                    wick_eq(wick_reshape(wick_remainder(wick_arange(ctx[i], WICK_F32, 0, 1, count),
+                                                        wick_scalar(ctx[i], WICK_F32, 1 + (double)(count - count / 9))),
+                                         WICK_DIMS(outer, n, inner)),
+                            wick_scalar(ctx[i], WICK_F32, (double)(count - count / 9))),
+                    wick_scalar(ctx[i], WICK_F32, NAN), x);
             x = wick_cast(x, dtype);
-            wick_tensor *y = min ? wick_cummin(x, 1, &index) : wick_cummax(x, 1, &index), *wide[] = {wick_cast(x, WICK_F64), wick_cast(y, WICK_F64), index};
+            wick_tensor *y = min ? wick_cummin(x, 1, &index) : wick_cummax(x, 1, &index),
+                        *wide[] = {wick_cast(x, WICK_F64), wick_cast(y, WICK_F64), index};
             REQUIRE(wick_eval(ctx[i], 3, wide, NULL) == WICK_OK);
             const void *data[3];
             for (int j = 0; j < 3; j++) CHECK(wick_data(wide[j], &data[j]) == WICK_OK);
@@ -325,12 +426,15 @@ TEST(running_extremes_and_their_places_are_those_of_a_loop) {
                 double best = ((const double *)data[0])[first];
                 int64_t at = 0;
                 for (int64_t e = 0; e < n; e++) {
-                    const double v = ((const double *)data[0])[first + e * inner], got = ((const double *)data[1])[first + e * inner];
+                    const double v = ((const double *)data[0])[first + e * inner],
+                                 got = ((const double *)data[1])[first + e * inner];
                     if (isnan(v) || (!isnan(best) && (min ? v <= best : v >= best))) best = v, at = e;
-                    wrong += ((const int64_t *)data[2])[first + e * inner] != at || !(got == best || (isnan(got) && isnan(best)));
+                    wrong += ((const int64_t *)data[2])[first + e * inner] != at ||
+                             !(got == best || (isnan(got) && isnan(best)));
                 }
             }
-            CHECK_MSG(!wrong, "%s %s of %lld: %lld wrong", wick_dtype_name(dtype), min ? "cummin" : "cummax", (long long)n, (long long)wrong);
+            CHECK_MSG(!wrong, "%s %s of %lld: %lld wrong", wick_dtype_name(dtype), min ? "cummin" : "cummax",
+                      (long long)n, (long long)wrong);
             wick_scope_close(&scope);
         }
     }
@@ -344,17 +448,26 @@ TEST(joined_rows_are_those_of_the_parts) {
     static const struct {
         wick_dtype dtype;
         int64_t rows, inner, widths[4];
-    } cases[] = {{WICK_F32, 37, 1, {9, 40, 0, 17}}, {WICK_F64, 5, 3, {8, 2, 4, 100}}, {WICK_U8, 2, 7, {70000, 33, 50, 41}}, {WICK_F16, 300, 2, {8, 9, 10, 11}}, {WICK_F32, 3, 1, {2, 9, 9, 9}}};
+    } cases[] = {{WICK_F32, 37, 1, {9, 40, 0, 17}},
+                 {WICK_F64, 5, 3, {8, 2, 4, 100}},
+                 {WICK_U8, 2, 7, {70000, 33, 50, 41}},
+                 {WICK_F16, 300, 2, {8, 9, 10, 11}},
+                 {WICK_F32, 3, 1, {2, 9, 9, 9}}};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++)
         for (int turned = 0; turned < 2; turned++) {
             wick_scope *scope = wick_scope_open(ctx);
             int64_t total = 0;
             for (int k = 0; k < 4; k++) total += cases[c].widths[k];
             const int64_t rows = cases[c].rows, inner = cases[c].inner, dims[] = {rows, total + 3, inner};
-            wick_tensor *all = wick_cast(wick_round(wick_mul(noise(ctx, WICK_F32, 3, dims), wick_scalar(ctx, WICK_F32, 20))), cases[c].dtype), *parts[4];
+            wick_tensor *all = wick_cast(
+                            wick_round(wick_mul(noise(ctx, WICK_F32, 3, dims), wick_scalar(ctx, WICK_F32, 20))),
+                            cases[c].dtype),
+                        *parts[4];
             for (int64_t k = 0, at = 0; k < 4; at += cases[c].widths[k++]) {
                 parts[k] = wick_slice(all, 1, at, at + cases[c].widths[k], 1); /* views, with gaps between the rows */
-                if (turned) parts[k] = wick_transpose(wick_add(wick_transpose(parts[k], 0, 1), wick_scalar(ctx, cases[c].dtype, 0)), 0, 1);
+                if (turned)
+                    parts[k] = wick_transpose(
+                        wick_add(wick_transpose(parts[k], 0, 1), wick_scalar(ctx, cases[c].dtype, 0)), 0, 1);
             }
             same(wick_concat(4, parts, 1), wick_slice(all, 1, 0, total, 1));
             wick_scope_close(&scope);
@@ -369,7 +482,8 @@ TEST(rows_of_expanded_tensors_are_joined_in_their_order) {
     const int64_t dims[] = {2, 1, 3, 8}, wide[] = {2, 2, 3, 8}, shift = -1;
     const int axis = 2;
     wick_tensor *x = noise(ctx, WICK_F64, 4, dims), *rolled = wick_roll(wick_expand(x, 4, wide), 1, &shift, &axis);
-    same(rolled, wick_expand(wick_concat(2, (wick_tensor *[]){wick_slice(x, 2, 1, 3, 1), wick_slice(x, 2, 0, 1, 1)}, 2), 4, wide));
+    same(rolled, wick_expand(wick_concat(2, (wick_tensor *[]){wick_slice(x, 2, 1, 3, 1), wick_slice(x, 2, 0, 1, 1)}, 2),
+                             4, wide));
     wick_context_free(&ctx);
 }
 
@@ -380,7 +494,9 @@ TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
     for (size_t k = 0; k < WICK_COUNTOF(bins); k++) {
         wick_scope *scope = wick_scope_open(ctx);
         const int64_t n = 4 * 65536 + 11;
-        wick_tensor *x = wick_remainder(wick_mul(wick_arange(ctx, WICK_I64, 0, 1, n), wick_scalar(ctx, WICK_I64, 7919)), wick_scalar(ctx, WICK_I64, (double)bins[k] + 5)), *counts[4];
+        wick_tensor *x = wick_remainder(wick_mul(wick_arange(ctx, WICK_I64, 0, 1, n), wick_scalar(ctx, WICK_I64, 7919)),
+                                        wick_scalar(ctx, WICK_I64, (double)bins[k] + 5)),
+                    *counts[4];
         counts[0] = wick_bincount_fixed(x, NULL, bins[k]);
         counts[1] = wick_bincount_fixed(x, wick_expand(wick_scalar(ctx, WICK_F64, 1), WICK_DIMS(n)), bins[k]);
         counts[2] = wick_bincount_fixed(x, wick_expand(wick_scalar(ctx, WICK_F32, 1), WICK_DIMS(n)), bins[k]);
@@ -390,7 +506,8 @@ TEST(counts_are_the_same_in_bins_of_parts_and_of_the_result) {
         int64_t wrong = 0;
         for (int64_t b = 0; b < bins[k]; b++) {
             const int64_t whole = n / (bins[k] + 5), got = ((const int64_t *)data[0])[b];
-            wrong += got < whole || got > whole + 1 || ((const double *)data[1])[b] != (double)got || (double)((const float *)data[2])[b] != (double)got;
+            wrong += got < whole || got > whole + 1 || ((const double *)data[1])[b] != (double)got ||
+                     (double)((const float *)data[2])[b] != (double)got;
         }
         CHECK_MSG(!wrong, "%lld bins: %lld wrong", (long long)bins[k], (long long)wrong);
         wick_scope_close(&scope);
@@ -406,13 +523,17 @@ TEST(distinct_slices_are_in_order_and_say_which_is_which) {
         int64_t dims[3];
         int axis;
         wick_dtype dtype;
-    } cases[] = {{{9, 2, 1}, 0, WICK_I64}, {{4, 30, 1}, 1, WICK_F32}, {{3, 40, 2}, -2, WICK_I8}, {{2, 1, 50}, 2, WICK_F16}, {{1, 1, 7}, 0, WICK_U64}, {{60, 3, 1}, 0, WICK_BOOL}, {{1, 1, 1}, 1, WICK_F64}};
+    } cases[] = {{{9, 2, 1}, 0, WICK_I64},  {{4, 30, 1}, 1, WICK_F32}, {{3, 40, 2}, -2, WICK_I8},
+                 {{2, 1, 50}, 2, WICK_F16}, {{1, 1, 7}, 0, WICK_U64},  {{60, 3, 1}, 0, WICK_BOOL},
+                 {{1, 1, 1}, 1, WICK_F64}};
     for (size_t c = 0; c < WICK_COUNTOF(cases); c++) {
         wick_scope *scope = wick_scope_open(ctx);
         const int axis = (cases[c].axis + 3) % 3;
         const int64_t *dims = cases[c].dims, n = dims[axis], count = dims[0] * dims[1] * dims[2], m = count / n;
-        wick_tensor *x = wick_cast(wick_abs(wick_round(noise(ctx, WICK_F32, 3, dims))), cases[c].dtype), *inverse, *counts, *padded_counts, *number;
-        wick_tensor *y = wick_unique_axis(x, cases[c].axis, &inverse, &counts), *padded = wick_unique_axis_padded(x, cases[c].axis, NULL, &padded_counts, &number);
+        wick_tensor *x = wick_cast(wick_abs(wick_round(noise(ctx, WICK_F32, 3, dims))), cases[c].dtype), *inverse,
+                    *counts, *padded_counts, *number;
+        wick_tensor *y = wick_unique_axis(x, cases[c].axis, &inverse, &counts),
+                    *padded = wick_unique_axis_padded(x, cases[c].axis, NULL, &padded_counts, &number);
         double many = 0;
         REQUIRE(wick_item(number, &many) == WICK_OK);
         const int64_t runs = (int64_t)many;
@@ -422,21 +543,27 @@ TEST(distinct_slices_are_in_order_and_say_which_is_which) {
         same(wick_gather(y, axis, inverse), x); /* each slice is what inverse says */
         wick_tensor *rows = wick_cast(wick_reshape(wick_move_axis(y, axis, 0), WICK_DIMS(runs, m)), WICK_F64);
         const void *row, *which, *how;
-        REQUIRE(wick_data(rows, &row) == WICK_OK && wick_data(inverse, &which) == WICK_OK && wick_data(counts, &how) == WICK_OK);
+        REQUIRE(wick_data(rows, &row) == WICK_OK && wick_data(inverse, &which) == WICK_OK &&
+                wick_data(counts, &how) == WICK_OK);
         for (int64_t r = 0; r < runs; r++) {
             int64_t here = 0, k = 0;
             for (int64_t i = 0; i < n; i++) here += ((const int64_t *)which)[i] == r;
             CHECK_INT(((const int64_t *)how)[r], here);
             const double *a = (const double *)row + r * m;
             while (r && k < m && a[k - m] == a[k]) k++;
-            CHECK_MSG(!r || (k < m && a[k - m] < a[k]), "case %d: slices %lld and the next are not in order", (int)c, (long long)r - 1);
+            CHECK_MSG(!r || (k < m && a[k - m] < a[k]), "case %d: slices %lld and the next are not in order", (int)c,
+                      (long long)r - 1);
         }
         wick_scope_close(&scope);
     }
     wick_scope *scope = wick_scope_open(ctx);
     const char *text = "";
-    CHECK(wick_tensor_error(wick_unique_axis(wick_full(ctx, WICK_F32, WICK_DIMS(2, 3), 1), 2, NULL, NULL), &text) == WICK_ERR_SHAPE && strstr(text, "there is no axis 2"));
-    CHECK(wick_tensor_error(wick_unique_axis(wick_full(ctx, WICK_F32, WICK_DIMS(2, 0), 1), 0, NULL, NULL), &text) == WICK_ERR_SHAPE && strstr(text, "no elements"));
+    CHECK(wick_tensor_error(wick_unique_axis(wick_full(ctx, WICK_F32, WICK_DIMS(2, 3), 1), 2, NULL, NULL), &text) ==
+              WICK_ERR_SHAPE &&
+          strstr(text, "there is no axis 2"));
+    CHECK(wick_tensor_error(wick_unique_axis(wick_full(ctx, WICK_F32, WICK_DIMS(2, 0), 1), 0, NULL, NULL), &text) ==
+              WICK_ERR_SHAPE &&
+          strstr(text, "no elements"));
     wick_scope_close(&scope);
     wick_context_free(&ctx);
 }
@@ -462,13 +589,18 @@ TEST(splits_and_chunks_are_views_of_the_whole) {
 TEST(of_several_values_for_one_place_the_last_stays) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    wick_tensor *base = wick_zeros(ctx, WICK_U8, WICK_DIMS(3)), *index = wick_from(ctx, WICK_I32, WICK_DIMS(5), (int32_t[]){1, -1, 1, 2, 1});
+    wick_tensor *base = wick_zeros(ctx, WICK_U8, WICK_DIMS(3)),
+                *index = wick_from(ctx, WICK_I32, WICK_DIMS(5), (int32_t[]){1, -1, 1, 2, 1});
     wick_tensor *src = wick_from(ctx, WICK_U8, WICK_DIMS(5), (uint8_t[]){1, 2, 3, 4, 5});
-    same(wick_put_along_axis(base, 0, index, src, WICK_PUT_SET), wick_from(ctx, WICK_U8, WICK_DIMS(3), (uint8_t[]){0, 5, 4}));
-    same(wick_put_along_axis(base, 0, index, src, WICK_PUT_ADD), wick_from(ctx, WICK_U8, WICK_DIMS(3), (uint8_t[]){0, 9, 6}));
+    same(wick_put_along_axis(base, 0, index, src, WICK_PUT_SET),
+         wick_from(ctx, WICK_U8, WICK_DIMS(3), (uint8_t[]){0, 5, 4}));
+    same(wick_put_along_axis(base, 0, index, src, WICK_PUT_ADD),
+         wick_from(ctx, WICK_U8, WICK_DIMS(3), (uint8_t[]){0, 9, 6}));
     /* in f32, the order of a sum shows: 1 is lost beside 2^24 */
-    wick_tensor *parts = wick_from(ctx, WICK_F32, WICK_DIMS(3), (float[]){1, 0x1p24f, -0x1p24f}), *zero = wick_zeros(ctx, WICK_I64, WICK_DIMS(3));
-    same(wick_put_along_axis(wick_zeros(ctx, WICK_F32, WICK_DIMS(1)), 0, zero, parts, WICK_PUT_ADD), wick_zeros(ctx, WICK_F32, WICK_DIMS(1)));
+    wick_tensor *parts = wick_from(ctx, WICK_F32, WICK_DIMS(3), (float[]){1, 0x1p24f, -0x1p24f}),
+                *zero = wick_zeros(ctx, WICK_I64, WICK_DIMS(3));
+    same(wick_put_along_axis(wick_zeros(ctx, WICK_F32, WICK_DIMS(1)), 0, zero, parts, WICK_PUT_ADD),
+         wick_zeros(ctx, WICK_F32, WICK_DIMS(1)));
     wick_context_free(&ctx);
 }
 
@@ -488,10 +620,14 @@ TEST(half_types_and_views_go_everywhere) {
         wick_tensor *at = wick_from(ctx, WICK_U8, WICK_DIMS(2, 6), (uint8_t[]){0, 1, 2, 3, 2, 1, 3, 3, 3, 0, 0, 0});
         same(wick_cast(wick_take_along_axis(x, 0, at), WICK_F64), wick_take_along_axis(wide, 0, at));
         for (wick_put how = WICK_PUT_SET; how <= WICK_PUT_MIN; how++) {
-            wick_tensor *src = wick_slice(x, 0, 0, 2, 1), *wide_src = wick_cast(src, WICK_F64), *got = wick_put_along_axis(x, 0, at, src, how);
+            wick_tensor *src = wick_slice(x, 0, 0, 2, 1), *wide_src = wick_cast(src, WICK_F64),
+                        *got = wick_put_along_axis(x, 0, at, src, how);
             CHECK(wick_tensor_dtype(got) == halves[d]);
-            if (how != WICK_PUT_MUL && (how != WICK_PUT_ADD || halves[d] == WICK_F16)) /* sums of i8 may wrap, of bf16 round in another order */
-                same(got, wick_cast(wick_cast(wick_put_along_axis(wide, 0, at, wide_src, how), halves[d] == WICK_I8 ? WICK_I32 : WICK_F32), halves[d]));
+            /* sums of i8 may wrap, of bf16 round in another order */
+            if (how != WICK_PUT_MUL && (how != WICK_PUT_ADD || halves[d] == WICK_F16))
+                same(got, wick_cast(wick_cast(wick_put_along_axis(wide, 0, at, wide_src, how),
+                                              halves[d] == WICK_I8 ? WICK_I32 : WICK_F32),
+                                    halves[d]));
         }
         same(wick_cast(wick_tril(x, 1), WICK_F64), wick_tril(wide, 1));
     }
@@ -501,8 +637,10 @@ TEST(half_types_and_views_go_everywhere) {
 TEST(padded_forms_agree_with_those_that_know_the_size) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    wick_tensor *x = wick_from(ctx, WICK_I32, WICK_DIMS(2, 4), (int32_t[]){3, 0, 1, 3, 0, 0, 7, 1}), *count, *inverse, *counts, *number, *known;
-    same(wick_nonzero_padded(x, 7, -1, &count), wick_from(ctx, WICK_I64, WICK_DIMS(7, 2), (int64_t[]){0, 0, 0, 2, 0, 3, 1, 2, 1, 3, -1, -1, -1, -1}));
+    wick_tensor *x = wick_from(ctx, WICK_I32, WICK_DIMS(2, 4), (int32_t[]){3, 0, 1, 3, 0, 0, 7, 1}), *count, *inverse,
+                *counts, *number, *known;
+    same(wick_nonzero_padded(x, 7, -1, &count),
+         wick_from(ctx, WICK_I64, WICK_DIMS(7, 2), (int64_t[]){0, 0, 0, 2, 0, 3, 1, 2, 1, 3, -1, -1, -1, -1}));
     same(count, wick_constant(ctx, WICK_I64, 5));
     same(wick_nonzero_padded(x, 2, -1, &count), wick_from(ctx, WICK_I64, WICK_DIMS(2, 2), (int64_t[]){0, 0, 0, 2}));
     same(count, wick_constant(ctx, WICK_I64, 5));
@@ -512,7 +650,8 @@ TEST(padded_forms_agree_with_those_that_know_the_size) {
     same(with, inverse);
     same(known, wick_slice(counts, 0, 0, 4, 1));
     same(wick_slice(counts, 0, 4, 8, 1), wick_zeros(ctx, WICK_I64, WICK_DIMS(4)));
-    same(wick_bincount_fixed(x, NULL, 3), wick_from(ctx, WICK_I64, WICK_DIMS(3), (int64_t[]){3, 2, 0})); /* 3 and 7 are not counted */
+    /* 3 and 7 are not counted */
+    same(wick_bincount_fixed(x, NULL, 3), wick_from(ctx, WICK_I64, WICK_DIMS(3), (int64_t[]){3, 2, 0}));
     wick_context_free(&ctx);
 }
 
@@ -573,15 +712,23 @@ TEST(margins_may_be_longer_than_the_axis_and_have_gradients) {
 TEST(a_slice_is_updated_where_the_run_says) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK);
-    wick_tensor *x = wick_zeros(ctx, WICK_I32, WICK_DIMS(3, 4)), *values = wick_transpose(wick_from(ctx, WICK_I32, WICK_DIMS(2, 3), (int32_t[]){1, 2, 3, 4, 5, 6}), 0, 1);
+    wick_tensor *x = wick_zeros(ctx, WICK_I32, WICK_DIMS(3, 4)),
+                *values =
+                    wick_transpose(wick_from(ctx, WICK_I32, WICK_DIMS(2, 3), (int32_t[]){1, 2, 3, 4, 5, 6}), 0, 1);
     int32_t got[3][4];
     for (int64_t at = 0; at <= 2; at++) {
-        CHECK(wick_read(wick_update_slice(x, values, -1, wick_from(ctx, WICK_I64, WICK_DIMS(1), &at)), got, sizeof got) == WICK_OK);
+        CHECK(wick_read(wick_update_slice(x, values, -1, wick_from(ctx, WICK_I64, WICK_DIMS(1), &at)), got,
+                        sizeof got) == WICK_OK);
         for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 4; j++) CHECK_MSG(got[i][j] == (j == at ? i + 1 : j == at + 1 ? i + 4 : 0), "at %d: [%d][%d] is %d", (int)at, i, j, got[i][j]);
+            for (int j = 0; j < 4; j++)
+                CHECK_MSG(got[i][j] == (j == at       ? i + 1
+                                        : j == at + 1 ? i + 4
+                                                      : 0),
+                          "at %d: [%d][%d] is %d", (int)at, i, j, got[i][j]);
     }
     for (int64_t at = -1; at <= 3; at += 4) {
-        CHECK(wick_read(wick_update_slice(x, values, 1, wick_from(ctx, WICK_I64, WICK_DIMS(1), &at)), got, sizeof got) == WICK_ERR_INDEX);
+        CHECK(wick_read(wick_update_slice(x, values, 1, wick_from(ctx, WICK_I64, WICK_DIMS(1), &at)), got,
+                        sizeof got) == WICK_ERR_INDEX);
         CHECK_MSG(strstr(wick_context_error(ctx), "no room"), "%s", wick_context_error(ctx));
     }
     wick_context_free(&ctx);
@@ -593,7 +740,8 @@ TEST(sizes_that_depend_on_values_are_refused_in_compiled_functions_with_what_to_
     static const struct {
         function call;
         const char *says;
-    } cases[] = {{call_nonzero, "wick_nonzero_padded"}, {call_select, "wick_where"}, {call_unique, "wick_unique_padded"}, {call_consecutive, "wick_nonzero_padded"},
+    } cases[] = {{call_nonzero, "wick_nonzero_padded"},  {call_select, "wick_where"},
+                 {call_unique, "wick_unique_padded"},    {call_consecutive, "wick_nonzero_padded"},
                  {call_bincount, "wick_bincount_fixed"}, {call_padded, NULL}};
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         wick_plan *plan = NULL;
@@ -615,7 +763,8 @@ TEST(indices_outside_fail_the_run_and_name_the_first) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 4));
-    wick_tensor *bad = wick_from(ctx, WICK_I64, WICK_DIMS(2, 3), (int64_t[]){0, -4, 1, 2, 3, 3}); /* 4 and 5 for axis 0; none for axis 1 */
+    /* 4 and 5 for axis 0; none for axis 1 */
+    wick_tensor *bad = wick_from(ctx, WICK_I64, WICK_DIMS(2, 3), (int64_t[]){0, -4, 1, 2, 3, 3});
     const struct {
         wick_tensor *y;
         const char *says;
@@ -652,7 +801,8 @@ TEST(indices_outside_fail_the_run_and_name_the_first) {
 TEST(what_does_not_fit_is_refused_by_name) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(3)), *i = wick_zeros(ctx, WICK_I64, WICK_DIMS(2, 3)), *parts[3], *none = NULL;
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(3)),
+                *i = wick_zeros(ctx, WICK_I64, WICK_DIMS(2, 3)), *parts[3], *none = NULL;
     wick_tensor *b = wick_cast(x, WICK_BOOL);
     wick_split(x, 1, 2, (const int64_t[]){1, 1}, parts);
     wick_tensor *split = parts[1];
@@ -721,7 +871,8 @@ TEST(what_does_not_fit_is_refused_by_name) {
     check_refusals(cases, WICK_COUNTOF(cases));
     for (size_t k = 0; k < WICK_COUNTOF(cases); k++) {
         const char *text = "";
-        CHECK_MSG(wick_tensor_error(cases[k].t, &text) && strstr(text, "test_index.c:"), "case %d: \"%s\" has no line", (int)k, text);
+        CHECK_MSG(wick_tensor_error(cases[k].t, &text) && strstr(text, "test_index.c:"), "case %d: \"%s\" has no line",
+                  (int)k, text);
     }
     wick_context_free(&ctx);
 }

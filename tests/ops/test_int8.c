@@ -1,5 +1,5 @@
-/* Products of 8-bit integers against sums in 64 bits, on every tier with and without the CPU's own instructions for them; results that are quantised again
- * against the formula; and the pass that makes them of float ops. */
+/* Products of 8-bit integers against sums in 64 bits, on every tier with and without the CPU's own instructions for
+ * them; results that are quantised again against the formula; and the pass that makes them of float ops. */
 #include "base/cpu.h"
 #include "graph/graphs.h"
 #include "wick/wick.h"
@@ -28,7 +28,8 @@ typedef struct way {
     wick_tier tier;
     unsigned extensions;
 } way;
-/* Every tier, with and without the CPU's own instructions for these products: next_way takes one after the other, and in the end what there was before. */
+/* Every tier, with and without the CPU's own instructions for these products: next_way takes one after the other, and
+ * in the end what there was before. */
 typedef struct ways {
     wick_tier before;
     int at; /* twice the tier, and 1 for the instructions */
@@ -57,7 +58,8 @@ TEST(extensions_are_read_from_their_bits) {
     CHECK_INT(wick_extensions_of_cpuid(0, 1u << 5), WICK_AVX512_BF16);
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (wick_tier_best() == WICK_TIER_AVX512) CHECK_INT(wick_extensions() & WICK_AVX512_VNNI, __builtin_cpu_supports("avx512vnni") ? WICK_AVX512_VNNI : 0);
+    if (wick_tier_best() == WICK_TIER_AVX512)
+        CHECK_INT(wick_extensions() & WICK_AVX512_VNNI, __builtin_cpu_supports("avx512vnni") ? WICK_AVX512_VNNI : 0);
 #endif
     wick_extensions_mask(0);
     CHECK_INT(wick_extensions(), 0);
@@ -69,7 +71,8 @@ static int a_values[MOST], b_values[MOST];
 static const wick_dtype both[] = {WICK_U8, WICK_I8};
 
 TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
-    static const int64_t sizes[][3] = {{1, 1, 1}, {1, 33, 7}, {2, 16, 4}, {13, 32, 12}, {12, 40, 31}, {30, 17, 100}, {5, 100, 515}, {3, 5, 0}, {0, 4, 4}, {40, 70, 64}};
+    static const int64_t sizes[][3] = {{1, 1, 1},     {1, 33, 7},    {2, 16, 4}, {13, 32, 12}, {12, 40, 31},
+                                       {30, 17, 100}, {5, 100, 515}, {3, 5, 0},  {0, 4, 4},    {40, 70, 64}};
     for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
         for (size_t s = 0; s < WICK_COUNTOF(sizes); s++)
@@ -78,7 +81,8 @@ TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
                 const wick_dtype da = both[kind & 1], db = both[kind >> 1 & 1];
                 const bool transposed = kind & 16;
                 wick_scope *scope = wick_scope_open(ctx);
-                wick_tensor *a = bytes(ctx, da, 2, (int64_t[]){m, k}, a_values), *b = bytes(ctx, db, 2, transposed ? (int64_t[]){n, k} : (int64_t[]){k, n}, b_values);
+                wick_tensor *a = bytes(ctx, da, 2, (int64_t[]){m, k}, a_values),
+                            *b = bytes(ctx, db, 2, transposed ? (int64_t[]){n, k} : (int64_t[]){k, n}, b_values);
                 int zb[128];
                 const int za = kind & 4 ? da == WICK_I8 ? -128 : 255 : 0;
                 wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, da, za) : NULL};
@@ -90,9 +94,11 @@ TEST(sums_of_matrix_products_are_exact_for_every_sign_zero_point_and_tier) {
                     for (int64_t j = 0; j < n; j++) {
                         int64_t sum = 0;
                         for (int64_t p = 0; p < k; p++)
-                            sum += (int64_t)(a_values[i * k + p] - za) * (b_values[transposed ? j * k + p : p * n + j] - (kind & 8 ? zb[j] : 0));
-                        CHECK_MSG(got[i * n + j] == sum, "%s %x, %d x %d x %d, kind %d: [%d, %d] is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, (int)m,
-                                  (int)n, (int)k, kind, (int)i, (int)j, got[i * n + j], (long long)sum);
+                            sum += (int64_t)(a_values[i * k + p] - za) *
+                                   (b_values[transposed ? j * k + p : p * n + j] - (kind & 8 ? zb[j] : 0));
+                        CHECK_MSG(got[i * n + j] == sum, "%s %x, %d x %d x %d, kind %d: [%d, %d] is %d, not %lld",
+                                  wick_tier_name(w.now.tier), w.now.extensions, (int)m, (int)n, (int)k, kind, (int)i,
+                                  (int)j, got[i * n + j], (long long)sum);
                     }
                 wick_scope_close(&scope);
             }
@@ -108,14 +114,16 @@ TEST(sums_of_every_size_up_to_a_tile_and_one_are_exact) {
             for (int64_t n = 1; n <= 33; n += TEST_SANITIZED ? 3 : 1) {
                 const int64_t k = 1 + (m + n) % 9;
                 wick_scope *scope = wick_scope_open(ctx);
-                wick_tensor *a = bytes(ctx, both[m % 2], 2, (int64_t[]){m, k}, a_values), *b = bytes(ctx, both[n % 2], 2, (int64_t[]){k, n}, b_values);
+                wick_tensor *a = bytes(ctx, both[m % 2], 2, (int64_t[]){m, k}, a_values),
+                            *b = bytes(ctx, both[n % 2], 2, (int64_t[]){k, n}, b_values);
                 const int32_t *got = contents(wick_int8_matmul(a, b, NULL));
                 CHECK_MSG(got != NULL, "%s", wick_context_error(ctx));
                 for (int64_t i = 0; got && i < m * n; i++) {
                     int64_t sum = 0;
                     for (int64_t p = 0; p < k; p++) sum += (int64_t)a_values[i / n * k + p] * b_values[p * n + i % n];
-                    CHECK_MSG(got[i] == sum, "%s %x, %d x %d x %d: [%d, %d] is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, (int)m, (int)n, (int)k,
-                              (int)(i / n), (int)(i % n), got[i], (long long)sum);
+                    CHECK_MSG(got[i] == sum, "%s %x, %d x %d x %d: [%d, %d] is %d, not %lld",
+                              wick_tier_name(w.now.tier), w.now.extensions, (int)m, (int)n, (int)k, (int)(i / n),
+                              (int)(i % n), got[i], (long long)sum);
                 }
                 wick_scope_close(&scope);
             }
@@ -133,14 +141,18 @@ TEST(sums_of_batches_are_exact_for_any_number_of_threads) {
             REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = threads, .tuning = &small}) == WICK_OK);
             for (int kind = 0; kind < 8; kind++) {
                 const bool one = kind & 4; /* B for all */
-                wick_tensor *a = bytes(ctx, both[kind & 1], 3, (int64_t[]){COUNT, M, K}, a_values), *b = bytes(ctx, both[kind >> 1 & 1], one ? 2 : 3, one ? (int64_t[]){K, N} : (int64_t[]){COUNT, K, N}, b_values);
+                wick_tensor *a = bytes(ctx, both[kind & 1], 3, (int64_t[]){COUNT, M, K}, a_values),
+                            *b = bytes(ctx, both[kind >> 1 & 1], one ? 2 : 3,
+                                       one ? (int64_t[]){K, N} : (int64_t[]){COUNT, K, N}, b_values);
                 const int32_t *got = contents(wick_int8_matmul(a, b, NULL));
                 CHECK_MSG(got != NULL, "%s", wick_context_error(ctx));
                 for (int64_t i = 0; got && i < COUNT * M * N; i++) {
                     const int *from = b_values + (one ? 0 : i / (M * N) * K * N) + i % N;
                     int64_t sum = 0;
                     for (int64_t p = 0; p < K; p++) sum += (int64_t)a_values[i / N * K + p] * from[p * N];
-                    CHECK_MSG(got[i] == sum, "%s %x, %d threads, kind %d: %d is %d, not %lld", wick_tier_name(w.now.tier), w.now.extensions, threads, kind, (int)i, got[i], (long long)sum);
+                    CHECK_MSG(got[i] == sum, "%s %x, %d threads, kind %d: %d is %d, not %lld",
+                              wick_tier_name(w.now.tier), w.now.extensions, threads, kind, (int)i, got[i],
+                              (long long)sum);
                 }
             }
             wick_context_free(&ctx);
@@ -152,7 +164,9 @@ typedef struct conv_case {
     int64_t x[5], w[5]; /* of rank 4 where the last is 0 */
     wick_conv_options o;
 } conv_case;
-static wick_tensor *conv_input(wick_context *ctx, wick_dtype d, const int64_t *dims, int *values) { return bytes(ctx, d, dims[4] ? 5 : 4, dims, values); }
+static wick_tensor *conv_input(wick_context *ctx, wick_dtype d, const int64_t *dims, int *values) {
+    return bytes(ctx, d, dims[4] ? 5 : 4, dims, values);
+}
 
 /* Against the convolution in f64, whose sums of such numbers are exact, over x whose padding is the zero point. */
 static void check_sums(const conv_case *c, int kind, wick_context *ctx, const way *w, int number) {
@@ -160,14 +174,18 @@ static void check_sums(const conv_case *c, int kind, wick_context *ctx, const wa
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *x = conv_input(ctx, dx, c->x, a_values), *k = conv_input(ctx, dw, c->w, b_values);
     int zeros[512];
-    wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, dx, 77) : NULL, .b_zero = kind & 8 ? bytes(ctx, dw, 1, c->w, zeros) : NULL};
+    wick_int8_options o = {.a_zero = kind & 4 ? byte(ctx, dx, 77) : NULL,
+                           .b_zero = kind & 8 ? bytes(ctx, dw, 1, c->w, zeros) : NULL};
     wick_tensor *fx = wick_cast(x, WICK_F64), *fk = wick_cast(k, WICK_F64);
     if (o.a_zero) fx = wick_sub(fx, wick_constant(ctx, WICK_F64, 77));
-    if (o.b_zero) fk = wick_sub(fk, wick_reshape(wick_cast(o.b_zero, WICK_F64), c->w[4] ? 5 : 4, (int64_t[]){c->w[0], 1, 1, 1, 1}));
+    if (o.b_zero)
+        fk = wick_sub(fk,
+                      wick_reshape(wick_cast(o.b_zero, WICK_F64), c->w[4] ? 5 : 4, (int64_t[]){c->w[0], 1, 1, 1, 1}));
     wick_tensor *want = wick_cast(wick_conv(fx, fk, NULL, &c->o), WICK_I32), *got = wick_int8_conv(x, k, &c->o, &o);
     double differ = -1;
     const wick_status status = wick_item(wick_count_nonzero(wick_ne(got, want), WICK_ALL_AXES, false), &differ);
-    CHECK_MSG(status == WICK_OK && differ == 0, "%s %x, case %d, kind %d: %g differ (%s)", wick_tier_name(w->tier), w->extensions, number, kind, differ, status ? wick_context_error(ctx) : "");
+    CHECK_MSG(status == WICK_OK && differ == 0, "%s %x, case %d, kind %d: %g differ (%s)", wick_tier_name(w->tier),
+              w->extensions, number, kind, differ, status ? wick_context_error(ctx) : "");
     wick_scope_close(&scope);
 }
 TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
@@ -179,12 +197,17 @@ TEST(sums_of_convolutions_are_exact_for_every_sign_zero_point_and_tier) {
         {{2, 6, 9, 9}, {6, 3, 3, 2}, {.groups = 2, .dilation = {2, 3}, .pad = {2, 3}, .pad_end = {-1, 0}}},
         {{1, 4, 4, 4}, {4, 4, 4, 4}, {.groups = 1}},
         {{1, 64, 4, 4}, {64, 64, 3, 3}, {.pad = {1, 1}}},
-        {{1, 5, 9, 20}, {7, 5, 2, 3}, {.stride = {1, 2}}},                          /* no padding, runs that are no whole steps */
-        {{1, 6, 8, 30}, {40, 6, 3, 5}, {.dilation = {1, 2}, .pad = {1, 9}}},        /* more padding than a task has outputs */
+        /* no padding, runs that are no whole steps */
+        {{1, 5, 9, 20}, {7, 5, 2, 3}, {.stride = {1, 2}}},
+        /* more padding than a task has outputs */
+        {{1, 6, 8, 30}, {40, 6, 3, 5}, {.dilation = {1, 2}, .pad = {1, 9}}},
         {{1, 3, 4, 5, 6}, {9, 3, 2, 3, 2}, {.pad = {1, 0, 1}, .stride = {2, 1, 1}}}, /* planes */
         {{1, 2, 5, 6, 7}, {2, 1, 3, 2, 3}, {.groups = 2, .pad = {1, 1, 1}}},
-        {{1, 4, 6, 12, 6}, {6, 4, 2, 3, 2}, {.dilation = {2, 3, 2}, .pad = {1, 3, 0}, .stride = {1, 2, 1}}}, /* lines of taps that lie apart */
-        {{1, 4, 3, 12, 6}, {4, 1, 2, 3, 3}, {.groups = 4, .dilation = {1, 4, 1}, .pad = {1, 4, 1}, .stride = {1, 2, 1}}},
+        /* lines of taps that lie apart */
+        {{1, 4, 6, 12, 6}, {6, 4, 2, 3, 2}, {.dilation = {2, 3, 2}, .pad = {1, 3, 0}, .stride = {1, 2, 1}}},
+        {{1, 4, 3, 12, 6},
+         {4, 1, 2, 3, 3},
+         {.groups = 4, .dilation = {1, 4, 1}, .pad = {1, 4, 1}, .stride = {1, 2, 1}}},
         /* each channel on its own: fewer than a vector has and a part of it, or not; more; lines of taps, and one */
         {{1, 70, 8, 9}, {70, 1, 3, 3}, {.groups = 70, .pad = {1, 1}, .stride = {1, 2}}},
         {{1, 4, 5, 6}, {12, 1, 2, 3}, {.groups = 4}},
@@ -221,17 +244,22 @@ TEST(sums_of_convolutions_are_exact_however_they_are_cut) {
         wick_context *ctx;
         REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 3, .tuning = &small}) == WICK_OK);
         for (size_t s = 0; s < WICK_COUNTOF(cases); s++)
-            for (int kind = 0; kind < 16; kind += TEST_SANITIZED || w.now.tier == WICK_TIER_REF ? 5 : 1) check_sums(&cases[s], kind, ctx, &w.now, (int)s);
+            for (int kind = 0; kind < 16; kind += TEST_SANITIZED || w.now.tier == WICK_TIER_REF ? 5 : 1)
+                check_sums(&cases[s], kind, ctx, &w.now, (int)s);
         wick_context_free(&ctx);
     }
 }
 
-/* Results of every kind, of as many channels as fill vectors and as do not, of the sums, which the tests above check. */
+/* Results of every kind, of as many channels as fill vectors and as do not, of the sums, which the tests above check.
+ */
 TEST(results_of_convolutions_are_made_of_their_sums) {
     static const conv_case cases[] = {
-        {{1, 8, 6, 7}, {8, 1, 3, 3}, {.groups = 8, .pad = {1, 1}}},   {{1, 21, 6, 7}, {21, 1, 3, 3}, {.groups = 21, .pad = {1, 1}}},
-        {{1, 3, 9, 10}, {8, 3, 3, 3}, {.pad = {1, 1}, .stride = {2, 2}}}, {{1, 16, 5, 6}, {37, 16, 3, 3}, {.pad = {1, 1}}},
-        {{2, 16, 5, 6}, {64, 16, 1, 1}, {.groups = 1}},               {{1, 12, 5, 6}, {10, 6, 3, 3}, {.groups = 2, .pad = {1, 1}}},
+        {{1, 8, 6, 7}, {8, 1, 3, 3}, {.groups = 8, .pad = {1, 1}}},
+        {{1, 21, 6, 7}, {21, 1, 3, 3}, {.groups = 21, .pad = {1, 1}}},
+        {{1, 3, 9, 10}, {8, 3, 3, 3}, {.pad = {1, 1}, .stride = {2, 2}}},
+        {{1, 16, 5, 6}, {37, 16, 3, 3}, {.pad = {1, 1}}},
+        {{2, 16, 5, 6}, {64, 16, 1, 1}, {.groups = 1}},
+        {{1, 12, 5, 6}, {10, 6, 3, 3}, {.groups = 2, .pad = {1, 1}}},
     };
     for (ways w = all_ways(); next_way(&w);) {
         wick_context *ctx = context();
@@ -256,7 +284,8 @@ TEST(results_of_convolutions_are_made_of_their_sums) {
                 o.b_scale = wick_from(ctx, WICK_F32, WICK_DIMS(channels), sw);
                 const bool floats = kind % 3 == 2;
                 if (!floats) o.scale = wick_constant(ctx, WICK_F32, (double)sy), o.zero = byte(ctx, dy, zero);
-                o.bias = floats ? wick_from(ctx, WICK_F32, WICK_DIMS(channels), real) : wick_from(ctx, WICK_I32, WICK_DIMS(channels), bias);
+                o.bias = floats ? wick_from(ctx, WICK_F32, WICK_DIMS(channels), real)
+                                : wick_from(ctx, WICK_I32, WICK_DIMS(channels), bias);
                 if (kind & 4 && !floats) o.high = INFINITY;
                 wick_tensor *y = wick_int8_conv(x, k, &c->o, &o);
                 const void *got = contents(y);
@@ -274,7 +303,9 @@ TEST(results_of_convolutions_are_made_of_their_sums) {
                         want = (kind & 4 ? fmaxf(want, 0) : want) + (float)zero;
                         have = dy == WICK_I8 ? (float)((const int8_t *)got)[i] : (float)((const uint8_t *)got)[i];
                     }
-                    CHECK_MSG(have == want, "%s %x, case %d, kind %d: number %d is %g, not %g", wick_tier_name(w.now.tier), w.now.extensions, (int)s, kind, (int)i, (double)have, (double)want);
+                    CHECK_MSG(have == want, "%s %x, case %d, kind %d: number %d is %g, not %g",
+                              wick_tier_name(w.now.tier), w.now.extensions, (int)s, kind, (int)i, (double)have,
+                              (double)want);
                 }
                 wick_scope_close(&scope);
             }
@@ -300,12 +331,18 @@ TEST(quantised_results_are_rounded_half_to_even_and_saturate) {
                 bias[j] = (int32_t)test_rand_int(-3000, 3000);
                 real[j] = (float)bias[j] * (sa * sb[j]);
             }
-            wick_tensor *a = bytes(ctx, WICK_U8, 2, (int64_t[]){M, K}, a_values), *b = bytes(ctx, WICK_I8, 2, (int64_t[]){K, N}, b_values);
+            wick_tensor *a = bytes(ctx, WICK_U8, 2, (int64_t[]){M, K}, a_values),
+                        *b = bytes(ctx, WICK_I8, 2, (int64_t[]){K, N}, b_values);
             const bool clipped = kind & 2;
-            wick_int8_options o = {.a_scale = wick_constant(ctx, WICK_F32, (double)sa), .b_scale = wick_from(ctx, WICK_F32, WICK_DIMS(N), sb),
-                                   .scale = wick_constant(ctx, WICK_F32, (double)sc), .zero = byte(ctx, dc, zc),
-                                   .bias = kind & 4 ? wick_from(ctx, WICK_I32, WICK_DIMS(N), bias) : kind & 8 ? wick_from(ctx, WICK_F32, WICK_DIMS(N), real) : NULL,
-                                   .low = clipped ? 0 : -INFINITY, .high = INFINITY};
+            wick_int8_options o = {.a_scale = wick_constant(ctx, WICK_F32, (double)sa),
+                                   .b_scale = wick_from(ctx, WICK_F32, WICK_DIMS(N), sb),
+                                   .scale = wick_constant(ctx, WICK_F32, (double)sc),
+                                   .zero = byte(ctx, dc, zc),
+                                   .bias = kind & 4   ? wick_from(ctx, WICK_I32, WICK_DIMS(N), bias)
+                                           : kind & 8 ? wick_from(ctx, WICK_F32, WICK_DIMS(N), real)
+                                                      : NULL,
+                                   .low = clipped ? 0 : -INFINITY,
+                                   .high = INFINITY};
             const void *got = contents(wick_int8_matmul(a, b, &o));
             CHECK_MSG(got != NULL, "%s", wick_context_error(ctx));
             int ties = 0;
@@ -317,8 +354,10 @@ TEST(quantised_results_are_rounded_half_to_even_and_saturate) {
                     ties += x - floorf(x) == 0.5f;
                     x = nearbyintf(fmaxf(fminf(x, (float)(least + 255 - zc)), (float)(least - zc)));
                     if (clipped) x = fmaxf(x, 0);
-                    const int have = dc == WICK_I8 ? ((const int8_t *)got)[i * N + j] : ((const uint8_t *)got)[i * N + j];
-                    CHECK_MSG(have == (int)x + zc, "%s, kind %d: [%d, %d] is %d, not %d", wick_tier_name(w.now.tier), kind, i, j, have, (int)x + zc);
+                    const int have =
+                        dc == WICK_I8 ? ((const int8_t *)got)[i * N + j] : ((const uint8_t *)got)[i * N + j];
+                    CHECK_MSG(have == (int)x + zc, "%s, kind %d: [%d, %d] is %d, not %d", wick_tier_name(w.now.tier),
+                              kind, i, j, have, (int)x + zc);
                 }
             if (kind & 16) CHECK(ties > 0);
         }
@@ -332,8 +371,14 @@ TEST(scales_that_are_nan_or_zero_do_no_harm) {
     static const double odd[] = {NAN, 0, INFINITY, -1};
     for (size_t i = 0; i < WICK_COUNTOF(odd); i++)
         for (int k = 0; k < 3; k++) {
-            wick_tensor *one = wick_constant(ctx, WICK_F32, 1), *s = wick_constant(ctx, WICK_F32, odd[i]), *bias = wick_full(ctx, WICK_F32, WICK_DIMS(4), 3);
-            const wick_int8_options o = {.a_scale = k == 0 ? s : one, .b_scale = k == 1 ? s : one, .scale = k == 2 ? s : one, .bias = bias, .low = 0, .high = 6};
+            wick_tensor *one = wick_constant(ctx, WICK_F32, 1), *s = wick_constant(ctx, WICK_F32, odd[i]),
+                        *bias = wick_full(ctx, WICK_F32, WICK_DIMS(4), 3);
+            const wick_int8_options o = {.a_scale = k == 0 ? s : one,
+                                         .b_scale = k == 1 ? s : one,
+                                         .scale = k == 2 ? s : one,
+                                         .bias = bias,
+                                         .low = 0,
+                                         .high = 6};
             CHECK_MSG(contents(wick_int8_matmul(a, b, &o)) != NULL, "%s", wick_context_error(ctx));
         }
     wick_context_free(&ctx);
@@ -341,18 +386,25 @@ TEST(scales_that_are_nan_or_zero_do_no_harm) {
 
 TEST(what_does_not_fit_is_refused) {
     wick_context *ctx = context();
-    wick_tensor *a = wick_full(ctx, WICK_U8, WICK_DIMS(3, 5), 1), *b = wick_full(ctx, WICK_I8, WICK_DIMS(5, 4), 1), *one = wick_constant(ctx, WICK_F32, 1);
+    wick_tensor *a = wick_full(ctx, WICK_U8, WICK_DIMS(3, 5), 1), *b = wick_full(ctx, WICK_I8, WICK_DIMS(5, 4), 1),
+                *one = wick_constant(ctx, WICK_F32, 1);
     const struct {
         wick_tensor *y;
         const char *part;
     } cases[] = {
         {wick_int8_matmul(wick_cast(a, WICK_I32), b, NULL), "takes u8 and i8"},
         {wick_int8_matmul(a, a, NULL), "inner dims 5 and 3 differ"},
-        {wick_int8_matmul(a, b, &(wick_int8_options){.a_zero = byte(ctx, WICK_I8, 1)}), "the zero point of a must be u8"},
-        {wick_int8_matmul(a, b, &(wick_int8_options){.b_zero = wick_full(ctx, WICK_I8, WICK_DIMS(5), 1)}), "the zero point of b must be one number"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.a_zero = byte(ctx, WICK_I8, 1)}),
+         "the zero point of a must be u8"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.b_zero = wick_full(ctx, WICK_I8, WICK_DIMS(5), 1)}),
+         "the zero point of b must be one number"},
         {wick_int8_matmul(a, b, &(wick_int8_options){.a_scale = one}), "both scales"},
-        {wick_int8_matmul(a, b, &(wick_int8_options){.bias = wick_full(ctx, WICK_I32, WICK_DIMS(4), 1)}), "both scales"},
-        {wick_int8_matmul(a, b, &(wick_int8_options){.a_scale = one, .b_scale = one, .bias = wick_full(ctx, WICK_I32, WICK_DIMS(3), 1)}), "the bias must be"},
+        {wick_int8_matmul(a, b, &(wick_int8_options){.bias = wick_full(ctx, WICK_I32, WICK_DIMS(4), 1)}),
+         "both scales"},
+        {wick_int8_matmul(
+             a, b,
+             &(wick_int8_options){.a_scale = one, .b_scale = one, .bias = wick_full(ctx, WICK_I32, WICK_DIMS(3), 1)}),
+         "the bias must be"},
         {wick_quantize(wick_cast(a, WICK_F32), one, NULL, 0, WICK_I32), "makes u8 or i8"},
         {wick_quantize(a, one, NULL, 0, WICK_U8), "takes f32"},
         {wick_dequantize(a, wick_full(ctx, WICK_F32, WICK_DIMS(3), 1), NULL, 1), "one for each place of axis 1"},

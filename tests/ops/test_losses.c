@@ -1,10 +1,31 @@
-/* Losses against PyTorch's (golden/losses.safetensors, made by golden/make_losses.py), values and gradients, on every tier. */
+/* Losses against PyTorch's (golden/losses.safetensors, made by golden/make_losses.py), values and gradients, on every
+ * tier. */
 #define GOLDEN_FILE  "losses.safetensors"
 #define GOLDEN_FLOOR 1
 #include "ops/goldens.h"
 
-enum { CROSS_ENTROPY, NLL, MULTI_MARGIN, MSE, L1, HUBER, SMOOTH_L1, BCE, BCE_LOGITS, MULTILABEL, FOCAL, KL_DIV, POISSON, GAUSSIAN, RANKING, HINGE,
-       SOFT_MARGIN, COSINE, TRIPLET, DICE }; /* KINDS of make_losses.py */
+enum {
+    CROSS_ENTROPY,
+    NLL,
+    MULTI_MARGIN,
+    MSE,
+    L1,
+    HUBER,
+    SMOOTH_L1,
+    BCE,
+    BCE_LOGITS,
+    MULTILABEL,
+    FOCAL,
+    KL_DIV,
+    POISSON,
+    GAUSSIAN,
+    RANKING,
+    HINGE,
+    SOFT_MARGIN,
+    COSINE,
+    TRIPLET,
+    DICE
+}; /* KINDS of make_losses.py */
 static double fraction(int64_t millionths) { return (double)millionths / 1e6; }
 
 static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
@@ -22,17 +43,22 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
     case HUBER: return wick_huber_loss(x, t, f, reduction);
     case SMOOTH_L1: return wick_smooth_l1_loss(x, t, f, reduction);
     case BCE: return wick_binary_cross_entropy(x, t, a[0] ? in[2] : NULL, reduction);
-    case BCE_LOGITS: return wick_binary_cross_entropy_logits(x, t, a[0] ? in[2] : NULL, a[1] ? in[2 + a[0]] : NULL, reduction);
+    case BCE_LOGITS:
+        return wick_binary_cross_entropy_logits(x, t, a[0] ? in[2] : NULL, a[1] ? in[2 + a[0]] : NULL, reduction);
     case MULTILABEL: return wick_multilabel_soft_margin_loss(x, t, a[0] ? in[2] : NULL, reduction);
     case FOCAL: return wick_focal_loss(x, t, f, fraction(a[1]), reduction);
     case KL_DIV: return wick_kl_div(x, t, a[0], reduction);
-    case POISSON: return wick_poisson_nll_loss(x, t, &(wick_poisson_options){reduction, .plain_rate = a[0], .full = a[1]});
-    case GAUSSIAN: return wick_gaussian_nll_loss(x, t, in[2], &(wick_gaussian_options){reduction, .eps = f, .full = a[1]});
+    case POISSON:
+        return wick_poisson_nll_loss(x, t, &(wick_poisson_options){reduction, .plain_rate = a[0], .full = a[1]});
+    case GAUSSIAN:
+        return wick_gaussian_nll_loss(x, t, in[2], &(wick_gaussian_options){reduction, .eps = f, .full = a[1]});
     case RANKING: return wick_margin_ranking_loss(x, t, in[2], f, reduction);
     case HINGE: return wick_hinge_embedding_loss(x, t, f, reduction);
     case SOFT_MARGIN: return wick_soft_margin_loss(x, t, reduction);
     case COSINE: return wick_cosine_embedding_loss(x, t, in[2], f, reduction);
-    case TRIPLET: return wick_triplet_margin_loss(x, t, in[2], &(wick_triplet_options){reduction, .margin = f, .p = fraction(a[1]), .swap = a[2]});
+    case TRIPLET:
+        return wick_triplet_margin_loss(
+            x, t, in[2], &(wick_triplet_options){reduction, .margin = f, .p = fraction(a[1]), .swap = a[2]});
     default: return wick_dice_loss(x, t, f, reduction);
     }
 }
@@ -45,7 +71,7 @@ TEST(values_and_gradients_agree_on_every_tier) {
 }
 TEST(every_golden_was_compared) { check_all_compared(); }
 
-/* ---- mistakes -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- mistakes ---------------------------------------------------------------------------------------------------- */
 
 static void refused(wick_tensor *t, wick_status status, const char *says, int line) {
     const char *text = "";
@@ -62,7 +88,8 @@ TEST(mistakes_are_named) {
     typedef wick_cross_entropy_options options;
     REFUSED(WICK_ERR_INVALID, wick_cross_entropy_with(x, labels, &(options){.smoothing = 1.5}), "smoothing 1.5");
     REFUSED(WICK_ERR_INVALID, wick_cross_entropy_with(x, x, &(options){.smoothing = NAN}), "smoothing nan");
-    REFUSED(WICK_ERR_INVALID, wick_cross_entropy_with(x, labels, &(options){.reduction = (wick_reduction)5}), "reduction");
+    REFUSED(WICK_ERR_INVALID, wick_cross_entropy_with(x, labels, &(options){.reduction = (wick_reduction)5}),
+            "reduction");
     REFUSED(WICK_ERR_INVALID, wick_cross_entropy_with(x, x, &(options){.ignore = true}), "no label to ignore");
     REFUSED(WICK_ERR_SHAPE, wick_cross_entropy_with(x, labels, &(options){.weight = w}), "weights must be [C]");
     REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(images, labels), "[N, ...]");
@@ -83,7 +110,9 @@ TEST(mistakes_are_named) {
     REFUSED(WICK_ERR_SHAPE, wick_binary_cross_entropy(x, images, NULL, WICK_REDUCE_MEAN), "one shape");
     REFUSED(WICK_ERR_INVALID, wick_triplet_margin_loss(x, x, x, &(wick_triplet_options){.margin = -1}), "margin and p");
     REFUSED(WICK_ERR_SHAPE, wick_dice_loss(x, x, 1, WICK_REDUCE_MEAN), "2 dims");
-    REFUSED(WICK_ERR_SHAPE, wick_mse_loss(wick_scalar(ctx, WICK_F32, 1), wick_scalar(ctx, WICK_F32, 2), WICK_REDUCE_BATCH_MEAN), "no batch");
+    REFUSED(WICK_ERR_SHAPE,
+            wick_mse_loss(wick_scalar(ctx, WICK_F32, 1), wick_scalar(ctx, WICK_F32, 2), WICK_REDUCE_BATCH_MEAN),
+            "no batch");
     CHECK(wick_l1_loss(NULL, NULL, WICK_REDUCE_MEAN) == NULL);
     wick_context_free(&ctx);
 }
@@ -92,7 +121,8 @@ TEST(a_label_that_is_no_class_is_named_unless_it_is_the_ignored_one) {
     wick_context *ctx = NULL;
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK);
     const int64_t values[4] = {0, -100, 1, 3};
-    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(4, 3)), *labels = wick_from(ctx, WICK_I64, WICK_DIMS(4), values);
+    wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(4, 3)),
+                *labels = wick_from(ctx, WICK_I64, WICK_DIMS(4), values);
     double loss;
     CHECK_INT(wick_item(wick_cross_entropy(x, labels), &loss), WICK_ERR_INDEX);
     CHECK_STR_HAS(wick_context_error(ctx), "row 1");
@@ -126,30 +156,43 @@ TEST(views_give_what_copies_give_and_nan_stays) {
     float a[60], b[60], copies[2][60];
     const int64_t labels[10] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
     for (int i = 0; i < 60; i++) a[i] = (float)((i * 37) % 23) / 9 - 1, b[i] = (float)((i * 11) % 17) / 20;
-    wick_tensor *x[2], *t[2], *y = wick_slice(wick_from(ctx, WICK_I64, WICK_DIMS(10), labels), 0, -1, INT64_MIN, -2); /* 5 of them, backwards */
+    /* 5 of them, backwards */
+    wick_tensor *x[2], *t[2], *y = wick_slice(wick_from(ctx, WICK_I64, WICK_DIMS(10), labels), 0, -1, INT64_MIN, -2);
     /* [5, 3] out of [6, 10], transposed, each second row and column */
-    x[0] = wick_slice(wick_slice(wick_transpose(wick_from(ctx, WICK_F32, WICK_DIMS(6, 10), a), 0, 1), 0, 0, 10, 2), 1, 5, INT64_MIN, -2);
-    t[0] = wick_slice(wick_slice(wick_transpose(wick_from(ctx, WICK_F32, WICK_DIMS(6, 10), b), 0, 1), 0, 0, 10, 2), 1, 5, INT64_MIN, -2);
+    x[0] = wick_slice(wick_slice(wick_transpose(wick_from(ctx, WICK_F32, WICK_DIMS(6, 10), a), 0, 1), 0, 0, 10, 2), 1,
+                      5, INT64_MIN, -2);
+    t[0] = wick_slice(wick_slice(wick_transpose(wick_from(ctx, WICK_F32, WICK_DIMS(6, 10), b), 0, 1), 0, 0, 10, 2), 1,
+                      5, INT64_MIN, -2);
     REQUIRE(wick_read(x[0], copies[0], 60) == WICK_OK && wick_read(t[0], copies[1], 60) == WICK_OK);
     x[1] = wick_from(ctx, WICK_F32, WICK_DIMS(5, 3), copies[0]);
     t[1] = wick_from(ctx, WICK_F32, WICK_DIMS(5, 3), copies[1]);
     double loss[2][8];
     for (int k = 0; k < 2; k++) {
         const wick_cross_entropy_options smooth = {.smoothing = 0.1};
-        wick_tensor *all[8] = {wick_cross_entropy_with(x[k], y, &smooth), wick_cross_entropy_with(x[k], t[k], &smooth),
-                               wick_nll_loss(x[k], y, NULL), wick_multi_margin_loss(x[k], y, 1, 1, NULL, WICK_REDUCE_MEAN),
-                               wick_huber_loss(x[k], t[k], 0.4, WICK_REDUCE_SUM), wick_binary_cross_entropy_logits(x[k], t[k], NULL, NULL, WICK_REDUCE_MEAN),
-                               wick_kl_div(x[k], t[k], false, WICK_REDUCE_SUM), wick_triplet_margin_loss(x[k], t[k], x[1 - k], NULL)};
-        for (int i = 0; i < 8; i++) CHECK_MSG(wick_item(all[i], &loss[k][i]) == WICK_OK, "%d: %s", i, wick_context_error(ctx));
+        wick_tensor *all[8] = {wick_cross_entropy_with(x[k], y, &smooth),
+                               wick_cross_entropy_with(x[k], t[k], &smooth),
+                               wick_nll_loss(x[k], y, NULL),
+                               wick_multi_margin_loss(x[k], y, 1, 1, NULL, WICK_REDUCE_MEAN),
+                               wick_huber_loss(x[k], t[k], 0.4, WICK_REDUCE_SUM),
+                               wick_binary_cross_entropy_logits(x[k], t[k], NULL, NULL, WICK_REDUCE_MEAN),
+                               wick_kl_div(x[k], t[k], false, WICK_REDUCE_SUM),
+                               wick_triplet_margin_loss(x[k], t[k], x[1 - k], NULL)};
+        for (int i = 0; i < 8; i++)
+            CHECK_MSG(wick_item(all[i], &loss[k][i]) == WICK_OK, "%d: %s", i, wick_context_error(ctx));
     }
-    for (int i = 0; i < 8; i++) CHECK_MSG(loss[0][i] == loss[1][i], "loss %d: %.9g of views, %.9g of copies", i, loss[0][i], loss[1][i]);
+    for (int i = 0; i < 8; i++)
+        CHECK_MSG(loss[0][i] == loss[1][i], "loss %d: %.9g of views, %.9g of copies", i, loss[0][i], loss[1][i]);
     a[7] = NAN;
     wick_tensor *bad = wick_from(ctx, WICK_F32, WICK_DIMS(5, 3), a);
-    wick_tensor *not[] = {wick_cross_entropy_with(bad, y, &(wick_cross_entropy_options){.smoothing = 0.1}), wick_l1_loss(bad, t[1], WICK_REDUCE_MEAN),
-                          wick_huber_loss(bad, t[1], 1, WICK_REDUCE_MEAN), wick_soft_margin_loss(bad, t[1], WICK_REDUCE_MEAN),
-                          wick_hinge_embedding_loss(bad, t[1], 1, WICK_REDUCE_MEAN), wick_focal_loss(bad, t[1], 0.25, 2, WICK_REDUCE_MEAN)};
+    wick_tensor * not [] = {wick_cross_entropy_with(bad, y, &(wick_cross_entropy_options){.smoothing = 0.1}),
+                            wick_l1_loss(bad, t[1], WICK_REDUCE_MEAN),
+                            wick_huber_loss(bad, t[1], 1, WICK_REDUCE_MEAN),
+                            wick_soft_margin_loss(bad, t[1], WICK_REDUCE_MEAN),
+                            wick_hinge_embedding_loss(bad, t[1], 1, WICK_REDUCE_MEAN),
+                            wick_focal_loss(bad, t[1], 0.25, 2, WICK_REDUCE_MEAN)};
     for (size_t i = 0; i < sizeof not / sizeof *not; i++)
-        CHECK_MSG(wick_item(not[i], &loss[0][0]) == WICK_OK && isnan(loss[0][0]), "loss %d of NaN is %g", (int)i, loss[0][0]);
+        CHECK_MSG(wick_item(not [i], &loss[0][0]) == WICK_OK && isnan(loss[0][0]), "loss %d of NaN is %g", (int)i,
+                  loss[0][0]);
     wick_context_free(&ctx);
 }
 

@@ -1,15 +1,26 @@
-/* Ensembles of trees: against a walk over the same tables written plainly, at any number of threads; tables that lead nowhere. */
+/* Ensembles of trees: against a walk over the same tables written plainly, at any number of threads; tables that lead
+ * nowhere. */
 #include <math.h>
 
 #include "ops/refusals.h"
 #include "wick/wick.h"
 
-enum { TREES = 7, DEPTH = 4, EACH = (1 << (DEPTH + 1)) - 1, NODES = TREES * EACH, FEATURES = 5, TARGETS = 3, MOST_ROWS = 200 };
+enum {
+    TREES = 7,
+    DEPTH = 4,
+    EACH = (1 << (DEPTH + 1)) - 1,
+    NODES = TREES * EACH,
+    FEATURES = 5,
+    TARGETS = 3,
+    MOST_ROWS = 200
+};
 static int32_t nodes[NODES][4], roots[TREES], targets[NODES];
 static double splits[NODES], weights[NODES], x[MOST_ROWS * FEATURES];
 
 static uint64_t seed = 1;
-static double draw(void) { return (double)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40) / (1 << 24); }
+static double draw(void) {
+    return (double)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40) / (1 << 24);
+}
 
 /* Full trees with every kind of test; places of a few grid points, so that equal ones occur; some NaN. */
 static void make(void) {
@@ -24,7 +35,8 @@ static void make(void) {
             nodes[at][3] = depth_left ? t * EACH + 2 * i + 2 : 0;
         }
     }
-    for (int i = 0; i < MOST_ROWS * FEATURES; i++) x[i] = draw() < 0.05 ? (double)NAN : floor(draw() * 6) - 0.5 * (draw() < 0.3);
+    for (int i = 0; i < MOST_ROWS * FEATURES; i++)
+        x[i] = draw() < 0.05 ? (double)NAN : floor(draw() * 6) - 0.5 * (draw() < 0.3);
 }
 
 static int leaf_of(const double *row, int at) {
@@ -70,8 +82,10 @@ TEST(trees_are_walked_as_written_at_any_number_of_threads) {
                 const int n = rows[k / 2];
                 const wick_tree_tables t = tables(ctx, dtype, (wick_tree_sum)sum);
                 /* a view with strides */
-                wick_tensor *in = wick_transpose(wick_cast(wick_from(ctx, WICK_F64, WICK_DIMS(n, FEATURES), x), dtype), 0, 1);
-                wick_tensor *y = wick_cast(wick_tree_ensemble(wick_transpose(wick_mul(in, wick_like(in, 1)), 0, 1), &t), WICK_F64);
+                wick_tensor *in =
+                    wick_transpose(wick_cast(wick_from(ctx, WICK_F64, WICK_DIMS(n, FEATURES), x), dtype), 0, 1);
+                wick_tensor *y =
+                    wick_cast(wick_tree_ensemble(wick_transpose(wick_mul(in, wick_like(in, 1)), 0, 1), &t), WICK_F64);
                 const void *data;
                 REQUIRE(wick_data(y, &data) == WICK_OK);
                 int bad = 0;
@@ -88,7 +102,8 @@ TEST(trees_are_walked_as_written_at_any_number_of_threads) {
 TEST(tables_that_lead_nowhere_are_errors_when_they_run) {
     static const struct {
         int row, column, value;
-    } bad[] = {{0, 1, FEATURES}, {0, 1, -1}, {0, 2, 0}, {1, 2, 0}, {1, 3, NODES}, {EACH - 1, 1, NODES + 1}, {EACH - 1, 2, -1}, {EACH - 1, 1, -1}};
+    } bad[] = {{0, 1, FEATURES},         {0, 1, -1},        {0, 2, 0},        {1, 2, 0}, {1, 3, NODES},
+               {EACH - 1, 1, NODES + 1}, {EACH - 1, 2, -1}, {EACH - 1, 1, -1}};
     wick_context *ctx;
     make();
     REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK);

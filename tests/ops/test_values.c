@@ -3,7 +3,7 @@
 #define GOLDEN_FLOOR 0.2
 #include "ops/goldens.h"
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 static struct {
     int n, axes[3];
@@ -20,7 +20,8 @@ BUILD(build_argmax, wick_argmax(in[0], over.axes[0], over.keep))
 BUILD(build_argmin, wick_argmin(in[0], over.axes[0], over.keep))
 
 TEST(reductions_over_any_axes_agree) {
-    static const named_case ops[] = {{"sum", build_sum}, {"mean", build_mean}, {"prod", build_prod}, {"max", build_max}, {"min", build_min}, {"var", build_var}};
+    static const named_case ops[] = {{"sum", build_sum}, {"mean", build_mean}, {"prod", build_prod},
+                                     {"max", build_max}, {"min", build_min},   {"var", build_var}};
     static const struct {
         const char *key;
         int n, axes[3];
@@ -46,13 +47,26 @@ TEST(reductions_of_odd_values_and_integers_agree) {
         named_case c;
         int n, axes[3];
     } cases[] = {
-        {{"var.biased", build_var_biased}, 2, {1, 2}}, {{"argmax.0", build_argmax}, 1, {0}},   {{"argmax.1", build_argmax}, 1, {1}},
-        {{"argmax.2", build_argmax}, 1, {-1}},         {{"argmin.0", build_argmin}, 1, {0}},   {{"argmin.1", build_argmin}, 1, {-2}},
-        {{"argmin.2", build_argmin}, 1, {2}},          {{"max.ties", build_max}, 1, {1}},      {{"min.ties", build_min}, 2, {0, 1}},
-        {{"prod.zeros", build_prod}, 1, {1}},          {{"max.nan", build_max}, 1, {1}},       {{"min.nan", build_min}, 1, {0}},
-        {{"sum.nan", build_sum}, 1, {1}},              {{"argmax.nan", build_argmax}, 1, {1}}, {{"argmin.nan", build_argmin}, 1, {1}},
-        {{"sum.int", build_sum}, 1, {1}},              {{"sum.u8", build_sum}, 1, {0}},        {{"sum.bool", build_sum}, 0, {0}},
-        {{"prod.int", build_prod}, 1, {1}},            {{"max.int", build_max}, 1, {1}},
+        {{"var.biased", build_var_biased}, 2, {1, 2}},
+        {{"argmax.0", build_argmax}, 1, {0}},
+        {{"argmax.1", build_argmax}, 1, {1}},
+        {{"argmax.2", build_argmax}, 1, {-1}},
+        {{"argmin.0", build_argmin}, 1, {0}},
+        {{"argmin.1", build_argmin}, 1, {-2}},
+        {{"argmin.2", build_argmin}, 1, {2}},
+        {{"max.ties", build_max}, 1, {1}},
+        {{"min.ties", build_min}, 2, {0, 1}},
+        {{"prod.zeros", build_prod}, 1, {1}},
+        {{"max.nan", build_max}, 1, {1}},
+        {{"min.nan", build_min}, 1, {0}},
+        {{"sum.nan", build_sum}, 1, {1}},
+        {{"argmax.nan", build_argmax}, 1, {1}},
+        {{"argmin.nan", build_argmin}, 1, {1}},
+        {{"sum.int", build_sum}, 1, {1}},
+        {{"sum.u8", build_sum}, 1, {0}},
+        {{"sum.bool", build_sum}, 0, {0}},
+        {{"prod.int", build_prod}, 1, {1}},
+        {{"max.int", build_max}, 1, {1}},
     };
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
@@ -65,21 +79,33 @@ TEST(reductions_of_odd_values_and_integers_agree) {
     wick_context_free(&ctx);
 }
 
-/* ---- products --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 BUILD(matmul, wick_matmul(in[0], in[1]))
 BUILD(matmul_transposed, wick_matmul(wick_transpose(in[0], 0, 1), wick_transpose(in[1], 0, 1)))
-BUILD(matmul_sliced, wick_matmul(wick_slice(wick_slice(in[0], 0, 0, INT64_MAX, 2), 1, 1, INT64_MAX, 1), wick_slice(in[1], 1, 0, INT64_MAX, 3)))
+BUILD(matmul_sliced, wick_matmul(wick_slice(wick_slice(in[0], 0, 0, INT64_MAX, 2), 1, 1, INT64_MAX, 1),
+                                 wick_slice(in[1], 1, 0, INT64_MAX, 3)))
 BUILD(linear, wick_linear(in[0], in[1], in[2]))
 BUILD(linear_plain, wick_linear(in[0], in[1], NULL))
 static const named_case products[] = {
-    {"matmul.2d", matmul},        {"matmul.batch", matmul},         {"matmul.broadcast", matmul}, {"matmul.shared", matmul}, {"matmul.dot", matmul},
-    {"matmul.vector", matmul},    {"matmul.row", matmul},           {"matmul.batch_vector", matmul}, {"matmul.row_batch", matmul}, {"matmul.one", matmul},
-    {"matmul.transposed", matmul_transposed}, {"matmul.sliced", matmul_sliced}, {"linear", linear}, {"linear.plain", linear_plain},
+    {"matmul.2d", matmul},
+    {"matmul.batch", matmul},
+    {"matmul.broadcast", matmul},
+    {"matmul.shared", matmul},
+    {"matmul.dot", matmul},
+    {"matmul.vector", matmul},
+    {"matmul.row", matmul},
+    {"matmul.batch_vector", matmul},
+    {"matmul.row_batch", matmul},
+    {"matmul.one", matmul},
+    {"matmul.transposed", matmul_transposed},
+    {"matmul.sliced", matmul_sliced},
+    {"linear", linear},
+    {"linear.plain", linear_plain},
 };
 TEST(matrix_products_agree) { check_all(products, WICK_COUNTOF(products)); }
 
-/* ---- normalisation ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- normalisation ----------------------------------------------------------------------------------------------- */
 
 BUILD(softmax_0, wick_softmax(in[0], 0))
 BUILD(softmax_1, wick_softmax(in[0], 1))
@@ -94,15 +120,25 @@ BUILD(layer_norm_both, wick_layer_norm(in[0], in[1], in[2], 1e-3))
 BUILD(batch_norm, wick_batch_norm(in[0], in[1], in[2], in[3], in[4], 1e-5))
 BUILD(batch_norm_plain, wick_batch_norm(in[0], in[1], in[2], NULL, NULL, 1e-3))
 static const named_case norms[] = {
-    {"softmax.0", softmax_0},           {"softmax.1", softmax_1},                 {"softmax.2", softmax_2},
-    {"log_softmax.0", log_softmax_0},   {"log_softmax.1", log_softmax_1},         {"log_softmax.2", log_softmax_2},
-    {"softmax.large", softmax_1},       {"log_softmax.large", log_softmax_1},     {"layer_norm.plain", layer_norm},
-    {"layer_norm.weight", layer_norm_weight}, {"layer_norm.bias", layer_norm_bias}, {"layer_norm.both", layer_norm_both},
-    {"batch_norm.2d", batch_norm},      {"batch_norm.4d", batch_norm},            {"batch_norm.plain", batch_norm_plain},
+    {"softmax.0", softmax_0},
+    {"softmax.1", softmax_1},
+    {"softmax.2", softmax_2},
+    {"log_softmax.0", log_softmax_0},
+    {"log_softmax.1", log_softmax_1},
+    {"log_softmax.2", log_softmax_2},
+    {"softmax.large", softmax_1},
+    {"log_softmax.large", log_softmax_1},
+    {"layer_norm.plain", layer_norm},
+    {"layer_norm.weight", layer_norm_weight},
+    {"layer_norm.bias", layer_norm_bias},
+    {"layer_norm.both", layer_norm_both},
+    {"batch_norm.2d", batch_norm},
+    {"batch_norm.4d", batch_norm},
+    {"batch_norm.plain", batch_norm_plain},
 };
 TEST(normalisations_agree) { check_all(norms, WICK_COUNTOF(norms)); }
 
-/* ---- indexing, joining, losses, views -------------------------------------------------------------------------------------------------------------- */
+/* ---- indexing, joining, losses, views ---------------------------------------------------------------------------- */
 
 BUILD(gather_0, wick_gather(in[0], 0, in[1]))
 BUILD(gather_1, wick_gather(in[0], 1, in[1]))
@@ -116,9 +152,19 @@ BUILD(cross_entropy, wick_cross_entropy(in[0], in[1]))
 BUILD(cross_entropy_rows, wick_cross_entropy_rows(in[0], in[1]))
 BUILD(mse, wick_mse(in[0], in[1]))
 static const named_case indexed[] = {
-    {"gather.0", gather_0},       {"gather.1", gather_1},       {"gather.2", gather_2}, {"gather.scalar", gather_0},      {"index_select", gather_0},
-    {"scatter_add.0", scatter_0}, {"scatter_add.1", scatter_1}, {"one_hot", one_hot},   {"concat.0", concat_0},           {"concat.1", concat_1},
-    {"cross_entropy", cross_entropy}, {"cross_entropy.rows", cross_entropy_rows}, {"mse", mse},
+    {"gather.0", gather_0},
+    {"gather.1", gather_1},
+    {"gather.2", gather_2},
+    {"gather.scalar", gather_0},
+    {"index_select", gather_0},
+    {"scatter_add.0", scatter_0},
+    {"scatter_add.1", scatter_1},
+    {"one_hot", one_hot},
+    {"concat.0", concat_0},
+    {"concat.1", concat_1},
+    {"cross_entropy", cross_entropy},
+    {"cross_entropy.rows", cross_entropy_rows},
+    {"mse", mse},
 };
 TEST(indexing_joining_and_losses_agree) { check_all(indexed, WICK_COUNTOF(indexed)); }
 
@@ -134,16 +180,30 @@ BUILD(diagonal_low, wick_diagonal(in[0], -2, 0, 2))
 BUILD(diagonal_main, wick_diagonal(in[0], 0, 0, 2))
 BUILD(diagonal_high, wick_diagonal(in[0], 1, 0, -1))
 BUILD(diagonal_none, wick_diagonal(in[0], 9, 0, 2))
-BUILD(views, wick_transpose(wick_slice(wick_slice(wick_reshape(wick_slice(wick_permute(in[0], WICK_AXES(2, 0, 1)), 0, 0, INT64_MAX, 2), WICK_DIMS(9, 4)), 0, 1,
-                                                  INT64_MAX, 1), 1, 0, 3, 1), 0, 1))
+BUILD(views, wick_transpose(wick_slice(wick_slice(wick_reshape(wick_slice(wick_permute(in[0], WICK_AXES(2, 0, 1)), 0, 0,
+                                                                          INT64_MAX, 2),
+                                                               WICK_DIMS(9, 4)),
+                                                  0, 1, INT64_MAX, 1),
+                                       1, 0, 3, 1),
+                            0, 1))
 static const named_case viewed[] = {
-    {"reshape", reshape}, {"flatten", flatten}, {"permute", permute}, {"transpose", transpose}, {"slice", slice}, {"slice.back", slice_back},
-    {"expand", expand}, {"squeeze", squeeze}, {"diagonal.-2", diagonal_low}, {"diagonal.0", diagonal_main}, {"diagonal.1", diagonal_high},
-    {"diagonal.9", diagonal_none}, {"views", views},
+    {"reshape", reshape},
+    {"flatten", flatten},
+    {"permute", permute},
+    {"transpose", transpose},
+    {"slice", slice},
+    {"slice.back", slice_back},
+    {"expand", expand},
+    {"squeeze", squeeze},
+    {"diagonal.-2", diagonal_low},
+    {"diagonal.0", diagonal_main},
+    {"diagonal.1", diagonal_high},
+    {"diagonal.9", diagonal_none},
+    {"views", views},
 };
 TEST(views_agree) { check_all(viewed, WICK_COUNTOF(viewed)); }
 
-/* ---- casts --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
 
 TEST(casts_between_all_dtypes_agree) {
     wick_context *ctx = new_context();
@@ -153,7 +213,9 @@ TEST(casts_between_all_dtypes_agree) {
             char name[64], result[64 * 8];
             snprintf(name, sizeof name, "cast.%s.%s", wick_dtype_name((wick_dtype)s), wick_dtype_name((wick_dtype)d));
             array *in = find(name, "in"), *out = find(name, "out");
-            CHECK_MSG(in && out && in->dtype == (wick_dtype)s && out->dtype == (wick_dtype)d && out->bytes <= sizeof result, "%s", name);
+            CHECK_MSG(in && out && in->dtype == (wick_dtype)s && out->dtype == (wick_dtype)d &&
+                          out->bytes <= sizeof result,
+                      "%s", name);
             if (!in || !out || out->bytes > sizeof result) continue;
             wick_scope *scope = wick_scope_open(ctx);
             wick_tensor *y = wick_cast(wick_from(ctx, in->dtype, in->rank, in->dims, in->data), (wick_dtype)d);
@@ -161,22 +223,31 @@ TEST(casts_between_all_dtypes_agree) {
             size_t elem = wick_dtype_size((wick_dtype)d);
             for (size_t i = 0; i < out->bytes / elem; i++) {
                 bool same = memcmp(result + i * elem, (const char *)out->data + i * elem, elem) == 0;
-                double a = element((wick_dtype)d, result, (int64_t)i), b = element((wick_dtype)d, out->data, (int64_t)i);
-                CHECK_MSG(same || (isnan(a) && isnan(b)), "%s of %.17g: %.17g, PyTorch has %.17g", name, element((wick_dtype)s, in->data, (int64_t)i), a, b);
+                double a = element((wick_dtype)d, result, (int64_t)i),
+                       b = element((wick_dtype)d, out->data, (int64_t)i);
+                CHECK_MSG(same || (isnan(a) && isnan(b)), "%s of %.17g: %.17g, PyTorch has %.17g", name,
+                          element((wick_dtype)s, in->data, (int64_t)i), a, b);
             }
             wick_scope_close(&scope);
         }
     wick_context_free(&ctx);
 }
 
-/* What does not fit an integer is undefined in PyTorch, which does what the machine does. Wick saturates, and NaN is 0. */
+/* What does not fit an integer is undefined in PyTorch, which does what the machine does. Wick saturates, and NaN is 0.
+ */
 TEST(casts_of_floats_to_integers_saturate) {
     static const struct {
         wick_dtype to;
         int64_t least;
         uint64_t most;
-    } limits[] = {{WICK_I8, -128, 127},     {WICK_I16, -32768, 32767}, {WICK_I32, INT32_MIN, INT32_MAX}, {WICK_I64, INT64_MIN, INT64_MAX},
-                  {WICK_U8, 0, 255},        {WICK_U16, 0, 65535},      {WICK_U32, 0, UINT32_MAX},        {WICK_U64, 0, UINT64_MAX}};
+    } limits[] = {{WICK_I8, -128, 127},
+                  {WICK_I16, -32768, 32767},
+                  {WICK_I32, INT32_MIN, INT32_MAX},
+                  {WICK_I64, INT64_MIN, INT64_MAX},
+                  {WICK_U8, 0, 255},
+                  {WICK_U16, 0, 65535},
+                  {WICK_U32, 0, UINT32_MAX},
+                  {WICK_U64, 0, UINT64_MAX}};
     static const wick_dtype floats[] = {WICK_F64, WICK_F32, WICK_BF16, WICK_F16};
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
@@ -195,10 +266,12 @@ TEST(casts_of_floats_to_integers_saturate) {
             } got = {{0}};
             size_t elem = wick_dtype_size(limits[i].to);
             CHECK(wick_read(y, got.bytes, 5 * elem) == WICK_OK);
-            uint64_t expected[5] = {limits[i].most, (uint64_t)limits[i].least, 0, limits[i].most, (uint64_t)limits[i].least};
+            uint64_t expected[5] = {limits[i].most, (uint64_t)limits[i].least, 0, limits[i].most,
+                                    (uint64_t)limits[i].least};
             for (size_t k = 0; k < 5; k++)
-                CHECK_MSG(memcmp(got.bytes + k * elem, &expected[k], elem) == 0, "%s to %s: value %zu (%g) became %g", wick_dtype_name(floats[f]),
-                          wick_dtype_name(limits[i].to), k, values[k], element(limits[i].to, got.bytes, (int64_t)k));
+                CHECK_MSG(memcmp(got.bytes + k * elem, &expected[k], elem) == 0, "%s to %s: value %zu (%g) became %g",
+                          wick_dtype_name(floats[f]), wick_dtype_name(limits[i].to), k, values[k],
+                          element(limits[i].to, got.bytes, (int64_t)k));
             wick_scope_close(&scope);
         }
     wick_context_free(&ctx);

@@ -1,10 +1,24 @@
-/* Convolutions, poolings, padding and resizing against PyTorch's (golden/windows.safetensors, made by golden/make_windows.py), on every tier. */
+/* Convolutions, poolings, padding and resizing against PyTorch's (golden/windows.safetensors, made by
+ * golden/make_windows.py), on every tier. */
 #define GOLDEN_FILE  "windows.safetensors"
 #define GOLDEN_FLOOR 8
 #include "ops/goldens.h"
 
-enum { CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG, PAD_ALL, FLIP, NEAREST, LINEAR, CORNERS }; /* as in make_windows.py */
-enum { KERNEL = 1, STRIDE = 4, DILATION = 7, PAD = 10, PAD_END = 13, OUTPUT_PAD = 16, OUT = 19, GROUPS = 22, BIAS, CEIL, EXCLUDE };
+/* as in make_windows.py */
+enum { CONV, TRANSPOSED, MAX, AVG, ADAPTIVE_MAX, ADAPTIVE_AVG, PAD_ALL, FLIP, NEAREST, LINEAR, CORNERS };
+enum {
+    KERNEL = 1,
+    STRIDE = 4,
+    DILATION = 7,
+    PAD = 10,
+    PAD_END = 13,
+    OUTPUT_PAD = 16,
+    OUT = 19,
+    GROUPS = 22,
+    BIAS,
+    CEIL,
+    EXCLUDE
+};
 
 static wick_tensor *pad(wick_tensor *x, const int64_t *attr) {
     int64_t before[5] = {0}, after[5] = {0};
@@ -25,8 +39,9 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
     const struct {
         int64_t *to;
         int from;
-    } lists[] = {{conv.stride, STRIDE},   {conv.dilation, DILATION}, {conv.pad, PAD},           {conv.pad_end, PAD_END}, {conv.output_pad, OUTPUT_PAD},
-                 {pool.kernel, KERNEL},   {pool.stride, STRIDE},     {pool.dilation, DILATION}, {pool.pad, PAD}};
+    } lists[] = {{conv.stride, STRIDE},   {conv.dilation, DILATION},     {conv.pad, PAD},
+                 {conv.pad_end, PAD_END}, {conv.output_pad, OUTPUT_PAD}, {pool.kernel, KERNEL},
+                 {pool.stride, STRIDE},   {pool.dilation, DILATION},     {pool.pad, PAD}};
     for (size_t i = 0; i < WICK_COUNTOF(lists); i++) memcpy(lists[i].to, attr + lists[i].from, 3 * sizeof(int64_t));
     switch (attr[0]) {
     case CONV: return wick_conv(in[0], in[1], attr[BIAS] ? in[2] : NULL, &conv);
@@ -51,7 +66,8 @@ TEST(values_and_gradients_agree) {
 TEST(what_does_not_fit_is_refused_by_name) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4, 8, 8)), *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 3, 3)), *b = wick_zeros(ctx, WICK_F32, WICK_DIMS(6));
+    wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4, 8, 8)),
+                *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 3, 3)), *b = wick_zeros(ctx, WICK_F32, WICK_DIMS(6));
     const refusal cases[] = {
         {wick_conv(x, wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 3, 3, 3)), NULL, NULL), "4 input channels"},
         {wick_conv(x, w, NULL, &(wick_conv_options){.groups = 2}), "2 groups"},
@@ -132,11 +148,14 @@ TEST(padding_at_the_end_alone_is_that_of_a_padded_image) {
 TEST(half_types_are_computed_in_f32_and_rounded_once) {
     wick_context *ctx = new_context();
     REQUIRE(ctx != NULL);
-    wick_tensor *x = wick_arange(ctx, WICK_F32, -1, 0.03125, 64), *w = wick_full(ctx, WICK_F32, WICK_DIMS(1, 1, 3), 0.3);
+    wick_tensor *x = wick_arange(ctx, WICK_F32, -1, 0.03125, 64),
+                *w = wick_full(ctx, WICK_F32, WICK_DIMS(1, 1, 3), 0.3);
     x = wick_reshape(x, WICK_DIMS(1, 1, 64));
     wick_tensor *half = wick_conv(wick_cast(x, WICK_BF16), wick_cast(w, WICK_BF16), NULL, NULL);
     CHECK(wick_tensor_dtype(half) == WICK_BF16);
-    wick_tensor *wide = wick_cast(wick_conv(wick_cast(wick_cast(x, WICK_BF16), WICK_F32), wick_cast(wick_cast(w, WICK_BF16), WICK_F32), NULL, NULL), WICK_BF16);
+    wick_tensor *wide = wick_cast(wick_conv(wick_cast(wick_cast(x, WICK_BF16), WICK_F32),
+                                            wick_cast(wick_cast(w, WICK_BF16), WICK_F32), NULL, NULL),
+                                  WICK_BF16);
     double differ = 1;
     CHECK(wick_item(wick_sum(wick_cast(wick_ne(half, wide), WICK_I64), WICK_ALL_AXES, false), &differ) == WICK_OK);
     CHECK(differ == 0);

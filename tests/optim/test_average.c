@@ -1,5 +1,5 @@
-/* Means of weights (wick_average) through a model: what is averaged, what reads the means, what is saved. The numbers against PyTorch's are
- * in test_optimizer.c. */
+/* Means of weights (wick_average) through a model: what is averaged, what reads the means, what is saved. The numbers
+ * against PyTorch's are in test_optimizer.c. */
 #include <unistd.h>
 
 #include "test.h"
@@ -22,12 +22,15 @@ static wick_tensor *forward(net *n) {
     wick_tensor *x = wick_from(n->ctx, WICK_F32, WICK_DIMS(N, IN), inputs());
     return wick_tanh(wick_nn_batch_norm(n->model, "bn", wick_nn_linear(n->model, "fc", x, OUT)));
 }
-static wick_tensor *loss_of(net *n) { return wick_mse(forward(n), wick_full(n->ctx, WICK_F32, WICK_DIMS(N, OUT), 0.3)); }
+static wick_tensor *loss_of(net *n) {
+    return wick_mse(forward(n), wick_full(n->ctx, WICK_F32, WICK_DIMS(N, OUT), 0.3));
+}
 
 static bool net_open(net *n, const wick_average *average) {
     *n = (net){0};
     const wick_optim_options options = {.kind = WICK_ADAMW, .lr = 0.1, .average = *average};
-    return wick_context_new(&n->ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK && wick_model_new(n->ctx, &n->model) == WICK_OK &&
+    return wick_context_new(&n->ctx, &(wick_context_options){.threads = 1, .seed = 3}) == WICK_OK &&
+           wick_model_new(n->ctx, &n->model) == WICK_OK &&
            wick_optimizer_new(n->model, &options, &n->optimizer) == WICK_OK;
 }
 static void net_close(net *n) {
@@ -41,7 +44,8 @@ static bool step(net *n) {
     wick_scope_close(&scope);
     return ok;
 }
-static const char *const names[] = {"fc.weight", "fc.bias", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"};
+static const char *const names[] = {"fc.weight", "fc.bias",         "bn.weight",
+                                    "bn.bias",   "bn.running_mean", "bn.running_var"};
 enum { STATES = sizeof names / sizeof *names, MOST = 16 };
 
 static int64_t read_state(net *n, const char *prefix, const char *name, float *values) {
@@ -66,10 +70,12 @@ TEST(means_are_of_parameters_and_if_asked_of_buffers) {
         for (int s = 0; s < STEPS; s++) {
             REQUIRE(step(&n));
             for (int i = 0; i < STATES; i++) {
-                const int64_t count = read_state(&n, "", names[i], now), means = read_state(&n, WICK_AVERAGE_OF, names[i], mean);
+                const int64_t count = read_state(&n, "", names[i], now),
+                              means = read_state(&n, WICK_AVERAGE_OF, names[i], mean);
                 CHECK_INT(means, i < 4 || buffers ? count : 0);
                 for (int k = 0; k < count; k++) want[i][k] = s ? want[i][k] + (now[k] - want[i][k]) * 0.25f : now[k];
-                for (int k = 0; k < means; k++) CHECK_MSG(want[i][k] == mean[k], "%s[%d]: %g, not %g", names[i], k, mean[k], want[i][k]);
+                for (int k = 0; k < means; k++)
+                    CHECK_MSG(want[i][k] == mean[k], "%s[%d]: %g, not %g", names[i], k, mean[k], want[i][k]);
             }
         }
         double taken;
@@ -84,7 +90,8 @@ TEST(a_model_set_to_its_means_computes_and_saves_them) {
     REQUIRE(fd >= 0);
     close(fd);
     net n, other;
-    REQUIRE(net_open(&n, &(wick_average){WICK_AVERAGE_SWA, .start = 1, .buffers = true}) && net_open(&other, &(wick_average){0}));
+    REQUIRE(net_open(&n, &(wick_average){WICK_AVERAGE_SWA, .start = 1, .buffers = true}) &&
+            net_open(&other, &(wick_average){0}));
     for (int s = 0; s < STEPS; s++) REQUIRE(step(&n));
     float plain[N * OUT], averaged[N * OUT], loaded[N * OUT];
     CHECK(evaluate(&n, plain));
@@ -96,7 +103,8 @@ TEST(a_model_set_to_its_means_computes_and_saves_them) {
     (void)forward(&other);
     for (int means = 1; means >= 0; means--) {
         wick_checkpoint *file = NULL;
-        CHECK(wick_checkpoint_open(other.ctx, path, &file) == WICK_OK && wick_checkpoint_load(file, other.model, false) == WICK_OK);
+        CHECK(wick_checkpoint_open(other.ctx, path, &file) == WICK_OK &&
+              wick_checkpoint_load(file, other.model, false) == WICK_OK);
         CHECK(evaluate(&other, loaded));
         CHECK(memcmp(loaded, means ? averaged : plain, sizeof loaded) == 0);
         wick_checkpoint_free(&file);
@@ -112,11 +120,13 @@ TEST(means_of_16_bit_weights_are_f32_and_read_in_the_weights_dtype) {
     wick_model *model = NULL;
     wick_optimizer *optimizer = NULL;
     const wick_optim_options options = {.lr = 0.5, .average = {WICK_AVERAGE_EMA, .decay = 0.5}};
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK &&
+            wick_model_new(ctx, &model) == WICK_OK);
     REQUIRE(wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
     wick_tensor *w = wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_BF16, WICK_DIMS(3), wick_init_constant(1));
     for (int s = 0; s < 3; s++)
-        REQUIRE(wick_optimizer_step(optimizer, wick_sum(wick_square(w), WICK_ALL_AXES, false)) == WICK_OK && wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
+        REQUIRE(wick_optimizer_step(optimizer, wick_sum(wick_square(w), WICK_ALL_AXES, false)) == WICK_OK &&
+                wick_eval(ctx, 0, NULL, NULL) == WICK_OK);
     wick_tensor *mean = wick_model_find(model, WICK_AVERAGE_OF "w");
     REQUIRE(mean != NULL);
     CHECK_INT(wick_tensor_dtype(mean), WICK_F32);
@@ -124,7 +134,8 @@ TEST(means_of_16_bit_weights_are_f32_and_read_in_the_weights_dtype) {
     wick_tensor *read = wick_model_state(model, "w", WICK_ROLE_PARAM, WICK_BF16, WICK_DIMS(3), wick_init_constant(1));
     CHECK_INT(wick_tensor_dtype(read), WICK_BF16);
     double a = NAN, b = NAN;
-    CHECK(wick_item(wick_sum(mean, WICK_ALL_AXES, false), &a) == WICK_OK && wick_item(wick_sum(read, WICK_ALL_AXES, false), &b) == WICK_OK);
+    CHECK(wick_item(wick_sum(mean, WICK_ALL_AXES, false), &a) == WICK_OK &&
+          wick_item(wick_sum(read, WICK_ALL_AXES, false), &b) == WICK_OK);
     CHECK_MSG(fabs(a - b) <= 0.01 * fabs(a), "%g, not %g", b, a);
     wick_optimizer_free(&optimizer);
     wick_model_free(&model);

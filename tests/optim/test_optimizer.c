@@ -14,8 +14,7 @@ static wick_context *new_context(void) {
     return status == WICK_OK && goldens ? ctx : NULL;
 }
 
-/* ---- the tiny problem of make_optim.py
- * --------------------------------------------------------------------------------- */
+/* ---- the tiny problem of make_optim.py --------------------------------------------------------------------------- */
 
 typedef struct problem {
     wick_context *ctx;
@@ -114,7 +113,8 @@ static void check_step(problem *p, const char *run, int step, double tolerance) 
 
 static const wick_optim_options lion = {.kind = WICK_LION, .lr = 0.01}, slow_sgd = {.lr = 0.05, .momentum = 0.5};
 static const wick_param_group groups[] = {{.pattern = "b", .lr_scale = 0.1, .weight_decay = WICK_ZERO}};
-static const wick_param_group two_rules[] = {{.pattern = "w*", .weight_decay = 0.2, .rule = &lion}, {.pattern = "*", .rule = &slow_sgd}};
+static const wick_param_group two_rules[] = {{.pattern = "w*", .weight_decay = 0.2, .rule = &lion},
+                                             {.pattern = "*", .rule = &slow_sgd}};
 
 static const struct {
     const char *name;
@@ -145,16 +145,24 @@ static const struct {
     {"nadam.plain", {.kind = WICK_NADAM, .lr = 0.05}},
     {"nadam.decay", {.kind = WICK_NADAM, .lr = 0.05, .weight_decay = 0.1}},
     {"nadam.decoupled",
-     {.kind = WICK_NADAM, .lr = 0.05, .weight_decay = 0.1, .decoupled = true, .beta1 = 0.8, .beta2 = 0.95, .momentum_decay = 0.5}},
+     {.kind = WICK_NADAM,
+      .lr = 0.05,
+      .weight_decay = 0.1,
+      .decoupled = true,
+      .beta1 = 0.8,
+      .beta2 = 0.95,
+      .momentum_decay = 0.5}},
     {"radam.plain", {.kind = WICK_RADAM, .lr = 0.05}},
     {"radam.decay", {.kind = WICK_RADAM, .lr = 0.05, .weight_decay = 0.1}},
-    {"radam.decoupled", {.kind = WICK_RADAM, .lr = 0.05, .weight_decay = 0.1, .decoupled = true, .beta1 = 0.8, .beta2 = 0.95}},
+    {"radam.decoupled",
+     {.kind = WICK_RADAM, .lr = 0.05, .weight_decay = 0.1, .decoupled = true, .beta1 = 0.8, .beta2 = 0.95}},
     {"rmsprop", {.kind = WICK_RMSPROP, .lr = 0.02}},
     {"rmsprop.centered", {.kind = WICK_RMSPROP, .lr = 0.02, .centered = true, .beta2 = 0.9, .weight_decay = 0.1}},
     {"rmsprop.momentum", {.kind = WICK_RMSPROP, .lr = 0.02, .momentum = 0.8}},
     {"rmsprop.both", {.kind = WICK_RMSPROP, .lr = 0.02, .momentum = 0.8, .centered = true, .eps = 1e-4}},
     {"adagrad", {.kind = WICK_ADAGRAD, .lr = 0.1}},
-    {"adagrad.options", {.kind = WICK_ADAGRAD, .lr = 0.1, .lr_decay = 0.1, .accumulator = 0.3, .weight_decay = 0.1, .eps = 1e-5}},
+    {"adagrad.options",
+     {.kind = WICK_ADAGRAD, .lr = 0.1, .lr_decay = 0.1, .accumulator = 0.3, .weight_decay = 0.1, .eps = 1e-5}},
     {"adadelta", {.kind = WICK_ADADELTA}},
     {"adadelta.options", {.kind = WICK_ADADELTA, .lr = 3, .beta2 = 0.8, .eps = 1e-3, .weight_decay = 0.1}},
     {"lamb", {.kind = WICK_LAMB, .lr = 0.05}},
@@ -162,13 +170,21 @@ static const struct {
     {"lion", {.kind = WICK_LION, .lr = 0.01}},
     {"lion.decay", {.kind = WICK_LION, .lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.5}},
     {"groups",
-     {.kind = WICK_ADAMW, .lr = 0.05, .weight_decay = 0.1, .n_groups = 1, .groups = groups, .schedule = {.kind = WICK_SCHEDULE_EXPONENTIAL, .gamma = 0.9}}},
+     {.kind = WICK_ADAMW,
+      .lr = 0.05,
+      .weight_decay = 0.1,
+      .n_groups = 1,
+      .groups = groups,
+      .schedule = {.kind = WICK_SCHEDULE_EXPONENTIAL, .gamma = 0.9}}},
     {"rules", {.n_groups = 2, .groups = two_rules}},
 #define CYCLE .kind = WICK_SCHEDULE_ONE_CYCLE, .total = 24, .cycle_momentum = true
     {"cycle.sgd", {.lr = 0.3, .momentum = 0.9, .nesterov = true, .schedule = {CYCLE}}},
     {"cycle.adam", {.kind = WICK_ADAM, .lr = 0.1, .schedule = {CYCLE, .linear = true}}},
     {"cycle.adamw",
-     {.kind = WICK_ADAMW, .lr = 0.1, .weight_decay = 0.1, .schedule = {CYCLE, .three_phases = true, .momentum_least = 0.6, .momentum_most = 0.8}}},
+     {.kind = WICK_ADAMW,
+      .lr = 0.1,
+      .weight_decay = 0.1,
+      .schedule = {CYCLE, .three_phases = true, .momentum_least = 0.6, .momentum_most = 0.8}}},
     {"cycle.nadam", {.kind = WICK_NADAM, .lr = 0.1, .schedule = {CYCLE}}},
     {"cycle.adamax", {.kind = WICK_ADAMAX, .lr = 0.1, .schedule = {CYCLE}}},
     {"cycle.radam", {.kind = WICK_RADAM, .lr = 0.1, .schedule = {CYCLE}}},
@@ -324,7 +340,8 @@ TEST(a_frozen_group_stays_and_one_without_parameters_is_refused) {
     double before[12], after[12], b[3];
     CHECK(wick_read(wick_model_find(p.model, "w"), before, sizeof before) == WICK_OK);
     REQUIRE(step_eagerly(&p));
-    CHECK(wick_read(wick_model_find(p.model, "w"), after, sizeof after) == WICK_OK && wick_read(wick_model_find(p.model, "b"), b, sizeof b) == WICK_OK);
+    CHECK(wick_read(wick_model_find(p.model, "w"), after, sizeof after) == WICK_OK &&
+          wick_read(wick_model_find(p.model, "b"), b, sizeof b) == WICK_OK);
     CHECK(memcmp(before, after, sizeof before) == 0 && memcmp(b, golden_find(goldens, "b")->values, sizeof b) != 0);
     problem_close(&p);
     options.groups = &nobody;
@@ -342,18 +359,26 @@ TEST(every_rule_takes_parameters_of_any_shape) {
                 wick_context *ctx = new_context();
                 wick_model *model;
                 wick_optimizer *optimizer;
-                const wick_optim_options options = {.kind = (wick_optim_kind)kind, .lr = 0.1, .weight_decay = 0.1, .average = {.kind = WICK_AVERAGE_EMA}};
-                REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
-                wick_tensor *p = wick_model_state(model, "p", WICK_ROLE_PARAM, WICK_F32, rank, shapes[shape], wick_init_constant(1));
+                const wick_optim_options options = {.kind = (wick_optim_kind)kind,
+                                                    .lr = 0.1,
+                                                    .weight_decay = 0.1,
+                                                    .average = {.kind = WICK_AVERAGE_EMA}};
+                REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK &&
+                        wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
+                wick_tensor *p =
+                    wick_model_state(model, "p", WICK_ROLE_PARAM, WICK_F32, rank, shapes[shape], wick_init_constant(1));
                 for (int step = 0; step < 2; step++) {
                     wick_tensor *loss = wick_sum(wick_square(p), WICK_ALL_AXES, false);
-                    const bool ok = wick_optimizer_step(optimizer, loss) == WICK_OK && wick_eval(ctx, 0, NULL, NULL) == WICK_OK;
+                    const bool ok =
+                        wick_optimizer_step(optimizer, loss) == WICK_OK && wick_eval(ctx, 0, NULL, NULL) == WICK_OK;
                     CHECK_MSG(ok, "kind %d, rank %d, shape %d: %s", kind, rank, shape, wick_context_error(ctx));
                 }
                 float values[42];
                 const int64_t n = wick_tensor_count(p);
                 CHECK(wick_read(p, values, (size_t)n * sizeof *values) == WICK_OK);
-                for (int64_t k = 0; k < n; k++) CHECK_MSG(values[k] < 1 && values[k] > -1, "kind %d, rank %d, shape %d: %g", kind, rank, shape, (double)values[k]);
+                for (int64_t k = 0; k < n; k++)
+                    CHECK_MSG(values[k] < 1 && values[k] > -1, "kind %d, rank %d, shape %d: %g", kind, rank, shape,
+                              (double)values[k]);
                 wick_optimizer_free(&optimizer);
                 wick_model_free(&model);
                 wick_context_free(&ctx);
@@ -374,8 +399,7 @@ TEST(a_new_rate_makes_no_new_plan) {
     problem_close(&p);
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 TEST(a_loss_that_is_not_finite_changes_nothing) {
     problem p;
@@ -447,19 +471,26 @@ TEST(bad_options_are_refused_with_a_reason) {
         {{.schedule = {.kind = WICK_SCHEDULE_POLYNOMIAL, .total = 3, .power = -1}}, "power"},
         {{.schedule = {.kind = WICK_SCHEDULE_LINEAR, .total = 3, .from = -1}}, "factors"},
         {{.schedule = {.kind = WICK_SCHEDULE_CHAINED}}, "parts"},
-        {{.schedule = {.kind = WICK_SCHEDULE_SEQUENCE, .n_parts = 2, .parts = (const wick_schedule[]){{0}, {0}}}}, "milestones"},
-        {{.schedule = {.kind = WICK_SCHEDULE_CHAINED, .n_parts = 1, .parts = &(const wick_schedule){.warmup = -1}}}, "warmup"},
-        {{.momentum = 0.9, .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = 9, .cycle_momentum = true}}, "cycle_momentum"},
+        {{.schedule = {.kind = WICK_SCHEDULE_SEQUENCE, .n_parts = 2, .parts = (const wick_schedule[]){{0}, {0}}}},
+         "milestones"},
+        {{.schedule = {.kind = WICK_SCHEDULE_CHAINED, .n_parts = 1, .parts = &(const wick_schedule){.warmup = -1}}},
+         "warmup"},
+        {{.momentum = 0.9, .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = 9, .cycle_momentum = true}},
+         "cycle_momentum"},
         {{.schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .cycle_momentum = true}}, "with momentum"},
-        {{.kind = WICK_ADAGRAD, .schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .cycle_momentum = true}}, "with momentum"},
-        {{.momentum = 0.9, .schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .momentum_most = 1}}, "momentum_most"},
+        {{.kind = WICK_ADAGRAD, .schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .cycle_momentum = true}},
+         "with momentum"},
+        {{.momentum = 0.9, .schedule = {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 30, .momentum_most = 1}},
+         "momentum_most"},
         {{.plateau = {.factor = 1}}, "factor"},
         {{.plateau = {.factor = 0.5, .cooldown = -1}}, "cooldown"},
         {{.n_groups = 1}, "groups"},
         {{.n_groups = 1, .groups = &(const wick_param_group){0}}, "pattern"},
         {{.n_groups = 1, .groups = &(const wick_param_group){.pattern = "*", .lr_scale = -1}}, "lr_scale"},
         {{.n_groups = 1, .groups = &(const wick_param_group){.pattern = "*", .weight_decay = -1}}, "weight_decay"},
-        {{.n_groups = 1, .groups = &(const wick_param_group){.pattern = "*", .rule = &(const wick_optim_options){.beta1 = 1}}}, "beta1"},
+        {{.n_groups = 1,
+          .groups = &(const wick_param_group){.pattern = "*", .rule = &(const wick_optim_options){.beta1 = 1}}},
+         "beta1"},
         {{.schedule = {.warmup = -1}}, "warmup"},
         {{.schedule = {.kind = WICK_SCHEDULE_STEP, .gamma = 0.5}}, "every"},
         {{.schedule = {.kind = WICK_SCHEDULE_STEP, .every = 3}}, "gamma"},
@@ -486,7 +517,8 @@ TEST(steps_that_cannot_be_are_refused) {
     CHECK_INT(wick_optimizer_step(optimizer, wick_sum(x, WICK_ALL_AXES, false)), WICK_ERR_INVALID); /* no parameters */
     wick_tensor *y = wick_nn_linear(model, "used", x, 2);
     (void)wick_nn_linear(model, "unused", x, 2);
-    CHECK_INT(wick_optimizer_step(optimizer, wick_sum(x, WICK_ALL_AXES, false)), WICK_ERR_INVALID); /* depends on none */
+    /* depends on none */
+    CHECK_INT(wick_optimizer_step(optimizer, wick_sum(x, WICK_ALL_AXES, false)), WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "does not depend");
     CHECK_INT(wick_optimizer_accumulate(optimizer, wick_sum(y, WICK_ALL_AXES, false)), WICK_ERR_INVALID);
     CHECK(wick_optimizer_step(optimizer, y) != WICK_OK);                          /* not a number */
@@ -502,18 +534,23 @@ TEST(parameters_outside_of_the_loss_stay_as_they_are) {
         wick_context *ctx = new_context();
         wick_model *model;
         wick_optimizer *optimizer;
-        wick_optim_options options = {.kind = WICK_ADAMW, .lr = 0.1, .weight_decay = 0.1, .clip_norm = 1, .accumulate = accumulate};
-        REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK && wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
+        wick_optim_options options = {
+            .kind = WICK_ADAMW, .lr = 0.1, .weight_decay = 0.1, .clip_norm = 1, .accumulate = accumulate};
+        REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK &&
+                wick_optimizer_new(model, &options, &optimizer) == WICK_OK);
         wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3));
         wick_tensor *a = wick_nn_linear(model, "a", x, 2), *b = wick_nn_linear(model, "b", x, 2);
         double before[2], after[2];
         const char *names[2] = {"a.weight", "b.weight"};
-        for (int i = 0; i < 2; i++) CHECK_INT(wick_item(wick_sum(wick_model_find(model, names[i]), WICK_ALL_AXES, false), &before[i]), WICK_OK);
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(wick_item(wick_sum(wick_model_find(model, names[i]), WICK_ALL_AXES, false), &before[i]), WICK_OK);
         /* With accumulation the first part knows a alone, the second b alone: both are updated. */
-        if (accumulate == 2) CHECK_INT(wick_optimizer_accumulate(optimizer, wick_sum(a, WICK_ALL_AXES, false)), WICK_OK);
+        if (accumulate == 2)
+            CHECK_INT(wick_optimizer_accumulate(optimizer, wick_sum(a, WICK_ALL_AXES, false)), WICK_OK);
         CHECK_INT(wick_optimizer_step(optimizer, wick_sum(b, WICK_ALL_AXES, false)), WICK_OK);
         CHECK_INT(wick_eval(ctx, 0, NULL, NULL), WICK_OK);
-        for (int i = 0; i < 2; i++) CHECK_INT(wick_item(wick_sum(wick_model_find(model, names[i]), WICK_ALL_AXES, false), &after[i]), WICK_OK);
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(wick_item(wick_sum(wick_model_find(model, names[i]), WICK_ALL_AXES, false), &after[i]), WICK_OK);
         CHECK((before[0] == after[0]) == (accumulate == 1));
         CHECK(before[1] != after[1]);
         wick_optimizer_free(&optimizer);

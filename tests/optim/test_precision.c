@@ -36,7 +36,8 @@ TEST(products_narrow_and_the_rest_stays_wide) {
 TEST(convolutions_round_operands_and_results) {
     bench b;
     bench_open(&b);
-    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 4)), *w = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 2));
+    wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 4)),
+                *w = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 2));
     BENCH_COLLECT(&b, wick_relu(wick_conv(x, w, NULL, NULL)));
     b.ctx->precision = WICK_F16;
     bench_pass(&b, wick_pass_precision);
@@ -58,7 +59,8 @@ TEST(convolutions_round_operands_and_results) {
 
 static wick_status product_of_a_convolution(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
-    wick_tensor *w = wick_ones(ctx, WICK_F32, WICK_DIMS(1, 1, 2)), *v = wick_full(ctx, WICK_F32, WICK_DIMS(3, 2), 1 / 3.0);
+    wick_tensor *w = wick_ones(ctx, WICK_F32, WICK_DIMS(1, 1, 2)),
+                *v = wick_full(ctx, WICK_F32, WICK_DIMS(3, 2), 1 / 3.0);
     wick_tensor *y = wick_matmul(wick_conv(in[0], w, NULL, NULL), v);
     out[0] = y;
     wick_grad(wick_sum(y, WICK_ALL_AXES, false), 1, in, &out[1]);
@@ -72,7 +74,8 @@ static void hear_narrowed(void *user, const char *pass, const char *node, const 
 TEST(ops_that_are_to_stay_wide_do_with_their_gradients) {
     static const struct {
         const char *wide, *narrowed;
-    } list[] = {{NULL, "conv matmul "}, {"", "conv matmul "}, {"conv", "matmul "}, {"matmul", "conv "}, {"matmul,conv", ""}};
+    } list[] = {
+        {NULL, "conv matmul "}, {"", "conv matmul "}, {"conv", "matmul "}, {"matmul", "conv "}, {"matmul,conv", ""}};
     wick_context *ctx = context();
     const wick_spec in = {.dtype = WICK_F32, .rank = 3, .dims = {1, 1, 4}};
     const float x[4] = {1.01f, 2.03f, -3.07f, 0.11f};
@@ -81,7 +84,8 @@ TEST(ops_that_are_to_stay_wide_do_with_their_gradients) {
         wick_plan *plan = NULL;
         wick_workspace *ws = NULL;
         float y[2], slope[4];
-        const wick_compile_options options = {.precision = WICK_PRECISION_BF16, .wide = list[i].wide, .on_remark = hear_narrowed, .user = told};
+        const wick_compile_options options = {
+            .precision = WICK_PRECISION_BF16, .wide = list[i].wide, .on_remark = hear_narrowed, .user = told};
         CHECK_OK(ctx, wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &options, &plan));
         REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
         CHECK(wick_run(ws, (const void *[]){x}, (void *[]){y, slope}) == WICK_OK);
@@ -92,14 +96,19 @@ TEST(ops_that_are_to_stay_wide_do_with_their_gradients) {
         wick_plan_free(&plan);
     }
     wick_plan *plan = NULL;
-    CHECK_INT(wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &(wick_compile_options){.wide = "conv,softmax"}, &plan), WICK_ERR_INVALID);
-    CHECK_STR_HAS(wick_context_error(ctx), "no op 'softmax'; those that can stay wide: matmul conv conv_data conv_weight attention");
-    CHECK_INT(wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &(wick_compile_options){.wide = "conv"}, &plan), WICK_ERR_INVALID);
+    CHECK_INT(wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2,
+                           &(wick_compile_options){.wide = "conv,softmax"}, &plan),
+              WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx),
+                  "no op 'softmax'; those that can stay wide: matmul conv conv_data conv_weight attention");
+    CHECK_INT(
+        wick_compile(ctx, product_of_a_convolution, NULL, 1, &in, 2, &(wick_compile_options){.wide = "conv"}, &plan),
+        WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "need a precision");
     wick_context_free(&ctx);
 }
 
-/* ---- training ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 enum { BATCH = 32, CLASSES = 4, STEPS = 60 };
 typedef struct run {
@@ -117,13 +126,16 @@ static wick_status step(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     run *r = user;
     wick_tensor *y = in[0];
     if (r->images) {
-        y = wick_relu(wick_nn_batch_norm(r->model, "bn", wick_nn_conv(r->model, "conv1", y, 8, 3, &(wick_nn_conv_options){.same = true})));
+        y = wick_relu(wick_nn_batch_norm(
+            r->model, "bn", wick_nn_conv(r->model, "conv1", y, 8, 3, &(wick_nn_conv_options){.same = true})));
         y = wick_relu(wick_nn_conv(r->model, "conv2", y, 16, 3, &(wick_nn_conv_options){.same = true}));
         y = wick_max_pool(y, &(wick_pool_options){.kernel = {2, 2}});
         y = wick_flatten(y, 1);
     } else {
-        y = wick_nn_encoder(r->model, "e", wick_nn_linear(r->model, "in", y, 32), 2,
-                            &(wick_nn_transformer_options){.feedforward = 64, .pre_norm = true, .gelu = true, .final_norm = true, .attention = {.heads = 4}});
+        y = wick_nn_encoder(
+            r->model, "e", wick_nn_linear(r->model, "in", y, 32), 2,
+            &(wick_nn_transformer_options){
+                .feedforward = 64, .pre_norm = true, .gelu = true, .final_norm = true, .attention = {.heads = 4}});
         y = wick_mean(y, WICK_AXES(1), false);
     }
     y = wick_nn_linear(r->model, "out", y, CLASSES);
@@ -138,8 +150,11 @@ static bool open_run(run *r, bool images, wick_precision precision, int threads,
     CHECK_OK(r->ctx, wick_model_new(r->ctx, &r->model));
     wick_model_set_training(r->model, true);
     CHECK_OK(r->ctx, wick_optimizer_new(r->model, optim, &r->optimizer));
-    const wick_spec in[2] = {images ? (wick_spec){"x", WICK_F32, 4, {BATCH, 1, 8, 8}} : (wick_spec){"x", WICK_F32, 3, {BATCH, 8, 8}}, {"y", WICK_I64, 1, {BATCH}}};
-    CHECK_OK(r->ctx, wick_compile(r->ctx, step, r, 2, in, 1, &(wick_compile_options){.precision = precision}, &r->plan));
+    const wick_spec in[2] = {images ? (wick_spec){"x", WICK_F32, 4, {BATCH, 1, 8, 8}}
+                                    : (wick_spec){"x", WICK_F32, 3, {BATCH, 8, 8}},
+                             {"y", WICK_I64, 1, {BATCH}}};
+    CHECK_OK(r->ctx,
+             wick_compile(r->ctx, step, r, 2, in, 1, &(wick_compile_options){.precision = precision}, &r->plan));
     if (r->plan) CHECK(wick_workspace_new(r->plan, &r->space) == WICK_OK);
     return r->space != NULL;
 }
@@ -169,7 +184,8 @@ static float train_on(run *r, int i) {
     static int64_t y[BATCH];
     float loss = NAN;
     make_batch(i, x, y);
-    CHECK_MSG(wick_run(r->space, (const void *[]){x, y}, (void *[]){&loss}) == WICK_OK, "%s", wick_workspace_error(r->space));
+    CHECK_MSG(wick_run(r->space, (const void *[]){x, y}, (void *[]){&loss}) == WICK_OK, "%s",
+              wick_workspace_error(r->space));
     return loss;
 }
 static float last_of(run *r, int from, int to) { /* mean of the last ten */
@@ -191,7 +207,8 @@ static uint64_t weights_of(run *r) {
     return h;
 }
 
-static const wick_optim_options adam = {.kind = WICK_ADAM, .lr = 3e-3}, scaled = {.kind = WICK_ADAM, .lr = 3e-3, .loss_scale = {.initial = 65536}};
+static const wick_optim_options adam = {.kind = WICK_ADAM, .lr = 3e-3},
+                                scaled = {.kind = WICK_ADAM, .lr = 3e-3, .loss_scale = {.initial = 65536}};
 
 TEST(networks_train_to_the_loss_of_f32) {
     for (int images = 0; images < 2; images++) {
@@ -207,11 +224,15 @@ TEST(networks_train_to_the_loss_of_f32) {
             REQUIRE(open_run(&r, images, precision, 1, half == 1 ? &adam : &scaled));
             train_on(&r, 1000);
             const float mixed = last_of(&r, 0, STEPS);
-            CHECK_MSG(fabsf(mixed - plain) < 0.1f * first, "images %d, precision %d: loss %g, in f32 %g", images, half, (double)mixed, (double)plain);
+            CHECK_MSG(fabsf(mixed - plain) < 0.1f * first, "images %d, precision %d: loss %g, in f32 %g", images, half,
+                      (double)mixed, (double)plain);
             CHECK(weights_of(&r) != weights);
-            if (images) CHECK_MSG(wick_plan_get_info(r.plan).live_bytes < plain_bytes, "%zu bytes, in f32 %zu", wick_plan_get_info(r.plan).live_bytes, plain_bytes);
+            if (images)
+                CHECK_MSG(wick_plan_get_info(r.plan).live_bytes < plain_bytes, "%zu bytes, in f32 %zu",
+                          wick_plan_get_info(r.plan).live_bytes, plain_bytes);
             for (int i = 0; i < wick_model_count(r.model); i++) /* master weights */
-                CHECK(wick_tensor_dtype(wick_model_at(r.model, i).tensor) != WICK_BF16 && wick_tensor_dtype(wick_model_at(r.model, i).tensor) != WICK_F16);
+                CHECK(wick_tensor_dtype(wick_model_at(r.model, i).tensor) != WICK_BF16 &&
+                      wick_tensor_dtype(wick_model_at(r.model, i).tensor) != WICK_F16);
             close_run(&r);
         }
     }
@@ -282,7 +303,9 @@ TEST(scaling_changes_no_bit_of_gradients_in_range) {
     uint64_t weights[2];
     for (int t = 0; t < 2; t++) {
         run r = {0};
-        REQUIRE(open_run(&r, true, WICK_PRECISION_F32, 1, t ? &(wick_optim_options){.kind = WICK_ADAM, .lr = 3e-3, .loss_scale = {.initial = 1024}} : &adam));
+        REQUIRE(open_run(&r, true, WICK_PRECISION_F32, 1,
+                         t ? &(wick_optim_options){.kind = WICK_ADAM, .lr = 3e-3, .loss_scale = {.initial = 1024}}
+                           : &adam));
         last_of(&r, 0, 4);
         weights[t] = 0;
         for (int i = 0; i < wick_model_count(r.model); i++) {
@@ -304,7 +327,9 @@ TEST(micro_batches_are_skipped_together) {
     train_on(&r, 0);
     CHECK(state_of(&r, "optim.skipped") == 1);
     double left = NAN;
-    CHECK_OK(r.ctx, wick_item(wick_max(wick_abs(wick_model_find(r.model, "optim.grad.out.weight")), WICK_ALL_AXES, false), &left));
+    CHECK_OK(
+        r.ctx,
+        wick_item(wick_max(wick_abs(wick_model_find(r.model, "optim.grad.out.weight")), WICK_ALL_AXES, false), &left));
     CHECK(left == 0); /* cleared, so the next step is not spoiled */
     close_run(&r);
 }
@@ -336,11 +361,14 @@ TEST(bad_options_are_refused) {
     wick_model *model;
     wick_optimizer *optimizer;
     CHECK_OK(ctx, wick_model_new(ctx, &model));
-    CHECK_INT(wick_optimizer_new(model, &(wick_optim_options){.loss_scale = {.initial = -1}}, &optimizer), WICK_ERR_INVALID);
+    CHECK_INT(wick_optimizer_new(model, &(wick_optim_options){.loss_scale = {.initial = -1}}, &optimizer),
+              WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "loss_scale");
-    CHECK_INT(wick_optimizer_new(model, &(wick_optim_options){.loss_scale = {.initial = 1, .backoff = 2}}, &optimizer), WICK_ERR_INVALID);
+    CHECK_INT(wick_optimizer_new(model, &(wick_optim_options){.loss_scale = {.initial = 1, .backoff = 2}}, &optimizer),
+              WICK_ERR_INVALID);
     wick_plan *plan;
-    CHECK_INT(wick_compile(ctx, step, NULL, 0, NULL, 0, &(wick_compile_options){.precision = (wick_precision)7}, &plan), WICK_ERR_INVALID);
+    CHECK_INT(wick_compile(ctx, step, NULL, 0, NULL, 0, &(wick_compile_options){.precision = (wick_precision)7}, &plan),
+              WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "precision");
     wick_model_free(&model);
     wick_context_free(&ctx);

@@ -1,4 +1,5 @@
-/* Schedules: the documented formulas, PyTorch's rates (golden/schedules.txt), and that the graph and the C function agree at every step. */
+/* Schedules: the documented formulas, PyTorch's rates (golden/schedules.txt), and that the graph and the C function
+ * agree at every step. */
 #include "golden/golden.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -61,7 +62,8 @@ static const struct {
     {"restarts.2", {.kind = WICK_SCHEDULE_RESTARTS, .every = 5, .mult = 2, .lr_min = 0.01}},
     {"restarts.3", {.kind = WICK_SCHEDULE_RESTARTS, .every = 1, .mult = 3}},
     {"cycle", {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 40}},
-    {"cycle.linear", {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 40, .rise = 0.4, .linear = true, .div = 10, .final_div = 100}},
+    {"cycle.linear",
+     {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 40, .rise = 0.4, .linear = true, .div = 10, .final_div = 100}},
     {"cycle.three", {.kind = WICK_SCHEDULE_ONE_CYCLE, .total = 40, .rise = 0.35, .three_phases = true}},
     {"polynomial", {.kind = WICK_SCHEDULE_POLYNOMIAL, .total = 30, .power = 2.5}},
     {"polynomial.1", {.kind = WICK_SCHEDULE_POLYNOMIAL, .total = 25}},
@@ -85,7 +87,8 @@ TEST(rates_are_pytorchs) {
         REQUIRE(g != NULL && g->count == 40);
         for (int64_t step = 0; step < g->count; step++) {
             const double lr = wick_optim_lr_at(&options, step);
-            CHECK_MSG(fabs(lr - g->values[step]) < 1e-14, "%s, step %lld: %.17g, PyTorch has %.17g", pytorch[c].name, (long long)step, lr, g->values[step]);
+            CHECK_MSG(fabs(lr - g->values[step]) < 1e-14, "%s, step %lld: %.17g, PyTorch has %.17g", pytorch[c].name,
+                      (long long)step, lr, g->values[step]);
         }
     }
 }
@@ -93,8 +96,11 @@ TEST(rates_are_pytorchs) {
 TEST(long_periods_of_restarts_begin_where_they_should) {
     const wick_optim_options options = {.lr = 1, .schedule = {.kind = WICK_SCHEDULE_RESTARTS, .every = 10, .mult = 2}};
     for (int64_t begin = 0, length = 10; begin < 50000000; begin += length, length *= 2) {
-        CHECK_MSG(wick_optim_lr_at(&options, begin) > 0.999999, "%lld: %g", (long long)begin, wick_optim_lr_at(&options, begin));
-        if (begin) CHECK_MSG(wick_optim_lr_at(&options, begin - 1) < 0.03, "%lld: %g", (long long)begin - 1, wick_optim_lr_at(&options, begin - 1));
+        CHECK_MSG(wick_optim_lr_at(&options, begin) > 0.999999, "%lld: %g", (long long)begin,
+                  wick_optim_lr_at(&options, begin));
+        if (begin)
+            CHECK_MSG(wick_optim_lr_at(&options, begin - 1) < 0.03, "%lld: %g", (long long)begin - 1,
+                      wick_optim_lr_at(&options, begin - 1));
     }
 }
 
@@ -105,7 +111,9 @@ TEST(a_plateau_lowers_rates_when_pytorchs_does) {
         wick_plateau plateau;
     } runs[] = {
         {"plateau", 1, {.factor = 0.5, .patience = 3}},
-        {"plateau.max", -1, {.factor = 0.5, .patience = 2, .threshold = 0.05, .absolute = true, .largest = true, .cooldown = 3}},
+        {"plateau.max",
+         -1,
+         {.factor = 0.5, .patience = 2, .threshold = 0.05, .absolute = true, .largest = true, .cooldown = 3}},
         {"plateau.max_rel", 1, {.factor = 0.2, .patience = 4, .threshold = 0.01, .largest = true}},
         {"plateau.least", 1, {.factor = 0.1, .patience = -1, .lr_min = 0.001, .cooldown = 2}},
     };
@@ -128,7 +136,8 @@ TEST(a_plateau_lowers_rates_when_pytorchs_does) {
             }
             CHECK(wick_optimizer_metric(optimizer, runs[r].sign * metrics->values[i]) == WICK_OK);
             CHECK(wick_item(wick_optimizer_lr(optimizer), &lr) == WICK_OK);
-            CHECK_MSG(fabs(lr - g->values[i]) < 1e-14, "%s, metric %lld: %.17g, PyTorch has %.17g", runs[r].name, (long long)i, lr, g->values[i]);
+            CHECK_MSG(fabs(lr - g->values[i]) < 1e-14, "%s, metric %lld: %.17g, PyTorch has %.17g", runs[r].name,
+                      (long long)i, lr, g->values[i]);
             CHECK(fabs(0.4 * wick_optimizer_plateau(optimizer) - lr) < 1e-15);
         }
         wick_optimizer_free(&optimizer);
@@ -144,7 +153,8 @@ TEST(a_plateau_lowers_rates_when_pytorchs_does) {
 TEST(the_graph_and_the_c_function_agree) {
     enum { ALL = CASES + sizeof pytorch / sizeof *pytorch };
     for (int c = 0; c < ALL; c++) {
-        const wick_optim_options of = {.lr = 0.4, .schedule = c < CASES ? (wick_schedule){0} : pytorch[c - CASES].schedule};
+        const wick_optim_options of = {.lr = 0.4,
+                                       .schedule = c < CASES ? (wick_schedule){0} : pytorch[c - CASES].schedule};
         const wick_optim_options *options = c < CASES ? &cases[c] : &of;
         wick_context *ctx;
         wick_model *model;

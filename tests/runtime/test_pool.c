@@ -175,7 +175,9 @@ TEST(an_idle_pool_uses_no_cpu) {
         REQUIRE(wick_pool_new(&pool, thread_counts[i], NULL, NULL) == WICK_OK);
         tally_run(pool, 1000);
         uint64_t used = UINT64_MAX;
-        for (int tries = 0; tries < 5 && used >= 4000000; tries++) { /* whatever watches goes to sleep, once the machine has let it run: who never slept would use 200 ms of each try */
+        /* whatever watches goes to sleep, once the machine has let it run: who never slept would use 200 ms of each try
+         */
+        for (int tries = 0; tries < 5 && used >= 4000000; tries++) {
             usleep(20000);
             const uint64_t before = cpu_ns();
             usleep(200000);
@@ -207,7 +209,7 @@ TEST(waiting_for_a_long_tail_uses_no_cpu) {
     wick_pool_free(&pool);
 }
 
-/* ---- nesting and sharing -------------------------------------------------------------------------------------- */
+/* ---- nesting and sharing ----------------------------------------------------------------------------------------- */
 
 typedef struct nest {
     wick_pool *pool;
@@ -346,7 +348,7 @@ TEST(pools_come_and_go) {
     }
 }
 
-/* ---- floating point ------------------------------------------------------------------------------------------- */
+/* ---- floating point ---------------------------------------------------------------------------------------------- */
 
 typedef struct flush_check {
     meeting m;
@@ -374,7 +376,7 @@ TEST(workers_flush_denormals_and_the_caller_keeps_its_mode) {
 #endif
 }
 
-/* ---- fork ----------------------------------------------------------------------------------------------------- */
+/* ---- fork -------------------------------------------------------------------------------------------------------- */
 
 /* In a child: 0 if its pool works in parallel. */
 static int child_uses(wick_pool *pool) {
@@ -432,7 +434,7 @@ TEST(fork_while_another_thread_runs_a_region) {
     wick_pool_free(&pool);
 }
 
-/* ---- hosts ---------------------------------------------------------------------------------------------------- */
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
 
 /* An executor as a host might have it: fresh threads take tasks from a counter. */
 typedef struct host {
@@ -506,7 +508,7 @@ TEST(nested_runs_and_denormals_on_host_threads) {
     wick_pool_free(&n.pool);
 }
 
-/* ---- arguments and failures ------------------------------------------------------------------------------------ */
+/* ---- arguments and failures -------------------------------------------------------------------------------------- */
 
 TEST(arguments_out_of_range_are_refused) {
     wick_pool *pool = (wick_pool *)&pool;

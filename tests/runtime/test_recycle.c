@@ -1,4 +1,5 @@
-/* Large blocks that were freed are given again for the same size; what waits is bounded, and goes when something else is asked for. */
+/* Large blocks that were freed are given again for the same size; what waits is bounded, and goes when something else
+ * is asked for. */
 #include "runtime/recycle.h"
 #include "test.h"
 

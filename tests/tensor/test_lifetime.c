@@ -1,7 +1,7 @@
 /* Handles, scopes and poison: who frees what, what an error remembers, and that neither depth nor length matters. */
 #include "tensor/tensors.h"
 
-/* ---- scopes --------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 static void count_release(void *user) { ++*(int *)user; }
 static wick_tensor *watched(wick_context *ctx, int *released) {
@@ -106,7 +106,7 @@ TEST(a_retained_pending_value_outlives_its_scope_and_its_inputs) {
     wick_context_free(&ctx);
 }
 
-/* ---- poison ----------------------------------------------------------------------------------------------------------- */
+/* ---- poison ------------------------------------------------------------------------------------------------------ */
 
 TEST(a_mistake_names_op_shapes_and_the_callers_line) {
     wick_context *ctx = context();
@@ -147,7 +147,8 @@ TEST(a_null_argument_is_named_by_its_place) {
     wick_context *ctx = context();
     CHECK_POISON(wick_add(VEC(ctx, 1), NULL), WICK_ERR_INVALID, "add: argument 2 is NULL (at ");
     CHECK_POISON(wick_matmul(NULL, VEC(ctx, 1)), WICK_ERR_INVALID, "matmul: argument 1 is NULL");
-    CHECK_POISON(wick_concat(3, (wick_tensor *[]){VEC(ctx, 1), VEC(ctx, 1), NULL}, 0), WICK_ERR_INVALID, "concat: argument 3 is NULL");
+    CHECK_POISON(wick_concat(3, (wick_tensor *[]){VEC(ctx, 1), VEC(ctx, 1), NULL}, 0), WICK_ERR_INVALID,
+                 "concat: argument 3 is NULL");
     CHECK_POISON(wick_neg(NULL), WICK_ERR_INVALID, "NULL");
     CHECK_POISON(wick_linear(NULL, NULL, NULL), WICK_ERR_INVALID, "NULL");
     double v;
@@ -174,7 +175,7 @@ TEST(mixing_contexts_is_an_error) {
     wick_context_free(&b);
 }
 
-/* ---- depth and length --------------------------------------------------------------------------------------------------- */
+/* ---- depth and length -------------------------------------------------------------------------------------------- */
 
 TEST(a_chain_of_100000_nodes_evaluates_and_dies_without_recursion) {
     enum { NODES = TEST_SANITIZED ? 20000 : 100000 };
@@ -200,7 +201,8 @@ TEST(a_5000_step_unrolled_rnn_has_gradients) {
     float wv[H * H], xv[B * H];
     fill_random(wv, H * H, -0.4, 0.4);
     fill_random(xv, B * H, -1, 1);
-    wick_tensor *w = wick_from(ctx, WICK_F32, WICK_DIMS(H, H), wv), *x = wick_from(ctx, WICK_F32, WICK_DIMS(B, H), xv), *h = x;
+    wick_tensor *w = wick_from(ctx, WICK_F32, WICK_DIMS(H, H), wv), *x = wick_from(ctx, WICK_F32, WICK_DIMS(B, H), xv),
+                *h = x;
     for (int i = 0; i < STEPS; i++) h = wick_tanh(wick_add(wick_matmul(h, w), x));
     wick_tensor *loss = wick_sum(wick_square(h), WICK_ALL_AXES, false), *g[2];
     wick_grad(loss, 2, (wick_tensor *[]){w, x}, g);

@@ -3,9 +3,10 @@
 
 #include "tensor/tensors.h"
 
-static const wick_dtype all[] = {WICK_F32, WICK_F64, WICK_F16, WICK_BF16, WICK_I8,  WICK_I16, WICK_I32,
-                                 WICK_I64, WICK_U8,  WICK_U16, WICK_U32,  WICK_U64, WICK_BOOL,
-                                 WICK_F8_E4M3FN, WICK_F8_E4M3FNUZ, WICK_F8_E5M2, WICK_F8_E5M2FNUZ, WICK_I4, WICK_U4, WICK_I2, WICK_U2, WICK_F4_E2M1};
+static const wick_dtype all[] = {WICK_F32,  WICK_F64,       WICK_F16,         WICK_BF16,    WICK_I8,          WICK_I16,
+                                 WICK_I32,  WICK_I64,       WICK_U8,          WICK_U16,     WICK_U32,         WICK_U64,
+                                 WICK_BOOL, WICK_F8_E4M3FN, WICK_F8_E4M3FNUZ, WICK_F8_E5M2, WICK_F8_E5M2FNUZ, WICK_I4,
+                                 WICK_U4,   WICK_I2,        WICK_U2,          WICK_F4_E2M1};
 
 TEST(every_dtype_round_trips_through_from_and_read) {
     wick_context *ctx = context();
@@ -82,7 +83,7 @@ TEST(empty_tensors_compute) {
     wick_context_free(&ctx);
 }
 
-/* ---- user memory ------------------------------------------------------------------------------------------------ */
+/* ---- user memory ------------------------------------------------------------------------------------------------- */
 
 static void count_release(void *user) { ++*(int *)user; }
 
@@ -106,7 +107,8 @@ TEST(wrapped_memory_with_strides_reads_as_its_view) {
     int64_t transposed[2] = {1, 3}, backwards[1] = {-2}, repeated[2] = {0, 1};
     CHECK_VALUES(wick_wrap(ctx, WICK_F32, WICK_DIMS(3, 2), transposed, data, NULL, NULL), 1, 4, 2, 5, 3, 6);
     CHECK_VALUES(wick_wrap(ctx, WICK_F32, WICK_DIMS(3), backwards, data + 5, NULL, NULL), 6, 4, 2);
-    CHECK_VALUES(wick_add(wick_wrap(ctx, WICK_F32, WICK_DIMS(2, 2), repeated, data, NULL, NULL), VEC(ctx, 1, 1)), 2, 3, 2, 3);
+    CHECK_VALUES(wick_add(wick_wrap(ctx, WICK_F32, WICK_DIMS(2, 2), repeated, data, NULL, NULL), VEC(ctx, 1, 1)), 2, 3,
+                 2, 3);
     const void *p = NULL;
     wick_tensor *t = wick_wrap(ctx, WICK_F32, WICK_DIMS(3, 2), transposed, data, NULL, NULL);
     CHECK_OK(ctx, wick_data(t, &p)); /* row-major: a copy has to be made */
@@ -138,11 +140,14 @@ TEST(release_is_called_once_also_when_wrap_fails) {
     wick_context *ctx = context();
     _Alignas(8) char data[16] = {0};
     int released = 0;
-    CHECK_POISON(wick_wrap(ctx, WICK_F32, WICK_DIMS(-2), NULL, data, count_release, &released), WICK_ERR_INVALID, "wrap");
+    CHECK_POISON(wick_wrap(ctx, WICK_F32, WICK_DIMS(-2), NULL, data, count_release, &released), WICK_ERR_INVALID,
+                 "wrap");
     CHECK_INT(released, 1);
-    CHECK_POISON(wick_wrap(ctx, WICK_F32, WICK_DIMS(2), NULL, data + 1, count_release, &released), WICK_ERR_INVALID, "aligned");
+    CHECK_POISON(wick_wrap(ctx, WICK_F32, WICK_DIMS(2), NULL, data + 1, count_release, &released), WICK_ERR_INVALID,
+                 "aligned");
     CHECK_INT(released, 2);
-    CHECK_POISON(wick_wrap(ctx, WICK_F32, WICK_DIMS(2), NULL, NULL, count_release, &released), WICK_ERR_INVALID, "NULL");
+    CHECK_POISON(wick_wrap(ctx, WICK_F32, WICK_DIMS(2), NULL, NULL, count_release, &released), WICK_ERR_INVALID,
+                 "NULL");
     CHECK_INT(released, 3);
     wick_context_free(&ctx);
     CHECK_INT(released, 3);
@@ -166,7 +171,7 @@ TEST(assigning_or_writing_a_wrapped_tensor_never_writes_user_memory) {
     wick_context_free(&ctx);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_mapped_file_reads_as_a_tensor_and_is_never_written) {
     char path[] = "/tmp/wick-map-XXXXXX";
@@ -185,7 +190,8 @@ TEST(a_mapped_file_reads_as_a_tensor_and_is_never_written) {
     CHECK_POISON(wick_map_file(ctx, path, 12, WICK_F32, WICK_DIMS(2, 3)), WICK_ERR_FORMAT, "has 32 bytes");
     CHECK_POISON(wick_map_file(ctx, path, SIZE_MAX, WICK_F32, WICK_DIMS(1)), WICK_ERR_FORMAT, "do not fit");
     CHECK_POISON(wick_map_file(ctx, path, 2, WICK_F32, WICK_DIMS(1)), WICK_ERR_INVALID, "multiple");
-    CHECK_POISON(wick_map_file(ctx, "/nonexistent/x.bin", 0, WICK_F32, WICK_DIMS(1)), WICK_ERR_IO, "/nonexistent/x.bin");
+    CHECK_POISON(wick_map_file(ctx, "/nonexistent/x.bin", 0, WICK_F32, WICK_DIMS(1)), WICK_ERR_IO,
+                 "/nonexistent/x.bin");
     wick_context_free(&ctx);
     close(fd);
     unlink(path);

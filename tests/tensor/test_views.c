@@ -1,7 +1,9 @@
 /* Views: what they show, that they move no data, and that assigning through one updates its base. */
 #include "tensor/tensors.h"
 
-static wick_tensor *grid(wick_context *ctx) { return wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, 12), WICK_DIMS(3, 4)); }
+static wick_tensor *grid(wick_context *ctx) {
+    return wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, 12), WICK_DIMS(3, 4));
+}
 static wick_tensor *grid_data(wick_context *ctx) {
     float v[12];
     for (int i = 0; i < 12; i++) v[i] = (float)i;
@@ -46,7 +48,8 @@ TEST(views_of_data_share_its_memory_after_eval) {
     CHECK(p == base);
     CHECK_OK(ctx, wick_data(stopped, &p));
     CHECK(p == base);
-    wick_tensor *strided[] = {wick_transpose(x, 0, 1), wick_slice(x, 1, 3, INT64_MIN, -2), wick_diagonal(x, 1, 0, 1), wick_expand(x, WICK_DIMS(1000, 3, 4))};
+    wick_tensor *strided[] = {wick_transpose(x, 0, 1), wick_slice(x, 1, 3, INT64_MIN, -2), wick_diagonal(x, 1, 0, 1),
+                              wick_expand(x, WICK_DIMS(1000, 3, 4))};
     CHECK_OK(ctx, wick_eval(ctx, 4, strided, NULL));
     CHECK_INT(wick_context_get_stats(ctx).tensor_bytes, (long long)held);
     CHECK_VALUES(strided[0], 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11);
@@ -93,7 +96,7 @@ TEST(view_errors_name_the_shapes) {
     wick_context_free(&ctx);
 }
 
-/* ---- assignment through views ------------------------------------------------------------------------------------- */
+/* ---- assignment through views ------------------------------------------------------------------------------------ */
 
 TEST(assigning_through_a_slice_updates_its_base) {
     wick_context *ctx = context();
@@ -165,7 +168,8 @@ TEST(assignments_that_cannot_be_are_refused) {
     CHECK_FAILS(ctx, WICK_ERR_SHAPE, "different shapes", wick_assign(x, VEC(ctx, 1)));
     CHECK_FAILS(ctx, WICK_ERR_DTYPE, "different dtypes", wick_assign(x, wick_cast(x, WICK_F64)));
     CHECK_FAILS(ctx, WICK_ERR_INVALID, "not a state", wick_assign(wick_neg(x), x));
-    CHECK_FAILS(ctx, WICK_ERR_INVALID, "expanded", wick_assign(wick_expand(x, WICK_DIMS(2, 3, 4)), wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3, 4))));
+    CHECK_FAILS(ctx, WICK_ERR_INVALID, "expanded",
+                wick_assign(wick_expand(x, WICK_DIMS(2, 3, 4)), wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3, 4))));
     CHECK_FAILS(ctx, WICK_ERR_SHAPE, "different shapes", wick_assign(wick_slice(x, 0, 0, 1, 1), x));
     wick_tensor *old = wick_slice(x, 0, 0, 1, 1);
     CHECK_OK(ctx, wick_assign(x, wick_neg(x)));

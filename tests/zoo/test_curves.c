@@ -1,5 +1,5 @@
-/* ResNet-8 trained beside PyTorch (golden/curves.txt, made by golden/make_curves.py) in f64: the same losses, weights and running statistics, on
- * every tier and any number of threads. */
+/* ResNet-8 trained beside PyTorch (golden/curves.txt, made by golden/make_curves.py) in f64: the same losses, weights
+ * and running statistics, on every tier and any number of threads. */
 #include "base/base.h"
 #include "golden/golden.h"
 #include "zoo/training.h"
@@ -8,7 +8,8 @@ enum { BATCH = 4, STEPS = 20, X_COUNT = BATCH * 3 * 32 * 32 };
 
 static void reals(const char *name, int64_t count, double scale, double offset, double *out) {
     const uint32_t seed = golden_hash(name);
-    for (int64_t i = 0; i < count; i++) out[i] = offset + scale * ((double)golden_number(seed, (uint32_t)i) * 0x1p-31 - 1);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = offset + scale * ((double)golden_number(seed, (uint32_t)i) * 0x1p-31 - 1);
 }
 
 /* First values by shape: weights of layers by their fan-in, the vectors of batch norm around 1 and 0. */
@@ -54,17 +55,20 @@ static double check_states(const training *t, const golden *expected, const char
         free(v);
     }
     int listed = 0;
-    for (const golden *g = expected; g; g = g->next) listed += !strncmp(g->name, run, strlen(run)) && !strstr(g->name, "losses");
+    for (const golden *g = expected; g; g = g->next)
+        listed += !strncmp(g->name, run, strlen(run)) && !strstr(g->name, "losses");
     CHECK_INT(compared, listed);
     return worst;
 }
 
 /* Bits of all losses and states. After less than all the steps, only the losses are compared. */
-static uint64_t train(const golden *expected, const char *run, const wick_optim_options *optimizer, int steps, int threads) {
+static uint64_t train(const golden *expected, const char *run, const wick_optim_options *optimizer, int steps,
+                      int threads) {
     static double x[X_COUNT], losses[STEPS];
     uint64_t bits = 0;
     training t;
-    if (training_open(&t, context_with(&(wick_context_options){.threads = threads}), "resnet8", WICK_F64, (int64_t[]){3, 32, 32}, BATCH, optimizer) &&
+    if (training_open(&t, context_with(&(wick_context_options){.threads = threads}), "resnet8", WICK_F64,
+                      (int64_t[]){3, 32, 32}, BATCH, optimizer) &&
         training_compile(&t, NULL)) {
         set_parameters(&t);
         for (int step = 0; step < steps; step++) {
@@ -82,11 +86,12 @@ static uint64_t train(const golden *expected, const char *run, const wick_optim_
         golden reached = g ? *g : (golden){0};
         CHECK_INT(reached.count, STEPS);
         reached.count = WICK_MIN(reached.count, steps);
-        const double distance = golden_distance(&reached, losses), worst = steps == STEPS ? check_states(&t, expected, run, &bits) : 0;
+        const double distance = golden_distance(&reached, losses),
+                     worst = steps == STEPS ? check_states(&t, expected, run, &bits) : 0;
         CHECK_MSG(distance <= 1e-8, "%s: %g", name, distance);
         bits = wick_hash(losses, (size_t)steps * sizeof *losses, bits);
-        printf("  %s, %s, %d steps, %d threads: losses within %.1e of PyTorch's, states %.1e\n", run, wick_tier_name(wick_tier_current()), steps, threads,
-               distance, worst);
+        printf("  %s, %s, %d steps, %d threads: losses within %.1e of PyTorch's, states %.1e\n", run,
+               wick_tier_name(wick_tier_current()), steps, threads, distance, worst);
     }
     training_close(&t);
     return bits;
@@ -98,14 +103,19 @@ static void compare(const char *run, const wick_optim_options *optimizer) {
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
         const int steps = tier == WICK_TIER_REF || TEST_SANITIZED ? 3 : STEPS; /* plain C takes half a second a step */
-        const uint64_t one = train(expected, run, optimizer, steps, 1), three = train(expected, run, optimizer, steps, 3);
+        const uint64_t one = train(expected, run, optimizer, steps, 1),
+                       three = train(expected, run, optimizer, steps, 3);
         CHECK_MSG(one == three, "%s: other bits at 3 threads than at 1", wick_tier_name((wick_tier)tier));
     }
     wick_tier_force(wick_tier_best());
     golden_free(expected);
 }
 
-TEST(resnet8_in_f64_trains_as_in_pytorch_with_momentum) { compare("sgd", &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9}); }
-TEST(resnet8_in_f64_trains_as_in_pytorch_with_adam) { compare("adam", &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.001}); }
+TEST(resnet8_in_f64_trains_as_in_pytorch_with_momentum) {
+    compare("sgd", &(wick_optim_options){.kind = WICK_SGD, .lr = 0.01, .momentum = 0.9});
+}
+TEST(resnet8_in_f64_trains_as_in_pytorch_with_adam) {
+    compare("adam", &(wick_optim_options){.kind = WICK_ADAM, .lr = 0.001});
+}
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

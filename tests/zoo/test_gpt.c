@@ -1,5 +1,6 @@
-/* A small GPT trained beside PyTorch (golden/gpt.txt, made by golden/make_gpt.py): in f64 the same losses, validation losses and weights, on every tier
- * and any number of threads; in f32 as near to the f64 curve as PyTorch's own runs. */
+/* A small GPT trained beside PyTorch (golden/gpt.txt, made by golden/make_gpt.py): in f64 the same losses, validation
+ * losses and weights, on every tier and any number of threads; in f32 as near to the f64 curve as PyTorch's own runs.
+ */
 #include "base/base.h"
 #include "golden/golden.h"
 #include "test.h"
@@ -26,14 +27,20 @@ typedef struct gpt {
 } gpt;
 
 static wick_tensor *loss_of(gpt *g, wick_tensor *const *in) {
-    wick_tensor *x = wick_nn_positions(g->model, "wpe", wick_nn_embedding(g->model, "wte", in[0], VOCABULARY, WIDTH, g->dtype), LENGTH);
+    wick_tensor *x = wick_nn_positions(g->model, "wpe",
+                                       wick_nn_embedding(g->model, "wte", in[0], VOCABULARY, WIDTH, g->dtype), LENGTH);
     for (int i = 0; i < LAYERS; i++) {
         char name[32];
         snprintf(name, sizeof name, "layers.%d", i);
-        x = wick_nn_encoder_layer(g->model, name, x, &(wick_nn_transformer_options){.feedforward = 4 * WIDTH, .pre_norm = true, .gelu = true, .attention = {.heads = HEADS, .causal = true}});
+        x = wick_nn_encoder_layer(g->model, name, x,
+                                  &(wick_nn_transformer_options){.feedforward = 4 * WIDTH,
+                                                                 .pre_norm = true,
+                                                                 .gelu = true,
+                                                                 .attention = {.heads = HEADS, .causal = true}});
     }
     x = wick_nn_linear(g->model, "head", wick_nn_layer_norm(g->model, "norm", x), VOCABULARY);
-    return wick_cross_entropy(wick_reshape(x, 2, (int64_t[]){BATCH * LENGTH, VOCABULARY}), wick_reshape(in[1], 1, (int64_t[]){BATCH * LENGTH}));
+    return wick_cross_entropy(wick_reshape(x, 2, (int64_t[]){BATCH * LENGTH, VOCABULARY}),
+                              wick_reshape(in[1], 1, (int64_t[]){BATCH * LENGTH}));
 }
 static wick_status train(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
@@ -57,7 +64,8 @@ static void set_parameters(gpt *g) {
         const double scale = rank == 1 ? 0.25 : 1 / sqrt((double)dims[1]);
         const uint32_t seed = golden_hash(state.name);
         double *data = malloc((size_t)count * sizeof *data);
-        for (int64_t k = 0; k < count; k++) data[k] = norm + scale * ((double)golden_number(seed, (uint32_t)k) * 0x1p-31 - 1);
+        for (int64_t k = 0; k < count; k++)
+            data[k] = norm + scale * ((double)golden_number(seed, (uint32_t)k) * 0x1p-31 - 1);
         CHECK(wick_assign(state.tensor, wick_cast(wick_from(g->ctx, WICK_F64, rank, dims, data), g->dtype)) == WICK_OK);
         CHECK(wick_eval(g->ctx, 0, NULL, NULL) == WICK_OK);
         free(data);
@@ -76,8 +84,10 @@ static void run(const golden *expected, wick_dtype dtype, int steps, int threads
     uint64_t bits = 0;
     *result = 0;
     const wick_spec in[2] = {{"x", WICK_I64, 2, {BATCH, LENGTH}}, {"y", WICK_I64, 2, {BATCH, LENGTH}}};
-    REQUIRE(wick_context_new(&g.ctx, &(wick_context_options){.threads = threads}) == WICK_OK && wick_model_new(g.ctx, &g.model) == WICK_OK);
-    CHECK(wick_optimizer_new(g.model, &(wick_optim_options){.kind = WICK_ADAMW, .lr = 0.003, .weight_decay = 0.1}, &g.optimizer) == WICK_OK);
+    REQUIRE(wick_context_new(&g.ctx, &(wick_context_options){.threads = threads}) == WICK_OK &&
+            wick_model_new(g.ctx, &g.model) == WICK_OK);
+    CHECK(wick_optimizer_new(g.model, &(wick_optim_options){.kind = WICK_ADAMW, .lr = 0.003, .weight_decay = 0.1},
+                             &g.optimizer) == WICK_OK);
     CHECK_MSG(wick_compile(g.ctx, train, &g, 2, in, 1, NULL, &plan[0]) == WICK_OK, "%s", wick_context_error(g.ctx));
     CHECK_MSG(wick_compile(g.ctx, test, &g, 2, in, 1, NULL, &plan[1]) == WICK_OK, "%s", wick_context_error(g.ctx));
     for (int i = 0; i < 2; i++) REQUIRE(plan[i] && wick_workspace_new(plan[i], &work[i]) == WICK_OK);
@@ -87,7 +97,8 @@ static void run(const golden *expected, wick_dtype dtype, int steps, int threads
         char name[32];
         snprintf(name, sizeof name, "step%d", step);
         tokens(name, x, y);
-        CHECK_MSG(wick_run(work[0], (const void *[]){x, y}, (void *[]){&c->losses[step]}) == WICK_OK, "%s", wick_workspace_error(work[0]));
+        CHECK_MSG(wick_run(work[0], (const void *[]){x, y}, (void *[]){&c->losses[step]}) == WICK_OK, "%s",
+                  wick_workspace_error(work[0]));
         if (step % 5 != 4) continue;
         tokens("validation", x, y);
         CHECK(wick_run(work[1], (const void *[]){x, y}, (void *[]){&c->validation[step / 5]}) == WICK_OK);
@@ -106,7 +117,8 @@ static void run(const golden *expected, wick_dtype dtype, int steps, int threads
             const int64_t count = wick_tensor_count(state.tensor);
             for (int64_t k = 0; k < count; k++) got[0] += v[k], got[1] += fabs(v[k]);
             got[2] = v[0], got[3] = v[count / 2], got[4] = v[count - 1];
-            CHECK_MSG(w && w->count == 5 && golden_distance(w, got) <= 1e-8, "%s: %g", name, w ? golden_distance(w, got) : NAN);
+            CHECK_MSG(w && w->count == 5 && golden_distance(w, got) <= 1e-8, "%s: %g", name,
+                      w ? golden_distance(w, got) : NAN);
         }
         free(v);
     }
@@ -134,10 +146,13 @@ TEST(in_f64_it_trains_as_in_pytorch) {
         uint64_t one, three;
         run(expected, WICK_F64, STEPS, 1, &c, &one);
         run(expected, WICK_F64, STEPS, 3, &again, &three);
-        const double losses = far_from(expected, "f64.losses", c.losses, STEPS), validation = far_from(expected, "f64.validation", c.validation, STEPS / 5);
-        CHECK_MSG(losses <= 1e-8 && validation <= 1e-8, "%s: losses %g, validation %g", wick_tier_name((wick_tier)tier), losses, validation);
+        const double losses = far_from(expected, "f64.losses", c.losses, STEPS),
+                     validation = far_from(expected, "f64.validation", c.validation, STEPS / 5);
+        CHECK_MSG(losses <= 1e-8 && validation <= 1e-8, "%s: losses %g, validation %g", wick_tier_name((wick_tier)tier),
+                  losses, validation);
         CHECK_MSG(one == three, "%s: other bits at 3 threads than at 1", wick_tier_name((wick_tier)tier));
-        printf("  f64, %s: losses within %.1e of PyTorch's, validation %.1e\n", wick_tier_name((wick_tier)tier), losses, validation);
+        printf("  f64, %s: losses within %.1e of PyTorch's, validation %.1e\n", wick_tier_name((wick_tier)tier), losses,
+               validation);
     }
     wick_tier_force(wick_tier_best());
     golden_free(expected);
@@ -149,7 +164,8 @@ TEST(in_f32_it_stays_within_the_spread_of_pytorchs_own_runs) {
     REQUIRE(expected != NULL);
     const golden *one = golden_find(expected, "f32_1.losses"), *two = golden_find(expected, "f32_2.losses");
     REQUIRE(one && two);
-    const double spread = fmax(far_from(expected, "f64.losses", one->values, STEPS), far_from(expected, "f64.losses", two->values, STEPS));
+    const double spread = fmax(far_from(expected, "f64.losses", one->values, STEPS),
+                               far_from(expected, "f64.losses", two->values, STEPS));
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
         static curve c;
@@ -157,8 +173,8 @@ TEST(in_f32_it_stays_within_the_spread_of_pytorchs_own_runs) {
         run(expected, WICK_F32, STEPS, 2, &c, &bits);
         const double off = far_from(expected, "f64.losses", c.losses, STEPS);
         CHECK_MSG(off <= spread, "%s: %g off the f64 curve, PyTorch %g", wick_tier_name((wick_tier)tier), off, spread);
-        printf("  f32, %s: losses within %.1e of f64's, PyTorch's runs %.1e (between them %.1e)\n", wick_tier_name((wick_tier)tier), off, spread,
-               far_from(expected, "f32_1.losses", two->values, STEPS));
+        printf("  f32, %s: losses within %.1e of f64's, PyTorch's runs %.1e (between them %.1e)\n",
+               wick_tier_name((wick_tier)tier), off, spread, far_from(expected, "f32_1.losses", two->values, STEPS));
     }
     wick_tier_force(wick_tier_best());
     golden_free(expected);

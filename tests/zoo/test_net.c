@@ -2,10 +2,11 @@
 #include "test.h"
 #include "wick/wick.h"
 
-#define SETUP                                                                                                                     \
-    wick_context *ctx = NULL;                                                                                                     \
-    wick_model *model = NULL;                                                                                                     \
-    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK)
+#define SETUP                                                                                                          \
+    wick_context *ctx = NULL;                                                                                          \
+    wick_model *model = NULL;                                                                                          \
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK &&                     \
+            wick_model_new(ctx, &model) == WICK_OK)
 #define TEARDOWN             \
     wick_model_free(&model); \
     wick_context_free(&ctx)
@@ -51,12 +52,16 @@ TEST(layers_make_the_shapes_that_they_say) {
 
 TEST(states_are_named_by_kind_and_place) {
     SETUP;
-    const char *net = "conv 4 3 same nobias, bn, residual(conv 8 3 same stride 2, bn, relu, conv 8 3 same), relu, conv 3 1, se 2, globalpool, linear classes";
+    const char *net = "conv 4 3 same nobias, bn, residual(conv 8 3 same stride 2, bn, relu, conv 8 3 same), relu, conv "
+                      "3 1, se 2, globalpool, linear classes";
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 1, 6, 6));
-    static const char *const names[] = {"conv1.weight",       "bn1.weight",         "bn1.running_var",         "res1.conv1.weight",     "res1.bn1.bias",  "res1.conv2.bias",
-                                        "res1.shortcut.weight", "res1.shortcut_bn.bias", "conv2.bias", "se1.down.weight", "se1.up.bias", "fc1.weight"};
+    static const char *const names[] = {
+        "conv1.weight",  "bn1.weight",      "bn1.running_var",      "res1.conv1.weight",
+        "res1.bn1.bias", "res1.conv2.bias", "res1.shortcut.weight", "res1.shortcut_bn.bias",
+        "conv2.bias",    "se1.down.weight", "se1.up.bias",          "fc1.weight"};
     CHECK(wick_tensor_error(wick_net(model, net, x, 10), NULL) == WICK_OK);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) CHECK_MSG(wick_model_find(model, names[i]) != NULL, "%s", names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK_MSG(wick_model_find(model, names[i]) != NULL, "%s", names[i]);
     const int count = wick_model_count(model);
     CHECK(wick_tensor_error(wick_net(model, net, x, 10), NULL) == WICK_OK); /* found again */
     CHECK_INT(wick_model_count(model), count);
@@ -72,7 +77,8 @@ static wick_tensor *net_function(wick_context *ctx, wick_tensor *const *x, void 
     const net_case *c = user;
     (void)ctx;
     wick_tensor *y = wick_net(c->model, c->net, x[0], 3);
-    wick_tensor *r = wick_reshape(wick_arange(ctx, WICK_F64, -1, 0.37, wick_tensor_count(y)), wick_tensor_rank(y), wick_tensor_dims(y));
+    wick_tensor *r = wick_reshape(wick_arange(ctx, WICK_F64, -1, 0.37, wick_tensor_count(y)), wick_tensor_rank(y),
+                                  wick_tensor_dims(y));
     return wick_sum(wick_mul(y, wick_sin(r)), WICK_ALL_AXES, false);
 }
 
@@ -80,7 +86,8 @@ TEST(gradients_agree_with_central_differences) {
     static const char *const nets[] = {
         "conv 3 3 stride 2 pad 1, tanh, flatten, linear classes",
         "dwconv 3 same, silu, conv 4 2 groups 2 dilation 2, avgpool 2, globalpool, linear classes",
-        "conv 4 3 same, bn, gelu, residual(conv 4 3 same nobias, bn, sigmoid), maxpool 2, flatten, linear 5, layernorm, tanh, linear classes",
+        "conv 4 3 same, bn, gelu, residual(conv 4 3 same nobias, bn, sigmoid), maxpool 2, flatten, linear 5, "
+        "layernorm, tanh, linear classes",
         "residual(conv 6 3 same stride 2, bn), se 2, globalpool, linear classes",
         "invres 2 3 expand 2, invres 3 3 stride 2 expand 3, globalpool, linear classes",
     };
@@ -131,12 +138,14 @@ TEST(errors_point_at_the_word) {
         {"residual(relu) relu", "column 16, \"relu\": \",\""},
         {"relu)", "column 5, \")\""},
         {"relu(relu)", "column 5, \"(\": this layer has no layers inside"},
-        {"residual(residual(residual(residual(residual(residual(residual(residual(residual(relu)))))))))", "nested too deeply"},
+        {"residual(residual(residual(residual(residual(residual(residual(residual(residual(relu)))))))))",
+         "nested too deeply"},
     };
     SETUP;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_INT(wick_net_check(ctx, cases[i].net), WICK_ERR_INVALID);
-        CHECK_MSG(strstr(wick_context_error(ctx), cases[i].says), "\"%s\": \"%s\" lacks \"%s\"", cases[i].net, wick_context_error(ctx), cases[i].says);
+        CHECK_MSG(strstr(wick_context_error(ctx), cases[i].says), "\"%s\": \"%s\" lacks \"%s\"", cases[i].net,
+                  wick_context_error(ctx), cases[i].says);
     }
     CHECK_INT(wick_net_check(ctx, NULL), WICK_ERR_INVALID);
     char many[6000] = "relu";
@@ -150,7 +159,8 @@ TEST(errors_point_at_the_word) {
     CHECK_INT(wick_tensor_error(wick_net(model, "flatten, conv 4 3", x, 10), &text), WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_net(model, "cnov", x, 10), &text), WICK_ERR_INVALID);
     /* Blocks in the deepest of residuals: each makes names of its own. */
-    const char *deep = "residual(residual(residual(residual(residual(residual(residual(residual(se 4, invres 1 3))))))))";
+    const char *deep =
+        "residual(residual(residual(residual(residual(residual(residual(residual(se 4, invres 1 3))))))))";
     CHECK_INT(wick_tensor_error(wick_net(model, deep, x, 10), &text), WICK_OK);
     TEARDOWN;
 }

@@ -109,12 +109,14 @@ TEST(every_architecture_takes_images_of_usual_sizes) {
             wick_network n;
             const char *name = wick_zoo_at(i)->name, *text = "";
             REQUIRE(wick_zoo_find(ctx, strcmp(name, "net") ? name : "net:flatten, linear classes", &n) == WICK_OK);
-            wick_tensor *x = colour ? wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 32, 32)) : wick_ones(ctx, WICK_F32, WICK_DIMS(2, 28, 28));
+            wick_tensor *x = colour ? wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 32, 32))
+                                    : wick_ones(ctx, WICK_F32, WICK_DIMS(2, 28, 28));
             wick_tensor *y = wick_zoo_build(&n, model, x, 7);
             CHECK_MSG(wick_tensor_error(y, &text) == WICK_OK, "%s: %s", name, text);
             CHECK(wick_tensor_rank(y) == 2 && wick_tensor_dim(y, 0) == 2 && wick_tensor_dim(y, 1) == 7);
             double sum = 0;
-            CHECK_MSG(wick_item(wick_sum(y, WICK_ALL_AXES, false), &sum) == WICK_OK && isfinite(sum), "%s: %s", name, wick_context_error(ctx));
+            CHECK_MSG(wick_item(wick_sum(y, WICK_ALL_AXES, false), &sum) == WICK_OK && isfinite(sum), "%s: %s", name,
+                      wick_context_error(ctx));
             wick_model_free(&model);
             wick_context_free(&ctx);
         }

@@ -1,4 +1,5 @@
-/* training.h: training steps of networks of the zoo, compiled or recorded anew each step, for the promises that hold for all of them. */
+/* training.h: training steps of networks of the zoo, compiled or recorded anew each step, for the promises that hold
+ * for all of them. */
 #ifndef WICK_TESTS_TRAINING_H
 #define WICK_TESTS_TRAINING_H
 
@@ -14,8 +15,11 @@ typedef struct convnet {
 } convnet;
 static const convnet convnets[] = {
     {"net:conv 32 3, relu, conv 64 3, relu, maxpool 2, flatten, linear 128, relu, linear classes", {1, 28, 28}, false},
-    {"net:conv 6 3 stride 2, residual(conv 6 3 same, bn, dropout 0.2, gelu), avgpool 3 stride 2 pad 1, se 3, invres 6 3, maxpool 3 stride 1, globalpool, "
-     "linear classes", {2, 19, 22}, true},
+    {"net:conv 6 3 stride 2, residual(conv 6 3 same, bn, dropout 0.2, gelu), avgpool 3 stride 2 pad 1, se 3, invres 6 "
+     "3, maxpool 3 stride 1, globalpool, "
+     "linear classes",
+     {2, 19, 22},
+     true},
     {"lenet", {1, 28, 28}, false},
     {"cnn", {1, 28, 28}, true},
     {"resnet8", {3, 32, 32}, false},
@@ -51,9 +55,10 @@ static inline void training_close(training *t) {
     wick_context_free(&t->ctx);
 }
 /* Takes ctx. False, with failed checks: it could not be made; close it all the same. */
-static inline bool training_open(training *t, wick_context *ctx, const char *network, wick_dtype dtype, const int64_t dims[3], int64_t batch,
-                                 const wick_optim_options *optimizer) {
-    *t = (training){.ctx = ctx, .in = {{"x", dtype, 4, {batch, dims[0], dims[1], dims[2]}}, {"labels", WICK_I64, 1, {batch}}}};
+static inline bool training_open(training *t, wick_context *ctx, const char *network, wick_dtype dtype,
+                                 const int64_t dims[3], int64_t batch, const wick_optim_options *optimizer) {
+    *t = (training){.ctx = ctx,
+                    .in = {{"x", dtype, 4, {batch, dims[0], dims[1], dims[2]}}, {"labels", WICK_I64, 1, {batch}}}};
     wick_status status = wick_zoo_find(ctx, network, &t->network);
     if (status == WICK_OK) status = wick_model_new(ctx, &t->model);
     if (status == WICK_OK) status = wick_optimizer_new(t->model, optimizer, &t->optimizer);
@@ -74,7 +79,8 @@ static inline bool training_run(training *t, const void *x, const int64_t *label
 /* The same step, recorded and evaluated; f32. */
 static inline bool training_record(training *t, const void *x, const int64_t *labels, float *loss) {
     wick_scope *scope = wick_scope_open(t->ctx);
-    wick_tensor *l = training_loss(t, wick_from(t->ctx, t->in[0].dtype, 4, t->in[0].dims, x), wick_from(t->ctx, WICK_I64, 1, t->in[1].dims, labels));
+    wick_tensor *l = training_loss(t, wick_from(t->ctx, t->in[0].dtype, 4, t->in[0].dims, x),
+                                   wick_from(t->ctx, WICK_I64, 1, t->in[1].dims, labels));
     wick_status status = l ? wick_read(l, loss, sizeof *loss) : wick_context_status(t->ctx);
     CHECK_MSG(status == WICK_OK, "%s", wick_context_error(t->ctx));
     wick_scope_close(&scope);

@@ -1,10 +1,12 @@
-/* attention.c: attention that was written by hand, or by an exporter, becomes the op of that name, which keeps no scores in memory:
+/* attention.c: attention that was written by hand, or by an exporter, becomes the op of that name, which keeps no
+ * scores in memory:
  *
  *   matmul(softmax(scale q k^T + mask), v)            scale: a constant that multiplies or divides the scores, or none
  *   matmul(softmax(where(seen, scale q k^T, -Inf)), v)     or a number so low that scores vanish beside it
  *
- * of 2 to 4 dims, before gradients are taken: these are the op's own then. In compiled functions only, since sums go in another order (docs/numerics.md). A query
- * that sees no key gets zeros, where softmax makes NaN. Few queries stay as they are: a product and a softmax of little memory are faster (ops/attention.c). */
+ * of 2 to 4 dims, before gradients are taken: these are the op's own then. In compiled functions only, since sums go in
+ * another order (docs/numerics.md). A query that sees no key gets zeros, where softmax makes NaN. Few queries stay as
+ * they are: a product and a softmax of little memory are faster (ops/attention.c). */
 #include <math.h>
 
 #include "graph/passes/rewrite.h"
@@ -19,7 +21,9 @@ typedef struct found {
     double scale;
 } found;
 
-static bool is_row(const wick_node *node, wick_ew ew) { return node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == ew; }
+static bool is_row(const wick_node *node, wick_ew ew) {
+    return node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == ew;
+}
 
 /* The number that v is everywhere. */
 static bool number(const wick_value *v, double *x) {
@@ -51,14 +55,19 @@ static const char *read_scores(const wick_value *s, found *f) {
             f->q = n->in[0];
             f->kt = n->in[1];
             f->first = n;
-            if (n->n_in != 2 || f->q->type.rank != t->rank || f->kt->type.rank != t->rank) return "q, k and v have other dims";
+            if (n->n_in != 2 || f->q->type.rank != t->rank || f->kt->type.rank != t->rank)
+                return "q, k and v have other dims";
             for (int i = 0; i < t->rank - 2; i++)
-                if (f->q->type.dims[i] != t->dims[i] || f->kt->type.dims[i] != t->dims[i]) return "q, k and v have other dims";
+                if (f->q->type.dims[i] != t->dims[i] || f->kt->type.dims[i] != t->dims[i])
+                    return "q, k and v have other dims";
             return NULL;
         }
-        while (k < 2 && (is_row(n, WICK_EW_mul) || (is_row(n, WICK_EW_div) && !k)) && !(wick_type_equal(&n->in[k]->type, t) && number(n->in[1 - k], &x))) k++;
+        while (k < 2 && (is_row(n, WICK_EW_mul) || (is_row(n, WICK_EW_div) && !k)) &&
+               !(wick_type_equal(&n->in[k]->type, t) && number(n->in[1 - k], &x)))
+            k++;
         if (is_row(n, WICK_EW_mul) || is_row(n, WICK_EW_div)) {
-            if (k == 2 || !wick_type_equal(&n->in[k]->type, t) || !number(n->in[1 - k], &x)) return "the scores are multiplied by what is no constant";
+            if (k == 2 || !wick_type_equal(&n->in[k]->type, t) || !number(n->in[1 - k], &x))
+                return "the scores are multiplied by what is no constant";
             f->scale = is_row(n, WICK_EW_mul) ? f->scale * x : f->scale / x;
             s = n->in[k];
             continue;
@@ -66,7 +75,9 @@ static const char *read_scores(const wick_value *s, found *f) {
         if (f->mask || f->seen) return "there are several masks";
         if (f->scale != 1) return "the mask is multiplied, too";
         if (is_row(n, WICK_EW_add)) {
-            const bool first = wick_type_equal(&n->in[0]->type, t) && (n->in[0]->node->op == &wick_op_matmul || is_row(n->in[0]->node, WICK_EW_mul) || is_row(n->in[0]->node, WICK_EW_div)) &&
+            const bool first = wick_type_equal(&n->in[0]->type, t) &&
+                               (n->in[0]->node->op == &wick_op_matmul || is_row(n->in[0]->node, WICK_EW_mul) ||
+                                is_row(n->in[0]->node, WICK_EW_div)) &&
                                n->in[0]->id == 1;
             f->mask = n->in[first];
             s = n->in[!first];
@@ -94,19 +105,24 @@ static wick_tensor *four_dims(wick_tensor *x, int of) {
 
 static wick_node *attention(wick_graph *graph, const wick_node *product, const found *f) {
     wick_context *ctx = graph->ctx;
-    wick_tensor *in[4] = {wick_tensor_new(ctx, f->q), wick_transpose(wick_tensor_new(ctx, f->kt), -1, -2), wick_tensor_new(ctx, f->v), NULL}, *out[2];
+    wick_tensor *in[4] = {wick_tensor_new(ctx, f->q), wick_transpose(wick_tensor_new(ctx, f->kt), -1, -2),
+                          wick_tensor_new(ctx, f->v), NULL},
+                *out[2];
     attention_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.scale = f->scale;
     attr.masked = f->mask || f->seen;
     if (f->seen) {
-        wick_tensor *zero = wick_constant(ctx, (wick_dtype)f->q->type.dtype, 0), *low = wick_constant(ctx, (wick_dtype)f->q->type.dtype, -INFINITY);
+        wick_tensor *zero = wick_constant(ctx, (wick_dtype)f->q->type.dtype, 0),
+                    *low = wick_constant(ctx, (wick_dtype)f->q->type.dtype, -INFINITY);
         in[3] = wick_where(wick_tensor_new(ctx, f->seen), f->hidden ? low : zero, f->hidden ? zero : low);
     } else if (f->mask)
         in[3] = wick_tensor_new(ctx, f->mask);
     for (int i = 0; i < 3 + attr.masked; i++) in[i] = four_dims(in[i], product->out[0].type.rank);
     wick_record_n(NULL, &wick_op_attention, 3 + attr.masked, in, &attr, sizeof attr, 2, out);
-    const wick_tensor *y = product->out[0].type.rank == 4 ? out[0] : wick_reshape(out[0], product->out[0].type.rank, product->out[0].type.dims);
+    const wick_tensor *y = product->out[0].type.rank == 4
+                               ? out[0]
+                               : wick_reshape(out[0], product->out[0].type.rank, product->out[0].type.dims);
     if (y->error) graph->failed = true; /* of memory: the types are right */
     return y->error ? NULL : y->value->node;
 }
@@ -125,14 +141,19 @@ static wick_node *rule(wick_graph *graph, wick_node *node) {
     if (!why && (p->dims[p->rank - 1] < 1 || f.q->type.dims[p->rank - 1] < 1)) why = "there is nothing to see";
     const wick_type *mask = f.mask ? &f.mask->type : f.seen ? &f.seen->type : NULL;
     for (int i = 0; !why && mask && i < mask->rank; i++)
-        if (mask->rank > p->rank || (mask->dims[i] != 1 && mask->dims[i] != p->dims[i + p->rank - mask->rank])) why = "the mask makes the scores larger";
+        if (mask->rank > p->rank || (mask->dims[i] != 1 && mask->dims[i] != p->dims[i + p->rank - mask->rank]))
+            why = "the mask makes the scores larger";
     if (why) {
         wick_remark(graph->ctx, "attention", node, "not taken as attention: %s", why);
         return NULL;
     }
     wick_here(node->site);
     wick_node *made = attention(graph, node, &f);
-    if (made) wick_remark(graph->ctx, "attention", node, "softmax(%g q k^T%s) v is the op attention", f.scale, f.mask ? " + mask" : f.seen ? ", masked" : "");
+    if (made)
+        wick_remark(graph->ctx, "attention", node, "softmax(%g q k^T%s) v is the op attention", f.scale,
+                    f.mask   ? " + mask"
+                    : f.seen ? ", masked"
+                             : "");
     return made;
 }
 

@@ -1,20 +1,22 @@
-/* checkpoint.c: activation checkpointing (Griewank, Walther 2000; Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). What
- * gradients need of the forward pass is made again when they need it, instead of kept until then. Copies of nodes read copies of what is not
- * kept either, down to what is. The same arithmetic on the same numbers, random ones too (a copy has its node's stream and offset): the bits
- * stay.
+/* checkpoint.c: activation checkpointing (Griewank, Walther 2000; Chen et al. 2016, "Training Deep Nets with Sublinear
+ * Memory Cost"). What gradients need of the forward pass is made again when they need it, instead of kept until then.
+ * Copies of nodes read copies of what is not kept either, down to what is. The same arithmetic on the same numbers,
+ * random ones too (a copy has its node's stream and offset): the bits stay.
  *
- * Which values those are: all between the ends of a segment (wick_recompute), whose inputs and results are kept; and under a limit of
- * wick_compile_options.memory_budget those of least arithmetic for the bytes that they free, chosen one by one on a model of what is in use
- * when each node runs. The model is rough (it guesses what fusion will keep in registers); the plan is exact, so build.c asks again with
- * another target until the plan fits. */
+ * Which values those are: all between the ends of a segment (wick_recompute), whose inputs and results are kept; and
+ * under a limit of wick_compile_options.memory_budget those of least arithmetic for the bytes that they free, chosen
+ * one by one on a model of what is in use when each node runs. The model is rough (it guesses what fusion will keep in
+ * registers); the plan is exact, so build.c asks again with another target until the plan fits. */
 #include "graph/passes/rewrite.h"
 #include "ops/cost.h"
 
 #define NONE UINT32_MAX
 enum {
-    REDUCED = 8, /* results of reductions so many times smaller than their input are always kept: making them again reads all of it */
-    CHAIN = 24,  /* cheap ops one after the other that are made again for each reader */
-    SMALL = 256  /* under a budget, what is so many times smaller than the largest value stays */
+    /* results of reductions so many times smaller than their input are always kept: making them again reads all of it
+     */
+    REDUCED = 8,
+    CHAIN = 24, /* cheap ops one after the other that are made again for each reader */
+    SMALL = 256 /* under a budget, what is so many times smaller than the largest value stays */
 };
 
 typedef struct saver {
@@ -24,7 +26,8 @@ typedef struct saver {
     uint32_t *readers_at, *readers;   /* who reads a node's results: compressed rows */
     uint32_t *root;                   /* of a view: the node whose memory it shows */
     uint32_t *stack;
-    uint32_t *copy_at, *until, *copy_until; /* of a node: when its copy is made, NONE: not at all; when it and its copy are last read */
+    /* of a node: when its copy is made, NONE: not at all; when it and its copy are last read */
+    uint32_t *copy_at, *until, *copy_until;
     uint32_t *list;                   /* nodes of a choice, with what it brings along */
     int64_t *change;                  /* by time: bytes more or less in use */
     bool *drop;                       /* is not kept; of a view: what it shows is not */
@@ -49,7 +52,8 @@ static int64_t bytes_of(const wick_node *node) {
 /* Would a reader take node's result from a register? */
 static bool fuses_with(const saver *s, const wick_node *node, const wick_node *reader) {
     if (!wick_node_fuses(node)) return false;
-    if (reader->op->flags & WICK_OP_REDUCE) return s->readers_at[node->position + 1] == s->readers_at[node->position] + 1;
+    if (reader->op->flags & WICK_OP_REDUCE)
+        return s->readers_at[node->position + 1] == s->readers_at[node->position] + 1;
     return wick_node_fuses(reader) && wick_same_dims(&node->out[0].type, &reader->out[0].type);
 }
 
@@ -66,7 +70,8 @@ static void look(saver *s) {
     }
     for (uint32_t i = 0; i < s->n; i++) {
         const wick_node *node = s->nodes[i];
-        s->stays[i] |= is_late(node) || node->op->flags & (WICK_OP_LEAF | WICK_OP_EFFECT) || node->n_regions || is_view(node) || shrinks(node);
+        s->stays[i] |= is_late(node) || node->op->flags & (WICK_OP_LEAF | WICK_OP_EFFECT) || node->n_regions ||
+                       is_view(node) || shrinks(node);
         bool handed_on = wick_node_fuses(node) && !s->result[i];
         for (uint32_t r = s->readers_at[i]; r < s->readers_at[i + 1]; r++) {
             const wick_node *reader = s->nodes[s->readers[r]];
@@ -83,7 +88,9 @@ static void look(saver *s) {
 }
 
 static bool is_widened(const wick_node *node) { return node->segment == WICK_SEGMENT_WIDENED; }
-static uint32_t segment_of(const wick_node *node) { return is_widened(node) ? node->in[0]->node->segment : node->segment; }
+static uint32_t segment_of(const wick_node *node) {
+    return is_widened(node) ? node->in[0]->node->segment : node->segment;
+}
 
 /* Values within segments: those that the forward pass hands to nodes of other segments, or of none, are kept. */
 static void drop_segments(saver *s) {
@@ -93,7 +100,8 @@ static void drop_segments(saver *s) {
         for (uint32_t r = s->readers_at[i]; r < s->readers_at[i + 1]; r++) {
             const wick_node *reader = s->nodes[s->readers[r]];
             if (is_late(reader)) continue;
-            kept[i] |= segment_of(reader) != segment_of(node) || ((is_view(reader) || is_widened(reader)) && kept[reader->position]);
+            kept[i] |= segment_of(reader) != segment_of(node) ||
+                       ((is_view(reader) || is_widened(reader)) && kept[reader->position]);
         }
         if (node->segment && (!kept[i] || is_widened(node)) && !s->stays[i]) s->drop[i] = true;
     }
@@ -106,7 +114,7 @@ static void settle_views(saver *s) {
         if (is_view(s->nodes[i]) && !is_late(s->nodes[i])) s->drop[i] = s->drop[s->root[i]];
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static bool has_late_reader(const saver *s, uint32_t i) {
     for (uint32_t r = s->readers_at[i]; r < s->readers_at[i + 1]; r++) {
@@ -117,7 +125,8 @@ static bool has_late_reader(const saver *s, uint32_t i) {
 }
 
 static bool takes_from_register(const wick_node *node, const wick_node *reader) {
-    return reader->op->flags & WICK_OP_REDUCE || (wick_node_fuses(reader) && wick_same_dims(&node->out[0].type, &reader->out[0].type));
+    return reader->op->flags & WICK_OP_REDUCE ||
+           (wick_node_fuses(reader) && wick_same_dims(&node->out[0].type, &reader->out[0].type));
 }
 static void store_for_now(saver *s, const wick_node *node, uint32_t now) {
     s->change[now] += bytes_of(node);
@@ -144,7 +153,8 @@ static uint32_t make_copies(saver *s, const wick_node *late, uint32_t now) {
         uint32_t need = NONE;
         for (int k = 0; k < node->n_in && need == NONE; k++) {
             const uint32_t from = s->root[node->in[k]->node->position];
-            if (s->drop[from] && (s->cheap[from] ? s->copy_at[from] != late->position : s->copy_at[from] == NONE)) need = from;
+            if (s->drop[from] && (s->cheap[from] ? s->copy_at[from] != late->position : s->copy_at[from] == NONE))
+                need = from;
         }
         if (need != NONE) {
             s->stack[depth++] = need;
@@ -202,9 +212,10 @@ static double simulate(saver *s, int64_t target) {
     return excess;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-/* Lists i, and what has to be made again with it since the forward pass does not store it. Returns the arithmetic, and bytes written, of all. */
+/* Lists i, and what has to be made again with it since the forward pass does not store it. Returns the arithmetic, and
+ * bytes written, of all. */
 static double gather(saver *s, uint32_t i) {
     double cost = 0;
     s->n_list = 0;
@@ -233,7 +244,8 @@ static wick_status choose(saver *s, int64_t target, wick_msg *msg) {
     for (uint32_t i = 0; i < s->n; i++) {
         const wick_node *node = s->nodes[i];
         s->stays[i] |= bytes_of(node) < largest / SMALL;
-        /* What was in a register goes first: x - mean from x, which is there in many cases anyway. Not what is smaller than x: masks. */
+        /* What was in a register goes first: x - mean from x, which is there in many cases anyway. Not what is smaller
+         * than x: masks. */
         bool wide = true;
         for (int k = 0; k < node->n_in; k++) wide &= bytes_of(node) >= (int64_t)wick_type_bytes(&node->in[k]->type);
         if (wide && s->transient[i] && !s->stays[i] && has_late_reader(s, i)) gather(s, i);
@@ -264,7 +276,7 @@ static wick_status choose(saver *s, int64_t target, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 typedef struct copier {
     saver *s;
@@ -274,7 +286,9 @@ typedef struct copier {
     uint32_t made;
 } copier;
 
-static bool has_copy(const copier *c, uint32_t at) { return c->copy[at] && (!c->s->cheap[at] || c->s->copy_at[at] == c->now); }
+static bool has_copy(const copier *c, uint32_t at) {
+    return c->copy[at] && (!c->s->cheap[at] || c->s->copy_at[at] == c->now);
+}
 
 static bool copy_node(copier *c, uint32_t at) {
     saver *s = c->s;
@@ -295,7 +309,9 @@ static bool copy_node(copier *c, uint32_t at) {
     c->flops += wick_node_flops(node);
     c->made++;
     if (!s->transient[at])
-        wick_remark(s->graph->ctx, "checkpoint", node, "not kept for gradients but made again: %lld bytes less, %.4g MFLOP more", (long long)bytes_of(node), wick_node_flops(node) * 1e-6);
+        wick_remark(s->graph->ctx, "checkpoint", node,
+                    "not kept for gradients but made again: %lld bytes less, %.4g MFLOP more",
+                    (long long)bytes_of(node), wick_node_flops(node) * 1e-6);
     return true;
 }
 
@@ -357,16 +373,33 @@ wick_status wick_pass_checkpoint(wick_graph *graph, wick_msg *msg) {
     wick_graph_number(graph);
     size_t edges = 0;
     for (size_t i = 0; i < n; i++) edges += graph->nodes[i]->n_in;
-    const size_t wide = (2 * n + 2) * sizeof(int64_t) + n * sizeof(wick_node *), words = 8 * n + 1 + edges, bytes = wide + words * sizeof(uint32_t) + 7 * n;
+    const size_t wide = (2 * n + 2) * sizeof(int64_t) + n * sizeof(wick_node *), words = 8 * n + 1 + edges,
+                 bytes = wide + words * sizeof(uint32_t) + 7 * n;
     char *memory = wick_calloc(&graph->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory choosing what to keep");
     int64_t *change = (int64_t *)(void *)memory;
     wick_node **copies = (wick_node **)(void *)(change + 2 * n + 2);
     uint32_t *word = (uint32_t *)(void *)(copies + n);
     bool *flags = (bool *)(word + words);
-    saver s = {.graph = graph, .nodes = graph->nodes, .n = (uint32_t)n, .change = change, .readers_at = word, .root = word + n + 1, .stack = word + 2 * n + 1,
-               .copy_at = word + 3 * n + 1, .until = word + 4 * n + 1, .copy_until = word + 5 * n + 1, .list = word + 6 * n + 1, .readers = word + 8 * n + 1,
-               .drop = flags, .stays = flags + n, .result = flags + 2 * n, .transient = flags + 3 * n, .banned = flags + 4 * n, .needed = flags + 5 * n, .cheap = flags + 6 * n};
+    saver s = {.graph = graph,
+               .nodes = graph->nodes,
+               .n = (uint32_t)n,
+               .change = change,
+               .readers_at = word,
+               .root = word + n + 1,
+               .stack = word + 2 * n + 1,
+               .copy_at = word + 3 * n + 1,
+               .until = word + 4 * n + 1,
+               .copy_until = word + 5 * n + 1,
+               .list = word + 6 * n + 1,
+               .readers = word + 8 * n + 1,
+               .drop = flags,
+               .stays = flags + n,
+               .result = flags + 2 * n,
+               .transient = flags + 3 * n,
+               .banned = flags + 4 * n,
+               .needed = flags + 5 * n,
+               .cheap = flags + 6 * n};
     for (size_t i = 0; i < n; i++) {
         const wick_node *node = graph->nodes[i];
         s.root[i] = is_view(node) ? s.root[node->in[0]->node->position] : (uint32_t)i;
@@ -375,12 +408,14 @@ wick_status wick_pass_checkpoint(wick_graph *graph, wick_msg *msg) {
     for (size_t i = 0; i < n; i++) s.readers_at[i + 1] += s.readers_at[i];
     for (size_t i = 0; i < n; i++) s.stack[i] = s.readers_at[i];
     for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < graph->nodes[i]->n_in; k++) s.readers[s.stack[graph->nodes[i]->in[k]->node->position]++] = (uint32_t)i;
+        for (int k = 0; k < graph->nodes[i]->n_in; k++)
+            s.readers[s.stack[graph->nodes[i]->in[k]->node->position]++] = (uint32_t)i;
     look(&s);
     if (any) drop_segments(&s);
     wick_status status = target ? choose(&s, target, msg) : WICK_OK;
     settle_views(&s);
-    if (status == WICK_OK && !rewrite(&s, copies)) status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory making values again");
+    if (status == WICK_OK && !rewrite(&s, copies))
+        status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory making values again");
     wick_release(&graph->ctx->alloc, memory, bytes);
     return status;
 }

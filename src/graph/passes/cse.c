@@ -2,8 +2,8 @@
 #include "graph/passes/rewrite.h"
 
 static bool mergeable(const wick_node *node) {
-    return !(node->op->flags & (WICK_OP_EFFECT | WICK_OP_RANDOM | WICK_OP_VARIES)) && node->op != &wick_op_data && node->op != &wick_op_slot &&
-           node->op != &wick_op_input && !node->n_regions;
+    return !(node->op->flags & (WICK_OP_EFFECT | WICK_OP_RANDOM | WICK_OP_VARIES)) && node->op != &wick_op_data &&
+           node->op != &wick_op_slot && node->op != &wick_op_input && !node->n_regions;
 }
 
 static uint64_t hash(const wick_node *node) {

@@ -1,5 +1,5 @@
-/* epilogue.c: a bias and a ReLU after a product are applied to its tiles while they are in cache. Only when nobody else reads what lies
- * between; the arithmetic is the same. */
+/* epilogue.c: a bias and a ReLU after a product are applied to its tiles while they are in cache. Only when nobody else
+ * reads what lies between; the arithmetic is the same. */
 #include "graph/passes/rewrite.h"
 
 /* The product that `add` adds a row vector to, its only reader; *bias is the vector. */
@@ -11,7 +11,8 @@ static wick_node *biased_product(const wick_node *add, wick_value **bias) {
         if (product->op != &wick_op_matmul || product->n_in != 2 || add->in[k]->id != 1) continue;
         if (((const wick_matmul_attr *)product->attr)->relu) continue; /* that comes before the sum */
         const wick_type *t = &product->out[0].type;
-        if (b->type.rank != 1 || b->type.dims[0] != t->dims[t->rank - 1] || !wick_type_equal(&add->out[0].type, t)) continue;
+        if (b->type.rank != 1 || b->type.dims[0] != t->dims[t->rank - 1] || !wick_type_equal(&add->out[0].type, t))
+            continue;
         *bias = b;
         return product;
     }
@@ -29,7 +30,9 @@ static wick_node *rectified_conv(wick_graph *graph, const wick_node *relu, const
 
 /* Of a bias or a ReLU behind a product: says why it stays a pass of its own. */
 static void remark_left(wick_graph *graph, const wick_node *node) {
-    if (!wick_remarks(graph->ctx) || !(node->op->flags & WICK_OP_ELEMENTWISE) || (node->op->ew != WICK_EW_add && node->op->ew != WICK_EW_relu)) return;
+    if (!wick_remarks(graph->ctx) || !(node->op->flags & WICK_OP_ELEMENTWISE) ||
+        (node->op->ew != WICK_EW_add && node->op->ew != WICK_EW_relu))
+        return;
     for (int k = 0; k < node->n_in; k++) {
         const wick_node *product = node->in[k]->node;
         const wick_op *op = product->op;
@@ -48,17 +51,21 @@ static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
     bool relu = node->op->flags & WICK_OP_ELEMENTWISE && node->op->ew == WICK_EW_relu;
     wick_value *bias = NULL;
     const wick_node *product = NULL;
-    if (relu && node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_conv) return rectified_conv(graph, node, node->in[0]->node);
+    if (relu && node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_conv)
+        return rectified_conv(graph, node, node->in[0]->node);
     if (!relu)
         product = biased_product(node, &bias);
-    else if (node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_matmul) { /* plain, or with the bias it was given just now */
+    else if (node->in[0]->id == 1 && node->in[0]->node->op == &wick_op_matmul) {
+        /* plain, or with the bias it was given just now */
         product = node->in[0]->node;
         bias = product->n_in == 3 ? product->in[2] : NULL;
     }
-    if (!product || !wick_dtype_is_float(product->out[0].type.dtype)) return NULL; /* products of integers have no epilogue */
+    /* products of integers have no epilogue */
+    if (!product || !wick_dtype_is_float(product->out[0].type.dtype)) return NULL;
     wick_value *in[3] = {product->in[0], product->in[1], bias};
     wick_matmul_attr attr = {.relu = relu};
-    wick_node *fused = wick_node_new(graph->ctx, &wick_op_matmul, 2 + (bias != NULL), in, 1, &node->out[0].type, &attr, sizeof attr);
+    wick_node *fused =
+        wick_node_new(graph->ctx, &wick_op_matmul, 2 + (bias != NULL), in, 1, &node->out[0].type, &attr, sizeof attr);
     if (!fused) return NULL;
     fused->site = product->site;
     fused->out[0].id = node->out[0].id;

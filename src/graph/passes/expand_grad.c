@@ -1,5 +1,5 @@
-/* expand_grad.c: autodiff. Each grad node is replaced by the nodes that compute it: reverse mode over the graph so far, by the ops' own
- * rules. Inner gradients come first in the graph, so gradients of gradients need nothing more. */
+/* expand_grad.c: autodiff. Each grad node is replaced by the nodes that compute it: reverse mode over the graph so far,
+ * by the ops' own rules. Inner gradients come first in the graph, so gradients of gradients need nothing more. */
 #include "graph/graph.h"
 #include "wick/ops.h"
 
@@ -16,8 +16,9 @@ typedef struct visit {
     int next; /* of its inputs */
 } visit;
 
-/* Puts what a rule recorded, the nodes from `begin` on, into an order that follows from what it computes: the arguments of a call are evaluated in an order of the compiler's own, and
- * a plan must not depend on that. Inputs first, the last of them before the others; what no gradient needs goes to the end. */
+/* Puts what a rule recorded, the nodes from `begin` on, into an order that follows from what it computes: the arguments
+ * of a call are evaluated in an order of the compiler's own, and a plan must not depend on that. Inputs first, the last
+ * of them before the others; what no gradient needs goes to the end. */
 static bool order_rule(wick_graph *graph, size_t begin, const wick_gradient *q) {
     const size_t end = graph->n;
     if (end - begin < 2) return true;
@@ -29,7 +30,9 @@ static bool order_rule(wick_graph *graph, size_t begin, const wick_gradient *q) 
     for (size_t i = begin; i < end; i++) graph->nodes[i]->position = (uint32_t)i;
     for (size_t root = 0; root < (size_t)q->n_in + end - begin; root++) {
         const wick_tensor *g = root < (size_t)q->n_in ? q->gin[root] : NULL;
-        wick_node *at = root >= (size_t)q->n_in ? graph->nodes[begin + root - (size_t)q->n_in] : g && !g->error ? g->value->node : NULL;
+        wick_node *at = root >= (size_t)q->n_in ? graph->nodes[begin + root - (size_t)q->n_in]
+                        : g && !g->error        ? g->value->node
+                                                : NULL;
         for (size_t depth = 0; at;) {
             const bool made = at->position >= begin && at->position < end && graph->nodes[at->position] == at;
             if (made && at->mark != walk) {
@@ -51,8 +54,14 @@ static wick_status backward(wick_graph *graph, wick_node *node, wick_msg *msg) {
     wick_tensor **lists = wick_arena_zalloc(graph->arena, (2 * n_in + 2 * n_out) * sizeof *lists);
     bool *need = wick_arena_alloc(graph->arena, n_in + 1);
     if (!lists || !need) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
-    wick_gradient q = {.node = node, .n_in = (int)n_in, .n_out = (int)n_out, .in = lists, .gin = lists + n_in, .out = lists + 2 * n_in,
-                       .gout = lists + 2 * n_in + n_out, .need = need};
+    wick_gradient q = {.node = node,
+                       .n_in = (int)n_in,
+                       .n_out = (int)n_out,
+                       .in = lists,
+                       .gin = lists + n_in,
+                       .out = lists + 2 * n_in,
+                       .gout = lists + 2 * n_in + n_out,
+                       .need = need};
     for (size_t i = 0; i < n_in; i++) {
         q.in[i] = handle(ctx, node->in[i]);
         need[i] = node->in[i]->mark == ctx->walk && wick_dtype_is_float(node->in[i]->type.dtype);
@@ -76,8 +85,8 @@ static wick_status backward(wick_graph *graph, wick_node *node, wick_msg *msg) {
     return WICK_OK;
 }
 
-/* What root depends on, and root, inputs first. The order follows from that part of the graph alone: gradients that meet are added in the
- * same order whatever else is computed with them. stack and order have room for all. */
+/* What root depends on, and root, inputs first. The order follows from that part of the graph alone: gradients that
+ * meet are added in the same order whatever else is computed with them. stack and order have room for all. */
 static size_t inputs_first(wick_node *root, uint32_t walk, visit *stack, wick_node **order) {
     size_t n = 0, depth = 0;
     root->mark = walk;
@@ -129,7 +138,9 @@ static wick_status expand_in(wick_graph *graph, wick_node *grad, visit *stack, w
         if (!reached || (!n->op->grad && !(n->op->flags & WICK_OP_ONCE))) continue;
         for (int k = 0; k < n->n_in; k++) asked |= n->in[k]->mark == walk;
         if (!asked) continue;
-        if (!n->op->grad) return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "grad: %s, itself a gradient, has none (%s)", n->op->name, n->op->doc);
+        if (!n->op->grad)
+            return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "grad: %s, itself a gradient, has none (%s)", n->op->name,
+                                n->op->doc);
         WICK_TRY(backward(graph, n, msg));
         if (graph->failed) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     }
@@ -147,7 +158,8 @@ static wick_status expand_in(wick_graph *graph, wick_node *grad, visit *stack, w
 
 static wick_status expand(wick_graph *graph, wick_node *grad, wick_msg *msg) {
     const wick_allocator *alloc = &graph->ctx->alloc;
-    const size_t size = graph->n * (sizeof(visit) + sizeof(wick_node *)); /* all that the loss depends on is there already */
+    /* all that the loss depends on is there already */
+    const size_t size = graph->n * (sizeof(visit) + sizeof(wick_node *));
     visit *stack = wick_alloc(alloc, size);
     if (!stack) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory taking gradients");
     const wick_status status = expand_in(graph, grad, stack, (wick_node **)(stack + graph->n), msg);

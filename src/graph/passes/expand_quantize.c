@@ -1,4 +1,5 @@
-/* expand_quantize.c: what no integer op took of quantise and dequantise nodes becomes the elementwise ops that they stand for, which fuse. */
+/* expand_quantize.c: what no integer op took of quantise and dequantise nodes becomes the elementwise ops that they
+ * stand for, which fuse. */
 #include "graph/passes/rewrite.h"
 
 static wick_node *written_out(wick_graph *graph, wick_node *node) {
@@ -13,7 +14,8 @@ static wick_node *written_out(wick_graph *graph, wick_node *node) {
 
 wick_status wick_pass_expand_quantize(wick_graph *graph, wick_msg *msg) {
     bool any = false;
-    for (size_t i = 0; i < graph->n; i++) any |= graph->nodes[i]->op == &wick_op_quantize || graph->nodes[i]->op == &wick_op_dequantize;
+    for (size_t i = 0; i < graph->n; i++)
+        any |= graph->nodes[i]->op == &wick_op_quantize || graph->nodes[i]->op == &wick_op_dequantize;
     if (!any) return WICK_OK;
     const char *site = wick_site();
     wick_scope *scope = wick_scope_open(graph->ctx);

@@ -52,7 +52,8 @@ static wick_node *fold(wick_graph *graph, wick_node *node) {
     wick_node *number = wick_node_new(graph->ctx, &wick_op_constant, 0, NULL, 1, &t, &attr, sizeof attr);
     if (number && node->out[0].type.rank) { /* the shape stays, as a view */
         wick_type shape = node->out[0].type;
-        number = wick_node_new(graph->ctx, &wick_op_expand, 1, (wick_value *[]){&number->out[0]}, 1, &shape, &shape, sizeof shape);
+        number = wick_node_new(graph->ctx, &wick_op_expand, 1, (wick_value *[]){&number->out[0]}, 1, &shape, &shape,
+                               sizeof shape);
     }
     return number;
 }

@@ -1,12 +1,14 @@
-/* fuse.c: elementwise nodes of one shape become a single node that runs them block by block, so that what lies between them never
- * leaves L1; a reduction joins the group that makes its input.
+/* fuse.c: elementwise nodes of one shape become a single node that runs them block by block, so that what lies between
+ * them never leaves L1; a reduction joins the group that makes its input.
  *
- * Groups grow greedily in graph order: a node joins the group of a producer, or of a sibling that reads the same value, if the
- * merged group can still run at one point of time (no path leaves the group and comes back) and fits the limits of a program.
- * Values of dtypes narrower than their registers are rounded by a store, so a group does not look through them.
+ * Groups grow greedily in graph order: a node joins the group of a producer, or of a sibling that reads the same value,
+ * if the merged group can still run at one point of time (no path leaves the group and comes back) and fits the limits
+ * of a program. Values of dtypes narrower than their registers are rounded by a store, so a group does not look through
+ * them.
  *
- * Two become one where the model of kernels/cost.h says that this is no slower. It is slower where a program of many registers works on small blocks of what is in cache
- * anyway, and where a reduction of wide rows to columns would have its program begin anew for each part of a row. */
+ * Two become one where the model of kernels/cost.h says that this is no slower. It is slower where a program of many
+ * registers works on small blocks of what is in cache anyway, and where a reduction of wide rows to columns would have
+ * its program begin anew for each part of a row. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,12 +28,14 @@ typedef struct fuser {
     uint32_t *of;                   /* group of a node */
     uint32_t *next, *tail;          /* members of a group: a list from the node that names it */
     uint32_t *first;                /* of a group: its earliest member */
-    uint32_t *cut;                  /* of a position: itself if no group reaches across it, else one further down to look at */
+    /* of a position: itself if no group reaches across it, else one further down to look at */
+    uint32_t *cut;
     uint32_t *size;                 /* of a group */
     uint32_t *stack;
     uint32_t *readers_at, *readers; /* who reads a node's results: compressed rows */
     bool *is_output, *closed;       /* of a node; of a group: ends in a reduction */
-    bool *early, *recomputed;            /* of a group: has a node that is not of the backward pass, one that makes something again for it */
+    /* of a group: has a node that is not of the backward pass, one that makes something again for it */
+    bool *early, *recomputed;
     float *ns;                      /* of a group: what the model says, when it last grew */
     double said;                    /* for remarks: the time that was compared, and how it is told */
     char text[96];
@@ -45,7 +49,13 @@ typedef struct extent {
 
 static double program_ns(const fuser *f, const extent *e, double n, const wick_node *reduction) {
     const wick_tuning *t = &f->graph->ctx->tuning;
-    wick_program_shape p = {.n = n, .light = e->light, .heavy = e->ops - e->light, .registers = e->ops + e->n_in, .reduces = reduction != NULL, .cols = 1, .results = 1};
+    wick_program_shape p = {.n = n,
+                            .light = e->light,
+                            .heavy = e->ops - e->light,
+                            .registers = e->ops + e->n_in,
+                            .reduces = reduction != NULL,
+                            .cols = 1,
+                            .results = 1};
     wick_work w = {.bytes = e->bytes};
     if (reduction) {
         const wick_type *in = &reduction->in[0]->type;
@@ -70,7 +80,8 @@ static extent extent_of(const wick_node *node) {
 static double alone_ns(const fuser *f, const wick_node *node) {
     if (!wick_type_is_static(&node->out[0].type)) return 0;
     const extent e = extent_of(node), read = {.n_in = 1, .bytes = (double)wick_type_bytes(&node->in[0]->type)};
-    if (node->op->flags & WICK_OP_REDUCE) return program_ns(f, &read, (double)wick_type_count(&node->in[0]->type), node);
+    if (node->op->flags & WICK_OP_REDUCE)
+        return program_ns(f, &read, (double)wick_type_count(&node->in[0]->type), node);
     return program_ns(f, &e, (double)wick_type_count(&node->out[0].type), NULL);
 }
 
@@ -81,8 +92,8 @@ static bool registers_hold(const wick_type *t) {
     return wick_ctype_size(wick_ctype_of((wick_dtype)t->dtype)) == wick_dtype_size((wick_dtype)t->dtype);
 }
 
-/* A group runs as one, so an early member waits for what a late one needs. Only where no group has members on both sides of a position
- * is it certain that nothing before it waits for anything after it. */
+/* A group runs as one, so an early member waits for what a late one needs. Only where no group has members on both
+ * sides of a position is it certain that nothing before it waits for anything after it. */
 static uint32_t cut_below(const fuser *f, uint32_t position) {
     while (f->cut[position] != position) position = f->cut[position] = f->cut[f->cut[position]];
     return position;
@@ -92,8 +103,10 @@ static void cover(fuser *f, uint32_t first, uint32_t last) {
     for (uint32_t p = cut_below(f, last); p > first; p = cut_below(f, p)) f->cut[p] = p - 1;
 }
 
-/* Puts what `node` reads on the stack, unless it is too early to matter, was met, or is of group h. true: it reads a member of g. */
-static bool push_inputs(fuser *f, uint32_t g, uint32_t h, const wick_node *node, uint32_t walk, uint32_t *depth, bool direct_counts) {
+/* Puts what `node` reads on the stack, unless it is too early to matter, was met, or is of group h. true: it reads a
+ * member of g. */
+static bool push_inputs(fuser *f, uint32_t g, uint32_t h, const wick_node *node, uint32_t walk, uint32_t *depth,
+                        bool direct_counts) {
     uint32_t cut = cut_below(f, f->first[g]);
     for (int k = 0; k < node->n_in; k++) {
         wick_node *in = node->in[k]->node;
@@ -127,8 +140,9 @@ static bool path_outside(fuser *f, uint32_t g, uint32_t h, const wick_node *node
     return false;
 }
 
-/* Would g with all of the group h fit a program? What passes between members must keep its bits in a register. Counts distinct inputs
- * from outside, and members seen from outside. What is made again for gradients and stored is stored for as short as it can be: not with other results. */
+/* Would g with all of the group h fit a program? What passes between members must keep its bits in a register. Counts
+ * distinct inputs from outside, and members seen from outside. What is made again for gradients and stored is stored
+ * for as short as it can be: not with other results. */
 static bool fits(const fuser *f, uint32_t g, uint32_t h, extent *e) {
     const wick_value *in[WICK_FUSED_MAX_IO];
     int n_in = 0, n_out = 0;
@@ -168,8 +182,10 @@ static bool fits(const fuser *f, uint32_t g, uint32_t h, extent *e) {
 
 static const wick_type *space_of(const fuser *f, uint32_t g) { return &f->nodes[g]->out[0].type; }
 
-/* Does the model say that as one, of extent e, they take longer than their times alone? Not asked where memory is short, nor of shapes that aren't known. */
-static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *reduction, double apart, double *together) {
+/* Does the model say that as one, of extent e, they take longer than their times alone? Not asked where memory is
+ * short, nor of shapes that aren't known. */
+static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *reduction, double apart,
+                  double *together) {
     const wick_type *space = space_of(f, g);
     if (!wick_type_is_static(space)) return *together = 0, false;
     *together = program_ns(f, e, (double)wick_type_count(space), reduction);
@@ -179,10 +195,13 @@ static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *
 /* Group b becomes part of group a, if it may. No node after `at` is in a group yet. */
 static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
     if (f->closed[a] || f->closed[b] || f->size[a] + f->size[b] > MAX_OPS) return false;
-    if ((f->early[a] && f->recomputed[b]) || (f->early[b] && f->recomputed[a])) return false; /* it would be made at once, and kept */
+    /* it would be made at once, and kept */
+    if ((f->early[a] && f->recomputed[b]) || (f->early[b] && f->recomputed[a])) return false;
     extent e;
     double ns;
-    if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b, &e) || loses(f, a, &e, NULL, (double)f->ns[a] + (double)f->ns[b], &ns)) return false;
+    if (!wick_same_dims(space_of(f, a), space_of(f, b)) || !fits(f, a, b, &e) ||
+        loses(f, a, &e, NULL, (double)f->ns[a] + (double)f->ns[b], &ns))
+        return false;
     for (uint32_t m = b; m != NONE; m = f->next[m])
         if (path_outside(f, a, b, f->nodes[m])) return false;
     for (uint32_t m = a; m != NONE; m = f->next[m])
@@ -202,16 +221,20 @@ static bool try_merge(fuser *f, uint32_t a, uint32_t b, uint32_t at) {
 /* Is p's value stored whatever becomes of its group: as a result, or for who is no elementwise node? */
 static bool is_stored(const fuser *f, uint32_t p) {
     bool stored = f->is_output[p];
-    for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1] && !stored; r++) stored = !is_elementwise(f->nodes[f->readers[r]]);
+    for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1] && !stored; r++)
+        stored = !is_elementwise(f->nodes[f->readers[r]]);
     return stored;
 }
 
-/* Of what p's value and numbers by row or channel make: would it be stored for its one reader, which must wait for more of p (as gradients of norms do for sums), and could as
- * well be made there, of p's value, which is then read instead? Not bools, which are written and read in less. */
+/* Of what p's value and numbers by row or channel make: would it be stored for its one reader, which must wait for more
+ * of p (as gradients of norms do for sums), and could as well be made there, of p's value, which is then read instead?
+ * Not bools, which are written and read in less. */
 static bool can_wait(fuser *f, const wick_node *node, uint32_t p) {
     const uint32_t at = node->position, *readers = f->readers + f->readers_at[at];
     if (f->is_output[at] || f->readers_at[at + 1] != f->readers_at[at] + 1 || !is_stored(f, p)) return false;
-    if (!registers_hold(&node->out[0].type) || 2 * wick_dtype_size((wick_dtype)node->out[0].type.dtype) <= wick_dtype_size((wick_dtype)f->nodes[p]->out[0].type.dtype)) return false;
+    if (!registers_hold(&node->out[0].type) || 2 * wick_dtype_size((wick_dtype)node->out[0].type.dtype) <=
+                                                   wick_dtype_size((wick_dtype)f->nodes[p]->out[0].type.dtype))
+        return false;
     const wick_node *reader = f->nodes[*readers];
     if (!is_elementwise(reader) || !wick_same_dims(&reader->out[0].type, &node->out[0].type)) return false;
     for (int k = 0; k < node->n_in; k++)
@@ -229,17 +252,20 @@ static void place(fuser *f, wick_node *node) {
     f->recomputed[at] = node->flags & WICK_NODE_RECOMPUTED;
     /* What only a reduction reads joins that, and not those that others read too: it is then never stored. */
     const uint32_t *readers = f->readers + f->readers_at[at];
-    const bool reduced = f->readers_at[at + 1] == f->readers_at[at] + 1 && f->nodes[*readers]->op->flags & WICK_OP_REDUCE;
+    const bool reduced =
+        f->readers_at[at + 1] == f->readers_at[at] + 1 && f->nodes[*readers]->op->flags & WICK_OP_REDUCE;
     for (int k = 0; k < node->n_in; k++) { /* producers first */
         uint32_t p = node->in[k]->node->position;
         bool others = f->is_output[p];
         for (uint32_t r = f->readers_at[p]; r < f->readers_at[p + 1]; r++) others |= f->readers[r] != at;
         if (reduced && others) continue;
-        if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) || !registers_hold(&node->in[k]->type)) continue;
+        if (!is_elementwise(f->nodes[p]) || !wick_same_dims(&node->in[k]->type, space) ||
+            !registers_hold(&node->in[k]->type))
+            continue;
         if (f->of[p] != f->of[at] && !can_wait(f, node, p)) try_merge(f, f->of[p], f->of[at], at);
     }
-    /* Then siblings that read the same full-size value, which saves a pass over it. Not for values of the arena: both results would be
-     * alive at once. */
+    /* Then siblings that read the same full-size value, which saves a pass over it. Not for values of the arena: both
+     * results would be alive at once. */
     for (int k = 0; k < node->n_in && f->is_output[at] && f->size[f->of[at]] == 1; k++) {
         if (!wick_same_dims(&node->in[k]->type, space)) continue;
         uint32_t p = node->in[k]->node->position;
@@ -279,7 +305,7 @@ static void place_reduction(fuser *f, wick_node *node) {
     cover(f, f->first[g], at);
 }
 
-/* ---- building the fused nodes -------------------------------------------------------------------------------------------- */
+/* ---- building the fused nodes ------------------------------------------------------------------------------------ */
 
 static int by_position(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -287,8 +313,8 @@ static int by_position(const void *a, const void *b) {
 }
 
 static bool same_node(const wick_node *a, const wick_node *b, wick_value *const *in) {
-    return a->op == b->op && a->n_in == b->n_in && a->attr_size == b->attr_size && !memcmp(a->attr, b->attr, a->attr_size) &&
-           !memcmp(a->in, in, a->n_in * sizeof *in);
+    return a->op == b->op && a->n_in == b->n_in && a->attr_size == b->attr_size &&
+           !memcmp(a->attr, b->attr, a->attr_size) && !memcmp(a->in, in, a->n_in * sizeof *in);
 }
 
 static bool build(fuser *f, uint32_t g) {
@@ -376,8 +402,8 @@ static uint32_t missing(const fuser *f, uint32_t u, uint32_t placed) {
     return NONE;
 }
 
-/* Lists the graph anew: each group stands where all it needs is done; where values are made again for gradients, as late as it may, so that they don't
- * come sooner than they are needed. */
+/* Lists the graph anew: each group stands where all it needs is done; where values are made again for gradients, as
+ * late as it may, so that they don't come sooner than they are needed. */
 static bool rebuild(fuser *f) {
     uint32_t placed = ++f->graph->ctx->walk;
     f->graph->nodes = NULL;
@@ -419,7 +445,8 @@ static const char *model_says(fuser *f, double apart) {
     return f->text;
 }
 
-/* Why what `from` makes is stored, and not handed on in a register to `to`, that could run element by element with it. NULL: it isn't. */
+/* Why what `from` makes is stored, and not handed on in a register to `to`, that could run element by element with it.
+ * NULL: it isn't. */
 static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     const wick_node *a = f->nodes[from], *b = f->nodes[to];
     const bool reduces = b->op->flags & WICK_OP_REDUCE;
@@ -427,18 +454,24 @@ static const char *why_apart(fuser *f, uint32_t from, uint32_t to) {
     if (!is_elementwise(a) || !(reduces || is_elementwise(b)) || (g == h && g != NONE)) return NULL;
     if (!registers_hold(&a->out[0].type)) return "it is rounded to its dtype by a store";
     if (reduces && f->closed[g]) return "a kernel ends in one reduction";
-    if (reduces) return reduction_loses(f, g, b, &f->said) ? model_says(f, (double)f->ns[g] + alone_ns(f, b)) : "the reduction's input is seen by others too";
-    if (!wick_same_dims(&a->out[0].type, &b->out[0].type)) return "it is broadcast: computing it for each element it goes to would repeat it";
+    if (reduces)
+        return reduction_loses(f, g, b, &f->said) ? model_says(f, (double)f->ns[g] + alone_ns(f, b))
+                                                  : "the reduction's input is seen by others too";
+    if (!wick_same_dims(&a->out[0].type, &b->out[0].type))
+        return "it is broadcast: computing it for each element it goes to would repeat it";
     if (f->closed[g]) return "a kernel ends in one reduction";
-    if ((f->early[g] && f->recomputed[h]) || (f->early[h] && f->recomputed[g])) return "one of them is made again, later, so that it need not be kept";
+    if ((f->early[g] && f->recomputed[h]) || (f->early[h] && f->recomputed[g]))
+        return "one of them is made again, later, so that it need not be kept";
     if (f->size[g] + f->size[h] > MAX_OPS) return "together they have too many ops for one kernel";
     extent e;
-    if (!fits(f, g, h, &e)) return "together they have too many inputs or results for one kernel, or one is made again for others too";
+    if (!fits(f, g, h, &e))
+        return "together they have too many inputs or results for one kernel, or one is made again for others too";
     for (uint32_t m = h; m != NONE; m = f->next[m])
         if (path_outside(f, g, h, f->nodes[m])) return "something between them has to run first";
     for (uint32_t m = g; m != NONE; m = f->next[m])
         if (path_outside(f, h, g, f->nodes[m])) return "something between them has to run first";
-    if (loses(f, g, &e, NULL, (double)f->ns[g] + (double)f->ns[h], &f->said)) return model_says(f, (double)f->ns[g] + (double)f->ns[h]);
+    if (loses(f, g, &e, NULL, (double)f->ns[g] + (double)f->ns[h], &f->said))
+        return model_says(f, (double)f->ns[g] + (double)f->ns[h]);
     return "it is a result, or is read elsewhere too";
 }
 
@@ -464,7 +497,9 @@ static void number_all(fuser *f) {
         if (wick_remarks(f->graph->ctx)) {
             double apart = 0;
             for (uint32_t m = i; m != NONE; m = f->next[m]) apart += alone_ns(f, f->nodes[m]);
-            wick_remark(f->graph->ctx, "fuse", f->nodes[i], "%s fuse:%u: one kernel for it and %u more; predicted to save %.3g us of %.3g", out ? "left out, as asked for:" : "taken as", number, f->size[i] - 1,
+            wick_remark(f->graph->ctx, "fuse", f->nodes[i],
+                        "%s fuse:%u: one kernel for it and %u more; predicted to save %.3g us of %.3g",
+                        out ? "left out, as asked for:" : "taken as", number, f->size[i] - 1,
                         (apart - (double)f->ns[i]) * 1e-3, apart * 1e-3);
         }
         if (out) take_apart(f, i);
@@ -475,7 +510,10 @@ static void remark_apart(fuser *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         for (uint32_t r = f->readers_at[i]; r < f->readers_at[i + 1]; r++) {
             const char *why = why_apart(f, i, f->readers[r]);
-            if (why) wick_remark(f->graph->ctx, "fuse", f->nodes[i], "not with %s (%s): %s", f->nodes[f->readers[r]]->op->name, f->nodes[f->readers[r]]->site ? f->nodes[f->readers[r]]->site : "?", why);
+            if (why)
+                wick_remark(f->graph->ctx, "fuse", f->nodes[i], "not with %s (%s): %s",
+                            f->nodes[f->readers[r]]->op->name,
+                            f->nodes[f->readers[r]]->site ? f->nodes[f->readers[r]]->site : "?", why);
         }
     }
 }
@@ -487,8 +525,19 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     size_t words = 8 * n + (n + 1) + edges, bytes = words * sizeof(uint32_t) + 4 * n;
     uint32_t *memory = wick_calloc(&graph->ctx->alloc, bytes);
     if (!memory) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory fusing");
-    fuser f = {.graph = graph, .nodes = graph->nodes, .n = (uint32_t)n, .of = memory, .next = memory + n, .tail = memory + 2 * n,
-               .first = memory + 3 * n, .size = memory + 4 * n, .stack = memory + 5 * n, .cut = memory + 6 * n, .ns = (float *)(memory + 7 * n), .readers_at = memory + 8 * n, .readers = memory + 9 * n + 1};
+    fuser f = {.graph = graph,
+               .nodes = graph->nodes,
+               .n = (uint32_t)n,
+               .of = memory,
+               .next = memory + n,
+               .tail = memory + 2 * n,
+               .first = memory + 3 * n,
+               .size = memory + 4 * n,
+               .stack = memory + 5 * n,
+               .cut = memory + 6 * n,
+               .ns = (float *)(memory + 7 * n),
+               .readers_at = memory + 8 * n,
+               .readers = memory + 9 * n + 1};
     f.is_output = (bool *)(memory + words);
     f.closed = f.is_output + n;
     f.early = f.closed + n;
@@ -501,7 +550,8 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
     for (size_t i = 0; i < n; i++) f.readers_at[i + 1] += f.readers_at[i];
     for (size_t i = 0; i < n; i++) f.stack[i] = f.readers_at[i];
     for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < graph->nodes[i]->n_in; k++) f.readers[f.stack[graph->nodes[i]->in[k]->node->position]++] = (uint32_t)i;
+        for (int k = 0; k < graph->nodes[i]->n_in; k++)
+            f.readers[f.stack[graph->nodes[i]->in[k]->node->position]++] = (uint32_t)i;
     for (int i = 0; i < graph->n_outputs; i++) f.is_output[graph->outputs[i]->node->position] = true;
 
     for (size_t i = 0; i < n; i++) {

@@ -1,10 +1,12 @@
-/* merge.c: matrix products of one input with several matrices become one product with the matrices side by side, and slices of it: q, k and v of a small
- * attention, the heads of a network. With their biases and ReLU, which the epilogue pass has given them. The matrices follow from constants and from states that
- * the plan doesn't assign, so that they are laid side by side once in a workspace. Each element is the same sum in the same order: the bits stay.
+/* merge.c: matrix products of one input with several matrices become one product with the matrices side by side, and
+ * slices of it: q, k and v of a small attention, the heads of a network. With their biases and ReLU, which the epilogue
+ * pass has given them. The matrices follow from constants and from states that the plan doesn't assign, so that they
+ * are laid side by side once in a workspace. Each element is the same sum in the same order: the bits stay.
  *
- * Taken where the model of kernels/cost.h says that it is faster: steps are saved, and columns that fill fewer vectors together; what reads the parts does so
- * row by row. (Measured, f32, AVX-512, k = 64, 128 and 256, one thread: 2.5 times as fast for three of one row and 8 columns, 1.1 for one row of 128 with
- * k = 128; 1.3 times for 4 columns each, whatever the rows, 1.1 for 8; 0.6 for 16, which fill one vector.) */
+ * Taken where the model of kernels/cost.h says that it is faster: steps are saved, and columns that fill fewer vectors
+ * together; what reads the parts does so row by row. (Measured, f32, AVX-512, k = 64, 128 and 256, one thread: 2.5
+ * times as fast for three of one row and 8 columns, 1.1 for one row of 128 with k = 128; 1.3 times for 4 columns each,
+ * whatever the rows, 1.1 for 8; 0.6 for 16, which fill one vector.) */
 #include "graph/passes/rewrite.h"
 #include "ops/cost.h"
 #include "wick/ops.h"
@@ -13,17 +15,21 @@ enum { FEW_ROWS = 6, VECTOR = 16, MOST = 8, PART_BLOCKS = 10 };
 
 /* A product that may be one of several. */
 static bool is_candidate(const wick_graph *graph, const wick_node *n) {
-    return n->op == &wick_op_matmul && n->in[0]->id > 1 && n->out[0].mark != graph->ctx->walk && (n->out[0].type.dtype == WICK_F32 || n->out[0].type.dtype == WICK_F64) && n->in[1]->type.rank == 2 &&
-           n->in[1]->type.dims[1] > 0 && wick_is_fixed(graph, n->in[1]) && (n->n_in < 3 || wick_is_fixed(graph, n->in[2]));
+    return n->op == &wick_op_matmul && n->in[0]->id > 1 && n->out[0].mark != graph->ctx->walk &&
+           (n->out[0].type.dtype == WICK_F32 || n->out[0].type.dtype == WICK_F64) && n->in[1]->type.rank == 2 &&
+           n->in[1]->type.dims[1] > 0 && wick_is_fixed(graph, n->in[1]) &&
+           (n->n_in < 3 || wick_is_fixed(graph, n->in[2]));
 }
 static bool go_together(const wick_node *a, const wick_node *b) {
-    return a->in[0] == b->in[0] && a->n_in == b->n_in && ((const wick_matmul_attr *)a->attr)->relu == ((const wick_matmul_attr *)b->attr)->relu;
+    return a->in[0] == b->in[0] && a->n_in == b->n_in &&
+           ((const wick_matmul_attr *)a->attr)->relu == ((const wick_matmul_attr *)b->attr)->relu;
 }
 
 /* The time of a product of `columns`: the rows of few lie one after the other, of more they fill vectors. */
 static double product_ns(const wick_tuning *t, double rows, double k, int64_t columns, double size) {
     const double filled = rows > FEW_ROWS ? (double)WICK_ALIGN_UP(columns, VECTOR) : (double)columns;
-    const wick_work w = {.ops = {[WICK_RATE_GEMM] = 2 * rows * k * filled}, .bytes = size * (rows * k + k * (double)columns + rows * (double)columns)};
+    const wick_work w = {.ops = {[WICK_RATE_GEMM] = 2 * rows * k * filled},
+                         .bytes = size * (rows * k + k * (double)columns + rows * (double)columns)};
     return wick_work_ns(t, &w, 0, 1);
 }
 
@@ -41,7 +47,8 @@ static bool wins(const wick_graph *graph, wick_node *const *nodes, int n, double
         columns += width;
         *apart += product_ns(t, rows, k, width, size);
     }
-    const double parts = rows > 1 ? n * (PART_BLOCKS * (double)t->cost_block_ns + rows * (double)t->cost_row_ns) : 0; /* row by row, instead of as one array */
+    /* row by row, instead of as one array */
+    const double parts = rows > 1 ? n * (PART_BLOCKS * (double)t->cost_block_ns + rows * (double)t->cost_row_ns) : 0;
     *saved = *apart - product_ns(t, rows, k, columns, size) - parts;
     return *saved > 0;
 }
@@ -73,16 +80,20 @@ static bool decide(wick_graph *graph, wick_node *const *group, int members) {
     double saved, apart;
     uint32_t number;
     if (!wins(graph, group, members, &saved, &apart)) {
-        wick_remark(graph->ctx, "merge", group[0], "not with %d more of the same input: predicted to take %.3g us more than %.3g", members - 1, -saved * 1e-3, apart * 1e-3);
+        wick_remark(graph->ctx, "merge", group[0],
+                    "not with %d more of the same input: predicted to take %.3g us more than %.3g", members - 1,
+                    -saved * 1e-3, apart * 1e-3);
         return false;
     }
     const bool out = wick_left_out(graph->ctx, WICK_CHOOSES_MERGE, &number);
-    wick_remark(graph->ctx, "merge", group[0], "%s merge:%u: one product for it and %d more of the same input; predicted to save %.3g us of %.3g", out ? "left out, as asked for:" : "taken as", number, members - 1,
-                saved * 1e-3, apart * 1e-3);
+    wick_remark(graph->ctx, "merge", group[0],
+                "%s merge:%u: one product for it and %d more of the same input; predicted to save %.3g us of %.3g",
+                out ? "left out, as asked for:" : "taken as", number, members - 1, saved * 1e-3, apart * 1e-3);
     return !out;
 }
 
-/* Lists the graph anew: what is fixed first, since a product may stand before the matrices of those that it is merged with. */
+/* Lists the graph anew: what is fixed first, since a product may stand before the matrices of those that it is merged
+ * with. */
 static bool rebuild(wick_graph *graph, wick_node *const *old, size_t n, uint32_t *next) {
     const uint32_t fixed = graph->ctx->walk;
     graph->nodes = NULL;
@@ -108,15 +119,18 @@ static bool rebuild(wick_graph *graph, wick_node *const *old, size_t n, uint32_t
 wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg) {
     const size_t n = graph->n;
     if (!graph->compiled || graph->differentiated || !n) return WICK_OK;
-    uint32_t *next = wick_calloc(&graph->ctx->alloc, 2 * n * sizeof *next), *last = next ? next + n : NULL; /* of a product: the next that goes with it, + 1 */
+    /* of a product: the next that goes with it, + 1 */
+    uint32_t *next = wick_calloc(&graph->ctx->alloc, 2 * n * sizeof *next), *last = next ? next + n : NULL;
     if (!next) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory merging products");
     bool any = false;
     ++graph->ctx->walk;
     wick_count_readers(graph);
     for (size_t i = 0; i < n; i++) wick_note_fixed(graph, graph->nodes[i]);
-    for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->mark = graph->ctx->walk; /* a result of the plan is written where it belongs: no candidate */
+    /* a result of the plan is written where it belongs: no candidate */
+    for (int i = 0; i < graph->n_outputs; i++) graph->outputs[i]->mark = graph->ctx->walk;
     for (size_t i = 0; i < n; i++) graph->nodes[i]->position = (uint32_t)i;
-    for (size_t i = 0; i < n; i++) { /* by what they read: the number of the first product stands with that, in `last` */
+    /* by what they read: the number of the first product stands with that, in `last` */
+    for (size_t i = 0; i < n; i++) {
         const wick_node *node = graph->nodes[i];
         if (node->mark == graph->ctx->walk || !is_candidate(graph, node)) continue;
         uint32_t *first = &last[node->in[0]->node->position];
@@ -136,7 +150,8 @@ wick_status wick_pass_merge(wick_graph *graph, wick_msg *msg) {
             wick_node *group[MOST];
             int members = 0;
             if (!next[i] || last[i]) continue;
-            for (uint32_t at = (uint32_t)i + 1; at && members < MOST; at = next[at - 1]) group[members++] = old[at - 1], last[at - 1] = 1;
+            for (uint32_t at = (uint32_t)i + 1; at && members < MOST; at = next[at - 1])
+                group[members++] = old[at - 1], last[at - 1] = 1;
             const bool merge = decide(graph, group, members);
             for (uint32_t at = (uint32_t)i + 1, then; !merge && at; at = then) then = next[at - 1], next[at - 1] = 0;
         }

@@ -18,16 +18,20 @@ const wick_pass wick_passes[] = {
     {"simplify", "again, of what folding made", wick_pass_simplify, false},
     {"cse", "equal nodes become one", wick_pass_cse, false},
     {"dce", "again", wick_pass_dce, false},
-    {"fold_scale", "scales and shifts by channel behind products, as of batch norm, go into weights and bias: not in training", wick_pass_fold_scale, false},
+    {"fold_scale",
+     "scales and shifts by channel behind products, as of batch norm, go into weights and bias: not in training",
+     wick_pass_fold_scale, false},
     {"dce", "again", wick_pass_dce, false},
     {"epilogue", "products and convolutions take along the bias and the ReLU behind them", wick_pass_epilogue, false},
     {"dce", "again", wick_pass_dce, false},
     {"merge", "small products of one input become one, and slices of it", wick_pass_merge, false},
     {"dce", "again", wick_pass_dce, false},
-    {"checkpoint", "what gradients need of marked parts, or under a budget of memory, is made again instead of kept", wick_pass_checkpoint, false},
+    {"checkpoint", "what gradients need of marked parts, or under a budget of memory, is made again instead of kept",
+     wick_pass_checkpoint, false},
     {"rematerialise", "what is as cheap to make as to read is made for each reader", wick_pass_rematerialise, false},
     {"fuse", "elementwise ops of one shape, and the reduction at their end, become one kernel", wick_pass_fuse, false},
-    {"ride", "elementwise kernels behind products and convolutions run on each part of the result while it is in cache", wick_pass_ride, false},
+    {"ride", "elementwise kernels behind products and convolutions run on each part of the result while it is in cache",
+     wick_pass_ride, false},
     {"schedule", "an order of little memory; states are written last", wick_pass_schedule, true},
 };
 const int wick_passes_count = (int)WICK_COUNTOF(wick_passes);
@@ -57,8 +61,10 @@ static wick_status refuse(const char *name, size_t length, bool required, wick_m
         for (int k = 0; k < i; k++) before |= !strcmp(wick_passes[k].name, wick_passes[i].name);
         if (!before && !is_required(wick_passes[i].name)) wick_str_add(&s, " %s", wick_passes[i].name);
     }
-    return wick_msg_set(msg, WICK_ERR_INVALID, "%s '%.*s'; those that can be left out:%s, and of merge, fuse and ride one decision as fuse:3", required ? "nothing runs without the pass" : "there is no pass",
-                        (int)WICK_MIN(length, 64), name, list);
+    return wick_msg_set(msg, WICK_ERR_INVALID,
+                        "%s '%.*s'; those that can be left out:%s, and of merge, fuse and ride one decision as fuse:3",
+                        required ? "nothing runs without the pass" : "there is no pass", (int)WICK_MIN(length, 64),
+                        name, list);
 }
 
 wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg) {
@@ -108,8 +114,10 @@ static wick_status run(wick_graph *graph, const wick_pass_choice *choice, bool i
         if (!wick_passes[i].required && (choice->required_only || choice->without >> i & 1)) continue;
         wick_status status = wick_context_spend(graph->ctx, PASS_WORK * graph->n, msg);
         if (status == WICK_OK) status = wick_passes[i].run(graph, msg);
-        if (status == WICK_OK) status = wick_context_spend(graph->ctx, 0, msg); /* a pass that the watch ended leaves half of its work */
-        if (status == WICK_OK && graph->failed) status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rewriting the graph");
+        /* a pass that the watch ended leaves half of its work */
+        if (status == WICK_OK) status = wick_context_spend(graph->ctx, 0, msg);
+        if (status == WICK_OK && graph->failed)
+            status = wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rewriting the graph");
         if (status == WICK_OK && verify) {
             status = wick_graph_verify(graph, msg);
             if (status != WICK_OK) wick_msg_prefix(msg, "after %s: ", wick_passes[i].name);
@@ -128,4 +136,6 @@ static wick_status run(wick_graph *graph, const wick_pass_choice *choice, bool i
     return any && !inside ? show(graph, "regions", msg) : WICK_OK;
 }
 
-wick_status wick_run_passes(wick_graph *graph, const wick_pass_choice *choice, wick_msg *msg) { return run(graph, choice, false, msg); }
+wick_status wick_run_passes(wick_graph *graph, const wick_pass_choice *choice, wick_msg *msg) {
+    return run(graph, choice, false, msg);
+}

@@ -1,9 +1,11 @@
-/* precision.c: mixed precision (Micikevicius et al. 2018). Of f32 graphs, products take their operands in bf16 or f16 and give such results; sums
- * inside are f32, and so is everything else: what has no row below. Weights stay f32 and are rounded where they are read, so an update smaller
- * than a step of bf16 is not lost. It runs before gradients are taken, which go back through the casts: the backward pass follows the same list.
+/* precision.c: mixed precision (Micikevicius et al. 2018). Of f32 graphs, products take their operands in bf16 or f16
+ * and give such results; sums inside are f32, and so is everything else: what has no row below. Weights stay f32 and
+ * are rounded where they are read, so an update smaller than a step of bf16 is not lost. It runs before gradients are
+ * taken, which go back through the casts: the backward pass follows the same list.
  *
- * Casts are made once for each value, and a cast back and forth is none: between two products that only views part, the value stays narrow. Casts to f32
- * are marked (WICK_SEGMENT_WIDENED): for gradients they are made again from the narrow value, which is all that is kept. */
+ * Casts are made once for each value, and a cast back and forth is none: between two products that only views part, the
+ * value stays narrow. Casts to f32 are marked (WICK_SEGMENT_WIDENED): for gradients they are made again from the narrow
+ * value, which is all that is kept. */
 #include "graph/passes/rewrite.h"
 
 /* How ops run. */
@@ -20,14 +22,16 @@ typedef struct row {
 } row;
 
 static const row list[] = {
-    {&wick_op_matmul, NARROW, 2}, {&wick_op_conv, ROUNDED, 2},       {&wick_op_conv_data, ROUNDED, 2}, {&wick_op_conv_weight, ROUNDED, 2},
-    {&wick_op_attention, ROUNDED, 3}, {&wick_op_reshape, FOLLOWS, 1}, {&wick_op_permute, FOLLOWS, 1},  {&wick_op_slice, FOLLOWS, 1},
+    {&wick_op_matmul, NARROW, 2},       {&wick_op_conv, ROUNDED, 2},      {&wick_op_conv_data, ROUNDED, 2},
+    {&wick_op_conv_weight, ROUNDED, 2}, {&wick_op_attention, ROUNDED, 3}, {&wick_op_reshape, FOLLOWS, 1},
+    {&wick_op_permute, FOLLOWS, 1},     {&wick_op_slice, FOLLOWS, 1},
 };
 
 static const row *row_of(const wick_context *ctx, const wick_node *node) {
     static const row wide = {NULL, WIDE, 0};
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
-        if (list[i].op == node->op && node->in[0]->type.dtype == WICK_F32 && !(ctx->precision_wide >> i & 1)) return &list[i];
+        if (list[i].op == node->op && node->in[0]->type.dtype == WICK_F32 && !(ctx->precision_wide >> i & 1))
+            return &list[i];
     return &wide;
 }
 
@@ -36,7 +40,8 @@ static wick_status refuse(const char *name, size_t length, wick_msg *msg) {
     wick_str s = wick_str_on(known, sizeof known);
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
         if (list[i].how != FOLLOWS) wick_str_add(&s, " %s", list[i].op->name);
-    return wick_msg_set(msg, WICK_ERR_INVALID, "mixed precision narrows no op '%.*s'; those that can stay wide:%s", (int)WICK_MIN(length, 64), name, known);
+    return wick_msg_set(msg, WICK_ERR_INVALID, "mixed precision narrows no op '%.*s'; those that can stay wide:%s",
+                        (int)WICK_MIN(length, 64), name, known);
 }
 
 wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg) {
@@ -45,7 +50,9 @@ wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg
         const size_t length = strcspn(names, ",");
         uint32_t bit = 0;
         for (size_t i = 0; i < WICK_COUNTOF(list); i++)
-            if (list[i].how != FOLLOWS && strlen(list[i].op->name) == length && memcmp(list[i].op->name, names, length) == 0) bit = (uint32_t)1 << i;
+            if (list[i].how != FOLLOWS && strlen(list[i].op->name) == length &&
+                memcmp(list[i].op->name, names, length) == 0)
+                bit = (uint32_t)1 << i;
         if (!bit) return refuse(names, length, msg);
         *bits |= bit;
         names += length + (names[length] == ',');
@@ -56,7 +63,9 @@ wick_status wick_precision_wide(const char *names, uint32_t *bits, wick_msg *msg
 /* A value of the new graph in the narrow type: v->grad, which autodiff alone uses otherwise, has it. */
 static wick_value *narrow_of(const wick_value *v) { return v->grad ? v->grad->value : NULL; }
 
-static wick_tensor *cast_to(wick_context *ctx, wick_value *v, wick_dtype dtype) { return wick_cast(wick_tensor_new(ctx, v), dtype); }
+static wick_tensor *cast_to(wick_context *ctx, wick_value *v, wick_dtype dtype) {
+    return wick_cast(wick_tensor_new(ctx, v), dtype);
+}
 
 static wick_tensor *narrowed(wick_context *ctx, wick_value *v) {
     if (!v->grad) {
@@ -96,7 +105,9 @@ static bool replace(wick_context *ctx, wick_node *node, const row *r) {
     rounded->value->node->segment = node->segment;
     node->out[0].forward = wide->value;
     for (int k = 1; k < node->n_out; k++) node->out[k].forward = out[k]->value;
-    wick_remark(ctx, "precision", node, "%s: %s", r->how == FOLLOWS ? "a view of what is narrow" : "operands and results narrow, sums in f32", wick_dtype_name(ctx->precision));
+    wick_remark(ctx, "precision", node, "%s: %s",
+                r->how == FOLLOWS ? "a view of what is narrow" : "operands and results narrow, sums in f32",
+                wick_dtype_name(ctx->precision));
     return true;
 }
 

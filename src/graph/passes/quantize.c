@@ -3,10 +3,12 @@
  *   quantize(clip(conv(dequantize(x), dequantize(w)) + bias))   one int8_conv or int8_matmul with a quantised result
  *   conv(dequantize(x), dequantize(w))                          one with a real result
  *   quantize(move(dequantize(q))), both with the same scale     move(q); nothing at all without a move between
- *   quantize(max_pool(dequantize(q))), likewise                 max_pool(q), in floats that are whole numbers: no scale moves the largest
+ *   quantize(max_pool(dequantize(q))), likewise                 max_pool(q), in floats that are whole numbers: no scale
+ * moves the largest
  *
- * Sums are then exact, where floats round; the scales are taken together before they meet the sum, and the bias is rounded to whole steps of the sum. A
- * quantised result may differ by one step where the real one lies near the middle between two; real results differ by rounding (docs/numerics.md). */
+ * Sums are then exact, where floats round; the scales are taken together before they meet the sum, and the bias is
+ * rounded to whole steps of the sum. A quantised result may differ by one step where the real one lies near the middle
+ * between two; real results differ by rounding (docs/numerics.md). */
 #include <math.h>
 
 #include "graph/passes/rewrite.h"
@@ -41,11 +43,13 @@ static bool dequantised_matrix(const wick_value *v, bytes *b, const wick_node **
 
 static bool same_number(const wick_value *a, const wick_value *b) {
     if (a == b) return true;
-    if (!a || !b || a->node->op != &wick_op_constant || b->node->op != &wick_op_constant || !wick_type_equal(&a->type, &b->type)) return false;
+    if (!a || !b || a->node->op != &wick_op_constant || b->node->op != &wick_op_constant ||
+        !wick_type_equal(&a->type, &b->type))
+        return false;
     return ((const wick_constant_attr *)a->node->attr)->bits == ((const wick_constant_attr *)b->node->attr)->bits;
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 typedef struct product {
     const wick_node *node; /* conv or matmul */
@@ -58,7 +62,8 @@ typedef struct product {
 static bool is_product(const wick_node *n, product *p) {
     if (n->op != &wick_op_conv && n->op != &wick_op_matmul) return false;
     const bool conv = n->op == &wick_op_conv;
-    if (conv ? ((const wick_conv_attr *)n->attr)->relu != 0 : n->n_in != 2 || ((const wick_matmul_attr *)n->attr)->relu) return false;
+    if (conv ? ((const wick_conv_attr *)n->attr)->relu != 0 : n->n_in != 2 || ((const wick_matmul_attr *)n->attr)->relu)
+        return false;
     p->node = n;
     p->swap = NULL;
     if (!dequantised(n->in[0], &p->a) || p->a.axis >= 0) return false;
@@ -92,7 +97,8 @@ static bool find_product(const wick_value *v, product *p) {
         else if (n->op->ew == WICK_EW_relu6) p->low = WICK_MAX(p->low, 0), p->high = WICK_MIN(p->high, 6);
         else if (n->op->ew == WICK_EW_maximum && number(n->in[1], &x)) p->low = WICK_MAX(p->low, x);
         else if (n->op->ew == WICK_EW_minimum && number(n->in[1], &x)) p->high = WICK_MIN(p->high, x);
-        else if (n->op->ew == WICK_EW_clamp && number(n->in[1], &x) && number(n->in[2], &most)) p->low = WICK_MAX(p->low, x), p->high = WICK_MIN(p->high, most);
+        else if (n->op->ew == WICK_EW_clamp && number(n->in[1], &x) && number(n->in[2], &most))
+            p->low = WICK_MAX(p->low, x), p->high = WICK_MIN(p->high, most);
         else break;
         v = n->in[0];
     }
@@ -100,8 +106,12 @@ static bool find_product(const wick_value *v, product *p) {
     if (v->id != 1 || !is_row(add->op) || add->op->ew != WICK_EW_add) return false;
     for (int k = 0; k < 2; k++) {
         wick_value *bias = add->in[1 - k];
-        if (add->in[k]->id != 1 || add->in[k]->node->op != &wick_op_matmul || !wick_type_equal(&add->in[k]->type, &v->type)) continue;
-        if (bias->type.rank != 1 || bias->type.dims[0] != v->type.dims[v->type.rank - 1] || !is_product(add->in[k]->node, p)) continue;
+        if (add->in[k]->id != 1 || add->in[k]->node->op != &wick_op_matmul ||
+            !wick_type_equal(&add->in[k]->type, &v->type))
+            continue;
+        if (bias->type.rank != 1 || bias->type.dims[0] != v->type.dims[v->type.rank - 1] ||
+            !is_product(add->in[k]->node, p))
+            continue;
         p->bias = bias;
         return p->low <= p->high;
     }
@@ -128,29 +138,33 @@ static wick_node *integer_product(wick_graph *graph, const product *p, const wic
         if (!values[k]) continue;
         if (k >= 2) attr.has |= (int64_t)1 << (k - 2);
         in[n] = wick_tensor_new(ctx, values[k]);
-        if (k == 1 && p->swap) in[n] = wick_record(NULL, &wick_op_permute, 1, &in[n], p->swap->attr, p->swap->attr_size);
+        if (k == 1 && p->swap)
+            in[n] = wick_record(NULL, &wick_op_permute, 1, &in[n], p->swap->attr, p->swap->attr_size);
         n++;
     }
     const bool conv = p->node->op == &wick_op_conv;
     if (conv) attr.conv = *(const wick_conv_attr *)p->node->attr;
     wick_here(p->node->site);
-    const wick_tensor *made = wick_record(NULL, conv ? &wick_op_int8_conv : &wick_op_int8_matmul, n, in, &attr, sizeof attr);
+    const wick_tensor *made =
+        wick_record(NULL, conv ? &wick_op_int8_conv : &wick_op_int8_matmul, n, in, &attr, sizeof attr);
     return made->error ? NULL : made->value->node;
 }
 
-/* ---- moves -------------------------------------------------------------------------------------------------------------------- */
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_MOVES = 8, MOST_JOINED = 64 };
 
 static bool is_move(const wick_node *n) {
-    return n->n_in == 1 && (n->op == &wick_op_reshape || n->op == &wick_op_permute || n->op == &wick_op_slice || n->op == &wick_op_expand);
+    return n->n_in == 1 && (n->op == &wick_op_reshape || n->op == &wick_op_permute || n->op == &wick_op_slice ||
+                            n->op == &wick_op_expand);
 }
 
 /* v is dequantised as `quantise` quantises. */
 static bool undone(const wick_value *v, const wick_node *quantise, bytes *b) {
     wick_value *zero = quantise->n_in > 2 && !wick_is_constant(quantise->in[2], 0) ? quantise->in[2] : NULL;
-    return dequantised(v, b) && b->axis < 0 && !quantise->in[1]->type.rank && b->q->type.dtype == quantise->out[0].type.dtype &&
-           same_number(b->scale, quantise->in[1]) && (b->zero == zero || same_number(b->zero, zero));
+    return dequantised(v, b) && b->axis < 0 && !quantise->in[1]->type.rank &&
+           b->q->type.dtype == quantise->out[0].type.dtype && same_number(b->scale, quantise->in[1]) &&
+           (b->zero == zero || same_number(b->zero, zero));
 }
 
 static wick_node *moved_bytes(wick_graph *graph, const wick_node *quantise) {
@@ -160,7 +174,8 @@ static wick_node *moved_bytes(wick_graph *graph, const wick_node *quantise) {
     bytes b;
     int n = 0;
     while (n < MOST_MOVES && v->id == 1 && is_move(v->node)) moves[n++] = v->node, v = v->node->in[0];
-    const wick_node *join = v->id == 1 && v->node->op == &wick_op_concat && v->node->n_in <= MOST_JOINED ? v->node : NULL;
+    const wick_node *join =
+        v->id == 1 && v->node->op == &wick_op_concat && v->node->n_in <= MOST_JOINED ? v->node : NULL;
     if (!join && !undone(v, quantise, &b)) return NULL;
     for (int k = 0; join && k < join->n_in; k++)
         if (!undone(join->in[k], quantise, &b)) return NULL;
@@ -179,7 +194,9 @@ static wick_node *pooled_bytes(wick_graph *graph, const wick_node *quantise) {
     const wick_value *v = quantise->in[0];
     bytes b;
     double scale;
-    if (v->id != 1 || v->node->op != &wick_op_max_pool || !undone(v->node->in[0], quantise, &b) || !number(quantise->in[1], &scale) || scale <= 0) return NULL;
+    if (v->id != 1 || v->node->op != &wick_op_max_pool || !undone(v->node->in[0], quantise, &b) ||
+        !number(quantise->in[1], &scale) || scale <= 0)
+        return NULL;
     wick_here(quantise->site);
     wick_tensor *t = wick_cast(wick_tensor_new(graph->ctx, b.q), WICK_F32);
     t = wick_record(NULL, &wick_op_max_pool, 1, &t, v->node->attr, v->node->attr_size);

@@ -1,11 +1,13 @@
-/* rematerialise.c: a value that costs little more to make again than to store and read, as the model of kernels/cost.h has it, is made again for each of its readers, so that it can stay in
- * a register of each and need not be stored: what a gradient needs of x - mean, or of where(mask, g, 0), it takes from x, from mask and
- * g. Only for large elementwise values that elementwise ops and reductions alone read: others have to be stored anyway. The same
- * arithmetic on the same numbers: the bits stay. Copies that come together in one fused node become one again there. */
+/* rematerialise.c: a value that costs little more to make again than to store and read, as the model of kernels/cost.h
+ * has it, is made again for each of its readers, so that it can stay in a register of each and need not be stored: what
+ * a gradient needs of x - mean, or of where(mask, g, 0), it takes from x, from mask and g. Only for large elementwise
+ * values that elementwise ops and reductions alone read: others have to be stored anyway. The same arithmetic on the
+ * same numbers: the bits stay. Copies that come together in one fused node become one again there. */
 #include "graph/passes/rewrite.h"
 #include "ops/cost.h"
 
-enum { SMALL = 4096, READERS = 4, MOST = 16 }; /* elements of values that are not worth it; copies of one node, of a cast that widens */
+/* elements of values that are not worth it; copies of one node, of a cast that widens */
+enum { SMALL = 4096, READERS = 4, MOST = 16 };
 
 /* A cast to f32 of what mixed precision narrowed: it comes along with whoever reads it element by element. */
 static bool widens(const wick_node *node) { return node->op == &wick_op_cast && node->segment == WICK_SEGMENT_WIDENED; }
@@ -44,14 +46,17 @@ static void reads(remake *r, uint32_t reader) {
     }
 }
 
-/* The input made last is an elementwise value that nobody else reads: it comes along in a register, and copies would have to store it. */
+/* The input made last is an elementwise value that nobody else reads: it comes along in a register, and copies would
+ * have to store it. */
 static bool continues(const remake *r, const wick_node *node) {
     const wick_node *last = node->in[0]->node;
     for (int k = 1; k < node->n_in; k++)
         if (node->in[k]->node->position > last->position) last = node->in[k]->node;
     const wick_dtype dtype = (wick_dtype)last->out[0].type.dtype;
-    if (wick_ctype_size(wick_ctype_of(dtype)) != wick_dtype_size(dtype)) return false; /* a store rounds it: it is there to read */
-    if (!(last->op->flags & WICK_OP_ELEMENTWISE) || !wick_same_dims(&last->out[0].type, &node->out[0].type)) return false;
+    /* a store rounds it: it is there to read */
+    if (wick_ctype_size(wick_ctype_of(dtype)) != wick_dtype_size(dtype)) return false;
+    if (!(last->op->flags & WICK_OP_ELEMENTWISE) || !wick_same_dims(&last->out[0].type, &node->out[0].type))
+        return false;
     for (uint32_t e = r->head[last->position]; e; e = r->entry_next[e - 1])
         if (r->graph->nodes[r->entry_of[e - 1]] != node) return false;
     return true;
@@ -64,7 +69,8 @@ static int readers_of(const remake *r, uint32_t at, uint32_t list[MOST]) {
     for (uint32_t e = r->head[at]; e; e = r->entry_next[e - 1]) {
         const uint32_t reader = r->entry_of[e - 1];
         const wick_node *by = r->graph->nodes[reader];
-        const bool elementwise = by->op->flags & WICK_OP_ELEMENTWISE && wick_same_dims(&by->out[0].type, &node->out[0].type);
+        const bool elementwise =
+            by->op->flags & WICK_OP_ELEMENTWISE && wick_same_dims(&by->out[0].type, &node->out[0].type);
         if (!elementwise && !(by->op->flags & WICK_OP_REDUCE)) {
             if (widens(node)) continue; /* they share what is stored */
             return 0;
@@ -78,14 +84,15 @@ static int readers_of(const remake *r, uint32_t at, uint32_t list[MOST]) {
     return n;
 }
 
-/* What it saves that `readers` of a value have a copy each, in ns: against it being written by the kernel of the first and read by the others. Copies read what the value is
- * made of where their reader doesn't anyway. */
+/* What it saves that `readers` of a value have a copy each, in ns: against it being written by the kernel of the first
+ * and read by the others. Copies read what the value is made of where their reader doesn't anyway. */
 static double saves_ns(const remake *r, uint32_t at, const uint32_t *list, int readers, int others, double *stored) {
     const wick_node *node = r->graph->nodes[at];
     const wick_tuning *t = &r->graph->ctx->tuning;
     const double size = (double)wick_type_bytes(&node->out[0].type), around = size * (readers + others);
     wick_work again = {0};
-    const wick_program_shape p = {.n = (double)wick_type_count(&node->out[0].type), .light = 1, .registers = node->n_in + 1};
+    const wick_program_shape p = {
+        .n = (double)wick_type_count(&node->out[0].type), .light = 1, .registers = node->n_in + 1};
     wick_work_program(&again, t, &p);
     const double arithmetic = wick_work_ns(t, &again, 0, 1) - (double)t->cost_step_ns;
     double made = 0;
@@ -133,11 +140,16 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
         }
         if (readers + (others > 0) < 2 || graph->n + (size_t)readers > 2 * n) continue;
         double stored, saved = saves_ns(r, i, list, readers, others, &stored);
-        if (saved < -stored && !graph->ctx->live_target) { /* memory is worth something, too: no more than storing takes */
-            wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "stored for %d readers: making it again for each is predicted to take %.3g us more", readers, -saved * 1e-3);
+        /* memory is worth something, too: no more than storing takes */
+        if (saved < -stored && !graph->ctx->live_target) {
+            wick_remark(graph->ctx, "rematerialise", graph->nodes[i],
+                        "stored for %d readers: making it again for each is predicted to take %.3g us more", readers,
+                        -saved * 1e-3);
             continue;
         }
-        wick_remark(graph->ctx, "rematerialise", graph->nodes[i], "made again for each of %d readers instead of stored: predicted to save %.3g us of %.3g", readers, saved * 1e-3, stored * 1e-3);
+        wick_remark(graph->ctx, "rematerialise", graph->nodes[i],
+                    "made again for each of %d readers instead of stored: predicted to save %.3g us of %.3g", readers,
+                    saved * 1e-3, stored * 1e-3);
         for (int k = others == 0; k < readers; k++)
             if (!copy_for(r, i, list[k])) return false;
     }
@@ -160,7 +172,11 @@ wick_status wick_pass_rematerialise(wick_graph *graph, wick_msg *msg) {
     wick_node **order = wick_calloc(&graph->ctx->alloc, bytes);
     if (!order) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory rematerialising");
     uint32_t *memory = (uint32_t *)(order + 2 * n);
-    remake r = {.graph = graph, .head = memory, .next_copy = memory + 2 * n, .copies = memory + 4 * n, .entry_of = memory + 5 * n,
+    remake r = {.graph = graph,
+                .head = memory,
+                .next_copy = memory + 2 * n,
+                .copies = memory + 4 * n,
+                .entry_of = memory + 5 * n,
                 .entry_next = memory + 5 * n + entries};
     const bool good = run(&r, n, (bool *)(memory + words), order);
     wick_release(&graph->ctx->alloc, order, bytes);

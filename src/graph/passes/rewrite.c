@@ -28,8 +28,10 @@ wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph
 
 void wick_note_fixed(wick_graph *graph, wick_node *node) {
     const uint32_t no = WICK_OP_EFFECT | WICK_OP_RANDOM | WICK_OP_FAULTS;
-    bool fixed = !(node->op->flags & no) && !node->n_regions && (node->n_in || node->op == &wick_op_constant || node->op == &wick_op_data);
+    bool fixed = !(node->op->flags & no) && !node->n_regions &&
+                 (node->n_in || node->op == &wick_op_constant || node->op == &wick_op_data);
     for (int k = 0; k < node->n_in; k++) fixed &= wick_is_fixed(graph, node->in[k]);
-    for (int i = 0; i < graph->n_outputs && node->op == &wick_op_data; i++) fixed &= !graph->output_leaf || graph->output_leaf[i] != (int32_t)node->slot[0];
+    for (int i = 0; i < graph->n_outputs && node->op == &wick_op_data; i++)
+        fixed &= !graph->output_leaf || graph->output_leaf[i] != (int32_t)node->slot[0];
     if (fixed) node->mark = graph->ctx->walk;
 }

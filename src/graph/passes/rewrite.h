@@ -21,8 +21,11 @@ static inline void wick_count_readers(wick_graph *graph) {
 }
 /* Walks the graph in order and puts what rule makes, if it makes something, in the place of each node. */
 wick_status wick_rewrite(wick_graph *graph, wick_node *(*rule)(wick_graph *graph, wick_node *node), wick_msg *msg);
-/* Does v follow from constants and from states that the plan doesn't assign alone? Of nodes that were noted, in order, since the pass took ctx->walk as its own. */
-static inline bool wick_is_fixed(const wick_graph *graph, const wick_value *v) { return v->node->mark == graph->ctx->walk; }
+/* Does v follow from constants and from states that the plan doesn't assign alone? Of nodes that were noted, in order,
+ * since the pass took ctx->walk as its own. */
+static inline bool wick_is_fixed(const wick_graph *graph, const wick_value *v) {
+    return v->node->mark == graph->ctx->walk;
+}
 void wick_note_fixed(wick_graph *graph, wick_node *node);
 /* Is v the number x, in every element? */
 static inline bool wick_is_constant(const wick_value *v, double x) {

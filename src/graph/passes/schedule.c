@@ -1,10 +1,11 @@
-/* schedule.c: which nodes commit state, and the order of the rest. Three orders are tried, and the one with the lowest peak stays: the given one, a greedy one that always runs the ready
- * node which adds least to the memory in use, and the given one in which a node that frees more than it adds goes as soon as it can (the gradient of a weight, of an activation that nobody
- * else reads, before the gradient of that activation). */
+/* schedule.c: which nodes commit state, and the order of the rest. Three orders are tried, and the one with the lowest
+ * peak stays: the given one, a greedy one that always runs the ready node which adds least to the memory in use, and
+ * the given one in which a node that frees more than it adds goes as soon as it can (the gradient of a weight, of an
+ * activation that nobody else reads, before the gradient of that activation). */
 #include "graph/passes/rewrite.h"
 
-/* A node is of the commit phase if it cannot fail, and all its results only become state or feed such nodes. Nothing that can fail runs
- * after it, so a failed run has changed no state. */
+/* A node is of the commit phase if it cannot fail, and all its results only become state or feed such nodes. Nothing
+ * that can fail runs after it, so a failed run has changed no state. */
 static void find_commits(wick_graph *g) {
     uint32_t walk = ++g->ctx->walk; /* value mark: read by someone who is not in the commit phase, or returned */
     for (size_t i = 0; i < g->n; i++) g->nodes[i]->phase = 0;
@@ -17,7 +18,8 @@ static void find_commits(wick_graph *g) {
     for (size_t i = g->n; i-- > 0;) {
         wick_node *n = g->nodes[i];
         bool commits = n->phase && n->op->flags & WICK_OP_ELEMENTWISE;
-        if (n->phase && n->op == &wick_op_fused) commits = !(n->regions[0]->nodes[n->regions[0]->n - 1]->op->flags & WICK_OP_REDUCE);
+        if (n->phase && n->op == &wick_op_fused)
+            commits = !(n->regions[0]->nodes[n->regions[0]->n - 1]->op->flags & WICK_OP_REDUCE);
         for (int k = 0; k < n->n_out; k++) commits &= n->out[k].mark != walk;
         n->phase = commits;
         if (!commits)
@@ -25,7 +27,8 @@ static void find_commits(wick_graph *g) {
     }
 }
 
-/* Memory in use over time, when nodes run in this order. Views share their input's memory; leaves and outputs are not the arena's. */
+/* Memory in use over time, when nodes run in this order. Views share their input's memory; leaves and outputs are not
+ * the arena's. */
 typedef struct liveness {
     wick_graph *graph;
     uint32_t *root; /* value id -> value whose memory it shows */
@@ -55,8 +58,8 @@ static void liveness_count(liveness *l) {
     for (size_t i = 0; i < g->n; i++)
         for (int k = 0; k < g->nodes[i]->n_in; k++) l->left[l->root[g->nodes[i]->in[k]->id]]++;
 }
-/* What running n adds to the memory in use; with commit, counts its readings as done. The most in use while it runs is what it adds
- * before anything is freed. */
+/* What running n adds to the memory in use; with commit, counts its readings as done. The most in use while it runs is
+ * what it adds before anything is freed. */
 static int64_t run_node(liveness *l, const wick_node *n, int64_t *adds) {
     *adds = 0;
     for (int k = 0; k < n->n_out; k++) *adds += l->bytes[n->out[k].id];
@@ -66,7 +69,8 @@ static int64_t run_node(liveness *l, const wick_node *n, int64_t *adds) {
         if (--l->left[root] == 0) change -= l->bytes[root];
     }
     for (int k = 0; k < n->n_out; k++)
-        if (l->left[l->root[n->out[k].id]] == 0 && l->root[n->out[k].id] == n->out[k].id) change -= l->bytes[n->out[k].id];
+        if (l->left[l->root[n->out[k].id]] == 0 && l->root[n->out[k].id] == n->out[k].id)
+            change -= l->bytes[n->out[k].id];
     return change;
 }
 static int64_t peak_of(liveness *l, wick_node *const *order, size_t n) {
@@ -102,8 +106,8 @@ static void find_readers(queue *q) {
         }
 }
 
-/* Leaves and views first, then always the ready node that adds least to the memory in use, those that add something all alike if `patient`; ties go to the given order. Commits are last, in the given order.
- * False: the time is over. */
+/* Leaves and views first, then always the ready node that adds least to the memory in use, those that add something all
+ * alike if `patient`; ties go to the given order. Commits are last, in the given order. False: the time is over. */
 static bool order_greedily(queue *q, bool patient, wick_node **order) {
     wick_graph *g = q->l.graph;
     size_t n_ready = 0, done = 0;
@@ -152,7 +156,10 @@ wick_status wick_pass_schedule(wick_graph *g, wick_msg *msg) {
     wick_node **orders[3];
     for (int i = 0; i < 3; i++) orders[i] = (wick_node **)memory + (size_t)i * n;
     int64_t *words_at = (int64_t *)((wick_node **)memory + 3 * n);
-    queue q = {.l = {.graph = g, .bytes = words_at, .root = (uint32_t *)(words_at + values), .left = (uint32_t *)(words_at + 2 * values)}};
+    queue q = {.l = {.graph = g,
+                     .bytes = words_at,
+                     .root = (uint32_t *)(words_at + values),
+                     .left = (uint32_t *)(words_at + 2 * values)}};
     q.waits = (uint32_t *)(words_at + 3 * values), q.ready = q.waits + n, q.at = q.ready + n, q.readers = q.at + n + 1;
     liveness_fill(&q.l);
     find_readers(&q);

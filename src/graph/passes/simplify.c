@@ -1,11 +1,14 @@
-/* simplify.c: ops that change nothing go. Only rewrites that keep every bit: x + 0 is not one of them (-0 + 0 is +0). */
+/* simplify.c: ops that change nothing go. Only rewrites that keep every bit: x + 0 is not one of them (-0 + 0 is +0).
+ */
 #include "graph/passes/rewrite.h"
 
-/* Is v such that x * 1 has the bits of x? Arithmetic flushes denormals to zero, so floats must have come out of arithmetic themselves. */
+/* Is v such that x * 1 has the bits of x? Arithmetic flushes denormals to zero, so floats must have come out of
+ * arithmetic themselves. */
 static bool is_flushed(const wick_value *v) {
     if (!wick_dtype_is_float(v->type.dtype)) return true;
     while (v->node->op->flags & WICK_OP_VIEW && v->node->n_in) v = v->node->in[0];
-    if (v->type.dtype != WICK_F32 && v->type.dtype != WICK_F64) return false; /* stores to narrower floats may make new denormals */
+    /* stores to narrower floats may make new denormals */
+    if (v->type.dtype != WICK_F32 && v->type.dtype != WICK_F64) return false;
     if (!(v->node->op->flags & WICK_OP_ELEMENTWISE)) return false;
     switch (v->node->op->ew) {
     case WICK_EW_add:
@@ -23,7 +26,8 @@ static wick_value *same_as(const wick_node *node) {
     if (node->n_out != 1 || !node->n_in) return NULL;
     wick_value *a = node->in[0], *b = node->n_in > 1 ? node->in[1] : NULL;
     const wick_type *t = &node->out[0].type;
-    if (op == &wick_op_cast || op == &wick_op_reshape || op == &wick_op_expand || op == &wick_op_stop_gradient || op == &wick_op_custom_gradient)
+    if (op == &wick_op_cast || op == &wick_op_reshape || op == &wick_op_expand || op == &wick_op_stop_gradient ||
+        op == &wick_op_custom_gradient)
         return wick_type_equal(&a->type, t) ? a : NULL;
     if (op == &wick_op_permute) {
         const int64_t *axes = node->attr;
@@ -39,8 +43,8 @@ static wick_value *same_as(const wick_node *node) {
     return NULL;
 }
 
-/* An elementwise op broadcasts by itself: an expand before it adds nothing when the other inputs have the full shape. A reshape of a
- * permutation and the like stay: they say where data lies. */
+/* An elementwise op broadcasts by itself: an expand before it adds nothing when the other inputs have the full shape. A
+ * reshape of a permutation and the like stay: they say where data lies. */
 static void skip_expands(wick_node *node) {
     if (!(node->op->flags & WICK_OP_ELEMENTWISE)) return;
     for (int k = 0; k < node->n_in; k++) {
@@ -60,7 +64,8 @@ wick_status wick_pass_simplify(wick_graph *graph, wick_msg *msg) {
         wick_node *node = graph->nodes[i];
         wick_resolve_inputs(node);
         skip_expands(node);
-        if (node->op == &wick_op_reshape && node->in[0]->node->op == &wick_op_reshape) node->in[0] = node->in[0]->node->in[0];
+        if (node->op == &wick_op_reshape && node->in[0]->node->op == &wick_op_reshape)
+            node->in[0] = node->in[0]->node->in[0];
         wick_value *same = same_as(node);
         if (same)
             node->out[0].forward = same;

@@ -1,4 +1,5 @@
-/* adapt.c: what makes an imported graph one to be trained on: another batch, another head, logits instead of probabilities. */
+/* adapt.c: what makes an imported graph one to be trained on: another batch, another head, logits instead of
+ * probabilities. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 
@@ -16,9 +17,10 @@ uint32_t wick_onnx_checksum(const wick_onnx *onnx) {
     return crc;
 }
 
-/* ---- specs of inputs ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- specs of inputs --------------------------------------------------------------------------------------------- */
 
-/* The inputs as declared, or as the caller says, with that leading extent; 0: the declared one, or 1. False: some extent is not known. */
+/* The inputs as declared, or as the caller says, with that leading extent; 0: the declared one, or 1. False: some
+ * extent is not known. */
 static bool specs_of(wick_onnx *onnx, const wick_spec *in, int64_t batch, wick_spec *out) {
     for (int i = 0; i < onnx->n_in; i++) {
         const wick_onnx_port *p = &onnx->in_ports[i];
@@ -40,12 +42,17 @@ static bool specs_of(wick_onnx *onnx, const wick_spec *in, int64_t batch, wick_s
 }
 
 static wick_status no_specs(const wick_onnx *onnx) {
-    return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: the extents of its inputs are not all known: give specs", onnx->path);
+    return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: the extents of its inputs are not all known: give specs",
+                             onnx->path);
 }
-static wick_spec *new_specs(const wick_onnx *onnx) { return wick_calloc(NULL, (size_t)(onnx->n_in + 1) * sizeof(wick_spec)); }
-static void free_specs(const wick_onnx *onnx, wick_spec *s) { wick_release(NULL, s, (size_t)(onnx->n_in + 1) * sizeof *s); }
+static wick_spec *new_specs(const wick_onnx *onnx) {
+    return wick_calloc(NULL, (size_t)(onnx->n_in + 1) * sizeof(wick_spec));
+}
+static void free_specs(const wick_onnx *onnx, wick_spec *s) {
+    wick_release(NULL, s, (size_t)(onnx->n_in + 1) * sizeof *s);
+}
 
-/* ---- the batch ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the batch --------------------------------------------------------------------------------------------------- */
 
 enum { SAMPLES = 2 };
 
@@ -70,31 +77,42 @@ static wick_tensor *noise(wick_context *ctx, const wick_spec *s, int64_t first, 
     return t;
 }
 
-static wick_status apply_noise(wick_onnx *onnx, const wick_spec *specs, int64_t first, int64_t n, wick_onnx_value *in, wick_onnx_value *out) {
-    for (int i = 0; i < onnx->n_in; i++) in[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = noise(onnx->ctx, &specs[i], first, n)};
+static wick_status apply_noise(wick_onnx *onnx, const wick_spec *specs, int64_t first, int64_t n, wick_onnx_value *in,
+                               wick_onnx_value *out) {
+    for (int i = 0; i < onnx->n_in; i++)
+        in[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = noise(onnx->ctx, &specs[i], first, n)};
     return wick_onnx_apply(onnx, in, out);
 }
 
-/* Sample k of a batch's output beside the output of the sample alone, which begins with the extent that the file has. */
-static wick_status compare_sample(wick_onnx *onnx, int output, const wick_onnx_value *all, const wick_onnx_value *alone, int64_t k, int64_t batch) {
+/* Sample k of a batch's output beside the output of the sample alone, which begins with the extent that the file has.
+ */
+static wick_status compare_sample(wick_onnx *onnx, int output, const wick_onnx_value *all, const wick_onnx_value *alone,
+                                  int64_t k, int64_t batch) {
     const char *name = onnx->out_ports[output].name;
     const bool tensors = all->kind == WICK_VALUE_TENSOR && alone->kind == WICK_VALUE_TENSOR;
-    if (!tensors || !wick_tensor_rank(all->tensor) || wick_tensor_rank(all->tensor) != wick_tensor_rank(alone->tensor) ||
+    if (!tensors || !wick_tensor_rank(all->tensor) ||
+        wick_tensor_rank(all->tensor) != wick_tensor_rank(alone->tensor) ||
         wick_tensor_dim(all->tensor, 0) != SAMPLES * batch || wick_tensor_dim(alone->tensor, 0) != batch)
-        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: is made for a batch of %lld: its output \"%s\" does not grow with the batch", onnx->path, (long long)batch, name);
-    const wick_onnx_value part = {.kind = WICK_VALUE_TENSOR, .tensor = wick_slice(all->tensor, 0, k * batch, (k + 1) * batch, 1)};
+        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: is made for a batch of %lld: its output \"%s\" does not grow with the batch",
+                                 onnx->path, (long long)batch, name);
+    const wick_onnx_value part = {.kind = WICK_VALUE_TENSOR,
+                                  .tensor = wick_slice(all->tensor, 0, k * batch, (k + 1) * batch, 1)};
     const wick_status status = wick_onnx_value_compare(onnx->ctx, &part, alone, 1e-3, 1e-4);
     if (status != WICK_ERR_MISMATCH) return status;
     wick_msg why;
     wick_msg_set(&why, status, "%s", wick_context_error(onnx->ctx));
-    return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: is made for a batch of %lld: in a larger one, its output \"%s\" for an input depends on the others (%s)",
-                             onnx->path, (long long)batch, name, why.text);
+    return wick_context_fail(
+        onnx->ctx, WICK_ERR_UNSUPPORTED,
+        "%s: is made for a batch of %lld: in a larger one, its output \"%s\" for an input depends on the others (%s)",
+        onnx->path, (long long)batch, name, why.text);
 }
 
 static wick_status check_batch(wick_onnx *onnx, const wick_spec *specs, int64_t batch) {
     wick_context *ctx = onnx->ctx;
     const size_t n = (size_t)(onnx->n_in + 2 * onnx->n_out + 1);
-    wick_onnx_value *in = wick_calloc(NULL, n * sizeof *in), *all = in ? in + onnx->n_in : NULL, *alone = in ? all + onnx->n_out : NULL;
+    wick_onnx_value *in = wick_calloc(NULL, n * sizeof *in), *all = in ? in + onnx->n_in : NULL,
+                    *alone = in ? all + onnx->n_out : NULL;
     if (!in) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     wick_status status = apply_noise(onnx, specs, 0, SAMPLES * batch, in, all);
     for (int i = 0; i < onnx->n_out && status == WICK_OK; i++)
@@ -103,11 +121,14 @@ static wick_status check_batch(wick_onnx *onnx, const wick_spec *specs, int64_t 
         wick_msg why;
         wick_msg_set(&why, status, "%s", wick_context_error(ctx));
         if (status != WICK_ERR_NOMEM)
-            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: is made for a batch of %lld, and can't take a larger one: %s", onnx->path, (long long)batch, why.text);
+            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                       "%s: is made for a batch of %lld, and can't take a larger one: %s", onnx->path,
+                                       (long long)batch, why.text);
     }
     for (int k = 0; k < SAMPLES && status == WICK_OK; k++) {
         status = apply_noise(onnx, specs, k * batch, batch, in, alone);
-        for (int i = 0; i < onnx->n_out && status == WICK_OK; i++) status = compare_sample(onnx, i, &all[i], &alone[i], k, batch);
+        for (int i = 0; i < onnx->n_out && status == WICK_OK; i++)
+            status = compare_sample(onnx, i, &all[i], &alone[i], k, batch);
     }
     wick_release(NULL, in, n * sizeof *in);
     return status;
@@ -119,10 +140,13 @@ wick_status wick_onnx_rebatch(wick_onnx *onnx, const wick_spec *in) {
     for (int i = 0; i < onnx->n_in; i++) {
         const wick_onnx_port *p = &onnx->in_ports[i];
         if (p->kind != WICK_VALUE_TENSOR || !p->rank)
-            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: input \"%s\" has no leading dim to be a batch", onnx->path, p->name);
+            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: input \"%s\" has no leading dim to be a batch",
+                                     onnx->path, p->name);
         const int64_t d = p->rank > 0 && p->dims[0] > 0 ? p->dims[0] : 0;
         if (batch && d && d != batch)
-            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: its inputs begin with different extents, %lld and %lld: no batch", onnx->path, (long long)batch, (long long)d);
+            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                     "%s: its inputs begin with different extents, %lld and %lld: no batch", onnx->path,
+                                     (long long)batch, (long long)d);
         if (d) batch = d;
     }
     wick_spec *specs = new_specs(onnx);
@@ -146,10 +170,10 @@ wick_status wick_onnx_rebatch(wick_onnx *onnx, const wick_spec *in) {
     return WICK_OK;
 }
 
-/* ---- the head --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the head ---------------------------------------------------------------------------------------------------- */
 
-/* The step of the main graph that makes a slot, before another step (NULL: anywhere); NULL: an input or a weight. Steps are in an order of computation, so that a walk
- * back along a chain looks at each step once. */
+/* The step of the main graph that makes a slot, before another step (NULL: anywhere); NULL: an input or a weight. Steps
+ * are in an order of computation, so that a walk back along a chain looks at each step once. */
 static onnx_step *maker_before(const onnx_block *b, const onnx_step *before, int32_t slot) {
     for (size_t i = before ? (size_t)(before - b->steps) : b->n; i-- > 0;)
         for (int k = 0; k < b->steps[i].n_out; k++)
@@ -158,7 +182,9 @@ static onnx_step *maker_before(const onnx_block *b, const onnx_step *before, int
 }
 static onnx_step *maker(const onnx_block *b, int32_t slot) { return maker_before(b, NULL, slot); }
 
-static bool is_own(const onnx_step *s, const char *op) { return !s->function && !wick_onnx_domain(s->node->domain).size && wick_bytes_are(s->node->op, op); }
+static bool is_own(const onnx_step *s, const char *op) {
+    return !s->function && !wick_onnx_domain(s->node->domain).size && wick_bytes_are(s->node->op, op);
+}
 static bool is_one_of(const onnx_step *s, const char *const *ops) {
     for (; *ops; ops++)
         if (is_own(s, *ops)) return true;
@@ -200,7 +226,8 @@ typedef struct head {
     int64_t dims[WICK_MAX_DIMS]; /* of the weights now */
 } head;
 
-/* By slot, whether nothing that it is made of is an input of the graph. Steps are in an order of computation. To be released: n_slots + 1 bytes. */
+/* By slot, whether nothing that it is made of is an input of the graph. Steps are in an order of computation. To be
+ * released: n_slots + 1 bytes. */
 static bool *static_slots(const onnx_block *b) {
     bool *is = wick_calloc(NULL, (size_t)b->n_slots + 1);
     for (size_t i = 0; is && i < b->n_weights; i++) is[b->weights[i].slot] = true;
@@ -265,8 +292,13 @@ static wick_status find_head(wick_onnx *onnx, head *h) {
     wick_release(NULL, is_static, bytes);
     if (found) return WICK_OK;
     const onnx_step *s = end.slot >= 0 && !end.up ? maker(onnx->main, end.slot) : NULL;
-    if (!s) return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: no linear layer leads to its first output: there is no head to replace", onnx->path);
-    return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s stands between the last linear layer and the first output: no head that can be replaced", s->place);
+    if (!s)
+        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: no linear layer leads to its first output: there is no head to replace",
+                                 onnx->path);
+    return wick_context_fail(
+        onnx->ctx, WICK_ERR_UNSUPPORTED,
+        "%s stands between the last linear layer and the first output: no head that can be replaced", s->place);
 }
 
 static wick_status measure_head(wick_onnx *onnx, const wick_spec *in, head *h) {
@@ -279,7 +311,9 @@ static wick_status measure_head(wick_onnx *onnx, const wick_spec *in, head *h) {
     h->rank = run.watched_rank[1];
     const int64_t *w = run.watched_dims[1];
     if (h->is_conv ? h->rank < 3 : h->rank != 2)
-        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: its weights have %d dims: no head that can be replaced", h->linear->place, h->rank);
+        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: its weights have %d dims: no head that can be replaced", h->linear->place,
+                                 h->rank);
     memcpy(h->dims, w, sizeof h->dims);
     const bool rows = h->is_conv || h->transposed; /* [out, in ...] */
     h->width = rows ? w[0] : w[1];
@@ -312,7 +346,7 @@ static const char *state_of(const onnx_block *b, int32_t slot, wick_tensor **ten
     return *tensor = s->constant.v.tensor, s->state;
 }
 
-/* ---- what nobody needs any more ---- */
+/* ---- what nobody needs any more ---------------------------------------------------------------------------------- */
 
 /* Notes the slots of the main graph, `up` blocks outward, that a body reads. */
 static void mark_body(const onnx_block *b, int32_t up, bool *live) {
@@ -339,7 +373,8 @@ static void drop_state(wick_onnx *onnx, const char *name, const wick_tensor *t) 
 
 static size_t slots_bytes(const wick_onnx *onnx) { return (size_t)onnx->main->n_slots + 1; }
 
-/* Steps and weights of the main graph that no output depends on go, with their states. live: room for a bool each slot, zeroed. */
+/* Steps and weights of the main graph that no output depends on go, with their states. live: room for a bool each slot,
+ * zeroed. */
 static void prune(wick_onnx *onnx, bool *live) {
     onnx_block *b = onnx->main;
     size_t n_weights = 0, first = b->n;
@@ -374,7 +409,7 @@ static void prune(wick_onnx *onnx, bool *live) {
     b->n_weights = n_weights;
 }
 
-/* ---- another head ---- */
+/* ---- another head ------------------------------------------------------------------------------------------------ */
 
 /* A fresh weight for an input of a step. */
 typedef struct renewal {
@@ -404,7 +439,8 @@ static wick_status draw(wick_onnx *onnx, renewal *r, const onnx_step *layer, wic
     wick_model *fresh; /* draws what a model of layers would */
     WICK_TRY(wick_model_new(ctx, &fresh));
     const char *why;
-    wick_tensor *t = wick_model_state(fresh, r->name, WICK_ROLE_PARAM, dtype, r->rank, r->dims, wick_init_linear(fan_in));
+    wick_tensor *t =
+        wick_model_state(fresh, r->name, WICK_ROLE_PARAM, dtype, r->rank, r->dims, wick_init_linear(fan_in));
     const wick_status status = wick_tensor_error(t, &why);
     if (status == WICK_OK) r->now = wick_retain(t);
     else wick_context_fail(ctx, status, "%s: %s", onnx->path, why);
@@ -413,7 +449,10 @@ static wick_status draw(wick_onnx *onnx, renewal *r, const onnx_step *layer, wic
 }
 
 static void put_in_graph(onnx_block *b, renewal *r) {
-    b->weights[b->n_weights++] = (struct onnx_weight){.slot = b->n_slots, .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(r->now)}}, .state = r->name};
+    b->weights[b->n_weights++] =
+        (struct onnx_weight){.slot = b->n_slots,
+                             .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(r->now)}},
+                             .state = r->name};
     r->was = r->step->in[r->input];
     r->step->in[r->input] = (onnx_ref){0, b->n_slots++};
 }
@@ -424,7 +463,8 @@ static void take_from_graph(onnx_block *b, const renewal *r) { /* the last one t
 }
 
 static wick_status put_in_model(wick_onnx *onnx, renewal *r) {
-    const wick_status status = r->same ? wick_model_replace(onnx->model, r->name, r->now) : wick_model_adopt(onnx->model, r->name, WICK_ROLE_PARAM, r->now);
+    const wick_status status = r->same ? wick_model_replace(onnx->model, r->name, r->now)
+                                       : wick_model_adopt(onnx->model, r->name, WICK_ROLE_PARAM, r->now);
     r->in_model = status == WICK_OK;
     if (r->in_model) onnx->info.parameters += wick_tensor_count(r->now) - (r->same ? wick_tensor_count(r->old) : 0);
     return status;
@@ -436,7 +476,8 @@ static void take_from_model(wick_onnx *onnx, const renewal *r) {
         return;
     }
     onnx->info.parameters += wick_tensor_count(r->old) - wick_tensor_count(r->now);
-    if (wick_model_replace(onnx->model, r->name, r->old) != WICK_OK) wick_context_clear_error(onnx->ctx); /* it takes no memory: it is there */
+    /* it takes no memory: it is there */
+    if (wick_model_replace(onnx->model, r->name, r->old) != WICK_OK) wick_context_clear_error(onnx->ctx);
 }
 
 /* Room for two more weights. */
@@ -456,10 +497,13 @@ static wick_status try_head(wick_onnx *onnx, const wick_spec *in, int64_t width)
     onnx_run run = {0};
     wick_status status = specs_of(onnx, in, 0, specs) ? wick_onnx_probe_shapes(onnx, specs, &run) : no_specs(onnx);
     free_specs(onnx, specs);
-    if (status == WICK_OK || status == WICK_ERR_NOMEM || status == WICK_ERR_DEADLINE || status == WICK_ERR_CANCELLED) return status;
+    if (status == WICK_OK || status == WICK_ERR_NOMEM || status == WICK_ERR_DEADLINE || status == WICK_ERR_CANCELLED)
+        return status;
     wick_msg why;
     wick_msg_set(&why, status, "%s", wick_context_error(onnx->ctx));
-    return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: made for %lld classes behind its last linear layer: %s", onnx->path, (long long)width, why.text);
+    return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED,
+                             "%s: made for %lld classes behind its last linear layer: %s", onnx->path, (long long)width,
+                             why.text);
 }
 
 /* All or nothing: the graph is tried before the model is changed, and what fails is undone. */
@@ -469,7 +513,8 @@ static wick_status renew(wick_onnx *onnx, int n, renewal *r, const wick_spec *in
     for (int i = 0; i < n; i++) put_in_graph(b, &r[i]);
     const size_t bytes = slots_bytes(onnx);
     bool *live = wick_calloc(NULL, bytes);
-    wick_status status = live ? try_head(onnx, in, width) : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    wick_status status = live ? try_head(onnx, in, width)
+                              : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     for (int i = 0; i < n && status == WICK_OK; i++) status = put_in_model(onnx, &r[i]);
     if (status == WICK_OK) prune(onnx, live);
     for (int i = n; i-- > 0 && status != WICK_OK;) {
@@ -483,15 +528,19 @@ static wick_status renew(wick_onnx *onnx, int n, renewal *r, const wick_spec *in
 wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_spec *in) {
     wick_context *ctx = onnx->ctx;
     head h;
-    if (classes < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a head of %lld classes", onnx->path, (long long)classes);
+    if (classes < 1)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: a head of %lld classes", onnx->path, (long long)classes);
     WICK_TRY(find_head(onnx, &h));
     WICK_TRY(measure_head(onnx, in, &h));
     wick_tensor *bias = NULL, *weight = NULL;
-    renewal r[2] = {{.step = h.linear, .input = 1, .part = "weight", .rank = h.rank},
-                    {.step = h.bias ? h.bias : h.linear, .input = h.bias_input, .part = "bias", .rank = 1, .dims = {classes}}};
+    renewal r[2] = {
+        {.step = h.linear, .input = 1, .part = "weight", .rank = h.rank},
+        {.step = h.bias ? h.bias : h.linear, .input = h.bias_input, .part = "bias", .rank = 1, .dims = {classes}}};
     if (h.bias_input >= 0) state_of(onnx->main, r[1].step->in[h.bias_input].slot, &bias);
     state_of(onnx->main, h.linear->in[1].slot, &weight);
-    const wick_dtype dtype = weight && wick_onnx_is_float(weight) ? wick_tensor_dtype(weight) : bias && wick_onnx_is_float(bias) ? wick_tensor_dtype(bias) : WICK_F32;
+    const wick_dtype dtype = weight && wick_onnx_is_float(weight) ? wick_tensor_dtype(weight)
+                             : bias && wick_onnx_is_float(bias)   ? wick_tensor_dtype(bias)
+                                                                  : WICK_F32;
     /* The bias has its width in its last dim, or, of a conv with an Add behind it, before those of the extents. */
     int at = 0;
     if (bias) {
@@ -500,8 +549,10 @@ wick_status wick_onnx_replace_head(wick_onnx *onnx, int64_t classes, const wick_
         at = h.bias && h.is_conv ? r[1].rank - (h.rank - 1) : r[1].rank - 1;
     }
     if (h.bias_input >= 0 && (!bias || at < 0 || r[1].dims[at] != h.width))
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: what is added to the layer before it is no bias of %lld numbers: no head that can be replaced", r[1].step->place,
-                                 (long long)h.width);
+        return wick_context_fail(
+            ctx, WICK_ERR_UNSUPPORTED,
+            "%s: what is added to the layer before it is no bias of %lld numbers: no head that can be replaced",
+            r[1].step->place, (long long)h.width);
     if (h.bias_input >= 0) r[1].dims[at] = classes;
     int64_t fan_in = h.in;
     memcpy(r[0].dims, h.dims, sizeof h.dims);

@@ -1,5 +1,6 @@
-/* attributes.c: what attributes may be: of which type, between which bounds, which texts. Rows of the op tables read them after this, so that a file that says something else is
- * refused by name instead of being taken for what it is not. Only what the rows themselves would not notice is here. Sources: the ONNX operator specifications. */
+/* attributes.c: what attributes may be: of which type, between which bounds, which texts. Rows of the op tables read
+ * them after this, so that a file that says something else is refused by name instead of being taken for what it is
+ * not. Only what the rows themselves would not notice is here. Sources: the ONNX operator specifications. */
 #define WICK_NO_SITES
 #include <math.h>
 
@@ -17,7 +18,9 @@ typedef struct rule {
 #define CONVS "Conv ConvTranspose ConvInteger QLinearConv DeformConv"
 #define POOLS "AveragePool MaxPool LpPool"
 #define RECURRENT "LSTM GRU RNN"
-#define REDUCTIONS "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"
+#define REDUCTIONS                                                                                                     \
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "              \
+    "ReduceSumSquare"
 static const rule rules[] = {
     {CONVS, "group", ONNX_ATTR_INT, NULL, 1, INT32_MAX, OPTIONAL},
     {CONVS, "kernel_shape", ONNX_ATTR_INTS, NULL, 0, 0, OPTIONAL},
@@ -38,7 +41,8 @@ static const rule rules[] = {
     {RECURRENT, "clip", ONNX_ATTR_FLOAT, NULL, 0x1p-126, INFINITY, OPTIONAL}, /* Wick's 0 is none */
     {"GRU LSTM", "linear_before_reset input_forget", ONNX_ATTR_INT, NULL, 0, 1, OPTIONAL},
     {RECURRENT, "activation_alpha activation_beta", ONNX_ATTR_FLOATS, NULL, 0, 0, OPTIONAL},
-    {"Attention", "q_num_heads kv_num_heads qk_matmul_output_mode softmax_precision", ONNX_ATTR_INT, NULL, 0, 0, OPTIONAL},
+    {"Attention", "q_num_heads kv_num_heads qk_matmul_output_mode softmax_precision", ONNX_ATTR_INT, NULL, 0, 0,
+     OPTIONAL},
     {"Attention", "softcap", ONNX_ATTR_FLOAT, NULL, 0, INFINITY, OPTIONAL},
     {"Attention", "is_causal", ONNX_ATTR_INT, NULL, 0, 1, OPTIONAL},
     {"RotaryEmbedding", "num_heads", ONNX_ATTR_INT, NULL, 0, INT32_MAX, OPTIONAL},
@@ -97,19 +101,30 @@ static bool has_word(const char *list, char between, wick_bytes word) {
 }
 
 static bool check(onnx_call *c, const rule *r, const char *name) {
-    static const char *const types[] = {[ONNX_ATTR_FLOAT] = "a float",   [ONNX_ATTR_INT] = "an integer",           [ONNX_ATTR_STRING] = "a string",         [ONNX_ATTR_TENSOR] = "a tensor",
-                                        [ONNX_ATTR_FLOATS] = "a list of floats", [ONNX_ATTR_INTS] = "a list of integers", [ONNX_ATTR_STRINGS] = "a list of strings"};
+    static const char *const types[] = {[ONNX_ATTR_FLOAT] = "a float",
+                                        [ONNX_ATTR_INT] = "an integer",
+                                        [ONNX_ATTR_STRING] = "a string",
+                                        [ONNX_ATTR_TENSOR] = "a tensor",
+                                        [ONNX_ATTR_FLOATS] = "a list of floats",
+                                        [ONNX_ATTR_INTS] = "a list of integers",
+                                        [ONNX_ATTR_STRINGS] = "a list of strings"};
     const onnx_attr *a = wick_onnx_attr(c, name);
     if (!a) return !r->required || wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is missing", name);
-    if (a->type && a->type != r->type) return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is not %s", name, types[r->type]);
+    if (a->type && a->type != r->type)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is not %s", name, types[r->type]);
     if (r->texts && !has_word(r->texts, '|', a->s))
-        return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is \"%.*s\", not one of %.*s", name, (int)WICK_MIN(a->s.size, (size_t)40), a->s.at,
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is \"%.*s\", not one of %.*s", name,
+                              (int)WICK_MIN(a->s.size, (size_t)40), a->s.at,
                               (int)strlen(r->texts) - 1 - (r->texts[0] == '|'), r->texts + (r->texts[0] == '|'));
     if (r->least == 0 && r->most == 0) return true;
-    if (r->type == ONNX_ATTR_FLOAT) return ((double)a->f >= r->least && (double)a->f <= r->most) || wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is %g, out of range", name, (double)a->f);
+    if (r->type == ONNX_ATTR_FLOAT)
+        return ((double)a->f >= r->least && (double)a->f <= r->most) ||
+               wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is %g, out of range", name, (double)a->f);
     if ((double)a->i >= r->least && (double)a->i <= r->most) return true;
-    return wick_onnx_fail(c, WICK_ERR_FORMAT, r->most == 1 || r->most == 2 ? "attribute \"%s\" is %lld, not %g or %g" : "attribute \"%s\" is %lld, out of range", name, (long long)a->i, r->least,
-                          r->most);
+    return wick_onnx_fail(c, WICK_ERR_FORMAT,
+                          r->most == 1 || r->most == 2 ? "attribute \"%s\" is %lld, not %g or %g"
+                                                       : "attribute \"%s\" is %lld, out of range",
+                          name, (long long)a->i, r->least, r->most);
 }
 
 bool wick_onnx_check_attributes(onnx_call *c) {

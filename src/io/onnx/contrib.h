@@ -4,8 +4,8 @@
 
 #include "io/onnx/onnx.h"
 
-/* Self-attention of projections qkv [B, S, 3 features], side by side in parts of these sizes: results 0 and 1 of Attention and QAttention. mask, past
- * and added: numbers of inputs, added -1: none. */
+/* Self-attention of projections qkv [B, S, 3 features], side by side in parts of these sizes: results 0 and 1 of
+ * Attention and QAttention. mask, past and added: numbers of inputs, added -1: none. */
 void wick_onnx_self_attention(onnx_call *c, wick_tensor *qkv, const int64_t sizes[3], int mask, int past, int added);
 
 #endif

@@ -31,12 +31,15 @@ static bool is_known(opened *o, const char *name) {
         if (strcmp(o->dims[k].name, name) == 0) return true;
     wick_extents x;
     static const int64_t point[WICK_MAX_NAMED_DIMS];
-    return is_formula(name) && wick_extents_init(&x, &o->arena, o->n_dims, o->names, 1, point) && wick_extents_parse(&x, name) >= 0;
+    return is_formula(name) && wick_extents_init(&x, &o->arena, o->n_dims, o->names, 1, point) &&
+           wick_extents_parse(&x, name) >= 0;
 }
 
 static wick_status add_dim(wick_onnx *onnx, opened *o, const char *name, int n_dims, const wick_dim *dims) {
     if (o->n_dims == WICK_MAX_NAMED_DIMS)
-        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: more than %d open dims: give some of them one value, min and max", onnx->path, WICK_MAX_NAMED_DIMS);
+        return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: more than %d open dims: give some of them one value, min and max", onnx->path,
+                                 WICK_MAX_NAMED_DIMS);
     wick_dim dim = {name, 1, INT32_MAX, 0};
     for (int k = 0; k < n_dims; k++)
         if (strcmp(dims[k].name, name) == 0) dim = dims[k];
@@ -53,7 +56,9 @@ static wick_status open_dims(wick_onnx *onnx, opened *o, int n_dims, const wick_
             const wick_onnx_port *p = &onnx->in_ports[i];
             const wick_spec spec = wick_onnx_input_spec(onnx, i);
             if (spec.rank < 0)
-                return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED, "%s: input \"%s\" is no tensor of known rank, of a dtype that Wick has", onnx->path, p->name);
+                return wick_context_fail(onnx->ctx, WICK_ERR_UNSUPPORTED,
+                                         "%s: input \"%s\" is no tensor of known rank, of a dtype that Wick has",
+                                         onnx->path, p->name);
             o->in[i].name = p->name, o->in[i].dtype = spec.dtype, o->in[i].rank = spec.rank;
             for (int d = 0; d < spec.rank && good; d++) {
                 char *number = p->dims[d] >= 0 ? wick_arena_alloc(&o->arena, 24) : NULL;
@@ -61,21 +66,25 @@ static wick_status open_dims(wick_onnx *onnx, opened *o, int n_dims, const wick_
                 const char *name = p->dims[d] >= 0 ? number : name_of(&o->arena, p, d);
                 o->in[i].dims[d] = name;
                 good = name != NULL;
-                if (good && !number && is_formula(name) == formulas && !is_known(o, name)) WICK_TRY(add_dim(onnx, o, name, n_dims, dims));
+                if (good && !number && is_formula(name) == formulas && !is_known(o, name))
+                    WICK_TRY(add_dim(onnx, o, name, n_dims, dims));
             }
         }
     if (!good) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     for (int k = 0; k < n_dims; k++) {
         bool found = false;
         for (int l = 0; l < o->n_dims; l++) found |= strcmp(o->dims[l].name, dims[k].name) == 0;
-        if (!found) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: no input has an open dim \"%s\"", onnx->path, dims[k].name);
+        if (!found)
+            return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: no input has an open dim \"%s\"", onnx->path,
+                                     dims[k].name);
     }
     return WICK_OK;
 }
 
 static wick_status prepare(void *user, const wick_spec *in) { return wick_onnx_prepare(user, in); }
 
-wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims, const wick_dynamic_options *options, wick_dynamic **out) {
+wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims, const wick_dynamic_options *options,
+                              wick_dynamic **out) {
     if (!out) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_dynamic: out is NULL");
     if (n_dims > 0 && !dims) return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_dynamic: dims is NULL");
     *out = NULL;
@@ -84,12 +93,14 @@ wick_status wick_onnx_dynamic(wick_onnx *onnx, int n_dims, const wick_dim *dims,
     wick_status status = open_dims(onnx, &o, n_dims, dims);
     wick_dynamic_options with = options ? *options : (wick_dynamic_options){0};
     with.prepare = prepare;
-    if (status == WICK_OK) status = wick_dynamic_new(onnx->ctx, wick_onnx_function, onnx, o.n_dims, o.dims, onnx->n_in, o.in, onnx->n_out, &with, out);
+    if (status == WICK_OK)
+        status = wick_dynamic_new(onnx->ctx, wick_onnx_function, onnx, o.n_dims, o.dims, onnx->n_in, o.in, onnx->n_out,
+                                  &with, out);
     wick_arena_free(&o.arena);
     return status;
 }
 
-/* ---- inputs that go together ------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs that go together ------------------------------------------------------------------------------------- */
 
 /* The names of open extents, each with the input where it was seen first. */
 typedef struct named {
@@ -109,15 +120,18 @@ static int find_name(const named *a, const char *name) {
 }
 
 /* The same name, the same number; and that in its range. */
-static wick_status take_extent(wick_onnx *onnx, named *a, int i, int d, int64_t value, int n_dims, const wick_dim *dims) {
+static wick_status take_extent(wick_onnx *onnx, named *a, int i, int d, int64_t value, int n_dims,
+                               const wick_dim *dims) {
     wick_msg *msg = &onnx->ctx->msg;
     const wick_onnx_port *p = &onnx->in_ports[i];
     const char *name = name_of(&a->arena, p, d);
     if (!name) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
     const int k = find_name(a, name);
     if (k < a->n && a->values[k] != value)
-        return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but dim %d of input %s, of the same name, is %lld", p->name, d, name, (long long)value, a->first[k].axis,
-                            onnx->in_ports[a->first[k].input].name, (long long)a->values[k]);
+        return wick_msg_set(msg, WICK_ERR_SHAPE,
+                            "input %s: dim %d (%s) is %lld, but dim %d of input %s, of the same name, is %lld", p->name,
+                            d, name, (long long)value, a->first[k].axis, onnx->in_ports[a->first[k].input].name,
+                            (long long)a->values[k]);
     if (k < a->n) return WICK_OK;
     a->names[k] = name, a->values[k] = value, a->first[k].input = i, a->first[k].axis = d;
     a->n++;
@@ -144,7 +158,8 @@ static wick_status check_formulas(wick_onnx *onnx, named *a) {
         char text[256];
         wick_str s = wick_str_on(text, sizeof text);
         for (int l = 0; l < n; l++) wick_str_add(&s, "%s%s=%lld", l ? ", " : "", names[l], (long long)point[l]);
-        return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but %s makes it %lld", onnx->in_ports[a->first[k].input].name, a->first[k].axis, a->names[k],
+        return wick_msg_set(msg, WICK_ERR_SHAPE, "input %s: dim %d (%s) is %lld, but %s makes it %lld",
+                            onnx->in_ports[a->first[k].input].name, a->first[k].axis, a->names[k],
                             (long long)a->values[k], text, (long long)x.values[e]);
     }
     return good ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
@@ -159,7 +174,8 @@ wick_status wick_onnx_check_inputs(wick_onnx *onnx, const wick_spec *in, int n_d
     a.names = wick_arena_alloc(&a.arena, most * sizeof *a.names);
     a.values = wick_arena_alloc(&a.arena, most * sizeof *a.values);
     a.first = wick_arena_alloc(&a.arena, most * sizeof *a.first);
-    wick_status status = a.names && a.values && a.first ? WICK_OK : wick_msg_set(&onnx->ctx->msg, WICK_ERR_NOMEM, "out of memory");
+    wick_status status =
+        a.names && a.values && a.first ? WICK_OK : wick_msg_set(&onnx->ctx->msg, WICK_ERR_NOMEM, "out of memory");
     for (int i = 0; i < onnx->n_in && status == WICK_OK; i++) {
         const wick_onnx_port *p = &onnx->in_ports[i];
         for (int d = 0; d < p->rank && p->rank == in[i].rank && status == WICK_OK; d++)

@@ -14,10 +14,11 @@ void *wick_export_alloc(onnx_export *e, size_t n, size_t size) {
     void *at = wick_mul_overflows(n, size, &bytes) ? NULL : wick_arena_zalloc(&e->arena, bytes + 1);
     if (at) return at;
     e->nomem = true;
-    return !wick_mul_overflows(n, size, &bytes) && bytes <= sizeof e->spare ? memset(e->spare, 0, sizeof e->spare) : NULL;
+    return !wick_mul_overflows(n, size, &bytes) && bytes <= sizeof e->spare ? memset(e->spare, 0, sizeof e->spare)
+                                                                            : NULL;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* Puts text among the names that are taken; false: it was. */
 static bool take_name(onnx_export *e, const char *text) {
@@ -60,16 +61,16 @@ onnx_name *wick_export_name(onnx_export *e, const char *what) {
     return named(e, keep_text(e, text));
 }
 
-/* ---- what is missing ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is missing --------------------------------------------------------------------------------------------- */
 
 void wick_export_unsupported(onnx_export *e, const wick_node *node, const char *why) {
     if (e->n_unsupported++ < 40)
-        wick_str_add(&e->lacking, "%s%s%s%s%s%s", e->n_unsupported > 1 ? ", " : "", node->op->name, node->site ? " at " : "", node->site ? node->site : "", why ? ": " : "",
-                     why ? why : "");
+        wick_str_add(&e->lacking, "%s%s%s%s%s%s", e->n_unsupported > 1 ? ", " : "", node->op->name,
+                     node->site ? " at " : "", node->site ? node->site : "", why ? ": " : "", why ? why : "");
     for (int k = 0; k < node->n_out; k++) wick_export_set(e, node, k, &wick_export_absent);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 enum { NODE_IN = 1, NODE_OUT, NODE_NAME, NODE_OP, NODE_ATTR };
 enum { ATTR_NAME = 1, ATTR_F, ATTR_I, ATTR_S, ATTR_T, ATTR_G, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS, ATTR_TYPE = 20 };
@@ -116,7 +117,7 @@ void wick_export_texts(onnx_export *e, const char *name, int n, const char *cons
     queue(e, &a, ONNX_ATTR_STRINGS);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *const *in, int n_out, onnx_name **out) {
     onnx_made *m = wick_export_alloc(e, 1, sizeof *m);
@@ -147,7 +148,7 @@ onnx_name *wick_export_node(onnx_export *e, const char *op, int n_in, onnx_name 
     return out;
 }
 
-/* ---- initializers ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- initializers ------------------------------------------------------------------------------------------------ */
 
 static onnx_constant *add_constant(onnx_export *e, onnx_name *name, const wick_type *type, const void *data) {
     onnx_constant *c = wick_export_alloc(e, 1, sizeof *c);
@@ -160,15 +161,20 @@ onnx_name *wick_export_array(onnx_export *e, wick_dtype dtype, int rank, const i
     wick_type type;
     if (!wick_type_make(&type, dtype, rank, dims)) return e->nomem = true, &wick_export_absent;
     for (onnx_constant *c = e->constants; c; c = c->next) /* small ones are shared */
-        if (!c->state && wick_type_equal(&c->type, &type) && wick_type_bytes(&type) <= 64 && !memcmp(c->data, data, wick_type_bytes(&type))) return c->name;
+        if (!c->state && wick_type_equal(&c->type, &type) && wick_type_bytes(&type) <= 64 &&
+            !memcmp(c->data, data, wick_type_bytes(&type)))
+            return c->name;
     return add_constant(e, wick_export_name(e, "constant"), &type, data)->name;
 }
-static onnx_name *number_of_bits(onnx_export *e, wick_dtype dtype, uint64_t bits) {
+onnx_name *wick_export_bits(onnx_export *e, wick_dtype dtype, uint64_t bits) {
     uint64_t *kept = wick_export_alloc(e, 1, sizeof *kept);
+    if (!kept) return &wick_export_absent;
     *kept = bits;
     return wick_export_array(e, dtype, 0, NULL, kept);
 }
-onnx_name *wick_export_scalar(onnx_export *e, wick_dtype dtype, double value) { return number_of_bits(e, dtype, wick_number_bits(dtype, value)); }
+onnx_name *wick_export_scalar(onnx_export *e, wick_dtype dtype, double value) {
+    return wick_export_bits(e, dtype, wick_number_bits(dtype, value));
+}
 onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values) {
     int64_t *kept = wick_export_alloc(e, (size_t)n + 1, sizeof *kept);
     if (!kept) return &wick_export_absent;
@@ -176,7 +182,7 @@ onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values) {
     return wick_export_array(e, WICK_I64, 1, &(int64_t){n}, kept);
 }
 
-/* ---- common nodes --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- common nodes ------------------------------------------------------------------------------------------------ */
 
 onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name *x, const wick_value *like) {
     onnx_name *shape = wick_export_shape(e, node, like, true);
@@ -188,8 +194,12 @@ onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name 
     if ((zero || open > 1) && e->opset >= 14) wick_export_int(e, "allowzero", 1);
     return ONNX(e, "Reshape", x, shape);
 }
-onnx_name *wick_export_unsqueeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) { return ONNX(e, "Unsqueeze", x, wick_export_list(e, n, axes)); }
-onnx_name *wick_export_squeeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) { return ONNX(e, "Squeeze", x, wick_export_list(e, n, axes)); }
+onnx_name *wick_export_unsqueeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) {
+    return ONNX(e, "Unsqueeze", x, wick_export_list(e, n, axes));
+}
+onnx_name *wick_export_squeeze(onnx_export *e, onnx_name *x, int n, const int64_t *axes) {
+    return ONNX(e, "Squeeze", x, wick_export_list(e, n, axes));
+}
 onnx_name *wick_export_cast(onnx_export *e, onnx_name *x, wick_dtype dtype) {
     wick_export_int(e, "to", wick_onnx_type(dtype));
     return ONNX(e, "Cast", x);
@@ -209,16 +219,19 @@ onnx_name *wick_export_reduce(onnx_export *e, const char *op, onnx_name *x, int 
     return ONNX(e, op, x);
 }
 onnx_name *wick_export_slice(onnx_export *e, onnx_name *x, int64_t axis, int64_t start, int64_t end, int64_t step) {
-    return ONNX(e, "Slice", x, wick_export_list(e, 1, &start), wick_export_list(e, 1, &end), wick_export_list(e, 1, &axis), wick_export_list(e, 1, &step));
+    return ONNX(e, "Slice", x, wick_export_list(e, 1, &start), wick_export_list(e, 1, &end),
+                wick_export_list(e, 1, &axis), wick_export_list(e, 1, &step));
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 bool wick_export_varies(const onnx_export *e, const wick_node *node) {
     if (node->op->flags & WICK_OP_POINTERS) return false;
     for (int r = 1; r < e->n_recordings; r++) {
         const wick_node *other = e->at[r]->nodes[node->position];
-        if (other->attr_size != node->attr_size || (node->attr_size && memcmp(other->attr, node->attr, node->attr_size))) return true;
+        if (other->attr_size != node->attr_size ||
+            (node->attr_size && memcmp(other->attr, node->attr, node->attr_size)))
+            return true;
     }
     return false;
 }
@@ -276,7 +289,7 @@ static onnx_name *uniform(onnx_export *e, wick_value *v, bool whole) {
     const wick_proto_out queued = e->attrs; /* of the node that reads it */
     e->attrs = (wick_proto_out){0};
     onnx_name *one =
-        number_bits(e, v->node, &bits) ? number_of_bits(e, (wick_dtype)v->type.dtype, bits) : following(e, v);
+        number_bits(e, v->node, &bits) ? wick_export_bits(e, (wick_dtype)v->type.dtype, bits) : following(e, v);
     if (one && whole && v->type.rank) {
         onnx_name *shape = wick_export_shape(e, v->node, v, false);
         one = shape ? ONNX(e, "Expand", one, shape) : NULL;
@@ -299,7 +312,8 @@ onnx_name *wick_export_value(onnx_export *e, wick_value *v) {
         e->attrs = queued;
     }
     if (!e->names[v->id]) e->names[v->id] = uniform(e, v, true);
-    if (e->names[v->id] == &wick_export_absent && !e->n_unsupported) wick_export_unsupported(e, v->node, "one of its results, which is for gradients");
+    if (e->names[v->id] == &wick_export_absent && !e->n_unsupported)
+        wick_export_unsupported(e, v->node, "one of its results, which is for gradients");
     return e->names[v->id];
 }
 onnx_name *wick_export_in(onnx_export *e, const wick_node *node, int k) { return wick_export_value(e, node->in[k]); }
@@ -310,23 +324,28 @@ onnx_name *wick_export_thin(onnx_export *e, wick_value *v, wick_type *type) {
     type->rank = 0;
     return uniform(e, v, false);
 }
-void wick_export_set(onnx_export *e, const wick_node *node, int k, onnx_name *name) { e->names[node->out[k].id] = name; }
+void wick_export_set(onnx_export *e, const wick_node *node, int k, onnx_name *name) {
+    e->names[node->out[k].id] = name;
+}
 
-/* ---- leaves ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 /* The name of the state that the leaf is; NULL: of none. */
 static const char *state_name(const wick_model *model, const wick_recorded_leaf *leaf) {
     const size_t prefix = sizeof WICK_AVERAGE_OF - 1;
     for (int i = 0; leaf->state && i < wick_model_count(model); i++) {
         const wick_named s = wick_model_at(model, i);
-        if (s.tensor == leaf->state || (s.tensor->value && s.tensor->value->array == leaf->array)) return strncmp(s.name, WICK_AVERAGE_OF, prefix) ? s.name : s.name + prefix;
+        if (s.tensor == leaf->state || (s.tensor->value && s.tensor->value->array == leaf->array))
+            return strncmp(s.name, WICK_AVERAGE_OF, prefix) ? s.name : s.name + prefix;
     }
     return NULL;
 }
 
 /* The leaf's numbers, row by row. */
 static const void *leaf_data(onnx_export *e, const wick_recorded_leaf *leaf, const wick_type *type) {
-    if (wick_layout_is_contiguous(&leaf->array->layout, type)) return wick_dtype_is_packed((wick_dtype)type->dtype) ? leaf->array->storage->data : wick_array_data(leaf->array, type);
+    if (wick_layout_is_contiguous(&leaf->array->layout, type))
+        return wick_dtype_is_packed((wick_dtype)type->dtype) ? leaf->array->storage->data
+                                                             : wick_array_data(leaf->array, type);
     const size_t elem = wick_dtype_size((wick_dtype)type->dtype);
     char *out = wick_export_alloc(e, wick_type_bytes(type), 1);
     const char *from = wick_array_data(leaf->array, type);
@@ -413,7 +432,8 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
     const wick_recording *base = &e->recordings[0];
     for (size_t i = 0; i < e->at[0]->n; i++) {
         wick_node *node = e->at[0]->nodes[i];
-        if (node->op == &wick_op_input) wick_export_set(e, node, 0, e->ports[((const wick_input_attr *)node->attr)->index]);
+        if (node->op == &wick_op_input)
+            wick_export_set(e, node, 0, e->ports[((const wick_input_attr *)node->attr)->index]);
         if (node->op != &wick_op_data) continue;
         const wick_recorded_leaf *leaf = &base->leaves[node->slot[0]];
         const wick_type *type = &node->out[0].type;
@@ -431,17 +451,21 @@ static wick_status add_leaves(onnx_export *e, const wick_model *model) {
         }
         const char *state = state_name(model, leaf);
         if (state && !take_name(e, keep_text(e, state))) state = NULL; /* an input has its name */
-        onnx_constant *c = add_constant(e, state ? named(e, keep_text(e, state)) : wick_export_name(e, "constant"), type, data);
+        onnx_constant *c =
+            add_constant(e, state ? named(e, keep_text(e, state)) : wick_export_name(e, "constant"), type, data);
         c->state = state != NULL;
         wick_export_set(e, node, 0, c->name);
     }
     return WICK_OK;
 }
 
-/* ---- the walk --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static const onnx_export_row *row_of(const wick_op *op) {
-    static const onnx_export_rows *const all[] = {&wick_export_shape_rows, &wick_export_index_rows, &wick_export_nn_rows, &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows, &wick_export_quant_rows, &wick_export_more_rows, &wick_export_chosen_rows};
+    static const onnx_export_rows *const all[] = {
+        &wick_export_shape_rows,     &wick_export_index_rows,  &wick_export_nn_rows,
+        &wick_export_recurrent_rows, &wick_export_signal_rows, &wick_export_control_rows,
+        &wick_export_quant_rows,     &wick_export_more_rows,   &wick_export_chosen_rows};
     for (size_t f = 0; f < WICK_COUNTOF(all); f++)
         for (size_t i = 0; i < all[f]->n; i++)
             if (all[f]->rows[i].op == op) return &all[f]->rows[i];
@@ -506,7 +530,7 @@ void wick_export_mark(onnx_made *last) {
     }
 }
 
-/* ---- the entry --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 static wick_status name_ports(onnx_export *e) {
     const wick_onnx_save_options *o = e->options;
@@ -520,7 +544,9 @@ static wick_status name_ports(onnx_export *e) {
         snprintf(numbered, sizeof numbered, "%s%.0d", usual, k);
         e->ports[i] = named(e, keep_text(e, given && *given ? given : numbered));
         e->ports[i]->given = in;
-        if (!take_name(e, e->ports[i]->text)) return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: two inputs or outputs are called \"%s\"", e->ports[i]->text);
+        if (!take_name(e, e->ports[i]->text))
+            return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: two inputs or outputs are called \"%s\"",
+                                     e->ports[i]->text);
     }
     return WICK_OK;
 }
@@ -529,7 +555,8 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
                               int64_t step) {
     const int asked = e->options->opset;
     if (asked && (asked < OLDEST_OPSET || asked > NEWEST_OPSET))
-        return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: opset %d; from %d to %d are written", asked, OLDEST_OPSET, NEWEST_OPSET);
+        return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: opset %d; from %d to %d are written", asked,
+                                 OLDEST_OPSET, NEWEST_OPSET);
     e->opset = asked ? asked : USUAL_OPSET;
     e->lacking = wick_str_on(e->unsupported, sizeof e->unsupported);
     WICK_TRY(wick_export_symbols(e));
@@ -542,7 +569,9 @@ static wick_status run_export(onnx_export *e, const onnx_source *source, const c
         if (!e->n_unsupported) name_outputs(e);
     }
     if (!e->names || e->nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
-    if (e->n_unsupported) return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: ONNX (opset %d) has no %s%s", e->opset, e->unsupported, e->n_unsupported > 40 || e->lacking.cut ? ", ..." : "");
+    if (e->n_unsupported)
+        return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: ONNX (opset %d) has no %s%s", e->opset,
+                                 e->unsupported, e->n_unsupported > 40 || e->lacking.cut ? ", ..." : "");
     WICK_TRY(wick_export_check(e, source));
     return wick_export_write(e, path);
 }
@@ -597,8 +626,8 @@ static wick_status export_source(const onnx_source *source, int n_in, const wick
     return wick_context_fail(ctx, first.status, "%s", first.text);
 }
 
-wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out, const char *path,
-                           const wick_onnx_save_options *options) {
+wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in, const wick_spec *in, int n_out,
+                           const char *path, const wick_onnx_save_options *options) {
     const bool training = wick_model_training(model);
     wick_model_set_training(model, false);
     const wick_status status = export_source(&(onnx_source){model, fn, user, options ? options->prepare : NULL, NULL},
@@ -607,7 +636,7 @@ wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int 
     return status;
 }
 
-/* ---- models that were opened ------------------------------------------------------------------------------------------------------------------- */
+/* ---- models that were opened ------------------------------------------------------------------------------------- */
 
 static wick_status prepare(void *user, const wick_spec *in) { return wick_onnx_prepare(user, in); }
 
@@ -633,9 +662,10 @@ static int constants(void *user, int64_t *numbers, int most) {
     return n;
 }
 
-/* Extents of -1 as symbols, under the file's names or INPUT_axis, and as 1 in `in`. tie: the first one of each input gets the name of the very first. Returns how many; -1:
- * out of memory. *tied: whether tying gives any another name. */
-static int open_extents(const wick_onnx *onnx, wick_spec *in, bool tie, wick_onnx_symbol *symbols, wick_arena *arena, bool *tied) {
+/* Extents of -1 as symbols, under the file's names or INPUT_axis, and as 1 in `in`. tie: the first one of each input
+ * gets the name of the very first. Returns how many; -1: out of memory. *tied: whether tying gives any another name. */
+static int open_extents(const wick_onnx *onnx, wick_spec *in, bool tie, wick_onnx_symbol *symbols, wick_arena *arena,
+                        bool *tied) {
     int n = 0;
     const char *shared = NULL;
     for (int i = 0; i < onnx->n_in; i++) {
@@ -659,7 +689,8 @@ static int open_extents(const wick_onnx *onnx, wick_spec *in, bool tie, wick_onn
 }
 
 /* As wick_onnx_resave, with names as open_extents gives them. */
-static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path, wick_onnx_save_options o, bool tie, wick_arena *arena, bool *tied) {
+static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path, wick_onnx_save_options o, bool tie,
+                          wick_arena *arena, bool *tied) {
     wick_context *ctx = onnx->ctx;
     wick_spec *specs = wick_arena_zalloc(arena, (size_t)(onnx->n_in + 1) * sizeof *specs);
     const char **outputs = wick_arena_zalloc(arena, (size_t)(onnx->n_out + 1) * sizeof *outputs);
@@ -672,7 +703,9 @@ static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path
         specs[i] = in ? in[i] : wick_onnx_input_spec(onnx, i);
         specs[i].name = p->name;
         if (specs[i].rank < 0)
-            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "export: %s: input \"%s\" is no tensor of numbers with known dims: give specs", onnx->path, p->name);
+            return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                     "export: %s: input \"%s\" is no tensor of numbers with known dims: give specs",
+                                     onnx->path, p->name);
         if (!in) memcpy(specs[i].dims, p->dims, sizeof specs[i].dims);
     }
     const int n = open_extents(onnx, specs, tie, symbols, arena, tied);
@@ -682,13 +715,15 @@ static wick_status resave(wick_onnx *onnx, const wick_spec *in, const char *path
                          onnx->n_out, path, &o);
 }
 
-wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path, const wick_onnx_save_options *options) {
+wick_status wick_onnx_resave(wick_onnx *onnx, const wick_spec *in, const char *path,
+                             const wick_onnx_save_options *options) {
     const wick_onnx_save_options o = options ? *options : (wick_onnx_save_options){0};
     wick_arena arena;
     bool tied = false;
     wick_arena_init(&arena, NULL, 1 << 12);
     wick_status status = resave(onnx, in, path, o, false, &arena, &tied);
-    const bool other = status == WICK_ERR_UNSUPPORTED || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID; /* it may be the extents */
+    /* it may be the extents */
+    const bool other = status == WICK_ERR_UNSUPPORTED || status == WICK_ERR_SHAPE || status == WICK_ERR_INVALID;
     if (other && tied && !o.n_symbols) { /* two inputs may be of one batch without the file saying so */
         const wick_msg first = onnx->ctx->msg;
         wick_context_clear_error(onnx->ctx);

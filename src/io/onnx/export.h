@@ -118,7 +118,7 @@ typedef struct onnx_export {
     _Alignas(16) char spare[4096];
 } onnx_export;
 
-/* ---- reading the recording -------------------------------------------------------------------------------------------------------------- */
+/* ---- reading the recording --------------------------------------------------------------------------------------- */
 
 onnx_name *wick_export_value(onnx_export *e, wick_value *v); /* in its full shape */
 onnx_name *wick_export_in(onnx_export *e, const wick_node *node, int k);
@@ -158,14 +158,15 @@ const char *wick_export_why(onnx_export *e, const char *what, const int64_t *val
 /* The same for parameters of the node that differ between recordings. */
 const char *wick_export_why_varies(onnx_export *e, const wick_node *node);
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* op: "MatMul", or with ONNX Runtime's domain before it, WICK_ONNX_CONTRIB "MatMulNBits". */
 #define WICK_ONNX_CONTRIB "com.microsoft:"
 onnx_name *wick_export_node(onnx_export *e, const char *op, int n_in, onnx_name *const *in);
 void wick_export_nodes(onnx_export *e, const char *op, int n_in, onnx_name *const *in, int n_out, onnx_name **out);
-#define ONNX(e, op, ...) \
-    wick_export_node(e, op, (int)(sizeof((onnx_name *[]){__VA_ARGS__}) / sizeof(onnx_name *)), (onnx_name *[]){__VA_ARGS__})
+#define ONNX(e, op, ...)                                                                                               \
+    wick_export_node(e, op, (int)(sizeof((onnx_name *[]){__VA_ARGS__}) / sizeof(onnx_name *)),                         \
+                     (onnx_name *[]){__VA_ARGS__})
 /* Attributes of the next node. */
 void wick_export_int(onnx_export *e, const char *name, int64_t value);
 void wick_export_ints(onnx_export *e, const char *name, int n, const int64_t *values);
@@ -173,11 +174,14 @@ void wick_export_float(onnx_export *e, const char *name, double value);
 void wick_export_floats(onnx_export *e, const char *name, int n, const float *values);
 void wick_export_text(onnx_export *e, const char *name, const char *text);
 void wick_export_texts(onnx_export *e, const char *name, int n, const char *const *texts);
-/* Initializers: a number of 0 dims, a list of i64, any array (which must live as long as e; arena memory does). */
+/* Initializers: a number of 0 dims, by its value or the bits that memory holds of it; a list of i64; any array (which
+ * must live as long as e: arena memory does, a function's own variables do not). */
 onnx_name *wick_export_scalar(onnx_export *e, wick_dtype dtype, double value);
+onnx_name *wick_export_bits(onnx_export *e, wick_dtype dtype, uint64_t bits);
 onnx_name *wick_export_list(onnx_export *e, int n, const int64_t *values);
 onnx_name *wick_export_array(onnx_export *e, wick_dtype dtype, int rank, const int64_t *dims, const void *data);
-/* v's extents as a list; for_reshape: one that follows symbols may be -1. NULL: they can't be said (then that has been noted against node). */
+/* v's extents as a list; for_reshape: one that follows symbols may be -1. NULL: they can't be said (then that has been
+ * noted against node). */
 onnx_name *wick_export_shape(onnx_export *e, const wick_node *node, const wick_value *v, bool for_reshape);
 onnx_name *wick_export_reshape(onnx_export *e, const wick_node *node, onnx_name *x, const wick_value *like);
 /* x with axes of extent 1 put in or taken out. */
@@ -192,11 +196,12 @@ onnx_name *wick_export_extents(onnx_export *e, const wick_node *node, int n, con
 
 /* Notes that ONNX has nothing for the node; why may be NULL. */
 void wick_export_unsupported(onnx_export *e, const wick_node *node, const char *why);
-/* Of the arena, zeroed. NULL only where it is more than ONNX_SPARE bytes: smaller requests get memory that may be written in any case, and e->nomem tells. */
+/* Of the arena, zeroed. NULL only where it is more than ONNX_SPARE bytes: smaller requests get memory that may be
+ * written in any case, and e->nomem tells. */
 void *wick_export_alloc(onnx_export *e, size_t n, size_t size);
 enum { ONNX_SPARE = 4096 };
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 typedef void (*onnx_export_fn)(onnx_export *e, const wick_node *node);
 typedef struct onnx_export_row {
@@ -208,7 +213,9 @@ typedef struct onnx_export_rows {
     const onnx_export_row *rows;
     size_t n;
 } onnx_export_rows;
-extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows, wick_export_recurrent_rows, wick_export_signal_rows, wick_export_control_rows, wick_export_quant_rows, wick_export_more_rows, wick_export_chosen_rows;
+extern const onnx_export_rows wick_export_shape_rows, wick_export_index_rows, wick_export_nn_rows,
+    wick_export_recurrent_rows, wick_export_signal_rows, wick_export_control_rows, wick_export_quant_rows,
+    wick_export_more_rows, wick_export_chosen_rows;
 
 /* The nodes of a graph of at[], in order; names of its inputs are set. */
 void wick_export_graph(onnx_export *e);
@@ -218,7 +225,8 @@ onnx_name *wick_export_name(onnx_export *e, const char *what);
 void wick_export_mark(onnx_made *last);
 
 void wick_export_elementwise(onnx_export *e, const wick_node *node);
-/* What an elementwise node ends, where ONNX has one op for it: Gemm, BatchNormalization. Sets its result; false: nothing. */
+/* What an elementwise node ends, where ONNX has one op for it: Gemm, BatchNormalization. Sets its result; false:
+ * nothing. */
 bool wick_export_recognised(onnx_export *e, const wick_node *node);
 wick_status wick_export_write(onnx_export *e, const char *path);
 /* The same bytes with all weights in them, of malloc's like: for wick_release. */

@@ -1,5 +1,5 @@
-/* export_control.c: loops and branches. A region becomes a graph that is an attribute: of Scan where there are rows and no condition, else of Loop; of If. What a region captures
- * it reads by its name outside. */
+/* export_control.c: loops and branches. A region becomes a graph that is an attribute: of Scan where there are rows and
+ * no condition, else of Loop; of If. What a region captures it reads by its name outside. */
 #define WICK_NO_SITES
 #include "exec/control.h"
 #include "io/onnx/export.h"
@@ -76,7 +76,8 @@ static void put_port(const onnx_export *e, onnx_body *body, uint32_t field, cons
     wick_proto_put_text(&info, 1, name);
     wick_proto_put_message(&info, 2, &type);
     wick_proto_put_message(&body->ports, field, &info);
-    wick_proto_drop(&dim), wick_proto_drop(&shape), wick_proto_drop(&tensor), wick_proto_drop(&type), wick_proto_drop(&info);
+    wick_proto_drop(&dim), wick_proto_drop(&shape), wick_proto_drop(&tensor), wick_proto_drop(&type),
+        wick_proto_drop(&info);
 }
 static void add_input(const onnx_export *e, onnx_body *body, onnx_name *name, const wick_type *type) {
     name->given = true;
@@ -105,7 +106,8 @@ static onnx_body *new_body(onnx_export *e, const char *attribute, int n_out) {
 
 static void branch(onnx_export *e, const wick_node *node) {
     onnx_body *bodies[2];
-    onnx_name **captured = wick_export_alloc(e, (size_t)node->n_in, sizeof *captured), **out = wick_export_alloc(e, node->n_out, sizeof *out);
+    onnx_name **captured = wick_export_alloc(e, (size_t)node->n_in, sizeof *captured),
+              **out = wick_export_alloc(e, node->n_out, sizeof *out);
     if (!captured || !out) return;
     for (int k = 1; k < node->n_in; k++) captured[k - 1] = wick_export_in(e, node, k);
     onnx_name *condition = wick_export_in(e, node, 0);
@@ -115,7 +117,8 @@ static void branch(onnx_export *e, const wick_node *node) {
         if (!bodies[r]->out || !enter(e, node, r, &o)) return;
         set_inputs(e, captured);
         wick_export_graph(e);
-        for (int k = 0; k < e->at[0]->n_outputs && !e->n_unsupported; k++) add_output(e, bodies[r], wick_export_value(e, e->at[0]->outputs[k]), &e->at[0]->outputs[k]->type);
+        for (int k = 0; k < e->at[0]->n_outputs && !e->n_unsupported; k++)
+            add_output(e, bodies[r], wick_export_value(e, e->at[0]->outputs[k]), &e->at[0]->outputs[k]->type);
         leave(e, &o, bodies[r]);
     }
     wick_export_nodes(e, "If", 1, &condition, node->n_out, out);
@@ -126,7 +129,8 @@ static void branch(onnx_export *e, const wick_node *node) {
 /* Rows of y after the last round are 0: [count, ...] as [rounds, ...]. */
 static onnx_name *padded_rows(onnx_export *e, onnx_name *y, onnx_name *count, const wick_type *type) {
     const int64_t zero = 0;
-    onnx_name *missing = ONNX(e, "Sub", wick_export_list(e, 1, &type->dims[0]), wick_export_unsqueeze(e, count, 1, &zero));
+    onnx_name *missing =
+        ONNX(e, "Sub", wick_export_list(e, 1, &type->dims[0]), wick_export_unsqueeze(e, count, 1, &zero));
     int64_t rest[WICK_MAX_DIMS];
     for (int d = 1; d < type->rank; d++) rest[d - 1] = type->dims[d];
     if (type->rank > 1) {
@@ -143,7 +147,8 @@ static void loop(onnx_export *e, const wick_node *node) {
     const int lead = wick_control_lead(a), n_params = a->n_state + a->n_x + a->n_captured;
     const bool scan = !lead && a->n_x > 0;
     const wick_type number = {.dtype = WICK_I64}, flag = {.dtype = WICK_BOOL};
-    onnx_name **params = wick_export_alloc(e, (size_t)n_params + 1, sizeof *params), **in = wick_export_alloc(e, (size_t)n_params + 4, sizeof *in),
+    onnx_name **params = wick_export_alloc(e, (size_t)n_params + 1, sizeof *params),
+              **in = wick_export_alloc(e, (size_t)n_params + 4, sizeof *in),
               **out = wick_export_alloc(e, (size_t)(a->n_state + a->n_y) + 2, sizeof *out);
     if (!params || !in || !out) return;
     for (int k = 0; k < node->n_out && !scan; k++)
@@ -152,7 +157,8 @@ static void loop(onnx_export *e, const wick_node *node) {
             return;
         }
     for (int k = 0; k < n_params; k++) params[k] = wick_export_in(e, node, lead + k);
-    onnx_name *first = lead ? wick_export_in(e, node, 0) : NULL, *rounds = wick_export_scalar(e, WICK_I64, (double)a->rounds), *zero = wick_export_scalar(e, WICK_I64, 0);
+    onnx_name *first = lead ? wick_export_in(e, node, 0) : NULL,
+              *rounds = wick_export_scalar(e, WICK_I64, (double)a->rounds), *zero = wick_export_scalar(e, WICK_I64, 0);
     if (a->counted) rounds = ONNX(e, "Min", first, rounds);
     int n_in = 0;
     if (!scan) {
@@ -173,7 +179,8 @@ static void loop(onnx_export *e, const wick_node *node) {
         if (a->conditional) add_input(e, body, wick_export_name(e, "rounds"), &number);
     }
     for (int k = 0; k < a->n_state; k++) add_input(e, body, params[k] = wick_export_name(e, "state"), &a->out[k]);
-    onnx_name *last = a->reverse && !scan ? wick_export_scalar(e, WICK_I64, (double)(a->rounds - 1)) : NULL, *row = last ? ONNX(e, "Sub", last, round) : round;
+    onnx_name *last = a->reverse && !scan ? wick_export_scalar(e, WICK_I64, (double)(a->rounds - 1)) : NULL,
+              *row = last ? ONNX(e, "Sub", last, round) : round;
     for (int k = 0; k < a->n_x; k++) {
         const wick_type *x = &node->in[lead + a->n_state + k]->type;
         onnx_name **at = &params[a->n_state + k];
@@ -191,7 +198,10 @@ static void loop(onnx_export *e, const wick_node *node) {
     wick_export_graph(e);
     const wick_graph *region = e->at[0];
     if (!e->n_unsupported) {
-        if (!scan) add_output(e, body, a->conditional ? wick_export_value(e, region->outputs[0]) : wick_export_scalar(e, WICK_BOOL, 1), &flag);
+        if (!scan)
+            add_output(e, body,
+                       a->conditional ? wick_export_value(e, region->outputs[0]) : wick_export_scalar(e, WICK_BOOL, 1),
+                       &flag);
         if (a->conditional) add_output(e, body, ONNX(e, "Add", round, wick_export_scalar(e, WICK_I64, 1)), &number);
         for (int k = 0; k < a->n_state + a->n_y; k++) {
             wick_value *v = region->outputs[a->conditional + k];
@@ -218,7 +228,8 @@ static void loop(onnx_export *e, const wick_node *node) {
         if (!scan && a->reverse) y = wick_export_slice(e, y, 0, INT64_MAX, INT64_MIN, -1);
         wick_export_set(e, node, a->n_state + k, y);
     }
-    for (int k = 0; k < a->n_state; k++) wick_export_set(e, node, a->n_state + a->n_y + k, &wick_export_absent); /* the history is for gradients */
+    /* the history is for gradients */
+    for (int k = 0; k < a->n_state; k++) wick_export_set(e, node, a->n_state + a->n_y + k, &wick_export_absent);
     if (a->conditional) wick_export_set(e, node, node->n_out - 1, count);
 }
 

@@ -1,6 +1,7 @@
-/* export_elementwise.c: elementwise ops, a row each: from which opset on ONNX has it, how it is said then, and how before. A text is in postfix order: a, b and c are
- * the inputs, numbers have the dtype of the last input, an op's inputs are counted by /2 or /3 behind its name (none: 1), its attributes stand in
- * braces: "a 3 Add/2 0 6 Clip/3 Gelu{approximate=tanh}". Names of ops in here are those of ONNX. ">u" takes what was made last as u (v, w). */
+/* export_elementwise.c: elementwise ops, a row each: from which opset on ONNX has it, how it is said then, and how
+ * before. A text is in postfix order: a, b and c are the inputs, numbers have the dtype of the last input, an op's
+ * inputs are counted by /2 or /3 behind its name (none: 1), its attributes stand in braces: "a 3 Add/2 0 6 Clip/3
+ * Gelu{approximate=tanh}". Names of ops in here are those of ONNX. ">u" takes what was made last as u (v, w). */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
@@ -18,30 +19,40 @@ typedef struct row {
 
 #define SIGN_BIT(x) x " 0 Less/2 " x " Reciprocal 0 Less/2 Or/2" /* 1 / -0 is -Inf */
 /* Near 0 by the hyperbolic functions, which keep their digits there. */
-#define EXPM1(x) x " Abs 1 Less/2 " x " 0.5 Mul/2 Tanh 2 Mul/2 1 " x " 0.5 Mul/2 Tanh Sub/2 Div/2 " x " Exp 1 Sub/2 Where/3"
+#define EXPM1(x)                                                                                                       \
+    x " Abs 1 Less/2 " x " 0.5 Mul/2 Tanh 2 Mul/2 1 " x " 0.5 Mul/2 Tanh Sub/2 Div/2 " x " Exp 1 Sub/2 Where/3"
 #define LOG1P(x) x " Abs 0.5 Less/2 " x " " x " 2 Add/2 Div/2 Atanh 2 Mul/2 " x " 1 Add/2 Log Where/3"
 #define SAFE_B   "b 0 Equal/2 1 b Where/3" /* whole numbers by 0 give 0 here, and stop others */
 /* Giles 2010, "Approximating the erfinv function": polynomials in w = -log(1 - a^2). */
-#define POLY(w, c0, c1, c2, c3, c4, c5, c6, c7, c8) \
-    c8 " " w " Mul/2 " c7 " Add/2 " w " Mul/2 " c6 " Add/2 " w " Mul/2 " c5 " Add/2 " w " Mul/2 " c4 " Add/2 " w " Mul/2 " c3 " Add/2 " w " Mul/2 " c2 " Add/2 " w " Mul/2 " c1 \
-       " Add/2 " w " Mul/2 " c0 " Add/2"
-#define ERFINV                                                                                                                                                     \
-    "1 a Sub/2 1 a Add/2 Mul/2 Log Neg >u u 2.5 Sub/2 >v u Sqrt 3 Sub/2 >w u 5 Less/2 "                                                                             \
-    POLY("v", "1.50140941", "0.246640727", "-0.00417768164", "-0.00125372503", "0.000218580870", "-4.39150654e-06", "-3.5233877e-06", "3.43273939e-07", "2.81022636e-08") " " \
-    POLY("w", "2.83297682", "1.00167406", "0.00943887047", "-0.0076224613", "0.00573950773", "-0.00367342844", "0.00134934322", "0.000100950558", "-0.000200214257")     \
-    " Where/3 a Mul/2 >v a Abs 1 Equal/2 a 1e999 Mul/2 v Where/3"
-/* Stirling's series at u = v or v + 7, and the recurrence down from there, where v = a, or 1 - a of small ones (Abramowitz, Stegun 1964, 6.1.17, 6.1.41, 6.3.7, 6.3.18). */
+#define POLY(w, c0, c1, c2, c3, c4, c5, c6, c7, c8)                                                                    \
+    c8 " " w " Mul/2 " c7 " Add/2 " w " Mul/2 " c6 " Add/2 " w " Mul/2 " c5 " Add/2 " w " Mul/2 " c4 " Add/2 " w       \
+       " Mul/2 " c3 " Add/2 " w " Mul/2 " c2 " Add/2 " w " Mul/2 " c1 " Add/2 " w " Mul/2 " c0 " Add/2"
+#define ERFINV                                                                                                         \
+    "1 a Sub/2 1 a Add/2 Mul/2 Log Neg >u u 2.5 Sub/2 >v u Sqrt 3 Sub/2 >w u 5 Less/2 " POLY(                          \
+        "v", "1.50140941", "0.246640727", "-0.00417768164", "-0.00125372503", "0.000218580870", "-4.39150654e-06",     \
+        "-3.5233877e-06", "3.43273939e-07",                                                                            \
+        "2.81022636e-08") " " POLY("w", "2.83297682", "1.00167406", "0.00943887047", "-0.0076224613", "0.00573950773", \
+                                   "-0.00367342844", "0.00134934322", "0.000100950558",                                \
+                                   "-0.000200214257") " Where/3 a Mul/2 >v a Abs 1 Equal/2 a 1e999 Mul/2 v Where/3"
+/* Stirling's series at u = v or v + 7, and the recurrence down from there, where v = a, or 1 - a of small ones
+ * (Abramowitz, Stegun 1964, 6.1.17, 6.1.41, 6.3.7, 6.3.18). */
 #define PI        " 3.14159265358979 "
 #define SHIFTED   "a 0.5 Less/2 1 a Sub/2 a Where/3 >v v 7 Less/2 v 7 Add/2 v Where/3 >u u Reciprocal >w "
-#define STEPS(op) "v 1 Add/2 " op " v 2 Add/2 " op " v 3 Add/2 " op " v 4 Add/2 " op " v 5 Add/2 " op " v 6 Add/2 " op " "
-#define LGAMMA                                                                                                                                                \
-    SHIFTED "w w Mul/2 0.00079365079365079 Mul/2 -0.0027777777777778 Add/2 w Mul/2 w Mul/2 0.083333333333333 Add/2 w Mul/2 0.91893853320467 Add/2 "           \
-            "u 0.5 Sub/2 u Log 1 Sub/2 Mul/2 Add/2 0.5 Sub/2 >w v 7 Less/2 w v " STEPS("Mul/2") "Log Sub/2 w Where/3 >w "                                     \
-            "a 0.5 Less/2 a a Round Sub/2" PI "Mul/2 Sin Abs" PI "Div/2 Log Neg w Sub/2 w Where/3 >w a IsInf a Abs w Where/3"
-#define DIGAMMA                                                                                                                                               \
-    SHIFTED "u Log w 0.5 Mul/2 Sub/2 w w Mul/2 >w w 0.003968253968254 Mul/2 -0.0083333333333333 Add/2 w Mul/2 0.083333333333333 Add/2 w Mul/2 Sub/2 >w "      \
-            "v 7 Less/2 w v Reciprocal " STEPS("Reciprocal Add/2") "Sub/2 w Where/3 >w a 0.5 Less/2 w a a Round Sub/2" PI "Mul/2 Tan Reciprocal" PI           \
-            "Mul/2 Sub/2 w Where/3 >w a 0 Less/2 a a Round Equal/2 And/2 0 0 Div/2 w Where/3"
+#define STEPS(op)                                                                                                      \
+    "v 1 Add/2 " op " v 2 Add/2 " op " v 3 Add/2 " op " v 4 Add/2 " op " v 5 Add/2 " op " v 6 Add/2 " op " "
+#define LGAMMA                                                                                                         \
+    SHIFTED "w w Mul/2 0.00079365079365079 Mul/2 -0.0027777777777778 Add/2 w Mul/2 w Mul/2 0.083333333333333 Add/2 w " \
+            "Mul/2 0.91893853320467 Add/2 "                                                                            \
+            "u 0.5 Sub/2 u Log 1 Sub/2 Mul/2 Add/2 0.5 Sub/2 >w v 7 Less/2 w v " STEPS(                                \
+                "Mul/2") "Log Sub/2 w Where/3 >w "                                                                     \
+                         "a 0.5 Less/2 a a Round Sub/2" PI "Mul/2 Sin Abs" PI                                          \
+                         "Div/2 Log Neg w Sub/2 w Where/3 >w a IsInf a Abs w Where/3"
+#define DIGAMMA                                                                                                        \
+    SHIFTED "u Log w 0.5 Mul/2 Sub/2 w w Mul/2 >w w 0.003968253968254 Mul/2 -0.0083333333333333 Add/2 w Mul/2 "        \
+            "0.083333333333333 Add/2 w Mul/2 Sub/2 >w "                                                                \
+            "v 7 Less/2 w v Reciprocal " STEPS(                                                                        \
+                "Reciprocal Add/2") "Sub/2 w Where/3 >w a 0.5 Less/2 w a a Round Sub/2" PI "Mul/2 Tan Reciprocal" PI   \
+                                    "Mul/2 Sub/2 w Where/3 >w a 0 Less/2 a a Round Equal/2 And/2 0 0 Div/2 w Where/3"
 #define OR_ZERO(y) "b 0 Equal/2 0 " y " Where/3"
 
 static const row rows[WICK_EW_COUNT] = {
@@ -50,8 +61,10 @@ static const row rows[WICK_EW_COUNT] = {
     [WICK_EW_mul] = {.text = "a b Mul/2"},
     [WICK_EW_div] = {.text = "a b Div/2"},
     [WICK_EW_pow] = {.text = "a b Pow/2"},
-    [WICK_EW_floor_divide] = {.text = "a b Div/2 Floor", .ints = OR_ZERO("a a " SAFE_B " Mod/2 Sub/2 " SAFE_B " Div/2")},
-    [WICK_EW_trunc_divide] = {.text = "a b Div/2 Sign a b Div/2 Abs Floor Mul/2", .ints = OR_ZERO("a " SAFE_B " Div/2")},
+    [WICK_EW_floor_divide] = {.text = "a b Div/2 Floor",
+                              .ints = OR_ZERO("a a " SAFE_B " Mod/2 Sub/2 " SAFE_B " Div/2")},
+    [WICK_EW_trunc_divide] = {.text = "a b Div/2 Sign a b Div/2 Abs Floor Mul/2",
+                              .ints = OR_ZERO("a " SAFE_B " Div/2")},
     [WICK_EW_remainder] = {.text = "a b a b Div/2 Floor Mul/2 Sub/2", .ints = OR_ZERO("a " SAFE_B " Mod/2")},
     [WICK_EW_fmod] = {.text = "a b Mod{fmod=1}/2", .ints = OR_ZERO("a " SAFE_B " Mod{fmod=1}/2")},
     [WICK_EW_maximum] = {.text = "a b Max/2"},
@@ -59,7 +72,8 @@ static const row rows[WICK_EW_COUNT] = {
     [WICK_EW_fmax] = {.text = "b IsNaN a a IsNaN b a b Max/2 Where/3 Where/3", .ints = "a b Max/2"},
     [WICK_EW_fmin] = {.text = "b IsNaN a a IsNaN b a b Min/2 Where/3 Where/3", .ints = "a b Min/2"},
     [WICK_EW_hypot] = {.text = "a a Mul/2 b b Mul/2 Add/2 Sqrt"},
-    [WICK_EW_atan2] = {.text = "a 0 Equal/2 b 0 Equal/2 And/2 0 a b Div/2 Atan b 0 Less/2 a 0 Less/2 -3.14159265358979 3.14159265358979 Where/3 0 Where/3 Add/2 Where/3"},
+    [WICK_EW_atan2] = {.text = "a 0 Equal/2 b 0 Equal/2 And/2 0 a b Div/2 Atan b 0 Less/2 a 0 Less/2 -3.14159265358979 "
+                               "3.14159265358979 Where/3 0 Where/3 Add/2 Where/3"},
     [WICK_EW_copysign] = {.text = SIGN_BIT("b") " a Abs Neg a Abs Where/3"},
     [WICK_EW_xlogy] = {.text = "a 0 Equal/2 b IsNaN Not And/2 0 a b Log Mul/2 Where/3"},
     [WICK_EW_logaddexp] = {.text = "a b Max/2 a b Sub/2 Abs Neg Exp 1 Add/2 Log Add/2"},
@@ -104,11 +118,18 @@ static const row rows[WICK_EW_COUNT] = {
     [WICK_EW_prelu] = {.text = "a 0 Greater/2 a a b Mul/2 Where/3"},
     [WICK_EW_scaled_elu] = {.text = "a 0 Greater/2 a b a c Mul/2 Exp 1 Sub/2 Mul/2 Where/3"},
     [WICK_EW_selu] = {.text = "a Selu"},
-    [WICK_EW_gelu] = {.text = "a Gelu", .since = 20, .before = "a 0.5 Mul/2 a 0.70710678118654752 Mul/2 Erf 1 Add/2 Mul/2"},
-    [WICK_EW_gelu_tanh] = {.text = "a Gelu{approximate=tanh}", .since = 20, .before = "a 0.5 Mul/2 a a a Mul/2 0.044715 Mul/2 1 Add/2 Mul/2 0.79788456080286536 Mul/2 Tanh 1 Add/2 Mul/2"},
+    [WICK_EW_gelu] = {.text = "a Gelu",
+                      .since = 20,
+                      .before = "a 0.5 Mul/2 a 0.70710678118654752 Mul/2 Erf 1 Add/2 Mul/2"},
+    [WICK_EW_gelu_tanh] =
+        {.text = "a Gelu{approximate=tanh}",
+         .since = 20,
+         .before = "a 0.5 Mul/2 a a a Mul/2 0.044715 Mul/2 1 Add/2 Mul/2 0.79788456080286536 Mul/2 Tanh 1 Add/2 Mul/2"},
     [WICK_EW_silu] = {.text = "a a Sigmoid Mul/2"},
     [WICK_EW_mish] = {.text = "a Mish", .since = 18, .before = "a a Softplus Tanh Mul/2"},
-    [WICK_EW_hardswish] = {.text = "a HardSwish", .since = 14, .before = "a a HardSigmoid{alpha=0.16666667,beta=0.5} Mul/2"},
+    [WICK_EW_hardswish] = {.text = "a HardSwish",
+                           .since = 14,
+                           .before = "a a HardSigmoid{alpha=0.16666667,beta=0.5} Mul/2"},
     [WICK_EW_softsign] = {.text = "a Softsign"},
     [WICK_EW_soft_threshold] = {.text = "a a b Min/2 b Neg Max/2 Sub/2"},
     [WICK_EW_hard_threshold] = {.text = "a Abs b Greater/2 a 0 Where/3"},
@@ -172,12 +193,14 @@ static onnx_name *run_text(onnx_export *e, const char *text, onnx_name *const *i
         if (size == 1 && *text >= 'a' && *text <= 'c') stack[depth++] = in[*text - 'a'];
         else if (size == 1 && *text >= 'u' && *text <= 'w') stack[depth++] = kept[*text - 'u'];
         else if (*text == '>') kept[text[1] - 'u'] = stack[--depth];
-        else if ((*text >= '0' && *text <= '9') || *text == '-') stack[depth++] = wick_export_scalar(e, dtype, strtod(text, NULL));
+        else if ((*text >= '0' && *text <= '9') || *text == '-')
+            stack[depth++] = wick_export_scalar(e, dtype, strtod(text, NULL));
         else {
             int n;
             const char *op = read_op(e, text, size, &n);
             depth -= n;
-            const bool wide = dtype == WICK_U64 && n == 3 && strcmp(op, "Where") == 0; /* which ONNX Runtime has no kernel for */
+            /* which ONNX Runtime has no kernel for */
+            const bool wide = dtype == WICK_U64 && n == 3 && strcmp(op, "Where") == 0;
             for (int k = 1; k < 3 && wide; k++) stack[depth + k] = wick_export_cast(e, stack[depth + k], WICK_I64);
             onnx_name *y = wick_export_node(e, op, n, stack + depth);
             stack[depth++] = wide ? wick_export_cast(e, y, WICK_U64) : y;
@@ -188,7 +211,8 @@ static onnx_name *run_text(onnx_export *e, const char *text, onnx_name *const *i
     return stack[0];
 }
 
-/* Inputs as small as what they are allows: numbers have no dims, and broadcasting needs no expansion, as long as the result keeps its shape. */
+/* Inputs as small as what they are allows: numbers have no dims, and broadcasting needs no expansion, as long as the
+ * result keeps its shape. */
 static void read_inputs(onnx_export *e, const wick_node *node, onnx_name **in) {
     wick_type all = {0}, thin[3];
     bool fits = true;
@@ -204,7 +228,8 @@ static void read_inputs(onnx_export *e, const wick_node *node, onnx_name **in) {
 
 static void export_shift(onnx_export *e, const wick_node *node, onnx_name *const *in, wick_dtype d, bool left) {
     const double bits = d == WICK_I32 ? 32 : 64;
-    onnx_name *a = in[0], *b = in[1], *zero = wick_export_scalar(e, d, 0), *most = wick_export_scalar(e, d, bits - 1), *negative = NULL;
+    onnx_name *a = in[0], *b = in[1], *zero = wick_export_scalar(e, d, 0), *most = wick_export_scalar(e, d, bits - 1),
+              *negative = NULL;
     onnx_name *outside = ONNX(e, "Or", ONNX(e, "Less", b, zero), ONNX(e, "Greater", b, most));
     b = ONNX(e, "Where", outside, left ? zero : most, b);
     if (!left && d != WICK_U64) { /* -1 - a has a's bits turned: floor(a / 2^b) = -1 - floor((-1 - a) / 2^b) */
@@ -220,7 +245,8 @@ static void export_shift(onnx_export *e, const wick_node *node, onnx_name *const
     wick_export_set(e, node, 0, own == d ? y : wick_export_cast(e, y, own));
 }
 
-/* Integers of 8 and 16 bits are computed in i32, as here, since few of ONNX's ops take them; u32 in i64. Bits are what they are. */
+/* Integers of 8 and 16 bits are computed in i32, as here, since few of ONNX's ops take them; u32 in i64. Bits are what
+ * they are. */
 static wick_dtype computed_in(wick_dtype d) {
     return d == WICK_I8 || d == WICK_U8 || d == WICK_I16 || d == WICK_U16 ? WICK_I32 : d == WICK_U32 ? WICK_I64 : d;
 }
@@ -235,7 +261,9 @@ static onnx_name *with_number(onnx_export *e, const wick_node *node, onnx_name *
         }
         return wick_same_dims(&node->in[0]->type, &node->out[0].type) ? ONNX(e, "PRelu", in[0], in[1]) : NULL;
     }
-    if (node->op->ew != WICK_EW_scaled_elu || !wick_export_number(e, node->in[1], &alpha) || !wick_export_number(e, node->in[2], &rate)) return NULL;
+    if (node->op->ew != WICK_EW_scaled_elu || !wick_export_number(e, node->in[1], &alpha) ||
+        !wick_export_number(e, node->in[2], &rate))
+        return NULL;
     const bool celu = alpha > 0 && (float)rate == (float)(1 / alpha) && rate != 1;
     if (rate != 1 && !celu) return NULL;
     wick_export_float(e, "alpha", alpha);
@@ -257,12 +285,13 @@ static onnx_name *saturated(onnx_export *e, onnx_name *x, wick_dtype from, wick_
     held = wick_export_cast(e, ONNX(e, "Where", ONNX(e, "IsNaN", x), wick_export_scalar(e, d, 0), held), to);
     return bits < 24 ? held
                      : ONNX(e, "Where", ONNX(e, "GreaterOrEqual", x, wick_export_scalar(e, d, past)),
-                            wick_export_array(e, to, 0, NULL, &most), held);
+                            wick_export_bits(e, to, most), held);
 }
 
 void wick_export_elementwise(onnx_export *e, const wick_node *node) {
     onnx_name *in[3];
-    const wick_dtype own = (wick_dtype)node->in[node->n_in - 1]->type.dtype, d = computed_in(own), result = (wick_dtype)node->out[0].type.dtype;
+    const wick_dtype own = (wick_dtype)node->in[node->n_in - 1]->type.dtype, d = computed_in(own),
+                     result = (wick_dtype)node->out[0].type.dtype;
     if (wick_export_recognised(e, node)) return;
     if (node->op == &wick_op_cast) {
         const wick_dtype from = (wick_dtype)node->in[0]->type.dtype;
@@ -288,11 +317,16 @@ void wick_export_elementwise(onnx_export *e, const wick_node *node) {
     const char *text = r->since > e->opset ? r->before : r->text;
     if (r->bools && d == WICK_BOOL) text = r->bools;
     if (r->ints && !wick_dtype_is_float(d) && d != WICK_BOOL) text = r->ints;
-    if (node->op->ew == WICK_EW_clamp && wick_export_number(e, node->in[1], &low) && wick_export_number(e, node->in[2], &high)) {
+    if (node->op->ew == WICK_EW_clamp && wick_export_number(e, node->in[1], &low) &&
+        wick_export_number(e, node->in[2], &high)) {
         in[1] = wick_export_scalar(e, d, low), in[2] = wick_export_scalar(e, d, high);
         text = "a b c Clip/3";
     }
-    if (!text || !*text || (r->single && d == WICK_F64)) wick_export_unsupported(e, node, text && r->since > e->opset ? "from opset 18 on it has" : r->single ? "of f64" : NULL);
+    if (!text || !*text || (r->single && d == WICK_F64))
+        wick_export_unsupported(e, node,
+                                text && r->since > e->opset ? "from opset 18 on it has"
+                                : r->single                 ? "of f64"
+                                                            : NULL);
     else {
         onnx_name *y = run_text(e, text, in, d);
         wick_export_set(e, node, 0, d != own && result == own ? wick_export_cast(e, y, own) : y);

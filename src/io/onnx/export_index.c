@@ -14,9 +14,15 @@ static void take_along_axis(onnx_export *e, const wick_node *node) {
 
 /* The attribute "reduction" of scatter ops; false: too new for the opset. */
 static bool queue_reduction(onnx_export *e, const wick_node *node, int64_t how) {
-    static const char *const names[] = {[WICK_PUT_SET] = "none", [WICK_PUT_ADD] = "add", [WICK_PUT_MUL] = "mul", [WICK_PUT_MAX] = "max", [WICK_PUT_MIN] = "min"};
+    static const char *const names[] = {[WICK_PUT_SET] = "none",
+                                        [WICK_PUT_ADD] = "add",
+                                        [WICK_PUT_MUL] = "mul",
+                                        [WICK_PUT_MAX] = "max",
+                                        [WICK_PUT_MIN] = "min"};
     const int since = how == WICK_PUT_SET ? 0 : how == WICK_PUT_ADD || how == WICK_PUT_MUL ? 16 : 18;
-    if (e->opset < since) return wick_export_unsupported(e, node, since == 16 ? "from opset 16 on it has" : "from opset 18 on it has"), false;
+    if (e->opset < since)
+        return wick_export_unsupported(e, node, since == 16 ? "from opset 16 on it has" : "from opset 18 on it has"),
+               false;
     if (how != WICK_PUT_SET) wick_export_text(e, "reduction", names[how]);
     return true;
 }
@@ -24,7 +30,9 @@ static void put_along_axis(onnx_export *e, const wick_node *node) {
     const along_attr *a = node->attr;
     if (!queue_reduction(e, node, a->how)) return;
     wick_export_int(e, "axis", a->axis);
-    wick_export_set(e, node, 0, ONNX(e, "ScatterElements", wick_export_in(e, node, 0), wick_export_in(e, node, 1), wick_export_in(e, node, 2)));
+    wick_export_set(
+        e, node, 0,
+        ONNX(e, "ScatterElements", wick_export_in(e, node, 0), wick_export_in(e, node, 1), wick_export_in(e, node, 2)));
 }
 
 /* Slices of axis 0 are what ScatterND adds to; other axes are brought there. */
@@ -58,11 +66,14 @@ static onnx_name *count_up(onnx_export *e, const wick_node *node, const wick_val
     }
     onnx_name *n = wick_export_extents(e, node, 1, &extent);
     if (!n) return &wick_export_absent;
-    return ONNX(e, "Range", wick_export_scalar(e, WICK_I64, 0), wick_export_squeeze(e, n, 1, &(int64_t){0}), wick_export_scalar(e, WICK_I64, 1));
+    return ONNX(e, "Range", wick_export_scalar(e, WICK_I64, 0), wick_export_squeeze(e, n, 1, &(int64_t){0}),
+                wick_export_scalar(e, WICK_I64, 1));
 }
 static void iota(onnx_export *e, const wick_node *node) {
     onnx_name *list = count_up(e, node, &node->out[0], 0);
-    wick_export_set(e, node, 0, node->out[0].type.dtype == WICK_I64 ? list : wick_export_cast(e, list, (wick_dtype)node->out[0].type.dtype));
+    wick_export_set(
+        e, node, 0,
+        node->out[0].type.dtype == WICK_I64 ? list : wick_export_cast(e, list, (wick_dtype)node->out[0].type.dtype));
 }
 
 /* An index that is no class gives zeros: ONNX's OneHot counts those below 0 from the end. */
@@ -70,7 +81,9 @@ static void one_hot(onnx_export *e, const wick_node *node) {
     const int rank = node->out[0].type.rank;
     onnx_name *index = wick_export_unsqueeze(e, wick_export_in(e, node, 0), 1, &(int64_t){rank - 1});
     onnx_name *hit = ONNX(e, "Equal", index, count_up(e, node, &node->out[0], rank - 1));
-    wick_export_set(e, node, 0, node->out[0].type.dtype == WICK_BOOL ? hit : wick_export_cast(e, hit, (wick_dtype)node->out[0].type.dtype));
+    wick_export_set(
+        e, node, 0,
+        node->out[0].type.dtype == WICK_BOOL ? hit : wick_export_cast(e, hit, (wick_dtype)node->out[0].type.dtype));
 }
 
 /* x with values put at start along the axis. */
@@ -82,12 +95,14 @@ static void update_slice(onnx_export *e, const wick_node *node) {
     for (int d = 0; d < rank; d++)
         if (d != a->axis) around[n++] = d;
     onnx_name *start = ONNX(e, "Reshape", wick_export_in(e, node, 2), wick_export_list(e, 1, &(int64_t){1}));
-    onnx_name *places = ONNX(e, "Add", count_up(e, node, node->in[1], (int)a->axis), start), *shape = wick_export_shape(e, node, node->in[1], false);
+    onnx_name *places = ONNX(e, "Add", count_up(e, node, node->in[1], (int)a->axis), start),
+              *shape = wick_export_shape(e, node, node->in[1], false);
     if (!shape) return;
     if (n) places = wick_export_unsqueeze(e, places, n, around);
     places = ONNX(e, "Expand", places, shape);
     wick_export_int(e, "axis", a->axis);
-    wick_export_set(e, node, 0, ONNX(e, "ScatterElements", wick_export_in(e, node, 0), places, wick_export_in(e, node, 1)));
+    wick_export_set(e, node, 0,
+                    ONNX(e, "ScatterElements", wick_export_in(e, node, 0), places, wick_export_in(e, node, 1)));
 }
 
 static void ravel_index(onnx_export *e, const wick_node *node) {
@@ -95,11 +110,14 @@ static void ravel_index(onnx_export *e, const wick_node *node) {
     int64_t weight[WICK_MAX_DIMS], last = node->in[0]->type.rank - 1;
     for (int64_t k = a->n - 1, w = 1; k >= 0; w *= a->dims[k--]) weight[k] = w;
     onnx_name *index = wick_export_in(e, node, 0), *dims = wick_export_list(e, (int)a->n, a->dims);
-    onnx_name *positive = ONNX(e, "Where", ONNX(e, "Less", index, wick_export_scalar(e, WICK_I64, 0)), ONNX(e, "Add", index, dims), index);
-    wick_export_set(e, node, 0, wick_export_reduce(e, "ReduceSum", ONNX(e, "Mul", positive, wick_export_list(e, (int)a->n, weight)), 1, &last, false));
+    onnx_name *positive = ONNX(e, "Where", ONNX(e, "Less", index, wick_export_scalar(e, WICK_I64, 0)),
+                               ONNX(e, "Add", index, dims), index);
+    wick_export_set(e, node, 0,
+                    wick_export_reduce(e, "ReduceSum", ONNX(e, "Mul", positive, wick_export_list(e, (int)a->n, weight)),
+                                       1, &last, false));
 }
 
-/* ---- order ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static void top(onnx_export *e, const wick_node *node, onnx_name *x, onnx_name *k, bool largest, onnx_name **out) {
     wick_export_int(e, "axis", -1);
@@ -121,10 +139,14 @@ static void sort(onnx_export *e, const wick_node *node) {
 static void searchsorted(onnx_export *e, const wick_node *node) {
     const int64_t right = *(const int64_t *)node->attr;
     const int row_rank = node->in[0]->type.rank, rank = node->in[1]->type.rank;
-    onnx_name *row = wick_export_unsqueeze(e, wick_export_in(e, node, 0), 1, &(int64_t){row_rank - 1}); /* [..., 1, n] */
-    onnx_name *value = wick_export_unsqueeze(e, wick_export_in(e, node, 1), 1, &(int64_t){rank});       /* [..., m, 1] */
+    /* [..., 1, n] */
+    onnx_name *row = wick_export_unsqueeze(e, wick_export_in(e, node, 0), 1, &(int64_t){row_rank - 1});
+    /* [..., m, 1] */
+    onnx_name *value = wick_export_unsqueeze(e, wick_export_in(e, node, 1), 1, &(int64_t){rank});
     onnx_name *before = ONNX(e, right ? "LessOrEqual" : "Less", row, value);
-    wick_export_set(e, node, 0, wick_export_reduce(e, "ReduceSum", wick_export_cast(e, before, WICK_I64), 1, &(int64_t){WICK_MAX(row_rank, rank + 1) - 1}, false));
+    wick_export_set(e, node, 0,
+                    wick_export_reduce(e, "ReduceSum", wick_export_cast(e, before, WICK_I64), 1,
+                                       &(int64_t){WICK_MAX(row_rank, rank + 1) - 1}, false));
 }
 
 static void triangle(onnx_export *e, const wick_node *node) {
@@ -138,7 +160,8 @@ static void triangle(onnx_export *e, const wick_node *node) {
     onnx_name *y = ONNX(e, "Trilu", x, k);
     if (a->diagonal != 1) { /* the edge is what the other triangle has of this one */
         wick_export_int(e, "upper", !a->upper);
-        onnx_name *edge = ONNX(e, "Trilu", y, k), *times = wick_export_scalar(e, (wick_dtype)node->out[0].type.dtype, a->diagonal - 1);
+        onnx_name *edge = ONNX(e, "Trilu", y, k),
+                  *times = wick_export_scalar(e, (wick_dtype)node->out[0].type.dtype, a->diagonal - 1);
         y = ONNX(e, "Add", y, ONNX(e, "Mul", edge, times));
     }
     wick_export_set(e, node, 0, y);

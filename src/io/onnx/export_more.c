@@ -1,15 +1,19 @@
-/* export_more.c: what is rarer in networks that evaluate: losses, running products and extremes, sampling at points, regions of images. */
+/* export_more.c: what is rarer in networks that evaluate: losses, running products and extremes, sampling at points,
+ * regions of images. */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 #include "kernels/kernels.h"
 
-/* (logits [N, C], labels [N], weights [C] or nothing) -> losses [N], softmax [N, C]: (1 - s) w[y] nll + s / C sum over c of w[c] nll[c]. */
+/* (logits [N, C], labels [N], weights [C] or nothing) -> losses [N], softmax [N, C]: (1 - s) w[y] nll + s / C sum over
+ * c of w[c] nll[c]. */
 static void cross_entropy(onnx_export *e, const wick_node *node) {
     const target_attr *a = node->attr;
     const wick_dtype d = (wick_dtype)node->in[0]->type.dtype;
     const int64_t one = 1, classes = node->in[0]->type.dims[1];
-    onnx_name *x = wick_export_in(e, node, 0), *y = wick_export_in(e, node, 1), *weights = node->n_in > 2 ? wick_export_in(e, node, 2) : NULL;
-    onnx_name *ignored = a->ignores ? ONNX(e, "Equal", y, wick_export_scalar(e, WICK_I64, (double)a->ignored)) : NULL, *zero = wick_export_scalar(e, d, 0);
+    onnx_name *x = wick_export_in(e, node, 0), *y = wick_export_in(e, node, 1),
+              *weights = node->n_in > 2 ? wick_export_in(e, node, 2) : NULL;
+    onnx_name *ignored = a->ignores ? ONNX(e, "Equal", y, wick_export_scalar(e, WICK_I64, (double)a->ignored)) : NULL,
+              *zero = wick_export_scalar(e, d, 0);
     if (ignored) y = ONNX(e, "Where", ignored, wick_export_scalar(e, WICK_I64, 0), y);
     wick_export_int(e, "axis", 1);
     onnx_name *nll = ONNX(e, "Neg", ONNX(e, "LogSoftmax", x));
@@ -20,7 +24,8 @@ static void cross_entropy(onnx_export *e, const wick_node *node) {
     wick_export_int(e, "axis", 1);
     onnx_name *loss = wick_export_squeeze(e, ONNX(e, "GatherElements", nll, at), 1, &one);
     if (a->smoothing != 0) {
-        onnx_name *spread = ONNX(e, "Mul", wick_export_reduce(e, "ReduceSum", nll, 1, &one, false), wick_export_scalar(e, d, a->smoothing / (double)classes));
+        onnx_name *spread = ONNX(e, "Mul", wick_export_reduce(e, "ReduceSum", nll, 1, &one, false),
+                                 wick_export_scalar(e, d, a->smoothing / (double)classes));
         loss = ONNX(e, "Add", ONNX(e, "Mul", loss, wick_export_scalar(e, d, 1 - a->smoothing)), spread);
     }
     wick_export_set(e, node, 0, ignored ? ONNX(e, "Where", ignored, zero, loss) : loss);
@@ -28,14 +33,20 @@ static void cross_entropy(onnx_export *e, const wick_node *node) {
     wick_export_set(e, node, 1, plain ? probabilities : &wick_export_absent);
 }
 
-/* x one or more places further along the axis, with ones (of products) or its own first elements (of extremes, where they change nothing) before. */
+/* x one or more places further along the axis, with ones (of products) or its own first elements (of extremes, where
+ * they change nothing) before. */
 static onnx_name *moved(onnx_export *e, onnx_name *x, const wick_type *t, const scan_attr *a, int64_t by, bool ones) {
     int64_t dims[WICK_MAX_DIMS];
     memcpy(dims, t->dims, sizeof dims);
     dims[a->axis] = by;
-    onnx_name *rest = a->reverse ? wick_export_slice(e, x, a->axis, by, INT64_MAX, 1) : wick_export_slice(e, x, a->axis, 0, -by, 1), *edge;
-    if (ones) edge = ONNX(e, "Expand", wick_export_scalar(e, (wick_dtype)t->dtype, 1), wick_export_list(e, t->rank, dims));
-    else edge = a->reverse ? wick_export_slice(e, x, a->axis, -by, INT64_MAX, 1) : wick_export_slice(e, x, a->axis, 0, by, 1);
+    onnx_name *rest = a->reverse ? wick_export_slice(e, x, a->axis, by, INT64_MAX, 1)
+                                 : wick_export_slice(e, x, a->axis, 0, -by, 1),
+              *edge;
+    if (ones)
+        edge = ONNX(e, "Expand", wick_export_scalar(e, (wick_dtype)t->dtype, 1), wick_export_list(e, t->rank, dims));
+    else
+        edge = a->reverse ? wick_export_slice(e, x, a->axis, -by, INT64_MAX, 1)
+                          : wick_export_slice(e, x, a->axis, 0, by, 1);
     onnx_name *parts[2] = {a->reverse ? rest : edge, a->reverse ? edge : rest};
     wick_export_int(e, "axis", a->axis);
     return wick_export_node(e, "Concat", 2, parts);
@@ -68,7 +79,8 @@ static void kthvalue(onnx_export *e, const wick_node *node) {
     const kth_attr *a = node->attr;
     const wick_type *t = &node->in[0]->type;
     const int64_t last = t->rank - 1, k = a->how == WICK_KTH ? a->k : (t->dims[last] + 1) / 2;
-    if (a->how == WICK_NAN_MEDIAN || (a->how != WICK_KTH && wick_export_extent(e, node->in[0], (int)last).kind != ONNX_EXTENT_FIXED)) {
+    if (a->how == WICK_NAN_MEDIAN ||
+        (a->how != WICK_KTH && wick_export_extent(e, node->in[0], (int)last).kind != ONNX_EXTENT_FIXED)) {
         wick_export_unsupported(e, node, "without NaN, or of a symbolic extent");
         return;
     }
@@ -76,21 +88,27 @@ static void kthvalue(onnx_export *e, const wick_node *node) {
     wick_export_int(e, "axis", last);
     wick_export_int(e, "largest", 0);
     wick_export_nodes(e, "TopK", 2, in, 2, out);
-    for (int i = 0; i < 2; i++) wick_export_set(e, node, i, wick_export_squeeze(e, wick_export_slice(e, out[i], last, k - 1, k, 1), 1, &last));
+    for (int i = 0; i < 2; i++)
+        wick_export_set(e, node, i, wick_export_squeeze(e, wick_export_slice(e, out[i], last, k - 1, k, 1), 1, &last));
 }
 
-/* x [N, P, C], index and weight [N, T, R] -> [N, R, C]: the sum over T of weight * x[index], where an index outside counts nothing. */
+/* x [N, P, C], index and weight [N, T, R] -> [N, R, C]: the sum over T of weight * x[index], where an index outside
+ * counts nothing. */
 static void taps(onnx_export *e, const wick_node *node) {
     const wick_dtype d = (wick_dtype)node->in[0]->type.dtype;
     const onnx_extent extent = wick_export_extent(e, node->in[0], 1);
-    onnx_name *index = wick_export_in(e, node, 1), *places = wick_export_extents(e, node, 1, &extent), *zero = wick_export_scalar(e, WICK_I64, 0);
+    onnx_name *index = wick_export_in(e, node, 1), *places = wick_export_extents(e, node, 1, &extent),
+              *zero = wick_export_scalar(e, WICK_I64, 0);
     if (!places) return;
     onnx_name *outside = ONNX(e, "Or", ONNX(e, "Less", index, zero), ONNX(e, "GreaterOrEqual", index, places));
     onnx_name *weight = ONNX(e, "Where", outside, wick_export_scalar(e, d, 0), wick_export_in(e, node, 2));
     index = wick_export_unsqueeze(e, ONNX(e, "Where", outside, zero, index), 1, &(int64_t){3});
     wick_export_int(e, "batch_dims", 1);
     onnx_name *rows = ONNX(e, "GatherND", wick_export_in(e, node, 0), index); /* [N, T, R, C] */
-    wick_export_set(e, node, 0, wick_export_reduce(e, "ReduceSum", ONNX(e, "Mul", rows, wick_export_unsqueeze(e, weight, 1, &(int64_t){3})), 1, &(int64_t){1}, false));
+    wick_export_set(e, node, 0,
+                    wick_export_reduce(e, "ReduceSum",
+                                       ONNX(e, "Mul", rows, wick_export_unsqueeze(e, weight, 1, &(int64_t){3})), 1,
+                                       &(int64_t){1}, false));
 }
 
 static void roi_align(onnx_export *e, const wick_node *node) {
@@ -100,9 +118,11 @@ static void roi_align(onnx_export *e, const wick_node *node) {
         return;
     }
     onnx_name *boxes = wick_export_in(e, node, 1);
-    if (node->in[1]->type.dtype != node->in[0]->type.dtype) boxes = wick_export_cast(e, boxes, (wick_dtype)node->in[0]->type.dtype);
+    if (node->in[1]->type.dtype != node->in[0]->type.dtype)
+        boxes = wick_export_cast(e, boxes, (wick_dtype)node->in[0]->type.dtype);
     onnx_name *in[3] = {wick_export_in(e, node, 0), boxes, wick_export_in(e, node, 2)};
-    if (e->opset >= 16) wick_export_text(e, "coordinate_transformation_mode", a->aligned ? "half_pixel" : "output_half_pixel");
+    if (e->opset >= 16)
+        wick_export_text(e, "coordinate_transformation_mode", a->aligned ? "half_pixel" : "output_half_pixel");
     wick_export_text(e, "mode", node->op == &wick_op_roi_align_max ? "max" : "avg");
     wick_export_int(e, "output_height", a->out[0]);
     wick_export_int(e, "output_width", a->out[1]);

@@ -1,5 +1,5 @@
-/* export_quant.c: quantisation. Products in integers are said as ONNX's tools say them: floats between DequantizeLinear and QuantizeLinear; sums alone as MatMulInteger and
- * ConvInteger. */
+/* export_quant.c: quantisation. Products in integers are said as ONNX's tools say them: floats between DequantizeLinear
+ * and QuantizeLinear; sums alone as MatMulInteger and ConvInteger. */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 #include "wick/quantize.h"
@@ -7,7 +7,8 @@
 #include <math.h>
 
 /* Scale and zero point of one shape: a number is repeated where the other is a vector. */
-static onnx_name *linear(onnx_export *e, const char *op, onnx_name *x, wick_value *scale, wick_value *zero, int64_t axis) {
+static onnx_name *linear(onnx_export *e, const char *op, onnx_name *x, wick_value *scale, wick_value *zero,
+                         int64_t axis) {
     onnx_name *s = wick_export_value(e, scale), *z = zero ? wick_export_value(e, zero) : &wick_export_absent;
     const wick_value *wide = scale->type.rank || !zero || !zero->type.rank ? scale : zero;
     if (wide->type.rank && !scale->type.rank) s = ONNX(e, "Expand", s, wick_export_list(e, 1, wide->type.dims));
@@ -21,12 +22,15 @@ static void quantize(onnx_export *e, const wick_node *node) {
     const wick_quantize_attr *a = node->attr;
     onnx_name *x = wick_export_in(e, node, 0);
     if (node->n_in > 2 || a->dtype == WICK_U8) {
-        wick_export_set(e, node, 0, linear(e, "QuantizeLinear", x, node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
+        wick_export_set(e, node, 0,
+                        linear(e, "QuantizeLinear", x, node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
         return;
     }
-    void *zeros = wick_export_alloc(e, (size_t)wick_type_count(&node->in[1]->type) + 1, 1); /* says the dtype */
+    void *zeros = wick_export_alloc(e, (size_t)wick_type_count(&node->in[1]->type) + 1, 8); /* says the dtype */
     if (!zeros) return;
-    onnx_name *in[3] = {x, wick_export_in(e, node, 1), wick_export_array(e, (wick_dtype)a->dtype, node->in[1]->type.rank, node->in[1]->type.dims, zeros)};
+    onnx_name *in[3] = {
+        x, wick_export_in(e, node, 1),
+        wick_export_array(e, (wick_dtype)a->dtype, node->in[1]->type.rank, node->in[1]->type.dims, zeros)};
     if (node->in[1]->type.rank) wick_export_int(e, "axis", a->axis);
     wick_export_set(e, node, 0, wick_export_node(e, "QuantizeLinear", 3, in));
 }
@@ -39,10 +43,13 @@ static void dequantize(onnx_export *e, const wick_node *node) {
         int n = 0;
         for (int64_t d = a->axis + 1; d < rank && node->in[2]->type.rank; d++) around[n] = n + 1, n++;
         if (n) in[1] = wick_export_unsqueeze(e, in[1], n, around);
-        wick_export_set(e, node, 0, linear(e, "DequantizeLinear", ONNX(e, "Sub", in[0], in[1]), node->in[1], NULL, a->axis));
+        wick_export_set(e, node, 0,
+                        linear(e, "DequantizeLinear", ONNX(e, "Sub", in[0], in[1]), node->in[1], NULL, a->axis));
         return;
     }
-    wick_export_set(e, node, 0, linear(e, "DequantizeLinear", wick_export_in(e, node, 0), node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
+    wick_export_set(e, node, 0,
+                    linear(e, "DequantizeLinear", wick_export_in(e, node, 0), node->in[1],
+                           node->n_in > 2 ? node->in[2] : NULL, a->axis));
 }
 
 static void queue_window(onnx_export *e, const wick_node *node, const wick_conv_attr *a) {
@@ -58,7 +65,8 @@ static void queue_window(onnx_export *e, const wick_node *node, const wick_conv_
 
 static void product(onnx_export *e, const wick_node *node) {
     const wick_int8_attr *a = node->attr;
-    const bool conv = node->op == &wick_op_int8_conv, quantised = a->result == WICK_INT8_U8 || a->result == WICK_INT8_I8;
+    const bool conv = node->op == &wick_op_int8_conv,
+               quantised = a->result == WICK_INT8_U8 || a->result == WICK_INT8_I8;
     wick_value *v[WICK_INT8_OPTIONAL] = {0};
     for (int k = 0, at = 2; k < WICK_INT8_OPTIONAL; k++)
         if (a->has >> k & 1) v[k] = node->in[at++];
@@ -67,7 +75,8 @@ static void product(onnx_export *e, const wick_node *node) {
             wick_export_unsupported(e, node, "with negative padding");
             return;
         }
-    onnx_name *in[4] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), &wick_export_absent, &wick_export_absent};
+    onnx_name *in[4] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), &wick_export_absent,
+                        &wick_export_absent};
     if (a->result == WICK_INT8_I32) {
         for (int k = 0; k < 2; k++)
             if (v[k]) in[2 + k] = wick_export_value(e, v[k]);
@@ -80,7 +89,8 @@ static void product(onnx_export *e, const wick_node *node) {
     in[1] = linear(e, "DequantizeLinear", in[1], v[WICK_INT8_B_SCALE], v[WICK_INT8_B_ZERO], axis);
     onnx_name *bias = NULL;
     if (v[WICK_INT8_BIAS]) { /* a whole number of units */
-        onnx_name *unit = ONNX(e, "Mul", wick_export_value(e, v[WICK_INT8_A_SCALE]), wick_export_value(e, v[WICK_INT8_B_SCALE]));
+        onnx_name *unit =
+            ONNX(e, "Mul", wick_export_value(e, v[WICK_INT8_A_SCALE]), wick_export_value(e, v[WICK_INT8_B_SCALE]));
         bias = wick_export_value(e, v[WICK_INT8_BIAS]);
         if (v[WICK_INT8_BIAS]->type.dtype == WICK_I32) bias = ONNX(e, "Mul", wick_export_cast(e, bias, WICK_F32), unit);
         else if (quantised) bias = ONNX(e, "Mul", ONNX(e, "Round", ONNX(e, "Div", bias, unit)), unit);
@@ -95,7 +105,8 @@ static void product(onnx_export *e, const wick_node *node) {
     }
     if (quantised) {
         onnx_name *last[3] = {y, wick_export_value(e, v[WICK_INT8_SCALE]),
-                              v[WICK_INT8_ZERO] ? wick_export_value(e, v[WICK_INT8_ZERO]) : wick_export_scalar(e, (wick_dtype)node->out[0].type.dtype, 0)};
+                              v[WICK_INT8_ZERO] ? wick_export_value(e, v[WICK_INT8_ZERO])
+                                                : wick_export_scalar(e, (wick_dtype)node->out[0].type.dtype, 0)};
         y = wick_export_node(e, "QuantizeLinear", 3, last);
     }
     wick_export_set(e, node, 0, y);
@@ -110,8 +121,9 @@ static void int4_linear(onnx_export *e, const wick_node *node) {
         wick_export_unsupported(e, node, "of f64 or of no weights");
         return;
     }
-    onnx_name *in[6] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1), wick_export_in(e, node, 2), zeros ? wick_export_in(e, node, zeros) : &wick_export_absent, &wick_export_absent,
-                        bias ? wick_export_in(e, node, bias) : &wick_export_absent};
+    onnx_name *in[6] = {wick_export_in(e, node, 0), wick_export_in(e, node, 1),
+                        wick_export_in(e, node, 2), zeros ? wick_export_in(e, node, zeros) : &wick_export_absent,
+                        &wick_export_absent,        bias ? wick_export_in(e, node, bias) : &wick_export_absent};
     static const int64_t first[] = {0};
     if (x->rank == 1) in[0] = wick_export_unsqueeze(e, in[0], 1, first);
     wick_export_int(e, "K", x->dims[x->rank - 1]);
@@ -125,10 +137,12 @@ static void int4_linear(onnx_export *e, const wick_node *node) {
 static onnx_name *halves(onnx_export *e, onnx_name *x, int64_t rows, int64_t bytes) {
     static const int64_t last[] = {2};
     x = wick_export_cast(e, ONNX(e, "Reshape", x, wick_export_list(e, 2, (int64_t[]){rows, bytes})), WICK_F32);
-    onnx_name *high = ONNX(e, "Floor", ONNX(e, "Mul", x, wick_export_scalar(e, WICK_F32, 0.0625))), *low = ONNX(e, "Sub", x, ONNX(e, "Mul", high, wick_export_scalar(e, WICK_F32, 16)));
+    onnx_name *high = ONNX(e, "Floor", ONNX(e, "Mul", x, wick_export_scalar(e, WICK_F32, 0.0625))),
+              *low = ONNX(e, "Sub", x, ONNX(e, "Mul", high, wick_export_scalar(e, WICK_F32, 16)));
     onnx_name *pair[2] = {wick_export_unsqueeze(e, low, 1, last), wick_export_unsqueeze(e, high, 1, last)};
     wick_export_int(e, "axis", 2);
-    return ONNX(e, "Reshape", wick_export_node(e, "Concat", 2, pair), wick_export_list(e, 2, (int64_t[]){rows, 2 * bytes}));
+    return ONNX(e, "Reshape", wick_export_node(e, "Concat", 2, pair),
+                wick_export_list(e, 2, (int64_t[]){rows, 2 * bytes}));
 }
 static void dequantize_blocks(onnx_export *e, const wick_node *node) {
     const wick_blocks_attr *a = node->attr;
@@ -138,12 +152,15 @@ static void dequantize_blocks(onnx_export *e, const wick_node *node) {
         return;
     }
     const int64_t each[] = {n, blocks, block}, one[] = {n, blocks, 1};
-    onnx_name *w = ONNX(e, "Reshape", halves(e, wick_export_in(e, node, 0), n, blocks * block / 2), wick_export_list(e, 3, each)), *zero = wick_export_scalar(e, WICK_F32, 8);
+    onnx_name *w = ONNX(e, "Reshape", halves(e, wick_export_in(e, node, 0), n, blocks * block / 2),
+                        wick_export_list(e, 3, each)),
+              *zero = wick_export_scalar(e, WICK_F32, 8);
     if (a->has & WICK_BLOCKS_ZEROS) {
         zero = wick_export_slice(e, halves(e, wick_export_in(e, node, 2), n, (blocks + 1) / 2), 1, 0, blocks, 1);
         zero = ONNX(e, "Reshape", zero, wick_export_list(e, 3, one));
     }
-    w = ONNX(e, "Mul", ONNX(e, "Sub", w, zero), ONNX(e, "Reshape", wick_export_in(e, node, 1), wick_export_list(e, 3, one)));
+    w = ONNX(e, "Mul", ONNX(e, "Sub", w, zero),
+             ONNX(e, "Reshape", wick_export_in(e, node, 1), wick_export_list(e, 3, one)));
     w = ONNX(e, "Reshape", w, wick_export_list(e, 2, (int64_t[]){n, blocks * block}));
     wick_export_set(e, node, 0, wick_export_slice(e, w, 1, 0, a->k, 1));
 }

@@ -1,5 +1,6 @@
-/* export_recurrent.c: RNN, LSTM and GRU. Wick multiplies the inputs of all steps before the loop; where that product is there to be seen, its weights and
- * bias become W and B, else W is the identity. Gates stand in another order in ONNX. */
+/* export_recurrent.c: RNN, LSTM and GRU. Wick multiplies the inputs of all steps before the loop; where that product is
+ * there to be seen, its weights and bias become W and B, else W is the identity. Gates stand in another order in ONNX.
+ */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 #include "wick/sequence.h"
@@ -19,12 +20,14 @@ static const cell cells[] = {
 };
 
 /* [D, G H(, I)] with the gates in ONNX's order. */
-static onnx_name *ordered(onnx_export *e, onnx_name *x, const cell *c, const int64_t *order, int gates, int64_t directions, int64_t units, int64_t cols) {
+static onnx_name *ordered(onnx_export *e, onnx_name *x, const cell *c, const int64_t *order, int gates,
+                          int64_t directions, int64_t units, int64_t cols) {
     if (c->op == &wick_op_rnn) return x;
     const int64_t apart[4] = {directions, gates, units, cols}, joined[3] = {directions, gates * units, cols};
     onnx_name *split = ONNX(e, "Reshape", x, wick_export_list(e, cols ? 4 : 3, apart));
     wick_export_int(e, "axis", 1);
-    return ONNX(e, "Reshape", ONNX(e, "Gather", split, wick_export_list(e, gates, order)), wick_export_list(e, cols ? 3 : 2, joined));
+    return ONNX(e, "Reshape", ONNX(e, "Gather", split, wick_export_list(e, gates, order)),
+                wick_export_list(e, cols ? 3 : 2, joined));
 }
 
 /* x times w transposed, plus bias, as wick_linear records it; x has features. False: nothing is set. */
@@ -36,7 +39,9 @@ static bool find_product(wick_value *v, wick_value **x, wick_value **w, wick_val
     }
     if (v->node->op != &wick_op_matmul || v->node->in[0]->type.rank != 3 || !v->node->in[0]->type.dims[2]) return false;
     const wick_value *right = v->node->in[1];
-    if (right->node->op != &wick_op_permute || right->type.rank != 2 || ((const permute_attr *)right->node->attr)->axes[0] != 1) return false;
+    if (right->node->op != &wick_op_permute || right->type.rank != 2 ||
+        ((const permute_attr *)right->node->attr)->axes[0] != 1)
+        return false;
     *x = v->node->in[0];
     *w = right->node->in[0];
     *bias = added;
@@ -91,7 +96,9 @@ static void recurrent(onnx_export *e, const wick_node *node) {
         const int64_t dims[2] = {directions, rows}, few[2] = {directions, 2 * units};
         void *zeros = wick_export_alloc(e, (size_t)(directions * rows) + 1, elem);
         if (!zeros) return;
-        onnx_name *parts[2] = {bias ? ONNX(e, "Reshape", wick_export_value(e, bias), wick_export_list(e, 2, dims)) : wick_export_array(e, d, 2, dims, zeros), NULL};
+        onnx_name *parts[2] = {bias ? ONNX(e, "Reshape", wick_export_value(e, bias), wick_export_list(e, 2, dims))
+                                    : wick_export_array(e, d, 2, dims, zeros),
+                               NULL};
         parts[0] = ordered(e, parts[0], c, c->order, c->gates, directions, units, 0);
         parts[1] = wick_export_array(e, d, 2, slots[IN_BIAS] ? few : dims, zeros);
         if (slots[IN_BIAS]) { /* GRU: of n alone, which is last in both orders */
@@ -104,12 +111,17 @@ static void recurrent(onnx_export *e, const wick_node *node) {
     if (slots[IN_LENGTHS]) in[4] = wick_export_cast(e, wick_export_value(e, slots[IN_LENGTHS]), WICK_I32);
     if (slots[IN_H0]) in[5] = wick_export_value(e, slots[IN_H0]);
     if (slots[IN_C0]) in[6] = wick_export_value(e, slots[IN_C0]);
-    if (slots[IN_PEEPHOLE]) in[7] = ordered(e, wick_export_value(e, slots[IN_PEEPHOLE]), c, (const int64_t[]){0, 2, 1}, 3, directions, units, 0); /* i f o becomes i o f */
+    /* i f o becomes i o f */
+    if (slots[IN_PEEPHOLE])
+        in[7] = ordered(e, wick_export_value(e, slots[IN_PEEPHOLE]), c, (const int64_t[]){0, 2, 1}, 3, directions,
+                        units, 0);
 
     wick_export_int(e, "hidden_size", units);
     wick_export_text(e, "direction", directions == 2 ? "bidirectional" : a->reverse[0] ? "reverse" : "forward");
     wick_export_texts(e, "activations", (int)directions * c->acts, names);
-    if (n_alpha) wick_export_floats(e, "activation_alpha", n_alpha, alpha), wick_export_floats(e, "activation_beta", n_alpha, beta);
+    if (n_alpha)
+        wick_export_floats(e, "activation_alpha", n_alpha, alpha),
+            wick_export_floats(e, "activation_beta", n_alpha, beta);
     if (a->clip > 0) wick_export_float(e, "clip", a->clip);
     if (a->coupled) wick_export_int(e, "input_forget", 1);
     if (a->cell == WICK_CELL_GRU) wick_export_int(e, "linear_before_reset", 1);
@@ -121,14 +133,17 @@ static void recurrent(onnx_export *e, const wick_node *node) {
         y = wick_export_squeeze(e, y, 1, &(int64_t){1});
         if (a->batch_first) y = wick_export_transpose(e, y, 3, (const int64_t[]){1, 0, 2});
     } else {
-        y = wick_export_transpose(e, y, 4, a->batch_first ? (const int64_t[]){2, 0, 1, 3} : (const int64_t[]){0, 2, 1, 3});
+        y = wick_export_transpose(e, y, 4,
+                                  a->batch_first ? (const int64_t[]){2, 0, 1, 3} : (const int64_t[]){0, 2, 1, 3});
         y = wick_export_reshape(e, node, y, &node->out[0]);
     }
     wick_export_set(e, node, 0, y);
     for (int k = 1; k < results; k++) {
         wick_value *first = slots[k == 1 ? IN_H0 : IN_C0];
         if (slots[IN_LENGTHS] && first) { /* no steps leave the first state, which run-times forget */
-            onnx_name *none = wick_export_unsqueeze(e, ONNX(e, "Equal", wick_export_value(e, slots[IN_LENGTHS]), wick_export_scalar(e, WICK_I64, 0)), 2, (const int64_t[]){0, 2});
+            onnx_name *none = wick_export_unsqueeze(
+                e, ONNX(e, "Equal", wick_export_value(e, slots[IN_LENGTHS]), wick_export_scalar(e, WICK_I64, 0)), 2,
+                (const int64_t[]){0, 2});
             out[k] = ONNX(e, "Where", none, wick_export_value(e, first), out[k]);
         }
         wick_export_set(e, node, k, out[k]);
@@ -136,5 +151,6 @@ static void recurrent(onnx_export *e, const wick_node *node) {
     for (int k = results; k < node->n_out; k++) wick_export_set(e, node, k, &wick_export_absent); /* for the gradient */
 }
 
-static const onnx_export_row rows[] = {{&wick_op_rnn, recurrent, false}, {&wick_op_lstm, recurrent, false}, {&wick_op_gru, recurrent, false}};
+static const onnx_export_row rows[] = {
+    {&wick_op_rnn, recurrent, false}, {&wick_op_lstm, recurrent, false}, {&wick_op_gru, recurrent, false}};
 const onnx_export_rows wick_export_recurrent_rows = {rows, WICK_COUNTOF(rows)};

@@ -19,7 +19,8 @@ static void reshape(onnx_export *e, const wick_node *node) {
     }
     if (k == small->rank && !n && from->rank == to->rank) same(e, node);
     else if (k == small->rank && n == large->rank - small->rank)
-        wick_export_set(e, node, 0, large == to ? wick_export_unsqueeze(e, x, n, axes) : wick_export_squeeze(e, x, n, axes));
+        wick_export_set(e, node, 0,
+                        large == to ? wick_export_unsqueeze(e, x, n, axes) : wick_export_squeeze(e, x, n, axes));
     else wick_export_set(e, node, 0, wick_export_reshape(e, node, x, &node->out[0]));
 }
 
@@ -29,7 +30,9 @@ static void expand(onnx_export *e, const wick_node *node) {
 }
 
 static void permute(onnx_export *e, const wick_node *node) {
-    wick_export_set(e, node, 0, wick_export_transpose(e, wick_export_in(e, node, 0), node->out[0].type.rank, ((const permute_attr *)node->attr)->axes));
+    wick_export_set(e, node, 0,
+                    wick_export_transpose(e, wick_export_in(e, node, 0), node->out[0].type.rank,
+                                          ((const permute_attr *)node->attr)->axes));
 }
 
 /* An end of a slice, as ONNX counts it: from the front, from the back, "all of it", or where an expression says. */
@@ -130,7 +133,8 @@ static void diagonal(onnx_export *e, const wick_node *node) {
     for (int d = 0; d < y->rank - 1; d++) extents[d] = wick_export_extent(e, &node->out[0], d);
     extents[y->rank - 1] = (onnx_extent){.kind = ONNX_EXTENT_FIXED, .number = x->dims[a->a] * x->dims[a->b]};
     const int64_t n = y->dims[y->rank - 1];
-    if (wick_export_extent(e, node->in[0], (int)a->a).kind != ONNX_EXTENT_FIXED || wick_export_extent(e, node->in[0], (int)a->b).kind != ONNX_EXTENT_FIXED) {
+    if (wick_export_extent(e, node->in[0], (int)a->a).kind != ONNX_EXTENT_FIXED ||
+        wick_export_extent(e, node->in[0], (int)a->b).kind != ONNX_EXTENT_FIXED) {
         wick_export_unsupported(e, node, "of a matrix with a symbolic extent");
         return;
     }
@@ -175,9 +179,11 @@ static void view_scatter(onnx_export *e, const wick_node *node) {
     onnx_name *minus_one = wick_export_list(e, 1, &(int64_t){-1});
     onnx_name *index = wick_export_array(e, WICK_I64, 1, &count, places);
     onnx_name *flat = ONNX(e, "Reshape", wick_export_in(e, node, 0), all ? minus_one : wick_export_list(e, 1, &all));
-    onnx_name *values = ONNX(e, "Reshape", wick_export_in(e, node, 1), count ? minus_one : wick_export_list(e, 1, &count));
+    onnx_name *values =
+        ONNX(e, "Reshape", wick_export_in(e, node, 1), count ? minus_one : wick_export_list(e, 1, &count));
     wick_export_int(e, "axis", 0);
-    wick_export_set(e, node, 0, wick_export_reshape(e, node, ONNX(e, "ScatterElements", flat, index, values), &node->out[0]));
+    wick_export_set(e, node, 0,
+                    wick_export_reshape(e, node, ONNX(e, "ScatterElements", flat, index, values), &node->out[0]));
 }
 
 static void concat(onnx_export *e, const wick_node *node) {
@@ -187,7 +193,7 @@ static void concat(onnx_export *e, const wick_node *node) {
     if (in) wick_export_set(e, node, 0, wick_export_node(e, "Concat", node->n_in, in));
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 static void reduce(onnx_export *e, const wick_node *node) {
     static const char *const names[WICK_RED_COUNT] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"};
@@ -197,7 +203,8 @@ static void reduce(onnx_export *e, const wick_node *node) {
     for (int d = 0; d < node->in[0]->type.rank; d++)
         if (a->axes >> d & 1) axes[n++] = d;
     onnx_name *x = wick_export_in(e, node, 0);
-    wick_export_set(e, node, 0, n ? wick_export_reduce(e, a->mean ? "ReduceMean" : names[a->red], x, n, axes, a->keepdims) : x);
+    wick_export_set(e, node, 0,
+                    n ? wick_export_reduce(e, a->mean ? "ReduceMean" : names[a->red], x, n, axes, a->keepdims) : x);
 }
 static void arg(onnx_export *e, const wick_node *node) {
     const arg_attr *a = node->attr;
@@ -211,12 +218,16 @@ static onnx_name *running(onnx_export *e, const char *op, onnx_name *x, const sc
     if (a->reverse) wick_export_int(e, "reverse", 1);
     return ONNX(e, op, x, wick_export_scalar(e, WICK_I64, (double)a->axis));
 }
-static void cumsum(onnx_export *e, const wick_node *node) { wick_export_set(e, node, 0, running(e, "CumSum", wick_export_in(e, node, 0), node->attr)); }
+static void cumsum(onnx_export *e, const wick_node *node) {
+    wick_export_set(e, node, 0, running(e, "CumSum", wick_export_in(e, node, 0), node->attr));
+}
 /* log(sum of exp(x - m)) + m with the largest of all as m. */
 static void logcumsumexp(onnx_export *e, const wick_node *node) {
     const scan_attr *a = node->attr;
     onnx_name *x = wick_export_in(e, node, 0), *most = wick_export_reduce(e, "ReduceMax", x, 1, &a->axis, true);
-    wick_export_set(e, node, 0, ONNX(e, "Add", ONNX(e, "Log", running(e, "CumSum", ONNX(e, "Exp", ONNX(e, "Sub", x, most)), a)), most));
+    wick_export_set(
+        e, node, 0,
+        ONNX(e, "Add", ONNX(e, "Log", running(e, "CumSum", ONNX(e, "Exp", ONNX(e, "Sub", x, most)), a)), most));
 }
 
 static const onnx_export_row rows[] = {

@@ -1,5 +1,5 @@
-/* export_signal.c: Fourier transforms, frames, windows. What is linear and has no op in ONNX is a product with the matrix of it, which the op itself makes: its results for
- * unit vectors. */
+/* export_signal.c: Fourier transforms, frames, windows. What is linear and has no op in ONNX is a product with the
+ * matrix of it, which the op itself makes: its results for unit vectors. */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
@@ -21,16 +21,19 @@ static void by_matrix(onnx_export *e, const wick_node *node, int k_in, int k_out
     const wick_dtype dtype = (wick_dtype)x->dtype;
     wick_scope *scope = wick_scope_open(ctx);
     wick_tensor *index = wick_arange(ctx, WICK_I64, 0, 1, rows);
-    wick_tensor *units = wick_reshape(wick_one_hot(index, rows, dtype), k_in + 1, dims), *out = wick_record(NULL, node->op, 1, &units, node->attr, node->attr_size);
+    wick_tensor *units = wick_reshape(wick_one_hot(index, rows, dtype), k_in + 1, dims),
+                *out = wick_record(NULL, node->op, 1, &units, node->attr, node->attr_size);
     void *matrix = wick_export_alloc(e, (size_t)(rows * cols), wick_dtype_size(dtype));
-    const bool good = scope && matrix && wick_read(out, matrix, (size_t)(rows * cols) * wick_dtype_size(dtype)) == WICK_OK;
+    const bool good =
+        scope && matrix && wick_read(out, matrix, (size_t)(rows * cols) * wick_dtype_size(dtype)) == WICK_OK;
     wick_scope_close(&scope);
     if (!good) {
         e->nomem |= !matrix;
         wick_export_unsupported(e, node, "as a matrix");
         return;
     }
-    onnx_name *m = wick_export_array(e, dtype, 2, (const int64_t[]){rows, cols}, matrix), *from = wick_export_in(e, node, 0);
+    onnx_name *m = wick_export_array(e, dtype, 2, (const int64_t[]){rows, cols}, matrix),
+              *from = wick_export_in(e, node, 0);
     onnx_extent extents[WICK_MAX_DIMS];
     const int lead = x->rank - k_in;
     for (int d = 0; d < lead; d++) extents[d] = wick_export_extent(e, node->in[0], d);
@@ -59,7 +62,8 @@ static bool by_dft(onnx_export *e, const wick_node *node, const fft_attr *a, boo
     if (real) wick_export_int(e, "onesided", 1);
     if (a->inverse) wick_export_int(e, "inverse", 1);
     if (e->opset < 20) wick_export_int(e, "axis", axis);
-    onnx_name *in[3] = {x, &wick_export_absent, e->opset < 20 ? &wick_export_absent : wick_export_scalar(e, WICK_I64, (double)axis)};
+    onnx_name *in[3] = {x, &wick_export_absent,
+                        e->opset < 20 ? &wick_export_absent : wick_export_scalar(e, WICK_I64, (double)axis)};
     onnx_name *out = wick_export_node(e, "DFT", 3, in);
     if (alone) out = wick_export_squeeze(e, out, 1, &(int64_t){0});
     const double scale = a->scale * (a->inverse ? (double)a->n : 1);
@@ -78,7 +82,8 @@ static void irfft(onnx_export *e, const wick_node *node) { by_matrix(e, node, 2,
 static void overlap_add(onnx_export *e, const wick_node *node) { by_matrix(e, node, 2, 1); }
 
 /* Places start + step * i + dilation * j of an axis. */
-static onnx_name *windows(onnx_export *e, onnx_name *x, int64_t axis, int64_t count, int64_t size, int64_t step, int64_t dilation) {
+static onnx_name *windows(onnx_export *e, onnx_name *x, int64_t axis, int64_t count, int64_t size, int64_t step,
+                          int64_t dilation) {
     const int64_t dims[2] = {count, size};
     int64_t *places = wick_export_alloc(e, (size_t)(count * size) + 1, sizeof *places);
     for (int64_t i = 0; i < count && places; i++)
@@ -90,8 +95,11 @@ static onnx_name *windows(onnx_export *e, onnx_name *x, int64_t axis, int64_t co
 static void frames(onnx_export *e, const wick_node *node) {
     const frames_attr *a = node->attr;
     const int last = node->in[0]->type.rank - 1;
-    if (wick_export_extent(e, node->in[0], last).kind != ONNX_EXTENT_FIXED) wick_export_unsupported(e, node, "of a symbolic extent");
-    else wick_export_set(e, node, 0, windows(e, wick_export_in(e, node, 0), last, node->out[0].type.dims[last], a->n, a->hop, 1));
+    if (wick_export_extent(e, node->in[0], last).kind != ONNX_EXTENT_FIXED)
+        wick_export_unsupported(e, node, "of a symbolic extent");
+    else
+        wick_export_set(e, node, 0,
+                        windows(e, wick_export_in(e, node, 0), last, node->out[0].type.dims[last], a->n, a->hop, 1));
 }
 /* The places within a window are the last axis. */
 static void sliding_window(onnx_export *e, const wick_node *node) {
@@ -107,7 +115,8 @@ static void sliding_window(onnx_export *e, const wick_node *node) {
 }
 
 static const onnx_export_row rows[] = {
-    {&wick_op_rfft, rfft, false},           {&wick_op_irfft, irfft, false},   {&wick_op_fft, fft, false},
-    {&wick_op_overlap_add, overlap_add, false}, {&wick_op_frames, frames, false}, {&wick_op_sliding_window, sliding_window, false},
+    {&wick_op_rfft, rfft, false},     {&wick_op_irfft, irfft, false},
+    {&wick_op_fft, fft, false},       {&wick_op_overlap_add, overlap_add, false},
+    {&wick_op_frames, frames, false}, {&wick_op_sliding_window, sliding_window, false},
 };
 const onnx_export_rows wick_export_signal_rows = {rows, WICK_COUNTOF(rows)};

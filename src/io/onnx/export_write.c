@@ -1,5 +1,5 @@
-/* export_write.c: the ONNX graph as a file, with weights in it or in a safetensors file beside it. Large data are written from where they lie; both files replace
- * older ones only when they are whole, the weights first. */
+/* export_write.c: the ONNX graph as a file, with weights in it or in a safetensors file beside it. Large data are
+ * written from where they lie; both files replace older ones only when they are whole, the weights first. */
 #define WICK_NO_SITES
 #include "io/onnx/export.h"
 
@@ -20,7 +20,7 @@ static int ir_version(int opset) { /* of the first release with the opset (onnx.
     return opset < (int)WICK_COUNTOF(by_opset) ? by_opset[opset] : 13;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void put_nodes(const onnx_made *first, wick_proto_out *into);
 /* A graph as an attribute. */
@@ -38,9 +38,11 @@ static void put_body(const onnx_body *b, wick_proto_out *node) {
 }
 static void put_node(const onnx_made *m, wick_proto_out *into, wick_proto_out *node) {
     for (int i = 0; i < m->n_in; i++) wick_proto_put_text(node, NODE_IN, m->in[i]->text);
-    /* Results of loops and branches all have names, as ONNX Runtime 1.31 needs: it crashes where the state of a Loop has none. */
+    /* Results of loops and branches all have names, as ONNX Runtime 1.31 needs: it crashes where the state of a Loop
+     * has none. */
     const bool all = m->bodies[0] || !strcmp(m->op, "TopK"); /* other operators' outputs but the first are optional */
-    for (int i = 0; i < m->n_out; i++) wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used && !all ? "" : m->out[i]->text);
+    for (int i = 0; i < m->n_out; i++)
+        wick_proto_put_text(node, NODE_OUT, i && !m->out[i]->used && !all ? "" : m->out[i]->text);
     wick_proto_put_text(node, NODE_NAME, m->out[0]->text);
     const char *colon = strchr(m->op, ':'); /* DOMAIN:OP */
     wick_proto_put_text(node, NODE_OP, colon ? colon + 1 : m->op);
@@ -76,7 +78,8 @@ static void put_port(onnx_export *e, const char *name, const wick_value *v, cons
         if (!spec) x = wick_export_extent(e, v, d);
         if (x.kind == ONNX_EXTENT_OPEN && x.expression < e->n_symbols) symbol = e->symbols[x.expression];
         for (int i = 0; i < e->options->n_symbols && spec; i++)
-            if (e->options->symbols[i].input == input && e->options->symbols[i].axis == d) symbol = e->options->symbols[i].name;
+            if (e->options->symbols[i].input == input && e->options->symbols[i].axis == d)
+                symbol = e->options->symbols[i].name;
         if (symbol && *symbol) wick_proto_put_text(&dim, 2, symbol);
         else if (x.kind == ONNX_EXTENT_FIXED) wick_proto_put_int(&dim, 1, x.number);
         wick_proto_put_message(&shape, 1, &dim);
@@ -87,7 +90,8 @@ static void put_port(onnx_export *e, const char *name, const wick_value *v, cons
     wick_proto_put_text(&info, 1, name);
     wick_proto_put_message(&info, 2, &type);
     wick_proto_put_message(into, field, &info);
-    wick_proto_drop(&dim), wick_proto_drop(&shape), wick_proto_drop(&tensor), wick_proto_drop(&type), wick_proto_drop(&info);
+    wick_proto_drop(&dim), wick_proto_drop(&shape), wick_proto_drop(&tensor), wick_proto_drop(&type),
+        wick_proto_drop(&info);
 }
 
 static void put_pair(wick_proto_out *into, uint32_t field, const char *key, const char *value) {
@@ -116,7 +120,7 @@ static void put_tensor(const onnx_constant *c, const char *file, size_t offset, 
     wick_proto_put_int(tensor, TENSOR_LOCATION, 1);
 }
 
-/* ---- weights beside the model --------------------------------------------------------------------------------------------------------------- */
+/* ---- weights beside the model ------------------------------------------------------------------------------------ */
 
 /* The path of a file beside path. */
 static char *beside(onnx_export *e, const char *path, const char *name) {
@@ -140,7 +144,9 @@ static wick_status write_weights(onnx_export *e, const char *path, const char *n
     w->tensors = wick_export_alloc(e, most + 1, sizeof *w->tensors);
     char *file = beside(e, path, name);
     if (!w->list || !w->tensors || !file) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
-    if (strchr(name, '/') || !*name || *name == '.') return wick_context_fail(e->ctx, WICK_ERR_INVALID, "export: weights \"%s\" are not the name of a file beside the model", name);
+    if (strchr(name, '/') || !*name || *name == '.')
+        return wick_context_fail(e->ctx, WICK_ERR_INVALID,
+                                 "export: weights \"%s\" are not the name of a file beside the model", name);
     for (size_t width = 8; width; width /= 2)
         for (onnx_constant *c = e->constants; c; c = c->next) {
             const wick_dtype d = (wick_dtype)c->type.dtype;
@@ -155,13 +161,14 @@ static wick_status write_weights(onnx_export *e, const char *path, const char *n
     if (wick_seal_write(file, w->tensors, w->n, &meta, 1, &msg) != WICK_OK)
         return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
     wick_safetensors f; /* where the data begin says the file itself */
-    if (wick_safetensors_open(&f, file, &msg) != WICK_OK) return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
+    if (wick_safetensors_open(&f, file, &msg) != WICK_OK)
+        return wick_context_fail(e->ctx, msg.status, "export: %s", msg.text);
     w->first = (size_t)(f.data - (const uint8_t *)f.map.data);
     wick_safetensors_close(&f);
     return WICK_OK;
 }
 
-/* ---- the file ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 typedef struct file {
     wick_proto_out head, nodes, ports; /* of the model; of the graph, around the initializers */
@@ -182,7 +189,8 @@ static wick_status build(onnx_export *e, const char *path, const char *beside_it
     put_nodes(e->first, &f->nodes);
     wick_proto_put_text(&f->nodes, GRAPH_NAME, o->graph && *o->graph ? o->graph : "wick");
     for (int i = 0; i < e->n_in; i++) put_port(e, e->ports[i]->text, NULL, &e->in[i], i, &f->ports, GRAPH_IN);
-    for (int i = 0; i < e->n_out; i++) put_port(e, e->ports[e->n_in + i]->text, e->at[0]->outputs[i], NULL, -1, &f->ports, GRAPH_OUT);
+    for (int i = 0; i < e->n_out; i++)
+        put_port(e, e->ports[e->n_in + i]->text, e->at[0]->outputs[i], NULL, -1, &f->ports, GRAPH_OUT);
     bool nomem = f->nodes.nomem || f->ports.nomem;
     for (const onnx_constant *c = e->constants; c; c = c->next, f->n++) {
         if (!is_written(c)) continue;
@@ -196,7 +204,9 @@ static wick_status build(onnx_export *e, const char *path, const char *beside_it
         nomem |= t->nomem || head.nomem || wick_add_overflows(graph, head.n + size, &graph);
         wick_proto_drop(&head);
         if (graph > MOST_BYTES)
-            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: the model would have more than the 2 GiB that a file of ONNX holds: put the weights into a file of their own");
+            return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED,
+                                     "export: the model would have more than the 2 GiB that a file of ONNX holds: put "
+                                     "the weights into a file of their own");
     }
     graph += f->nodes.n + f->ports.n;
     wick_proto_put_int(&f->head, MODEL_IR, o->ir_version ? o->ir_version : ir_version(e->opset));
@@ -218,7 +228,9 @@ static wick_status build(onnx_export *e, const char *path, const char *beside_it
     wick_proto_put_head(&f->head, MODEL_GRAPH, graph);
     if (nomem || f->head.nomem) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
     if (graph > MOST_BYTES)
-        return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED, "export: the model would have more than the 2 GiB that a file of ONNX holds: put the weights into a file of their own");
+        return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED,
+                                 "export: the model would have more than the 2 GiB that a file of ONNX holds: put the "
+                                 "weights into a file of their own");
     return WICK_OK;
 }
 

@@ -6,18 +6,22 @@
 #include <unistd.h>
 
 enum { NEWEST_IR = 14, NEWEST_OPSET = 28 };
-/* What a run may execute by default: each node takes more than a byte of the file, and loops have some rounds. What models run is below 2000 nodes, the most of those known. */
+/* What a run may execute by default: each node takes more than a byte of the file, and loops have some rounds. What
+ * models run is below 2000 nodes, the most of those known. */
 enum { NODES_LEAST = 200000, NODES_MOST = 10000000 };
 enum { WEIGHT_WORK = 1 << 10 }; /* of a weight, as a watch counts, besides its bytes */
 
-/* ---- opening -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-wick_watch wick_onnx_begin(wick_onnx *onnx) { return wick_context_watch(onnx->ctx, wick_now_ns() + (uint64_t)(onnx->limits.seconds * 1e9)); }
+wick_watch wick_onnx_begin(wick_onnx *onnx) {
+    return wick_context_watch(onnx->ctx, wick_now_ns() + (uint64_t)(onnx->limits.seconds * 1e9));
+}
 wick_status wick_onnx_late(wick_onnx *onnx, size_t units, const char *where) {
     wick_watch *w = &onnx->ctx->watch;
     if (WICK_LIKELY(wick_watch_spend(w, units))) return WICK_OK;
     if (w->over == WICK_ERR_CANCELLED) return wick_msg_set(&onnx->msg, w->over, "%s: cancelled by the host", where);
-    return wick_msg_set(&onnx->msg, w->over, "%s: takes longer than the limit of %g seconds", where, onnx->limits.seconds);
+    return wick_msg_set(&onnx->msg, w->over, "%s: takes longer than the limit of %g seconds", where,
+                        onnx->limits.seconds);
 }
 
 static const char *terminated(wick_onnx *onnx, wick_bytes b) {
@@ -34,14 +38,29 @@ static const struct {
     unsigned inputs;
 } fixed_inputs[] = {
     {"BatchNormalization", 1u << 3 | 1u << 4}, /* the statistics: see wick_onnx_model */
-    {"Resize", ~1u},         {"Upsample", ~1u},         {"Clip", ~1u},         {"Pad", ~1u},          {"Pow", ~1u},
-    {"Dropout", ~1u},        {"OneHot", ~0u},           {"Range", ~0u},        {"QuantizeLinear", ~1u}, {"DequantizeLinear", ~1u},
-    {"QLinearConv", ~0u},    {"QLinearMatMul", ~0u},    {"ConvInteger", ~0u},  {"MatMulInteger", ~0u},  {"NonMaxSuppression", ~0u},
-    {"Where", 1u},           {"STFT", ~1u},             {"MelWeightMatrix", ~0u},
+    {"Resize", ~1u},
+    {"Upsample", ~1u},
+    {"Clip", ~1u},
+    {"Pad", ~1u},
+    {"Pow", ~1u},
+    {"Dropout", ~1u},
+    {"OneHot", ~0u},
+    {"Range", ~0u},
+    {"QuantizeLinear", ~1u},
+    {"DequantizeLinear", ~1u},
+    {"QLinearConv", ~0u},
+    {"QLinearMatMul", ~0u},
+    {"ConvInteger", ~0u},
+    {"MatMulInteger", ~0u},
+    {"NonMaxSuppression", ~0u},
+    {"Where", 1u},
+    {"STFT", ~1u},
+    {"MelWeightMatrix", ~0u},
 };
 bool wick_onnx_is_fixed_input(const onnx_step *step, int input) {
     for (size_t i = 0; i < WICK_COUNTOF(fixed_inputs); i++)
-        if (wick_bytes_are(step->node->op, fixed_inputs[i].op)) return fixed_inputs[i].inputs >> WICK_MIN(input, 31) & 1;
+        if (wick_bytes_are(step->node->op, fixed_inputs[i].op))
+            return fixed_inputs[i].inputs >> WICK_MIN(input, 31) & 1;
     return false;
 }
 
@@ -50,7 +69,8 @@ static void note_read(const onnx_block *b, int32_t up, bool *read) {
     for (size_t i = 0; i < b->n; i++) {
         const onnx_step *step = &b->steps[i];
         for (int k = 0; k < step->n_in; k++)
-            if (step->in[k].slot >= 0 && step->in[k].up == up && !wick_onnx_is_fixed_input(step, k)) read[step->in[k].slot] = true;
+            if (step->in[k].slot >= 0 && step->in[k].up == up && !wick_onnx_is_fixed_input(step, k))
+                read[step->in[k].slot] = true;
         for (size_t a = 0; step->bodies && a < step->node->attrs.n; a++)
             if (step->bodies[a]) note_read(step->bodies[a], up + 1, read);
     }
@@ -60,7 +80,8 @@ static void note_read(const onnx_block *b, int32_t up, bool *read) {
 static wick_status adopt(wick_onnx *onnx, wick_bytes name, wick_tensor *t, bool trained, const char **state) {
     const char *text = terminated(onnx, name);
     if (!text) return WICK_ERR_NOMEM;
-    const wick_status status = wick_model_adopt(onnx->model, text, trained && wick_onnx_is_float(t) ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t);
+    const wick_status status =
+        wick_model_adopt(onnx->model, text, trained && wick_onnx_is_float(t) ? WICK_ROLE_PARAM : WICK_ROLE_BUFFER, t);
     if (status == WICK_ERR_NOMEM) return status;
     if (status == WICK_OK) *state = text;
     wick_context_clear_error(onnx->ctx);
@@ -78,11 +99,14 @@ static wick_status read_constant(wick_onnx *onnx, onnx_step *step, const bool *r
     step->constant.v = value;
     if (value.kind != WICK_VALUE_TENSOR) return WICK_OK;
     wick_tensor *t = wick_retain(value.tensor); /* freed with the model */
-    if (read && adopt(onnx, node->out.at[0], t, wick_tensor_rank(t) > 1 && step->out[0] >= 0 && read[step->out[0]], &step->state) != WICK_OK) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    if (read && adopt(onnx, node->out.at[0], t, wick_tensor_rank(t) > 1 && step->out[0] >= 0 && read[step->out[0]],
+                      &step->state) != WICK_OK)
+        return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     return WICK_OK;
 }
 
-/* Those of the block and of the bodies in it. read: which slots of the main graph are read as weights; NULL: it is not the main graph. */
+/* Those of the block and of the bodies in it. read: which slots of the main graph are read as weights; NULL: it is not
+ * the main graph. */
 static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read) {
     for (size_t i = 0; i < b->n_weights; i++) {
         struct onnx_weight *w = &b->weights[i];
@@ -93,7 +117,8 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
         w->value.v = value;
         if (value.kind != WICK_VALUE_TENSOR) continue;
         wick_tensor *t = wick_retain(value.tensor); /* freed with the model */
-        if (read && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t, wick_tensor_rank(t) > 0 && read[w->slot], &w->state) != WICK_OK)
+        if (read && adopt(onnx, w->tensor ? w->tensor->name : w->sparse->values->name, t,
+                          wick_tensor_rank(t) > 0 && read[w->slot], &w->state) != WICK_OK)
             return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     }
     for (size_t i = 0; i < b->n; i++) {
@@ -102,7 +127,8 @@ static wick_status read_weights(wick_onnx *onnx, onnx_block *b, const bool *read
     }
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->steps[i].bodies && k < b->steps[i].node->attrs.n; k++)
-            if (b->steps[i].bodies[k]) WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], NULL));
+            if (b->steps[i].bodies[k])
+                WICK_TRY(read_weights(onnx, (onnx_block *)(uintptr_t)b->steps[i].bodies[k], NULL));
     return WICK_OK;
 }
 
@@ -114,7 +140,8 @@ static void drop_weights(onnx_block *b) {
 void wick_onnx_drop_step(onnx_step *step) {
     wick_tensor_free(&step->constant.v.tensor);
     for (int k = 0; k < ONNX_KEPT; k++) wick_tensor_free(&step->kept[k]);
-    for (size_t k = 0; step->bodies && k < step->node->attrs.n; k++) drop_weights((onnx_block *)(uintptr_t)step->bodies[k]);
+    for (size_t k = 0; step->bodies && k < step->node->attrs.n; k++)
+        drop_weights((onnx_block *)(uintptr_t)step->bodies[k]);
 }
 
 static wick_status make_ports(wick_onnx *onnx);
@@ -163,16 +190,19 @@ static wick_status open_file(wick_onnx *onnx, const char *path, const wick_map *
     }
     if (map.size >= 2 && (!memcmp(map.data, "PK", 2) || map.data[0] == 0x80))
         return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT,
-                            "%s: not an ONNX file, but a pickle or archive as PyTorch writes: torch.onnx.export(model, ...) makes ONNX of a model",
+                            "%s: not an ONNX file, but a pickle or archive as PyTorch writes: torch.onnx.export(model, "
+                            "...) makes ONNX of a model",
                             path);
     if (!onnx->limits.nodes) onnx->limits.nodes = (int64_t)WICK_MIN(NODES_MOST, NODES_LEAST + map.size);
     const wick_proto_limits limits = {.memory = onnx->limits.memory, .watch = &onnx->ctx->watch};
-    const wick_status status = wick_proto_decode(&wick_onnx_model_message, map.data, map.size, &limits, &onnx->arena, &onnx->proto, &onnx->msg);
+    const wick_status status = wick_proto_decode(&wick_onnx_model_message, map.data, map.size, &limits, &onnx->arena,
+                                                 &onnx->proto, &onnx->msg);
     if (status != WICK_OK) return wick_msg_prefix(&onnx->msg, "%s: ", path);
     const onnx_model *m = &onnx->proto;
     if (!m->graph) return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: not an ONNX model: it has no graph", path);
     if (m->ir_version > NEWEST_IR)
-        return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path, (long long)m->ir_version, NEWEST_IR);
+        return wick_msg_set(&onnx->msg, WICK_ERR_VERSION, "%s: ir_version %lld is newer than %d", path,
+                            (long long)m->ir_version, NEWEST_IR);
     if (m->ir_version < 0)
         return wick_msg_set(&onnx->msg, WICK_ERR_FORMAT, "%s: ir_version %lld: the first is 1", path,
                             (long long)m->ir_version);
@@ -214,7 +244,8 @@ wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_m
     if (onnx->limits.nodes < 0 || onnx->limits.depth < 0 || !(onnx->limits.seconds >= 0)) {
         wick_release(&ctx->alloc, onnx, sizeof *onnx);
         wick_map_close(&taken);
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "%s: limits of nodes, depth and seconds are at least 0, which is the default", path);
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "%s: limits of nodes, depth and seconds are at least 0, which is the default", path);
     }
     if (!onnx->limits.memory) onnx->limits.memory = (size_t)1 << 30;
     if (!onnx->limits.tensor_bytes) onnx->limits.tensor_bytes = (size_t)8 << 30;
@@ -287,7 +318,7 @@ void wick_onnx_free(wick_onnx **onnx) {
 wick_model *wick_onnx_model(wick_onnx *onnx) { return onnx->model; }
 const char *wick_onnx_unsupported(const wick_onnx *onnx) { return onnx->unsupported; }
 
-/* ---- ports ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- ports ------------------------------------------------------------------------------------------------------- */
 
 static bool make_port(wick_onnx *onnx, const onnx_value_info *info, wick_onnx_port *p) {
     *p = (wick_onnx_port){.name = terminated(onnx, info->name), .kind = WICK_VALUE_TENSOR, .rank = -1};
@@ -306,7 +337,8 @@ static bool make_port(wick_onnx *onnx, const onnx_value_info *info, wick_onnx_po
         for (int i = 0; i < p->rank; i++) {
             const onnx_dim *d = &t->shape->dims.at[i];
             p->dims[i] = d->head.has & ONNX_DIM_HAS_VALUE ? d->value : -1;
-            if (d->head.has & ONNX_DIM_HAS_NAME && d->name.size && !(p->dim_names[i] = terminated(onnx, d->name))) return false;
+            if (d->head.has & ONNX_DIM_HAS_NAME && d->name.size && !(p->dim_names[i] = terminated(onnx, d->name)))
+                return false;
         }
     }
     return p->name != NULL;
@@ -333,15 +365,20 @@ static wick_status make_ports(wick_onnx *onnx) {
         onnx->in_slots[onnx->n_in] = (int)i;
         good = make_port(onnx, &g->in.at[i], &onnx->in_ports[onnx->n_in++]);
     }
-    for (size_t i = 0; good && i < g->out.n; i++) good = make_port(onnx, &g->out.at[i], &onnx->out_ports[onnx->n_out++]);
+    for (size_t i = 0; good && i < g->out.n; i++)
+        good = make_port(onnx, &g->out.at[i], &onnx->out_ports[onnx->n_out++]);
     if (weight) wick_release(&onnx->ctx->alloc, weight, (size_t)onnx->main->n_slots + 1);
     return good ? WICK_OK : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
 }
 
 int wick_onnx_inputs(const wick_onnx *onnx) { return onnx->n_in; }
 int wick_onnx_outputs(const wick_onnx *onnx) { return onnx->n_out; }
-wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_in ? onnx->in_ports[i] : (wick_onnx_port){0}; }
-wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0}; }
+wick_onnx_port wick_onnx_input(const wick_onnx *onnx, int i) {
+    return i >= 0 && i < onnx->n_in ? onnx->in_ports[i] : (wick_onnx_port){0};
+}
+wick_onnx_port wick_onnx_output(const wick_onnx *onnx, int i) {
+    return i >= 0 && i < onnx->n_out ? onnx->out_ports[i] : (wick_onnx_port){0};
+}
 
 int wick_onnx_defaults(const wick_onnx *onnx) { return onnx->n_defaults; }
 wick_onnx_port wick_onnx_default_at(const wick_onnx *onnx, int i) {
@@ -373,13 +410,14 @@ wick_spec wick_onnx_input_spec(const wick_onnx *onnx, int i) {
 
 wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
     if (i < 0 || i >= onnx->n_in || !value || wick_tensor_error(value, NULL) != WICK_OK)
-        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: there is no input %d, or no value for it", onnx->path, i);
+        return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: there is no input %d, or no value for it",
+                                 onnx->path, i);
     onnx_block *b = onnx->main;
     struct onnx_weight *weights = wick_arena_zalloc(&onnx->arena, (b->n_weights + 1) * sizeof *weights);
     if (!weights) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     if (b->n_weights) memcpy(weights, b->weights, b->n_weights * sizeof *weights);
-    weights[b->n_weights++] = (struct onnx_weight){.slot = b->in[onnx->in_slots[i]],
-                                                   .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(value)}}};
+    weights[b->n_weights++] = (struct onnx_weight){
+        .slot = b->in[onnx->in_slots[i]], .value = {.v = {.kind = WICK_VALUE_TENSOR, .tensor = wick_retain(value)}}};
     b->weights = weights;
     wick_onnx_forget_prepared(onnx);
     onnx->n_in--;
@@ -388,10 +426,12 @@ wick_status wick_onnx_fix_input(wick_onnx *onnx, int i, wick_tensor *value) {
     return WICK_OK;
 }
 
-/* ---- what it is ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what it is -------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_of(const onnx_value *v) {
-    return v->v.kind == WICK_VALUE_TENSOR ? wick_dtype_bytes(wick_tensor_dtype(v->v.tensor), wick_tensor_count(v->v.tensor)) : 0;
+    return v->v.kind == WICK_VALUE_TENSOR
+               ? wick_dtype_bytes(wick_tensor_dtype(v->v.tensor), wick_tensor_count(v->v.tensor))
+               : 0;
 }
 
 /* Ops, and bytes of weights, of a block and of what lies in it. */
@@ -400,15 +440,16 @@ static bool count_ops(wick_onnx *onnx, const onnx_block *b, size_t *cap) {
     for (size_t i = 0; i < b->n; i++) {
         const onnx_node *node = b->steps[i].node;
         int k = 0;
-        while (k < onnx->n_op_counts &&
-               !(wick_bytes_are(node->op, onnx->op_counts[k].name) && wick_bytes_are(node->domain, onnx->op_counts[k].domain)))
+        while (k < onnx->n_op_counts && !(wick_bytes_are(node->op, onnx->op_counts[k].name) &&
+                                          wick_bytes_are(node->domain, onnx->op_counts[k].domain)))
             k++;
         if (wick_onnx_late(onnx, (size_t)k + 1, onnx->path) != WICK_OK) return false;
         if (k == onnx->n_op_counts) {
             if (k == 1024) continue; /* more distinct ones than there are: a file that nobody runs */
-            if (!wick_grow(&onnx->ctx->alloc, (void **)&onnx->op_counts, cap, (size_t)k + 1, sizeof *onnx->op_counts)) return false;
-            onnx->op_counts[k] =
-                (wick_onnx_op){terminated(onnx, node->domain), terminated(onnx, node->op), 0, b->steps[i].op || b->steps[i].function};
+            if (!wick_grow(&onnx->ctx->alloc, (void **)&onnx->op_counts, cap, (size_t)k + 1, sizeof *onnx->op_counts))
+                return false;
+            onnx->op_counts[k] = (wick_onnx_op){terminated(onnx, node->domain), terminated(onnx, node->op), 0,
+                                                b->steps[i].op || b->steps[i].function};
             if (!onnx->op_counts[k].domain || !onnx->op_counts[k].name) return false;
             onnx->n_op_counts++;
         }
@@ -425,7 +466,8 @@ static int by_count(const void *a, const void *b) {
 }
 static wick_status make_counts(wick_onnx *onnx) {
     bool good = count_ops(onnx, onnx->main, &onnx->cap_op_counts);
-    for (size_t i = 0; good && i < onnx->proto.functions.n; i++) good = count_ops(onnx, onnx->function_blocks[i], &onnx->cap_op_counts);
+    for (size_t i = 0; good && i < onnx->proto.functions.n; i++)
+        good = count_ops(onnx, onnx->function_blocks[i], &onnx->cap_op_counts);
     WICK_TRY(wick_onnx_late(onnx, 0, onnx->path));
     if (!good) return wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     if (onnx->n_op_counts) qsort(onnx->op_counts, (size_t)onnx->n_op_counts, sizeof *onnx->op_counts, by_count);
@@ -450,17 +492,21 @@ static wick_status make_counts(wick_onnx *onnx) {
 }
 
 wick_onnx_info wick_onnx_get_info(const wick_onnx *onnx) { return onnx->info; }
-wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i) { return i >= 0 && i < onnx->n_op_counts ? onnx->op_counts[i] : (wick_onnx_op){0}; }
+wick_onnx_op wick_onnx_op_at(const wick_onnx *onnx, int i) {
+    return i >= 0 && i < onnx->n_op_counts ? onnx->op_counts[i] : (wick_onnx_op){0};
+}
 
-/* ---- recording --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the value's tensors, besides what there is; a sequence's items are tensors. false: they cannot be counted. */
+/* Bytes of the value's tensors, besides what there is; a sequence's items are tensors. false: they cannot be counted.
+ */
 static bool add_bytes(const wick_onnx_value *v, size_t *total) {
     const bool many = v->kind == WICK_VALUE_SEQUENCE;
     for (size_t i = 0; i < (many ? v->n : 1); i++) {
         const wick_onnx_value *one = many ? &v->items[i] : v;
         if (one->kind == WICK_VALUE_TENSOR && wick_tensor_count(one->tensor) > 0 && /* below: symbols */
-            wick_add_overflows(*total, wick_dtype_bytes(wick_tensor_dtype(one->tensor), wick_tensor_count(one->tensor)), total))
+            wick_add_overflows(*total, wick_dtype_bytes(wick_tensor_dtype(one->tensor), wick_tensor_count(one->tensor)),
+                               total))
             return false;
     }
     return true;
@@ -483,7 +529,8 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
         const char *text = "it is NULL";
         if (in[i].kind != WICK_VALUE_TENSOR) continue;
         if (!in[i].tensor || wick_tensor_error(in[i].tensor, &text) != WICK_OK)
-            status = wick_msg_set(&onnx->msg, WICK_ERR_INVALID, "%s: input \"%s\": %s", onnx->path, onnx->in_ports[i].name, text);
+            status = wick_msg_set(&onnx->msg, WICK_ERR_INVALID, "%s: input \"%s\": %s", onnx->path,
+                                  onnx->in_ports[i].name, text);
         else if (!run->batch && wick_tensor_rank(in[i].tensor)) run->batch = wick_tensor_dim(in[i].tensor, 0);
     }
     const size_t outer = onnx->ctx->result_max;
@@ -504,8 +551,9 @@ wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx
 }
 
 static bool is_like(const wick_spec *spec, const wick_onnx_value *v) {
-    return v->kind == WICK_VALUE_TENSOR && v->tensor && wick_tensor_error(v->tensor, NULL) == WICK_OK && spec->dtype == wick_tensor_dtype(v->tensor) &&
-           spec->rank == wick_tensor_rank(v->tensor) && !memcmp(spec->dims, wick_tensor_dims(v->tensor), (size_t)spec->rank * sizeof *spec->dims);
+    return v->kind == WICK_VALUE_TENSOR && v->tensor && wick_tensor_error(v->tensor, NULL) == WICK_OK &&
+           spec->dtype == wick_tensor_dtype(v->tensor) && spec->rank == wick_tensor_rank(v->tensor) &&
+           !memcmp(spec->dims, wick_tensor_dims(v->tensor), (size_t)spec->rank * sizeof *spec->dims);
 }
 static const onnx_prepared *find_prepared(const wick_onnx *onnx, const wick_onnx_value *in) {
     for (const onnx_prepared *p = onnx->prepared; p; p = p->next) {
@@ -533,7 +581,7 @@ wick_status wick_onnx_apply(wick_onnx *onnx, const wick_onnx_value *in, wick_onn
     return status;
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 /* Runs for zeros of these specs: what is asked for on the host is kept. */
 static wick_status probe(onnx_run *run, const wick_spec *in) {
@@ -541,11 +589,13 @@ static wick_status probe(onnx_run *run, const wick_spec *in) {
     const size_t bytes = (size_t)(onnx->n_in + onnx->n_out + 1) * sizeof(wick_onnx_value);
     wick_onnx_value *values = wick_calloc(&onnx->ctx->alloc, bytes);
     wick_scope *scope = wick_scope_open(onnx->ctx);
-    wick_status status = values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
+    wick_status status =
+        values && scope ? WICK_OK : wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     const size_t outer = onnx->ctx->result_max;
     onnx->ctx->result_max = onnx->limits.tensor_bytes;
     for (int i = 0; i < onnx->n_in && status == WICK_OK; i++)
-        values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_zeros(onnx->ctx, in[i].dtype, in[i].rank, in[i].dims)};
+        values[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                      .tensor = wick_zeros(onnx->ctx, in[i].dtype, in[i].rank, in[i].dims)};
     onnx->ctx->result_max = outer;
     if (status == WICK_OK) status = wick_onnx_record(run, values, values + onnx->n_in);
     wick_scope_close(&scope);
@@ -588,7 +638,8 @@ wick_status wick_onnx_prepare(wick_onnx *onnx, const wick_spec *in) {
         onnx_prepared *old = *at;
         bool same = old != p;
         for (int i = 0; i < onnx->n_in && same; i++)
-            same = old->in[i].dtype == in[i].dtype && old->in[i].rank == in[i].rank && !memcmp(old->in[i].dims, in[i].dims, (size_t)in[i].rank * sizeof *in[i].dims);
+            same = old->in[i].dtype == in[i].dtype && old->in[i].rank == in[i].rank &&
+                   !memcmp(old->in[i].dims, in[i].dims, (size_t)in[i].rank * sizeof *in[i].dims);
         if (!same && ++n <= KEPT) {
             at = &old->next;
             continue;
@@ -609,8 +660,10 @@ wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_t
     for (int i = 0; i < n_out && status == WICK_OK; i++) {
         out[i] = values[n_in + i].tensor;
         if (values[n_in + i].kind != WICK_VALUE_TENSOR)
-            status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled or exported", onnx->path,
-                                       onnx->out_ports[i].name);
+            status = wick_context_fail(
+                ctx, WICK_ERR_UNSUPPORTED,
+                "%s: output \"%s\" is no tensor of numbers: it can be run, but not compiled or exported", onnx->path,
+                onnx->out_ports[i].name);
     }
     wick_release(&onnx->ctx->alloc, values, (size_t)(n_in + n_out + 1) * sizeof *values);
     return status;
@@ -622,23 +675,30 @@ static wick_status check_specs(const wick_onnx *onnx, const wick_spec *in) {
         const wick_onnx_port *p = &onnx->in_ports[i];
         wick_dtype dtype;
         if (in[i].name && *in[i].name && strcmp(in[i].name, p->name) != 0)
-            return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "%s: input %d is \"%s\", and its spec is called \"%s\": specs come in the order of the inputs", onnx->path, i, p->name, in[i].name);
+            return wick_context_fail(
+                onnx->ctx, WICK_ERR_INVALID,
+                "%s: input %d is \"%s\", and its spec is called \"%s\": specs come in the order of the inputs",
+                onnx->path, i, p->name, in[i].name);
         if (p->kind == WICK_VALUE_TENSOR && wick_onnx_dtype(p->elem, &dtype) && dtype != in[i].dtype)
-            return wick_context_fail(onnx->ctx, WICK_ERR_DTYPE, "%s: input \"%s\" is %s, and its spec %s", onnx->path, p->name, wick_dtype_name(dtype), wick_dtype_name(in[i].dtype));
+            return wick_context_fail(onnx->ctx, WICK_ERR_DTYPE, "%s: input \"%s\" is %s, and its spec %s", onnx->path,
+                                     p->name, wick_dtype_name(dtype), wick_dtype_name(in[i].dtype));
         if (p->kind == WICK_VALUE_TENSOR && p->rank >= 0 && p->rank != in[i].rank)
-            return wick_context_fail(onnx->ctx, WICK_ERR_SHAPE, "%s: input \"%s\" has %d dims, and its spec %d", onnx->path, p->name, p->rank, in[i].rank);
+            return wick_context_fail(onnx->ctx, WICK_ERR_SHAPE, "%s: input \"%s\" has %d dims, and its spec %d",
+                                     onnx->path, p->name, p->rank, in[i].rank);
     }
     return WICK_OK;
 }
 
-wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options, wick_plan **plan) {
+wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_compile_options *options,
+                              wick_plan **plan) {
     if (!plan || (onnx->n_in && !in))
         return wick_context_fail(onnx->ctx, WICK_ERR_INVALID, "onnx_compile: in or plan is NULL");
     *plan = NULL;
     const wick_watch was = wick_onnx_begin(onnx); /* of all its parts together */
     wick_status status = check_specs(onnx, in);
     if (status == WICK_OK) status = wick_onnx_prepare(onnx, in);
-    if (status == WICK_OK) status = wick_compile(onnx->ctx, wick_onnx_function, onnx, onnx->n_in, in, onnx->n_out, options, plan);
+    if (status == WICK_OK)
+        status = wick_compile(onnx->ctx, wick_onnx_function, onnx, onnx->n_in, in, onnx->n_out, options, plan);
     wick_context_unwatch(onnx->ctx, &was);
     return status;
 }
@@ -646,7 +706,8 @@ wick_status wick_onnx_compile(wick_onnx *onnx, const wick_spec *in, const wick_c
 wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
     wick_context *ctx = onnx->ctx;
     if (onnx->n_in != 1 || onnx->in_ports[0].kind != WICK_VALUE_TENSOR || !onnx->n_out)
-        return wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: is no function of one tensor: it has %d inputs", onnx->path, onnx->n_in);
+        return wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: is no function of one tensor: it has %d inputs", onnx->path,
+                           onnx->n_in);
     if (!x || wick_tensor_error(x, NULL) != WICK_OK) return x;
     const wick_onnx_port *port = &onnx->in_ports[0];
     wick_dtype dtype;
@@ -658,12 +719,15 @@ wick_tensor *wick_onnx_forward(wick_onnx *onnx, wick_tensor *x) {
                 onnx->path, port->name, wick_dtype_name(dtype), wick_dtype_name(wick_tensor_dtype(x)));
         x = wick_cast(x, dtype);
     }
-    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x}, *out = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->n_out * sizeof *out);
+    wick_onnx_value in = {.kind = WICK_VALUE_TENSOR, .tensor = x},
+                    *out = wick_calloc(&onnx->ctx->alloc, (size_t)onnx->n_out * sizeof *out);
     if (!out) return wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", onnx->path);
     const wick_status status = wick_onnx_apply(onnx, &in, out);
-    wick_tensor *y = status != WICK_OK                        ? wick_poison(ctx, status, "%s", wick_context_error(ctx))
-                     : out[0].kind != WICK_VALUE_TENSOR ? wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: its first output is no tensor of numbers", onnx->path)
-                                                              : out[0].tensor;
+    wick_tensor *y =
+        status != WICK_OK ? wick_poison(ctx, status, "%s", wick_context_error(ctx))
+        : out[0].kind != WICK_VALUE_TENSOR
+            ? wick_poison(ctx, WICK_ERR_UNSUPPORTED, "%s: its first output is no tensor of numbers", onnx->path)
+            : out[0].tensor;
     wick_release(&onnx->ctx->alloc, out, (size_t)onnx->n_out * sizeof *out);
     return y;
 }

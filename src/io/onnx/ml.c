@@ -6,12 +6,14 @@
 
 #include "wick/pointwise.h"
 
-/* ---- lists: of integers, floats, strings, or a tensor ------------------------------------------------------------------------------------------- */
+/* ---- lists: of integers, floats, strings, or a tensor ------------------------------------------------------------ */
 
 bool wick_onnx_list_of(onnx_call *c, const wick_onnx_value *v, bool dynamic, onnx_list *out) {
-    if (v->kind == WICK_VALUE_STRINGS) return *out = (onnx_list){.kind = ONNX_LIST_STRINGS, .n = v->n, .texts = v->texts}, true;
+    if (v->kind == WICK_VALUE_STRINGS)
+        return *out = (onnx_list){.kind = ONNX_LIST_STRINGS, .n = v->n, .texts = v->texts}, true;
     onnx_host h;
-    if (v->kind != WICK_VALUE_TENSOR) return wick_onnx_fail(c, WICK_ERR_FORMAT, "a value is neither numbers nor strings");
+    if (v->kind != WICK_VALUE_TENSOR)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "a value is neither numbers nor strings");
     if (!wick_onnx_host_of(c, v->tensor, dynamic, &h)) return false;
     *out = (onnx_list){.kind = wick_onnx_is_float(v->tensor) ? ONNX_LIST_FLOATS : ONNX_LIST_INTS,
                        .n = (size_t)h.n,
@@ -29,13 +31,19 @@ static bool list_of_attr(onnx_call *c, const onnx_attr *a, bool one, onnx_list *
         if (status != WICK_OK) return c->status = status, false;
         return wick_onnx_list_of(c, &v, false, out);
     }
-    const bool floats = one ? a->type == ONNX_ATTR_FLOAT : a->floats.n != 0, texts = one ? a->type == ONNX_ATTR_STRING : a->strings.n != 0;
+    const bool floats = one ? a->type == ONNX_ATTR_FLOAT : a->floats.n != 0,
+               texts = one ? a->type == ONNX_ATTR_STRING : a->strings.n != 0;
     const size_t n = one ? 1 : floats ? a->floats.n : texts ? a->strings.n : a->ints.n;
-    *out = (onnx_list){.n = n, .kind = floats ? ONNX_LIST_FLOATS : texts ? ONNX_LIST_STRINGS : ONNX_LIST_INTS, .dtype = floats ? WICK_F32 : WICK_I64};
+    *out = (onnx_list){.n = n,
+                       .kind = floats  ? ONNX_LIST_FLOATS
+                               : texts ? ONNX_LIST_STRINGS
+                                       : ONNX_LIST_INTS,
+                       .dtype = floats ? WICK_F32 : WICK_I64};
     if (texts) {
         wick_text *all = wick_onnx_alloc(c, n, sizeof *all);
         if (!all) return false;
-        for (size_t i = 0; i < n; i++) all[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
+        for (size_t i = 0; i < n; i++)
+            all[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
         out->texts = all;
         return true;
     }
@@ -74,8 +82,12 @@ bool wick_onnx_list(onnx_call *c, const char *prefix, onnx_list *out) {
 }
 
 bool wick_onnx_default(onnx_call *c, int kind, onnx_list *out) {
-    static const char *const names[] = {[ONNX_LIST_NONE] = "", [ONNX_LIST_INTS] = "default_int64", [ONNX_LIST_FLOATS] = "default_float", [ONNX_LIST_STRINGS] = "default_string"};
-    const onnx_attr *tensor = wick_onnx_attr(c, "default_tensor"), *a = tensor ? tensor : wick_onnx_attr(c, names[kind]);
+    static const char *const names[] = {[ONNX_LIST_NONE] = "",
+                                        [ONNX_LIST_INTS] = "default_int64",
+                                        [ONNX_LIST_FLOATS] = "default_float",
+                                        [ONNX_LIST_STRINGS] = "default_string"};
+    const onnx_attr *tensor = wick_onnx_attr(c, "default_tensor"),
+                    *a = tensor ? tensor : wick_onnx_attr(c, names[kind]);
     *out = (onnx_list){0};
     return !a || list_of_attr(c, a, true, out);
 }
@@ -85,15 +97,18 @@ bool wick_onnx_numbers(onnx_call *c, const char *name, onnx_list *out) {
     wick_str s = wick_str_on(tensor, sizeof tensor);
     wick_str_add(&s, "%s_as_tensor", name);
     if (!wick_onnx_list_attr(c, wick_onnx_attr(c, tensor) ? tensor : name, out)) return false;
-    return out->kind != ONNX_LIST_STRINGS || wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is no list of numbers", name);
+    return out->kind != ONNX_LIST_STRINGS ||
+           wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is no list of numbers", name);
 }
 
 wick_tensor *wick_onnx_list_tensor(onnx_call *c, const onnx_list *l, wick_dtype dtype, int rank, const int64_t *dims) {
     const bool whole = l->kind == ONNX_LIST_INTS;
-    return wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, rank, dims, whole ? (const void *)l->ints : (const void *)l->floats), dtype);
+    return wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, rank, dims,
+                               whole ? (const void *)l->ints : (const void *)l->floats),
+                     dtype);
 }
 
-/* ---- labels --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
 
 bool wick_onnx_class_labels(onnx_call *c, onnx_list *out) {
     static const char *const names[] = {"classlabels_strings", "classlabels_ints", "classlabels_int64s"};
@@ -110,7 +125,8 @@ void wick_onnx_set_labels(onnx_call *c, const onnx_list *labels, wick_tensor *in
         return;
     }
     if (labels->kind != ONNX_LIST_STRINGS) {
-        wick_onnx_set(c, 0, wick_gather(wick_onnx_list_tensor(c, labels, WICK_I64, 1, &(int64_t){(int64_t)labels->n}), 0, index));
+        wick_onnx_set(
+            c, 0, wick_gather(wick_onnx_list_tensor(c, labels, WICK_I64, 1, &(int64_t){(int64_t)labels->n}), 0, index));
         return;
     }
     onnx_host h;
@@ -128,20 +144,22 @@ void wick_onnx_set_labels(onnx_call *c, const onnx_list *labels, wick_tensor *in
     if (texts) wick_onnx_set_value(c, 0, y, c->dynamic);
 }
 
-/* ---- scores --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 bool wick_onnx_post(onnx_call *c, onnx_post *out) {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
     const wick_bytes text = wick_onnx_text(c, "post_transform", "NONE");
     for (int i = 0; i < 5; i++)
         if (wick_bytes_are(text, names[i])) return *out = (onnx_post)i, c->status == WICK_OK;
-    return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "post_transform \"%.*s\"", (int)WICK_MIN(text.size, (size_t)40), text.at);
+    return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "post_transform \"%.*s\"", (int)WICK_MIN(text.size, (size_t)40),
+                          text.at);
 }
 
 /* A softmax in which what is 0 stays 0. */
 static wick_tensor *softmax_zero(wick_tensor *x) {
     wick_tensor *top = wick_max(x, 1, &(int){1}, true);
-    wick_tensor *e = wick_where(wick_gt(wick_abs(x), wick_like(x, 1e-7)), wick_exp(wick_sub(x, top)), wick_mul(x, wick_exp(wick_neg(top))));
+    wick_tensor *e = wick_where(wick_gt(wick_abs(x), wick_like(x, 1e-7)), wick_exp(wick_sub(x, top)),
+                                wick_mul(x, wick_exp(wick_neg(top))));
     wick_tensor *sum = wick_sum(e, 1, &(int){1}, true);
     return wick_where(wick_eq(sum, wick_like(sum, 0)), wick_like(x, 0.5), wick_div(e, sum));
 }

@@ -1,11 +1,12 @@
 /* onnx.h: an ONNX model, resolved and ready to be recorded.
  *
- *   file -> messages (proto.c, schema.c) -> blocks (resolve.c): names become slots, node types become rows of the op tables
+ *   file -> messages (proto.c, schema.c) -> blocks (resolve.c): names become slots, node types become rows of the op
+ * tables
  *        -> tensors (run.c): each block's steps, called in order, record Wick's public ops
  *
- * A row of an op table is a name, the opsets it holds for, and a small function over `call`. What a row needs to know on the host (shapes, axes,
- * repeats) it asks for with wick_onnx_host: that is known at once for constants; what depends on inputs is evaluated, and such a model can't be
- * compiled. */
+ * A row of an op table is a name, the opsets it holds for, and a small function over `call`. What a row needs to know
+ * on the host (shapes, axes, repeats) it asks for with wick_onnx_host: that is known at once for constants; what
+ * depends on inputs is evaluated, and such a model can't be compiled. */
 #ifndef WICK_IO_ONNX_ONNX_H
 #define WICK_IO_ONNX_ONNX_H
 
@@ -13,7 +14,7 @@
 #include "tensor/tensor.h"
 #include "wick/onnx.h"
 
-/* ---- values --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* wick_onnx_value (wick/onnx.h) is what users see; inside a run it also says whether it depends on the run's inputs. */
 typedef struct onnx_value {
@@ -21,7 +22,7 @@ typedef struct onnx_value {
     bool dynamic;
 } onnx_value;
 
-/* ---- resolved ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- resolved ---------------------------------------------------------------------------------------------------- */
 
 typedef struct onnx_call onnx_call;
 typedef struct onnx_op {
@@ -60,7 +61,8 @@ typedef struct onnx_step {
     onnx_ref *in;
     int32_t *out; /* -1: not wanted */
     int n_in, n_out, opset;
-    const onnx_block **bodies; /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
+    /* of graph attributes, by the attribute's place among the node's; NULL where it is no graph */
+    const onnx_block **bodies;
     onnx_value constant;       /* of a Constant: read once; kind NONE: it is none */
     const char *state;         /* its name in the model; NULL: it has none there */
     const char *types;         /* what dtypes its inputs may have (types.c); NULL: its row sees to that */
@@ -120,7 +122,8 @@ struct wick_onnx {
     onnx_model proto;
     onnx_run *last; /* whose host values users may hold */
     onnx_prepared *prepared; /* the newest first */
-    int64_t batch;           /* the leading extent of inputs in the file, which wick_onnx_rebatch lets be another one; 0: as it is */
+    /* the leading extent of inputs in the file, which wick_onnx_rebatch lets be another one; 0: as it is */
+    int64_t batch;
     onnx_block *main;
     onnx_block **function_blocks; /* by place among proto.functions */
     wick_onnx_limits limits;
@@ -137,7 +140,7 @@ struct wick_onnx {
     wick_msg msg;
 };
 
-/* ---- running -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 typedef struct onnx_frame {
     const onnx_block *block;
@@ -161,7 +164,8 @@ struct onnx_run {
     enum {
         ONNX_RUN_LAZY,  /* what is asked for is evaluated */
         ONNX_RUN_PROBE, /* the same, but it must not depend on inputs; answers are kept */
-        ONNX_RUN_REPLAY /* inside a compiled function: what is asked for is among the answers of a probe for the same shapes */
+        /* inside a compiled function: what is asked for is among the answers of a probe for the same shapes */
+        ONNX_RUN_REPLAY
     } mode;
     onnx_host *answers;
     size_t n_answers, cap_answers, next_answer;
@@ -202,7 +206,8 @@ wick_tensor *wick_onnx_optional(onnx_call *c, int i); /* NULL where absent */
 bool wick_onnx_host(onnx_call *c, int i, onnx_host *out);
 bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *out);
 
-/* Input i; where it is one number that is known while recording, as a constant, which passes can read. Fails as wick_onnx_tensor. */
+/* Input i; where it is one number that is known while recording, as a constant, which passes can read. Fails as
+ * wick_onnx_tensor. */
 wick_tensor *wick_onnx_number(onnx_call *c, int i);
 /* A zero point: the same, and NULL where it is absent or known to be all zeros. */
 wick_tensor *wick_onnx_zero_point(onnx_call *c, int i);
@@ -222,7 +227,8 @@ wick_bytes wick_onnx_text(onnx_call *c, const char *name, const char *otherwise)
 const int64_t *wick_onnx_ints(onnx_call *c, const char *name, int *n); /* NULL: absent, n = 0 */
 const onnx_block *wick_onnx_body(onnx_call *c, const char *name);
 
-/* The axes of input i, or where that is absent (or the opset older) of the attribute; made positive. n = -1: neither is there. */
+/* The axes of input i, or where that is absent (or the opset older) of the attribute; made positive. n = -1: neither is
+ * there. */
 bool wick_onnx_axes(onnx_call *c, int input, const char *attribute, int rank, int *n, int axes[WICK_MAX_DIMS]);
 bool wick_onnx_axis(onnx_call *c, int64_t axis, int rank, int *out);
 
@@ -232,30 +238,34 @@ void wick_onnx_set_static(onnx_call *c, int i, wick_tensor *t); /* does not depe
 void wick_onnx_set_value(onnx_call *c, int i, wick_onnx_value v, bool dynamic);
 bool wick_onnx_wants(const onnx_call *c, int i);
 
-/* What a row makes of its attributes alone it may keep for the next run: kept gives them back (false: there are none, or the call failed). n up to
- * ONNX_KEPT. Attributes that a function's caller gives are made anew each time. */
+/* What a row makes of its attributes alone it may keep for the next run: kept gives them back (false: there are none,
+ * or the call failed). n up to ONNX_KEPT. Attributes that a function's caller gives are made anew each time. */
 bool wick_onnx_kept(const onnx_call *c, int n, wick_tensor **tensors);
 bool wick_onnx_keep(onnx_call *c, int n, wick_tensor **tensors); /* evaluates them */
 
-/* Runs ONNX's own op of that name and opset instead, on these inputs (NULL: absent) and the node's attributes; its results are the call's. */
+/* Runs ONNX's own op of that name and opset instead, on these inputs (NULL: absent) and the node's attributes; its
+ * results are the call's. */
 bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_tensor *const *in);
 
 /* Fails the call: what goes after "model.onnx: Conv "conv1": ". Returns false. */
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) WICK_PRINTF(3, 4);
-/* So much work of loops on the host whose length the file decides (units of a wick_watch); false: the call failed, for it takes too long, or is cancelled. */
+/* So much work of loops on the host whose length the file decides (units of a wick_watch); false: the call failed, for
+ * it takes too long, or is cancelled. */
 bool wick_onnx_spend(onnx_call *c, size_t units);
 /* Sorts as qsort does, and stably. It counts its work; a comparison that may be long counts its own. */
-bool wick_onnx_sort(onnx_call *c, void *at, size_t n, size_t size, int (*compare)(const void *, const void *, wick_watch *));
+bool wick_onnx_sort(onnx_call *c, void *at, size_t n, size_t size,
+                    int (*compare)(const void *, const void *, wick_watch *));
 void *wick_onnx_alloc(onnx_call *c, size_t n, size_t size); /* zeroed, of the run; NULL: the call failed */
 void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size); /* rows x columns of them */
 
 /* Runs a block: results go to out[0 .. block->n_out). */
-wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,
-                            onnx_value *out, wick_msg *msg);
+wick_status wick_onnx_block(onnx_run *run, const onnx_block *block, onnx_frame *parent, const onnx_call *function,
+                            int n_in, const onnx_value *in, onnx_value *out, wick_msg *msg);
 
 /* Of Conv and its like; size (or NULL): extents of the result. */
 bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out, int64_t size[3]);
-void wick_onnx_cast_text(onnx_call *c, int64_t type);                                              /* Cast from or to strings */
+/* Cast from or to strings */
+void wick_onnx_cast_text(onnx_call *c, int64_t type);
 
 /* As wick_onnx_open, of bytes, which it takes in every case; NULL: of the file. */
 wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_map *bytes,
@@ -264,7 +274,8 @@ wick_status wick_onnx_open_map(wick_context *ctx, const char *path, const wick_m
 wick_status wick_onnx_record(onnx_run *run, const wick_onnx_value *in, wick_onnx_value *out);
 /* Zeros of these specs through the graph, with a step watched: to learn shapes. */
 wick_status wick_onnx_probe_shapes(wick_onnx *onnx, const wick_spec *in, onnx_run *run);
-/* Whether weights that these numbers are belong to the formula, like the statistics of a batch norm, and are not trained. */
+/* Whether weights that these numbers are belong to the formula, like the statistics of a batch norm, and are not
+ * trained. */
 bool wick_onnx_is_fixed_input(const onnx_step *step, int input);
 /* Where an input is texts or packed and the op only moves elements: runs it on what stands for them. False: it is no
  * such call. */
@@ -285,7 +296,7 @@ void wick_onnx_print(double x, wick_dtype dtype, char text[32]);
 /* As a function for wick_compile and its like, for shapes that wick_onnx_prepare has seen; user: the model. */
 wick_status wick_onnx_function(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);
 
-/* ---- types and data --------------------------------------------------------------------------------------------------------------------- */
+/* ---- types and data ---------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_dtype(int64_t type, wick_dtype *out); /* false: Wick has no such dtype */
 int wick_onnx_type(wick_dtype dtype);                /* the way back */
@@ -299,10 +310,12 @@ static inline bool wick_onnx_is_f8(wick_dtype d) { return d >= WICK_F8_E4M3FN &&
 wick_status wick_onnx_elements(wick_tensor *t, wick_dtype dtype, void *out);
 
 /* A tensor of the file as data: wrapped where its bytes lie in the file, aligned and little-endian, else converted. */
-wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
+wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena,
+                                  wick_msg *msg);
 /* NumPy's file of texts. */
 wick_status wick_onnx_read_npy_texts(wick_onnx *onnx, const wick_map *map, const char *name, wick_onnx_value *out);
-wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg);
+wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *t, wick_onnx_value *out, wick_arena *arena,
+                                  wick_msg *msg);
 wick_status wick_onnx_resolve(wick_onnx *onnx);
 wick_status wick_onnx_view_texts(wick_onnx *onnx); /* meta, domains */
 
@@ -311,14 +324,21 @@ void wick_onnx_forget_prepared(wick_onnx *onnx);
 /* The tensors of a step that is to go, and of the bodies in it. */
 void wick_onnx_drop_step(onnx_step *step);
 
-/* Begins what must end within limits.seconds, in the watch of the context; what it returns wick_context_unwatch takes. */
+/* Begins what must end within limits.seconds, in the watch of the context; what it returns wick_context_unwatch takes.
+ */
 wick_watch wick_onnx_begin(wick_onnx *onnx);
 /* So much more work: WICK_OK, or why there is to be no more, with a message. */
 wick_status wick_onnx_late(wick_onnx *onnx, size_t units, const char *where);
 
 /* "ai.onnx" is ONNX's own domain, which "" names too. */
-static inline wick_bytes wick_onnx_domain(wick_bytes d) { return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d; }
-static inline bool wick_bytes_are(wick_bytes b, const char *text) { return b.size == strlen(text) && (!b.size || !memcmp(b.at, text, b.size)); }
-static inline bool wick_bytes_equal(wick_bytes a, wick_bytes b) { return a.size == b.size && (!a.size || !memcmp(a.at, b.at, a.size)); }
+static inline wick_bytes wick_onnx_domain(wick_bytes d) {
+    return d.size == 7 && !memcmp(d.at, "ai.onnx", 7) ? (wick_bytes){"", 0} : d;
+}
+static inline bool wick_bytes_are(wick_bytes b, const char *text) {
+    return b.size == strlen(text) && (!b.size || !memcmp(b.at, text, b.size));
+}
+static inline bool wick_bytes_equal(wick_bytes a, wick_bytes b) {
+    return a.size == b.size && (!a.size || !memcmp(a.at, b.at, a.size));
+}
 
 #endif

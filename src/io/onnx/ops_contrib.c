@@ -1,5 +1,5 @@
-/* ops_contrib.c: what ONNX Runtime's optimiser makes of floats (com.microsoft): fused products, activations and norms. Sources: its ContribOperators.md,
- * and its results. */
+/* ops_contrib.c: what ONNX Runtime's optimiser makes of floats (com.microsoft): fused products, activations and norms.
+ * Sources: its ContribOperators.md, and its results. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 
@@ -12,7 +12,7 @@
 #include "wick/shape.h"
 #include "wick/sort.h"
 
-/* ---- products with what follows ------------------------------------------------------------------------------------------------------------------- */
+/* ---- products with what follows ---------------------------------------------------------------------------------- */
 
 /* The activation that a fused node names; p are its parameters, in the order of its own attributes. */
 static wick_tensor *activated(onnx_call *c, wick_tensor *y, const double p[3], int n) {
@@ -28,13 +28,15 @@ static wick_tensor *activated(onnx_call *c, wick_tensor *y, const double p[3], i
     if (wick_bytes_are(name, "ThresholdedRelu")) return wick_threshold(y, n > 0 ? p[0] : 1, 0);
     if (wick_bytes_are(name, "Clip") && n > 1) return wick_clip(y, p[0], p[1]);
     if (wick_bytes_are(name, "HardSigmoid"))
-        return wick_clip(wick_add(wick_mul(y, wick_like(y, n > 0 ? p[0] : 0.2)), wick_like(y, n > 1 ? p[1] : 0.5)), 0, 1);
+        return wick_clip(wick_add(wick_mul(y, wick_like(y, n > 0 ? p[0] : 0.2)), wick_like(y, n > 1 ? p[1] : 0.5)), 0,
+                         1);
     wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "activation \"%.*s\"", (int)WICK_MIN(name.size, (size_t)40), name.at);
     return NULL;
 }
 
 static void fused_conv(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2), *z = wick_onnx_optional(c, 3);
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = wick_onnx_optional(c, 2),
+                *z = wick_onnx_optional(c, 3);
     wick_conv_options o;
     const onnx_attr *a = wick_onnx_attr(c, "activation_params");
     if (!w || !wick_onnx_conv_options(c, x, w, &o, NULL)) return;
@@ -47,10 +49,12 @@ static void fused_conv(onnx_call *c) {
 }
 
 static void fused_gemm(onnx_call *c) {
-    const double p[3] = {wick_onnx_float(c, "activation_alpha", 0), wick_onnx_float(c, "activation_beta", 0), wick_onnx_float(c, "activation_gamma", 0)};
+    const double p[3] = {wick_onnx_float(c, "activation_alpha", 0), wick_onnx_float(c, "activation_beta", 0),
+                         wick_onnx_float(c, "activation_gamma", 0)};
     const int n = wick_onnx_attr(c, "activation_beta") ? 2 : wick_onnx_attr(c, "activation_alpha") ? 1 : 0;
     wick_tensor *in[3] = {wick_onnx_tensor(c, 0), wick_onnx_tensor(c, 1), wick_onnx_optional(c, 2)};
-    if (c->status != WICK_OK || !wick_onnx_call_as(c, "Gemm", 13, 3, in) || c->out[0].v.kind != WICK_VALUE_TENSOR) return;
+    if (c->status != WICK_OK || !wick_onnx_call_as(c, "Gemm", 13, 3, in) || c->out[0].v.kind != WICK_VALUE_TENSOR)
+        return;
     wick_onnx_set(c, 0, activated(c, c->out[0].v.tensor, p, n));
 }
 
@@ -69,7 +73,7 @@ static void fused_matmul(onnx_call *c) {
     wick_onnx_set(c, 0, alpha == 1 ? y : wick_mul(y, wick_like(y, alpha)));
 }
 
-/* ---- activations ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- activations ------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *with_bias(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *b = wick_onnx_optional(c, 1);
@@ -85,10 +89,11 @@ static void fast_gelu(onnx_call *c) {
 }
 static void quick_gelu(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x) wick_onnx_set(c, 0, wick_mul(x, wick_sigmoid(wick_mul(x, wick_like(x, wick_onnx_float(c, "alpha", 1.702f))))));
+    if (x)
+        wick_onnx_set(c, 0, wick_mul(x, wick_sigmoid(wick_mul(x, wick_like(x, wick_onnx_float(c, "alpha", 1.702f))))));
 }
 
-/* ---- norms -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- norms ------------------------------------------------------------------------------------------------------- */
 
 static void reciprocal_deviation(onnx_call *c, int at, wick_tensor *x, bool centred, double eps) {
     wick_tensor *v = centred ? wick_var(x, 1, &(int){-1}, 0, true) : wick_mean(wick_square(x), 1, &(int){-1}, true);
@@ -97,7 +102,8 @@ static void reciprocal_deviation(onnx_call *c, int at, wick_tensor *x, bool cent
 
 /* (input, skip, gamma, [beta], bias): the norm of the sum of input, skip and bias. */
 static void skip_norm(onnx_call *c, bool centred) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *skip = x ? wick_onnx_tensor(c, 1) : NULL, *weight = skip ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *skip = x ? wick_onnx_tensor(c, 1) : NULL,
+                *weight = skip ? wick_onnx_tensor(c, 2) : NULL;
     if (!weight) return;
     wick_tensor *beta = centred ? wick_onnx_optional(c, 3) : NULL, *bias = wick_onnx_optional(c, centred ? 4 : 3);
     const double eps = wick_onnx_float(c, "epsilon", 1e-12);
@@ -125,24 +131,29 @@ static void simplified_layer_norm(onnx_call *c) {
 
 /* Embeddings of words, positions and segments, added and normed; mask_index counts each row's words. */
 static void embed_layer_norm(onnx_call *c) {
-    wick_tensor *ids = wick_onnx_tensor(c, 0), *segments = wick_onnx_optional(c, 1), *words = wick_onnx_tensor(c, 2), *places = wick_onnx_tensor(c, 3);
-    wick_tensor *of_segments = wick_onnx_optional(c, 4), *gamma = wick_onnx_tensor(c, 5), *beta = wick_onnx_tensor(c, 6), *mask = wick_onnx_optional(c, 7),
-                *at = wick_onnx_optional(c, 8);
+    wick_tensor *ids = wick_onnx_tensor(c, 0), *segments = wick_onnx_optional(c, 1), *words = wick_onnx_tensor(c, 2),
+                *places = wick_onnx_tensor(c, 3);
+    wick_tensor *of_segments = wick_onnx_optional(c, 4), *gamma = wick_onnx_tensor(c, 5),
+                *beta = wick_onnx_tensor(c, 6), *mask = wick_onnx_optional(c, 7), *at = wick_onnx_optional(c, 8);
     if (c->status != WICK_OK) return;
-    if (wick_tensor_rank(ids) != 2 || wick_tensor_rank(places) != 2 || wick_tensor_dim(ids, 1) > wick_tensor_dim(places, 0)) {
+    if (wick_tensor_rank(ids) != 2 || wick_tensor_rank(places) != 2 ||
+        wick_tensor_dim(ids, 1) > wick_tensor_dim(places, 0)) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "input_ids must be [batch, length], no longer than there are positions");
         return;
     }
-    wick_tensor *x = wick_add(wick_gather(words, 0, ids), at ? wick_gather(places, 0, at) : wick_slice(places, 0, 0, wick_tensor_dim(ids, 1), 1));
+    wick_tensor *x = wick_add(wick_gather(words, 0, ids),
+                              at ? wick_gather(places, 0, at) : wick_slice(places, 0, 0, wick_tensor_dim(ids, 1), 1));
     if (segments && of_segments) x = wick_add(x, wick_gather(of_segments, 0, segments));
     wick_onnx_set(c, 0, wick_layer_norm(x, gamma, beta, wick_onnx_float(c, "epsilon", 1e-12)));
     const int64_t batch = wick_tensor_dim(ids, 0);
     if (wick_onnx_wants(c, 1))
-        wick_onnx_set(c, 1, mask ? wick_cast(wick_sum(mask, 1, &(int){1}, false), WICK_I32) : wick_zeros(c->ctx, WICK_I32, 1, &batch));
+        wick_onnx_set(c, 1,
+                      mask ? wick_cast(wick_sum(mask, 1, &(int){1}, false), WICK_I32)
+                           : wick_zeros(c->ctx, WICK_I32, 1, &batch));
     wick_onnx_set(c, 2, x);
 }
 
-/* ---- others -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- others ------------------------------------------------------------------------------------------------------ */
 
 static void inverse(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -192,7 +203,8 @@ static void unique(onnx_call *c) {
     sorted = wick_unique(x, &back, &counts);
     /* Places of the first of each, rising: from sorted order to that of appearance. */
     const int64_t n = wick_tensor_dim(sorted, 0);
-    wick_tensor *first = wick_put_along_axis(wick_full(c->ctx, WICK_I64, 1, &n, (double)h.n), 0, back, wick_arange(c->ctx, WICK_I64, 0, 1, h.n), WICK_PUT_MIN);
+    wick_tensor *first = wick_put_along_axis(wick_full(c->ctx, WICK_I64, 1, &n, (double)h.n), 0, back,
+                                             wick_arange(c->ctx, WICK_I64, 0, 1, h.n), WICK_PUT_MIN);
     wick_tensor *order = wick_argsort(first, 0, false), *rank = wick_argsort(order, 0, false);
     wick_onnx_set(c, 0, wick_gather(sorted, 0, order));
     wick_onnx_set(c, 1, wick_gather(rank, 0, back));
@@ -234,4 +246,5 @@ static const onnx_op ops[] = {
 };
 /* Those that ONNX Runtime put into ONNX's own domain. */
 static const onnx_op older[] = {{"SimplifiedLayerNormalization", 1, 0, simplified_layer_norm, {0}}};
-const onnx_family wick_onnx_contrib = {"com.microsoft", ops, WICK_COUNTOF(ops)}, wick_onnx_older = {"", older, WICK_COUNTOF(older)};
+const onnx_family wick_onnx_contrib = {"com.microsoft", ops, WICK_COUNTOF(ops)},
+                  wick_onnx_older = {"", older, WICK_COUNTOF(older)};

@@ -1,5 +1,5 @@
-/* ops_contrib_quant.c: quantised ops of ONNX Runtime (com.microsoft). Products are summed in integers; what is no sum of products is made of the numbers
- * that the quantised ones stand for, and rounded again. */
+/* ops_contrib_quant.c: quantised ops of ONNX Runtime (com.microsoft). Products are summed in integers; what is no sum
+ * of products is made of the numbers that the quantised ones stand for, and rounded again. */
 #define WICK_NO_SITES
 #include "io/onnx/contrib.h"
 
@@ -8,7 +8,7 @@
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
-/* ---- numbers that stand for numbers --------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers that stand for numbers ------------------------------------------------------------------------------ */
 
 /* A scale or zero point, one or one for each place of the axis, laid out for x. */
 static wick_tensor *along(onnx_call *c, wick_tensor *p, wick_tensor *x, int axis) {
@@ -16,13 +16,16 @@ static wick_tensor *along(onnx_call *c, wick_tensor *p, wick_tensor *x, int axis
     int64_t dims[WICK_MAX_DIMS];
     const int rank = wick_tensor_rank(x);
     if (axis < 0 || axis >= rank || wick_tensor_count(p) != wick_tensor_dim(x, axis))
-        return wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld scales or zero points do not fit an axis", (long long)wick_tensor_count(p)), NULL;
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld scales or zero points do not fit an axis",
+                              (long long)wick_tensor_count(p)),
+               NULL;
     for (int i = 0; i < rank; i++) dims[i] = i == axis ? wick_tensor_count(p) : 1;
     return wick_reshape(p, rank, dims);
 }
 /* Inputs i, i + 1 and i + 2: x, its scale, its zero point or nothing. */
 static wick_tensor *real(onnx_call *c, int i) {
-    wick_tensor *x = wick_onnx_tensor(c, i), *scale = x ? wick_onnx_tensor(c, i + 1) : NULL, *zero = wick_onnx_optional(c, i + 2);
+    wick_tensor *x = wick_onnx_tensor(c, i), *scale = x ? wick_onnx_tensor(c, i + 1) : NULL,
+                *zero = wick_onnx_optional(c, i + 2);
     if (!scale) return NULL;
     wick_tensor *y = wick_cast(x, WICK_F32);
     if (zero) {
@@ -43,7 +46,8 @@ static wick_tensor *rounded(onnx_call *c, wick_tensor *y, int i, wick_dtype othe
 static wick_dtype kind_of(onnx_call *c, int i) { return wick_tensor_dtype(c->in[i]->v.tensor); }
 
 static void q_binary(onnx_call *c) {
-    wick_tensor *a = real(c, 0), *b = a ? real(c, 3) : NULL, *y = b ? rounded(c, c->step->op->arg.binary(a, b), 6, kind_of(c, 0)) : NULL;
+    wick_tensor *a = real(c, 0), *b = a ? real(c, 3) : NULL,
+                *y = b ? rounded(c, c->step->op->arg.binary(a, b), 6, kind_of(c, 0)) : NULL;
     if (y) wick_onnx_set(c, 0, y);
 }
 static void q_unary(onnx_call *c) {
@@ -51,11 +55,13 @@ static void q_unary(onnx_call *c) {
     if (y) wick_onnx_set(c, 0, y);
 }
 static void q_leaky_relu(onnx_call *c) {
-    wick_tensor *x = real(c, 0), *y = x ? rounded(c, wick_leaky_relu(x, wick_onnx_float(c, "alpha", 0.01f)), 3, kind_of(c, 0)) : NULL;
+    wick_tensor *x = real(c, 0),
+                *y = x ? rounded(c, wick_leaky_relu(x, wick_onnx_float(c, "alpha", 0.01f)), 3, kind_of(c, 0)) : NULL;
     if (y) wick_onnx_set(c, 0, y);
 }
 static void q_where(onnx_call *c) {
-    wick_tensor *if_true = real(c, 1), *if_false = if_true ? real(c, 4) : NULL, *when = if_false ? wick_onnx_tensor(c, 0) : NULL;
+    wick_tensor *if_true = real(c, 1), *if_false = if_true ? real(c, 4) : NULL,
+                *when = if_false ? wick_onnx_tensor(c, 0) : NULL;
     wick_tensor *y = when ? rounded(c, wick_where(when, if_true, if_false), 7, kind_of(c, 1)) : NULL;
     if (y) wick_onnx_set(c, 0, y);
 }
@@ -73,10 +79,14 @@ static void q_concat(onnx_call *c) {
     }
 }
 
-/* ---- with channels last, perhaps -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- with channels last, perhaps --------------------------------------------------------------------------------- */
 
-static wick_tensor *channels_first(wick_tensor *x) { return wick_tensor_rank(x) > 2 ? wick_move_axis(x, wick_tensor_rank(x) - 1, 1) : x; }
-static wick_tensor *channels_last(wick_tensor *x) { return wick_tensor_rank(x) > 2 ? wick_move_axis(x, 1, wick_tensor_rank(x) - 1) : x; }
+static wick_tensor *channels_first(wick_tensor *x) {
+    return wick_tensor_rank(x) > 2 ? wick_move_axis(x, wick_tensor_rank(x) - 1, 1) : x;
+}
+static wick_tensor *channels_last(wick_tensor *x) {
+    return wick_tensor_rank(x) > 2 ? wick_move_axis(x, 1, wick_tensor_rank(x) - 1) : x;
+}
 
 /* Another op on the numbers, rounded by inputs 3 and 4. */
 static void q_as(onnx_call *c, const char *name, int opset) {
@@ -97,7 +107,8 @@ static void nhwc_max_pool(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     if (!x) return;
     x = channels_first(x);
-    if (wick_onnx_call_as(c, "MaxPool", 12, 1, &x) && c->out[0].v.kind == WICK_VALUE_TENSOR) wick_onnx_set(c, 0, channels_last(c->out[0].v.tensor));
+    if (wick_onnx_call_as(c, "MaxPool", 12, 1, &x) && c->out[0].v.kind == WICK_VALUE_TENSOR)
+        wick_onnx_set(c, 0, channels_last(c->out[0].v.tensor));
 }
 static void q_conv(onnx_call *c) {
     const bool last = wick_onnx_int(c, "channels_last", 0);
@@ -112,7 +123,7 @@ static void q_conv(onnx_call *c) {
         wick_onnx_set(c, 0, channels_last(c->out[0].v.tensor));
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* x - zero in 32 bits. */
 static wick_tensor *centred(onnx_call *c, wick_tensor *x, wick_tensor *zero, int axis) {
@@ -122,7 +133,8 @@ static wick_tensor *centred(onnx_call *c, wick_tensor *x, wick_tensor *zero, int
     return zero ? wick_sub(i, zero) : NULL;
 }
 /* a b scaled, with b's scales for columns; a and b as 32-bit integers. */
-static wick_tensor *scaled_product(onnx_call *c, wick_tensor *a, wick_tensor *b, wick_tensor *a_scale, wick_tensor *b_scale, wick_tensor *bias) {
+static wick_tensor *scaled_product(onnx_call *c, wick_tensor *a, wick_tensor *b, wick_tensor *a_scale,
+                                   wick_tensor *b_scale, wick_tensor *bias) {
     wick_tensor *y = wick_cast(wick_matmul(a, b), WICK_F32);
     wick_tensor *by = along(c, wick_cast(b_scale, WICK_F32), y, wick_tensor_rank(y) - 1);
     if (!by) return NULL;
@@ -131,7 +143,8 @@ static wick_tensor *scaled_product(onnx_call *c, wick_tensor *a, wick_tensor *b,
 }
 
 static void matmul_integer_to_float(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *as = wick_onnx_tensor(c, 2), *bs = wick_onnx_tensor(c, 3);
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *as = wick_onnx_tensor(c, 2),
+                *bs = wick_onnx_tensor(c, 3);
     if (c->status != WICK_OK) return;
     a = centred(c, a, wick_onnx_optional(c, 4), -1);
     b = a ? centred(c, b, wick_onnx_optional(c, 5), wick_tensor_rank(b) - 1) : NULL;
@@ -150,8 +163,9 @@ static void dynamic_quantize_matmul(onnx_call *c) {
 }
 
 static void q_gemm(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *as = wick_onnx_tensor(c, 1), *az = wick_onnx_tensor(c, 2), *b = wick_onnx_tensor(c, 3),
-                *bs = wick_onnx_tensor(c, 4), *bz = wick_onnx_tensor(c, 5), *bias = wick_onnx_optional(c, 6);
+    wick_tensor *a = wick_onnx_tensor(c, 0), *as = wick_onnx_tensor(c, 1), *az = wick_onnx_tensor(c, 2),
+                *b = wick_onnx_tensor(c, 3), *bs = wick_onnx_tensor(c, 4), *bz = wick_onnx_tensor(c, 5),
+                *bias = wick_onnx_optional(c, 6);
     if (c->status != WICK_OK) return;
     if (wick_tensor_rank(a) != 2 || wick_tensor_rank(b) != 2) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "A and B must have 2 dims");
@@ -166,7 +180,8 @@ static void q_gemm(onnx_call *c) {
     wick_tensor *sum = wick_matmul(a, b), *by;
     if (bias) sum = wick_add(sum, wick_cast(bias, WICK_I32));
     if (!(by = along(c, wick_cast(bs, WICK_F32), sum, 1))) return;
-    wick_tensor *scale = wick_mul(wick_reshape(wick_cast(as, WICK_F32), WICK_SCALAR), by), *y = wick_mul(wick_cast(sum, WICK_F32), scale);
+    wick_tensor *scale = wick_mul(wick_reshape(wick_cast(as, WICK_F32), WICK_SCALAR), by),
+                *y = wick_mul(wick_cast(sum, WICK_F32), scale);
     if (alpha != 1) y = wick_mul(y, wick_like(y, alpha));
     if (wick_onnx_has(c, 7) && !(y = rounded(c, y, 7, kind_of(c, 0)))) return;
     wick_onnx_set(c, 0, y);
@@ -177,7 +192,9 @@ static wick_tensor *spread_bits(wick_tensor *x, int64_t bits) {
     if (bits == 8) return wick_cast(x, WICK_I32);
     wick_tensor *parts[4], *i = wick_cast(x, WICK_I32);
     const int n = (int)(8 / bits), rank = wick_tensor_rank(x);
-    for (int k = 0; k < n; k++) parts[k] = wick_bitwise_and(wick_right_shift(i, wick_like(i, (double)(k * bits))), wick_like(i, (double)((1 << bits) - 1)));
+    for (int k = 0; k < n; k++)
+        parts[k] = wick_bitwise_and(wick_right_shift(i, wick_like(i, (double)(k * bits))),
+                                    wick_like(i, (double)((1 << bits) - 1)));
     int64_t dims[WICK_MAX_DIMS];
     for (int d = 0; d < rank; d++) dims[d] = wick_tensor_dim(x, d) * (d + 1 == rank ? n : 1);
     return wick_reshape(wick_stack(n, parts, rank), rank, dims);
@@ -191,8 +208,10 @@ static wick_tensor *by_group(wick_tensor *p, wick_tensor *groups, int64_t block,
  * g_idx (GPTQ's order of activations) with each group of k. Those of 4 bits in order stay as they are, others become
  * floats. */
 static void matmul_n_bits(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *scales = wick_onnx_tensor(c, 2), *zeros = wick_onnx_optional(c, 3), *bias = wick_onnx_optional(c, 5);
-    const int64_t k = wick_onnx_int(c, "K", 0), n = wick_onnx_int(c, "N", 0), bits = wick_onnx_int(c, "bits", 4), block = wick_onnx_int(c, "block_size", 0);
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *scales = wick_onnx_tensor(c, 2),
+                *zeros = wick_onnx_optional(c, 3), *bias = wick_onnx_optional(c, 5);
+    const int64_t k = wick_onnx_int(c, "K", 0), n = wick_onnx_int(c, "N", 0), bits = wick_onnx_int(c, "bits", 4),
+                  block = wick_onnx_int(c, "block_size", 0);
     if (c->status != WICK_OK) return;
     wick_tensor *groups = wick_onnx_optional(c, 4);
     if (wick_onnx_int(c, "weight_prepacked", 0)) {
@@ -200,14 +219,17 @@ static void matmul_n_bits(onnx_call *c) {
                        "B is laid out for one kind of GPU (weight_prepacked): write the model without that");
         return;
     }
-    if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block > 1 << 20 || k < 1 || n < 1 || k > INT32_MAX || n > INT32_MAX) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "%lld bits in blocks of %lld, K %lld, N %lld", (long long)bits, (long long)block, (long long)k, (long long)n);
+    if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block > 1 << 20 || k < 1 || n < 1 || k > INT32_MAX ||
+        n > INT32_MAX) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "%lld bits in blocks of %lld, K %lld, N %lld", (long long)bits,
+                       (long long)block, (long long)k, (long long)n);
         return;
     }
     const int64_t blocks = (k + block - 1) / block, bytes = block * bits / 8, packed = (blocks * bits + 7) / 8;
-    if (wick_tensor_count(b) != n * blocks * bytes || wick_tensor_count(scales) != n * blocks || wick_tensor_dtype(b) != WICK_U8) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "B is not [%lld, %lld, %lld] of uint8, or there are not %lld scales", (long long)n, (long long)blocks, (long long)bytes,
-                       (long long)(n * blocks));
+    if (wick_tensor_count(b) != n * blocks * bytes || wick_tensor_count(scales) != n * blocks ||
+        wick_tensor_dtype(b) != WICK_U8) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "B is not [%lld, %lld, %lld] of uint8, or there are not %lld scales",
+                       (long long)n, (long long)blocks, (long long)bytes, (long long)(n * blocks));
         return;
     }
     if (groups && (wick_tensor_count(groups) < k || !wick_dtype_is_integer(wick_tensor_dtype(groups)))) {
@@ -218,7 +240,8 @@ static void matmul_n_bits(onnx_call *c) {
     const bool packed_zeros = zeros && wick_tensor_dtype(zeros) == WICK_U8 && wick_tensor_count(zeros) == n * packed;
     if (bits == 4 && !groups && !(block & (block - 1)) && precise == WICK_F32 && (!zeros || packed_zeros)) {
         if (zeros) zeros = wick_reshape(zeros, 2, (int64_t[]){n, packed});
-        wick_tensor *y = wick_int4_linear(a, wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), wick_reshape(wick_cast(scales, WICK_F32), 2, (int64_t[]){n, blocks}), zeros,
+        wick_tensor *y = wick_int4_linear(a, wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}),
+                                          wick_reshape(wick_cast(scales, WICK_F32), 2, (int64_t[]){n, blocks}), zeros,
                                           bias ? wick_cast(bias, WICK_F32) : NULL);
         wick_onnx_set(c, 0, wick_cast(y, dtype));
         return;
@@ -241,11 +264,13 @@ static void matmul_n_bits(onnx_call *c) {
     wick_tensor *scale =
         by_group(wick_reshape(wick_cast(scales, precise), 2, (int64_t[]){n, blocks}), groups, block, k);
     wick_tensor *w = wick_mul(wick_sub(wick_cast(wick_slice(q, 1, 0, k, 1), precise), zero), scale);
-    wick_onnx_set(c, 0, wick_cast(wick_linear(wick_cast(a, precise), w, bias ? wick_cast(bias, precise) : NULL), dtype));
+    wick_onnx_set(c, 0,
+                  wick_cast(wick_linear(wick_cast(a, precise), w, bias ? wick_cast(bias, precise) : NULL), dtype));
 }
 
 static void q_attention(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = wick_onnx_tensor(c, 1), *b = wick_onnx_tensor(c, 2), *xs = wick_onnx_tensor(c, 3), *ws = wick_onnx_tensor(c, 4);
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = wick_onnx_tensor(c, 1), *b = wick_onnx_tensor(c, 2),
+                *xs = wick_onnx_tensor(c, 3), *ws = wick_onnx_tensor(c, 4);
     if (c->status != WICK_OK) return;
     if (wick_tensor_rank(x) != 3 || wick_tensor_rank(w) != 2) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "input must have 3 dims, weight 2");
@@ -258,7 +283,8 @@ static void q_attention(onnx_call *c) {
     if (qkv) wick_onnx_self_attention(c, qkv, sizes, 5, 8, -1);
 }
 
-/* Weights are what is quantised; ONNX Runtime rounds the inputs of every step too, we do not. W and R are [directions, in, 4 hidden]. */
+/* Weights are what is quantised; ONNX Runtime rounds the inputs of every step too, we do not. W and R are [directions,
+ * in, 4 hidden]. */
 static void dynamic_quantize_lstm(onnx_call *c) {
     wick_tensor *in[8];
     for (int i = 0; i < 8; i++) in[i] = wick_onnx_optional(c, i);

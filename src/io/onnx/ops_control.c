@@ -1,5 +1,6 @@
-/* ops_control.c: If, Loop, Scan and SequenceMap: bodies are run as often as they are asked for, recording each round. Conditions that depend on
- * inputs are evaluated; in compiled functions they become conditions of the plan, where both branches, or all rounds, give the same shapes. */
+/* ops_control.c: If, Loop, Scan and SequenceMap: bodies are run as often as they are asked for, recording each round.
+ * Conditions that depend on inputs are evaluated; in compiled functions they become conditions of the plan, where both
+ * branches, or all rounds, give the same shapes. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "wick/control.h"
@@ -20,15 +21,17 @@ static bool truth(onnx_call *c, const onnx_value *v, bool *out) {
     return true;
 }
 
-/* ---- regions of a plan: what a condition that depends on inputs decides ----------------------------------------------------------------- */
+/* ---- regions of a plan: what a condition that depends on inputs decides ------------------------------------------ */
 
 static bool compiling(const onnx_call *c) { return c->run->mode != ONNX_RUN_LAZY; }
 
 /* What a body makes of these inputs, as tensors: n of its outputs from `first`. */
-static bool region_body(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *in, int first, int n, wick_tensor **out) {
+static bool region_body(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *in, int first, int n,
+                        wick_tensor **out) {
     onnx_value *values = wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *values);
     if (!values) return false;
-    if (body->n_in != n_in || body->n_out < first + n) return wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs", body->n_in, body->n_out);
+    if (body->n_in != n_in || body->n_out < first + n)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs", body->n_in, body->n_out);
     const wick_status status = run_body(c, body, n_in, in, values);
     if (status != WICK_OK) { /* it may be a body that these shapes never take */
         c->status = status == WICK_ERR_NOMEM ? status : WICK_ERR_UNSUPPORTED;
@@ -36,7 +39,10 @@ static bool region_body(onnx_call *c, const onnx_block *body, int n_in, const on
     }
     for (int i = 0; i < n; i++) {
         if (values[first + i].v.kind != WICK_VALUE_TENSOR)
-            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over output %d, which is no tensor of numbers: it can be run, but not compiled or exported", i);
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
+                                  "a condition that depends on inputs decides over output %d, which is no tensor of "
+                                  "numbers: it can be run, but not compiled or exported",
+                                  i);
         out[i] = values[first + i].v.tensor;
     }
     return true;
@@ -44,9 +50,14 @@ static bool region_body(onnx_call *c, const onnx_block *body, int n_in, const on
 
 static bool same_types(onnx_call *c, int n, wick_tensor *const *a, wick_tensor *const *b) {
     for (int i = 0; i < n; i++)
-        if (!a[i] || !b[i] || wick_tensor_dtype(a[i]) != wick_tensor_dtype(b[i]) || wick_tensor_rank(a[i]) != wick_tensor_rank(b[i]) ||
-            memcmp(wick_tensor_dims(a[i]), wick_tensor_dims(b[i]), (size_t)wick_tensor_rank(a[i]) * sizeof(int64_t)) != 0)
-            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "a condition that depends on inputs decides over the shape of value %d: it can be run, but not compiled or exported", i);
+        if (!a[i] || !b[i] || wick_tensor_dtype(a[i]) != wick_tensor_dtype(b[i]) ||
+            wick_tensor_rank(a[i]) != wick_tensor_rank(b[i]) ||
+            memcmp(wick_tensor_dims(a[i]), wick_tensor_dims(b[i]), (size_t)wick_tensor_rank(a[i]) * sizeof(int64_t)) !=
+                0)
+            return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
+                                  "a condition that depends on inputs decides over the shape of value %d: it can be "
+                                  "run, but not compiled or exported",
+                                  i);
     return true;
 }
 
@@ -76,14 +87,18 @@ static void branch_of_plan(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "its condition is not one bool");
         return;
     }
-    wick_tensor **out = wick_onnx_alloc(c, (size_t)r.n + 1, sizeof(wick_tensor *)), **other = out ? wick_onnx_alloc(c, (size_t)r.n + 1, sizeof(wick_tensor *)) : NULL;
+    wick_tensor **out = wick_onnx_alloc(c, (size_t)r.n + 1, sizeof(wick_tensor *)),
+                **other = out ? wick_onnx_alloc(c, (size_t)r.n + 1, sizeof(wick_tensor *)) : NULL;
     if (!other) return;
     if (c->run->mode == ONNX_RUN_PROBE) {
-        if (!region_body(c, r.body[0], 0, NULL, 0, r.n, out) || !region_body(c, r.body[1], 0, NULL, 0, r.n, other) || !same_types(c, r.n, out, other)) return;
+        if (!region_body(c, r.body[0], 0, NULL, 0, r.n, out) || !region_body(c, r.body[1], 0, NULL, 0, r.n, other) ||
+            !same_types(c, r.n, out, other))
+            return;
     } else {
         wick_if(c->ctx, wick_reshape(wick_cast(condition, WICK_BOOL), WICK_SCALAR), then_side, else_side, &r, r.n, out);
     }
-    for (int i = 0; i < r.n && c->status == WICK_OK; i++) wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = out[i]}, true);
+    for (int i = 0; i < r.n && c->status == WICK_OK; i++)
+        wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = out[i]}, true);
 }
 
 /* in: rounds so far, states. out: is there another round, rounds, states. */
@@ -103,25 +118,32 @@ static wick_status round_of_plan(wick_context *ctx, wick_tensor *const *in, wick
     return WICK_OK;
 }
 
-/* A loop whose condition depends on inputs, of at most so many rounds. Rows that it collects would be as many as rounds: those are refused. */
+/* A loop whose condition depends on inputs, of at most so many rounds. Rows that it collects would be as many as
+ * rounds: those are refused. */
 static void loop_of_plan(onnx_call *c, const onnx_block *body, int states, int64_t most) {
     for (int i = states; i < c->n_out; i++)
         if (wick_onnx_wants(c, i)) {
-            wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "collects as many rows as a condition says that depends on inputs: it can be run, but not compiled or exported");
+            wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
+                           "collects as many rows as a condition says that depends on inputs: it can be run, but not "
+                           "compiled or exported");
             return;
         }
     region r = {c, {body, NULL}, states};
-    wick_tensor **first = wick_onnx_alloc(c, (size_t)states + 1, sizeof(wick_tensor *)), **out = first ? wick_onnx_alloc(c, (size_t)states + 2, sizeof(wick_tensor *)) : NULL;
+    wick_tensor **first = wick_onnx_alloc(c, (size_t)states + 1, sizeof(wick_tensor *)),
+                **out = first ? wick_onnx_alloc(c, (size_t)states + 2, sizeof(wick_tensor *)) : NULL;
     if (!out) return;
     first[0] = wick_constant(c->ctx, WICK_I64, 0);
     for (int i = 0; i < states; i++)
         if (!(first[1 + i] = wick_onnx_tensor(c, 2 + i))) return;
     wick_tensor *go = wick_onnx_has(c, 1) ? wick_reshape(wick_cast(c->in[1]->v.tensor, WICK_BOOL), WICK_SCALAR) : NULL;
     if (c->run->mode == ONNX_RUN_PROBE) {
-        if (round_of_plan(c->ctx, first, (wick_tensor **)wick_onnx_alloc(c, (size_t)states + 2, sizeof(wick_tensor *)), &r) != WICK_OK) return;
+        if (round_of_plan(c->ctx, first, (wick_tensor **)wick_onnx_alloc(c, (size_t)states + 2, sizeof(wick_tensor *)),
+                          &r) != WICK_OK)
+            return;
         memcpy(out, first, ((size_t)states + 1) * sizeof *out);
     } else {
-        wick_while_loop(c->ctx, go, round_of_plan, &r, &(wick_scan_options){.n_state = states + 1, .state = first, .rounds = most}, out, NULL);
+        wick_while_loop(c->ctx, go, round_of_plan, &r,
+                        &(wick_scan_options){.n_state = states + 1, .state = first, .rounds = most}, out, NULL);
     }
     for (int i = 0; i < states && i < c->n_out && c->status == WICK_OK; i++)
         wick_onnx_set_value(c, i, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = out[1 + i]}, true);
@@ -163,7 +185,8 @@ typedef struct rows {
 } rows;
 
 static bool add_row(onnx_call *c, rows *r, const onnx_value *v) {
-    if (!wick_grow(&c->ctx->alloc, (void **)&r->at, &r->cap, r->n + 1, sizeof *r->at)) return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
+    if (!wick_grow(&c->ctx->alloc, (void **)&r->at, &r->cap, r->n + 1, sizeof *r->at))
+        return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
     r->at[r->n++] = v->v;
     return true;
 }
@@ -197,7 +220,8 @@ static wick_onnx_value stacked(onnx_call *c, const rows *r, const onnx_block *bo
         (type->shape && type->shape->dims.n >= WICK_MAX_DIMS))
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "ran no round, and its body's output %d has no type", output), y;
     const int rank = type->shape ? (int)type->shape->dims.n : 0;
-    for (int i = 0; i < rank; i++) dims[i + 1] = type->shape->dims.at[i].head.has & ONNX_DIM_HAS_VALUE ? type->shape->dims.at[i].value : 0;
+    for (int i = 0; i < rank; i++)
+        dims[i + 1] = type->shape->dims.at[i].head.has & ONNX_DIM_HAS_VALUE ? type->shape->dims.at[i].value : 0;
     y = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = rank + 1};
     memcpy(y.dims, dims, sizeof y.dims);
     return texts ? y
@@ -212,7 +236,8 @@ static void loop(onnx_call *c) {
     bool go = true;
     int64_t most = INT64_MAX;
     if (body->n_in != states + 2 || n_rows < 0 || c->n_out > states + n_rows) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states", body->n_in, body->n_out, states);
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states",
+                       body->n_in, body->n_out, states);
         return;
     }
     if (wick_onnx_has(c, 0)) {
@@ -225,18 +250,22 @@ static void loop(onnx_call *c) {
         return;
     }
     if (wick_onnx_has(c, 1) && !truth(c, c->in[1], &go)) return;
-    onnx_value *in = wick_onnx_alloc(c, (size_t)states + 2, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    onnx_value *in = wick_onnx_alloc(c, (size_t)states + 2, sizeof *in),
+               *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
     rows *collected = out ? wick_onnx_alloc(c, (size_t)n_rows + 1, sizeof *collected) : NULL;
     if (!collected) return;
     for (int i = 0; i < states; i++)
         if (c->in[2 + i]) in[2 + i] = *c->in[2 + i];
     for (int64_t round = 0; go && round < most && c->status == WICK_OK; round++) {
-        in[0] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, WICK_SCALAR, &round)}, false};
-        in[1] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_BOOL, WICK_SCALAR, &go)}, false};
+        in[0] = (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, WICK_SCALAR, &round)},
+                             false};
+        in[1] =
+            (onnx_value){{.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_BOOL, WICK_SCALAR, &go)}, false};
         const wick_status status = run_body(c, body, states + 2, in, out);
         if (status != WICK_OK) c->status = status;
         else if (compiling(c) && out[0].dynamic) { /* from the start again, as a loop of the plan */
-            for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+            for (int i = 0; i < n_rows; i++)
+                wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
             loop_of_plan(c, body, states, most);
             return;
         } else if (out[0].v.kind != WICK_VALUE_NONE && !truth(c, &out[0], &go)) break;
@@ -248,29 +277,36 @@ static void loop(onnx_call *c) {
         else if (c->step->out[i] >= 0)
             wick_onnx_set_value(c, i, stacked(c, &collected[i - states], body, 1 + i, 0, false), true);
     }
-    for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+    for (int i = 0; i < n_rows; i++)
+        wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
 
 static int64_t nth(const int64_t *list, int n, int i) { return list && i < n ? list[i] : 0; }
 
-/* in: states, rows of what is scanned; out: states, rows. Scan 8 has a batch in front of all, and an input of lengths. */
+/* in: states, rows of what is scanned; out: states, rows. Scan 8 has a batch in front of all, and an input of lengths.
+ */
 static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx_value *args, onnx_value *results) {
-    const int scanned = (int)WICK_MAX(0, WICK_MIN(wick_onnx_int(c, "num_scan_inputs", 0), 1000000)), states = n_in - scanned,
-              n_rows = body->n_out - states;
+    const int scanned = (int)WICK_MAX(0, WICK_MIN(wick_onnx_int(c, "num_scan_inputs", 0), 1000000)),
+              states = n_in - scanned, n_rows = body->n_out - states;
     int n_in_axes, n_out_axes, n_in_dir, n_out_dir;
-    const int64_t *in_axes = wick_onnx_ints(c, "scan_input_axes", &n_in_axes), *out_axes = wick_onnx_ints(c, "scan_output_axes", &n_out_axes);
+    const int64_t *in_axes = wick_onnx_ints(c, "scan_input_axes", &n_in_axes),
+                  *out_axes = wick_onnx_ints(c, "scan_output_axes", &n_out_axes);
     const int64_t *in_dir = wick_onnx_ints(c, c->opset < 9 ? "directions" : "scan_input_directions", &n_in_dir),
                   *out_dir = wick_onnx_ints(c, "scan_output_directions", &n_out_dir);
     if (scanned < 1 || states < 0 || n_rows < 0 || body->n_in != n_in || c->n_out > states + n_rows) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its body has %d inputs and %d outputs, which do not fit %d states and %d scanned inputs", body->n_in,
-                       body->n_out, states, scanned);
+        wick_onnx_fail(c, WICK_ERR_FORMAT,
+                       "its body has %d inputs and %d outputs, which do not fit %d states and %d scanned inputs",
+                       body->n_in, body->n_out, states, scanned);
         return;
     }
-    if ((in_axes && n_in_axes != scanned) || (in_dir && n_in_dir != scanned) || (out_axes && n_out_axes != n_rows) || (out_dir && n_out_dir != n_rows)) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its axes or directions are not of %d scanned inputs and %d scanned outputs", scanned, n_rows);
+    if ((in_axes && n_in_axes != scanned) || (in_dir && n_in_dir != scanned) || (out_axes && n_out_axes != n_rows) ||
+        (out_dir && n_out_dir != n_rows)) {
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "its axes or directions are not of %d scanned inputs and %d scanned outputs",
+                       scanned, n_rows);
         return;
     }
-    onnx_value *in = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    onnx_value *in = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *in),
+               *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
     rows *collected = out ? wick_onnx_alloc(c, (size_t)n_rows + 1, sizeof *collected) : NULL;
     if (!collected) return;
     int64_t rounds = -1;
@@ -309,7 +345,8 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
         results[states + i] =
             (onnx_value){stacked(c, &collected[i], body, states + i, axis, nth(out_dir, n_out_dir, i)), true};
     }
-    for (int i = 0; i < n_rows; i++) wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
+    for (int i = 0; i < n_rows; i++)
+        wick_release(&c->ctx->alloc, collected[i].at, collected[i].cap * sizeof *collected[i].at);
 }
 
 static void scan(onnx_call *c) {
@@ -339,7 +376,8 @@ static void scan(onnx_call *c) {
         onnx_value *one = wick_onnx_alloc(c, (size_t)n_in + 1, sizeof *one);
         for (int i = 0; i < n_in && one; i++) {
             one[i] = args[i];
-            if (one[i].v.kind == WICK_VALUE_TENSOR) one[i].v.tensor = wick_squeeze(wick_slice(args[i].v.tensor, 0, b, b + 1, 1), 0);
+            if (one[i].v.kind == WICK_VALUE_TENSOR)
+                one[i].v.tensor = wick_squeeze(wick_slice(args[i].v.tensor, 0, b, b + 1, 1), 0);
         }
         if (one) scan_rows(c, body, n_in, one, results);
         for (int i = 0; i < body->n_out && c->status == WICK_OK; i++) add_row(c, &of[i], &results[i]);
@@ -357,11 +395,13 @@ static void sequence_map(onnx_call *c) {
     const onnx_value *first = body ? wick_onnx_in(c, 0) : NULL;
     if (!first) return;
     if (first->v.kind != WICK_VALUE_SEQUENCE || body->n_in != c->n_in || body->n_out < c->n_out) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its first input is no sequence, or its body has other inputs and outputs than it");
+        wick_onnx_fail(c, WICK_ERR_FORMAT,
+                       "its first input is no sequence, or its body has other inputs and outputs than it");
         return;
     }
     const size_t n = first->v.n;
-    onnx_value *in = wick_onnx_alloc(c, (size_t)c->n_in, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
+    onnx_value *in = wick_onnx_alloc(c, (size_t)c->n_in, sizeof *in),
+               *out = in ? wick_onnx_alloc(c, (size_t)body->n_out + 1, sizeof *out) : NULL;
     wick_onnx_value *items = out ? wick_onnx_alloc(c, n * (size_t)c->n_out + 1, sizeof *items) : NULL;
     if (!items) return;
     bool *dynamic = wick_onnx_alloc(c, (size_t)c->n_out + 1, sizeof *dynamic); /* a body may use what is around it */
@@ -385,7 +425,9 @@ static void sequence_map(onnx_call *c) {
         for (int k = 0; k < c->n_out; k++) items[(size_t)k * n + i] = out[k].v, dynamic[k] |= out[k].dynamic;
     }
     for (int k = 0; k < c->n_out && dynamic; k++)
-        wick_onnx_set_value(c, k, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n}, c->dynamic || dynamic[k]);
+        wick_onnx_set_value(c, k,
+                            (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = items + (size_t)k * n},
+                            c->dynamic || dynamic[k]);
 }
 
 static const onnx_op ops[] = {

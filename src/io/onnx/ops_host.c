@@ -8,7 +8,7 @@
 #include "wick/data.h"
 #include "wick/shape.h"
 
-/* ---- casts -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
 
 enum { PRINT_WORK = 256 }; /* of a number printed or read, as a watch counts */
 
@@ -29,7 +29,8 @@ static void from_text(onnx_call *c, const wick_onnx_value *v, wick_dtype dtype) 
     for (size_t i = 0; i < v->n; i++) {
         if (!wick_onnx_spend(c, PRINT_WORK)) return;
         if (!wick_onnx_parse(&v->texts[i], &numbers[i])) {
-            wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is no number: \"%.*s\"", i, (int)WICK_MIN(v->texts[i].size, (size_t)60), v->texts[i].at);
+            wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is no number: \"%.*s\"", i,
+                           (int)WICK_MIN(v->texts[i].size, (size_t)60), v->texts[i].at);
             return;
         }
         char text[64] = {0};
@@ -37,7 +38,9 @@ static void from_text(onnx_call *c, const wick_onnx_value *v, wick_dtype dtype) 
         integers[i] = whole ? (int64_t)strtoll(text, NULL, 10) : 0;
     }
     wick_onnx_set(c, 0,
-                  wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, v->rank, v->dims, whole ? (void *)integers : (void *)numbers), dtype));
+                  wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, v->rank, v->dims,
+                                      whole ? (void *)integers : (void *)numbers),
+                            dtype));
 }
 
 /* Shortest text that reads back the same, as NumPy prints it. */
@@ -84,7 +87,7 @@ void wick_onnx_cast_text(onnx_call *c, int64_t type) {
     if (texts) wick_onnx_set_value(c, 0, y, c->dynamic);
 }
 
-/* ---- sequences ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sequences --------------------------------------------------------------------------------------------------- */
 
 static const wick_onnx_value *sequence(onnx_call *c, int i) {
     const onnx_value *v = wick_onnx_in(c, i);
@@ -165,7 +168,8 @@ static void split_to_sequence(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host h = {0};
     int axis;
-    if (!x || !wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis) || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &h)))
+    if (!x || !wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis) ||
+        (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &h)))
         return;
     const bool given = wick_onnx_has(c, 1), vector = given && h.rank == 1;
     const int64_t extent = wick_tensor_dim(x, axis), each = given && !vector ? h.ints[0] : 1;
@@ -179,8 +183,8 @@ static void split_to_sequence(onnx_call *c) {
     for (int64_t i = 0; i < n && items; i++) {
         const int64_t len = vector ? h.ints[i] : WICK_MIN(each, extent - at);
         if (len < 0 || len > extent - at) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "part %lld of %lld places does not fit an axis of %lld", (long long)i, (long long)len,
-                           (long long)extent);
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "part %lld of %lld places does not fit an axis of %lld", (long long)i,
+                           (long long)len, (long long)extent);
             return;
         }
         wick_tensor *part = wick_slice(x, axis, at, at + len, 1);
@@ -191,7 +195,7 @@ static void split_to_sequence(onnx_call *c) {
     if (items) set_sequence(c, (size_t)n, items);
 }
 
-/* ---- optionals ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- optionals --------------------------------------------------------------------------------------------------- */
 
 static void optional(onnx_call *c) {
     if (wick_onnx_has(c, 0)) wick_onnx_set_value(c, 0, c->in[0]->v, c->in[0]->dynamic);
@@ -200,9 +204,11 @@ static void optional_get(onnx_call *c) {
     if (wick_onnx_has(c, 0)) wick_onnx_set_value(c, 0, c->in[0]->v, c->in[0]->dynamic);
     else wick_onnx_fail(c, WICK_ERR_INVALID, "the optional is empty");
 }
-static void optional_has(onnx_call *c) { wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_BOOL, WICK_SCALAR, &(bool){wick_onnx_has(c, 0)})); }
+static void optional_has(onnx_call *c) {
+    wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_BOOL, WICK_SCALAR, &(bool){wick_onnx_has(c, 0)}));
+}
 
-/* ---- texts ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static const wick_onnx_value *texts(onnx_call *c, int i) {
     const onnx_value *v = wick_onnx_in(c, i);
@@ -254,7 +260,8 @@ static void string_concat(onnx_call *c) {
 
 static bool is_space(char ch) { return ch == ' ' || (ch >= '\t' && ch <= '\r'); }
 
-/* Parts of s between separators, or "": between white space. n parts at most, the last with the rest; 0: any number. Counts where out is NULL. */
+/* Parts of s between separators, or "": between white space. n parts at most, the last with the rest; 0: any number.
+ * Counts where out is NULL. */
 static size_t split_text(wick_text s, wick_bytes by, size_t most, wick_text *out) {
     size_t n = 0, at = 0;
     if (!by.size) {
@@ -329,20 +336,24 @@ static void string_normalizer(onnx_call *c) {
     const wick_onnx_value *x = texts(c, 0);
     if (!x) return;
     const wick_bytes change = wick_onnx_text(c, "case_change_action", "NONE");
-    const bool lower = wick_bytes_are(change, "LOWER"), upper = wick_bytes_are(change, "UPPER"), fold = !wick_onnx_int(c, "is_case_sensitive", 0);
+    const bool lower = wick_bytes_are(change, "LOWER"), upper = wick_bytes_are(change, "UPPER"),
+               fold = !wick_onnx_int(c, "is_case_sensitive", 0);
     const onnx_attr *stop = wick_onnx_attr(c, "stopwords");
     wick_text *out = wick_onnx_alloc(c, x->n + 1, sizeof *out);
     size_t n = 0;
     for (size_t i = 0; i < x->n && out; i++) {
         bool dropped = false;
         if (!wick_onnx_spend(c, 8 + (stop ? stop->strings.n : 0))) return;
-        for (size_t k = 0; stop && k < stop->strings.n; k++) dropped |= same_text(c, x->texts[i], stop->strings.at[k], fold);
+        for (size_t k = 0; stop && k < stop->strings.n; k++)
+            dropped |= same_text(c, x->texts[i], stop->strings.at[k], fold);
         if (dropped) continue;
         char *text = wick_onnx_alloc(c, x->texts[i].size, 1);
         if (!text) return;
         for (size_t k = 0; k < x->texts[i].size; k++) {
             const char ch = x->texts[i].at[k];
-            text[k] = lower && ch >= 'A' && ch <= 'Z' ? (char)(ch | 32) : upper && ch >= 'a' && ch <= 'z' ? (char)(ch & ~32) : ch;
+            text[k] = lower && ch >= 'A' && ch <= 'Z'   ? (char)(ch | 32)
+                      : upper && ch >= 'a' && ch <= 'z' ? (char)(ch & ~32)
+                                                        : ch;
         }
         out[n++] = (wick_text){text, x->texts[i].size};
     }
@@ -357,7 +368,8 @@ static void string_normalizer(onnx_call *c) {
     wick_onnx_set_value(c, 0, y, c->dynamic);
 }
 
-/* Whether the whole of each text matches. Steps are texts' bytes times the expression's size: what takes long ends at the limit of time. */
+/* Whether the whole of each text matches. Steps are texts' bytes times the expression's size: what takes long ends at
+ * the limit of time. */
 static void regex_full_match(onnx_call *c) {
     const wick_onnx_value *x = texts(c, 0);
     const wick_bytes pattern = wick_onnx_text(c, "pattern", "");
@@ -372,7 +384,8 @@ static void regex_full_match(onnx_call *c) {
         return;
     }
     bool good = true;
-    for (size_t i = 0; i < x->n && (good = wick_onnx_spend(c, wick_regex_size(regex))); i++) out[i] = wick_regex_full_match(regex, x->texts[i].at, x->texts[i].size, &c->ctx->watch);
+    for (size_t i = 0; i < x->n && (good = wick_onnx_spend(c, wick_regex_size(regex))); i++)
+        out[i] = wick_regex_full_match(regex, x->texts[i].at, x->texts[i].size, &c->ctx->watch);
     good = good && wick_onnx_spend(c, 0);
     wick_regex_free(&regex);
     if (good) wick_onnx_set(c, 0, wick_from(c->ctx, WICK_BOOL, x->rank, x->dims, out));
@@ -395,8 +408,9 @@ static void image_decoder(onnx_call *c) {
     const wick_status status = wick_image_decode(c->ctx, bytes, (size_t)h.n, NULL, grey ? 1 : 3, &image);
     c->ctx->options.pictures = was;
     if (status != WICK_OK) {
-        wick_onnx_fail(c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx), "%s",
-                       wick_context_error(c->ctx));
+        wick_onnx_fail(
+            c, wick_context_status(c->ctx) == WICK_ERR_FORMAT ? WICK_ERR_UNSUPPORTED : wick_context_status(c->ctx),
+            "%s", wick_context_error(c->ctx));
         return;
     }
     wick_tensor *y = wick_from(c->ctx, WICK_U8, 3, wick_image_dims(image), wick_image_pixels(image, 0));

@@ -8,13 +8,15 @@
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
-/* ---- resizing ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- resizing ---------------------------------------------------------------------------------------------------- */
 
-static bool choose(onnx_call *c, const char *attribute, const char *otherwise, int n, const char *const *names, int *out) {
+static bool choose(onnx_call *c, const char *attribute, const char *otherwise, int n, const char *const *names,
+                   int *out) {
     const wick_bytes text = wick_onnx_text(c, attribute, otherwise);
     for (*out = 0; *out < n; ++*out)
         if (wick_bytes_are(text, names[*out])) return true;
-    return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%s \"%.*s\"", attribute, (int)WICK_MIN(text.size, (size_t)40), text.at);
+    return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%s \"%.*s\"", attribute, (int)WICK_MIN(text.size, (size_t)40),
+                          text.at);
 }
 
 /* What Resize is asked for, by axis. */
@@ -158,13 +160,16 @@ static void resize(onnx_call *c) {
     wick_onnx_set(c, 0, whole ? wick_cast_saturate(wick_round(y), dtype) : y);
 }
 
-/* ---- sampling ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sampling ---------------------------------------------------------------------------------------------------- */
 
 static void grid_sample(onnx_call *c) {
-    static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", "bicubic"}, *const pads[] = {"zeros", "border", "reflection"};
+    static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", "bicubic"}, *const pads[] = {
+                                                                                                  "zeros", "border",
+                                                                                                  "reflection"};
     wick_tensor *x = wick_onnx_tensor(c, 0), *grid = x ? wick_onnx_tensor(c, 1) : NULL;
     int mode, pad;
-    if (!grid || !choose(c, "mode", c->opset < 20 ? "bilinear" : "linear", 5, modes, &mode) || !choose(c, "padding_mode", "zeros", 3, pads, &pad))
+    if (!grid || !choose(c, "mode", c->opset < 20 ? "bilinear" : "linear", 5, modes, &mode) ||
+        !choose(c, "padding_mode", "zeros", 3, pads, &pad))
         return;
     const wick_grid_options o = {.mode = (wick_interpolation)(mode > 2 ? mode - 2 : mode),
                                  .padding = (wick_grid_padding)pad,
@@ -185,10 +190,12 @@ static void affine_grid(onnx_call *c) {
 
 static void roi_align(onnx_call *c) {
     static const char *const modes[] = {"avg", "max"}, *const coordinates[] = {"half_pixel", "output_half_pixel"};
-    wick_tensor *x = wick_onnx_tensor(c, 0), *boxes = x ? wick_onnx_tensor(c, 1) : NULL, *image = boxes ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *boxes = x ? wick_onnx_tensor(c, 1) : NULL,
+                *image = boxes ? wick_onnx_tensor(c, 2) : NULL;
     int mode, coordinate;
     if (!image || !choose(c, "mode", "avg", 2, modes, &mode) ||
-        !choose(c, "coordinate_transformation_mode", c->opset < 16 ? "output_half_pixel" : "half_pixel", 2, coordinates, &coordinate))
+        !choose(c, "coordinate_transformation_mode", c->opset < 16 ? "output_half_pixel" : "half_pixel", 2, coordinates,
+                &coordinate))
         return;
     const wick_roi_options o = {.out = {wick_onnx_int(c, "output_height", 1), wick_onnx_int(c, "output_width", 1)},
                                 .samples = wick_onnx_int(c, "sampling_ratio", 0),
@@ -201,7 +208,8 @@ static void roi_align(onnx_call *c) {
 static void non_max_suppression(onnx_call *c) {
     wick_tensor *boxes = wick_onnx_tensor(c, 0), *scores = boxes ? wick_onnx_tensor(c, 1) : NULL;
     onnx_host most = {0}, overlap = {0}, score = {0}, found;
-    if (!scores || (wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &most)) || (wick_onnx_has(c, 3) && !wick_onnx_host(c, 3, &overlap)) ||
+    if (!scores || (wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &most)) ||
+        (wick_onnx_has(c, 3) && !wick_onnx_host(c, 3, &overlap)) ||
         (wick_onnx_has(c, 4) && !wick_onnx_host(c, 4, &score)))
         return;
     if (!most.n || most.ints[0] <= 0) { /* the default takes none */
@@ -226,12 +234,15 @@ static void non_max_suppression(onnx_call *c) {
     if (rows) wick_onnx_set(c, 0, wick_from(c->ctx, WICK_I64, 2, (int64_t[]){n, 3}, rows));
 }
 
-/* ---- places and channels exchanged ------------------------------------------------------------------------------------------------------------- */
+/* ---- places and channels exchanged ------------------------------------------------------------------------------- */
 
 static void depth_to_space(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     const int64_t block = wick_onnx_int(c, "blocksize", 0);
-    if (x) wick_onnx_set(c, 0, wick_onnx_text_is(c, "mode", "DCR", "CRD") ? wick_pixel_shuffle(x, block) : wick_depth_to_space(x, block));
+    if (x)
+        wick_onnx_set(c, 0,
+                      wick_onnx_text_is(c, "mode", "DCR", "CRD") ? wick_pixel_shuffle(x, block)
+                                                                 : wick_depth_to_space(x, block));
 }
 static void space_to_depth(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -248,10 +259,13 @@ static void col2im(onnx_call *c) {
     if (!x || !wick_onnx_host(c, 1, &size) || !wick_onnx_host(c, 2, &kernel)) return;
     const int n = (int)WICK_MIN(size.n, 4);
     int n_stride, n_dilation, n_pads;
-    const int64_t *stride = wick_onnx_ints(c, "strides", &n_stride), *dilation = wick_onnx_ints(c, "dilations", &n_dilation),
-                  *pads = wick_onnx_ints(c, "pads", &n_pads);
-    if (n < 1 || n > 3 || kernel.n != n || (stride && n_stride != n) || (dilation && n_dilation != n) || (pads && n_pads != 2 * n)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "image_shape, block_shape, strides, dilations and pads do not fit each other, or have more than 3 dims");
+    const int64_t *stride = wick_onnx_ints(c, "strides", &n_stride),
+                  *dilation = wick_onnx_ints(c, "dilations", &n_dilation), *pads = wick_onnx_ints(c, "pads", &n_pads);
+    if (n < 1 || n > 3 || kernel.n != n || (stride && n_stride != n) || (dilation && n_dilation != n) ||
+        (pads && n_pads != 2 * n)) {
+        wick_onnx_fail(
+            c, WICK_ERR_SHAPE,
+            "image_shape, block_shape, strides, dilations and pads do not fit each other, or have more than 3 dims");
         return;
     }
     wick_unfold_options o = {0};
@@ -263,15 +277,17 @@ static void col2im(onnx_call *c) {
         before[i + 2] = pads ? -pads[i] : 0, after[i + 2] = pads ? -pads[n + i] : 0;
         whole[i] = size.ints[i] - before[i + 2] - after[i + 2];
     }
-    wick_onnx_set(c, 0, wick_pad(wick_fold(x, n, whole, &o), n + 2, before, after, 0)); /* the padding is folded to and cut off */
+    /* the padding is folded to and cut off */
+    wick_onnx_set(c, 0, wick_pad(wick_fold(x, n, whole, &o), n + 2, before, after, 0));
 }
 
-/* ---- deformable convolution (Zhu et al. 2018): every tap of the kernel reads where an offset says, times a mask
- * --------------------------------------- */
+/* ---- deformable convolution (Zhu et al. 2018): every tap of the kernel reads where an offset says, times a mask ----
+ */
 
 static void deform_conv(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *offset = w ? wick_onnx_tensor(c, 2) : NULL,
-                *b = wick_onnx_optional(c, 3), *mask = wick_onnx_optional(c, 4);
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL,
+                *offset = w ? wick_onnx_tensor(c, 2) : NULL, *b = wick_onnx_optional(c, 3),
+                *mask = wick_onnx_optional(c, 4);
     wick_conv_options o;
     int64_t size[3];
     if (!offset || !wick_onnx_conv_options(c, x, w, &o, size)) return;
@@ -279,16 +295,21 @@ static void deform_conv(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "other than 4 dims");
         return;
     }
-    const int64_t n = wick_tensor_dim(x, 0), channels = wick_tensor_dim(x, 1), h = wick_tensor_dim(x, 2), wide = wick_tensor_dim(x, 3),
-                  kh = wick_tensor_dim(w, 2), kw = wick_tensor_dim(w, 3);
-    const int64_t oh = wick_tensor_dim(offset, 2), ow = wick_tensor_dim(offset, 3), groups = wick_onnx_int(c, "offset_group", 1), taps = kh * kw;
-    if (groups < 1 || channels % groups || wick_tensor_dim(offset, 1) != groups * taps * 2 || !taps || !h || !wide || !oh || !ow) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "offset must have 2 x %lld channels for each of %lld groups", (long long)taps, (long long)groups);
+    const int64_t n = wick_tensor_dim(x, 0), channels = wick_tensor_dim(x, 1), h = wick_tensor_dim(x, 2),
+                  wide = wick_tensor_dim(x, 3), kh = wick_tensor_dim(w, 2), kw = wick_tensor_dim(w, 3);
+    const int64_t oh = wick_tensor_dim(offset, 2), ow = wick_tensor_dim(offset, 3),
+                  groups = wick_onnx_int(c, "offset_group", 1), taps = kh * kw;
+    if (groups < 1 || channels % groups || wick_tensor_dim(offset, 1) != groups * taps * 2 || !taps || !h || !wide ||
+        !oh || !ow) {
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "offset must have 2 x %lld channels for each of %lld groups", (long long)taps,
+                       (long long)groups);
         return;
     }
     if (wick_tensor_dim(offset, 0) != n || oh != size[0] || ow != size[1]) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "offset is [%lld, .., %lld, %lld], but its windows make [%lld, .., %lld, %lld]", (long long)wick_tensor_dim(offset, 0), (long long)oh, (long long)ow,
-                       (long long)n, (long long)size[0], (long long)size[1]);
+        wick_onnx_fail(c, WICK_ERR_SHAPE,
+                       "offset is [%lld, .., %lld, %lld], but its windows make [%lld, .., %lld, %lld]",
+                       (long long)wick_tensor_dim(offset, 0), (long long)oh, (long long)ow, (long long)n,
+                       (long long)size[0], (long long)size[1]);
         return;
     }
     /* Places [taps, oh, ow] without offsets, y and x. */

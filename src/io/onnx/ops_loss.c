@@ -16,13 +16,15 @@ static void nll(onnx_call *c, wick_tensor *log_p, int target_at, int weight_at) 
         kept = wick_ne(t, wick_like(t, (double)ignore));
         t = wick_where(kept, t, wick_like(t, 0));
     }
-    wick_tensor *picked = wick_squeeze(wick_take_along_axis(log_p, 1, wick_unsqueeze(t, 1)), 1), *loss = wick_neg(picked), *w = NULL;
+    wick_tensor *picked = wick_squeeze(wick_take_along_axis(log_p, 1, wick_unsqueeze(t, 1)), 1),
+                *loss = wick_neg(picked), *w = NULL;
     if (weight) w = wick_gather(weight, 0, t);
     if (kept) w = w ? wick_where(kept, w, wick_like(w, 0)) : wick_cast(kept, wick_tensor_dtype(log_p));
     if (w) loss = wick_where(wick_eq(w, wick_like(w, 0)), wick_like(loss, 0), wick_mul(loss, w));
     const wick_bytes how = wick_onnx_text(c, "reduction", "mean");
     if (wick_bytes_are(how, "mean"))
-        loss = w ? wick_div(wick_sum(loss, WICK_ALL_AXES, false), wick_sum(w, WICK_ALL_AXES, false)) : wick_mean(loss, WICK_ALL_AXES, false);
+        loss = w ? wick_div(wick_sum(loss, WICK_ALL_AXES, false), wick_sum(w, WICK_ALL_AXES, false))
+                 : wick_mean(loss, WICK_ALL_AXES, false);
     else if (wick_bytes_are(how, "sum")) loss = wick_sum(loss, WICK_ALL_AXES, false);
     else if (!wick_bytes_are(how, "none")) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "reduction \"%.*s\"", (int)WICK_MIN(how.size, (size_t)40), how.at);

@@ -12,7 +12,7 @@ static void unary(onnx_call *c) {
     if (x) wick_onnx_set(c, 0, c->step->op->arg.unary(x));
 }
 
-/* ---- two inputs and more --------------------------------------------------------------------------------------------------------------- */
+/* ---- two inputs and more ----------------------------------------------------------------------------------------- */
 
 /* Before opset 7 b lies along a's dims from `axis` on, where `broadcast` says so. */
 static wick_tensor *old_broadcast(onnx_call *c, wick_tensor *a, wick_tensor *b) {
@@ -97,11 +97,12 @@ static void mean(onnx_call *c) {
 }
 
 static void where(onnx_call *c) {
-    wick_tensor *m = wick_onnx_tensor(c, 0), *a = m ? wick_onnx_tensor(c, 1) : NULL, *b = a ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *m = wick_onnx_tensor(c, 0), *a = m ? wick_onnx_tensor(c, 1) : NULL,
+                *b = a ? wick_onnx_tensor(c, 2) : NULL;
     if (b) wick_onnx_set(c, 0, wick_where(m, a, b));
 }
 
-/* ---- with numbers ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- with numbers ------------------------------------------------------------------------------------------------ */
 
 static void leaky_relu(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -150,8 +151,10 @@ static void shrink(onnx_call *c) {
     if (!x) return;
     const double lambda = wick_onnx_float(c, "lambd", 0.5), bias = wick_onnx_float(c, "bias", 0);
     wick_tensor *f = wick_onnx_is_float(x) ? x : wick_cast(x, WICK_F32);
-    wick_tensor *low = wick_add(f, wick_like(f, bias)), *high = wick_sub(f, wick_like(f, bias)), *zero = wick_like(f, 0);
-    wick_tensor *y = wick_where(wick_lt(f, wick_like(f, -lambda)), low, wick_where(wick_gt(f, wick_like(f, lambda)), high, zero));
+    wick_tensor *low = wick_add(f, wick_like(f, bias)), *high = wick_sub(f, wick_like(f, bias)),
+                *zero = wick_like(f, 0);
+    wick_tensor *y =
+        wick_where(wick_lt(f, wick_like(f, -lambda)), low, wick_where(wick_gt(f, wick_like(f, lambda)), high, zero));
     wick_onnx_set(c, 0, wick_cast(y, wick_tensor_dtype(x)));
 }
 static void clip(onnx_call *c) {
@@ -161,7 +164,8 @@ static void clip(onnx_call *c) {
         wick_onnx_set(c, 0, wick_clip(x, wick_onnx_float(c, "min", -INFINITY), wick_onnx_float(c, "max", INFINITY)));
         return;
     }
-    wick_tensor *lo = wick_onnx_has(c, 1) ? wick_onnx_number(c, 1) : NULL, *hi = wick_onnx_has(c, 2) ? wick_onnx_number(c, 2) : NULL;
+    wick_tensor *lo = wick_onnx_has(c, 1) ? wick_onnx_number(c, 1) : NULL,
+                *hi = wick_onnx_has(c, 2) ? wick_onnx_number(c, 2) : NULL;
     if (lo) x = wick_maximum(x, lo);
     if (hi) x = wick_minimum(x, hi);
     wick_onnx_set(c, 0, x);
@@ -169,7 +173,8 @@ static void clip(onnx_call *c) {
 static void prelu(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *slope = x ? wick_onnx_tensor(c, 1) : NULL;
     if (!slope) return;
-    if (c->opset < 7 && wick_tensor_rank(slope) == 1 && wick_tensor_rank(x) > 1 && wick_tensor_count(slope) > 1) { /* by channel */
+    /* by channel */
+    if (c->opset < 7 && wick_tensor_rank(slope) == 1 && wick_tensor_rank(x) > 1 && wick_tensor_count(slope) > 1) {
         int64_t dims[WICK_MAX_DIMS];
         for (int i = 0; i < wick_tensor_rank(x); i++) dims[i] = 1;
         dims[1] = wick_tensor_count(slope);
@@ -204,7 +209,8 @@ static void cumulate(onnx_call *c, bool product) {
         if (exclusive && wick_tensor_dim(x, axis)) {
             const int64_t n = wick_tensor_dim(x, axis);
             wick_tensor *first = wick_slice(y, axis, 0, 1, 1), *rest = wick_slice(y, axis, 0, n - 1, 1);
-            wick_tensor *parts[2] = {wick_full(c->ctx, dtype, wick_tensor_rank(first), wick_tensor_dims(first), 1), rest};
+            wick_tensor *parts[2] = {wick_full(c->ctx, dtype, wick_tensor_rank(first), wick_tensor_dims(first), 1),
+                                     rest};
             y = wick_concat(2, parts, axis);
         }
         y = wick_cumprod(y, axis);
@@ -215,11 +221,11 @@ static void cumulate(onnx_call *c, bool product) {
 static void cumsum(onnx_call *c) { cumulate(c, false); }
 static void cumprod(onnx_call *c) { cumulate(c, true); }
 
-/* ---- the table -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
-#define UNARY(name, since, f)                                                                                                                        \
+#define UNARY(name, since, f)                                                                                          \
     { name, since, 0, unary, .arg.unary = f }
-#define BINARY(name, since, f)                                                                                                                       \
+#define BINARY(name, since, f)                                                                                         \
     { name, since, 0, binary, .arg.binary = f }
 static const onnx_op ops[] = {
     UNARY("Abs", 1, wick_abs),

@@ -8,7 +8,7 @@
 #include "wick/pointwise.h"
 #include "wick/sort.h"
 
-/* ---- looking up on the host: entries sorted, the last of equal ones counts -------------------------------------------------------------------------- */
+/* ---- looking up on the host: entries sorted, the last of equal ones counts --------------------------------------- */
 
 typedef struct entry {
     wick_text text;
@@ -68,13 +68,15 @@ static void shape_of(const wick_onnx_value *v, int *rank, const int64_t **dims) 
     *dims = strings ? v->dims : wick_tensor_dims(v->tensor);
 }
 
-/* ---- labels and categories -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- labels and categories --------------------------------------------------------------------------------------- */
 
 /* Numbers to numbers: the place among sorted keys, and whether the key there is the one. */
-static wick_tensor *encode_numbers(onnx_call *c, wick_tensor *x, const onnx_list *keys, const onnx_list *values, const onnx_list *otherwise) {
+static wick_tensor *encode_numbers(onnx_call *c, wick_tensor *x, const onnx_list *keys, const onnx_list *values,
+                                   const onnx_list *otherwise) {
     size_t n;
     entry *all = index_of(c, keys, false, &n);
-    double *sorted = all ? wick_onnx_alloc(c, n, sizeof *sorted) : NULL, *out = sorted ? wick_onnx_alloc(c, n + 1, sizeof *out) : NULL;
+    double *sorted = all ? wick_onnx_alloc(c, n, sizeof *sorted) : NULL,
+           *out = sorted ? wick_onnx_alloc(c, n + 1, sizeof *out) : NULL;
     int64_t *sorted_ints = out ? wick_onnx_alloc(c, n, sizeof *sorted_ints) : NULL,
             *out_ints = sorted_ints ? wick_onnx_alloc(c, n + 1, sizeof *out_ints) : NULL;
     if (!out_ints) return NULL;
@@ -85,15 +87,19 @@ static wick_tensor *encode_numbers(onnx_call *c, wick_tensor *x, const onnx_list
     }
     const bool given = otherwise->kind != ONNX_LIST_NONE && otherwise->n;
     out[n] = given ? otherwise->floats[0] : -0.0, out_ints[n] = given && whole_out ? otherwise->ints[0] : -1;
-    wick_tensor *table = wick_cast(wick_from(c->ctx, whole_out ? WICK_I64 : WICK_F64, 1, &(int64_t){(int64_t)n + 1}, whole_out ? (void *)out_ints : (void *)out),
+    wick_tensor *table = wick_cast(wick_from(c->ctx, whole_out ? WICK_I64 : WICK_F64, 1, &(int64_t){(int64_t)n + 1},
+                                             whole_out ? (void *)out_ints : (void *)out),
                                    values->dtype);
     int64_t real = (int64_t)n; /* keys that are numbers */
     const bool nan = n && isnan(sorted[n - 1]);
     real -= nan;
-    wick_tensor *place = wick_expand(wick_constant(c->ctx, WICK_I64, (double)n), wick_tensor_rank(x), wick_tensor_dims(x)); /* of the default */
+    /* of the default */
+    wick_tensor *place =
+        wick_expand(wick_constant(c->ctx, WICK_I64, (double)n), wick_tensor_rank(x), wick_tensor_dims(x));
     if (real) {
         const wick_dtype dtype = whole ? WICK_I64 : WICK_F64;
-        wick_tensor *ordered = wick_from(c->ctx, dtype, 1, &real, whole ? (void *)sorted_ints : (void *)sorted), *wide = wick_cast(x, dtype);
+        wick_tensor *ordered = wick_from(c->ctx, dtype, 1, &real, whole ? (void *)sorted_ints : (void *)sorted),
+                    *wide = wick_cast(x, dtype);
         wick_tensor *near = wick_minimum(wick_searchsorted(ordered, wide, false), wick_like(place, (double)(real - 1)));
         place = wick_where(wick_eq(wick_gather(ordered, 0, near), wide), near, place);
     }
@@ -105,9 +111,12 @@ static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values,
     const onnx_value *x = wick_onnx_in(c, 0);
     if (!x) return;
     const bool strings = x->v.kind == WICK_VALUE_STRINGS;
-    const int in_kind = strings ? ONNX_LIST_STRINGS : x->v.kind != WICK_VALUE_TENSOR ? ONNX_LIST_NONE : wick_onnx_is_float(x->v.tensor) ? ONNX_LIST_FLOATS : ONNX_LIST_INTS;
-    if (keys->kind == ONNX_LIST_NONE || values->kind == ONNX_LIST_NONE || keys->n != values->n || (int)keys->kind != in_kind ||
-        (otherwise->kind != ONNX_LIST_NONE && otherwise->kind != values->kind)) {
+    const int in_kind = strings                           ? ONNX_LIST_STRINGS
+                        : x->v.kind != WICK_VALUE_TENSOR  ? ONNX_LIST_NONE
+                        : wick_onnx_is_float(x->v.tensor) ? ONNX_LIST_FLOATS
+                                                          : ONNX_LIST_INTS;
+    if (keys->kind == ONNX_LIST_NONE || values->kind == ONNX_LIST_NONE || keys->n != values->n ||
+        (int)keys->kind != in_kind || (otherwise->kind != ONNX_LIST_NONE && otherwise->kind != values->kind)) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "its keys, values, default and input do not fit each other");
         return;
     }
@@ -127,9 +136,11 @@ static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values,
     const bool given = otherwise->kind != ONNX_LIST_NONE && otherwise->n;
     for (size_t i = 0; i < in.n; i++) {
         const int64_t k = look_up(c, all, n, entry_of(&in, i));
-        if (values->kind == ONNX_LIST_STRINGS) texts[i] = k >= 0 ? values->texts[k] : given ? otherwise->texts[0] : (wick_text){"_Unused", 7};
+        if (values->kind == ONNX_LIST_STRINGS)
+            texts[i] = k >= 0 ? values->texts[k] : given ? otherwise->texts[0] : (wick_text){"_Unused", 7};
         if (values->kind == ONNX_LIST_INTS) ints[i] = k >= 0 ? values->ints[k] : given ? otherwise->ints[0] : -1;
-        if (values->kind == ONNX_LIST_FLOATS) floats[i] = k >= 0 ? values->floats[k] : given ? otherwise->floats[0] : -0.0;
+        if (values->kind == ONNX_LIST_FLOATS)
+            floats[i] = k >= 0 ? values->floats[k] : given ? otherwise->floats[0] : -0.0;
     }
     int rank;
     const int64_t *dims;
@@ -137,13 +148,17 @@ static void encode(onnx_call *c, const onnx_list *keys, const onnx_list *values,
     if (values->kind == ONNX_LIST_STRINGS) set_strings(c, 0, rank, dims, in.n, texts);
     else {
         const bool whole = values->kind == ONNX_LIST_INTS;
-        wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, rank, dims, whole ? (void *)ints : (void *)floats), values->dtype));
+        wick_onnx_set(
+            c, 0,
+            wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, rank, dims, whole ? (void *)ints : (void *)floats),
+                      values->dtype));
     }
 }
 
 static void label_encoder(onnx_call *c) {
     onnx_list keys, values, otherwise;
-    if (wick_onnx_list(c, "keys", &keys) && wick_onnx_list(c, "values", &values) && wick_onnx_default(c, (int)values.kind, &otherwise))
+    if (wick_onnx_list(c, "keys", &keys) && wick_onnx_list(c, "values", &values) &&
+        wick_onnx_default(c, (int)values.kind, &otherwise))
         encode(c, &keys, &values, &otherwise);
 }
 
@@ -158,7 +173,10 @@ static void between(onnx_call *c, const onnx_list *texts, const int64_t *ints) {
     const bool strings = x->v.kind == WICK_VALUE_STRINGS;
     const wick_bytes text = wick_onnx_text(c, "default_string", "_Unused");
     const onnx_list otherwise =
-        strings ? (onnx_list){.kind = ONNX_LIST_INTS, .n = 1, .ints = &(int64_t){wick_onnx_int(c, "default_int64", -1)}, .floats = &(double){-1}}
+        strings ? (onnx_list){.kind = ONNX_LIST_INTS,
+                              .n = 1,
+                              .ints = &(int64_t){wick_onnx_int(c, "default_int64", -1)},
+                              .floats = &(double){-1}}
                 : (onnx_list){.kind = ONNX_LIST_STRINGS, .n = 1, .texts = &(wick_text){text.at, text.size}};
     encode(c, strings ? texts : &numbers, strings ? &numbers : texts, &otherwise);
 }
@@ -198,7 +216,9 @@ static void one_hot_encoder(onnx_call *c) {
                 wick_onnx_fail(c, WICK_ERR_INVALID, "text %zu is of no category", i);
                 return;
             }
-        if (at) wick_onnx_set(c, 0, wick_one_hot(wick_from(c->ctx, WICK_I64, x->v.rank, x->v.dims, at), (int64_t)texts.n, WICK_F32));
+        if (at)
+            wick_onnx_set(
+                c, 0, wick_one_hot(wick_from(c->ctx, WICK_I64, x->v.rank, x->v.dims, at), (int64_t)texts.n, WICK_F32));
         return;
     }
     wick_tensor *t = wick_onnx_tensor(c, 0);
@@ -215,14 +235,19 @@ static void one_hot_encoder(onnx_call *c) {
     const onnx_list values = {.kind = ONNX_LIST_INTS, .n = ints.n, .ints = places, .floats = floats, .dtype = WICK_I64},
                     otherwise = {.kind = ONNX_LIST_INTS, .n = 1, .ints = &n, .floats = floats};
     wick_tensor *at = encode_numbers(c, wick_cast(t, WICK_I64), &ints, &values, &otherwise);
-    if (at) wick_onnx_set(c, 0, zeros ? wick_one_hot(at, n, WICK_F32) : wick_gather(wick_one_hot(wick_arange(c->ctx, WICK_I64, 0, 1, n), n, WICK_F32), 0, at));
+    if (at)
+        wick_onnx_set(c, 0,
+                      zeros ? wick_one_hot(at, n, WICK_F32)
+                            : wick_gather(wick_one_hot(wick_arange(c->ctx, WICK_I64, 0, 1, n), n, WICK_F32), 0, at));
 }
 
-/* ---- features ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- features ---------------------------------------------------------------------------------------------------- */
 
 static void binarizer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x) wick_onnx_set(c, 0, wick_cast(wick_gt(x, wick_like(x, wick_onnx_float(c, "threshold", 0))), wick_tensor_dtype(x)));
+    if (x)
+        wick_onnx_set(c, 0,
+                      wick_cast(wick_gt(x, wick_like(x, wick_onnx_float(c, "threshold", 0))), wick_tensor_dtype(x)));
 }
 
 /* Columns of texts, by places on the host. */
@@ -243,7 +268,8 @@ static void extract_texts(onnx_call *c, const wick_onnx_value *v) {
     const int rank = WICK_MAX(v->rank, 2);
     for (int i = 0; i + 1 < v->rank; i++) {
         dims[i] = v->dims[i];
-        if (wick_mul_overflows(rows, v->dims[i], &rows)) rows = INT64_MAX; /* then columns is 0 or the allocation fails */
+        /* then columns is 0 or the allocation fails */
+        if (wick_mul_overflows(rows, v->dims[i], &rows)) rows = INT64_MAX;
     }
     dims[rank - 1] = at.n;
     wick_text *texts = wick_onnx_alloc2(c, rows, at.n, sizeof *texts);
@@ -274,7 +300,8 @@ static void feature_vectorizer(onnx_call *c) {
     for (int i = 0; i < c->n_in; i++) {
         wick_tensor *x = wick_onnx_tensor(c, i);
         if (!x) return;
-        const int64_t rows = wick_tensor_rank(x) >= 2 ? wick_tensor_dim(x, 0) : 1, own = rows ? wick_tensor_count(x) / rows : 0;
+        const int64_t rows = wick_tensor_rank(x) >= 2 ? wick_tensor_dim(x, 0) : 1,
+                      own = rows ? wick_tensor_count(x) / rows : 0;
         const int64_t width = i < n_widths ? widths[i] : own;
         if (width < 0 || width > 1 << 28) {
             wick_onnx_fail(c, WICK_ERR_FORMAT, "inputdimensions[%d] is %lld", i, (long long)width);
@@ -294,13 +321,15 @@ static void imputer(onnx_call *c) {
     const bool floats = wick_onnx_is_float(x);
     /* both kinds may be there: that of x counts */
     if (!wick_onnx_list_attr(c, floats ? "imputed_value_floats" : "imputed_value_int64s", &values)) return;
-    if (values.kind == ONNX_LIST_STRINGS || !values.n || (values.n != 1 && (!wick_tensor_rank(x) || (int64_t)values.n != wick_tensor_dim(x, -1)))) {
+    if (values.kind == ONNX_LIST_STRINGS || !values.n ||
+        (values.n != 1 && (!wick_tensor_rank(x) || (int64_t)values.n != wick_tensor_dim(x, -1)))) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu imputed values of x's kind for a last axis of %lld", values.n,
                        (long long)(wick_tensor_rank(x) ? wick_tensor_dim(x, -1) : 0));
         return;
     }
     wick_tensor *to = wick_onnx_list_tensor(c, &values, wick_tensor_dtype(x), 1, &(int64_t){(int64_t)values.n});
-    const double replaced = floats ? wick_onnx_float(c, "replaced_value_float", 0) : (double)wick_onnx_int(c, "replaced_value_int64", 0);
+    const double replaced =
+        floats ? wick_onnx_float(c, "replaced_value_float", 0) : (double)wick_onnx_int(c, "replaced_value_int64", 0);
     wick_onnx_set(c, 0, wick_where(isnan(replaced) ? wick_isnan(x) : wick_eq(x, wick_like(x, replaced)), to, x));
 }
 
@@ -341,14 +370,17 @@ static void normalizer(onnx_call *c) {
     wick_onnx_set(c, 0, wick_div(x, wick_where(wick_eq(by, wick_like(by, 0)), wick_like(by, 1), by)));
 }
 
-/* ---- maps: items are the keys and the values ---------------------------------------------------------------------------------------------------------- */
+/* ---- maps: items are the keys and the values --------------------------------------------------------------------- */
 
 static bool read_map(onnx_call *c, int i, onnx_list *keys, onnx_list *values) {
     const onnx_value *v = wick_onnx_in(c, i);
     if (!v) return false;
     if (v->v.kind != WICK_VALUE_MAP || !v->v.items) return wick_onnx_fail(c, WICK_ERR_FORMAT, "input %d is no map", i);
-    if (!wick_onnx_list_of(c, &v->v.items[0], v->dynamic, keys) || !wick_onnx_list_of(c, &v->v.items[1], v->dynamic, values)) return false;
-    return keys->n == values->n || wick_onnx_fail(c, WICK_ERR_FORMAT, "a map of %zu keys and %zu values", keys->n, values->n);
+    if (!wick_onnx_list_of(c, &v->v.items[0], v->dynamic, keys) ||
+        !wick_onnx_list_of(c, &v->v.items[1], v->dynamic, values))
+        return false;
+    return keys->n == values->n ||
+           wick_onnx_fail(c, WICK_ERR_FORMAT, "a map of %zu keys and %zu values", keys->n, values->n);
 }
 
 /* Scores [N, C], or [C] of one sample, with their labels: a sequence of maps. */
@@ -367,27 +399,34 @@ static void zip_map(onnx_call *c) {
     const entry *all = index_of(c, &labels, false, &n_keys);
     const int64_t count = (int64_t)n_keys;
     wick_text *texts = all ? wick_onnx_alloc(c, n_keys, sizeof *texts) : NULL;
-    int64_t *numbers = texts ? wick_onnx_alloc(c, n_keys, sizeof *numbers) : NULL, *order = numbers ? wick_onnx_alloc(c, n_keys, sizeof *order) : NULL;
+    int64_t *numbers = texts ? wick_onnx_alloc(c, n_keys, sizeof *numbers) : NULL,
+            *order = numbers ? wick_onnx_alloc(c, n_keys, sizeof *order) : NULL;
     if (!order) return;
-    for (size_t i = 0; i < n_keys; i++) texts[i] = all[i].text, numbers[i] = all[i].number, order[i] = (int64_t)all[i].place;
+    for (size_t i = 0; i < n_keys; i++)
+        texts[i] = all[i].text, numbers[i] = all[i].number, order[i] = (int64_t)all[i].place;
     x = wick_gather(x, 1, wick_from(c->ctx, WICK_I64, 1, &count, order));
     const size_t n = (size_t)wick_tensor_dim(x, 0);
-    wick_onnx_value *maps = wick_onnx_alloc(c, n, sizeof *maps), keys = {.kind = WICK_VALUE_STRINGS, .rank = 1, .dims = {count}, .n = n_keys, .texts = texts};
-    if (labels.kind != ONNX_LIST_STRINGS) keys = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, 1, &count, numbers)};
+    wick_onnx_value *maps = wick_onnx_alloc(c, n, sizeof *maps),
+                    keys = {.kind = WICK_VALUE_STRINGS, .rank = 1, .dims = {count}, .n = n_keys, .texts = texts};
+    if (labels.kind != ONNX_LIST_STRINGS)
+        keys = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_from(c->ctx, WICK_I64, 1, &count, numbers)};
     for (size_t i = 0; i < n && maps; i++) {
         wick_onnx_value *items = wick_onnx_alloc(c, 2, sizeof *items);
         if (!items) return;
         items[0] = keys;
-        items[1] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_squeeze(wick_slice(x, 0, (int64_t)i, (int64_t)i + 1, 1), 0)};
+        items[1] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
+                                     .tensor = wick_squeeze(wick_slice(x, 0, (int64_t)i, (int64_t)i + 1, 1), 0)};
         maps[i] = (wick_onnx_value){.kind = WICK_VALUE_MAP, .n = n_keys, .items = items};
     }
-    if (maps) wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = maps}, c->dynamic);
+    if (maps)
+        wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_SEQUENCE, .n = n, .items = maps}, c->dynamic);
 }
 
 /* [1, vocabulary]: the value of each word of the vocabulary, 0 or "" where the map has none. */
 static void dict_vectorizer(onnx_call *c) {
     onnx_list keys, values, words;
-    if (!wick_onnx_list_attr(c, "string_vocabulary", &words) || (words.kind == ONNX_LIST_NONE && !wick_onnx_list_attr(c, "int64_vocabulary", &words)) ||
+    if (!wick_onnx_list_attr(c, "string_vocabulary", &words) ||
+        (words.kind == ONNX_LIST_NONE && !wick_onnx_list_attr(c, "int64_vocabulary", &words)) ||
         !read_map(c, 0, &keys, &values))
         return;
     if (words.kind != keys.kind) {
@@ -409,21 +448,28 @@ static void dict_vectorizer(onnx_call *c) {
     }
     const int64_t dims[2] = {1, (int64_t)words.n};
     if (strings) set_strings(c, 0, 2, dims, words.n, texts);
-    else wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, 2, dims, whole ? (void *)ints : (void *)floats), values.dtype));
+    else
+        wick_onnx_set(
+            c, 0,
+            wick_cast(wick_from(c->ctx, whole ? WICK_I64 : WICK_F64, 2, dims, whole ? (void *)ints : (void *)floats),
+                      values.dtype));
 }
 
 /* Values by rising key, DENSE one behind the other, SPARSE at their keys' places, as [1, n]. */
 static void cast_map(onnx_call *c) {
     onnx_list keys, values;
     if (!read_map(c, 0, &keys, &values)) return;
-    const bool sparse = wick_onnx_text_is(c, "map_form", "DENSE", "SPARSE"), to_text = wick_onnx_text_is(c, "cast_to", "TO_FLOAT", "TO_STRING"),
+    const bool sparse = wick_onnx_text_is(c, "map_form", "DENSE", "SPARSE"),
+               to_text = wick_onnx_text_is(c, "cast_to", "TO_FLOAT", "TO_STRING"),
                to_int = wick_onnx_text_is(c, "cast_to", "TO_FLOAT", "TO_INT64");
     size_t n;
     const entry *all = index_of(c, &keys, true, &n);
     const int64_t most = wick_onnx_int(c, "max_map", 1);
     if (!all) return;
-    if (sparse && (keys.kind != ONNX_LIST_INTS || most < 0 || most > 1 << 28 || (n && (all[0].number < 0 || all[n - 1].number >= most)))) {
-        wick_onnx_fail(c, WICK_ERR_INVALID, "keys of a sparse map do not lie between 0 and max_map, %lld", (long long)most);
+    if (sparse && (keys.kind != ONNX_LIST_INTS || most < 0 || most > 1 << 28 ||
+                   (n && (all[0].number < 0 || all[n - 1].number >= most)))) {
+        wick_onnx_fail(c, WICK_ERR_INVALID, "keys of a sparse map do not lie between 0 and max_map, %lld",
+                       (long long)most);
         return;
     }
     const size_t count = sparse ? (size_t)most : n;
@@ -451,7 +497,7 @@ static void cast_map(onnx_call *c) {
     else wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, WICK_F64, 2, dims, floats), to_int ? WICK_I64 : WICK_F32));
 }
 
-/* ---- n-grams ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- n-grams ----------------------------------------------------------------------------------------------------- */
 
 static bool same_entry(onnx_call *c, const onnx_list *a, size_t i, const onnx_list *b, size_t j) {
     const entry x = entry_of(a, i), y = entry_of(b, j);
@@ -462,7 +508,8 @@ static void tf_idf(onnx_call *c) {
     const onnx_value *x = wick_onnx_in(c, 0);
     onnx_list in, pool = {0};
     int n_counts, n_indexes;
-    const int64_t *counts = wick_onnx_ints(c, "ngram_counts", &n_counts), *indexes = wick_onnx_ints(c, "ngram_indexes", &n_indexes);
+    const int64_t *counts = wick_onnx_ints(c, "ngram_counts", &n_counts),
+                  *indexes = wick_onnx_ints(c, "ngram_indexes", &n_indexes);
     const onnx_attr *w = wick_onnx_attr(c, "weights");
     if (!x || !wick_onnx_list_of(c, &x->v, x->dynamic, &in) || !wick_onnx_list(c, "pool", &pool)) return;
     const int64_t low = wick_onnx_int(c, "min_gram_length", 1), high = wick_onnx_int(c, "max_gram_length", 1),
@@ -472,8 +519,8 @@ static void tf_idf(onnx_call *c) {
     const bool strings = x->v.kind == WICK_VALUE_STRINGS;
     const int rank = strings ? x->v.rank : wick_tensor_rank(x->v.tensor);
     const int64_t *dims = strings ? x->v.dims : wick_tensor_dims(x->v.tensor);
-    bool good = counts && indexes && pool.kind == in.kind && rank >= 1 && rank <= 2 && low >= 1 && high >= low && high <= n_counts && skips >= 0 &&
-                (!w || (int)w->floats.n == n_indexes);
+    bool good = counts && indexes && pool.kind == in.kind && rank >= 1 && rank <= 2 && low >= 1 && high >= low &&
+                high <= n_counts && skips >= 0 && (!w || (int)w->floats.n == n_indexes);
     for (int i = 0; i < n_counts; i++) good &= counts[i] >= (i ? counts[i - 1] : 0) && (size_t)counts[i] <= pool.n;
     for (int i = 0; i < n_indexes; i++) good &= indexes[i] >= 0 && indexes[i] < 1 << 28;
     int64_t grams = 0;
@@ -484,7 +531,8 @@ static void tf_idf(onnx_call *c) {
     }
     good &= grams <= n_indexes;
     if (!good) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "its pool, counts, indexes, weights and lengths do not fit each other, or the input");
+        wick_onnx_fail(c, WICK_ERR_FORMAT,
+                       "its pool, counts, indexes, weights and lengths do not fit each other, or the input");
         return;
     }
     const int64_t rows = rank == 2 ? dims[0] : 1, columns = dims[rank - 1];
@@ -492,7 +540,8 @@ static void tf_idf(onnx_call *c) {
     if (!y) return;
     const int64_t most_skips = WICK_MIN(skips, columns); /* more than that reach out of every row */
     for (int64_t r = 0; r < rows && wick_onnx_spend(c, 1); r++)
-        for (int64_t size = 1, first = 0, n = 0; size <= high; size++, first += n) { /* first: number of the first n-gram of this size; n: how many it has */
+        /* first: number of the first n-gram of this size; n: how many it has */
+        for (int64_t size = 1, first = 0, n = 0; size <= high; size++, first += n) {
             const int64_t from = counts[size - 1], to = size < n_counts ? counts[size] : (int64_t)pool.n;
             n = (to - from) / size;
             for (int64_t skip = 0; size >= low && skip <= (size == 1 ? 0 : most_skips); skip++)
@@ -501,7 +550,8 @@ static void tf_idf(onnx_call *c) {
                     for (int64_t g = 0; from + (g + 1) * size <= to; g++) {
                         bool same = true;
                         for (int64_t k = 0; k < size && same && wick_onnx_spend(c, 4); k++)
-                            same = same_entry(c, &in, (size_t)(r * columns + at + k * (skip + 1)), &pool, (size_t)(from + g * size + k));
+                            same = same_entry(c, &in, (size_t)(r * columns + at + k * (skip + 1)), &pool,
+                                              (size_t)(from + g * size + k));
                         if (same) y[r * width + indexes[first + g]]++;
                     }
                 }
@@ -516,7 +566,7 @@ static void tf_idf(onnx_call *c) {
     wick_onnx_set(c, 0, wick_cast(wick_from(c->ctx, WICK_F64, rank, rank == 2 ? shape : shape + 1, y), WICK_F32));
 }
 
-/* ---- unique ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- unique ------------------------------------------------------------------------------------------------------ */
 
 typedef struct sub {
     const double *at;             /* its first number */
@@ -557,7 +607,8 @@ static void unique(onnx_call *c) {
     sub *subs = wick_onnx_alloc(c, (size_t)n, sizeof *subs);
     int64_t *first = subs ? wick_onnx_alloc(c, (size_t)n, sizeof *first) : NULL,
             *inverse = first ? wick_onnx_alloc(c, (size_t)n, sizeof *inverse) : NULL;
-    int64_t *count = inverse ? wick_onnx_alloc(c, (size_t)n, sizeof *count) : NULL, *of = count ? wick_onnx_alloc(c, (size_t)n, sizeof *of) : NULL;
+    int64_t *count = inverse ? wick_onnx_alloc(c, (size_t)n, sizeof *count) : NULL,
+            *of = count ? wick_onnx_alloc(c, (size_t)n, sizeof *of) : NULL;
     if (!of) return;
     for (int64_t i = 0; i < n; i++)
         subs[i] = (sub){h.floats + i * inner,
@@ -573,7 +624,8 @@ static void unique(onnx_call *c) {
         if (!i || compare_subs(&subs[i - 1], &subs[i], &c->ctx->watch)) first[m++] = subs[i].place;
         of[subs[i].place] = first[m - 1];
     }
-    if (!wick_onnx_spend(c, 0) || (!sorted && !wick_onnx_sort(c, first, (size_t)m, sizeof *first, compare_first))) return;
+    if (!wick_onnx_spend(c, 0) || (!sorted && !wick_onnx_sort(c, first, (size_t)m, sizeof *first, compare_first)))
+        return;
     int64_t *number = wick_onnx_alloc(c, (size_t)n, sizeof *number); /* of the one that first stands there */
     if (!number) return;
     for (int64_t i = 0; i < m; i++) number[first[i]] = i;
@@ -601,4 +653,5 @@ static const onnx_op ops[] = {
     {"ZipMap", 1, 0, zip_map, {0}},
 };
 static const onnx_op looked_up[] = {{"TfIdfVectorizer", 9, 0, tf_idf, {0}}, {"Unique", 11, 0, unique, {0}}};
-const onnx_family wick_onnx_ml = {"ai.onnx.ml", ops, WICK_COUNTOF(ops)}, wick_onnx_looked_up = {"", looked_up, WICK_COUNTOF(looked_up)};
+const onnx_family wick_onnx_ml = {"ai.onnx.ml", ops, WICK_COUNTOF(ops)},
+                  wick_onnx_looked_up = {"", looked_up, WICK_COUNTOF(looked_up)};

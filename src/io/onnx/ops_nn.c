@@ -18,7 +18,7 @@ static wick_tensor *by_channel(wick_tensor *v, wick_tensor *x) {
     return wick_reshape(v, WICK_MAX(wick_tensor_rank(x) - 1, 1), dims);
 }
 
-/* ---- products --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 static void matmul(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL;
@@ -27,7 +27,8 @@ static void matmul(onnx_call *c) {
 
 static wick_tensor *scaled(wick_tensor *x, double by) {
     return by == 1 ? x
-                   : wick_cast(wick_mul(x, wick_constant(wick_tensor_context(x), wick_onnx_is_float(x) ? wick_tensor_dtype(x) : WICK_F64, by)),
+                   : wick_cast(wick_mul(x, wick_constant(wick_tensor_context(x),
+                                                         wick_onnx_is_float(x) ? wick_tensor_dtype(x) : WICK_F64, by)),
                                wick_tensor_dtype(x));
 }
 
@@ -63,7 +64,7 @@ static void det(onnx_call *c) {
     if (x) wick_onnx_set(c, 0, wick_det(x));
 }
 
-/* ---- windows: what convolutions and pooling share -------------------------------------------------------------------------------------------- */
+/* ---- windows: what convolutions and pooling share ---------------------------------------------------------------- */
 
 typedef struct window {
     int n; /* dims */
@@ -76,7 +77,8 @@ static bool numbers(onnx_call *c, const char *name, int n, int64_t out[3], int64
     if (list && have != n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%s has %d values, not %d", name, have, n);
     for (int i = 0; i < n; i++) {
         out[i] = list ? list[i] : otherwise;
-        if (out[i] < least || out[i] > (int64_t)1 << 40) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%s[%d] is %lld", name, i, (long long)out[i]);
+        if (out[i] < least || out[i] > (int64_t)1 << 40)
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "%s[%d] is %lld", name, i, (long long)out[i]);
     }
     return true;
 }
@@ -87,12 +89,14 @@ static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
     if (rank < 3 || rank > 5) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%d dims; 3 to 5 are", rank);
     w->n = rank - 2;
     const bool ceil_mode = wick_onnx_int(c, "ceil_mode", 0);
-    if (!numbers(c, "strides", w->n, w->stride, 1, 1) || !numbers(c, "dilations", w->n, w->dilation, 1, 1)) return false;
+    if (!numbers(c, "strides", w->n, w->stride, 1, 1) || !numbers(c, "dilations", w->n, w->dilation, 1, 1))
+        return false;
     int n;
     const int64_t *pads = wick_onnx_ints(c, "pads", &n);
     if (pads && n != 2 * w->n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads has %d values, not %d", n, 2 * w->n);
     const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
-    const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"), valid = wick_bytes_are(mode, "VALID");
+    const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"),
+               valid = wick_bytes_are(mode, "VALID");
     for (int i = 0; i < w->n; i++) {
         const int64_t in = w->in[i] = wick_tensor_dim(x, i + 2), span = w->dilation[i] * (w->kernel[i] - 1) + 1;
         w->before[i] = pads && !upper && !lower && !valid ? pads[i] : 0;
@@ -100,7 +104,8 @@ static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
         if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > (int64_t)1 << 40 || w->after[i] > (int64_t)1 << 40)
             return wick_onnx_fail(c, WICK_ERR_SHAPE, "pads are out of range");
         if (upper || lower) {
-            const int64_t out = (in + w->stride[i] - 1) / w->stride[i], total = WICK_MAX((out - 1) * w->stride[i] + span - in, 0);
+            const int64_t out = (in + w->stride[i] - 1) / w->stride[i],
+                          total = WICK_MAX((out - 1) * w->stride[i] + span - in, 0);
             w->before[i] = lower ? total - total / 2 : total / 2;
             w->after[i] = total - w->before[i];
         }
@@ -110,8 +115,9 @@ static bool read_window(onnx_call *c, wick_tensor *x, window *w) {
             continue;
         }
         if (room < 0)
-            return wick_onnx_fail(c, WICK_ERR_SHAPE, "the kernel covers %lld places of axis %d, which has %lld with padding", (long long)span, i + 2,
-                                  (long long)(room + span));
+            return wick_onnx_fail(c, WICK_ERR_SHAPE,
+                                  "the kernel covers %lld places of axis %d, which has %lld with padding",
+                                  (long long)span, i + 2, (long long)(room + span));
         w->out[i] = room / w->stride[i] + 1;
         if (ceil_mode && room % w->stride[i]) {
             w->out[i]++;
@@ -137,22 +143,27 @@ static bool kernel_fits(onnx_call *c, wick_tensor *w) {
     int n;
     const int64_t *kernel = wick_onnx_ints(c, "kernel_shape", &n);
     if (!kernel) return c->status == WICK_OK;
-    if (n != wick_tensor_rank(w) - 2) return wick_onnx_fail(c, WICK_ERR_SHAPE, "kernel_shape has %d values, W %d dims", n, wick_tensor_rank(w));
+    if (n != wick_tensor_rank(w) - 2)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "kernel_shape has %d values, W %d dims", n, wick_tensor_rank(w));
     for (int i = 0; i < n; i++)
         if (kernel[i] != wick_tensor_dim(w, i + 2))
-            return wick_onnx_fail(c, WICK_ERR_SHAPE, "kernel_shape[%d] is %lld, but W has %lld there", i, (long long)kernel[i], (long long)wick_tensor_dim(w, i + 2));
+            return wick_onnx_fail(c, WICK_ERR_SHAPE, "kernel_shape[%d] is %lld, but W has %lld there", i,
+                                  (long long)kernel[i], (long long)wick_tensor_dim(w, i + 2));
     return true;
 }
 
 bool wick_onnx_conv_options(onnx_call *c, wick_tensor *x, wick_tensor *w, wick_conv_options *out, int64_t size[3]) {
     window win = {0};
     if (wick_tensor_rank(w) != wick_tensor_rank(x) || wick_tensor_rank(x) < 3 || wick_tensor_rank(x) > 5)
-        return wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5", wick_tensor_rank(x), wick_tensor_rank(w));
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5",
+                              wick_tensor_rank(x), wick_tensor_rank(w));
     for (int i = 0; i < wick_tensor_rank(w) - 2; i++) win.kernel[i] = wick_tensor_dim(w, i + 2);
     if (!kernel_fits(c, w) || !read_window(c, x, &win)) return false;
     if (size) memcpy(size, win.out, sizeof win.out);
     *out = conv_options(&win, wick_onnx_int(c, "group", 1));
-    if (out->groups < 1) return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"group\" is %lld", (long long)out->groups); /* also of com.microsoft */
+    /* also of com.microsoft */
+    if (out->groups < 1)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"group\" is %lld", (long long)out->groups);
     return true;
 }
 
@@ -167,12 +178,14 @@ static void conv_transpose(onnx_call *c) {
     if (!w) return;
     const int n = wick_tensor_rank(x) - 2;
     if (n < 1 || n > 3 || wick_tensor_rank(w) != n + 2) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5", wick_tensor_rank(x), wick_tensor_rank(w));
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "x has %d dims, W %d; both must have the same, 3 to 5", wick_tensor_rank(x),
+                       wick_tensor_rank(w));
         return;
     }
     wick_conv_options o = {.groups = wick_onnx_int(c, "group", 1)};
     int64_t stride[3], dilation[3], extra[3];
-    if (!kernel_fits(c, w) || !numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) || !numbers(c, "output_padding", n, extra, 0, 0))
+    if (!kernel_fits(c, w) || !numbers(c, "strides", n, stride, 1, 1) || !numbers(c, "dilations", n, dilation, 1, 1) ||
+        !numbers(c, "output_padding", n, extra, 0, 0))
         return;
     int n_pads, n_shape;
     const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads), *want = wick_onnx_ints(c, "output_shape", &n_shape);
@@ -185,7 +198,8 @@ static void conv_transpose(onnx_call *c) {
         return;
     }
     const wick_bytes mode = wick_onnx_text(c, "auto_pad", "NOTSET");
-    const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"), valid = wick_bytes_are(mode, "VALID");
+    const bool upper = wick_bytes_are(mode, "SAME_UPPER"), lower = wick_bytes_are(mode, "SAME_LOWER"),
+               valid = wick_bytes_are(mode, "VALID");
     int64_t crop[2][WICK_MAX_DIMS] = {{0}};
     bool cropped = false;
     for (int i = 0; i < n; i++) {
@@ -222,14 +236,15 @@ static void conv_transpose(onnx_call *c) {
     wick_onnx_set(c, 0, y);
 }
 
-/* ---- pooling ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
 /* x with its padding made, so that windows lie inside of it; what no window sees is cut off. */
 static wick_tensor *padded(wick_tensor *x, const window *w, double value) {
     int64_t before[WICK_MAX_DIMS] = {0}, after[WICK_MAX_DIMS] = {0};
     for (int i = 0; i < w->n; i++) {
         before[i + 2] = w->before[i];
-        after[i + 2] = (w->out[i] - 1) * w->stride[i] + w->dilation[i] * (w->kernel[i] - 1) + 1 - w->in[i] - w->before[i];
+        after[i + 2] =
+            (w->out[i] - 1) * w->stride[i] + w->dilation[i] * (w->kernel[i] - 1) + 1 - w->in[i] - w->before[i];
     }
     return wick_pad(x, wick_tensor_rank(x), before, after, value);
 }
@@ -271,8 +286,9 @@ static bool pool_window(onnx_call *c, wick_tensor *x, window *w) {
     for (int i = 0; i < n; i++) {
         const int64_t span = w->dilation[i] * (w->kernel[i] - 1) + 1;
         if (WICK_MAX(w->before[i], w->after[i]) >= span)
-            return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d is padded by %lld and %lld, which hold all of a window of %lld", i + 2, (long long)w->before[i], (long long)w->after[i],
-                                  (long long)span);
+            return wick_onnx_fail(c, WICK_ERR_SHAPE,
+                                  "axis %d is padded by %lld and %lld, which hold all of a window of %lld", i + 2,
+                                  (long long)w->before[i], (long long)w->after[i], (long long)span);
     }
     return true;
 }
@@ -313,7 +329,8 @@ static void max_pool(onnx_call *c) {
     wick_onnx_set(c, 1, wick_add(place, base));
 }
 
-/* How many places each window counts, [1, 1, out ...]: without padding, or with what was asked for, but never what rounding up added. */
+/* How many places each window counts, [1, 1, out ...]: without padding, or with what was asked for, but never what
+ * rounding up added. */
 static wick_tensor *window_counts(onnx_call *c, const window *w, bool with_pads, wick_dtype dtype) {
     wick_tensor *all = NULL;
     for (int i = 0; i < w->n; i++) {
@@ -322,7 +339,8 @@ static wick_tensor *window_counts(onnx_call *c, const window *w, bool with_pads,
         const int64_t low = with_pads ? -w->before[i] : 0, high = w->in[i] + (with_pads ? w->after[i] : 0);
         for (int64_t o = 0; o < w->out[i]; o++) { /* k of the kernel's places with low <= at + k dilation < high */
             const int64_t at = o * w->stride[i] - w->before[i], step = w->dilation[i];
-            const int64_t first = at < low ? (low - at + step - 1) / step : 0, end = at < high ? (high - at + step - 1) / step : 0;
+            const int64_t first = at < low ? (low - at + step - 1) / step : 0,
+                          end = at < high ? (high - at + step - 1) / step : 0;
             counts[o] = (double)WICK_MAX(WICK_MIN(end, w->kernel[i]) - first, 0);
         }
         int64_t dims[WICK_MAX_DIMS] = {1, 1, 1, 1, 1};
@@ -374,11 +392,13 @@ static void lp_pool(onnx_call *c) {
         return;
     }
     x = wick_pow(wick_abs(x), wick_like(x, p));
-    for (int i = 0; i < w.n; i++) x = wick_sum(wick_sliding_window(x, i + 2, w.kernel[i], w.stride[i], w.dilation[i]), 1, &(int){-1}, false);
+    for (int i = 0; i < w.n; i++)
+        x = wick_sum(wick_sliding_window(x, i + 2, w.kernel[i], w.stride[i], w.dilation[i]), 1, &(int){-1}, false);
     wick_onnx_set(c, 0, wick_pow(x, wick_like(x, 1 / p)));
 }
 
-static wick_tensor *over_places(onnx_call *c, wick_tensor *x, wick_tensor *(*f)(wick_tensor *, int, const int *, bool)) {
+static wick_tensor *over_places(onnx_call *c, wick_tensor *x,
+                                wick_tensor *(*f)(wick_tensor *, int, const int *, bool)) {
     int axes[WICK_MAX_DIMS], n = 0;
     for (int i = 2; i < wick_tensor_rank(x); i++) axes[n++] = i;
     if (!n) return wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims; 3 and more are pooled", wick_tensor_rank(x)), NULL;
@@ -397,7 +417,9 @@ static void global_lp_pool(onnx_call *c) {
     if (!x) return;
     int axes[WICK_MAX_DIMS], n = 0;
     for (int i = 2; i < wick_tensor_rank(x); i++) axes[n++] = i;
-    wick_onnx_set(c, 0, wick_norm(x, c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2), n, axes, true));
+    wick_onnx_set(
+        c, 0,
+        wick_norm(x, c->opset < 2 ? wick_onnx_float(c, "p", 2) : (double)wick_onnx_int(c, "p", 2), n, axes, true));
 }
 
 /* Indices are places of whole tensors with the extents that the windows make; output_shape may ask for larger ones. */
@@ -410,7 +432,8 @@ static void max_unpool(onnx_call *c) {
     if (!at || (wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &want))) return;
     const int64_t *pads = wick_onnx_ints(c, "pads", &n_pads);
     if (n < 1 || n > 3 || (pads && n_pads != 2 * n) || (want.n && want.n != n + 2)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims (3 to 5 are), %d pads, %lld extents asked for", n + 2, n_pads, (long long)want.n);
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%d dims (3 to 5 are), %d pads, %lld extents asked for", n + 2, n_pads,
+                       (long long)want.n);
         return;
     }
     if (!numbers(c, "kernel_shape", n, kernel, 1, 1) || !numbers(c, "strides", n, stride, 1, 1)) return;
@@ -419,7 +442,8 @@ static void max_unpool(onnx_call *c) {
         made[i] = (wick_tensor_dim(x, i + 2) - 1) * stride[i] + kernel[i] - (pads ? pads[i] + pads[n + i] : 0);
         size[i] = want.n ? want.ints[i + 2] : made[i];
         if (made[i] < 1 || size[i] < 1) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d would have %lld places of %lld", i + 2, (long long)made[i], (long long)size[i]);
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %d would have %lld places of %lld", i + 2, (long long)made[i],
+                           (long long)size[i]);
             return;
         }
         same &= size[i] == made[i];
@@ -428,19 +452,22 @@ static void max_unpool(onnx_call *c) {
     /* Places of the one image; what is not of this image is -1, an error when it runs. */
     const int64_t images = wick_tensor_dim(x, 0) * wick_tensor_dim(x, 1);
     int64_t dims[WICK_MAX_DIMS] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), 1, 1, 1};
-    wick_tensor *rest = wick_sub(at, wick_reshape(wick_arange(c->ctx, WICK_I64, 0, (double)places, images), n + 2, dims)), *to = same ? rest : NULL;
-    wick_tensor *inside = wick_logical_and(wick_ge(rest, wick_like(rest, 0)), wick_lt(rest, wick_like(rest, (double)places)));
+    wick_tensor *rest =
+                    wick_sub(at, wick_reshape(wick_arange(c->ctx, WICK_I64, 0, (double)places, images), n + 2, dims)),
+                *to = same ? rest : NULL;
+    wick_tensor *inside =
+        wick_logical_and(wick_ge(rest, wick_like(rest, 0)), wick_lt(rest, wick_like(rest, (double)places)));
     int64_t factor = 1;
     for (int i = n - 1; i >= 0 && !same; factor *= size[i--]) { /* rows of one lie in the other */
-        wick_tensor *here = wick_mul(wick_remainder(rest, wick_like(rest, (double)made[i])), wick_like(rest, (double)factor));
+        wick_tensor *here =
+            wick_mul(wick_remainder(rest, wick_like(rest, (double)made[i])), wick_like(rest, (double)factor));
         to = to ? wick_add(to, here) : here;
         rest = wick_floor_divide(rest, wick_like(rest, (double)made[i]));
     }
     wick_onnx_set(c, 0, wick_max_unpool(x, wick_where(inside, to, wick_like(to, -1)), size));
 }
 
-/* ---- normalisation -------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- normalisation ----------------------------------------------------------------------------------------------- */
 
 static wick_tensor *mixed(wick_tensor *was, wick_tensor *now, double momentum) {
     return wick_cast(wick_add(scaled(was, momentum), scaled(now, 1 - momentum)), wick_tensor_dtype(was));
@@ -495,16 +522,19 @@ static void batch_norm(onnx_call *c) {
 }
 
 static void instance_norm(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = w ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL,
+                *b = w ? wick_onnx_tensor(c, 2) : NULL;
     if (b) wick_onnx_set(c, 0, wick_instance_norm(x, w, b, wick_onnx_float(c, "epsilon", 1e-5f)));
 }
 
 static void group_norm(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL, *b = w ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL,
+                *b = w ? wick_onnx_tensor(c, 2) : NULL;
     if (!b) return;
     const int64_t groups = wick_onnx_int(c, "num_groups", 1);
     const double eps = wick_onnx_float(c, "epsilon", 1e-5f);
-    if (c->opset < 21 && wick_tensor_count(w) == groups && wick_tensor_dim(x, 1) != groups && groups > 0) { /* a weight for each group */
+    /* a weight for each group */
+    if (c->opset < 21 && wick_tensor_count(w) == groups && wick_tensor_dim(x, 1) != groups && groups > 0) {
         const int64_t each = wick_tensor_dim(x, 1) / groups;
         w = wick_repeat_interleave(w, each, 0), b = wick_repeat_interleave(b, each, 0);
     }
@@ -525,7 +555,8 @@ static void layer_norm(onnx_call *c) {
     if (!w || !norm_axis(c, x, axes, &n)) return;
     const wick_dtype dtype = wick_tensor_dtype(x);
     const double eps = wick_onnx_float(c, "epsilon", 1e-5f);
-    if (n == 1 && !wick_onnx_wants(c, 1) && !wick_onnx_wants(c, 2) && wick_tensor_rank(w) == 1 && (!b || wick_tensor_rank(b) == 1)) {
+    if (n == 1 && !wick_onnx_wants(c, 1) && !wick_onnx_wants(c, 2) && wick_tensor_rank(w) == 1 &&
+        (!b || wick_tensor_rank(b) == 1)) {
         wick_onnx_set(c, 0, wick_layer_norm(x, w, b, eps));
         return;
     }
@@ -611,7 +642,8 @@ static void dropout(onnx_call *c) {
                                                : wick_ones(c->ctx, WICK_BOOL, rank, wick_tensor_dims(x)));
         return;
     }
-    wick_tensor *u = wick_random_uniform(c->ctx, WICK_F32, rank, wick_tensor_dims(x)), *keep = wick_ge(u, wick_like(u, p));
+    wick_tensor *u = wick_random_uniform(c->ctx, WICK_F32, rank, wick_tensor_dims(x)),
+                *keep = wick_ge(u, wick_like(u, p));
     wick_onnx_set(c, 0, wick_where(keep, wick_div(x, wick_like(x, 1 - p)), wick_like(x, 0)));
     wick_onnx_set(c, 1, keep);
 }

@@ -1,5 +1,5 @@
-/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit ones become nodes of wick/quantize.h, which passes take together with what is
- * around them; other types, and scales by block, are written out. */
+/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit ones become nodes of wick/quantize.h, which
+ * passes take together with what is around them; other types, and scales by block, are written out. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "ops/ops.h"
@@ -9,7 +9,8 @@
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
-/* A scale or zero point laid out to go with x: one number, one for each place of the axis, or one for each block of places. */
+/* A scale or zero point laid out to go with x: one number, one for each place of the axis, or one for each block of
+ * places. */
 static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axis, int64_t block) {
     const int rank = wick_tensor_rank(x);
     if (wick_tensor_count(p) == 1 && wick_tensor_rank(p) <= 1) return wick_reshape(p, WICK_SCALAR);
@@ -18,7 +19,8 @@ static wick_tensor *spread(onnx_call *c, wick_tensor *p, wick_tensor *x, int axi
         for (int i = 0; i < rank; i++) dims[i] = i == axis ? wick_tensor_count(p) : 1;
         return wick_reshape(p, rank, dims);
     }
-    if (wick_tensor_rank(p) != rank) return wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale of %d dims for x of %d", wick_tensor_rank(p), rank), NULL;
+    if (wick_tensor_rank(p) != rank)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale of %d dims for x of %d", wick_tensor_rank(p), rank), NULL;
     const int64_t extent = wick_tensor_dim(x, axis), n = wick_tensor_dim(p, axis);
     if (n == extent || n <= 0) return p;
     const int64_t each = block > 0 ? block : (extent + n - 1) / n;
@@ -47,16 +49,21 @@ static wick_tensor *to_quantised(wick_tensor *x, wick_tensor *scale, wick_tensor
 static bool blocks_fit(onnx_call *c, wick_tensor *p, wick_tensor *x, int axis, int64_t block) {
     const int rank = wick_tensor_rank(x);
     if (!block && wick_tensor_rank(p) < 2) return true;
-    if (!block) return wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale or zero point has %d dims, but block_size is not given", wick_tensor_rank(p));
+    if (!block)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale or zero point has %d dims, but block_size is not given",
+                              wick_tensor_rank(p));
     bool fits = wick_tensor_rank(p) == rank;
     for (int i = 0; i < rank && fits; i++) {
         const int64_t extent = wick_tensor_dim(x, i);
         fits = wick_tensor_dim(p, i) == (i == axis ? extent / block + (extent % block != 0) : extent);
     }
-    return fits || wick_onnx_fail(c, WICK_ERR_SHAPE, "a scale or zero point does not have a number for each %lld places of axis %d", (long long)block, axis);
+    return fits || wick_onnx_fail(c, WICK_ERR_SHAPE,
+                                  "a scale or zero point does not have a number for each %lld places of axis %d",
+                                  (long long)block, axis);
 }
 
-/* What both ways share: the scale and the zero point (or NULL) laid out for x, in f32, and the dtype that output_dtype asks for. */
+/* What both ways share: the scale and the zero point (or NULL) laid out for x, in f32, and the dtype that output_dtype
+ * asks for. */
 typedef struct scaling {
     wick_tensor *x, *scale, *zero;
     wick_dtype dtype;
@@ -71,8 +78,11 @@ static bool read_scaling(onnx_call *c, scaling *s) {
     int axis = 0;
     if (asked && !wick_onnx_dtype(asked, &s->dtype))
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(asked));
-    if ((block || wick_tensor_count(s->scale) > 1) && !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(s->x), &axis)) return false;
-    if (!blocks_fit(c, s->scale, s->x, axis, block) || (s->zero && !blocks_fit(c, s->zero, s->x, axis, block))) return false;
+    if ((block || wick_tensor_count(s->scale) > 1) &&
+        !wick_onnx_axis(c, wick_onnx_int(c, "axis", 1), wick_tensor_rank(s->x), &axis))
+        return false;
+    if (!blocks_fit(c, s->scale, s->x, axis, block) || (s->zero && !blocks_fit(c, s->zero, s->x, axis, block)))
+        return false;
     s->scale = spread(c, wick_cast(s->scale, WICK_F32), s->x, axis, block);
     if (s->zero && s->scale) s->zero = spread(c, wick_cast(s->zero, WICK_F32), s->x, axis, block);
     return c->status == WICK_OK;
@@ -84,7 +94,8 @@ static bool is_plain(onnx_call *c, wick_dtype quantised) {
     wick_tensor *zero = wick_onnx_optional(c, 2);
     return (wick_tensor_count(scale) == 1 || wick_tensor_rank(scale) == 1) && !wick_onnx_int(c, "block_size", 0) &&
            (quantised == WICK_U8 || quantised == WICK_I8 || quantised == WICK_I32) &&
-           (!zero || (wick_tensor_dtype(zero) == quantised && wick_tensor_count(zero) == wick_tensor_count(scale) && wick_tensor_rank(zero) <= 1));
+           (!zero || (wick_tensor_dtype(zero) == quantised && wick_tensor_count(zero) == wick_tensor_count(scale) &&
+                      wick_tensor_rank(zero) <= 1));
 }
 
 static void quantize(onnx_call *c) {
@@ -92,18 +103,24 @@ static void quantize(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *zero = wick_onnx_optional(c, 2);
     if (!x || !wick_onnx_tensor(c, 1)) return;
     const wick_dtype dtype = zero ? wick_tensor_dtype(zero) : WICK_U8;
-    if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, dtype)) {
+    if (wick_tensor_dtype(x) != WICK_F64 && dtype != WICK_I32 && !wick_onnx_int(c, "output_dtype", 0) &&
+        is_plain(c, dtype)) {
         /* Scales that are f32 are not cast to it: passes compare them as they are. */
-        wick_onnx_set(c, 0, wick_quantize(wick_as(x, WICK_F32), wick_as(wick_onnx_number(c, 1), WICK_F32), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
+        wick_onnx_set(c, 0,
+                      wick_quantize(wick_as(x, WICK_F32), wick_as(wick_onnx_number(c, 1), WICK_F32),
+                                    wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1), dtype));
         return;
     }
     if (!read_scaling(c, &s)) return;
     if (s.zero && wick_onnx_int(c, "output_dtype", 0) && s.dtype != wick_tensor_dtype(zero)) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "output_dtype is %s, the zero point %s", wick_onnx_type_name(wick_onnx_type(s.dtype)), wick_onnx_type_name(wick_onnx_type(dtype)));
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "output_dtype is %s, the zero point %s",
+                       wick_onnx_type_name(wick_onnx_type(s.dtype)), wick_onnx_type_name(wick_onnx_type(dtype)));
         return;
     }
     if (s.zero) s.dtype = wick_tensor_dtype(zero);
-    wick_onnx_set(c, 0, to_quantised(wick_tensor_dtype(s.x) == WICK_F64 ? s.x : wick_cast(s.x, WICK_F32), s.scale, s.zero, s.dtype));
+    wick_onnx_set(
+        c, 0,
+        to_quantised(wick_tensor_dtype(s.x) == WICK_F64 ? s.x : wick_cast(s.x, WICK_F32), s.scale, s.zero, s.dtype));
 }
 
 static void dequantize(onnx_call *c) {
@@ -112,12 +129,15 @@ static void dequantize(onnx_call *c) {
     if (!scale) return;
     s.dtype = wick_tensor_dtype(scale);
     if (s.dtype == WICK_F32 && !wick_onnx_int(c, "output_dtype", 0) && is_plain(c, wick_tensor_dtype(x))) {
-        wick_onnx_set(c, 0, wick_dequantize(x, wick_onnx_number(c, 1), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1)));
+        wick_onnx_set(
+            c, 0,
+            wick_dequantize(x, wick_onnx_number(c, 1), wick_onnx_zero_point(c, 2), (int)wick_onnx_int(c, "axis", 1)));
         return;
     }
     if (!read_scaling(c, &s)) return;
     if (!wick_dtype_is_float(s.dtype)) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "output_dtype is %s, which is no float", wick_onnx_type_name(wick_onnx_type(s.dtype)));
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "output_dtype is %s, which is no float",
+                       wick_onnx_type_name(wick_onnx_type(s.dtype)));
         return;
     }
     wick_tensor *f = wick_cast(s.x, WICK_F32);
@@ -162,7 +182,8 @@ static bool is_one(const wick_tensor *t) { return is_row(t, 1); }
 static bool is_byte(wick_dtype d) { return d == WICK_U8 || d == WICK_I8; }
 
 static void matmul_integer(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL, *za = wick_onnx_optional(c, 2), *zb = wick_onnx_optional(c, 3);
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL, *za = wick_onnx_optional(c, 2),
+                *zb = wick_onnx_optional(c, 3);
     if (!b || c->status != WICK_OK) return;
     if (is_one(za) && is_row(zb, wick_tensor_rank(b) > 1 ? wick_tensor_dim(b, -1) : 1)) {
         const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
@@ -178,7 +199,10 @@ static void matmul_integer(onnx_call *c) {
 static bool qlinear_inputs(onnx_call *c, wick_tensor *t[8], wick_int8_options *o) {
     for (int i = 0; i < 8; i++)
         if (!(t[i] = wick_onnx_tensor(c, i))) return false;
-    *o = (wick_int8_options){.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 5), .zero = wick_onnx_zero_point(c, 7), .dtype = wick_tensor_dtype(t[7])};
+    *o = (wick_int8_options){.a_zero = wick_onnx_zero_point(c, 2),
+                             .b_zero = wick_onnx_zero_point(c, 5),
+                             .zero = wick_onnx_zero_point(c, 7),
+                             .dtype = wick_tensor_dtype(t[7])};
     wick_tensor **const scales[] = {&o->a_scale, &o->b_scale, &o->scale};
     for (int k = 0; k < 3; k++) *scales[k] = wick_as(wick_onnx_number(c, k * 3 + (k < 2)), WICK_F32);
     return c->status == WICK_OK;
@@ -189,23 +213,29 @@ static void qlinear_matmul(onnx_call *c) {
     wick_int8_options o;
     if (!qlinear_inputs(c, t, &o)) return;
     const int64_t columns = wick_tensor_rank(t[3]) > 1 ? wick_tensor_dim(t[3], -1) : 1;
-    if (is_one(t[1]) && is_one(t[2]) && is_row(t[4], columns) && is_row(t[5], columns) && is_one(t[6]) && is_byte(wick_tensor_dtype(t[7]))) {
+    if (is_one(t[1]) && is_one(t[2]) && is_row(t[4], columns) && is_row(t[5], columns) && is_one(t[6]) &&
+        is_byte(wick_tensor_dtype(t[7]))) {
         wick_onnx_set(c, 0, wick_int8_matmul(t[0], t[3], &o));
         return;
     }
-    const int row = WICK_MAX(wick_tensor_rank(t[0]) - 2, 0), column = wick_tensor_rank(t[3]) - 1; /* scales of rows, f8 */
-    wick_tensor *a = centred(c, t[0], t[2], row), *b = a ? centred(c, t[3], t[5], column) : NULL, *sa = b ? spread(c, t[1], t[0], row, 0) : NULL,
-                *sb = sa ? spread(c, t[4], t[3], column, 0) : NULL;
+    /* scales of rows, f8 */
+    const int row = WICK_MAX(wick_tensor_rank(t[0]) - 2, 0), column = wick_tensor_rank(t[3]) - 1;
+    wick_tensor *a = centred(c, t[0], t[2], row), *b = a ? centred(c, t[3], t[5], column) : NULL,
+                *sa = b ? spread(c, t[1], t[0], row, 0) : NULL, *sb = sa ? spread(c, t[4], t[3], column, 0) : NULL;
     if (!sb) return;
-    wick_tensor *y = wick_mul(wick_cast(wick_matmul(a, b), WICK_F32), wick_mul(wick_cast(sa, WICK_F32), wick_cast(sb, WICK_F32)));
-    wick_onnx_set(c, 0, to_quantised(y, wick_reshape(o.scale, WICK_SCALAR), wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), o.dtype));
+    wick_tensor *y =
+        wick_mul(wick_cast(wick_matmul(a, b), WICK_F32), wick_mul(wick_cast(sa, WICK_F32), wick_cast(sb, WICK_F32)));
+    wick_onnx_set(c, 0,
+                  to_quantised(y, wick_reshape(o.scale, WICK_SCALAR),
+                               wick_reshape(wick_cast(t[7], WICK_F32), WICK_SCALAR), o.dtype));
 }
 
 static void conv_integer(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL;
     wick_conv_options conv;
     const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
-    if (w && c->status == WICK_OK && wick_onnx_conv_options(c, x, w, &conv, NULL)) wick_onnx_set(c, 0, wick_int8_conv(x, w, &conv, &o));
+    if (w && c->status == WICK_OK && wick_onnx_conv_options(c, x, w, &conv, NULL))
+        wick_onnx_set(c, 0, wick_int8_conv(x, w, &conv, &o));
 }
 
 static void qlinear_conv(onnx_call *c) {

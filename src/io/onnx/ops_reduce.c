@@ -6,7 +6,8 @@
 
 typedef wick_tensor *(*reduction)(wick_tensor *x, int n, const int *axes, bool keep);
 
-/* Axes are an attribute, from opset `as_input` on an input. None: all axes, or with noop_with_empty_axes only f's elementwise part. */
+/* Axes are an attribute, from opset `as_input` on an input. None: all axes, or with noop_with_empty_axes only f's
+ * elementwise part. */
 static void reduce(onnx_call *c, int as_input, reduction f) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     int n, axes[WICK_MAX_DIMS];
@@ -20,13 +21,23 @@ static void reduce(onnx_call *c, int as_input, reduction f) {
     }
     if (n <= 0)
         for (n = 0; n < rank; n++) axes[n] = n;
-    wick_onnx_set(c, 0, rank ? wick_cast(f(x, n, axes, keep), dtype) : wick_cast(f(wick_unsqueeze(x, 0), 1, &(int){0}, false), dtype));
+    wick_onnx_set(c, 0,
+                  rank ? wick_cast(f(x, n, axes, keep), dtype)
+                       : wick_cast(f(wick_unsqueeze(x, 0), 1, &(int){0}, false), dtype));
 }
 
-static wick_tensor *l1(wick_tensor *x, int n, const int *axes, bool keep) { return wick_sum(wick_abs(x), n, axes, keep); }
-static wick_tensor *l2(wick_tensor *x, int n, const int *axes, bool keep) { return wick_sqrt(wick_sum(wick_square(x), n, axes, keep)); }
-static wick_tensor *log_sum(wick_tensor *x, int n, const int *axes, bool keep) { return wick_log(wick_sum(x, n, axes, keep)); }
-static wick_tensor *sum_square(wick_tensor *x, int n, const int *axes, bool keep) { return wick_sum(wick_square(x), n, axes, keep); }
+static wick_tensor *l1(wick_tensor *x, int n, const int *axes, bool keep) {
+    return wick_sum(wick_abs(x), n, axes, keep);
+}
+static wick_tensor *l2(wick_tensor *x, int n, const int *axes, bool keep) {
+    return wick_sqrt(wick_sum(wick_square(x), n, axes, keep));
+}
+static wick_tensor *log_sum(wick_tensor *x, int n, const int *axes, bool keep) {
+    return wick_log(wick_sum(x, n, axes, keep));
+}
+static wick_tensor *sum_square(wick_tensor *x, int n, const int *axes, bool keep) {
+    return wick_sum(wick_square(x), n, axes, keep);
+}
 static wick_tensor *mean(wick_tensor *x, int n, const int *axes, bool keep) {
     return wick_mean(!wick_onnx_is_float(x) ? wick_cast(x, WICK_F64) : x, n, axes, keep);
 }
@@ -38,19 +49,26 @@ static wick_tensor *log_sum_exp(wick_tensor *x, int n, const int *axes, bool kee
 static wick_tensor *extreme(wick_tensor *x, int n, const int *axes, bool keep, bool max) {
     bool empty = false;
     for (int i = 0; i < n; i++) empty |= wick_tensor_dim(x, axes[i]) == 0;
-    if (wick_tensor_dtype(x) == WICK_BOOL && !empty) return max ? wick_any(x, n, axes, keep) : wick_all(x, n, axes, keep);
+    if (wick_tensor_dtype(x) == WICK_BOOL && !empty)
+        return max ? wick_any(x, n, axes, keep) : wick_all(x, n, axes, keep);
     if (!empty) return (max ? wick_max : wick_min)(x, n, axes, keep);
-    static const double low[WICK_DTYPE_COUNT] = {[WICK_I8] = -128, [WICK_I16] = -32768, [WICK_I32] = -2147483648.0, [WICK_I64] = -0x1p63};
+    static const double low[WICK_DTYPE_COUNT] = {
+        [WICK_I8] = -128, [WICK_I16] = -32768, [WICK_I32] = -2147483648.0, [WICK_I64] = -0x1p63};
     static const double high[WICK_DTYPE_COUNT] = {
-        [WICK_I8] = 127,           [WICK_U8] = 255,     [WICK_I16] = 32767,  [WICK_U16] = 65535, [WICK_I32] = 2147483647.0,
-        [WICK_U32] = 4294967295.0, [WICK_I64] = 0x1p63, [WICK_U64] = 0x1p64, [WICK_BOOL] = 1};
+        [WICK_I8] = 127,     [WICK_U8] = 255,           [WICK_I16] = 32767,
+        [WICK_U16] = 65535,  [WICK_I32] = 2147483647.0, [WICK_U32] = 4294967295.0,
+        [WICK_I64] = 0x1p63, [WICK_U64] = 0x1p64,       [WICK_BOOL] = 1};
     const wick_dtype d = wick_tensor_dtype(x);
     const double value = !wick_onnx_is_float(x) ? (max ? low[d] : high[d]) : (max ? -__builtin_inf() : __builtin_inf());
     wick_tensor *shape = wick_sum(x, n, axes, keep);
     return wick_full(wick_tensor_context(x), d, wick_tensor_rank(shape), wick_tensor_dims(shape), value);
 }
-static wick_tensor *max_of(wick_tensor *x, int n, const int *axes, bool keep) { return extreme(x, n, axes, keep, true); }
-static wick_tensor *min_of(wick_tensor *x, int n, const int *axes, bool keep) { return extreme(x, n, axes, keep, false); }
+static wick_tensor *max_of(wick_tensor *x, int n, const int *axes, bool keep) {
+    return extreme(x, n, axes, keep, true);
+}
+static wick_tensor *min_of(wick_tensor *x, int n, const int *axes, bool keep) {
+    return extreme(x, n, axes, keep, false);
+}
 
 static void reduce_sum(onnx_call *c) { reduce(c, 13, wick_sum); }
 static void reduce_mean(onnx_call *c) { reduce(c, 18, mean); }

@@ -8,18 +8,21 @@
 #include "wick/shape.h"
 #include "wick/sort.h"
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static void identity(onnx_call *c) {
     const onnx_value *v = wick_onnx_in(c, 0);
     if (v) wick_onnx_set_value(c, 0, v->v, v->dynamic);
 }
 
-/* In a graph made for another batch (wick_onnx_rebatch), the leading extent of a shape that the file fixes becomes that of now: where the tensor has the batch
- * in front too, and all of its numbers are taken. What this gets wrong, wick_onnx_rebatch finds. */
+/* In a graph made for another batch (wick_onnx_rebatch), the leading extent of a shape that the file fixes becomes that
+ * of now: where the tensor has the batch in front too, and all of its numbers are taken. What this gets wrong,
+ * wick_onnx_rebatch finds. */
 static void rebind_batch(const onnx_call *c, wick_tensor *x, int n, int64_t *dims) {
     const int64_t was = c->run->onnx->batch, now = c->run->batch;
-    if (!was || was == now || n < 1 || dims[0] != was || !c->in[0]->dynamic || !wick_tensor_rank(x) || wick_tensor_dim(x, 0) % now) return;
+    if (!was || was == now || n < 1 || dims[0] != was || !c->in[0]->dynamic || !wick_tensor_rank(x) ||
+        wick_tensor_dim(x, 0) % now)
+        return;
     int64_t count = now;
     bool inferred = false;
     for (int i = 1; i < n; i++) {
@@ -65,13 +68,17 @@ static void shape(onnx_call *c) {
     int64_t start = wick_onnx_int(c, "start", 0), end = wick_onnx_int(c, "end", rank);
     start = clamp64(start < 0 ? start + rank : start, 0, rank);
     end = clamp64(end < 0 ? end + rank : end, start, rank);
-    wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_I64, 1, &(int64_t){end - start}, (strings ? v->v.dims : wick_tensor_dims(x)) + start));
+    wick_onnx_set_static(
+        c, 0,
+        wick_from(c->ctx, WICK_I64, 1, &(int64_t){end - start}, (strings ? v->v.dims : wick_tensor_dims(x)) + start));
 }
 
 static void size(onnx_call *c) {
     const onnx_value *v = wick_onnx_in(c, 0);
     if (!v) return;
-    const int64_t n = v->v.kind == WICK_VALUE_STRINGS ? (int64_t)v->v.n : v->v.kind == WICK_VALUE_TENSOR ? wick_tensor_count(v->v.tensor) : 0;
+    const int64_t n = v->v.kind == WICK_VALUE_STRINGS  ? (int64_t)v->v.n
+                      : v->v.kind == WICK_VALUE_TENSOR ? wick_tensor_count(v->v.tensor)
+                                                       : 0;
     wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_I64, WICK_SCALAR, &n));
 }
 
@@ -119,7 +126,8 @@ static void unsqueeze(onnx_call *c) {
     }
     const int rank = wick_tensor_rank(x) + n;
     if (!list || rank > WICK_MAX_DIMS) {
-        wick_onnx_fail(c, list ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, list ? "%d dims, more than 8" : "has no axes (%d)", rank);
+        wick_onnx_fail(c, list ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT,
+                       list ? "%d dims, more than 8" : "has no axes (%d)", rank);
         return;
     }
     int64_t dims[WICK_MAX_DIMS] = {0};
@@ -164,13 +172,14 @@ static void expand(onnx_call *c) {
     }
     int64_t dims[WICK_MAX_DIMS];
     for (int i = 0; i < most; i++) { /* both broadcast */
-        const int64_t a = i < most - rank ? 1 : wick_tensor_dim(x, i - (most - rank)), b = i < most - n ? 1 : h.ints[i - (most - n)];
+        const int64_t a = i < most - rank ? 1 : wick_tensor_dim(x, i - (most - rank)),
+                      b = i < most - n ? 1 : h.ints[i - (most - n)];
         dims[i] = b == 1 ? a : b;
     }
     wick_onnx_set(c, 0, wick_expand(x, most, dims));
 }
 
-/* ---- joining and cutting ------------------------------------------------------------------------------------------------------------------ */
+/* ---- joining and cutting ----------------------------------------------------------------------------------------- */
 
 static void concat(onnx_call *c) {
     wick_tensor **xs = wick_onnx_alloc(c, (size_t)c->n_in, sizeof(wick_tensor *));
@@ -203,25 +212,30 @@ static void split(onnx_call *c) {
         return;
     }
     if (says != c->n_out || (sizes && n != c->n_out)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, sizes ? "%lld sizes for %d outputs" : "num_outputs is %lld for %d outputs", (long long)(sizes ? n : says), c->n_out);
+        wick_onnx_fail(c, WICK_ERR_SHAPE, sizes ? "%lld sizes for %d outputs" : "num_outputs is %lld for %d outputs",
+                       (long long)(sizes ? n : says), c->n_out);
         return;
     }
     const int parts = c->n_out;
     int64_t at = 0, each = sizes || !parts ? 0 : (extent + parts - 1) / parts;
-    if (!sizes && (c->opset < 18 ? extent % WICK_MAX(parts, 1) != 0 : extent && (parts > extent || each * (parts - 1) > extent))) {
+    if (!sizes && (c->opset < 18 ? extent % WICK_MAX(parts, 1) != 0
+                                 : extent && (parts > extent || each * (parts - 1) > extent))) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "an axis of %lld in %d parts", (long long)extent, parts);
         return;
     }
     for (int i = 0; i < parts; i++) {
         const int64_t len = sizes ? sizes[i] : clamp64(extent - at, 0, each);
         if (len < 0 || len > extent - at) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "part %d of %lld places does not fit an axis of %lld", i, (long long)len, (long long)extent);
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "part %d of %lld places does not fit an axis of %lld", i, (long long)len,
+                           (long long)extent);
             return;
         }
         wick_onnx_set(c, i, wick_slice(x, axis, at, at + len, 1));
         at += len;
     }
-    if (at != extent) wick_onnx_fail(c, WICK_ERR_SHAPE, "its parts have %lld places together, the axis %lld", (long long)at, (long long)extent);
+    if (at != extent)
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "its parts have %lld places together, the axis %lld", (long long)at,
+                       (long long)extent);
 }
 
 static void slice(onnx_call *c) {
@@ -278,7 +292,9 @@ static void tile(onnx_call *c) {
     if (c->opset < 6) { /* tiles, axis */
         onnx_host a;
         int axis;
-        if (!wick_onnx_host(c, 2, &a) || h.n != 1 || a.n != 1 || !wick_onnx_axis(c, a.ints[0], wick_tensor_rank(x), &axis)) return;
+        if (!wick_onnx_host(c, 2, &a) || h.n != 1 || a.n != 1 ||
+            !wick_onnx_axis(c, a.ints[0], wick_tensor_rank(x), &axis))
+            return;
         int64_t repeats[WICK_MAX_DIMS];
         for (int i = 0; i < wick_tensor_rank(x); i++) repeats[i] = i == axis ? h.ints[0] : 1;
         wick_onnx_set(c, 0, wick_tile(x, wick_tensor_rank(x), repeats));
@@ -323,10 +339,13 @@ static void pad(onnx_call *c) {
     for (int i = 0; i < n_axes; i++) before[axes[i]] += pads[i], after[axes[i]] += pads[n_axes + i];
     const wick_bytes mode = wick_onnx_text(c, "mode", "constant");
     if (wick_bytes_are(mode, "constant")) wick_onnx_set(c, 0, wick_pad(x, rank, before, after, value));
-    else if (wick_bytes_are(mode, "reflect")) wick_onnx_set(c, 0, wick_pad_with(x, rank, before, after, WICK_PAD_REFLECT));
+    else if (wick_bytes_are(mode, "reflect"))
+        wick_onnx_set(c, 0, wick_pad_with(x, rank, before, after, WICK_PAD_REFLECT));
     else if (wick_bytes_are(mode, "edge")) wick_onnx_set(c, 0, wick_pad_with(x, rank, before, after, WICK_PAD_EDGE));
     else if (wick_bytes_are(mode, "wrap")) wick_onnx_set(c, 0, wick_pad_with(x, rank, before, after, WICK_PAD_WRAP));
-    else wick_onnx_fail(c, WICK_ERR_FORMAT, "mode \"%.*s\" does not exist", (int)WICK_MIN(mode.size, (size_t)40), mode.at);
+    else
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "mode \"%.*s\" does not exist", (int)WICK_MIN(mode.size, (size_t)40),
+                       mode.at);
 }
 
 /* The middle of x, or x in the middle of zeros. */
@@ -354,12 +373,13 @@ static void center_crop_pad(onnx_call *c) {
     wick_onnx_set(c, 0, wick_pad(x, wick_tensor_rank(x), before, after, 0));
 }
 
-/* ---- indexing ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- indexing ---------------------------------------------------------------------------------------------------- */
 
 static void gather(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL;
     int axis;
-    if (index && wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis)) wick_onnx_set(c, 0, wick_gather(x, axis, index));
+    if (index && wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis))
+        wick_onnx_set(c, 0, wick_gather(x, axis, index));
 }
 
 static void gather_elements(onnx_call *c) {
@@ -371,22 +391,30 @@ static void gather_elements(onnx_call *c) {
 
 static void gather_nd(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL;
-    if (index) wick_onnx_set(c, 0, wick_gather_nd(x, (int)clamp64(wick_onnx_int(c, "batch_dims", 0), -1, WICK_MAX_DIMS + 1), index));
+    if (index)
+        wick_onnx_set(c, 0,
+                      wick_gather_nd(x, (int)clamp64(wick_onnx_int(c, "batch_dims", 0), -1, WICK_MAX_DIMS + 1), index));
 }
 
 static bool reduction(onnx_call *c, wick_put *out) {
     static const struct {
         const char *name;
         wick_put put;
-    } names[] = {{"none", WICK_PUT_SET}, {"add", WICK_PUT_ADD}, {"mul", WICK_PUT_MUL}, {"max", WICK_PUT_MAX}, {"min", WICK_PUT_MIN}};
+    } names[] = {{"none", WICK_PUT_SET},
+                 {"add", WICK_PUT_ADD},
+                 {"mul", WICK_PUT_MUL},
+                 {"max", WICK_PUT_MAX},
+                 {"min", WICK_PUT_MIN}};
     const wick_bytes text = wick_onnx_text(c, "reduction", "none");
     for (size_t i = 0; i < WICK_COUNTOF(names); i++)
         if (wick_bytes_are(text, names[i].name)) return *out = names[i].put, true;
-    return wick_onnx_fail(c, WICK_ERR_FORMAT, "reduction \"%.*s\" does not exist", (int)WICK_MIN(text.size, (size_t)40), text.at);
+    return wick_onnx_fail(c, WICK_ERR_FORMAT, "reduction \"%.*s\" does not exist", (int)WICK_MIN(text.size, (size_t)40),
+                          text.at);
 }
 
 static void scatter_elements(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL, *src = index ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL,
+                *src = index ? wick_onnx_tensor(c, 2) : NULL;
     int axis;
     wick_put how;
     if (src && reduction(c, &how) && wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(x), &axis))
@@ -394,14 +422,16 @@ static void scatter_elements(onnx_call *c) {
 }
 
 static void scatter_nd(onnx_call *c) {
-    wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL, *src = index ? wick_onnx_tensor(c, 2) : NULL;
+    wick_tensor *x = wick_onnx_tensor(c, 0), *index = x ? wick_onnx_tensor(c, 1) : NULL,
+                *src = index ? wick_onnx_tensor(c, 2) : NULL;
     wick_put how;
     if (src && reduction(c, &how)) wick_onnx_set(c, 0, wick_scatter_nd(x, index, src, how));
 }
 
 /* cache with `update` written along an axis from a place for each batch on; circular: it goes on at the beginning. */
 static void tensor_scatter(onnx_call *c) {
-    wick_tensor *cache = wick_onnx_tensor(c, 0), *update = cache ? wick_onnx_tensor(c, 1) : NULL, *start = wick_onnx_optional(c, 2);
+    wick_tensor *cache = wick_onnx_tensor(c, 0), *update = cache ? wick_onnx_tensor(c, 1) : NULL,
+                *start = wick_onnx_optional(c, 2);
     int axis;
     if (!update || !wick_onnx_axis(c, wick_onnx_int(c, "axis", -2), wick_tensor_rank(cache), &axis)) return;
     const int rank = wick_tensor_rank(cache);
@@ -411,8 +441,11 @@ static void tensor_scatter(onnx_call *c) {
     for (int i = 0; i < rank; i++) along[i] = i == axis ? t : 1, batch[i] = i == 0 ? wick_tensor_dim(cache, 0) : 1;
     place = wick_reshape(place, rank, along);
     if (start) place = wick_add(place, wick_reshape(start, rank, batch));
-    if (wick_onnx_text_is(c, "mode", "linear", "circular")) place = wick_remainder(place, wick_like(place, (double)most));
-    wick_onnx_set(c, 0, wick_put_along_axis(cache, axis, wick_expand(place, rank, wick_tensor_dims(update)), update, WICK_PUT_SET));
+    if (wick_onnx_text_is(c, "mode", "linear", "circular"))
+        place = wick_remainder(place, wick_like(place, (double)most));
+    wick_onnx_set(
+        c, 0,
+        wick_put_along_axis(cache, axis, wick_expand(place, rank, wick_tensor_dims(update)), update, WICK_PUT_SET));
 }
 
 /* Rows of each sample reversed up to its length. */
@@ -422,7 +455,8 @@ static void reverse_sequence(onnx_call *c) {
     const int64_t time = wick_onnx_int(c, "time_axis", 0), batch = wick_onnx_int(c, "batch_axis", 1);
     const int rank = wick_tensor_rank(x);
     if (rank < 2 || time < 0 || time > 1 || batch != 1 - time) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "time_axis %lld and batch_axis %lld are not 0 and 1 of %d dims", (long long)time, (long long)batch, rank);
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "time_axis %lld and batch_axis %lld are not 0 and 1 of %d dims",
+                       (long long)time, (long long)batch, rank);
         return;
     }
     int64_t dims[WICK_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -436,7 +470,7 @@ static void reverse_sequence(onnx_call *c) {
     wick_onnx_set(c, 0, wick_take_along_axis(x, (int)time, wick_expand(index, rank, wick_tensor_dims(x))));
 }
 
-/* ---- sizes that depend on values ------------------------------------------------------------------------------------------------------------ */
+/* ---- sizes that depend on values --------------------------------------------------------------------------------- */
 
 static void nonzero(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -469,7 +503,7 @@ static void compress(onnx_call *c) {
     if (places) wick_onnx_set(c, 0, wick_gather(x, axis, wick_from(c->ctx, WICK_I64, 1, &n, places)));
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static void arg_extreme(onnx_call *c, bool max) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
@@ -499,7 +533,7 @@ static void topk(onnx_call *c) {
     wick_onnx_set(c, 1, index);
 }
 
-/* ---- values made here ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- values made here -------------------------------------------------------------------------------------------- */
 
 static void constant(onnx_call *c) {
     const onnx_attr *a;
@@ -512,8 +546,10 @@ static void constant(onnx_call *c) {
         const wick_status status = wick_onnx_read_sparse(c->run->onnx, a->sparse, &v, &c->run->arena, c->msg);
         if (status != WICK_OK) c->status = status;
         else wick_onnx_set_value(c, 0, v, false);
-    } else if ((a = wick_onnx_attr(c, "value_float"))) wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_F32, WICK_SCALAR, &a->f));
-    else if ((a = wick_onnx_attr(c, "value_int"))) wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_I64, WICK_SCALAR, &a->i));
+    } else if ((a = wick_onnx_attr(c, "value_float")))
+        wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_F32, WICK_SCALAR, &a->f));
+    else if ((a = wick_onnx_attr(c, "value_int")))
+        wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_I64, WICK_SCALAR, &a->i));
     else if ((a = wick_onnx_attr(c, "value_floats")))
         wick_onnx_set_static(c, 0, wick_from(c->ctx, WICK_F32, 1, &(int64_t){(int64_t)a->floats.n}, a->floats.at));
     else if ((a = wick_onnx_attr(c, "value_ints")))
@@ -524,7 +560,8 @@ static void constant(onnx_call *c) {
         wick_text *texts = wick_onnx_alloc(c, n, sizeof *texts);
         for (size_t i = 0; i < n && texts; i++)
             texts[i] = one ? (wick_text){a->s.at, a->s.size} : (wick_text){a->strings.at[i].at, a->strings.at[i].size};
-        v = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = one ? 0 : 1, .dims = {(int64_t)n}, .n = n, .texts = texts};
+        v = (wick_onnx_value){
+            .kind = WICK_VALUE_STRINGS, .rank = one ? 0 : 1, .dims = {(int64_t)n}, .n = n, .texts = texts};
         if (texts) wick_onnx_set_value(c, 0, v, false);
     } else wick_onnx_fail(c, WICK_ERR_FORMAT, "has no value");
 }
@@ -587,8 +624,9 @@ static void one_hot(onnx_call *c) {
     wick_tensor *i = wick_cast(index, WICK_I64);
     i = wick_where(wick_lt(i, wick_like(i, 0)), wick_add(i, wick_like(i, n)), i);
     wick_tensor *hot = wick_move_axis(wick_one_hot(i, depth.ints[0], WICK_BOOL), rank, axis);
-    wick_onnx_set(
-        c, 0, wick_where(hot, wick_reshape(wick_slice(values, 0, 1, 2, 1), WICK_SCALAR), wick_reshape(wick_slice(values, 0, 0, 1, 1), WICK_SCALAR)));
+    wick_onnx_set(c, 0,
+                  wick_where(hot, wick_reshape(wick_slice(values, 0, 1, 2, 1), WICK_SCALAR),
+                             wick_reshape(wick_slice(values, 0, 0, 1, 1), WICK_SCALAR)));
 }
 
 static void eye_like(onnx_call *c) {
@@ -600,7 +638,8 @@ static void eye_like(onnx_call *c) {
         wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "dtype %s, %d dims", wick_onnx_type_name(type), wick_tensor_rank(x));
         return;
     }
-    wick_onnx_set_static(c, 0, wick_eye(c->ctx, dtype, wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), wick_onnx_int(c, "k", 0)));
+    wick_onnx_set_static(
+        c, 0, wick_eye(c->ctx, dtype, wick_tensor_dim(x, 0), wick_tensor_dim(x, 1), wick_onnx_int(c, "k", 0)));
 }
 
 static void trilu(onnx_call *c) {
@@ -611,7 +650,7 @@ static void trilu(onnx_call *c) {
     wick_onnx_set(c, 0, wick_onnx_int(c, "upper", 1) ? wick_triu(x, k) : wick_tril(x, k));
 }
 
-/* ---- dtypes -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- dtypes ------------------------------------------------------------------------------------------------------ */
 
 /* To e8m0 by the exponent alone, the sign aside: "up" (the default), "down" or to the nearest. */
 static wick_tensor *to_power(onnx_call *c, wick_tensor *x) {
@@ -633,13 +672,17 @@ static void cast_to(onnx_call *c, int64_t type) {
         return;
     }
     wick_tensor *x = wick_onnx_tensor(c, 0);
-    if (x && !wick_onnx_dtype(type, &dtype)) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(type));
+    if (x && !wick_onnx_dtype(type, &dtype))
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(type));
     else if (x && dtype == WICK_F8_E8M0 && wick_onnx_is_float(x)) wick_onnx_set(c, 0, to_power(c, x));
     else if (x && !wick_dtype_size(dtype) && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
         wick_onnx_set(c, 0, wick_cast(wick_cast(x, WICK_I32), dtype)); /* to the lowest bits of the whole number */
     else if (x && wick_dtype_is_integer(dtype) && wick_onnx_is_float(x))
         wick_onnx_set(c, 0, wick_onnx_to_integer(x, dtype));
-    else if (x) wick_onnx_set(c, 0, wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype) : wick_cast(x, dtype));
+    else if (x)
+        wick_onnx_set(c, 0,
+                      wick_onnx_is_f8(dtype) && wick_onnx_int(c, "saturate", 1) ? wick_cast_saturate(x, dtype)
+                                                                                : wick_cast(x, dtype));
 }
 static void cast(onnx_call *c) {
     if (c->opset >= 6) {
@@ -658,7 +701,9 @@ static void bit_cast(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     wick_dtype dtype;
     if (x && wick_onnx_dtype(wick_onnx_int(c, "to", 0), &dtype)) wick_onnx_set(c, 0, wick_bit_cast(x, dtype));
-    else if (x) wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have", wick_onnx_type_name(wick_onnx_int(c, "to", 0)));
+    else if (x)
+        wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "to %s, which Wick does not have",
+                       wick_onnx_type_name(wick_onnx_int(c, "to", 0)));
 }
 static void cast_like(onnx_call *c) {
     const onnx_value *like = wick_onnx_in(c, 1);

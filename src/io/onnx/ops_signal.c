@@ -11,10 +11,12 @@ static void dft(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     onnx_host length = {0}, which = {0};
     int axis;
-    if (!x || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &length)) || (c->opset >= 20 && wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &which)))
+    if (!x || (wick_onnx_has(c, 1) && !wick_onnx_host(c, 1, &length)) ||
+        (c->opset >= 20 && wick_onnx_has(c, 2) && !wick_onnx_host(c, 2, &which)))
         return;
     const int rank = wick_tensor_rank(x);
-    if (!wick_onnx_axis(c, which.n ? which.ints[0] : c->opset >= 20 ? -2 : wick_onnx_int(c, "axis", 1), rank, &axis)) return;
+    if (!wick_onnx_axis(c, which.n ? which.ints[0] : c->opset >= 20 ? -2 : wick_onnx_int(c, "axis", 1), rank, &axis))
+        return;
     const int64_t parts = wick_tensor_dim(x, rank - 1), n = length.n ? length.ints[0] : wick_tensor_dim(x, axis);
     if (wick_onnx_int(c, "onesided", 0) && !wick_onnx_int(c, "inverse", 0) && parts == 2) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "onesided is 1, but the input is complex");
@@ -45,14 +47,17 @@ static void stft(onnx_call *c) {
     onnx_host hop, length = {0};
     if (!x || !wick_onnx_host(c, 1, &hop) || (wick_onnx_has(c, 3) && !wick_onnx_host(c, 3, &length))) return;
     const int64_t n = length.n ? length.ints[0] : window ? wick_tensor_count(window) : 0;
-    const bool complex = wick_tensor_rank(x) == 3 && wick_tensor_dim(x, 2) == 2, one_sided = wick_onnx_int(c, "onesided", 1);
+    const bool complex = wick_tensor_rank(x) == 3 && wick_tensor_dim(x, 2) == 2,
+               one_sided = wick_onnx_int(c, "onesided", 1);
     if (n < 1 || !hop.n || hop.ints[0] < 1 || wick_tensor_rank(x) < 2 || wick_tensor_rank(x) > 3) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "signal must be [batch, samples, 1 or 2], frame_step and the length of frames above 0");
+        wick_onnx_fail(c, WICK_ERR_SHAPE,
+                       "signal must be [batch, samples, 1 or 2], frame_step and the length of frames above 0");
         return;
     }
     if (wick_tensor_rank(x) == 3 && !complex) x = wick_squeeze(x, 2);
     wick_tensor *re = complex ? wick_real(x) : x,
-                *frames[2] = {wick_frames(re, n, hop.ints[0]), complex ? wick_frames(wick_imag(x), n, hop.ints[0]) : NULL};
+                *frames[2] = {wick_frames(re, n, hop.ints[0]),
+                              complex ? wick_frames(wick_imag(x), n, hop.ints[0]) : NULL};
     for (int i = 0; i < 2 && window && frames[i]; i++) frames[i] = wick_mul(frames[i], window);
     if (one_sided && !complex) wick_onnx_set(c, 0, wick_rfft(frames[0], n, -1, WICK_FFT_BACKWARD));
     else {
@@ -93,10 +98,12 @@ static void mel_weights(onnx_call *c) {
         }
     }
     const int64_t bins = h[0].ints[0], length = h[1].ints[0], rows = length / 2 + 1;
-    const double rate = h[2].floats[0], low = mel(h[3].floats[0]), step = (mel(h[4].floats[0]) - low) / (double)(bins + 2);
+    const double rate = h[2].floats[0], low = mel(h[3].floats[0]),
+                 step = (mel(h[4].floats[0]) - low) / (double)(bins + 2);
     if (bins < 1 || bins > 1 << 20 || length < 1 || length > 1 << 28 || !(rate > 0) ||
         !wick_onnx_dtype(wick_onnx_int(c, "output_datatype", ONNX_FLOAT), &dtype)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "numbers of bins, length and rate must be above 0, and the type one that Wick has");
+        wick_onnx_fail(c, WICK_ERR_SHAPE,
+                       "numbers of bins, length and rate must be above 0, and the type one that Wick has");
         return;
     }
     double *w = wick_onnx_alloc2(c, rows, bins, sizeof *w);
@@ -115,11 +122,12 @@ static void mel_weights(onnx_call *c) {
     wick_onnx_set_static(c, 0, wick_cast(wick_from(c->ctx, WICK_F64, WICK_DIMS(rows, bins), w), dtype));
 }
 
-/* ---- random numbers: of Wick's own streams; a node's seed is not those of other programs ---------------------------------------------------- */
+/* ---- random numbers: of Wick's own streams; a node's seed is not those of other programs ------------------------- */
 
 static bool random_type(onnx_call *c, wick_tensor *like, wick_dtype *dtype) {
     const int64_t type = wick_onnx_int(c, "dtype", like ? wick_onnx_type(wick_tensor_dtype(like)) : ONNX_FLOAT);
-    return wick_onnx_dtype(type, dtype) || wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "dtype %s", wick_onnx_type_name(type));
+    return wick_onnx_dtype(type, dtype) ||
+           wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "dtype %s", wick_onnx_type_name(type));
 }
 
 static void random_numbers(onnx_call *c, bool normal, bool like) {
@@ -136,7 +144,10 @@ static void random_numbers(onnx_call *c, bool normal, bool like) {
     const double a = normal ? wick_onnx_float(c, "mean", 0) : wick_onnx_float(c, "low", 0),
                  b = normal ? wick_onnx_float(c, "scale", 1) : wick_onnx_float(c, "high", 1) - a;
     wick_tensor *y = normal ? wick_random_normal(c->ctx, dtype, n, dims) : wick_random_uniform(c->ctx, dtype, n, dims);
-    wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_add(wick_mul(y, wick_like(y, b)), wick_like(y, a))}, true);
+    wick_onnx_set_value(
+        c, 0,
+        (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_add(wick_mul(y, wick_like(y, b)), wick_like(y, a))},
+        true);
 }
 static void random_normal(onnx_call *c) { random_numbers(c, true, false); }
 static void random_normal_like(onnx_call *c) { random_numbers(c, true, true); }
@@ -146,17 +157,21 @@ static void bernoulli(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     wick_dtype dtype;
     if (x && random_type(c, x, &dtype))
-        wick_onnx_set_value(c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_cast(wick_random_bernoulli(x), dtype)}, true);
+        wick_onnx_set_value(
+            c, 0, (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = wick_cast(wick_random_bernoulli(x), dtype)},
+            true);
 }
 static void multinomial(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0);
     wick_dtype dtype = WICK_I32;
     if (!x) return;
     if (wick_onnx_attr(c, "dtype") && !random_type(c, x, &dtype)) return;
-    wick_onnx_set_value(c, 0,
-                        (wick_onnx_value){.kind = WICK_VALUE_TENSOR,
-                                          .tensor = wick_cast(wick_multinomial(wick_softmax(x, 1), wick_onnx_int(c, "sample_size", 1), true), dtype)},
-                        true);
+    wick_onnx_set_value(
+        c, 0,
+        (wick_onnx_value){
+            .kind = WICK_VALUE_TENSOR,
+            .tensor = wick_cast(wick_multinomial(wick_softmax(x, 1), wick_onnx_int(c, "sample_size", 1), true), dtype)},
+        true);
 }
 
 static const onnx_op ops[] = {

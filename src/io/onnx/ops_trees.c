@@ -1,7 +1,7 @@
 /* ops_trees.c: ensembles of trees (ai.onnx.ml), checked and laid out once as the tables of wick_tree_ensemble.
  *
- * What a file calls a node becomes a row of the table when the walk from the roots first meets it, so that children lie behind their parents. A node
- * that is met twice lies on a circle or in two trees, and is refused. */
+ * What a file calls a node becomes a row of the table when the walk from the roots first meets it, so that children lie
+ * behind their parents. A node that is met twice lies on a circle or in two trees, and is refused. */
 #define WICK_NO_SITES
 #include "io/onnx/ml.h"
 
@@ -11,7 +11,7 @@
 #include "wick/pointwise.h"
 #include "wick/trees.h"
 
-/* ---- layout ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
 
 enum { MEMBER = 16, MOST_ROWS = 1 << 28 }; /* MEMBER: x is one of members; no mode of the tables, but a chain of them */
 
@@ -67,14 +67,20 @@ static bool lay_out_tree(onnx_call *c, const source *s, layout *l, waiting *stac
         if (!wick_onnx_spend(c, 8 + (size_t)w.rows)) return false;
         for (int64_t i = 0; i < w.rows; i++) l->rows[w.row + i][w.side] = (int32_t)l->n;
         if (w.at < 0) { /* one entry */
-            if (~w.at >= s->entries) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: leaf %lld does not exist", (long long)tree, (long long)~w.at);
+            if (~w.at >= s->entries)
+                return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: leaf %lld does not exist", (long long)tree,
+                                      (long long)~w.at);
             if (!add_row(c, l, WICK_TREE_LEAF, 1, 0)) return false;
             l->rows[l->n - 1][2] = (int32_t)~w.at;
             continue;
         }
-        if (w.at >= s->n) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld does not exist", (long long)tree, (long long)w.at);
+        if (w.at >= s->n)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld does not exist", (long long)tree,
+                                  (long long)w.at);
         source_node *node = &s->nodes[w.at];
-        if (node->met) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld lies on a circle, or in two trees", (long long)tree, (long long)w.at);
+        if (node->met)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld lies on a circle, or in two trees",
+                                  (long long)tree, (long long)w.at);
         node->met = true;
         if (node->how == WICK_TREE_LEAF) {
             if (!add_row(c, l, WICK_TREE_LEAF, node->feature, 0)) return false;
@@ -82,12 +88,14 @@ static bool lay_out_tree(onnx_call *c, const source *s, layout *l, waiting *stac
             continue;
         }
         if (node->feature < 0 || node->feature >= columns)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld asks for feature %lld of %lld", (long long)tree, (long long)w.at,
-                                  (long long)node->feature, (long long)columns);
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld asks for feature %lld of %lld",
+                                  (long long)tree, (long long)w.at, (long long)node->feature, (long long)columns);
         const int64_t first = l->n, n = node->how != MEMBER ? 1 : node->members ? (int64_t)node->members : 1;
         for (int64_t i = 0; i < n; i++) {
             const int how = (node->how == MEMBER ? WICK_TREE_EQ : node->how) | (node->missing ? WICK_TREE_MISSING : 0);
-            const double split = node->how != MEMBER ? node->split : node->members ? s->members[node->member + (size_t)i] : (double)NAN;
+            const double split = node->how != MEMBER ? node->split
+                                 : node->members     ? s->members[node->member + (size_t)i]
+                                                     : (double)NAN;
             if (!add_row(c, l, how, node->feature, split)) return false;
             if (i) l->rows[first + i - 1][3] = (int32_t)(first + i);
         }
@@ -106,12 +114,13 @@ static bool lay_out(onnx_call *c, const source *s, int64_t columns, wick_tensor 
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "its trees have more nodes than 2^28");
     for (int64_t i = 0; i < s->entries; i++)
         if (s->targets[i] < 0 || s->targets[i] >= s->n_targets)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "entry %lld adds to target %lld of %lld", (long long)i, (long long)s->targets[i],
-                                  (long long)s->n_targets);
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "entry %lld adds to target %lld of %lld", (long long)i,
+                                  (long long)s->targets[i], (long long)s->n_targets);
     layout l = {.cap = (int64_t)rows};
     l.rows = wick_onnx_alloc(c, rows, sizeof *l.rows);
     l.splits = l.rows ? wick_onnx_alloc(c, rows, sizeof *l.splits) : NULL;
-    waiting *stack = l.splits ? wick_onnx_alloc(c, (size_t)s->n + 2, sizeof *stack) : NULL; /* a met node leaves one more than it took */
+    /* a met node leaves one more than it took */
+    waiting *stack = l.splits ? wick_onnx_alloc(c, (size_t)s->n + 2, sizeof *stack) : NULL;
     int32_t *roots = stack ? wick_onnx_alloc(c, (size_t)s->n_roots + 1, sizeof *roots) : NULL,
             *targets = roots ? wick_onnx_alloc(c, (size_t)s->entries + 1, sizeof *targets) : NULL;
     if (!targets) return false;
@@ -128,7 +137,7 @@ static bool lay_out(onnx_call *c, const source *s, int64_t columns, wick_tensor 
     return wick_onnx_keep(c, 5, kept);
 }
 
-/* ---- what files say, in two ways ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what files say, in two ways --------------------------------------------------------------------------------- */
 
 static bool same_length(onnx_call *c, const char *name, size_t n, size_t want) {
     return n == want || wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" has %zu entries, not %zu", name, n, want);
@@ -145,30 +154,41 @@ static bool read_places(onnx_call *c, source *s) {
     onnx_list modes, splits, weights, members;
     int n, n_roots, n_leaves, n_missing;
     (void)wick_onnx_ints(c, "nodes_featureids", &n);
-    const int64_t *roots = wick_onnx_ints(c, "tree_roots", &n_roots), *targets = wick_onnx_ints(c, "leaf_targetids", &n_leaves);
+    const int64_t *roots = wick_onnx_ints(c, "tree_roots", &n_roots),
+                  *targets = wick_onnx_ints(c, "leaf_targetids", &n_leaves);
     const int64_t *missing = wick_onnx_ints(c, "nodes_missing_value_tracks_true", &n_missing);
     if (!wick_onnx_list_attr(c, "nodes_modes", &modes) || !wick_onnx_list_attr(c, "nodes_splits", &splits) ||
         !wick_onnx_list_attr(c, "leaf_weights", &weights) || !wick_onnx_list_attr(c, "membership_values", &members))
         return false;
-    const int64_t *on_true = integers(c, "nodes_truenodeids", (size_t)n), *on_false = integers(c, "nodes_falsenodeids", (size_t)n);
-    const int64_t *true_leaf = integers(c, "nodes_trueleafs", (size_t)n), *false_leaf = integers(c, "nodes_falseleafs", (size_t)n);
+    const int64_t *on_true = integers(c, "nodes_truenodeids", (size_t)n),
+                  *on_false = integers(c, "nodes_falsenodeids", (size_t)n);
+    const int64_t *true_leaf = integers(c, "nodes_trueleafs", (size_t)n),
+                  *false_leaf = integers(c, "nodes_falseleafs", (size_t)n);
     const int64_t *feature = integers(c, "nodes_featureids", (size_t)n);
-    if (!on_true || !on_false || !true_leaf || !false_leaf || !feature || !same_length(c, "nodes_modes", modes.n, (size_t)n) ||
-        !same_length(c, "nodes_splits", splits.n, (size_t)n) || !same_length(c, "leaf_weights", weights.n, (size_t)n_leaves) ||
+    if (!on_true || !on_false || !true_leaf || !false_leaf || !feature ||
+        !same_length(c, "nodes_modes", modes.n, (size_t)n) || !same_length(c, "nodes_splits", splits.n, (size_t)n) ||
+        !same_length(c, "leaf_weights", weights.n, (size_t)n_leaves) ||
         (missing && n_missing && !same_length(c, "nodes_missing_value_tracks_true", (size_t)n_missing, (size_t)n)))
         return false;
-    if ((n && (modes.kind != ONNX_LIST_INTS || splits.kind != ONNX_LIST_FLOATS)) || (n_leaves && weights.kind != ONNX_LIST_FLOATS) ||
-        (members.n && members.kind != ONNX_LIST_FLOATS))
-        return wick_onnx_fail(c, WICK_ERR_FORMAT, "its modes are no integers, or its splits, weights or members no floats");
-    static const uint8_t hows[] = {WICK_TREE_LE, WICK_TREE_LT, WICK_TREE_GE, WICK_TREE_GT, WICK_TREE_EQ, WICK_TREE_NE, MEMBER};
+    if ((n && (modes.kind != ONNX_LIST_INTS || splits.kind != ONNX_LIST_FLOATS)) ||
+        (n_leaves && weights.kind != ONNX_LIST_FLOATS) || (members.n && members.kind != ONNX_LIST_FLOATS))
+        return wick_onnx_fail(c, WICK_ERR_FORMAT,
+                              "its modes are no integers, or its splits, weights or members no floats");
+    static const uint8_t hows[] = {WICK_TREE_LE, WICK_TREE_LT, WICK_TREE_GE, WICK_TREE_GT,
+                                   WICK_TREE_EQ, WICK_TREE_NE, MEMBER};
     s->nodes = wick_onnx_alloc(c, (size_t)n, sizeof *s->nodes);
     if (!s->nodes) return false;
     size_t at = 0; /* members of a node end with NaN */
     for (int i = 0; i < n; i++) {
-        if (modes.ints[i] < 0 || modes.ints[i] > 6) return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %d has mode %lld", i, (long long)modes.ints[i]);
+        if (modes.ints[i] < 0 || modes.ints[i] > 6)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %d has mode %lld", i, (long long)modes.ints[i]);
         source_node *node = &s->nodes[i];
-        *node = (source_node){.how = hows[modes.ints[i]], .feature = feature[i], .split = splits.floats[i], .missing = n_missing && missing[i]};
-        if (on_true[i] < 0 || on_false[i] < 0) return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %d goes on to a node below 0", i);
+        *node = (source_node){.how = hows[modes.ints[i]],
+                              .feature = feature[i],
+                              .split = splits.floats[i],
+                              .missing = n_missing && missing[i]};
+        if (on_true[i] < 0 || on_false[i] < 0)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %d goes on to a node below 0", i);
         node->yes = true_leaf[i] ? ~on_true[i] : on_true[i];
         node->no = false_leaf[i] ? ~on_false[i] : on_false[i];
         if (node->how != MEMBER) continue;
@@ -180,8 +200,15 @@ static bool read_places(onnx_call *c, source *s) {
     }
     for (int i = 0; i < n_roots; i++)
         if (roots[i] < 0) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %d has a root below 0", i);
-    *s = (source){.nodes = s->nodes, .n = n, .roots = roots, .n_roots = n_roots, .members = members.floats, .entries = n_leaves, .targets = targets,
-                  .weights = weights.floats, .n_targets = wick_onnx_int(c, "n_targets", 1)};
+    *s = (source){.nodes = s->nodes,
+                  .n = n,
+                  .roots = roots,
+                  .n_roots = n_roots,
+                  .members = members.floats,
+                  .entries = n_leaves,
+                  .targets = targets,
+                  .weights = weights.floats,
+                  .n_targets = wick_onnx_int(c, "n_targets", 1)};
     return c->status == WICK_OK;
 }
 
@@ -191,7 +218,9 @@ typedef struct named {
 static int by_name(const void *a, const void *b, wick_watch *watch) {
     (void)watch;
     const named *x = a, *y = b;
-    return x->tree != y->tree ? (x->tree > y->tree) - (x->tree < y->tree) : x->node != y->node ? (x->node > y->node) - (x->node < y->node) : 0;
+    return x->tree != y->tree   ? (x->tree > y->tree) - (x->tree < y->tree)
+           : x->node != y->node ? (x->node > y->node) - (x->node < y->node)
+                                : 0;
 }
 static int by_number(const void *a, const void *b, wick_watch *watch) {
     (void)watch;
@@ -203,31 +232,37 @@ static int64_t place_of(const named *names, size_t n, int64_t tree, int64_t node
     return found ? found->place : -1;
 }
 
-/* TreeEnsembleClassifier and -Regressor: nodes by the numbers of their trees and their own; entries name their leaves. The prefix is that of the
- * entries' attributes, "class" or "target". */
+/* TreeEnsembleClassifier and -Regressor: nodes by the numbers of their trees and their own; entries name their leaves.
+ * The prefix is that of the entries' attributes, "class" or "target". */
 static bool read_names(onnx_call *c, const char *prefix, source *s) {
     static const char *const parts[] = {"treeids", "nodeids", "ids", "weights"};
-    static const char *const modes_by_name[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"};
-    static const uint8_t hows[] = {WICK_TREE_LE, WICK_TREE_LT, WICK_TREE_GE, WICK_TREE_GT, WICK_TREE_EQ, WICK_TREE_NE, WICK_TREE_LEAF};
+    static const char *const modes_by_name[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+                                                "BRANCH_EQ",  "BRANCH_NEQ", "LEAF"};
+    static const uint8_t hows[] = {WICK_TREE_LE, WICK_TREE_LT, WICK_TREE_GE,  WICK_TREE_GT,
+                                   WICK_TREE_EQ, WICK_TREE_NE, WICK_TREE_LEAF};
     char names[4][24];
     for (int i = 0; i < 4; i++) {
         wick_str text = wick_str_on(names[i], sizeof names[i]);
         wick_str_add(&text, "%s_%s", prefix, parts[i]);
     }
     int count, n_entries, n_missing;
-    const int64_t *trees = wick_onnx_ints(c, "nodes_treeids", &count), *entry_trees = wick_onnx_ints(c, names[0], &n_entries);
+    const int64_t *trees = wick_onnx_ints(c, "nodes_treeids", &count),
+                  *entry_trees = wick_onnx_ints(c, names[0], &n_entries);
     const int64_t *missing = wick_onnx_ints(c, "nodes_missing_value_tracks_true", &n_missing);
     const size_t n = (size_t)count;
     const int64_t *ids = integers(c, "nodes_nodeids", n), *feature = integers(c, "nodes_featureids", n);
     const int64_t *on_true = integers(c, "nodes_truenodeids", n), *on_false = integers(c, "nodes_falsenodeids", n);
-    const int64_t *entry_nodes = integers(c, names[1], (size_t)n_entries), *targets = integers(c, names[2], (size_t)n_entries);
+    const int64_t *entry_nodes = integers(c, names[1], (size_t)n_entries),
+                  *targets = integers(c, names[2], (size_t)n_entries);
     onnx_list modes, splits, weights;
-    if (!ids || !feature || !on_true || !on_false || !entry_nodes || !targets || !wick_onnx_list_attr(c, "nodes_modes", &modes) ||
-        !wick_onnx_numbers(c, "nodes_values", &splits) || !wick_onnx_numbers(c, names[3], &weights) || !same_length(c, "nodes_modes", modes.n, n) ||
+    if (!ids || !feature || !on_true || !on_false || !entry_nodes || !targets ||
+        !wick_onnx_list_attr(c, "nodes_modes", &modes) || !wick_onnx_numbers(c, "nodes_values", &splits) ||
+        !wick_onnx_numbers(c, names[3], &weights) || !same_length(c, "nodes_modes", modes.n, n) ||
         !same_length(c, "nodes_values", splits.n, n) || !same_length(c, names[3], weights.n, (size_t)n_entries) ||
         (n_missing && !same_length(c, "nodes_missing_value_tracks_true", (size_t)n_missing, n)))
         return false;
-    if (n && modes.kind != ONNX_LIST_STRINGS) return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"nodes_modes\" is no list of strings");
+    if (n && modes.kind != ONNX_LIST_STRINGS)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"nodes_modes\" is no list of strings");
     named *by = wick_onnx_alloc(c, n, sizeof *by);
     s->nodes = by ? wick_onnx_alloc(c, n, sizeof *s->nodes) : NULL;
     bool *child = s->nodes ? wick_onnx_alloc(c, n, sizeof *child) : NULL;
@@ -237,22 +272,26 @@ static bool read_names(onnx_call *c, const char *prefix, source *s) {
     if (!wick_onnx_sort(c, by, n, sizeof *by, by_name)) return false;
     for (size_t i = 1; i < n; i++)
         if (!by_name(&by[i - 1], &by[i], NULL))
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has node %lld twice", (long long)by[i].tree, (long long)by[i].node);
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has node %lld twice", (long long)by[i].tree,
+                                  (long long)by[i].node);
     for (size_t i = 0; i < n; i++) {
         size_t m = 0;
         while (m < 7 && !wick_bytes_are((wick_bytes){modes.texts[i].at, modes.texts[i].size}, modes_by_name[m])) m++;
         if (m == 7)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %zu has mode \"%.*s\"", i, (int)WICK_MIN(modes.texts[i].size, (size_t)40), modes.texts[i].at);
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %zu has mode \"%.*s\"", i,
+                                  (int)WICK_MIN(modes.texts[i].size, (size_t)40), modes.texts[i].at);
         if (!wick_onnx_spend(c, 128)) return false;
         source_node *node = &s->nodes[i];
-        *node = (source_node){.how = hows[m], .feature = feature[i], .split = splits.floats[i], .missing = n_missing && missing[i]};
+        *node = (source_node){
+            .how = hows[m], .feature = feature[i], .split = splits.floats[i], .missing = n_missing && missing[i]};
         if (node->how == WICK_TREE_LEAF) {
             node->feature = 0;
             continue;
         }
         node->yes = place_of(by, n, trees[i], on_true[i]), node->no = place_of(by, n, trees[i], on_false[i]);
         if (node->yes < 0 || node->no < 0)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld goes on to a node that does not exist", (long long)trees[i], (long long)ids[i]);
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld goes on to a node that does not exist",
+                                  (long long)trees[i], (long long)ids[i]);
         child[node->yes] = child[node->no] = true;
     }
     /* A tree's root is nobody's child: the node that is listed first, else the only test that is none. */
@@ -267,7 +306,9 @@ static bool read_names(onnx_call *c, const char *prefix, source *s) {
             root = at;
         }
         if (!child[first]) root = first;
-        else if (root < 0 || !one) return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has no root: its nodes lie on circles", (long long)by[i].tree);
+        else if (root < 0 || !one)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has no root: its nodes lie on circles",
+                                  (long long)by[i].tree);
         roots[n_roots++] = root;
     }
     if (!wick_onnx_sort(c, roots, (size_t)n_roots, sizeof *roots, by_number)) return false;
@@ -282,25 +323,34 @@ static bool read_names(onnx_call *c, const char *prefix, source *s) {
         if (!wick_onnx_spend(c, 64)) return false;
         const int64_t at = place_of(by, n, entries[i].tree, entries[i].node);
         if (at < 0)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" names node %lld of tree %lld, which does not exist", names[1],
+            return wick_onnx_fail(c, WICK_ERR_FORMAT,
+                                  "attribute \"%s\" names node %lld of tree %lld, which does not exist", names[1],
                                   (long long)entries[i].node, (long long)entries[i].tree);
         sorted_targets[i] = targets[entries[i].place];
         sorted_weights[i] = weights.floats[entries[i].place];
         if (s->nodes[at].how != WICK_TREE_LEAF) continue; /* never reached */
         if (!s->nodes[at].feature++) s->nodes[at].yes = i;
     }
-    *s = (source){.nodes = s->nodes, .n = (int64_t)n, .roots = roots, .n_roots = n_roots, .entries = n_entries, .targets = sorted_targets,
-                  .weights = sorted_weights, .n_targets = s->n_targets};
+    *s = (source){.nodes = s->nodes,
+                  .n = (int64_t)n,
+                  .roots = roots,
+                  .n_roots = n_roots,
+                  .entries = n_entries,
+                  .targets = sorted_targets,
+                  .weights = sorted_weights,
+                  .n_targets = s->n_targets};
     return true;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* What the trees give for x [N, F], or for one row [F]. */
 static wick_tensor *run_trees(onnx_call *c, wick_tensor *x, const char *prefix, int64_t n_targets, wick_tree_sum sum) {
     if (wick_tensor_rank(x) == 1) x = wick_unsqueeze(x, 0);
-    if (wick_tensor_rank(x) != 2) return wick_onnx_fail(c, WICK_ERR_SHAPE, "X has %d dims, not 2", wick_tensor_rank(x)), NULL;
-    if (n_targets < 1 || n_targets > 1 << 24) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%lld targets", (long long)n_targets), NULL;
+    if (wick_tensor_rank(x) != 2)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "X has %d dims, not 2", wick_tensor_rank(x)), NULL;
+    if (n_targets < 1 || n_targets > 1 << 24)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "%lld targets", (long long)n_targets), NULL;
     if (!wick_onnx_is_float(x)) x = wick_cast(x, WICK_F64); /* integers are compared with splits as they are */
     const wick_dtype dtype = wick_tensor_dtype(x) == WICK_F64 ? WICK_F64 : WICK_F32;
     wick_tensor *tables[5];
@@ -310,8 +360,13 @@ static wick_tensor *run_trees(onnx_call *c, wick_tensor *x, const char *prefix, 
         s.dtype = dtype;
         if (!lay_out(c, &s, wick_tensor_dim(x, 1), tables)) return NULL;
     }
-    return wick_tree_ensemble(wick_cast(x, dtype), &(wick_tree_tables){.nodes = tables[0], .splits = tables[1], .roots = tables[2], .targets = tables[3],
-                                                                       .weights = tables[4], .n_targets = n_targets, .sum = sum});
+    return wick_tree_ensemble(wick_cast(x, dtype), &(wick_tree_tables){.nodes = tables[0],
+                                                                       .splits = tables[1],
+                                                                       .roots = tables[2],
+                                                                       .targets = tables[3],
+                                                                       .weights = tables[4],
+                                                                       .n_targets = n_targets,
+                                                                       .sum = sum});
 }
 
 static void tree_ensemble(onnx_call *c) {
@@ -320,10 +375,12 @@ static void tree_ensemble(onnx_call *c) {
     const int64_t how = wick_onnx_int(c, "aggregate_function", 1), post = wick_onnx_int(c, "post_transform", 0);
     if (!x || c->status != WICK_OK) return;
     if (how < 0 || how > 3 || post < 0 || post > 4) {
-        wick_onnx_fail(c, WICK_ERR_FORMAT, "aggregate_function %lld, post_transform %lld", (long long)how, (long long)post);
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "aggregate_function %lld, post_transform %lld", (long long)how,
+                       (long long)post);
         return;
     }
-    static const onnx_post posts[] = {ONNX_POST_NONE, ONNX_POST_SOFTMAX, ONNX_POST_LOGISTIC, ONNX_POST_SOFTMAX_ZERO, ONNX_POST_PROBIT};
+    static const onnx_post posts[] = {ONNX_POST_NONE, ONNX_POST_SOFTMAX, ONNX_POST_LOGISTIC, ONNX_POST_SOFTMAX_ZERO,
+                                      ONNX_POST_PROBIT};
     wick_tensor *y = run_trees(c, x, NULL, wick_onnx_int(c, "n_targets", 1), sums[how]);
     if (y) wick_onnx_set(c, 0, wick_cast(wick_onnx_post_transform(y, posts[post]), wick_tensor_dtype(x)));
 }
@@ -334,7 +391,8 @@ static bool base_values(onnx_call *c, int64_t n, wick_tensor *like, wick_tensor 
     *out = NULL;
     if (!wick_onnx_numbers(c, "base_values", &base)) return false;
     if (!base.n) return true;
-    if ((int64_t)base.n != n && base.n != 1) return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu base_values for %lld targets", base.n, (long long)n);
+    if ((int64_t)base.n != n && base.n != 1)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "%zu base_values for %lld targets", base.n, (long long)n);
     *out = wick_onnx_list_tensor(c, &base, wick_tensor_dtype(like), 1, &(int64_t){(int64_t)base.n});
     return true;
 }
@@ -347,7 +405,8 @@ static void tree_regressor(onnx_call *c) {
     onnx_post post;
     int sum = 0;
     while (sum < 4 && !wick_bytes_are(how, names[sum])) sum++;
-    if (sum == 4) wick_onnx_fail(c, WICK_ERR_FORMAT, "aggregate_function \"%.*s\"", (int)WICK_MIN(how.size, (size_t)40), how.at);
+    if (sum == 4)
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "aggregate_function \"%.*s\"", (int)WICK_MIN(how.size, (size_t)40), how.at);
     if (!x || !wick_onnx_post(c, &post)) return;
     wick_tensor *y = run_trees(c, x, "target", n, (wick_tree_sum)sum);
     if (!y || !base_values(c, n, y, &base)) return;
@@ -361,13 +420,14 @@ static bool all_are(const onnx_list *l, int64_t value) {
     return true;
 }
 
-/* Of two classes a file may give the score of one only: its weights then tell whether that is a probability, or lies around 0. */
+/* Of two classes a file may give the score of one only: its weights then tell whether that is a probability, or lies
+ * around 0. */
 static void tree_classifier(onnx_call *c) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *base;
     onnx_list labels, ids, weights;
     onnx_post post;
-    if (!x || !wick_onnx_post(c, &post) || !wick_onnx_class_labels(c, &labels) || !wick_onnx_list_attr(c, "class_ids", &ids) ||
-        !wick_onnx_numbers(c, "class_weights", &weights))
+    if (!x || !wick_onnx_post(c, &post) || !wick_onnx_class_labels(c, &labels) ||
+        !wick_onnx_list_attr(c, "class_ids", &ids) || !wick_onnx_numbers(c, "class_weights", &weights))
         return;
     if (ids.n && ids.kind != ONNX_LIST_INTS) {
         wick_onnx_fail(c, WICK_ERR_FORMAT, "class_ids are no integers");
@@ -390,7 +450,9 @@ static void tree_classifier(onnx_call *c) {
         if (single) one = wick_slice(y, 1, 1, 2, 1);
         scores = wick_onnx_post_transform(y, post);
     }
-    wick_onnx_set_labels(c, &labels, one ? wick_cast(wick_squeeze(wick_gt(one, wick_like(one, positive ? 0.5 : 0)), 1), WICK_I64) : wick_argmax(y, 1, false));
+    wick_onnx_set_labels(c, &labels,
+                         one ? wick_cast(wick_squeeze(wick_gt(one, wick_like(one, positive ? 0.5 : 0)), 1), WICK_I64)
+                             : wick_argmax(y, 1, false));
     wick_onnx_set(c, 1, wick_cast(scores, WICK_F32));
 }
 

@@ -1,5 +1,6 @@
-/* proto.c: the reader of protocol buffers. A list of messages is worked off from its front; decoding one appends those inside it, so that depth is a
- * number in the list and not on the stack. A message is passed over twice: to count its repeated fields, and to fill the arrays. */
+/* proto.c: the reader of protocol buffers. A list of messages is worked off from its front; decoding one appends those
+ * inside it, so that depth is a number in the list and not on the stack. A message is passed over twice: to count its
+ * repeated fields, and to fill the arrays. */
 #include "io/onnx/proto.h"
 
 enum { MAX_FIELDS = 32, VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
@@ -34,7 +35,8 @@ typedef struct item {
 } item;
 
 /* "graph.node[3].attribute (byte 17): " goes before the text of a failure. */
-static wick_status fail(const decoder *d, const entry *e, const char *field, const uint8_t *at, wick_status status, const char *what) {
+static wick_status fail(const decoder *d, const entry *e, const char *field, const uint8_t *at, wick_status status,
+                        const char *what) {
     char path[256];
     const entry *up[100];
     int n = 0;
@@ -70,15 +72,21 @@ static uint64_t little(const uint8_t *at, int bytes) {
 /* The next field of e from *at on. */
 static wick_status next(const decoder *d, const entry *e, const uint8_t **at, item *it) {
     const uint8_t *begin = *at;
-    if (!wick_watch_spend(d->watch, 8)) return fail(d, e, NULL, begin, d->watch->over, d->watch->over == WICK_ERR_CANCELLED ? "cancelled by the host" : "reading takes longer than the limit of time");
+    if (!wick_watch_spend(d->watch, 8))
+        return fail(d, e, NULL, begin, d->watch->over,
+                    d->watch->over == WICK_ERR_CANCELLED ? "cancelled by the host"
+                                                         : "reading takes longer than the limit of time");
     uint64_t key;
-    if (!varint(at, e->end, &key)) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field's number is cut off or too long");
-    if (key >> 3 == 0 || key >> 3 > 536870911) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field's number is out of range");
+    if (!varint(at, e->end, &key))
+        return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field's number is cut off or too long");
+    if (key >> 3 == 0 || key >> 3 > 536870911)
+        return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field's number is out of range");
     it->number = (uint32_t)(key >> 3);
     it->wire = key & 7;
     const size_t left = (size_t)(e->end - *at);
     if (it->wire == VARINT) {
-        if (!varint(at, e->end, &it->value)) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a number is cut off or too long");
+        if (!varint(at, e->end, &it->value))
+            return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a number is cut off or too long");
         return WICK_OK;
     }
     if (it->wire == FIXED64 || it->wire == FIXED32) {
@@ -88,10 +96,14 @@ static wick_status next(const decoder *d, const entry *e, const uint8_t **at, it
         *at += bytes;
         return WICK_OK;
     }
-    if (it->wire != DELIMITED) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a field of a wire type that does not exist: not a model, or damaged");
-    if (!varint(at, e->end, &it->value)) return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a length is cut off or too long");
+    if (it->wire != DELIMITED)
+        return fail(d, e, NULL, begin, WICK_ERR_FORMAT,
+                    "a field of a wire type that does not exist: not a model, or damaged");
+    if (!varint(at, e->end, &it->value))
+        return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a length is cut off or too long");
     if (it->value > (size_t)(e->end - *at))
-        return fail(d, e, NULL, begin, WICK_ERR_FORMAT, "a length goes beyond the end of what it is in: cut off, or damaged");
+        return fail(d, e, NULL, begin, WICK_ERR_FORMAT,
+                    "a length goes beyond the end of what it is in: cut off, or damaged");
     it->data = *at;
     *at += it->value;
     return WICK_OK;
@@ -108,7 +120,8 @@ static int wire_of(uint8_t kind) {
     return wires[kind];
 }
 
-/* Values of one field in it: several where a repeated number is packed. false: its wire type is not that of the table. */
+/* Values of one field in it: several where a repeated number is packed. false: its wire type is not that of the table.
+ */
 static bool count_values(const decoder *d, const wick_proto_field *f, const item *it, size_t *n) {
     if (it->wire == wire_of(f->kind)) return *n = 1, true;
     if (!f->repeated || it->wire != DELIMITED) return false;
@@ -125,7 +138,9 @@ static bool fits(const decoder *d, size_t n, size_t size) {
     return !wick_mul_overflows(n, size, &bytes) && bytes <= d->memory_max && d->arena->bytes <= d->memory_max - bytes;
 }
 /* Room for n more structs; NULL: beyond the limit or out of memory. */
-static void *take(const decoder *d, size_t n, size_t size) { return fits(d, n, size) ? wick_arena_zalloc(d->arena, n * size) : NULL; }
+static void *take(const decoder *d, size_t n, size_t size) {
+    return fits(d, n, size) ? wick_arena_zalloc(d->arena, n * size) : NULL;
+}
 
 static wick_status no_room(const decoder *d, const entry *e, const uint8_t *at, bool fits) {
     char text[96];
@@ -139,10 +154,12 @@ static wick_status append(decoder *d, size_t parent, int field, size_t index, co
     const entry *p = &d->list[parent];
     const wick_proto_field *f = &p->message->fields[field];
     if (p->depth + 1 > d->depth_max)
-        return fail(d, p, f->name, it->data, WICK_ERR_UNSUPPORTED, "messages lie within each other deeper than the limit");
+        return fail(d, p, f->name, it->data, WICK_ERR_UNSUPPORTED,
+                    "messages lie within each other deeper than the limit");
     const entry e = {f->message, out, it->data, it->data + it->value, parent, p->depth + 1, (uint32_t)field, index};
     const bool small = d->n < d->memory_max / sizeof e;
-    if (!small || !wick_grow(d->arena->alloc, (void **)&d->list, &d->cap, d->n + 1, sizeof e)) return no_room(d, &d->list[parent], it->data, small);
+    if (!small || !wick_grow(d->arena->alloc, (void **)&d->list, &d->cap, d->n + 1, sizeof e))
+        return no_room(d, &d->list[parent], it->data, small);
     d->list[d->n++] = e;
     return WICK_OK;
 }
@@ -155,7 +172,8 @@ static void put(uint8_t kind, char *to, const item *it) {
 }
 
 /* The values of a packed field, after *n others. */
-static wick_status unpack(const decoder *d, const entry *e, const wick_proto_field *f, const item *it, char *array, size_t *n) {
+static wick_status unpack(const decoder *d, const entry *e, const wick_proto_field *f, const item *it, char *array,
+                          size_t *n) {
     const uint8_t *at = it->data, *end = at + it->value;
     const int bytes = f->kind == WICK_PROTO_FLOAT ? 4 : 8;
     while (at < end) {
@@ -186,14 +204,18 @@ static wick_status decode_message(decoder *d, size_t index) {
         WICK_TRY(next(d, &e, &at, &it));
         const int k = find(m, it.number);
         if (k < 0) continue;
-        if (!count_values(d, &m->fields[k], &it, &n)) return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "has the wrong wire type");
-        if (!m->fields[k].repeated && head.has >> k & 1) return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "is there twice");
+        if (!count_values(d, &m->fields[k], &it, &n))
+            return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "has the wrong wire type");
+        if (!m->fields[k].repeated && head.has >> k & 1)
+            return fail(d, &e, m->fields[k].name, begin, WICK_ERR_FORMAT, "is there twice");
         counts[k] += n;
         head.has |= 1u << k;
     }
     for (int k = 0; k < m->n; k++) {
         const wick_proto_field *f = &m->fields[k];
-        if (!f->repeated && f->kind == WICK_PROTO_BYTES) memcpy(out + f->offset, &(wick_bytes){"", 0}, sizeof(wick_bytes)); /* never NULL */
+        /* never NULL */
+        if (!f->repeated && f->kind == WICK_PROTO_BYTES)
+            memcpy(out + f->offset, &(wick_bytes){"", 0}, sizeof(wick_bytes));
         if (!counts[k] || (!f->repeated && f->kind != WICK_PROTO_MESSAGE)) continue;
         arrays[k] = take(d, counts[k], size_of(f));
         if (!arrays[k]) return no_room(d, &e, e.at, fits(d, counts[k], size_of(f)));
@@ -217,8 +239,8 @@ static wick_status decode_message(decoder *d, size_t index) {
     return WICK_OK;
 }
 
-wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size, const wick_proto_limits *limits, wick_arena *arena,
-                              void *out, wick_msg *msg) {
+wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size,
+                              const wick_proto_limits *limits, wick_arena *arena, void *out, wick_msg *msg) {
     const wick_proto_limits none = {0};
     if (!limits) limits = &none;
     decoder d = {.input = input,
@@ -228,7 +250,8 @@ wick_status wick_proto_decode(const wick_proto_message *message, const void *inp
                  .watch = limits->watch,
                  .msg = msg};
     memset(out, 0, message->size);
-    if (!wick_grow(arena->alloc, (void **)&d.list, &d.cap, 1, sizeof *d.list)) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
+    if (!wick_grow(arena->alloc, (void **)&d.list, &d.cap, 1, sizeof *d.list))
+        return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory");
     d.list[d.n++] = (entry){message, out, d.input, d.input + size, SIZE_MAX, 0, 0, 0};
     wick_status status = WICK_OK;
     for (size_t i = 0; i < d.n && status == WICK_OK; i++) status = decode_message(&d, i);

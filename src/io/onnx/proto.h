@@ -1,8 +1,8 @@
-/* proto.h: a reader of protocol buffers (protobuf.dev, "Encoding") for hostile input, driven by tables. A message becomes a struct in an arena; texts
- * and bytes stay where they are in the input.
+/* proto.h: a reader of protocol buffers (protobuf.dev, "Encoding") for hostile input, driven by tables. A message
+ * becomes a struct in an arena; texts and bytes stay where they are in the input.
  *
- * Stricter than the format asks: groups, a field of another wire type than its table says, and a second value of a field that is not repeated are
- * refused. */
+ * Stricter than the format asks: groups, a field of another wire type than its table says, and a second value of a
+ * field that is not repeated are refused. */
 #ifndef WICK_IO_ONNX_PROTO_H
 #define WICK_IO_ONNX_PROTO_H
 
@@ -52,10 +52,11 @@ typedef struct wick_proto_limits {
     wick_watch *watch; /* over the time that it takes; NULL: as long as it takes */
 } wick_proto_limits;
 
-/* Decodes the input into *out, a struct of the message's size, and all below it into the arena. Time and memory grow with the input alone, and
- * nothing recurses. WICK_ERR_FORMAT: "graph.node[3].attribute[0] (byte 17): ..."; WICK_ERR_UNSUPPORTED: a limit; WICK_ERR_NOMEM; what the watch
- * says. */
-WICK_MUST_CHECK wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size, const wick_proto_limits *limits,
-                                              wick_arena *arena, void *out, wick_msg *msg);
+/* Decodes the input into *out, a struct of the message's size, and all below it into the arena. Time and memory grow
+ * with the input alone, and nothing recurses. WICK_ERR_FORMAT: "graph.node[3].attribute[0] (byte 17): ...";
+ * WICK_ERR_UNSUPPORTED: a limit; WICK_ERR_NOMEM; what the watch says. */
+WICK_MUST_CHECK wick_status wick_proto_decode(const wick_proto_message *message, const void *input, size_t size,
+                                              const wick_proto_limits *limits, wick_arena *arena, void *out,
+                                              wick_msg *msg);
 
 #endif

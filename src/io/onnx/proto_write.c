@@ -21,7 +21,9 @@ static void put_varint(wick_proto_out *o, uint64_t v) {
     bytes[n++] = (uint8_t)v;
     put(o, bytes, n);
 }
-static void put_tag(wick_proto_out *o, uint32_t field, int wire) { put_varint(o, (uint64_t)field << 3 | (uint64_t)wire); }
+static void put_tag(wick_proto_out *o, uint32_t field, int wire) {
+    put_varint(o, (uint64_t)field << 3 | (uint64_t)wire);
+}
 
 void wick_proto_put_int(wick_proto_out *o, uint32_t field, int64_t value) {
     put_tag(o, field, VARINT);
@@ -43,7 +45,9 @@ void wick_proto_put_bytes(wick_proto_out *o, uint32_t field, const void *data, s
     wick_proto_put_head(o, field, size);
     put(o, data, size);
 }
-void wick_proto_put_text(wick_proto_out *o, uint32_t field, const char *text) { wick_proto_put_bytes(o, field, text, strlen(text)); }
+void wick_proto_put_text(wick_proto_out *o, uint32_t field, const char *text) {
+    wick_proto_put_bytes(o, field, text, strlen(text));
+}
 void wick_proto_put_message(wick_proto_out *o, uint32_t field, wick_proto_out *message) {
     o->nomem |= message->nomem;
     wick_proto_put_bytes(o, field, message->at, message->n);

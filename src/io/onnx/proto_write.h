@@ -1,4 +1,5 @@
-/* proto_write.h: a writer of protocol buffers (protobuf.dev, "Encoding"). A message is built in memory and then put into the one around it. */
+/* proto_write.h: a writer of protocol buffers (protobuf.dev, "Encoding"). A message is built in memory and then put
+ * into the one around it. */
 #ifndef WICK_IO_ONNX_PROTO_WRITE_H
 #define WICK_IO_ONNX_PROTO_WRITE_H
 

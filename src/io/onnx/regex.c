@@ -1,8 +1,16 @@
-/* regex.c: Thompson's construction (1968), written to an array of instructions with relative jumps: a part of it stays right where it is moved or
- * copied, so that quantifiers and "|" put instructions around what stands there, and nothing recurses. Matching follows all paths at once. */
+/* regex.c: Thompson's construction (1968), written to an array of instructions with relative jumps: a part of it stays
+ * right where it is moved or copied, so that quantifiers and "|" put instructions around what stands there, and nothing
+ * recurses. Matching follows all paths at once. */
 #include "io/onnx/regex.h"
 
-enum { MOST_CODE = 20000, MOST_RANGES = 20000, MOST_OPEN = 200, MOST_REPEAT = 1000, NO_ATOM = -1, LAST_POINT = 0x10ffff };
+enum {
+    MOST_CODE = 20000,
+    MOST_RANGES = 20000,
+    MOST_OPEN = 200,
+    MOST_REPEAT = 1000,
+    NO_ATOM = -1,
+    LAST_POINT = 0x10ffff
+};
 
 typedef enum op { OP_RANGES, OP_SPLIT, OP_JUMP, OP_BEGIN, OP_END, OP_WORD, OP_NO_WORD, OP_MATCH } op;
 typedef struct instr {
@@ -22,7 +30,8 @@ struct wick_regex {
 };
 
 typedef struct open_group {
-    int32_t start, branch, jumps; /* where it and its last branch begin; the last of the jumps to its end, linked by x; -1: none */
+    /* where it and its last branch begin; the last of the jumps to its end, linked by x; -1: none */
+    int32_t start, branch, jumps;
     bool fold, dot_all;           /* flags of what is around it */
 } open_group;
 
@@ -38,11 +47,12 @@ typedef struct parser {
 } parser;
 
 static bool fail(parser *p, wick_status status, const char *what) {
-    if (p->status == WICK_OK) p->status = wick_msg_set(p->msg, status, "expression, byte %zu: %s", (size_t)(p->at - p->begin), what);
+    if (p->status == WICK_OK)
+        p->status = wick_msg_set(p->msg, status, "expression, byte %zu: %s", (size_t)(p->at - p->begin), what);
     return false;
 }
 
-/* ---- code ----------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool insert(parser *p, int32_t at, instr i) {
     if (p->r->n >= MOST_CODE) return fail(p, WICK_ERR_UNSUPPORTED, "it is too large");
@@ -50,7 +60,9 @@ static bool insert(parser *p, int32_t at, instr i) {
     p->r->code[at] = i;
     return true;
 }
-static bool append(parser *p, op o, int32_t x, int32_t y) { return insert(p, p->r->n, (instr){.op = o, .x = x, .y = y}); }
+static bool append(parser *p, op o, int32_t x, int32_t y) {
+    return insert(p, p->r->n, (instr){.op = o, .x = x, .y = y});
+}
 static bool copy(parser *p, int32_t from, int32_t n) {
     if (p->r->n + n > MOST_CODE) return fail(p, WICK_ERR_UNSUPPORTED, "it is too large");
     memmove(&p->r->code[p->r->n], &p->r->code[from], (size_t)n * sizeof(instr));
@@ -72,7 +84,7 @@ static bool end_ranges(parser *p, int32_t first, bool negated) {
     return insert(p, p->r->n, (instr){.op = OP_RANGES, .negated = negated, .x = first, .y = p->r->n_ranges - first});
 }
 
-/* ---- quantifiers ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- quantifiers ------------------------------------------------------------------------------------------------- */
 
 /* What begins at `from` at least and at most so often; most -1: without end. */
 static bool repeat(parser *p, int32_t from, int32_t least, int32_t most) {
@@ -121,7 +133,7 @@ static bool braces(parser *p, int32_t *least, int32_t *most) {
     return false;
 }
 
-/* ---- characters -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- characters -------------------------------------------------------------------------------------------------- */
 
 /* The next code point of UTF-8; a byte that is none stands for itself. */
 static uint32_t next_point(const uint8_t **at, const uint8_t *end) {
@@ -152,7 +164,8 @@ static bool add_set(parser *p, const uint32_t (*set)[2], int n, bool negated) {
 }
 /* \d, \w, \s and their opposites; false: the letter is none of them. */
 static bool letter_set(parser *p, uint8_t letter) {
-    static const uint32_t digits[][2] = {{'0', '9'}}, words[][2] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, spaces[][2] = {{9, 10}, {12, 13}, {' ', ' '}};
+    static const uint32_t digits[][2] = {{'0', '9'}}, words[][2] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
+                          spaces[][2] = {{9, 10}, {12, 13}, {' ', ' '}};
     const bool negated = letter >= 'A' && letter <= 'Z';
     switch (letter | 32) {
     case 'd': add_set(p, digits, 1, negated); return true;
@@ -166,10 +179,20 @@ static bool posix_set(parser *p) { /* at "[:" */
         const char *name;
         int n;
         uint32_t set[4][2];
-    } sets[] = {{"alnum", 3, {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}}, {"alpha", 2, {{'A', 'Z'}, {'a', 'z'}}}, {"ascii", 1, {{0, 127}}}, {"blank", 2, {{9, 9}, {32, 32}}},
-                {"cntrl", 2, {{0, 31}, {127, 127}}}, {"digit", 1, {{'0', '9'}}}, {"graph", 1, {{33, 126}}}, {"lower", 1, {{'a', 'z'}}}, {"print", 1, {{32, 126}}},
-                {"punct", 4, {{33, 47}, {58, 64}, {91, 96}, {123, 126}}}, {"space", 2, {{9, 13}, {32, 32}}}, {"upper", 1, {{'A', 'Z'}}},
-                {"word", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}}, {"xdigit", 3, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}}};
+    } sets[] = {{"alnum", 3, {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+                {"alpha", 2, {{'A', 'Z'}, {'a', 'z'}}},
+                {"ascii", 1, {{0, 127}}},
+                {"blank", 2, {{9, 9}, {32, 32}}},
+                {"cntrl", 2, {{0, 31}, {127, 127}}},
+                {"digit", 1, {{'0', '9'}}},
+                {"graph", 1, {{33, 126}}},
+                {"lower", 1, {{'a', 'z'}}},
+                {"print", 1, {{32, 126}}},
+                {"punct", 4, {{33, 47}, {58, 64}, {91, 96}, {123, 126}}},
+                {"space", 2, {{9, 13}, {32, 32}}},
+                {"upper", 1, {{'A', 'Z'}}},
+                {"word", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+                {"xdigit", 3, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}}};
     const uint8_t *at = p->at + 2;
     const bool negated = at < p->end && *at == '^';
     at += negated;
@@ -200,13 +223,15 @@ static bool escaped(parser *p, uint32_t *point) {
             else if (d >= 'a' && d <= 'f') v = v * 16 + (uint32_t)(d - 'a') + 10;
             else break;
         }
-        if (!n || v > LAST_POINT || (braced && (p->at >= p->end || *p->at++ != '}'))) return fail(p, WICK_ERR_FORMAT, "\\x without a code point");
+        if (!n || v > LAST_POINT || (braced && (p->at >= p->end || *p->at++ != '}')))
+            return fail(p, WICK_ERR_FORMAT, "\\x without a code point");
         return *point = v, true;
     }
     if (c == '0') return *point = 0, p->at++, true;
     if (c >= 128) return *point = next_point(&p->at, p->end), true;
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-        return fail(p, c == 'p' || c == 'P' || c == 'C' ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, "an escape that is none, or not known here");
+        return fail(p, c == 'p' || c == 'P' || c == 'C' ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT,
+                    "an escape that is none, or not known here");
     return *point = c, p->at++, true;
 }
 
@@ -245,11 +270,12 @@ static bool class_set(parser *p) { /* behind "[" */
     return end_ranges(p, first, negated);
 }
 
-/* ---- groups --------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static bool open_at(parser *p) {
     if (p->depth >= MOST_OPEN) return fail(p, WICK_ERR_UNSUPPORTED, "groups lie within each other deeper than 200");
-    p->open[p->depth++] = (open_group){.start = p->r->n, .branch = p->r->n, .jumps = -1, .fold = p->fold, .dot_all = p->dot_all};
+    p->open[p->depth++] =
+        (open_group){.start = p->r->n, .branch = p->r->n, .jumps = -1, .fold = p->fold, .dot_all = p->dot_all};
     p->atom = NO_ATOM;
     return true;
 }
@@ -288,7 +314,8 @@ static bool begin_group(parser *p) {
 static bool next_branch(parser *p) {
     open_group *g = &p->open[p->depth - 1];
     const int32_t n = p->r->n - g->branch;
-    if (!insert(p, g->branch, (instr){.op = OP_SPLIT, .x = 1, .y = n + 2}) || !append(p, OP_JUMP, g->jumps, 0)) return false;
+    if (!insert(p, g->branch, (instr){.op = OP_SPLIT, .x = 1, .y = n + 2}) || !append(p, OP_JUMP, g->jumps, 0))
+        return false;
     g->jumps = p->r->n - 1;
     g->branch = p->r->n;
     p->atom = NO_ATOM;
@@ -304,7 +331,7 @@ static void end_group(parser *p) {
     p->fold = g.fold, p->dot_all = g.dot_all;
 }
 
-/* ---- parsing --------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 static bool literal(parser *p, uint32_t point) {
     const int32_t first = p->r->n_ranges;
@@ -413,15 +440,17 @@ wick_status wick_regex_new(const char *text, size_t size, wick_regex **out, wick
 
 size_t wick_regex_size(const wick_regex *r) { return (size_t)r->n; }
 
-/* ---- matching -------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- matching ---------------------------------------------------------------------------------------------------- */
 
 static bool is_word(const uint8_t *s, const uint8_t *begin, const uint8_t *end) {
-    return s >= begin && s < end && ((*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_');
+    return s >= begin && s < end &&
+           ((*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_');
 }
 
-/* Adds what is reached from `pc` without reading a character. marks: the round in which an instruction was added last. */
-static int32_t reach(const wick_regex *r, int32_t pc, int32_t *list, int32_t n, int32_t *marks, int32_t round, int32_t *stack, const uint8_t *at, const uint8_t *begin,
-                     const uint8_t *end) {
+/* Adds what is reached from `pc` without reading a character. marks: the round in which an instruction was added last.
+ */
+static int32_t reach(const wick_regex *r, int32_t pc, int32_t *list, int32_t n, int32_t *marks, int32_t round,
+                     int32_t *stack, const uint8_t *at, const uint8_t *begin, const uint8_t *end) {
     int32_t depth = 0;
     stack[depth++] = pc;
     while (depth) {
@@ -449,7 +478,8 @@ static int32_t reach(const wick_regex *r, int32_t pc, int32_t *list, int32_t n, 
 
 bool wick_regex_full_match(wick_regex *r, const char *text, size_t size, wick_watch *watch) {
     const uint8_t *begin = (const uint8_t *)text, *end = begin + size, *at = begin;
-    int32_t *now = r->lists, *next = now + MOST_CODE + 1, *marks = next + MOST_CODE + 1, *stack = marks + MOST_CODE + 1, round = 1;
+    int32_t *now = r->lists, *next = now + MOST_CODE + 1, *marks = next + MOST_CODE + 1, *stack = marks + MOST_CODE + 1,
+            round = 1;
     memset(marks, 0, (size_t)r->n * sizeof *marks);
     int32_t n = reach(r, 0, now, 0, marks, round, stack, at, begin, end);
     while (at < end && n && wick_watch_spend(watch, 4 * (size_t)n + (size_t)r->n)) {
@@ -462,7 +492,8 @@ bool wick_regex_full_match(wick_regex *r, const char *text, size_t size, wick_wa
             if (i->op != OP_RANGES) continue;
             bool in = false;
             if (i->y > 16) wick_watch_spend(watch, (size_t)i->y); /* the next character looks */
-            for (int32_t g = 0; g < i->y && !in; g++) in = point >= r->ranges[i->x + g].low && point <= r->ranges[i->x + g].high;
+            for (int32_t g = 0; g < i->y && !in; g++)
+                in = point >= r->ranges[i->x + g].low && point <= r->ranges[i->x + g].high;
             if (in != i->negated) m = reach(r, now[k] + 1, next, m, marks, round, stack, at, begin, end);
         }
         int32_t *was = now;

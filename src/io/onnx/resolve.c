@@ -1,4 +1,5 @@
-/* resolve.c: names become slots. Every graph, and every function's body, becomes a block: its steps know their rows, and where their inputs lie. */
+/* resolve.c: names become slots. Every graph, and every function's body, becomes a block: its steps know their rows,
+ * and where their inputs lie. */
 #include "io/onnx/onnx.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ wick_onnx_row wick_onnx_row_at(int i) {
     return (wick_onnx_row){0};
 }
 
-/* ---- rows by name --------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows by name ------------------------------------------------------------------------------------------------ */
 
 typedef struct row {
     const char *domain;
@@ -94,7 +95,7 @@ bool wick_onnx_call_as(onnx_call *c, const char *name, int opset, int n, wick_te
     return c->status == WICK_OK;
 }
 
-/* ---- names of a block ------------------------------------------------------------------------------------------------------------------ */
+/* ---- names of a block -------------------------------------------------------------------------------------------- */
 
 typedef struct scope {
     const struct scope *parent;
@@ -149,12 +150,16 @@ static const char *show(char buf[SHOWN], wick_bytes b) {
     return buf;
 }
 
-static wick_status fail(const resolver *r, size_t place, wick_status status, const char *what, wick_bytes name, const char *why) {
+static wick_status fail(const resolver *r, size_t place, wick_status status, const char *what, wick_bytes name,
+                        const char *why) {
     char shown[SHOWN];
-    return wick_msg_set(&r->onnx->msg, status, "%s: %s \"%s\" (byte %zu): %s", r->onnx->path, what, show(shown, name), place, why);
+    return wick_msg_set(&r->onnx->msg, status, "%s: %s \"%s\" (byte %zu): %s", r->onnx->path, what, show(shown, name),
+                        place, why);
 }
 
-static wick_status no_memory(const resolver *r) { return wick_msg_set(&r->onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", r->onnx->path); }
+static wick_status no_memory(const resolver *r) {
+    return wick_msg_set(&r->onnx->msg, WICK_ERR_NOMEM, "%s: out of memory", r->onnx->path);
+}
 
 static void *take(const resolver *r, size_t n, size_t size) {
     size_t bytes;
@@ -171,7 +176,8 @@ static int64_t opset_of(const scope *s, wick_bytes domain) {
     return 0;
 }
 
-static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_names, const onnx_node *nodes, size_t n);
+static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_names, const onnx_node *nodes,
+                                 size_t n);
 
 /* The bodies among the node's attributes. */
 static wick_status resolve_bodies(resolver *r, onnx_step *step, const scope *s, int depth) {
@@ -181,7 +187,8 @@ static wick_status resolve_bodies(resolver *r, onnx_step *step, const scope *s, 
         if (!g) continue;
         if (!step->bodies && !(step->bodies = take(r, node->attrs.n, sizeof *step->bodies))) return no_memory(r);
         if (depth >= r->onnx->limits.depth)
-            return fail(r, g->head.place, WICK_ERR_UNSUPPORTED, "graph", g->name, "graphs lie within each other deeper than the limit");
+            return fail(r, g->head.place, WICK_ERR_UNSUPPORTED, "graph", g->name,
+                        "graphs lie within each other deeper than the limit");
         onnx_block *body = take(r, 1, sizeof *body);
         if (!body) return no_memory(r);
         step->bodies[i] = body;
@@ -193,10 +200,12 @@ static wick_status resolve_bodies(resolver *r, onnx_step *step, const scope *s, 
     return WICK_OK;
 }
 
-static const onnx_function *find_function(const resolver *r, wick_bytes domain, wick_bytes name, wick_bytes overload, size_t *index) {
+static const onnx_function *find_function(const resolver *r, wick_bytes domain, wick_bytes name, wick_bytes overload,
+                                          size_t *index) {
     for (size_t i = 0; i < r->onnx->proto.functions.n && wick_watch_spend(&r->onnx->ctx->watch, 2); i++) {
         const onnx_function *f = &r->onnx->proto.functions.at[i];
-        if (wick_bytes_equal(f->name, name) && wick_bytes_equal(wick_onnx_domain(f->domain), domain) && wick_bytes_equal(f->overload, overload))
+        if (wick_bytes_equal(f->name, name) && wick_bytes_equal(wick_onnx_domain(f->domain), domain) &&
+            wick_bytes_equal(f->overload, overload))
             return *index = i, f;
     }
     return NULL;
@@ -236,20 +245,24 @@ static wick_status resolve_step(resolver *r, onnx_block *b, onnx_step *step, con
     for (int i = 0; i < step->n_in; i++) {
         step->in[i] = (onnx_ref){0, -1};
         if (node->in.at[i].size && !find(s, node->in.at[i], &step->in[i]))
-            return fail(r, node->head.place, WICK_ERR_FORMAT, "node input", node->in.at[i], "is made by nothing before the node");
+            return fail(r, node->head.place, WICK_ERR_FORMAT, "node input", node->in.at[i],
+                        "is made by nothing before the node");
     }
     WICK_TRY(resolve_bodies(r, step, s, depth));
     for (int i = 0; i < step->n_out; i++) {
         step->out[i] = -1;
         if (node->out.at[i].size && (step->out[i] = define(s, b, node->out.at[i])) < 0)
-            return fail(r, node->head.place, WICK_ERR_FORMAT, "node output", node->out.at[i], "has a name that is taken");
+            return fail(r, node->head.place, WICK_ERR_FORMAT, "node output", node->out.at[i],
+                        "has a name that is taken");
     }
     const int64_t opset = opset_of(s, domain);
     step->opset = (int)WICK_MAX(1, WICK_MIN(opset, 1000000));
     step->types = wick_onnx_types_of(node, step->opset);
     size_t index;
-    if ((step->decl = find_function(r, domain, node->op, node->overload, &index))) step->function = r->onnx->function_blocks[index];
-    else if (!(step->op = find_row(r->rows, domain, node->op, step->opset))) note_missing(r, domain, node->op, step->opset);
+    if ((step->decl = find_function(r, domain, node->op, node->overload, &index)))
+        step->function = r->onnx->function_blocks[index];
+    else if (!(step->op = find_row(r->rows, domain, node->op, step->opset)))
+        note_missing(r, domain, node->op, step->opset);
     else if (!opset &&
              !wick_bytes_are(domain, "com.microsoft")) /* which has no versions, and which some tools do not name */
         return fail(r, node->head.place, WICK_ERR_FORMAT, "node",
@@ -266,7 +279,8 @@ static int depth_of(const onnx_block *b) {
 }
 
 /* `s` has the block's parameters already where it is a function's. n_names: of those. */
-static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_names, const onnx_node *nodes, size_t n) {
+static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_names, const onnx_node *nodes,
+                                 size_t n) {
     const onnx_graph *g = b->graph;
     size_t most = n_names;
     if (g) most += g->in.n + g->initializers.n + g->sparse.n;
@@ -286,7 +300,9 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
     if (!b->steps || (g && (!b->weights || !b->in || !b->out))) status = no_memory(r);
     for (size_t i = 0; g && status == WICK_OK && i < g->in.n; i++) {
         b->in[i] = define(s, b, g->in.at[i].name);
-        if (b->in[i] < 0) status = fail(r, g->in.at[i].head.place, WICK_ERR_FORMAT, "graph input", g->in.at[i].name, "has a name that is taken");
+        if (b->in[i] < 0)
+            status = fail(r, g->in.at[i].head.place, WICK_ERR_FORMAT, "graph input", g->in.at[i].name,
+                          "has a name that is taken");
         b->n_in = (int)i + 1;
     }
     for (size_t i = 0; g && status == WICK_OK && i < g->initializers.n + g->sparse.n; i++) {
@@ -294,7 +310,8 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
         const onnx_tensor *t = dense ? &g->initializers.at[i] : NULL;
         const onnx_sparse *sparse = dense ? NULL : &g->sparse.at[i - g->initializers.n];
         if (sparse && !sparse->values) {
-            status = fail(r, sparse->head.place, WICK_ERR_FORMAT, "sparse_initializer", (wick_bytes){0}, "has no values");
+            status =
+                fail(r, sparse->head.place, WICK_ERR_FORMAT, "sparse_initializer", (wick_bytes){0}, "has no values");
             break;
         }
         const wick_bytes name = dense ? t->name : sparse->values->name;
@@ -302,7 +319,8 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
         const bool was_used = known->used; /* inputs may have initializers: their defaults */
         const int32_t slot = was_used ? known->slot : define(s, b, name);
         if (was_used && slot >= b->n_in)
-            status = fail(r, dense ? t->head.place : sparse->head.place, WICK_ERR_FORMAT, "initializer", name, "is there twice");
+            status = fail(r, dense ? t->head.place : sparse->head.place, WICK_ERR_FORMAT, "initializer", name,
+                          "is there twice");
         b->weights[b->n_weights++] = (struct onnx_weight){.slot = slot, .tensor = t, .sparse = sparse};
     }
     for (size_t i = 0; status == WICK_OK && i < n; i++) {
@@ -317,7 +335,8 @@ static wick_status resolve_block(resolver *r, onnx_block *b, scope *s, size_t n_
     for (size_t i = 0; g && status == WICK_OK && i < g->out.n; i++) {
         if (!g->out.at[i].name.size) b->out[i] = (onnx_ref){0, -1};
         else if (!find(s, g->out.at[i].name, &b->out[i]))
-            status = fail(r, g->out.at[i].head.place, WICK_ERR_FORMAT, "graph output", g->out.at[i].name, "is made by nothing");
+            status = fail(r, g->out.at[i].head.place, WICK_ERR_FORMAT, "graph output", g->out.at[i].name,
+                          "is made by nothing");
         b->n_out = (int)i + 1;
     }
     if (g) wick_release(&r->onnx->ctx->alloc, s->names, s->cap * sizeof *s->names);
@@ -366,9 +385,12 @@ wick_status wick_onnx_resolve(wick_onnx *onnx) {
     }
     for (size_t i = 0; status == WICK_OK && i < m->functions.n; i++)
         if (!(onnx->function_blocks[i] = take(&r, 1, sizeof **onnx->function_blocks))) status = no_memory(&r);
-    for (size_t i = 0; status == WICK_OK && i < m->functions.n; i++) status = resolve_function(&r, &m->functions.at[i], onnx->function_blocks[i]);
+    for (size_t i = 0; status == WICK_OK && i < m->functions.n; i++)
+        status = resolve_function(&r, &m->functions.at[i], onnx->function_blocks[i]);
     static const onnx_opset first = {.version = 1};
-    const scope s = {.opsets = m->opsets.n ? m->opsets.at : &first, .n_opsets = m->opsets.n ? m->opsets.n : 1, .watch = &onnx->ctx->watch};
+    const scope s = {.opsets = m->opsets.n ? m->opsets.at : &first,
+                     .n_opsets = m->opsets.n ? m->opsets.n : 1,
+                     .watch = &onnx->ctx->watch};
     scope main = s;
     main.block = onnx->main;
     onnx->main->graph = m->graph;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* ---- failing --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- failing ----------------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
     if (c->status != WICK_OK) return false;
@@ -15,7 +15,9 @@ bool wick_onnx_fail(onnx_call *c, wick_status status, const char *fmt, ...) {
     va_end(args);
     /* An op's own message ends with the place too. */
     const size_t n = strlen(text), length = strlen(c->step->place);
-    if (n > length + 6 && text[n - 1] == ')' && memcmp(text + n - 1 - length, c->step->place, length) == 0 && memcmp(text + n - 6 - length, " (at ", 5) == 0) text[n - 6 - length] = 0;
+    if (n > length + 6 && text[n - 1] == ')' && memcmp(text + n - 1 - length, c->step->place, length) == 0 &&
+        memcmp(text + n - 6 - length, " (at ", 5) == 0)
+        text[n - 6 - length] = 0;
     c->status = wick_msg_set(c->msg, status, "%s: %s", c->step->place, text);
     return false;
 }
@@ -46,7 +48,8 @@ void *wick_onnx_alloc2(onnx_call *c, int64_t rows, int64_t columns, size_t size)
 }
 
 /* Runs of 1, 2, 4 ... that are in order are merged, to and fro. */
-bool wick_onnx_sort(onnx_call *c, void *items, size_t n, size_t size, int (*compare)(const void *, const void *, wick_watch *)) {
+bool wick_onnx_sort(onnx_call *c, void *items, size_t n, size_t size,
+                    int (*compare)(const void *, const void *, wick_watch *)) {
     wick_watch *watch = &c->ctx->watch;
     char *from = items, *to = n > 1 ? wick_onnx_alloc(c, n, size) : items;
     if (!to) return false;
@@ -66,7 +69,7 @@ bool wick_onnx_sort(onnx_call *c, void *items, size_t n, size_t size, int (*comp
     return wick_onnx_spend(c, 0);
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 bool wick_onnx_has(const onnx_call *c, int i) { return i < c->n_in && c->in[i] && c->in[i]->v.kind != WICK_VALUE_NONE; }
 
@@ -86,13 +89,15 @@ wick_tensor *wick_onnx_tensor(onnx_call *c, int i) {
 
 wick_tensor *wick_onnx_optional(onnx_call *c, int i) { return wick_onnx_has(c, i) ? wick_onnx_tensor(c, i) : NULL; }
 
-/* ---- contents on the host --------------------------------------------------------------------------------------------------------------- */
+/* ---- contents on the host ---------------------------------------------------------------------------------------- */
 
 static bool read_host(onnx_call *c, wick_tensor *t, onnx_host *h) {
     h->rank = wick_tensor_rank(t);
     h->n = wick_tensor_count(t);
     memcpy(h->dims, wick_tensor_dims(t), (size_t)h->rank * sizeof *h->dims);
-    if (h->n > INT32_MAX) return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%lld numbers are too many to be asked for on the host", (long long)h->n);
+    if (h->n > INT32_MAX)
+        return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED, "%lld numbers are too many to be asked for on the host",
+                              (long long)h->n);
     h->ints = wick_onnx_alloc(c, (size_t)h->n, sizeof *h->ints);
     h->floats = h->ints ? wick_onnx_alloc(c, (size_t)h->n, sizeof *h->floats) : NULL;
     if (!h->floats) return false;
@@ -106,18 +111,22 @@ bool wick_onnx_host_of(onnx_call *c, wick_tensor *t, bool dynamic, onnx_host *ou
     *out = (onnx_host){0};
     if (!t || c->status != WICK_OK) return false;
     if (run->mode == ONNX_RUN_REPLAY) {
-        if (run->next_answer == run->n_answers) return wick_onnx_fail(c, WICK_ERR_INTERNAL, "asks for a value that was not asked for before");
+        if (run->next_answer == run->n_answers)
+            return wick_onnx_fail(c, WICK_ERR_INTERNAL, "asks for a value that was not asked for before");
         *out = run->answers[run->next_answer++];
-        if (out->rank != wick_tensor_rank(t) || memcmp(out->dims, wick_tensor_dims(t), (size_t)out->rank * sizeof *out->dims) != 0)
+        if (out->rank != wick_tensor_rank(t) ||
+            memcmp(out->dims, wick_tensor_dims(t), (size_t)out->rank * sizeof *out->dims) != 0)
             return wick_onnx_fail(c, WICK_ERR_INTERNAL, "asks for a value of another shape than before");
         return true;
     }
     if (run->mode == ONNX_RUN_PROBE && dynamic)
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
-                              "needs a value that depends on the inputs while the graph is recorded: it can be run, but not compiled or exported");
+                              "needs a value that depends on the inputs while the graph is recorded: it can be run, "
+                              "but not compiled or exported");
     if (!read_host(c, t, out)) return false;
     if (run->mode == ONNX_RUN_PROBE) {
-        if (!wick_grow(&run->ctx->alloc, (void **)&run->answers, &run->cap_answers, run->n_answers + 1, sizeof *run->answers))
+        if (!wick_grow(&run->ctx->alloc, (void **)&run->answers, &run->cap_answers, run->n_answers + 1,
+                       sizeof *run->answers))
             return wick_onnx_fail(c, WICK_ERR_NOMEM, "out of memory");
         run->answers[run->n_answers++] = *out;
     }
@@ -149,9 +158,10 @@ wick_tensor *wick_onnx_zero_point(onnx_call *c, int i) {
     return NULL;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-static const onnx_attr *own_attr(wick_watch *watch, const onnx_node *node, const char *name, wick_bytes text, size_t *index) {
+static const onnx_attr *own_attr(wick_watch *watch, const onnx_node *node, const char *name, wick_bytes text,
+                                 size_t *index) {
     for (size_t i = 0; i < node->attrs.n && wick_watch_spend(watch, 2); i++) { /* the next node says so */
         const onnx_attr *a = &node->attrs.at[i];
         if (name ? wick_bytes_are(a->name, name) : wick_bytes_equal(a->name, text)) return *index = i, a;
@@ -159,8 +169,8 @@ static const onnx_attr *own_attr(wick_watch *watch, const onnx_node *node, const
     return NULL;
 }
 
-/* An attribute of the step; one that refers to the attribute of the function around it is looked up there, as far out as it takes. index: among those
- * of the node where it was found; SIZE_MAX: it is a function's default. */
+/* An attribute of the step; one that refers to the attribute of the function around it is looked up there, as far out
+ * as it takes. index: among those of the node where it was found; SIZE_MAX: it is a function's default. */
 static const onnx_attr *attr_at(const onnx_call *c, const char *name, const onnx_call **where, size_t *index) {
     const onnx_attr *a = own_attr(&c->ctx->watch, c->step->node, name, (wick_bytes){0}, index);
     *where = c;
@@ -171,7 +181,8 @@ static const onnx_attr *attr_at(const onnx_call *c, const char *name, const onnx
         a = own_attr(&c->ctx->watch, f->step->node, NULL, reference, index);
         *where = f;
         for (size_t i = 0; !a && i < f->step->decl->defaults.n; i++)
-            if (wick_bytes_equal(f->step->decl->defaults.at[i].name, reference)) a = &f->step->decl->defaults.at[i], *index = SIZE_MAX;
+            if (wick_bytes_equal(f->step->decl->defaults.at[i].name, reference))
+                a = &f->step->decl->defaults.at[i], *index = SIZE_MAX;
     }
     return a;
 }
@@ -185,7 +196,8 @@ const onnx_attr *wick_onnx_attr(const onnx_call *c, const char *name) {
 /* The attribute, if it is of that type; type 0 (IR below 3) fits all. */
 static const onnx_attr *typed(onnx_call *c, const char *name, int type, const char *what) {
     const onnx_attr *a = wick_onnx_attr(c, name);
-    if (a && a->type && a->type != type) return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is not %s", name, what), NULL;
+    if (a && a->type && a->type != type)
+        return wick_onnx_fail(c, WICK_ERR_FORMAT, "attribute \"%s\" is not %s", name, what), NULL;
     return a;
 }
 
@@ -220,7 +232,8 @@ const onnx_block *wick_onnx_body(onnx_call *c, const char *name) {
 }
 
 bool wick_onnx_axis(onnx_call *c, int64_t axis, int rank, int *out) {
-    if (axis < -rank || axis >= rank) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %lld of a tensor with %d dims", (long long)axis, rank);
+    if (axis < -rank || axis >= rank)
+        return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %lld of a tensor with %d dims", (long long)axis, rank);
     *out = (int)(axis < 0 ? axis + rank : axis);
     return true;
 }
@@ -243,12 +256,13 @@ bool wick_onnx_axes(onnx_call *c, int input, const char *attribute, int rank, in
     for (int i = 0; i < *n; i++) {
         if (!wick_onnx_axis(c, list[i], rank, &axes[i])) return false;
         for (int k = 0; k < i; k++)
-            if (axes[k] == axes[i]) return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %lld is named twice", (long long)list[i]);
+            if (axes[k] == axes[i])
+                return wick_onnx_fail(c, WICK_ERR_SHAPE, "axis %lld is named twice", (long long)list[i]);
     }
     return true;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 bool wick_onnx_wants(const onnx_call *c, int i) { return i < c->n_out && c->step->out[i] >= 0; }
 
@@ -256,9 +270,11 @@ void wick_onnx_set_value(onnx_call *c, int i, wick_onnx_value v, bool dynamic) {
     if (i >= c->n_out) return;
     int64_t n = 1;
     bool good = true;
-    for (int d = 0; v.kind == WICK_VALUE_STRINGS && d < v.rank && good; d++) good = !wick_mul_overflows(n, v.dims[d], &n);
+    for (int d = 0; v.kind == WICK_VALUE_STRINGS && d < v.rank && good; d++)
+        good = !wick_mul_overflows(n, v.dims[d], &n);
     if (v.kind == WICK_VALUE_STRINGS && (!good || n < 0 || (size_t)n != v.n)) {
-        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu texts that do not fill their dims", v.n); /* whoever reads them trusts the dims */
+        /* whoever reads them trusts the dims */
+        wick_onnx_fail(c, WICK_ERR_SHAPE, "%zu texts that do not fill their dims", v.n);
         return;
     }
     c->out[i] = (onnx_value){v, dynamic};
@@ -279,7 +295,8 @@ bool wick_onnx_keep(onnx_call *c, int n, wick_tensor **tensors) {
     for (size_t i = 0; i < step->node->attrs.n; i++)
         if (step->node->attrs.at[i].reference.size) return true;
     if (c->run->mode == ONNX_RUN_REPLAY) return true;
-    if (wick_eval(c->ctx, n, tensors, NULL) != WICK_OK) return wick_onnx_fail(c, wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
+    if (wick_eval(c->ctx, n, tensors, NULL) != WICK_OK)
+        return wick_onnx_fail(c, wick_context_status(c->ctx), "%s", wick_context_error(c->ctx));
     for (int i = 0; i < n; i++) {
         wick_tensor_free(&step->kept[i]);
         step->kept[i] = wick_retain(tensors[i]);
@@ -287,7 +304,7 @@ bool wick_onnx_keep(onnx_call *c, int n, wick_tensor **tensors) {
     return true;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static const onnx_value *value_of(const onnx_frame *f, onnx_ref r) {
     if (r.slot < 0) return NULL;
@@ -303,7 +320,8 @@ static bool check_result(onnx_call *c, int i) {
     if (status != WICK_OK) return wick_onnx_fail(c, status, "%s", text);
     size_t bytes;
     const size_t max = c->run->onnx->limits.tensor_bytes;
-    if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor), WICK_MAX(wick_dtype_size(wick_tensor_dtype(v->v.tensor)), 1), &bytes) ||
+    if (wick_mul_overflows((size_t)wick_tensor_count(v->v.tensor),
+                           WICK_MAX(wick_dtype_size(wick_tensor_dtype(v->v.tensor)), 1), &bytes) ||
         bytes > max)
         return wick_onnx_fail(c, WICK_ERR_UNSUPPORTED,
                               "output %d would have more bytes than the limit of %zu (--max-tensor)", i, max);
@@ -312,7 +330,8 @@ static bool check_result(onnx_call *c, int i) {
 
 static void call_function(onnx_call *c) {
     const onnx_block *b = c->step->function;
-    onnx_value *in = wick_onnx_alloc(c, (size_t)b->n_in + 1, sizeof *in), *out = in ? wick_onnx_alloc(c, (size_t)b->n_out + 1, sizeof *out) : NULL;
+    onnx_value *in = wick_onnx_alloc(c, (size_t)b->n_in + 1, sizeof *in),
+               *out = in ? wick_onnx_alloc(c, (size_t)b->n_out + 1, sizeof *out) : NULL;
     if (!out) return;
     for (int i = 0; i < b->n_in && i < c->n_in; i++)
         if (c->in[i]) in[i] = *c->in[i];
@@ -342,7 +361,8 @@ static wick_status charge(onnx_run *run, size_t units, const char *place, wick_m
     const wick_onnx_limits *limits = &run->onnx->limits;
     const size_t held = run->ctx->slab.bytes > run->recorded ? run->ctx->slab.bytes - run->recorded : 0;
     if (run->steps_left-- <= 0)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: runs more nodes than the limit of %lld", place, (long long)limits->nodes);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: runs more nodes than the limit of %lld", place,
+                            (long long)limits->nodes);
     if (held > limits->memory || run->arena.bytes > limits->memory - held)
         return wick_msg_set(msg, WICK_ERR_NOMEM,
                             "%s: what is recorded takes more memory than the limit of %zu bytes (--max-memory)", place,
@@ -350,7 +370,8 @@ static wick_status charge(onnx_run *run, size_t units, const char *place, wick_m
     return wick_onnx_late(run->onnx, units, place);
 }
 
-static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_step *step, const onnx_value **in, onnx_value *out, wick_msg *msg) {
+static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_step *step, const onnx_value **in,
+                            onnx_value *out, wick_msg *msg) {
     onnx_call c = {.run = run,
                    .frame = frame,
                    .step = step,
@@ -392,23 +413,27 @@ static wick_status run_step(onnx_run *run, const onnx_frame *frame, const onnx_s
     return c.status;
 }
 
-wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *parent, const onnx_call *function, int n_in, const onnx_value *in,
-                            onnx_value *out, wick_msg *msg) {
+wick_status wick_onnx_block(onnx_run *run, const onnx_block *b, onnx_frame *parent, const onnx_call *function, int n_in,
+                            const onnx_value *in, onnx_value *out, wick_msg *msg) {
     if (run->depth >= run->onnx->limits.depth)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: graphs and functions lie within each other deeper than the limit", run->onnx->path);
+        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
+                            "%s: graphs and functions lie within each other deeper than the limit", run->onnx->path);
     if (run->depth) WICK_TRY(charge(run, (size_t)b->n_slots, run->onnx->path, msg));
-    const size_t n_slots = (size_t)b->n_slots + 1, bytes = (n_slots + b->most_out) * sizeof(onnx_value) + b->most_in * sizeof(onnx_value *);
+    const size_t n_slots = (size_t)b->n_slots + 1,
+                 bytes = (n_slots + b->most_out) * sizeof(onnx_value) + b->most_in * sizeof(onnx_value *);
     onnx_value *slots = wick_calloc(&run->ctx->alloc, bytes);
     if (!slots) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", run->onnx->path);
     onnx_value *results = slots + n_slots;
     const onnx_value **args = (const onnx_value **)(results + b->most_out);
     onnx_frame frame = {b, slots, parent, function};
-    for (size_t i = 0; i < b->n_weights; i++) slots[b->weights[i].slot] = weight_value(run, &b->weights[i].value, b->weights[i].state);
+    for (size_t i = 0; i < b->n_weights; i++)
+        slots[b->weights[i].slot] = weight_value(run, &b->weights[i].value, b->weights[i].state);
     for (int i = 0; i < b->n_in && i < n_in; i++)
         if (in[i].v.kind != WICK_VALUE_NONE || slots[b->in[i]].v.kind == WICK_VALUE_NONE) slots[b->in[i]] = in[i];
     run->depth++;
     wick_status status = WICK_OK;
-    for (size_t i = 0; i < b->n && status == WICK_OK; i++) status = run_step(run, &frame, &b->steps[i], args, results, msg);
+    for (size_t i = 0; i < b->n && status == WICK_OK; i++)
+        status = run_step(run, &frame, &b->steps[i], args, results, msg);
     run->depth--;
     for (int32_t i = 0; i < b->n_slots && run->seen && b == run->onnx->main; i++) {
         if (slots[i].v.kind != WICK_VALUE_TENSOR) continue;

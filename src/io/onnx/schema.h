@@ -1,5 +1,6 @@
-/* schema.h: the messages of ONNX (github.com/onnx/onnx, onnx/onnx.proto and onnx-data.proto, IR version 13) as structs. What Wick does not use (documentation,
- * denotations, device configurations, metadata but the model's, training information) is left out. */
+/* schema.h: the messages of ONNX (github.com/onnx/onnx, onnx/onnx.proto and onnx-data.proto, IR version 13) as structs.
+ * What Wick does not use (documentation, denotations, device configurations, metadata but the model's, training
+ * information) is left out. */
 #ifndef WICK_IO_ONNX_SCHEMA_H
 #define WICK_IO_ONNX_SCHEMA_H
 
@@ -7,15 +8,53 @@
 
 /* TensorProto.DataType */
 enum {
-    ONNX_UNDEFINED, ONNX_FLOAT, ONNX_UINT8, ONNX_INT8, ONNX_UINT16, ONNX_INT16, ONNX_INT32, ONNX_INT64, ONNX_STRING, ONNX_BOOL, ONNX_FLOAT16, ONNX_DOUBLE,
-    ONNX_UINT32, ONNX_UINT64, ONNX_COMPLEX64, ONNX_COMPLEX128, ONNX_BFLOAT16, ONNX_FLOAT8E4M3FN, ONNX_FLOAT8E4M3FNUZ, ONNX_FLOAT8E5M2, ONNX_FLOAT8E5M2FNUZ,
-    ONNX_UINT4, ONNX_INT4, ONNX_FLOAT4E2M1, ONNX_FLOAT8E8M0, ONNX_UINT2, ONNX_INT2, ONNX_TYPES
+    ONNX_UNDEFINED,
+    ONNX_FLOAT,
+    ONNX_UINT8,
+    ONNX_INT8,
+    ONNX_UINT16,
+    ONNX_INT16,
+    ONNX_INT32,
+    ONNX_INT64,
+    ONNX_STRING,
+    ONNX_BOOL,
+    ONNX_FLOAT16,
+    ONNX_DOUBLE,
+    ONNX_UINT32,
+    ONNX_UINT64,
+    ONNX_COMPLEX64,
+    ONNX_COMPLEX128,
+    ONNX_BFLOAT16,
+    ONNX_FLOAT8E4M3FN,
+    ONNX_FLOAT8E4M3FNUZ,
+    ONNX_FLOAT8E5M2,
+    ONNX_FLOAT8E5M2FNUZ,
+    ONNX_UINT4,
+    ONNX_INT4,
+    ONNX_FLOAT4E2M1,
+    ONNX_FLOAT8E8M0,
+    ONNX_UINT2,
+    ONNX_INT2,
+    ONNX_TYPES
 };
 
 /* AttributeProto.AttributeType */
 enum {
-    ONNX_ATTR_UNDEFINED, ONNX_ATTR_FLOAT, ONNX_ATTR_INT, ONNX_ATTR_STRING, ONNX_ATTR_TENSOR, ONNX_ATTR_GRAPH, ONNX_ATTR_FLOATS, ONNX_ATTR_INTS,
-    ONNX_ATTR_STRINGS, ONNX_ATTR_TENSORS, ONNX_ATTR_GRAPHS, ONNX_ATTR_SPARSE_TENSOR, ONNX_ATTR_SPARSE_TENSORS, ONNX_ATTR_TYPE_PROTO, ONNX_ATTR_TYPE_PROTOS,
+    ONNX_ATTR_UNDEFINED,
+    ONNX_ATTR_FLOAT,
+    ONNX_ATTR_INT,
+    ONNX_ATTR_STRING,
+    ONNX_ATTR_TENSOR,
+    ONNX_ATTR_GRAPH,
+    ONNX_ATTR_FLOATS,
+    ONNX_ATTR_INTS,
+    ONNX_ATTR_STRINGS,
+    ONNX_ATTR_TENSORS,
+    ONNX_ATTR_GRAPHS,
+    ONNX_ATTR_SPARSE_TENSOR,
+    ONNX_ATTR_SPARSE_TENSORS,
+    ONNX_ATTR_TYPE_PROTO,
+    ONNX_ATTR_TYPE_PROTOS,
     ONNX_ATTR_KINDS
 };
 
@@ -177,7 +216,7 @@ typedef struct onnx_optional { /* OptionalProto */
     struct onnx_optional *optional;
 } onnx_optional;
 
-extern const wick_proto_message wick_onnx_model_message, wick_onnx_tensor_message, wick_onnx_sequence_message, wick_onnx_optional_message,
-    wick_onnx_map_message;
+extern const wick_proto_message wick_onnx_model_message, wick_onnx_tensor_message, wick_onnx_sequence_message,
+    wick_onnx_optional_message, wick_onnx_map_message;
 
 #endif

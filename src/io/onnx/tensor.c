@@ -1,4 +1,5 @@
-/* tensor.c: tensors of a model file, and of the files beside it that hold large ones (ONNX, "External Data"), which are read only from below the model's folder. */
+/* tensor.c: tensors of a model file, and of the files beside it that hold large ones (ONNX, "External Data"), which are
+ * read only from below the model's folder. */
 #define WICK_NO_SITES
 #include "base/beneath.h"
 #include "io/onnx/onnx.h"
@@ -57,7 +58,7 @@ const char *wick_onnx_type_name(int64_t type) { return type >= 0 && type < ONNX_
 const char *wick_onnx_elem_name(int elem) { return wick_onnx_type_name(elem); }
 bool wick_onnx_elem_dtype(int elem, wick_dtype *dtype) { return wick_onnx_dtype(elem, dtype); }
 
-/* ---- pages of a file that tensors hold on to ---------------------------------------------------------------------------------------- */
+/* ---- pages of a file that tensors hold on to --------------------------------------------------------------------- */
 
 wick_onnx_pages *wick_onnx_pages_new(const wick_map *map, const char *name) {
     wick_onnx_pages *p = wick_calloc(NULL, sizeof *p + strlen(name) + 1);
@@ -75,13 +76,16 @@ void wick_onnx_pages_drop(void *user) {
     wick_release(NULL, p, sizeof *p + strlen(p->name) + 1);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status status, wick_msg *msg, const char *fmt, ...) WICK_PRINTF(5, 6);
-static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status status, wick_msg *msg, const char *fmt, ...) {
+static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status status, wick_msg *msg, const char *fmt,
+                        ...) WICK_PRINTF(5, 6);
+static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status status, wick_msg *msg, const char *fmt,
+                        ...) {
     char text[600], name[64];
     const size_t n = WICK_MIN(t->name.size, sizeof name - 1);
-    for (size_t i = 0; i < n; i++) name[i] = (unsigned char)t->name.at[i] < 32 || t->name.at[i] == 127 ? '?' : t->name.at[i];
+    for (size_t i = 0; i < n; i++)
+        name[i] = (unsigned char)t->name.at[i] < 32 || t->name.at[i] == 127 ? '?' : t->name.at[i];
     name[n] = 0;
     va_list args;
     va_start(args, fmt);
@@ -90,13 +94,15 @@ static wick_status fail(const wick_onnx *onnx, const onnx_tensor *t, wick_status
     return wick_msg_set(msg, status, "%s: tensor \"%s\" (byte %zu): %s", onnx->path, name, t->head.place, text);
 }
 
-/* ---- external data --------------------------------------------------------------------------------------------------------------------- */
+/* ---- external data ----------------------------------------------------------------------------------------------- */
 
 static bool whole_number(wick_bytes b, uint64_t *out) {
     uint64_t v = 0;
     if (!b.size) return false;
     for (size_t i = 0; i < b.size; i++) {
-        if (b.at[i] < '0' || b.at[i] > '9' || wick_mul_overflows(v, 10u, &v) || wick_add_overflows(v, (uint64_t)(b.at[i] - '0'), &v)) return false;
+        if (b.at[i] < '0' || b.at[i] > '9' || wick_mul_overflows(v, 10u, &v) ||
+            wick_add_overflows(v, (uint64_t)(b.at[i] - '0'), &v))
+            return false;
     }
     *out = v;
     return true;
@@ -114,7 +120,8 @@ static wick_status check_sum(const wick_map *map, const char *path, wick_msg *ms
     return status;
 }
 
-static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_bytes location, wick_onnx_pages **out, wick_msg *msg) {
+static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_bytes location, wick_onnx_pages **out,
+                                  wick_msg *msg) {
     char path[1024];
     if (location.size >= sizeof path || memchr(location.at, 0, location.size))
         return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: location is too long, or no text");
@@ -123,7 +130,8 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
     for (wick_onnx_pages *p = onnx->pages; p; p = p->next)
         if (!strcmp(p->name, path)) return *out = p, WICK_OK;
     if (onnx->folder < 0) onnx->folder = wick_folder_of(onnx->path);
-    if (onnx->folder < 0) return fail(onnx, t, WICK_ERR_IO, msg, "external_data: cannot open the model's folder: %s", strerror(errno));
+    if (onnx->folder < 0)
+        return fail(onnx, t, WICK_ERR_IO, msg, "external_data: cannot open the model's folder: %s", strerror(errno));
     wick_map map;
     wick_msg why = {0};
     const wick_status status = wick_map_beside(&map, onnx->path, onnx->folder, path, &why);
@@ -144,7 +152,8 @@ static wick_status external_pages(wick_onnx *onnx, const onnx_tensor *t, wick_by
 }
 
 /* The bytes of a tensor's external data. */
-static wick_status external_bytes(wick_onnx *onnx, const onnx_tensor *t, size_t bytes, const uint8_t **at, wick_onnx_pages **pages, wick_msg *msg) {
+static wick_status external_bytes(wick_onnx *onnx, const onnx_tensor *t, size_t bytes, const uint8_t **at,
+                                  wick_onnx_pages **pages, wick_msg *msg) {
     wick_bytes location = {"", 0};
     uint64_t offset = 0, length = bytes;
     for (size_t i = 0; i < t->external.n; i++) {
@@ -156,27 +165,31 @@ static wick_status external_bytes(wick_onnx *onnx, const onnx_tensor *t, size_t 
             return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is no whole number");
     }
     if (length != bytes)
-        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is %llu, dims and type make %zu bytes", (unsigned long long)length, bytes);
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: length is %llu, dims and type make %zu bytes",
+                    (unsigned long long)length, bytes);
     WICK_TRY(external_pages(onnx, t, location, pages, msg));
     if (offset > (*pages)->map.size || bytes > (*pages)->map.size - offset)
-        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: bytes %llu to %llu of a file of %zu", (unsigned long long)offset,
-                    (unsigned long long)(offset + bytes), (*pages)->map.size);
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "external_data: bytes %llu to %llu of a file of %zu",
+                    (unsigned long long)offset, (unsigned long long)(offset + bytes), (*pages)->map.size);
     *at = (*pages)->map.data + offset;
     return WICK_OK;
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static const bool little_endian_host = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
 /* Dims as given, and their product. */
-static wick_status read_dims(const wick_onnx *onnx, const onnx_tensor *t, int64_t dims[WICK_MAX_DIMS], int64_t *count, wick_msg *msg) {
-    if (t->dims.n > WICK_MAX_DIMS) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "dims: %zu, more than %d", t->dims.n, WICK_MAX_DIMS);
+static wick_status read_dims(const wick_onnx *onnx, const onnx_tensor *t, int64_t dims[WICK_MAX_DIMS], int64_t *count,
+                             wick_msg *msg) {
+    if (t->dims.n > WICK_MAX_DIMS)
+        return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "dims: %zu, more than %d", t->dims.n, WICK_MAX_DIMS);
     *count = 1;
     bool empty = false;
     for (size_t i = 0; i < t->dims.n; i++) {
         dims[i] = t->dims.at[i];
-        if (dims[i] < 0) return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims[%zu]: %lld is negative", i, (long long)dims[i]);
+        if (dims[i] < 0)
+            return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims[%zu]: %lld is negative", i, (long long)dims[i]);
         empty |= !dims[i];
         if (dims[i] && wick_mul_overflows(*count, dims[i], count))
             return fail(onnx, t, WICK_ERR_FORMAT, msg, "dims: the product does not fit 63 bits");
@@ -210,7 +223,9 @@ static void write_typed(const onnx_tensor *t, size_t size, size_t n, uint8_t *to
     if (t->type == ONNX_FLOAT || t->type == ONNX_COMPLEX64) memcpy(to, t->floats.at, n * 4);
     else if (t->type == ONNX_DOUBLE || t->type == ONNX_COMPLEX128) memcpy(to, t->doubles.at, n * 8);
     else {
-        const int64_t *from = t->type == ONNX_INT64 ? t->int64s.at : t->type == ONNX_UINT32 || t->type == ONNX_UINT64 ? t->uint64s.at : t->int32s.at;
+        const int64_t *from = t->type == ONNX_INT64                              ? t->int64s.at
+                              : t->type == ONNX_UINT32 || t->type == ONNX_UINT64 ? t->uint64s.at
+                                                                                 : t->int32s.at;
         for (size_t i = 0; i < n; i++) {
             uint64_t v = (uint64_t)from[i];
             if (t->type == ONNX_BOOL) v = v != 0;
@@ -219,12 +234,14 @@ static void write_typed(const onnx_tensor *t, size_t size, size_t n, uint8_t *to
     }
 }
 
-static wick_status read_strings(const wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg) {
+static wick_status read_strings(const wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena,
+                                wick_msg *msg) {
     int64_t count;
     out->kind = WICK_VALUE_STRINGS;
     WICK_TRY(read_dims(onnx, t, out->dims, &count, msg));
     if ((uint64_t)count != t->strings.n)
-        return fail(onnx, t, WICK_ERR_FORMAT, msg, "string_data: %zu texts, dims make %lld", t->strings.n, (long long)count);
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "string_data: %zu texts, dims make %lld", t->strings.n,
+                    (long long)count);
     out->rank = (int)t->dims.n;
     out->n = t->strings.n;
     wick_text *texts = wick_arena_alloc(arena, (out->n + 1) * sizeof *texts);
@@ -235,18 +252,21 @@ static wick_status read_strings(const wick_onnx *onnx, const onnx_tensor *t, wic
 }
 
 /* A tensor of these bytes: the pages' own, where they can be read in place, else a copy. */
-static wick_tensor *of_bytes(wick_onnx *onnx, wick_dtype dtype, int rank, const int64_t *dims, const uint8_t *at, wick_onnx_pages *pages) {
+static wick_tensor *of_bytes(wick_onnx *onnx, wick_dtype dtype, int rank, const int64_t *dims, const uint8_t *at,
+                             wick_onnx_pages *pages) {
     const size_t size = wick_dtype_size(dtype); /* 0: packed into bytes */
     if (pages && little_endian_host && (!size || (uintptr_t)at % size == 0)) {
         pages_hold(pages);
         wick_tensor *t = wick_wrap(onnx->ctx, dtype, rank, dims, NULL, at, wick_onnx_pages_drop, pages);
-        if (!wick_tensor_error(t, NULL)) t->value->array->storage->version = wick_version_next(); /* pages of a file stay what they are */
+        /* pages of a file stay what they are */
+        if (!wick_tensor_error(t, NULL)) t->value->array->storage->version = wick_version_next();
         return t;
     }
     return wick_from(onnx->ctx, dtype, rank, dims, at);
 }
 
-wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena, wick_msg *msg) {
+wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_onnx_value *out, wick_arena *arena,
+                                  wick_msg *msg) {
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
     if (t->segment.size) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "segment: parts of tensors are not read");
     if (t->type == ONNX_STRING) return read_strings(onnx, t, out, arena, msg);
@@ -257,10 +277,11 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
     const bool complex = t->type == ONNX_COMPLEX64 || t->type == ONNX_COMPLEX128;
     if (complex) dtype = t->type == ONNX_COMPLEX64 ? WICK_F32 : WICK_F64; /* in Wick a last dim of 2 */
     else if (!wick_onnx_dtype(t->type, &dtype))
-        return fail(onnx, t, t->type > 0 && t->type < ONNX_TYPES ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, msg, "data_type: %lld (%s)",
-                    (long long)t->type, wick_onnx_type_name(t->type));
+        return fail(onnx, t, t->type > 0 && t->type < ONNX_TYPES ? WICK_ERR_UNSUPPORTED : WICK_ERR_FORMAT, msg,
+                    "data_type: %lld (%s)", (long long)t->type, wick_onnx_type_name(t->type));
     if (complex) {
-        if (rank == WICK_MAX_DIMS || wick_mul_overflows(count, 2, &count)) return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "dims: too many");
+        if (rank == WICK_MAX_DIMS || wick_mul_overflows(count, 2, &count))
+            return fail(onnx, t, WICK_ERR_UNSUPPORTED, msg, "dims: too many");
         dims[rank++] = 2;
     }
     const bool packed = !wick_dtype_size(dtype);
@@ -277,12 +298,17 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
         if (raw || typed_values(t)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "has external data and data of its own");
         WICK_TRY(external_bytes(onnx, t, bytes, &at, &pages, msg));
     } else if (raw) {
-        if (t->raw.size != bytes) return fail(onnx, t, WICK_ERR_FORMAT, msg, "raw_data: %zu bytes, dims and type make %zu", t->raw.size, bytes);
+        if (t->raw.size != bytes)
+            return fail(onnx, t, WICK_ERR_FORMAT, msg, "raw_data: %zu bytes, dims and type make %zu", t->raw.size,
+                        bytes);
         if (typed_values(t)) return fail(onnx, t, WICK_ERR_FORMAT, msg, "has raw_data and data of its type");
         at = (const uint8_t *)t->raw.at;
-        pages =
-            onnx->own_pages && at >= onnx->own_pages->map.data && at < onnx->own_pages->map.data + onnx->own_pages->map.size ? onnx->own_pages : NULL;
-    } else if (typed_values(t) != values) return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %zu", typed_values(t), values);
+        pages = onnx->own_pages && at >= onnx->own_pages->map.data &&
+                        at < onnx->own_pages->map.data + onnx->own_pages->map.size
+                    ? onnx->own_pages
+                    : NULL;
+    } else if (typed_values(t) != values)
+        return fail(onnx, t, WICK_ERR_FORMAT, msg, "%zu values, dims make %zu", typed_values(t), values);
     uint8_t *own = NULL;
     if (!at || !little_endian_host) {
         own = wick_alloc(&onnx->ctx->alloc, bytes);
@@ -306,12 +332,14 @@ wick_status wick_onnx_read_tensor(wick_onnx *onnx, const onnx_tensor *t, wick_on
     return status;
 }
 
-/* ---- sparse tensors: made dense --------------------------------------------------------------------------------------------------------- */
+/* ---- sparse tensors: made dense ---------------------------------------------------------------------------------- */
 
-wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_onnx_value *out, wick_arena *arena, wick_msg *msg) {
+wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_onnx_value *out, wick_arena *arena,
+                                  wick_msg *msg) {
     const onnx_tensor *v = s->values;
     if (!v || !s->indices)
-        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: sparse tensor (byte %zu): needs values and indices", onnx->path, s->head.place);
+        return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: sparse tensor (byte %zu): needs values and indices", onnx->path,
+                            s->head.place);
     wick_onnx_value values, indices;
     WICK_TRY(wick_onnx_read_tensor(onnx, v, &values, arena, msg));
     WICK_TRY(wick_onnx_read_tensor(onnx, s->indices, &indices, arena, msg));
@@ -319,11 +347,13 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
         wick_tensor_dtype(indices.tensor) != WICK_I64)
         return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: values must be a vector of numbers, indices int64");
     const int rank = (int)WICK_MIN(s->dims.n, (size_t)WICK_MAX_DIMS + 1);
-    if (rank > WICK_MAX_DIMS) return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: more than %d dims", WICK_MAX_DIMS);
+    if (rank > WICK_MAX_DIMS)
+        return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: more than %d dims", WICK_MAX_DIMS);
     const int64_t n = wick_tensor_count(values.tensor);
     const bool flat = wick_tensor_rank(indices.tensor) == 1;
     if (!(flat && wick_tensor_dim(indices.tensor, 0) == n) &&
-        !(wick_tensor_rank(indices.tensor) == 2 && wick_tensor_dim(indices.tensor, 0) == n && wick_tensor_dim(indices.tensor, 1) == rank))
+        !(wick_tensor_rank(indices.tensor) == 2 && wick_tensor_dim(indices.tensor, 0) == n &&
+          wick_tensor_dim(indices.tensor, 1) == rank))
         return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: indices are neither [values] nor [values, dims]");
     const wick_dtype dtype = wick_tensor_dtype(values.tensor);
     const size_t size = wick_dtype_size(dtype);
@@ -333,7 +363,8 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
         if (s->dims.at[i] < 0 || wick_mul_overflows(count, (size_t)s->dims.at[i], &count))
             return fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: dims are negative, or their product does not fit");
     if (wick_mul_overflows(count, size, &bytes) || bytes > onnx->limits.tensor_bytes)
-        return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: dense it would have more bytes than the limit of %zu", onnx->limits.tensor_bytes);
+        return fail(onnx, v, WICK_ERR_UNSUPPORTED, msg, "sparse: dense it would have more bytes than the limit of %zu",
+                    onnx->limits.tensor_bytes);
     const void *value_data, *index_data;
     if (wick_data(values.tensor, &value_data) != WICK_OK || wick_data(indices.tensor, &index_data) != WICK_OK)
         return fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
@@ -348,13 +379,15 @@ wick_status wick_onnx_read_sparse(wick_onnx *onnx, const onnx_sparse *s, wick_on
             if (place < count) place = place * (uint64_t)s->dims.at[k] + (uint64_t)index[k];
         }
         if (flat) place = (uint64_t)index[0];
-        if (place >= count) status = fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: index %lld is outside of dims", (long long)i);
+        if (place >= count)
+            status = fail(onnx, v, WICK_ERR_FORMAT, msg, "sparse: index %lld is outside of dims", (long long)i);
         else memcpy(dense + place * size, (const uint8_t *)value_data + (size_t)i * size, size);
     }
     *out = (wick_onnx_value){.kind = WICK_VALUE_TENSOR};
     if (status == WICK_OK) {
         out->tensor = wick_from(onnx->ctx, dtype, rank, s->dims.at, dense);
-        if (wick_tensor_error(out->tensor, NULL) != WICK_OK) status = fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
+        if (wick_tensor_error(out->tensor, NULL) != WICK_OK)
+            status = fail(onnx, v, WICK_ERR_NOMEM, msg, "out of memory");
     }
     wick_release(&onnx->ctx->alloc, dense, bytes);
     return status;

@@ -13,7 +13,9 @@ typedef struct numbered {
     wick_text text;
     size_t place;
 } numbered;
-static int by_text(const void *a, const void *b, wick_watch *watch) { return wick_onnx_compare_texts(((const numbered *)a)->text, ((const numbered *)b)->text, watch); }
+static int by_text(const void *a, const void *b, wick_watch *watch) {
+    return wick_onnx_compare_texts(((const numbered *)a)->text, ((const numbered *)b)->text, watch);
+}
 
 bool wick_onnx_number_texts(onnx_call *c, int n, const wick_onnx_value *const *values, wick_tensor **out) {
     size_t total = 0, at = 0;

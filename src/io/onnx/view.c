@@ -45,7 +45,8 @@ static void see(wick_onnx_wire *w, const onnx_value *v) {
 static bool view_wires(wick_onnx *onnx, wick_onnx_wire *wires) {
     const onnx_block *b = onnx->main;
     bool good = true;
-    for (int i = 0; i < b->n_in && good; i++) good = (wires[b->in[i]].name = text_of(onnx, b->graph->in.at[i].name)) != NULL;
+    for (int i = 0; i < b->n_in && good; i++)
+        good = (wires[b->in[i]].name = text_of(onnx, b->graph->in.at[i].name)) != NULL;
     for (size_t i = 0; i < b->n && good; i++)
         for (int k = 0; k < b->steps[i].n_out && good; k++) {
             if (b->steps[i].out[k] < 0) continue;
@@ -60,7 +61,9 @@ static bool view_wires(wick_onnx *onnx, wick_onnx_wire *wires) {
         w->from = -2;
         see(w, &weight->value);
         if (w->name) continue;
-        w->name = weight->tensor ? text_of(onnx, weight->tensor->name) : weight->sparse ? text_of(onnx, weight->sparse->values->name) : weight->state;
+        w->name = weight->tensor   ? text_of(onnx, weight->tensor->name)
+                  : weight->sparse ? text_of(onnx, weight->sparse->values->name)
+                                   : weight->state;
         good = w->name != NULL;
     }
     return good;
@@ -78,7 +81,8 @@ wick_status wick_onnx_get_graph(wick_onnx *onnx, const wick_spec *in, wick_onnx_
     for (size_t i = 0; i < b->n && good; i++) good = view_node(onnx, &b->steps[i], &nodes[i]);
     for (int i = 0; i < b->n_out && good; i++) outputs[i] = b->out[i].slot;
     wick_spec *seen = good && in ? wick_calloc(&onnx->ctx->alloc, ((size_t)b->n_slots + 1) * sizeof *seen) : NULL;
-    if (!good || (in && !seen)) return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory, or beyond the limit", onnx->path);
+    if (!good || (in && !seen))
+        return wick_context_fail(onnx->ctx, WICK_ERR_NOMEM, "%s: out of memory, or beyond the limit", onnx->path);
     if (in) {
         onnx_run run = {.seen = seen};
         for (int32_t i = 0; i < b->n_slots; i++) seen[i].rank = -1;
@@ -116,7 +120,10 @@ wick_status wick_onnx_view_texts(wick_onnx *onnx) {
     onnx->domains = take(onnx, m->opsets.n, sizeof *onnx->domains);
     bool good = onnx->meta && onnx->domains;
     for (size_t i = 0; i < m->meta.n && good; i++)
-        good = (onnx->meta[2 * i] = text_of(onnx, m->meta.at[i].key)) && (onnx->meta[2 * i + 1] = text_of(onnx, m->meta.at[i].value));
-    for (size_t i = 0; i < m->opsets.n && good; i++) good = (onnx->domains[i] = text_of(onnx, wick_onnx_domain(m->opsets.at[i].domain))) != NULL;
-    return good ? WICK_OK : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory, or beyond the limit", onnx->path);
+        good = (onnx->meta[2 * i] = text_of(onnx, m->meta.at[i].key)) &&
+               (onnx->meta[2 * i + 1] = text_of(onnx, m->meta.at[i].value));
+    for (size_t i = 0; i < m->opsets.n && good; i++)
+        good = (onnx->domains[i] = text_of(onnx, wick_onnx_domain(m->opsets.at[i].domain))) != NULL;
+    return good ? WICK_OK
+                : wick_msg_set(&onnx->msg, WICK_ERR_NOMEM, "%s: out of memory, or beyond the limit", onnx->path);
 }

@@ -1,5 +1,6 @@
-/* attention_body.h: the softmax of a tile of scores and its gradient, one query a lane; included once per type with ATT_T, ATT_NAME, ATT_EXP and
- * ATT_LOG defined. Loops over lanes have no order among them, so that compilers make vectors of them. */
+/* attention_body.h: the softmax of a tile of scores and its gradient, one query a lane; included once per type with
+ * ATT_T, ATT_NAME, ATT_EXP and ATT_LOG defined. Loops over lanes have no order among them, so that compilers make
+ * vectors of them. */
 
 /* What a lane of row i sees is from `first` on. */
 #define ATT_PREFIX(i) WICK_MAX(0, WICK_MIN(n, t->first + (i)))
@@ -13,7 +14,8 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
     ATT_T shift[BQ], part[BQ];
     for (int64_t q = 0; q < n; q++) shift[q] = move ? max[q] : -(ATT_T)INFINITY;
 
-    /* Where all is seen, the largest of the scaled is the largest, scaled (rounding keeps the order): the scores are scaled on their way to exp. */
+    /* Where all is seen, the largest of the scaled is the largest, scaled (rounding keeps the order): the scores are
+     * scaled on their way to exp. */
     const bool later = !t->mask && t->first + keys - 1 <= 0 && scale > 0;
     const ATT_T by = later ? scale : 1;
     int64_t i = 0;
@@ -21,7 +23,8 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
         const ATT_T *restrict a = scores + i * BQ, *restrict b = a + BQ, *restrict c = b + BQ, *restrict d = c + BQ;
         for (int64_t q = 0; q < n; q++) {
             const ATT_T x = a[q] > b[q] ? a[q] : b[q], y = c[q] > d[q] ? c[q] : d[q];
-            const ATT_T z = (x > y ? x : y) * scale; /* a NaN may hide larger ones: its query becomes NaN whatever the maximum */
+            /* a NaN may hide larger ones: its query becomes NaN whatever the maximum */
+            const ATT_T z = (x > y ? x : y) * scale;
             shift[q] = z > shift[q] ? z : shift[q];
         }
     }
@@ -41,10 +44,12 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
         for (int64_t q = 0; q < n; q++) shift[q] = a[q] > shift[q] ? a[q] : shift[q];
     }
 
-    /* Vectors, so without a choice in the loop: before the first tile, `move` is what it was, and the maximum what it becomes. */
+    /* Vectors, so without a choice in the loop: before the first tile, `move` is what it was, and the maximum what it
+     * becomes. */
     int still = 0;
     for (int64_t q = 0; q < n && move; q++) {
-        const ATT_T top = shift[q], was = max[q], factor = ATT_EXP(was - top), by_one = top == was ? 1 : factor; /* -Inf both: nothing seen */
+        /* -Inf both: nothing seen */
+        const ATT_T top = shift[q], was = max[q], factor = ATT_EXP(was - top), by_one = top == was ? 1 : factor;
         move[q] = by_one;
         still += by_one == 1;
     }
@@ -73,7 +78,8 @@ static bool ATT_NAME(weights)(const wick_attention_tile *t) {
         const float drop = (float)t->dropout;
         const ATT_T more = (ATT_T)(1 / (1 - t->dropout));
         for (i = 0; i < keys; i++)
-            for (int64_t q = 0; q < n; q++) scores[i * BQ + q] = t->keep[i * BQ + q] >= drop ? scores[i * BQ + q] * more : 0;
+            for (int64_t q = 0; q < n; q++)
+                scores[i * BQ + q] = t->keep[i * BQ + q] >= drop ? scores[i * BQ + q] * more : 0;
     }
     return move && still < n;
 }
@@ -86,7 +92,8 @@ static void ATT_NAME(scale)(void *to, int64_t rows, int64_t cols, int64_t row, c
     }
 }
 
-static void ATT_NAME(finish)(const wick_attention_tile *t, const void *from, int64_t rows, int64_t cols, int64_t from_row, void *to, int64_t to_row, void *lse) {
+static void ATT_NAME(finish)(const wick_attention_tile *t, const void *from, int64_t rows, int64_t cols,
+                             int64_t from_row, void *to, int64_t to_row, void *lse) {
     for (int64_t i = 0; i < rows; i++) {
         const ATT_T sum = from ? ((const ATT_T *)t->sum)[i] : 0, by = 1 / sum;
         const ATT_T *restrict x = (const ATT_T *)from + (from ? i * from_row : 0);

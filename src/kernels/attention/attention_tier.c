@@ -15,7 +15,9 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 #define ATT_FIELDS(suffix) .forward = forward_##suffix, .backward = backward_##suffix, .add = add_##suffix
 #else
 #define ATT_BODY           "kernels/attention/attention_body.h"
-#define ATT_FIELDS(suffix) .weights = weights_##suffix, .scale = scale_##suffix, .finish = finish_##suffix, .gradients = gradients_##suffix, .add = add_##suffix
+#define ATT_FIELDS(suffix)                                                                                             \
+    .weights = weights_##suffix, .scale = scale_##suffix, .finish = finish_##suffix, .gradients = gradients_##suffix,  \
+    .add = add_##suffix
 #endif
 
 #define ATT_T       float
@@ -33,8 +35,11 @@ enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 #define ATT_LOG     wick_log_f64
 #include ATT_BODY
 
-#define ATT_NAMES(type) \
-    {"attention_" type "_" ATT_STR(WICK_TIER_NAME), "attention_grad_" type "_" ATT_STR(WICK_TIER_NAME), "attention_sum_" type "_" ATT_STR(WICK_TIER_NAME)}
+#define ATT_NAMES(type)                                                                                                \
+    {                                                                                                                  \
+        "attention_" type "_" ATT_STR(WICK_TIER_NAME), "attention_grad_" type "_" ATT_STR(WICK_TIER_NAME),             \
+            "attention_sum_" type "_" ATT_STR(WICK_TIER_NAME)                                                          \
+    }
 const wick_attention_kernels ATT_CAT(wick_attention_kernels_, WICK_TIER_NAME) = {{
     {.names = ATT_NAMES("f32"), ATT_FIELDS(f32)},
     {.names = ATT_NAMES("f64"), ATT_FIELDS(f64)},

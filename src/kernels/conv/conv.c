@@ -47,7 +47,8 @@ static void lay_out_scratch(wick_convolution *c) {
     if (c->winograd) c->at_taps = WICK_MAX(c->at_taps, wick_winograd_scratch(c)); /* the copy is for what it can't do */
     if (c->few)
         c->at_taps =
-            WICK_ALIGN_UP(wick_few_channels_scratch(c, wick_conv_box_of(c, 0, 0).n[2]), WICK_ALIGN); /* there is no copy */
+            /* there is no copy */
+            WICK_ALIGN_UP(wick_few_channels_scratch(c, wick_conv_box_of(c, 0, 0).n[2]), WICK_ALIGN);
     c->at_rows = c->at_taps + (size_t)conv_product(c->kernel) * sizeof(int64_t);
     c->at_panel = WICK_ALIGN_UP(c->at_rows + (size_t)rows * sizeof(int64_t), WICK_ALIGN);
     c->scratch = c->at_panel;
@@ -228,8 +229,9 @@ int wick_conv_rejected(const wick_convolution *c, wick_rejected *out) {
     if (one_row_refused(c)) out[n++] = (wick_rejected){"a product of all pixels (1 x 1)", one_row_refused(c)};
     if (!c->winograd) out[n++] = (wick_rejected){"Winograd's, of 3 x 3", wick_winograd_refused(c)};
     if (!c->few)
-        out[n++] = (wick_rejected){"outputs side by side, from planes",
-                                   wick_few_channels_refused(c) ? wick_few_channels_refused(c) : "the image has channels last"};
+        out[n++] = (wick_rejected){"outputs side by side, from planes", wick_few_channels_refused(c)
+                                                                            ? wick_few_channels_refused(c)
+                                                                            : "the image has channels last"};
     if (!c->whole && conv_phases_of(c) > 1)
         out[n++] = (wick_rejected){"all phases of the stride at once", wick_conv_whole_refused(c)};
     return n;

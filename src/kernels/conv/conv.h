@@ -1,5 +1,5 @@
-/* conv.h: the seam between the control flow of convolutions (conv.c) and the kernels of a tier (conv_tier.c). Products are those of
- * gemm.h; those of each channel on its own (depthwise.h) have none. */
+/* conv.h: the seam between the control flow of convolutions (conv.c) and the kernels of a tier (conv_tier.c). Products
+ * are those of gemm.h; those of each channel on its own (depthwise.h) have none. */
 #ifndef WICK_KERNELS_CONV_CONV_H
 #define WICK_KERNELS_CONV_CONV_H
 
@@ -7,9 +7,10 @@
 #include "kernels/conv/few_channels.h"
 #include "kernels/conv/winograd.h"
 
-/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS such, fewer: parts of the image, so that threads find in their own
- * caches what they made before, each of no fewer than PART with ELEMENT for each element read or written, which may come from another's; or, where weights are most of what is read, of LEAST_WORK,
- * and parts of the output channels of LEAST_PART. */
+/* Multiply-adds of a task, about: 20 to 30 us of one core with AVX-512. Of values where there are fewer than CONV_TASKS
+ * such, fewer: parts of the image, so that threads find in their own caches what they made before, each of no fewer
+ * than PART with ELEMENT for each element read or written, which may come from another's; or, where weights are most of
+ * what is read, of LEAST_WORK, and parts of the output channels of LEAST_PART. */
 enum {
     WICK_CONV_TASK_WORK = 3200000,
     WICK_CONV_TASKS = 4,
@@ -25,8 +26,8 @@ static inline int64_t wick_conv_parts(double work, double elements) {
     return all >= 2 * WICK_CONV_TASKS * WICK_CONV_PART ? WICK_CONV_TASKS : all >= 2 * WICK_CONV_PART ? 2 : 1;
 }
 
-/* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step + t * tap_at,
- * and lies at dst0 + j * dst_step. */
+/* One dim: output j reads tap number t, which is tap0 + t * tap_step in the kernel, at source coordinate lo + j * step
+ * + t * tap_at, and lies at dst0 + j * dst_step. */
 typedef struct wick_conv_axis {
     int64_t lo, step, count;
     int64_t taps, tap0, tap_step, tap_at;
@@ -44,14 +45,17 @@ typedef struct wick_conv_kernel {
     void (*dots)(const wick_depthwise_run_of *r);
     const wick_winograd_kernels *winograd; /* f32 only; NULL: there are none */
     const wick_few_channels_kernels *few;           /* the same */
-    /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the rest is unused. */
-    void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *dst);
+    /* The reference: output channels (for DATA input channels) [begin, end) of all images, or of the weights. Then the
+     * rest is unused. */
+    void (*direct)(const wick_convolution *c, int64_t begin, int64_t end, const void *a, const void *b,
+                   const void *bias, void *dst);
 } wick_conv_kernel;
 
 typedef struct wick_conv_kernels {
     wick_conv_kernel type[2]; /* f32, f64 */
 } wick_conv_kernels;
 
-extern const wick_conv_kernels wick_conv_kernels_ref, wick_conv_kernels_base, wick_conv_kernels_avx2, wick_conv_kernels_avx512;
+extern const wick_conv_kernels wick_conv_kernels_ref, wick_conv_kernels_base, wick_conv_kernels_avx2,
+    wick_conv_kernels_avx512;
 
 #endif

@@ -126,8 +126,7 @@ const char *wick_conv_state_source(const wick_convolution *c, conv_state *s, con
     return s->copy;
 }
 
-/* ---- all phases at once
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- all phases at once ------------------------------------------------------------------------------------------ */
 
 /* Columns: a panel of whole vectors. */
 int64_t wick_conv_whole_width(const wick_convolution *c) {

@@ -35,12 +35,12 @@ int64_t wick_conv_panels_at(const wick_convolution *c, int64_t group, int64_t ph
         const int64_t at_once = c->depthwise ? 0 : data ? taps * width <= CONV_TURN : CONV_TURN / (taps * width);      \
         w += group * c->co * c->ci * taps + first * of_out;                                                            \
         vec zeros = {0}; /* NaN once there was NaN or Inf */                                                           \
-        T zero = 0, transposed[CONV_TURN];                                                                                 \
-        if (at_once && outputs < width) memset(transposed, 0, sizeof transposed);                                              \
+        T zero = 0, transposed[CONV_TURN];                                                                             \
+        if (at_once && outputs < width) memset(transposed, 0, sizeof transposed);                                      \
         for (int64_t s = 0, n; at_once && s < source; s += n) {                                                        \
             n = WICK_MIN(at_once, source - s);                                                                         \
             wick_convert_kernels(wick_tier_current())                                                                  \
-                ->transpose((int)sizeof(T), w + s * of_source, of_out, transposed, width, n * taps,                        \
+                ->transpose((int)sizeof(T), w + s * of_source, of_out, transposed, width, n * taps,                    \
                             WICK_MIN(outputs, width), false);                                                          \
             T *out = to + s * width;                                                                                   \
             for (int64_t z = 0; z < x[0].taps; z++)                                                                    \
@@ -48,7 +48,7 @@ int64_t wick_conv_panels_at(const wick_convolution *c, int64_t group, int64_t ph
                     for (int64_t k = 0; k < x[2].taps; k++, out += source * width) {                                   \
                         const int64_t at[3] = {x[0].tap0 + z * x[0].tap_step, x[1].tap0 + y * x[1].tap_step,           \
                                                x[2].tap0 + k * x[2].tap_step};                                         \
-                        const T *from = transposed + ((at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2]) * width;      \
+                        const T *from = transposed + ((at[0] * c->kernel[1] + at[1]) * c->kernel[2] + at[2]) * width;  \
                         for (int64_t i = 0; i < n; i++)                                                                \
                             for (int64_t o = 0; o < width; o += L) {                                                   \
                                 const vec v = *(const vecu *)(from + i * taps * width + o);                            \

@@ -21,7 +21,7 @@ static inline int64_t conv_source_channels(const wick_convolution *c) {
     return c->groups * (c->what == WICK_CONV_DATA ? c->co : c->ci);
 }
 
-/* ---- boxes ---- */
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 /* A box of outputs of one phase, or of all, and the box of the source that they read. */
 typedef struct conv_box {
@@ -45,7 +45,7 @@ static inline int64_t conv_row_pixel(const wick_convolution *c, const conv_box *
     return at;
 }
 
-/* ---- blocks ---- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* Consecutive pieces of a list of equally long ones, together a block of a product's inner dim; or a part of a piece
  * too long for one. */
@@ -72,7 +72,7 @@ static inline bool conv_next_block(conv_block *b, int64_t pieces, int64_t length
     return true;
 }
 
-/* ---- states ---- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
 /* What a unit works on, kept while phase and slab stay. Offsets are in elements from the first pixel that an output
  * reads. */
@@ -91,7 +91,7 @@ void wick_conv_state_move(const wick_convolution *c, conv_state *s, int64_t phas
 /* The first pixel that the outputs of the box read, in an image or in the copy that this makes. */
 const char *wick_conv_state_source(const wick_convolution *c, conv_state *s, const char *image);
 
-/* ---- all phases at once ---- */
+/* ---- all phases at once ------------------------------------------------------------------------------------------ */
 
 /* Columns: a panel of whole vectors. */
 int64_t wick_conv_whole_width(const wick_convolution *c);
@@ -100,7 +100,7 @@ int64_t wick_conv_whole_block(const wick_convolution *c);
 /* Why they are not computed so; NULL: they are. */
 const char *wick_conv_whole_refused(const wick_convolution *c);
 
-/* ---- packed weights ---- */
+/* ---- packed weights ---------------------------------------------------------------------------------------------- */
 
 /* Output channels of a group in panels of nr, the last one of whole vectors: elements of the panels before `panel`, for
  * k = 1. */
@@ -117,7 +117,7 @@ static inline int64_t conv_panels_width(const wick_convolution *c) {
 /* Where panel 0 of a group and phase starts, in elements. */
 int64_t wick_conv_panels_at(const wick_convolution *c, int64_t group, int64_t phase);
 
-/* ---- stages of wick_conv_run ---- */
+/* ---- stages of wick_conv_run ------------------------------------------------------------------------------------- */
 
 void wick_conv_run_pack(const wick_convolution *c, int64_t begin, int64_t end, const char *w, char *packed);
 void wick_conv_run_correlation(const wick_convolution *c, int64_t begin, int64_t end, const char *src,

@@ -42,7 +42,8 @@
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
 #include "kernels/conv/winograd_vec.h"
-static const wick_winograd_kernels winograd_f32 = {L_f32, 1024 * L_f32 * L_f32, winograd_in, winograd_products, winograd_out};
+static const wick_winograd_kernels winograd_f32 = {L_f32, 1024 * L_f32 *L_f32, winograd_in, winograd_products,
+                                                   winograd_out};
 #if WICK_TIER_ID == 3
 #include "kernels/conv/few_channels_vec.h"
 static const wick_few_channels_kernels few_f32 = {L_f32, few_lay, few_line};
@@ -69,7 +70,9 @@ static const wick_few_channels_kernels few_f32 = {L_f32, few_lay, few_line};
 #define GEMM_NAME(x) x##_f64
 #include "kernels/gemm/gemm_vec.h"
 #include "kernels/conv/conv_vec.h"
-#define CONV_FIELDS(bytes, suffix) .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4, .row_dots = row_dots_of_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix, .few = few_of_##suffix
+#define CONV_FIELDS(bytes, suffix)                                                                                     \
+    .elem = bytes, .values = values_##suffix, .row = row_##suffix, .threes = bytes == 4,                               \
+    .row_dots = row_dots_of_##suffix, .dots = dots_##suffix, .winograd = winograd_of_##suffix, .few = few_of_##suffix
 
 #endif
 

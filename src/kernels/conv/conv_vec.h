@@ -1,4 +1,5 @@
-/* conv_vec.h: convolutions of each channel on its own, of one type over the vectors of gemm_vec.h. Included by conv_tier.c. */
+/* conv_vec.h: convolutions of each channel on its own, of one type over the vectors of gemm_vec.h. Included by
+ * conv_tier.c. */
 
 /* Parts of vectors, since what lies behind the last channels may not be readable: with masks, or element by element. */
 #if WICK_TIER_ID == 3
@@ -6,7 +7,8 @@
 typedef __mmask16 CONV_NAME(part);
 GEMM_INLINE CONV_NAME(part) CONV_NAME(part_of)(int64_t width) { return (CONV_NAME(part))((1u << width) - 1); }
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(load_part)(const CONV_T *p, CONV_NAME(part) part) {
-    return GEMM_BITS == 32 ? (CONV_NAME(vec))_mm512_maskz_loadu_ps(part, p) : (CONV_NAME(vec))_mm512_maskz_loadu_pd((__mmask8)part, p);
+    return GEMM_BITS == 32 ? (CONV_NAME(vec))_mm512_maskz_loadu_ps(part, p)
+                           : (CONV_NAME(vec))_mm512_maskz_loadu_pd((__mmask8)part, p);
 }
 GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(part) part) {
     if (GEMM_BITS == 32)
@@ -18,11 +20,13 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
 #define CONV_MASKED 1
 typedef __m256i CONV_NAME(part);
 GEMM_INLINE CONV_NAME(part) CONV_NAME(part_of)(int64_t width) {
-    return GEMM_BITS == 32 ? _mm256_cmpgt_epi32(_mm256_set1_epi32((int)width), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-                           : _mm256_cmpgt_epi64(_mm256_set1_epi64x(width), _mm256_setr_epi64x(0, 1, 2, 3));
+    return GEMM_BITS == 32
+               ? _mm256_cmpgt_epi32(_mm256_set1_epi32((int)width), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+               : _mm256_cmpgt_epi64(_mm256_set1_epi64x(width), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(load_part)(const CONV_T *p, CONV_NAME(part) part) {
-    return GEMM_BITS == 32 ? (CONV_NAME(vec))_mm256_maskload_ps((const float *)(const void *)p, part) : (CONV_NAME(vec))_mm256_maskload_pd((const double *)(const void *)p, part);
+    return GEMM_BITS == 32 ? (CONV_NAME(vec))_mm256_maskload_ps((const float *)(const void *)p, part)
+                           : (CONV_NAME(vec))_mm256_maskload_pd((const double *)(const void *)p, part);
 }
 GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(part) part) {
     if (GEMM_BITS == 32)
@@ -45,7 +49,8 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
     for (int64_t i = 0; i < part; i++) p[i] = x[i];
 }
 #endif
-/* Past the caches: a vector is a line, or two neighbours written one after the other are, of which nothing has to be read first. */
+/* Past the caches: a vector is a line, or two neighbours written one after the other are, of which nothing has to be
+ * read first. */
 #if WICK_TIER_ID == 3
 #define CONV_PAST 1
 GEMM_INLINE void CONV_NAME(store_nontemporal)(CONV_T *p, CONV_NAME(vec) v) {
@@ -68,9 +73,15 @@ GEMM_INLINE void CONV_NAME(store_nontemporal)(CONV_T *p, CONV_NAME(vec) v) { CON
 #endif
 /* Half a vector: twice, or beside zeros. */
 #if WICK_TIER_ID == 3
-GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_broadcast_f64x4(_mm256_loadu_pd((const double *)(const void *)p)); }
-GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_low)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_insertf64x4(_mm512_setzero_pd(), _mm256_loadu_pd((const double *)(const void *)p), 0); }
-GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) { return (CONV_NAME(vec))_mm512_insertf64x4(_mm512_setzero_pd(), _mm256_loadu_pd((const double *)(const void *)p), 1); }
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_twice)(const CONV_T *p) {
+    return (CONV_NAME(vec))_mm512_broadcast_f64x4(_mm256_loadu_pd((const double *)(const void *)p));
+}
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_low)(const CONV_T *p) {
+    return (CONV_NAME(vec))_mm512_insertf64x4(_mm512_setzero_pd(), _mm256_loadu_pd((const double *)(const void *)p), 0);
+}
+GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) {
+    return (CONV_NAME(vec))_mm512_insertf64x4(_mm512_setzero_pd(), _mm256_loadu_pd((const double *)(const void *)p), 1);
+}
 #else
 GEMM_INLINE CONV_NAME(vec) CONV_NAME(halves)(const CONV_T *p, const bool low, const bool high) {
     enum { HALF = CONV_NAME(L) / 2 };
@@ -94,8 +105,10 @@ GEMM_INLINE CONV_NAME(vec) CONV_NAME(half_high)(const CONV_T *p) { return CONV_N
 #define CONV_LOAD(p)     (whole ? CONV_NAME(load)(p) : CONV_NAME(load_part)(p, part))
 #define CONV_STORE(p, v) (whole ? CONV_NAME(store)(p, v) : CONV_NAME(store_part)(p, v, part))
 
-/* So many pixels of one vector of channels; n is a constant at every call. width < L, where it isn't whole: the last channels. */
-GEMM_INLINE void CONV_NAME(pixels)(const wick_depthwise_run_of *r, int64_t first, int64_t channel, const int n, const bool whole, int64_t width) {
+/* So many pixels of one vector of channels; n is a constant at every call. width < L, where it isn't whole: the last
+ * channels. */
+GEMM_INLINE void CONV_NAME(pixels)(const wick_depthwise_run_of *r, int64_t first, int64_t channel, const int n,
+                                   const bool whole, int64_t width) {
     const CONV_NAME(part) part = CONV_NAME(part_of)(width);
     CONV_T *dst = (CONV_T *)r->dst + first * r->dst_pixel + channel;
     const int64_t at = first * r->src_pixel + channel;
@@ -134,8 +147,10 @@ static void CONV_NAME(values)(const wick_depthwise_run_of *r) {
 }
 
 /* n pixels from `at` on; near: they read nothing outside. */
-GEMM_INLINE void CONV_NAME(row_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n, const bool near, const bool whole, CONV_NAME(part) part) {
-    const int64_t next = r->step * r->src_pixel, from = (r->lo + at * r->step) * r->src_pixel + channel, tap = r->tap_at * r->src_pixel;
+GEMM_INLINE void CONV_NAME(row_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n,
+                                       const bool near, const bool whole, CONV_NAME(part) part) {
+    const int64_t next = r->step * r->src_pixel, from = (r->lo + at * r->step) * r->src_pixel + channel,
+                  tap = r->tap_at * r->src_pixel;
     CONV_NAME(vec) acc[8];
     GEMM_UNROLL
     for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
@@ -145,7 +160,9 @@ GEMM_INLINE void CONV_NAME(row_pixels)(const wick_depthwise_row_of *r, int64_t a
         for (int64_t t = 0; t < r->taps; t++, w += r->w_tap) {
             const CONV_NAME(vec) wv = CONV_LOAD(w);
             GEMM_UNROLL
-            for (int i = 0; i < n; i++) acc[i] = CONV_NAME(fma)(wv, CONV_LOAD(near ? x + i * next : (const CONV_T *)column[i * r->step] + channel), acc[i]);
+            for (int i = 0; i < n; i++)
+                acc[i] = CONV_NAME(fma)(
+                    wv, CONV_LOAD(near ? x + i * next : (const CONV_T *)column[i * r->step] + channel), acc[i]);
             if (near)
                 x += tap;
             else
@@ -166,15 +183,18 @@ GEMM_INLINE void CONV_NAME(row_pixels)(const wick_depthwise_row_of *r, int64_t a
 GEMM_INLINE void CONV_NAME(row_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const bool near) {
     enum { L = CONV_NAME(L) };
     const int64_t rest = r->channels % L, wholes = r->channels - rest;
-    for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(row_pixels)(r, at, channel, n, near, true, CONV_NAME(part_of)(rest));
+    for (int64_t channel = 0; channel < wholes; channel += L)
+        CONV_NAME(row_pixels)(r, at, channel, n, near, true, CONV_NAME(part_of)(rest));
     if (!rest) return;
     if (CONV_MASKED)
         CONV_NAME(row_pixels)(r, at, wholes, n, near, false, CONV_NAME(part_of)(rest));
     else
         for (int i = 0; i < n; i++) CONV_NAME(row_pixels)(r, at + i, wholes, 1, near, false, CONV_NAME(part_of)(rest));
 }
-#define CONV_BLOCK(n, near) \
-    static __attribute__((noinline)) void CONV_NAME(row_##near##n)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(row_block)(r, at, n, near); }
+#define CONV_BLOCK(n, near)                                                                                            \
+    static __attribute__((noinline)) void CONV_NAME(row_##near##n)(const wick_depthwise_row_of *r, int64_t at) {       \
+        CONV_NAME(row_block)(r, at, n, near);                                                                          \
+    }
 CONV_BLOCK(1, true)
 CONV_BLOCK(2, true)
 CONV_BLOCK(4, true)
@@ -190,8 +210,8 @@ CONV_BLOCK(8, false)
 #undef CONV_BLOCK
 
 #if GEMM_BITS == 32 /* f64 goes the way of other kernels, with the same bits */
-/* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and the last, zeros where they are padding; and the elements from those of a
- * line of outputs to those of the next. */
+/* Some outputs of three taps, as pointers: by row of the source its first column, the second and those that follow, and
+ * the last, zeros where they are padding; and the elements from those of a line of outputs to those of the next. */
 typedef struct CONV_NAME(three_columns) {
     const CONV_T *first[WICK_DEPTHWISE_ROWS], *second[WICK_DEPTHWISE_ROWS], *last[WICK_DEPTHWISE_ROWS];
     int64_t first_line, second_line, last_line;
@@ -199,11 +219,16 @@ typedef struct CONV_NAME(three_columns) {
 /* Rows whose weights stay in registers from line to line, where vectors of channels go one after the other: 3 x 3. */
 enum { CONV_NAME(KEPT) = WICK_TIER_ID == 3 ? 3 : 0 };
 
-/* What row y of the source adds to n outputs of a line: each column is read once, for all outputs that it is in. n, step and flags are constants at every call, but for left and right. */
-GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) *acc, const CONV_NAME(vec) *w, const CONV_NAME(three_columns) *at, int64_t y, int64_t line, int64_t pixel, int64_t channel, const int n,
-                                      const int step, const bool whole, CONV_NAME(part) part, const bool pairs, bool left, bool right) {
+/* What row y of the source adds to n outputs of a line: each column is read once, for all outputs that it is in. n,
+ * step and flags are constants at every call, but for left and right. */
+GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) * acc, const CONV_NAME(vec) * w,
+                                      const CONV_NAME(three_columns) * at, int64_t y, int64_t line, int64_t pixel,
+                                      int64_t channel, const int n, const int step, const bool whole,
+                                      CONV_NAME(part) part, const bool pairs, bool left, bool right) {
     const int columns = (n - 1) * step + 3;
-    const CONV_T *first = at->first[y] + channel + line * at->first_line, *second = at->second[y] + channel + line * at->second_line, *last = at->last[y] + channel + line * at->last_line;
+    const CONV_T *first = at->first[y] + channel + line * at->first_line,
+                 *second = at->second[y] + channel + line * at->second_line,
+                 *last = at->last[y] + channel + line * at->last_line;
     GEMM_UNROLL
     for (int k = 0; k < columns; k++) {
         CONV_NAME(vec) v;
@@ -220,15 +245,20 @@ GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) *acc, const CONV_NAME(vec) 
     }
 }
 
-/* One vector of channels of n outputs of a line. kept: the weights, or NULL; whether it is is a constant at every call. pairs: outputs
- * are two pixels of half a vector of channels, columns too, from every pixel on; of the first column only the second pixel may be there, of the last the first. */
-GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, int64_t line, CONV_T *dst, int64_t channel, const CONV_NAME(vec) *kept, const int n,
-                                         const int step, const bool whole, CONV_NAME(part) part, const bool pairs, bool left, bool right) {
+/* One vector of channels of n outputs of a line. kept: the weights, or NULL; whether it is is a constant at every call.
+ * pairs: outputs are two pixels of half a vector of channels, columns too, from every pixel on; of the first column
+ * only the second pixel may be there, of the last the first. */
+GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) * at,
+                                         int64_t line, CONV_T *dst, int64_t channel, const CONV_NAME(vec) * kept,
+                                         const int n, const int step, const bool whole, CONV_NAME(part) part,
+                                         const bool pairs, bool left, bool right) {
     const int64_t pixel = r->src_pixel, w_tap = r->w_tap, dst_pixel = (pairs ? 2 : 1) * r->dst_pixel;
     const bool relu = r->relu;
     CONV_NAME(vec) acc[8];
-    for (int64_t y = r->ahead ? WICK_MAX(r->rows - step, 0) : r->rows; y < r->rows; y++) { /* into L2: it is a while until they are read */
-        const CONV_T *next = at->second[y] + channel + (step == 2 ? line * at->second_line : 0) + r->ahead; /* of a stride of 1 there is one line */
+    /* into L2: it is a while until they are read */
+    for (int64_t y = r->ahead ? WICK_MAX(r->rows - step, 0) : r->rows; y < r->rows; y++) {
+        /* of a stride of 1 there is one line */
+        const CONV_T *next = at->second[y] + channel + (step == 2 ? line * at->second_line : 0) + r->ahead;
         GEMM_UNROLL
         for (int k = 0; k < n * step; k++) __builtin_prefetch(next + k * pixel, 0, 2);
     }
@@ -236,7 +266,9 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     for (int i = 0; i < n; i++) acc[i] = (CONV_NAME(vec)){0};
     if (kept) {
         GEMM_UNROLL
-        for (int y = 0; y < CONV_NAME(KEPT); y++) CONV_NAME(three_row)(acc, kept + 3 * y, at, y, line, pixel, channel, n, step, whole, part, pairs, left, right);
+        for (int y = 0; y < CONV_NAME(KEPT); y++)
+            CONV_NAME(three_row)
+            (acc, kept + 3 * y, at, y, line, pixel, channel, n, step, whole, part, pairs, left, right);
     } else {
         for (int64_t y = 0; y < r->rows; y++) {
             const CONV_T *w = (const CONV_T *)r->w[y] + channel;
@@ -265,10 +297,13 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     for (int i = 0; i < n; i++) CONV_STORE(dst + i * dst_pixel, acc[i]);
 }
 /* The same of all lines. keep: weights, where they may be; a constant at every call. */
-GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) *at, CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
-                                        CONV_NAME(part) part, const bool pairs, const bool keep, bool left, bool right) {
+GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CONV_NAME(three_columns) * at,
+                                        CONV_T *dst, int64_t channel, const int n, const int step, const bool whole,
+                                        CONV_NAME(part) part, const bool pairs, const bool keep, bool left,
+                                        bool right) {
     if (!keep || !CONV_NAME(KEPT) || r->rows != CONV_NAME(KEPT)) {
-        for (int64_t line = 0; line < r->lines; line++) CONV_NAME(three_pixels)(r, at, line, dst, channel, NULL, n, step, whole, part, pairs, left, right);
+        for (int64_t line = 0; line < r->lines; line++)
+            CONV_NAME(three_pixels)(r, at, line, dst, channel, NULL, n, step, whole, part, pairs, left, right);
         return;
     }
     CONV_NAME(vec) kept[9];
@@ -277,16 +312,22 @@ GEMM_INLINE void CONV_NAME(three_lines)(const wick_depthwise_row_of *r, const CO
         const CONV_T *w = (const CONV_T *)r->w[t / 3] + t % 3 * r->w_tap + channel;
         kept[t] = pairs ? CONV_NAME(half_twice)(w) : CONV_LOAD(w);
     }
-    for (int64_t line = 0; line < r->lines; line++) CONV_NAME(three_pixels)(r, at, line, dst, channel, kept, n, step, whole, part, pairs, left, right);
+    for (int64_t line = 0; line < r->lines; line++)
+        CONV_NAME(three_pixels)(r, at, line, dst, channel, kept, n, step, whole, part, pairs, left, right);
 }
 
 enum { CONV_STRIPS = WICK_TIER_ID > 1 };
-/* Three rows of three taps, n outputs of each line, whole vectors of channels: a strip down the lines, each line with all channels. So what is read goes on where it lies for n pixels (prefetching
- * follows that), stays in L1 for the next line, and meets no store a multiple of 4 KB from it, as pixels of one vector of channels after the other would. What a line needs is in variables of its own,
- * which no store may change. far: what the next line reads is asked for first, all at once, and results may go past the caches. n, step and far are constants at every call. */
-GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n, const int step, const bool far) {
-    const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel, ahead = r->ahead;
-    const bool left = r->left && at == 0, right = r->right && at + n == r->count, relu = r->relu, nontemporal = CONV_PAST && far && r->nontemporal;
+/* Three rows of three taps, n outputs of each line, whole vectors of channels: a strip down the lines, each line with
+ * all channels. So what is read goes on where it lies for n pixels (prefetching follows that), stays in L1 for the next
+ * line, and meets no store a multiple of 4 KB from it, as pixels of one vector of channels after the other would. What
+ * a line needs is in variables of its own, which no store may change. far: what the next line reads is asked for first,
+ * all at once, and results may go past the caches. n, step and far are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t at, int64_t channels, const int n,
+                                        const int step, const bool far) {
+    const int64_t pixel = r->src_pixel, from = (r->lo + at * step) * pixel, w_tap = r->w_tap, dst_pixel = r->dst_pixel,
+                  ahead = r->ahead;
+    const bool left = r->left && at == 0, right = r->right && at + n == r->count, relu = r->relu,
+               nontemporal = CONV_PAST && far && r->nontemporal;
     const CONV_T *bias = (const CONV_T *)r->bias;
     for (int64_t line = 0; line < r->lines; line++) {
         const CONV_T *first[3], *second[3], *last[3], *w[3];
@@ -319,7 +360,11 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
                 for (int t = 0; t < 3; t++) wv[t] = CONV_NAME(load)(w[y] + t * w_tap + channel);
                 GEMM_UNROLL
                 for (int k = 0; k < (n - 1) * step + 3; k++) {
-                    CONV_NAME(vec) v = CONV_NAME(load)((k == 0 ? first[y] : k == (n - 1) * step + 2 ? last[y] : second[y] + (k - 1) * pixel) + channel);
+                    CONV_NAME(vec)
+                    v = CONV_NAME(load)((k == 0                    ? first[y]
+                                         : k == (n - 1) * step + 2 ? last[y]
+                                                                   : second[y] + (k - 1) * pixel) +
+                                        channel);
                     CONV_KEEP(v);
                     GEMM_UNROLL
                     for (int i = 0; i < n; i++)
@@ -347,9 +392,10 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
 }
 
 /* Most rows are in blocks of 7 or 8. */
-#define CONV_STRIP(n, step, far)                                                                                                                                      \
-    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##far)(const wick_depthwise_row_of *r, int64_t at, int64_t channels) {                      \
-        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, far);                                                                                       \
+#define CONV_STRIP(n, step, far)                                                                                       \
+    static __attribute__((noinline)) void CONV_NAME(strip_##n##_##step##_##far)(const wick_depthwise_row_of *r,        \
+                                                                                int64_t at, int64_t channels) {        \
+        if (CONV_STRIPS) CONV_NAME(three_strip)(r, at, channels, n, step, far);                                        \
     }
 CONV_STRIP(7, 1, false)
 CONV_STRIP(8, 1, false)
@@ -361,10 +407,12 @@ CONV_STRIP(8, 2, true)
 
 /* All channels of n outputs of each line, from `at` on. */
 GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t at, const int n, const int step) {
-    const int64_t rest = r->channels % CONV_NAME(L), wholes = r->channels - rest, from = (r->lo + at * step) * r->src_pixel;
+    const int64_t rest = r->channels % CONV_NAME(L), wholes = r->channels - rest,
+                  from = (r->lo + at * step) * r->src_pixel;
     const CONV_NAME(part) part = CONV_NAME(part_of)(rest);
     const bool left = r->left && at == 0, right = r->right && at + n == r->count;
-    CONV_NAME(three_columns) columns = {.first_line = left ? 0 : r->src_line, .second_line = r->src_line, .last_line = right ? 0 : r->src_line};
+    CONV_NAME(three_columns)
+    columns = {.first_line = left ? 0 : r->src_line, .second_line = r->src_line, .last_line = right ? 0 : r->src_line};
     for (int64_t y = 0; y < r->rows; y++) {
         const CONV_T *x = (const CONV_T *)r->src[y];
         columns.first[y] = left ? (const CONV_T *)r->zeros : x + from;
@@ -372,13 +420,16 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         columns.last[y] = right ? (const CONV_T *)r->zeros : x + (from + ((n - 1) * step + 2) * r->src_pixel);
     }
     CONV_T *dst = (CONV_T *)r->dst + at * r->dst_pixel;
-    static void (*const strips[3][2])(const wick_depthwise_row_of *r, int64_t at, int64_t channels) = {{CONV_NAME(strip_7_1_false), CONV_NAME(strip_8_1_false)},
-                                                                                                       {CONV_NAME(strip_7_2_false), CONV_NAME(strip_8_2_false)},
-                                                                                                       {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
+    static void (*const strips[3][2])(const wick_depthwise_row_of *r, int64_t at,
+                                      int64_t channels) = {{CONV_NAME(strip_7_1_false), CONV_NAME(strip_8_1_false)},
+                                                           {CONV_NAME(strip_7_2_false), CONV_NAME(strip_8_2_false)},
+                                                           {CONV_NAME(strip_7_2_true), CONV_NAME(strip_8_2_true)}};
     const bool far = r->ahead || r->nontemporal, strip = CONV_STRIPS && n >= 7 && r->rows == 3 && !(step == 1 && far);
     if (strip) strips[step == 2 ? 1 + far : 0][n >= 7 ? n - 7 : 0](r, at, wholes);
-    for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L)) CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, step == 1, false, false);
-    if (rest && CONV_MASKED) CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false, false);
+    for (int64_t channel = strip ? wholes : 0; channel < wholes; channel += CONV_NAME(L))
+        CONV_NAME(three_lines)(r, &columns, dst, channel, n, step, true, part, false, step == 1, false, false);
+    if (rest && CONV_MASKED)
+        CONV_NAME(three_lines)(r, &columns, dst, wholes, n, step, false, part, false, false, false, false);
     if (!rest || CONV_MASKED) return;
     for (int i = 0; i < n; i++) { /* one by one */
         CONV_NAME(three_columns) one = columns;
@@ -389,11 +440,14 @@ GEMM_INLINE void CONV_NAME(three_block)(const wick_depthwise_row_of *r, int64_t 
         }
         if (i > 0) one.first_line = r->src_line;
         if (i < n - 1) one.last_line = r->src_line;
-        CONV_NAME(three_lines)(r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false, false);
+        CONV_NAME(three_lines)
+        (r, &one, dst + i * r->dst_pixel, wholes, 1, step, false, part, false, false, false, false);
     }
 }
-#define CONV_THREE(n, step) \
-    static __attribute__((noinline)) void CONV_NAME(three_##n##_##step)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_block)(r, at, n, step); }
+#define CONV_THREE(n, step)                                                                                            \
+    static __attribute__((noinline)) void CONV_NAME(three_##n##_##step)(const wick_depthwise_row_of *r, int64_t at) {  \
+        CONV_NAME(three_block)(r, at, n, step);                                                                        \
+    }
 CONV_THREE(1, 1)
 CONV_THREE(2, 1)
 CONV_THREE(3, 1)
@@ -417,17 +471,21 @@ GEMM_INLINE void CONV_NAME(three_pairs)(const wick_depthwise_row_of *r, int64_t 
     enum { HALF = CONV_NAME(L) / 2 };
     const int64_t from = (r->lo + at) * HALF;
     const bool left = r->left && at == 0, right = r->right && at + 2 * n == r->count;
-    CONV_NAME(three_columns) columns = {.first_line = r->src_line, .second_line = r->src_line, .last_line = r->src_line};
+    CONV_NAME(three_columns)
+    columns = {.first_line = r->src_line, .second_line = r->src_line, .last_line = r->src_line};
     for (int64_t y = 0; y < r->rows; y++) {
         const CONV_T *x = (const CONV_T *)r->src[y];
         columns.first[y] = x + (left ? 0 : from);
         columns.second[y] = x + (from + HALF);
         columns.last[y] = x + (from + 2 * n * HALF);
     }
-    CONV_NAME(three_lines)(r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, true, left, right);
+    CONV_NAME(three_lines)
+    (r, &columns, (CONV_T *)r->dst + at * HALF, 0, n, 2, true, CONV_NAME(part_of)(0), true, true, left, right);
 }
-#define CONV_PAIRS(n) \
-    static __attribute__((noinline)) void CONV_NAME(three_pairs_##n)(const wick_depthwise_row_of *r, int64_t at) { CONV_NAME(three_pairs)(r, at, n); }
+#define CONV_PAIRS(n)                                                                                                  \
+    static __attribute__((noinline)) void CONV_NAME(three_pairs_##n)(const wick_depthwise_row_of *r, int64_t at) {     \
+        CONV_NAME(three_pairs)(r, at, n);                                                                              \
+    }
 CONV_PAIRS(1)
 CONV_PAIRS(2)
 CONV_PAIRS(3)
@@ -442,10 +500,12 @@ CONV_PAIRS(8)
 static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
     enum { HALF = CONV_NAME(L) / 2 };
     static void (*const all[3][8])(const wick_depthwise_row_of *r, int64_t at) = {
-        {CONV_NAME(three_1_1), CONV_NAME(three_2_1), CONV_NAME(three_3_1), CONV_NAME(three_4_1), CONV_NAME(three_5_1), CONV_NAME(three_6_1), CONV_NAME(three_7_1), CONV_NAME(three_8_1)},
-        {CONV_NAME(three_1_2), CONV_NAME(three_2_2), CONV_NAME(three_3_2), CONV_NAME(three_4_2), CONV_NAME(three_5_2), CONV_NAME(three_6_2), CONV_NAME(three_7_2), CONV_NAME(three_8_2)},
-        {CONV_NAME(three_pairs_1), CONV_NAME(three_pairs_2), CONV_NAME(three_pairs_3), CONV_NAME(three_pairs_4), CONV_NAME(three_pairs_5), CONV_NAME(three_pairs_6),
-         CONV_NAME(three_pairs_7), CONV_NAME(three_pairs_8)}};
+        {CONV_NAME(three_1_1), CONV_NAME(three_2_1), CONV_NAME(three_3_1), CONV_NAME(three_4_1), CONV_NAME(three_5_1),
+         CONV_NAME(three_6_1), CONV_NAME(three_7_1), CONV_NAME(three_8_1)},
+        {CONV_NAME(three_1_2), CONV_NAME(three_2_2), CONV_NAME(three_3_2), CONV_NAME(three_4_2), CONV_NAME(three_5_2),
+         CONV_NAME(three_6_2), CONV_NAME(three_7_2), CONV_NAME(three_8_2)},
+        {CONV_NAME(three_pairs_1), CONV_NAME(three_pairs_2), CONV_NAME(three_pairs_3), CONV_NAME(three_pairs_4),
+         CONV_NAME(three_pairs_5), CONV_NAME(three_pairs_6), CONV_NAME(three_pairs_7), CONV_NAME(three_pairs_8)}};
     const bool pairs = r->channels == HALF && r->src_pixel == HALF && r->dst_pixel == HALF && r->step == 1;
     int64_t at = 0;
     for (int64_t n; pairs && at + 2 <= r->count; at += 2 * n) {
@@ -461,8 +521,10 @@ static void CONV_NAME(row_of_three)(const wick_depthwise_row_of *r) {
 }
 
 enum { BOTH_MOST = WICK_TIER_ID == 3 ? 7 : 4 }; /* columns that registers hold both outputs of */
-/* Both outputs of a stride of 2 for each of n columns of the source, of one vector of channels. n is a constant at every call. */
-GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n, const bool whole, CONV_NAME(part) part) {
+/* Both outputs of a stride of 2 for each of n columns of the source, of one vector of channels. n is a constant at
+ * every call. */
+GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t at, int64_t channel, const int n,
+                                        const bool whole, CONV_NAME(part) part) {
     const int64_t pixel = r->src_pixel, dst_pixel = r->dst_pixel, rows = r->rows, from = at * pixel + channel;
     const bool right = r->right && 2 * (at + n) >= r->count;
     CONV_NAME(vec) acc[14];
@@ -474,8 +536,10 @@ GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t 
     GEMM_UNROLL
     for (int i = 0; i < 2 * n; i++) acc[i] = (CONV_NAME(vec)){0};
     for (int64_t y = 0; y < rows; y++) {
-        const CONV_T *x = (const CONV_T *)r->src[y] + from, *w = (const CONV_T *)r->w[y] + channel, *last = right ? (const CONV_T *)r->zeros + channel : x + n * pixel;
-        const CONV_NAME(vec) near = CONV_LOAD(w), far = CONV_LOAD(w + r->w_tap), even = CONV_LOAD((const CONV_T *)r->even[y] + channel);
+        const CONV_T *x = (const CONV_T *)r->src[y] + from, *w = (const CONV_T *)r->w[y] + channel,
+                     *last = right ? (const CONV_T *)r->zeros + channel : x + n * pixel;
+        const CONV_NAME(vec) near = CONV_LOAD(w), far = CONV_LOAD(w + r->w_tap),
+                             even = CONV_LOAD((const CONV_T *)r->even[y] + channel);
         GEMM_UNROLL
         for (int k = 0; k <= n; k++) {
             CONV_NAME(vec) v = CONV_LOAD(k == n ? last : x + k * pixel);
@@ -487,7 +551,8 @@ GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t 
         }
     }
     CONV_T *dst = (CONV_T *)r->dst + 2 * at * dst_pixel + channel;
-    const bool nontemporal = CONV_PAST && r->nontemporal && whole, odd = 2 * (at + n) <= r->count; /* the last one is there */
+    /* the last one is there */
+    const bool nontemporal = CONV_PAST && r->nontemporal && whole, odd = 2 * (at + n) <= r->count;
     GEMM_UNROLL
     for (int i = 0; i < 2 * n; i++) {
         if (i == 2 * n - 1 && !odd) break;
@@ -497,13 +562,15 @@ GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t 
             CONV_STORE(dst + i * dst_pixel, acc[i]);
     }
 }
-#define CONV_BOTH(n)                                                                                                                                           \
-    static __attribute__((noinline)) void CONV_NAME(both_##n)(const wick_depthwise_row_of *r, int64_t at) {                                                   \
-        enum { L = CONV_NAME(L) };                                                                                                                              \
-        const int64_t rest = r->channels % L, wholes = r->channels - rest;                                                                                      \
-        for (int64_t channel = 0; channel < wholes; channel += L) CONV_NAME(both_pixels)(r, at, channel, n, true, CONV_NAME(part_of)(0));                      \
-        for (int i = 0; rest && !CONV_MASKED && i < n; i++) CONV_NAME(both_pixels)(r, at + i, wholes, 1, false, CONV_NAME(part_of)(rest));                    \
-        if (rest && CONV_MASKED) CONV_NAME(both_pixels)(r, at, wholes, n, false, CONV_NAME(part_of)(rest));                                                     \
+#define CONV_BOTH(n)                                                                                                   \
+    static __attribute__((noinline)) void CONV_NAME(both_##n)(const wick_depthwise_row_of *r, int64_t at) {            \
+        enum { L = CONV_NAME(L) };                                                                                     \
+        const int64_t rest = r->channels % L, wholes = r->channels - rest;                                             \
+        for (int64_t channel = 0; channel < wholes; channel += L)                                                      \
+            CONV_NAME(both_pixels)(r, at, channel, n, true, CONV_NAME(part_of)(0));                                    \
+        for (int i = 0; rest && !CONV_MASKED && i < n; i++)                                                            \
+            CONV_NAME(both_pixels)(r, at + i, wholes, 1, false, CONV_NAME(part_of)(rest));                             \
+        if (rest && CONV_MASKED) CONV_NAME(both_pixels)(r, at, wholes, n, false, CONV_NAME(part_of)(rest));            \
     }
 CONV_BOTH(1)
 CONV_BOTH(2)
@@ -512,7 +579,8 @@ CONV_BOTH(4)
 CONV_BOTH(7)
 #undef CONV_BOTH
 static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
-    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(both_1), CONV_NAME(both_2), CONV_NAME(both_3), CONV_NAME(both_4)};
+    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(both_1), CONV_NAME(both_2),
+                                                                              CONV_NAME(both_3), CONV_NAME(both_4)};
     const int64_t columns = (r->count + 1) / 2;
     int64_t at = 0;
     for (; BOTH_MOST == 7 && at + BOTH_MOST <= columns; at += 7) CONV_NAME(both_7)(r, at);
@@ -523,11 +591,14 @@ static void CONV_NAME(row_of_both)(const wick_depthwise_row_of *r) {
     }
 }
 
-/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of outputs. Each column is read once for all outputs that it is in: by row of
- * the source the first, the second and those that follow, and the last. Where registers are many, the products of an output follow each other, since they are of different sums; else those of a row.
- * n, step and rows are constants at every call. */
-GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const *first, const CONV_T *const *second, const CONV_T *const *last, int64_t pixel, const CONV_T *y, int64_t y_pixel,
-                                       const int n, const int step, const int rows, const bool whole, CONV_NAME(part) part) {
+/* n outputs of one vector of channels, `rows` rows of three taps: sums go on from one call to the next, in the order of
+ * outputs. Each column is read once for all outputs that it is in: by row of the source the first, the second and those
+ * that follow, and the last. Where registers are many, the products of an output follow each other, since they are of
+ * different sums; else those of a row. n, step and rows are constants at every call. */
+GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) * acc, const CONV_T *const *first, const CONV_T *const *second,
+                                       const CONV_T *const *last, int64_t pixel, const CONV_T *y, int64_t y_pixel,
+                                       const int n, const int step, const int rows, const bool whole,
+                                       CONV_NAME(part) part) {
     enum { BY_OUTPUT = WICK_TIER_ID == 3 };
     const int columns = (n - 1) * step + 3;
     CONV_NAME(vec) v[3][17], yv[8];
@@ -554,7 +625,8 @@ GEMM_INLINE void CONV_NAME(three_dots)(CONV_NAME(vec) *acc, const CONV_T *const 
 }
 
 /* Outputs [from, to) for rows [top, top + rows) of taps, one vector of channels. */
-GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t from, int64_t to, int64_t top, int64_t channel, const int rows, const int step, const bool whole,
+GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64_t from, int64_t to, int64_t top,
+                                           int64_t channel, const int rows, const int step, const bool whole,
                                            CONV_NAME(part) part) {
     const int64_t pixel = r->src_pixel, y_pixel = r->dst_pixel, count = r->count;
     const CONV_T *zeros = (const CONV_T *)r->zeros + channel;
@@ -592,24 +664,31 @@ GEMM_INLINE void CONV_NAME(three_dots_row)(const wick_depthwise_row_of *r, int64
             CONV_STORE(line + k * r->channels, acc[k]);
     }
 }
-/* Asks for n pixels from memory, a part of them with each vector of channels: in the order they lie, if all are together, since that is what prefetching of its own goes on with. */
+/* Asks for n pixels from memory, a part of them with each vector of channels: in the order they lie, if all are
+ * together, since that is what prefetching of its own goes on with. */
 GEMM_INLINE void CONV_NAME(ask)(const CONV_T *at, int64_t pixel, int64_t n, int64_t channel, bool together) {
     enum { L = CONV_NAME(L), LINE = 64 / sizeof(CONV_T) };
     for (int64_t k = 0; together && k < n * L; k += LINE) __builtin_prefetch(at + n * channel + k, 0, 3);
     for (int64_t k = 0; !together && k < n; k++) __builtin_prefetch(at + k * pixel + channel, 0, 3);
 }
 
-/* What comes from L3 or memory goes by blocks of a few outputs, so that they are near each other there, while the row's sums wait in L1; from memory what is AHEAD / step pixels further is asked for
- * meanwhile. */
-GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows, const int step) {
+/* What comes from L3 or memory goes by blocks of a few outputs, so that they are near each other there, while the row's
+ * sums wait in L1; from memory what is AHEAD / step pixels further is asked for meanwhile. */
+GEMM_INLINE void CONV_NAME(three_dots_rows)(const wick_depthwise_row_of *r, int64_t top, const int rows,
+                                            const int step) {
     enum { L = CONV_NAME(L), BLOCK = 8, AHEAD = 16 };
     const int64_t rest = r->channels % L, wholes = r->channels - rest, x_pixel = r->src_pixel, y_pixel = r->dst_pixel;
     for (int64_t from = 0, to; from < r->count; from = to) {
         to = r->far ? WICK_MIN(from + BLOCK / step, r->count) : r->count;
         for (int64_t channel = 0; channel < wholes; channel += L) {
             for (int k = WICK_MAX(rows - step, 0); r->ahead && k < rows; k++)
-                CONV_NAME(ask)((const CONV_T *)r->src[top + k] + (from * step + AHEAD / step) * x_pixel, x_pixel, (to - from) * step, channel, x_pixel == r->channels);
-            if (r->ahead) CONV_NAME(ask)((const CONV_T *)r->dst + (from + AHEAD / step) * y_pixel, y_pixel, to - from, channel, y_pixel == r->channels);
+                CONV_NAME(ask)
+                ((const CONV_T *)r->src[top + k] + (from * step + AHEAD / step) * x_pixel, x_pixel, (to - from) * step,
+                 channel, x_pixel == r->channels);
+            if (r->ahead)
+                CONV_NAME(ask)
+                ((const CONV_T *)r->dst + (from + AHEAD / step) * y_pixel, y_pixel, to - from, channel,
+                 y_pixel == r->channels);
             CONV_NAME(three_dots_row)(r, from, to, top, channel, rows, step, true, CONV_NAME(part_of)(0));
         }
         if (rest) CONV_NAME(three_dots_row)(r, from, to, top, wholes, rows, step, false, CONV_NAME(part_of)(rest));
@@ -632,16 +711,21 @@ static void CONV_NAME(row_dots)(const wick_depthwise_row_of *r) {
 }
 #endif
 
-/* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the first of [begin, end) that is left. */
+/* Pixels of half a vector of channels, side by side: two of them at a time, as one of twice the channels. Returns the
+ * first of [begin, end) that is left. */
 static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
     enum { L = CONV_NAME(L), HALF = L / 2, TAPS = 32 };
-    if (r->channels != HALF || r->src_pixel != HALF || r->dst_pixel != HALF || r->step != 1 || r->rows * r->taps > TAPS || r->end - r->begin < 8) return r->begin;
+    if (r->channels != HALF || r->src_pixel != HALF || r->dst_pixel != HALF || r->step != 1 ||
+        r->rows * r->taps > TAPS || r->end - r->begin < 8)
+        return r->begin;
     CONV_T w[TAPS * L], bias[L];
     const void *rows[TAPS];
     for (int64_t y = 0; y < r->rows; y++) {
         rows[y] = w + y * r->taps * L;
         for (int64_t t = 0; t < r->taps; t++)
-            for (int half = 0; half < 2; half++) memcpy(w + (y * r->taps + t) * L + half * HALF, (const CONV_T *)r->w[y] + t * r->w_tap, HALF * sizeof(CONV_T));
+            for (int half = 0; half < 2; half++)
+                memcpy(w + (y * r->taps + t) * L + half * HALF, (const CONV_T *)r->w[y] + t * r->w_tap,
+                       HALF * sizeof(CONV_T));
     }
     for (int half = 0; r->bias && half < 2; half++) memcpy(bias + half * HALF, r->bias, HALF * sizeof(CONV_T));
     wick_depthwise_row_of q = *r;
@@ -661,8 +745,9 @@ static int64_t CONV_NAME(row_of_pairs)(const wick_depthwise_row_of *r) {
 }
 
 static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
-    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
-                                                                              CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
+    static void (*const all[])(const wick_depthwise_row_of *r, int64_t at) = {
+        CONV_NAME(row_false1), CONV_NAME(row_false2), CONV_NAME(row_false3), CONV_NAME(row_false4),
+        CONV_NAME(row_false5), CONV_NAME(row_false6), CONV_NAME(row_false7), CONV_NAME(row_false8)};
 #if GEMM_BITS == 32
     if (r->three || r->even) {
         (r->three ? CONV_NAME(row_of_three) : CONV_NAME(row_of_both))(r);
@@ -683,7 +768,8 @@ static void CONV_NAME(row)(const wick_depthwise_row_of *r) {
 }
 
 /* Taps [first, first + n) of one vector of channels; n is a constant where it matters. */
-GEMM_INLINE void CONV_NAME(dots_of)(const wick_depthwise_run_of *r, int64_t first, int64_t channel, const int n, const bool whole, int64_t width) {
+GEMM_INLINE void CONV_NAME(dots_of)(const wick_depthwise_run_of *r, int64_t first, int64_t channel, const int n,
+                                    const bool whole, int64_t width) {
     const CONV_NAME(part) part = CONV_NAME(part_of)(width);
     const CONV_T *y = (const CONV_T *)r->y + channel, *x[9];
     CONV_T *line = (CONV_T *)r->line + first * r->line_step + channel;

@@ -87,7 +87,7 @@ void wick_conv_run_weight(const wick_convolution *c, int64_t begin, int64_t end,
                       all = c->groups * c->ci * taps * c->co;                                                          \
         const int64_t side = WICK_MAX(1, WICK_MIN(c->chunks > 1 || c->ci == 1 ? WIDE : SIDE, CONV_TURN / taps)),       \
                       fit = WICK_MAX(1, CONV_TURN / (taps * side)), at_once = fit > LINE ? fit / LINE * LINE : fit;    \
-        T transposed[CONV_TURN];                                                                                           \
+        T transposed[CONV_TURN];                                                                                       \
         for (int64_t channel = begin, count; channel < end; channel += count) {                                        \
             const int64_t group = channel / c->ci, first = channel % c->ci;                                            \
             count = WICK_MIN(WICK_MIN(end - channel, c->ci - first), at_once);                                         \
@@ -97,7 +97,7 @@ void wick_conv_run_weight(const wick_convolution *c, int64_t begin, int64_t end,
                 for (int64_t t = 0; t < taps; t++)                                                                     \
                     for (int64_t i = 0; i < count; i++) {                                                              \
                         const T *p = partials + (group * m + t * c->ci + first + i) * co + row;                        \
-                        T *restrict sum = taps > CONV_TURN ? to + t : transposed + (i * taps + t) * n;                     \
+                        T *restrict sum = taps > CONV_TURN ? to + t : transposed + (i * taps + t) * n;                 \
                         int64_t k = 0;                                                                                 \
                         for (; k + 4 * L <= n; k += 4 * L) {                                                           \
                             vec v[4] = {{0}};                                                                          \
@@ -115,7 +115,7 @@ void wick_conv_run_weight(const wick_convolution *c, int64_t begin, int64_t end,
                     }                                                                                                  \
                 if (taps <= CONV_TURN)                                                                                 \
                     wick_convert_kernels(wick_tier_current())                                                          \
-                        ->transpose((int)sizeof(T), transposed, n, to, m, n, count *taps, false);                          \
+                        ->transpose((int)sizeof(T), transposed, n, to, m, n, count *taps, false);                      \
             }                                                                                                          \
         }                                                                                                              \
     }

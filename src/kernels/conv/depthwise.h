@@ -7,12 +7,14 @@
 /* Cuts the work and lays out the scratch; what plan_weight chose (chunks) stays. */
 void wick_depthwise_prepare(wick_convolution *c);
 int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out);
-/* Units [begin, end). a: x, or y for DATA. b: packed weights, [phase][tap][channel], or y for WEIGHT, whose parts go to dst [chunk][tap][channel]. */
-void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b, const char *bias, char *dst, char *scratch);
+/* Units [begin, end). a: x, or y for DATA. b: packed weights, [phase][tap][channel], or y for WEIGHT, whose parts go to
+ * dst [chunk][tap][channel]. */
+void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b,
+                        const char *bias, char *dst, char *scratch);
 
 enum { WICK_DEPTHWISE_ROWS = 9 }; /* rows of a kernel whose rows are three taps: at most so many */
 
-/* ---- of a tier: a run of pixels of some channels ---- */
+/* ---- of a tier: a run of pixels of some channels ----------------------------------------------------------------- */
 
 typedef struct wick_depthwise_run_of {
     int64_t pixels, channels;
@@ -25,7 +27,8 @@ typedef struct wick_depthwise_run_of {
     bool relu;
     void *dst;
     int64_t dst_pixel;
-    /* dots: line[t][c] (is 0 at the first run of a row, and) += sum over p of y[p][c] src[t][p][c]; at the last, sum[t][c] += line[t][c] */
+    /* dots: line[t][c] (is 0 at the first run of a row, and) += sum over p of y[p][c] src[t][p][c]; at the last,
+     * sum[t][c] += line[t][c] */
     bool first, last;
     const void *y;
     int64_t y_pixel;
@@ -34,28 +37,37 @@ typedef struct wick_depthwise_run_of {
     void *const *sum;
 } wick_depthwise_run_of;
 
-/* A whole row of outputs of some channels, with weights that are all finite: rows of padding are left out. Output p reads, of each row of the source, pixels
- * lo + p step + t tap_at for t < taps. */
+/* A whole row of outputs of some channels, with weights that are all finite: rows of padding are left out. Output p
+ * reads, of each row of the source, pixels lo + p step + t tap_at for t < taps. */
 typedef struct wick_depthwise_row_of {
     int64_t channels, count, begin, end; /* outputs [begin, end) read nothing outside */
     int64_t rows;                        /* of the source that are there, with their taps */
     const void *const *src;              /* by row: pixel 0 */
-    const void *const *columns;          /* [rows][n_columns]: pixel lo + column, or zeros: those that outputs outside of [begin, end) read, and if there are 8 outputs or less all */
+    /* [rows][n_columns]: pixel lo + column, or zeros: those that outputs outside of [begin, end) read, and if there are
+     * 8 outputs or less all */
+    const void *const *columns;
     int64_t n_columns;
     const void *const *w; /* by row: its first tap; taps are w_tap elements apart */
     int64_t src_pixel, lo, step, taps, tap_at, w_tap;
-    bool three;           /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
+    /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
+    bool three;
     bool left, right;     /* they do */
-    bool nontemporal;            /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
-    const void *const *even; /* NULL, or both outputs of a stride of 2, `count` in all: an even one reads its column by these weights of a row, an odd one it and the next by w. Of
-                                columns only the last may lie outside, right: it does. No columns, bias or relu. */
+    /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
+    bool nontemporal;
+    const void *const *even; /* NULL, or both outputs of a stride of 2, `count` in all: an even one reads its column by
+                                these weights of a row, an odd one it and the next by w. Of columns only the last may
+                                lie outside, right: it does. No columns, bias or relu. */
     const void *zeros;       /* of all channels */
     const void *bias; /* or NULL */
     bool relu;
     void *dst;
     int64_t dst_pixel;
-    int64_t lines, src_line, dst_line; /* so many such rows of outputs, elements apart in the source and in dst; more than one only where `three`, with nothing `ahead` and not past the caches */
-    int64_t ahead; /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may come from memory; else 0 */
+    /* so many such rows of outputs, elements apart in the source and in dst; more than one only where `three`, with
+     * nothing `ahead` and not past the caches */
+    int64_t lines, src_line, dst_line;
+    /* elements from a row of the source to that of the next row of outputs, which is asked for meanwhile where it may
+     * come from memory; else 0 */
+    int64_t ahead;
     /* row_dots, of three taps: dst is y, and w [row] + [tap] += the sums over the row of y times what the tap reads. */
     void *line; /* of as many taps and channels */
     bool far;   /* L2 does not keep the images */

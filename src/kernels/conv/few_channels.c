@@ -34,31 +34,45 @@ static int64_t at_once(const wick_convolution *c, int64_t width) {
     const int64_t lines = FEW_LINES / (line_of(c, width) * c->ci * (int64_t)sizeof(float));
     return WICK_MAX(1, (lines - (c->kernel[1] - 1) * c->dilation[1] - 1) / c->stride[1] + 1);
 }
-static int64_t lines_of(const wick_convolution *c, int64_t outputs) { return (outputs - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1; }
-
-static size_t at_lines(const wick_convolution *c) { return WICK_ALIGN_UP((size_t)(c->kernel[1] * c->kernel[2] * c->ci) * sizeof(int64_t), WICK_ALIGN); }
-size_t wick_few_channels_scratch(const wick_convolution *c, int64_t width) {
-    return at_lines(c) + (size_t)(lines_of(c, at_once(c, width)) * c->ci * line_of(c, width) + c->code->few->lanes) * sizeof(float);
+static int64_t lines_of(const wick_convolution *c, int64_t outputs) {
+    return (outputs - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1;
 }
 
-void wick_few_channels_run(const wick_convolution *c, int64_t height, int64_t width, const int64_t *lo, const float *image, const float *packed, bool finite, const float *bias, float *dst, void *scratch) {
+static size_t at_lines(const wick_convolution *c) {
+    return WICK_ALIGN_UP((size_t)(c->kernel[1] * c->kernel[2] * c->ci) * sizeof(int64_t), WICK_ALIGN);
+}
+size_t wick_few_channels_scratch(const wick_convolution *c, int64_t width) {
+    return at_lines(c) +
+           (size_t)(lines_of(c, at_once(c, width)) * c->ci * line_of(c, width) + c->code->few->lanes) * sizeof(float);
+}
+
+void wick_few_channels_run(const wick_convolution *c, int64_t height, int64_t width, const int64_t *lo,
+                           const float *image, const float *packed, bool finite, const float *bias, float *dst,
+                           void *scratch) {
     const wick_few_channels_kernels *q = c->code->few;
-    const int64_t line = line_of(c, width), pitch = pitch_of(c, width), s = c->stride[2], *in = c->in, *kernel = c->kernel, row_steps = kernel[2] * c->ci;
-    const int64_t first = WICK_MAX(0, -lo[2]), n = WICK_MAX(0, WICK_MIN((width - 1) * s + (kernel[2] - 1) * c->dilation[2] + 1 - first, in[2] - lo[2] - first));
+    const int64_t line = line_of(c, width), pitch = pitch_of(c, width), s = c->stride[2], *in = c->in,
+                  *kernel = c->kernel, row_steps = kernel[2] * c->ci;
+    const int64_t first = WICK_MAX(0, -lo[2]),
+                  n = WICK_MAX(0, WICK_MIN((width - 1) * s + (kernel[2] - 1) * c->dilation[2] + 1 - first,
+                                           in[2] - lo[2] - first));
     int64_t *at = scratch, step = 0;
     float *lines = (float *)(void *)((char *)scratch + at_lines(c));
     for (int64_t y = 0; y < kernel[1]; y++)
         for (int64_t x = 0; x < kernel[2]; x++)
-            for (int64_t k = 0; k < c->ci; k++) at[step++] = (y * c->dilation[1] * c->ci + k) * line + x * c->dilation[2] % s * pitch + x * c->dilation[2] / s;
+            for (int64_t k = 0; k < c->ci; k++)
+                at[step++] =
+                    (y * c->dilation[1] * c->ci + k) * line + x * c->dilation[2] % s * pitch + x * c->dilation[2] / s;
     wick_few_channels_line f = {.outputs = c->co, .count = width, .bias = bias, .relu = c->relu, .dst = dst};
     for (int64_t begin = 0, rows; begin < height; begin += rows) {
         rows = WICK_MIN(at_once(c, width), height - begin);
         for (int64_t l = 0, y = lo[1] + begin * c->stride[1]; l < lines_of(c, rows); l++, y++)
             for (int64_t k = 0; k < c->ci; k++) {
                 const bool there = y >= 0 && y < in[1] && n > 0;
-                q->lay(there ? n : 0, there ? first : 0, s, pitch, there ? image + (k * in[1] + y) * in[2] + lo[2] + first : image, lines + (l * c->ci + k) * line);
+                q->lay(there ? n : 0, there ? first : 0, s, pitch,
+                       there ? image + (k * in[1] + y) * in[2] + lo[2] + first : image, lines + (l * c->ci + k) * line);
             }
-        for (int64_t row = 0, y = lo[1] + begin * c->stride[1]; row < rows; row++, y += c->stride[1], f.dst += width * c->co) {
+        for (int64_t row = 0, y = lo[1] + begin * c->stride[1]; row < rows;
+             row++, y += c->stride[1], f.dst += width * c->co) {
             int64_t from = 0, to = kernel[1]; /* as clip_taps of conv_correlate.c */
             for (; finite && from < to && y + from * c->dilation[1] < 0; from++) {}
             for (; finite && from < to && y + (to - 1) * c->dilation[1] >= in[1]; to--) {}

@@ -4,7 +4,9 @@ static void few_lay(int64_t n, int64_t first, int64_t stride, int64_t pitch, con
     enum { L = L_f32 };
     for (int64_t q = 0; q < stride; q++) {
         float *to = dst + q * pitch;
-        const int64_t begin = (first - q + stride - 1) >> (stride - 1), end = (first + n - q + stride - 1) >> (stride - 1); /* divided by it */
+        /* divided by it */
+        const int64_t begin = (first - q + stride - 1) >> (stride - 1),
+                      end = (first + n - q + stride - 1) >> (stride - 1);
         for (int64_t i = 0; i < begin; i += L) store_f32(to + i, (vec_f32){0});
         for (int64_t i = end; i < pitch; i += L) store_f32(to + i, (vec_f32){0});
     }
@@ -12,8 +14,10 @@ static void few_lay(int64_t n, int64_t first, int64_t stride, int64_t pitch, con
         memcpy(dst + first, src, (size_t)n * sizeof *src);
         return;
     }
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-    float *const a = dst + (first & 1) * pitch + (first >> 1), *const b = dst + (first & 1 ? 0 : pitch) + ((first + 1) >> 1);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+                  odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    float *const a = dst + (first & 1) * pitch + (first >> 1), *const b =
+                                                                   dst + (first & 1 ? 0 : pitch) + ((first + 1) >> 1);
     int64_t i = 0;
     for (; i + 2 * L <= n; i += 2 * L) {
         const __m512 x = _mm512_loadu_ps(src + i), y = _mm512_loadu_ps(src + i + L);
@@ -24,16 +28,19 @@ static void few_lay(int64_t n, int64_t first, int64_t stride, int64_t pitch, con
 }
 
 /* 16 outputs of 8 channels, of which `outputs` are stored, of the first n. */
-static __attribute__((noinline)) void few_store(const __m512 acc[WICK_FEW_OUTPUTS], int64_t n, int64_t outputs, float *dst) {
+static __attribute__((noinline)) void few_store(const __m512 acc[WICK_FEW_OUTPUTS], int64_t n, int64_t outputs,
+                                                float *dst) {
     __m512 u[8], pixels[8]; /* two each: r and 4 + r; then 8 + r and 12 + r */
     GEMM_UNROLL
     for (int i = 0; i < 8; i++) u[i] = acc[i];
     transpose_quads_f32(u, 8);
-    const __m512i near = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), far = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    const __m512i near = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                  far = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     GEMM_UNROLL
     for (int r = 0; r < 4; r++) {
         pixels[r] = _mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(u[r]), near, _mm512_castps_pd(u[4 + r])));
-        pixels[4 + r] = _mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(u[r]), far, _mm512_castps_pd(u[4 + r])));
+        pixels[4 + r] =
+            _mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(u[r]), far, _mm512_castps_pd(u[4 + r])));
     }
     const __mmask8 mask = (__mmask8)((1u << outputs) - 1);
     GEMM_UNROLL
@@ -48,7 +55,8 @@ static __attribute__((noinline)) void few_store(const __m512 acc[WICK_FEW_OUTPUT
 GEMM_INLINE void few_tile(const wick_few_channels_line *f, int64_t first, const int vecs, const int channels) {
     __m512 acc[3][WICK_FEW_OUTPUTS];
     GEMM_UNROLL
-    for (int i = 0; i < vecs * WICK_FEW_OUTPUTS; i++) acc[i / WICK_FEW_OUTPUTS][i % WICK_FEW_OUTPUTS] = _mm512_setzero_ps();
+    for (int i = 0; i < vecs * WICK_FEW_OUTPUTS; i++)
+        acc[i / WICK_FEW_OUTPUTS][i % WICK_FEW_OUTPUTS] = _mm512_setzero_ps();
     const float *x = f->x + first, *w = f->w;
     for (int64_t i = 0; i < f->steps; i++, w += WICK_FEW_OUTPUTS) {
         __m512 v[3];
@@ -73,7 +81,8 @@ GEMM_INLINE void few_tile(const wick_few_channels_line *f, int64_t first, const 
         }
     }
     GEMM_UNROLL
-    for (int k = 0; k < vecs; k++) few_store(acc[k], f->count - first - k * L_f32, f->outputs, f->dst + (first + k * L_f32) * f->outputs);
+    for (int k = 0; k < vecs; k++)
+        few_store(acc[k], f->count - first - k * L_f32, f->outputs, f->dst + (first + k * L_f32) * f->outputs);
 }
 
 static void few_line(const wick_few_channels_line *f) {

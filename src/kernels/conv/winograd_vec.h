@@ -12,7 +12,8 @@ static bool is_zero(vec_f32 v) {
     return !(any & 0x7fffffff7fffffff);
 }
 
-static void winograd_in(int64_t n, int64_t channels, const float *const line[4], int64_t first, int64_t width, float *v, int64_t v_k) {
+static void winograd_in(int64_t n, int64_t channels, const float *const line[4], int64_t first, int64_t width, float *v,
+                        int64_t v_k) {
     const float *line0 = line[0], *line1 = line[1], *line2 = line[2], *line3 = line[3];
     for (int64_t tile = 0; tile < n; tile++, first += 2)
         for (int64_t c = 0; c < channels; c += L_f32) {
@@ -22,7 +23,9 @@ static void winograd_in(int64_t n, int64_t channels, const float *const line[4],
             for (int x = 0; x < 4; x++, at += channels) {
                 vec_f32 d0 = {0}, d1 = {0}, d2 = {0}, d3 = {0};
                 GEMM_HIDE(at); /* one address, here and below */
-                if ((uint64_t)(first + x) < (uint64_t)width) d0 = load_f32(line0 + at), d1 = load_f32(line1 + at), d2 = load_f32(line2 + at), d3 = load_f32(line3 + at);
+                if ((uint64_t)(first + x) < (uint64_t)width)
+                    d0 = load_f32(line0 + at), d1 = load_f32(line1 + at), d2 = load_f32(line2 + at),
+                    d3 = load_f32(line3 + at);
                 WINOGRAD_IN(d0, d1, d2, d3, rows[x]);
             }
             float *to = v + tile * channels + c;
@@ -78,7 +81,8 @@ static bool winograd_out(int64_t n, int64_t channels, const float *m, int64_t m_
 }
 #undef WINOGRAD_IN
 
-/* M[tile] = sum over channels of V[tile][channel] U[channel] for a vector of outputs of n tiles: the chains of gemm's tiles. */
+/* M[tile] = sum over channels of V[tile][channel] U[channel] for a vector of outputs of n tiles: the chains of gemm's
+ * tiles. */
 GEMM_INLINE void winograd_product(int64_t from, const float *v, const float *u, int64_t u_row, float *m, const int n) {
     enum { STEPS = 4 };
     vec_f32 acc[WICK_WINOGRAD_TILES];

@@ -5,16 +5,18 @@ static const wick_convert_table *const tables[WICK_TIER_COUNT] = {WICK_TIER_ENTR
 
 const wick_convert_table *wick_convert_kernels(wick_tier tier) { return tables[tier]; }
 
-/* Elements per task: some tens of microseconds; less where there are fewer than four such, but a power of two, so that threads find in their own caches what they made. */
+/* Elements per task: some tens of microseconds; less where there are fewer than four such, but a power of two, so that
+ * threads find in their own caches what they made. */
 #define COPY_TASK  32768
 #define COPY_PART  4096
-/* A tile of a transposing copy: bytes of a column, read one after the other; elements of a row. Both sides together stay in L2, and the
- * pages of both are few enough. */
+/* A tile of a transposing copy: bytes of a column, read one after the other; elements of a row. Both sides together
+ * stay in L2, and the pages of both are few enough. */
 #define COPY_ROW_BYTES 1024
 #define COPY_COLS  64
 /* Transpositions of as many bytes are written past the caches. */
 #define COPY_PAST  ((int64_t)16 << 20)
-/* So are copies of arrays that lie together, of more than caches keep: then lines need not be read before they are written over. */
+/* So are copies of arrays that lie together, of more than caches keep: then lines need not be read before they are
+ * written over. */
 #define COPY_WHOLE_PAST ((int64_t)32 << 20)
 /* Elements per block of a converting copy; two blocks of 8 bytes each lie on the stack. */
 #define COPY_BLOCK 512
@@ -45,7 +47,8 @@ static const char *tiles_refused(const wick_copy *c, const plan *p, int *across)
     return *across < 0 ? "the source is contiguous along no dim" : NULL;
 }
 
-/* Takes pairs as elements of twice the size, if both sides have the last dim's two next to each other and nothing lies an odd way off. */
+/* Takes pairs as elements of twice the size, if both sides have the last dim's two next to each other and nothing lies
+ * an odd way off. */
 static void take_pairs(plan *p) {
     const int last = p->rank - 1;
     if (last < 1 || p->elem > 4 || p->dims[last] != 2 || p->src[last] != 1 || p->dst[last] != 1) return;
@@ -90,8 +93,10 @@ static plan copy_plan(const wick_copy *c, bool pairs) {
 
 const char *wick_copy_name(const wick_copy *c) {
     const plan p = copy_plan(c, true);
-    return p.across >= 0 ? p.total * p.elem >= COPY_PAST ? "copied by tiles, transposed, past the caches" : "copied by tiles, transposed"
-           : c->src != c->dst ? "copied in blocks, converted" : "copied row by row";
+    return p.across >= 0      ? p.total * p.elem >= COPY_PAST ? "copied by tiles, transposed, past the caches"
+                                                              : "copied by tiles, transposed"
+           : c->src != c->dst ? "copied in blocks, converted"
+                              : "copied row by row";
 }
 int wick_copy_rejected(const wick_copy *c, wick_rejected *out) {
     const plan p = copy_plan(c, true);
@@ -104,12 +109,16 @@ int wick_copy_rejected(const wick_copy *c, wick_rejected *out) {
 int64_t wick_copy_tasks(const wick_copy *c) {
     const plan p = copy_plan(c, true);
     if (p.total == 0) return 0;
-    const int64_t few = p.total >= 4 * COPY_PART ? 4 : p.total >= 2 * COPY_PART ? 2 : 1, tasks = WICK_MAX((p.total + COPY_TASK - 1) / COPY_TASK, few);
+    const int64_t few = p.total >= 4 * COPY_PART   ? 4
+                        : p.total >= 2 * COPY_PART ? 2
+                                                   : 1,
+                  tasks = WICK_MAX((p.total + COPY_TASK - 1) / COPY_TASK, few);
     return p.across < 0 ? tasks : WICK_MIN(tasks, p.all_tiles);
 }
 
 /* Tiles in the order: the other dims (slowest first), along, across. */
-static void copy_tile(const plan *p, const wick_convert_table *code, int elem, int64_t tile, const uint8_t *src, uint8_t *dst) {
+static void copy_tile(const plan *p, const wick_convert_table *code, int elem, int64_t tile, const uint8_t *src,
+                      uint8_t *dst) {
     const int last = p->rank - 1, a = p->across;
     const int64_t row = tile % p->tiles[0] * p->tile_rows, col = tile / p->tiles[0] % p->tiles[1] * COPY_COLS;
     int64_t s = row + col * p->src[last], d = row * p->dst[a] + col, rest = tile / p->tiles[0] / p->tiles[1];
@@ -119,8 +128,9 @@ static void copy_tile(const plan *p, const wick_convert_table *code, int elem, i
         d += rest % p->dims[i] * p->dst[i];
         rest /= p->dims[i];
     }
-    code->transpose(elem, src + s * elem, p->src[last], dst + d * elem, p->dst[a], WICK_MIN(p->dims[a] - row, p->tile_rows),
-                    WICK_MIN(p->dims[last] - col, COPY_COLS), p->total * elem >= COPY_PAST);
+    code->transpose(elem, src + s * elem, p->src[last], dst + d * elem, p->dst[a],
+                    WICK_MIN(p->dims[a] - row, p->tile_rows), WICK_MIN(p->dims[last] - col, COPY_COLS),
+                    p->total * elem >= COPY_PAST);
 }
 
 static bool is_linear(const plan *p, const int64_t *strides) {
@@ -133,7 +143,8 @@ static bool is_linear(const plan *p, const int64_t *strides) {
 static void copy_same(const plan *p, int elem, int64_t at, int64_t end, const uint8_t *src, uint8_t *dst) {
     if (at >= end) return;
     if (is_linear(p, p->dst) && is_linear(p, p->src) && p->total * elem >= COPY_WHOLE_PAST) {
-        wick_convert_kernels(wick_tier_current())->stream(dst + at * elem, src + at * elem, (size_t)((end - at) * elem));
+        wick_convert_kernels(wick_tier_current())
+            ->stream(dst + at * elem, src + at * elem, (size_t)((end - at) * elem));
         wick_stream_end();
     } else if (is_linear(p, p->dst))
         wick_walk_gather(elem, p->rank, p->dims, p->src, at, end - at, src, dst + at * elem);
@@ -188,7 +199,8 @@ void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *s
     const int64_t first = begin * each, stop = WICK_MIN(end * each, items);
     if (packed && c->src == c->dst) {
         if (first >= stop) return;
-        memcpy((char *)dst + distance(c->dst, first), (const char *)src + distance(c->src, first), wick_dtype_bytes(c->src, stop - first));
+        memcpy((char *)dst + distance(c->dst, first), (const char *)src + distance(c->src, first),
+               wick_dtype_bytes(c->src, stop - first));
         if (stop == items) wick_elements_end(c->dst, dst, items);
     } else if (p.across >= 0) {
         const wick_convert_table *code = wick_convert_kernels(wick_tier_current());

@@ -40,7 +40,8 @@ static void store_f16(void *dst, const void *src, size_t n) {
     const float *s = src;
     uint16_t *d = dst;
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) vst1q_u16(d + i, (uint16x8_t)vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(s + i)), vld1q_f32(s + i + 4)));
+    for (; i + 8 <= n; i += 8)
+        vst1q_u16(d + i, (uint16x8_t)vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(s + i)), vld1q_f32(s + i + 4)));
     for (; i < n; i++) d[i] = wick_f16_from_f32(s[i]);
 }
 #elif !defined(__F16C__)
@@ -86,15 +87,17 @@ static void store_bf16(void *dst, const void *src, size_t n) {
     const uint32_t *s = src;
     uint16_t *d = dst;
     size_t i = 0;
-    static const uint16_t odd[32] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    static const uint16_t odd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                     33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
     const __m512i upper = _mm512_loadu_si512(odd); /* the upper halves of two vectors, one after the other */
     for (; i + 32 <= n; i += 32)
-        _mm512_storeu_si512(d + i, _mm512_permutex2var_epi16(bf16_rounded(_mm512_loadu_si512(s + i)), upper, bf16_rounded(_mm512_loadu_si512(s + i + 16))));
+        _mm512_storeu_si512(d + i, _mm512_permutex2var_epi16(bf16_rounded(_mm512_loadu_si512(s + i)), upper,
+                                                             bf16_rounded(_mm512_loadu_si512(s + i + 16))));
     for (; i < n; i++) d[i] = wick_bf16_of_bits(s[i]);
 }
 #endif
 
-/* ---- eight bits: m fraction bits, an exponent bias, and what the codes at the top mean ------------------------------ */
+/* ---- eight bits: m fraction bits, an exponent bias, and what the codes at the top mean --------------------------- */
 
 /* Finite codes, as in wick_f16_to_f32: all of them are normal numbers of f32. */
 WICK_MATH uint32_t f8_finite(uint32_t body, int m, int bias) {
@@ -102,8 +105,8 @@ WICK_MATH uint32_t f8_finite(uint32_t body, int m, int bias) {
     uint32_t tiny = wick_bits_f32((float)(int32_t)body * wick_from_bits_f32((uint32_t)(128 - bias - m) << 23));
     return body < 1u << m ? tiny : normal;
 }
-/* The magnitude a = |x|, in bits, rounded to nearest even, as in wick_f16_from_f32: there is no top to it. NaN comes out above Inf, and both
- * above all finite codes. */
+/* The magnitude a = |x|, in bits, rounded to nearest even, as in wick_f16_from_f32: there is no top to it. NaN comes
+ * out above Inf, and both above all finite codes. */
 WICK_MATH int32_t f8_rounded(uint32_t a, int m, int bias) {
     uint32_t normal = (a + (1u << (22 - m)) - 1 + ((a >> (23 - m)) & 1u) - ((uint32_t)(127 - bias) << 23)) >> (23 - m);
     uint32_t unit = (uint32_t)(151 - bias - m) << 23; /* the number whose last place is that of the denormals */
@@ -120,9 +123,11 @@ WICK_MATH uint8_t f8_fn_from_f32(float x, int m, int bias) {
     int32_t r = f8_rounded(u & 0x7fffffffu, m, bias);
     return (uint8_t)((r > 0x7f ? 0x7f : r) | (int32_t)((u >> 24) & 0x80u));
 }
-/* e5m2: Inf and NaN as in IEEE 754. NaN keeps its payload and is not made quiet: where and the like move codes as they are. */
+/* e5m2: Inf and NaN as in IEEE 754. NaN keeps its payload and is not made quiet: where and the like move codes as they
+ * are. */
 WICK_MATH float f8_ieee_to_f32(uint32_t c, int m, int bias) {
-    uint32_t body = c & 0x7fu, inf = 0x7fu >> m << m, r = f8_finite(body, m, bias), special = body << (23 - m) | 0x7f800000u;
+    uint32_t body = c & 0x7fu, inf = 0x7fu >> m << m, r = f8_finite(body, m, bias),
+             special = body << (23 - m) | 0x7f800000u;
     return wick_from_bits_f32((body >= inf ? special : r) | (c & 0x80u) << 24);
 }
 WICK_MATH uint8_t f8_ieee_from_f32(float x, int m, int bias) {
@@ -154,17 +159,20 @@ CONVERT_LOOP(store_e4m3fnuz, float, uint8_t, f8_fnuz_from_f32(x, 3, 8))
 CONVERT_LOOP(store_e5m2, float, uint8_t, f8_ieee_from_f32(x, 2, 15))
 CONVERT_LOOP(store_e5m2fnuz, float, uint8_t, f8_fnuz_from_f32(x, 2, 16))
 
-/* e8m0: an exponent and nothing else; the nearest power, a middle up. Denormals of f32 are read by their bits, which flushing doesn't touch. */
-WICK_MATH float e8m0_to_f32(uint32_t c) { return wick_from_bits_f32(c == 255 ? 0x7fc00000u : c == 0 ? 0x00400000u : c << 23); }
+/* e8m0: an exponent and nothing else; the nearest power, a middle up. Denormals of f32 are read by their bits, which
+ * flushing doesn't touch. */
+WICK_MATH float e8m0_to_f32(uint32_t c) {
+    return wick_from_bits_f32(c == 255 ? 0x7fc00000u : c == 0 ? 0x00400000u : c << 23);
+}
 WICK_MATH uint8_t e8m0_from_f32(float x) {
-    const int32_t u = (int32_t)wick_bits_f32(x), r = u < 0x00800000 ? u >= 0x00600000 : (int32_t)(((uint32_t)u + 0x400000u) >> 23);
+    const int32_t u = (int32_t)wick_bits_f32(x),
+                  r = u < 0x00800000 ? u >= 0x00600000 : (int32_t)(((uint32_t)u + 0x400000u) >> 23);
     return (uint8_t)(u <= 0 || r > 255 ? 255 : r);
 }
 CONVERT_LOOP(load_e8m0, uint8_t, float, e8m0_to_f32(x))
 CONVERT_LOOP(store_e8m0, float, uint8_t, e8m0_from_f32(x))
 
-/* ---- integers in memory ---------------------------------------------------------------------------------------------
- */
+/* ---- integers in memory ------------------------------------------------------------------------------------------ */
 
 CONVERT_LOOP(load_i8, int8_t, int32_t, x)
 CONVERT_LOOP(load_i16, int16_t, int32_t, x)
@@ -175,8 +183,7 @@ CONVERT_LOOP(store_8, int32_t, uint8_t, x)
 CONVERT_LOOP(store_16, int32_t, uint16_t, x)
 CONVERT_LOOP(store_32, uint64_t, uint32_t, x)
 
-/* ---- packed integers: two or four to a byte, the first in the low bits ----------------------------------------------
- */
+/* ---- packed integers: two or four to a byte, the first in the low bits ------------------------------------------- */
 
 /* Sign-extends the low bits; unsigned ones stay. */
 #define PACKED_SIGNED(bits, x)   ((int32_t)((uint32_t)(x) << (32 - (bits))) >> (32 - (bits)))
@@ -233,7 +240,8 @@ static void load_e2m1(void *dst, const void *src, size_t n) {
 static void store_e2m1(void *dst, const void *src, size_t n) {
     const float *s = src;
     uint8_t *d = dst;
-    WICK_IVDEP for (size_t i = 0; i < n / 2; i++) d[i] = (uint8_t)(e2m1_from_f32(s[2 * i]) | e2m1_from_f32(s[2 * i + 1]) << 4);
+    WICK_IVDEP for (size_t i = 0; i < n / 2; i++) d[i] =
+        (uint8_t)(e2m1_from_f32(s[2 * i]) | e2m1_from_f32(s[2 * i + 1]) << 4);
     if (n % 2) d[n / 2] = (uint8_t)e2m1_from_f32(s[n - 1]);
 }
 
@@ -276,7 +284,7 @@ CONVERT_LOOP(cast_f64_bool, double, uint8_t, x != 0)
 CONVERT_LOOP(cast_i32_bool, int32_t, uint8_t, x != 0)
 CONVERT_LOOP(cast_i64_bool, int64_t, uint8_t, x != 0)
 
-/* ---- memory that nobody reads soon ---------------------------------------------------------------------------------- */
+/* ---- memory that nobody reads soon ------------------------------------------------------------------------------- */
 
 /* Whole vectors at multiples of their size: partial lines would go out one by one. */
 #if defined(__x86_64__) && WICK_TIER_ID > 0
@@ -285,10 +293,12 @@ enum { STREAM = 64 };
 #define STREAM_ONE(to, from) _mm512_stream_si512((__m512i *)(void *)(to), _mm512_loadu_si512(from))
 #elif defined(__AVX2__)
 enum { STREAM = 32 };
-#define STREAM_ONE(to, from) _mm256_stream_si256((__m256i *)(void *)(to), _mm256_loadu_si256((const __m256i *)(const void *)(from)))
+#define STREAM_ONE(to, from)                                                                                           \
+    _mm256_stream_si256((__m256i *)(void *)(to), _mm256_loadu_si256((const __m256i *)(const void *)(from)))
 #else
 enum { STREAM = 16 };
-#define STREAM_ONE(to, from) _mm_stream_si128((__m128i *)(void *)(to), _mm_loadu_si128((const __m128i *)(const void *)(from)))
+#define STREAM_ONE(to, from)                                                                                           \
+    _mm_stream_si128((__m128i *)(void *)(to), _mm_loadu_si128((const __m128i *)(const void *)(from)))
 #endif
 static void stream(void *dst, const void *src, size_t n) {
     uint8_t *to = dst;
@@ -303,7 +313,7 @@ static void stream(void *dst, const void *src, size_t n) {
 static void stream(void *dst, const void *src, size_t n) { memcpy(dst, src, n); }
 #endif
 
-/* ---- transpositions --------------------------------------------------------------------------------------------------- */
+/* ---- transpositions ---------------------------------------------------------------------------------------------- */
 
 #include "kernels/convert/transpose_vec.h"
 

@@ -1,5 +1,6 @@
-/* halves.h: f16 and bf16 by integer arithmetic: no control word changes a bit. Also read as text, for printed C (codegen/math_c.h), whose compiler makes vectors of a choice
- * between floats only where it is one of bits: by masks. */
+/* halves.h: f16 and bf16 by integer arithmetic: no control word changes a bit. Also read as text, for printed C
+ * (codegen/math_c.h), whose compiler makes vectors of a choice between floats only where it is one of bits: by masks.
+ */
 #ifndef WICK_KERNELS_CONVERT_HALVES_H
 #define WICK_KERNELS_CONVERT_HALVES_H
 

@@ -77,10 +77,11 @@ static inline void walk_next(walk *w, int rank, const int64_t *dims, const int64
             walk_next(&w, rank, dims, strides);                                                                        \
         }                                                                                                              \
     }                                                                                                                  \
-    static void move_##bits(int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at, int64_t n,  \
-                            const uint##bits##_t *src, uint##bits##_t *dst) {                                          \
+    static void move_##bits(int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at,         \
+                            int64_t n, const uint##bits##_t *src, uint##bits##_t *dst) {                               \
         walk r = walk_to(rank, dims, from, at), w = walk_to(rank, dims, to, at);                                       \
-        const int64_t length = rank ? dims[rank - 1] : 1, step = rank ? from[rank - 1] : 1, d_step = rank ? to[rank - 1] : 1; \
+        const int64_t length = rank ? dims[rank - 1] : 1, step = rank ? from[rank - 1] : 1,                            \
+                      d_step = rank ? to[rank - 1] : 1;                                                                \
         for (;;) {                                                                                                     \
             const int64_t run = WICK_MIN(length - w.inner, n);                                                         \
             const uint##bits##_t *s = src + r.offset + r.inner * step;                                                 \
@@ -100,22 +101,28 @@ WALK(32)
 WALK(64)
 
 /* Whole rows of a walk whose columns are what lies together: transposed. Returns how many elements that was. */
-static int64_t gather_across(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const uint8_t *src, uint8_t *dst) {
+static int64_t gather_across(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
+                             const uint8_t *src, uint8_t *dst) {
     if (rank < 2 || strides[rank - 2] != 1 || strides[rank - 1] <= 1) return 0;
     const int64_t cols = dims[rank - 1], row = at / cols, in_rows = row % dims[rank - 2];
     if (at % cols || n < 2 * cols) return 0;
     const int64_t rows = WICK_MIN(n / cols, dims[rank - 2] - in_rows);
     const walk w = walk_to(rank, dims, strides, at);
-    wick_convert_kernels(wick_tier_current())->transpose(elem, src + w.offset * elem, strides[rank - 1], dst, cols, rows, cols, false);
+    wick_convert_kernels(wick_tier_current())
+        ->transpose(elem, src + w.offset * elem, strides[rank - 1], dst, cols, rows, cols, false);
     return rows * cols;
 }
 
 /* Pairs of a walk that repeats each of what lies together. Returns how many elements that was. */
-static int64_t gather_twice(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n, const uint8_t *src, uint8_t *dst) {
+static int64_t gather_twice(int elem, int rank, const int64_t *dims, const int64_t *strides, int64_t at, int64_t n,
+                            const uint8_t *src, uint8_t *dst) {
     if (rank < 2 || strides[rank - 1] != 0 || dims[rank - 1] != 2 || strides[rank - 2] != 1 || at % 2) return 0;
     const int64_t pairs = WICK_MIN(n / 2, dims[rank - 2] - at / 2 % dims[rank - 2]);
     src += walk_to(rank, dims, strides, at).offset * elem;
-#define TWICE(bits) for (int64_t i = 0; i < pairs; i++) ((uint##bits##_t *)(void *)dst)[2 * i] = ((uint##bits##_t *)(void *)dst)[2 * i + 1] = ((const uint##bits##_t *)(const void *)src)[i];
+#define TWICE(bits)                                                                                                    \
+    for (int64_t i = 0; i < pairs; i++)                                                                                \
+        ((uint##bits##_t *)(void *)dst)[2 * i] = ((uint##bits##_t *)(void *)dst)[2 * i + 1] =                          \
+            ((const uint##bits##_t *)(const void *)src)[i];
     if (elem == 1) TWICE(8)
     else if (elem == 2) TWICE(16)
     else if (elem == 4) TWICE(32)
@@ -167,7 +174,8 @@ void wick_walk_scatter(int elem, int rank, const int64_t *dims, const int64_t *s
     }
 }
 
-void wick_walk_move(int elem, int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at, int64_t n, const void *src, void *dst) {
+void wick_walk_move(int elem, int rank, const int64_t *dims, const int64_t *from, const int64_t *to, int64_t at,
+                    int64_t n, const void *src, void *dst) {
     switch (elem) {
     case 1:
         move_8(rank, dims, from, to, at, n, src, dst);

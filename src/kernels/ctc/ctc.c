@@ -1,11 +1,13 @@
-/* ctc.c: forward and backward sums over all alignments of a label sequence, in the log domain. With l' the labels with blanks between them and
- * around, alpha[t][s] is the log of the probability of all prefixes that are at l'[s] after step t, and beta[t][s] that of all ends after t, without
- * t's own factor. */
+/* ctc.c: forward and backward sums over all alignments of a label sequence, in the log domain. With l' the labels with
+ * blanks between them and around, alpha[t][s] is the log of the probability of all prefixes that are at l'[s] after
+ * step t, and beta[t][s] that of all ends after t, without t's own factor. */
 #include "kernels/elementwise/math.h"
 #include "kernels/kernels.h"
 
 /* alpha of all steps, two rows of beta. */
-size_t wick_ctc_scratch(const wick_ctc *c) { return ((size_t)c->steps + 2) * (2 * (size_t)c->room + 1) * sizeof(double); }
+size_t wick_ctc_scratch(const wick_ctc *c) {
+    return ((size_t)c->steps + 2) * (2 * (size_t)c->room + 1) * sizeof(double);
+}
 
 static double log_add(double a, double b) {
     const double most = a > b ? a : b, least = a > b ? b : a;
@@ -62,7 +64,8 @@ static void backward(const sample *q, const double *alpha, double *beta, double 
     for (int64_t t = q->steps; t-- > 0;) {
         for (int64_t s = 0; s < m; s++) {
             const double joint = alpha[t * m + s] + beta[s];
-            if (joint != -INFINITY) put(q, grad, (t * q->c->batch + q->n) * classes + label_at(q, s), -wick_exp_f64(joint - total), true);
+            if (joint != -INFINITY)
+                put(q, grad, (t * q->c->batch + q->n) * classes + label_at(q, s), -wick_exp_f64(joint - total), true);
         }
         for (int64_t s = 0; s < m; s++) next[s] = beta[s] + emission(q, t, s);
         for (int64_t s = 0; s < m; s++) {
@@ -81,13 +84,18 @@ static bool possible(const sample *q, int64_t count, int64_t left) {
     return true;
 }
 
-int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels, const int64_t *steps_of,
-                     const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch) {
+int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels,
+                     const int64_t *steps_of, const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch) {
     int64_t at = 0, fault = -1;
-    for (int64_t n = 0; n < begin && c->most < 0; n++) at = wick_add_overflows(at, labels_of[n], &at) ? c->room + 1 : at;
+    for (int64_t n = 0; n < begin && c->most < 0; n++)
+        at = wick_add_overflows(at, labels_of[n], &at) ? c->room + 1 : at;
     for (int64_t n = begin; n < end; n++) {
         const int64_t count = labels_of[n], left = c->most < 0 ? c->room - at : c->most;
-        sample q = {.c = c, .log_probs = log_probs, .labels = labels + (c->most < 0 ? at : n * c->most), .n = n, .steps = steps_of[n]};
+        sample q = {.c = c,
+                    .log_probs = log_probs,
+                    .labels = labels + (c->most < 0 ? at : n * c->most),
+                    .n = n,
+                    .steps = steps_of[n]};
         for (int64_t t = 0; t < c->steps && dlog_probs; t++)
             for (int64_t k = 0; k < c->classes; k++) put(&q, dlog_probs, (t * c->batch + n) * c->classes + k, 0, false);
         if ((c->most < 0 && at < 0) || !possible(&q, count, left)) {
@@ -105,7 +113,8 @@ int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *
         if (!dlog_probs || (never && c->zero_infinity)) continue;
         if (never) /* no alignment: nothing says where to go */
             for (int64_t t = 0; t < q.steps; t++)
-                for (int64_t k = 0; k < c->classes; k++) put(&q, dlog_probs, (t * c->batch + n) * c->classes + k, NAN, false);
+                for (int64_t k = 0; k < c->classes; k++)
+                    put(&q, dlog_probs, (t * c->batch + n) * c->classes + k, NAN, false);
         else
             backward(&q, alpha, alpha + (size_t)c->steps * (size_t)q.states, total, dlog_probs);
     }

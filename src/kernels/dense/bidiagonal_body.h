@@ -1,8 +1,9 @@
-/* bidiagonal_body.h: singular values, by Householder's reflections from both sides to a bidiagonal matrix and implicit QR steps on that (Golub, Reinsch,
- * Singular value decomposition and least squares solutions, 1970; Golub, Van Loan, Matrix Computations, 4th ed., 8.6). Included by dense.c once per type,
- * after tridiagonal_body.h. */
+/* bidiagonal_body.h: singular values, by Householder's reflections from both sides to a bidiagonal matrix and implicit
+ * QR steps on that (Golub, Reinsch, Singular value decomposition and least squares solutions, 1970; Golub, Van Loan,
+ * Matrix Computations, 4th ed., 8.6). Included by dense.c once per type, after tridiagonal_body.h. */
 
-/* v [n] becomes the v of the reflection H = I - v v' that turns it into a multiple of the first unit vector, which is the result; 0: H is I, and v zeros. */
+/* v [n] becomes the v of the reflection H = I - v v' that turns it into a multiple of the first unit vector, which is
+ * the result; 0: H is I, and v zeros. */
 static double DENSE_NAME(reflection)(dense_run *r, int64_t n, DENSE_T *v) {
     double s[3] = {0};
     const double first = (double)v[0];
@@ -18,9 +19,10 @@ static double DENSE_NAME(reflection)(dense_run *r, int64_t n, DENSE_T *v) {
     return other;
 }
 
-/* x [m, n], m >= n, becomes U' x V, with d on its diagonal and e above it (e[i] couples i - 1 and i). Row k of left [n, m] and of x keep the reflections of column
- * and row k, from k and k + 1 on. w has room for m. */
-static void DENSE_NAME(bidiagonal)(dense_run *r, int64_t m, int64_t n, DENSE_T *x, DENSE_T *left, double *d, double *e, DENSE_T *w) {
+/* x [m, n], m >= n, becomes U' x V, with d on its diagonal and e above it (e[i] couples i - 1 and i). Row k of left [n,
+ * m] and of x keep the reflections of column and row k, from k and k + 1 on. w has room for m. */
+static void DENSE_NAME(bidiagonal)(dense_run *r, int64_t m, int64_t n, DENSE_T *x, DENSE_T *left, double *d, double *e,
+                                   DENSE_T *w) {
     if (n) e[0] = 0;
     for (int64_t k = 0; k < n; k++) {
         DENSE_T *u = left + k * m + k, *rest = x + k * n + k + 1;
@@ -41,8 +43,10 @@ static void DENSE_NAME(bidiagonal)(dense_run *r, int64_t m, int64_t n, DENSE_T *
     }
 }
 
-/* q [n, n] = (H(0) H(1) ...)' of `count` reflections; H(k) is row k of v, whose rows lie v_row apart, from k + begin on. */
-static void DENSE_NAME(turned_back)(dense_run *r, int64_t n, int64_t count, int64_t begin, const DENSE_T *v, int64_t v_row, DENSE_T *q, DENSE_T *w) {
+/* q [n, n] = (H(0) H(1) ...)' of `count` reflections; H(k) is row k of v, whose rows lie v_row apart, from k + begin
+ * on. */
+static void DENSE_NAME(turned_back)(dense_run *r, int64_t n, int64_t count, int64_t begin, const DENSE_T *v,
+                                    int64_t v_row, DENSE_T *q, DENSE_T *w) {
     for (int64_t i = 0; i < n * n; i++) q[i] = i % (n + 1) == 0;
     for (int64_t k = count - 1; k >= 0; k--) { /* the last ones first: q (I - v v') touches the last columns alone */
         const int64_t at = k + begin, size = n - at;
@@ -57,9 +61,11 @@ static void DENSE_NAME(turned_back)(dense_run *r, int64_t n, int64_t count, int6
     }
 }
 
-static double DENSE_NAME(hypotenuse)(double a, double b) { return __builtin_sqrt(a * a + b * b); } /* numbers are scaled: squares stay in range */
+/* numbers are scaled: squares stay in range */
+static double DENSE_NAME(hypotenuse)(double a, double b) { return __builtin_sqrt(a * a + b * b); }
 
-/* The bidiagonal d, e becomes diagonal, and d no less than 0, by rotations which rows of ut [., m] and vt [n, n] take part in. */
+/* The bidiagonal d, e becomes diagonal, and d no less than 0, by rotations which rows of ut [., m] and vt [n, n] take
+ * part in. */
 static void DENSE_NAME(diagonal)(dense_run *r, int64_t m, int64_t n, double *d, double *e, DENSE_T *ut, DENSE_T *vt) {
     enum { MOST = 60 };
     double size = 0;
@@ -90,8 +96,10 @@ static void DENSE_NAME(diagonal)(dense_run *r, int64_t m, int64_t n, double *d, 
             }
             /* The shift is the eigenvalue of the last 2 x 2 block of B'B that is nearer its corner. */
             const double x = d[begin], y = d[k - 1], z = d[k], g = e[k - 1] * (k - 1 > begin), h = e[k];
-            const double half = ((y - z) * (y + z) + (g - h) * (g + h)) / (2 * h * y), root = DENSE_NAME(hypotenuse)(half, 1);
-            double f = ((x - z) * (x + z) + h * (y / (half + (half < 0 ? -root : root)) - h)) / x, c = 1, s = 1, last = x;
+            const double half = ((y - z) * (y + z) + (g - h) * (g + h)) / (2 * h * y),
+                         root = DENSE_NAME(hypotenuse)(half, 1);
+            double f = ((x - z) * (x + z) + h * (y / (half + (half < 0 ? -root : root)) - h)) / x, c = 1, s = 1,
+                   last = x;
             for (int64_t j = begin; j < k; j++) {
                 double above = c * e[j + 1], below = d[j + 1], bulge = s * e[j + 1];
                 e[j] = DENSE_NAME(hypotenuse)(f, bulge);
@@ -119,7 +127,8 @@ static void DENSE_NAME(diagonal)(dense_run *r, int64_t m, int64_t n, double *d, 
 static void DENSE_NAME(svd)(dense_run *r, int64_t m, int64_t n, const void *av, void *uv, void *sv, void *vtv) {
     const DENSE_T *a = av;
     const int64_t doubles = n * (int64_t)(sizeof(double) / sizeof(DENSE_T));
-    DENSE_T *x = dense_take(r, m * n), *left = dense_take(r, n * m), *ut = dense_take(r, m * m), *v = dense_take(r, n * n), *w = dense_take(r, m);
+    DENSE_T *x = dense_take(r, m * n), *left = dense_take(r, n * m), *ut = dense_take(r, m * m),
+            *v = dense_take(r, n * n), *w = dense_take(r, m);
     DENSE_T *norm = dense_take(r, n), *order = dense_take(r, n);
     double *d = dense_take(r, doubles), *e = dense_take(r, doubles);
     if (!r->memory) return;

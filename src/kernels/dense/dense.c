@@ -1,5 +1,6 @@
-/* dense.c: factorizations of dense matrices, one matrix a call. Blocks of BLOCK columns are factored by loops over rows; what lies beyond
- * is updated by matrix products (right-looking; Golub, Van Loan, Matrix Computations, 4th ed., 3.2, 4.2). On tier ref a matrix is one block.
+/* dense.c: factorizations of dense matrices, one matrix a call. Blocks of BLOCK columns are factored by loops over
+ * rows; what lies beyond is updated by matrix products (right-looking; Golub, Van Loan, Matrix Computations, 4th
+ * ed., 3.2, 4.2). On tier ref a matrix is one block.
  *
  * Every function runs twice: without memory it only finds out how much it needs. */
 #include "kernels/dense/dense.h"
@@ -18,7 +19,10 @@ typedef struct dense_run {
 
 static dense_run dense_begin(wick_ctype type, void *memory) {
     const wick_tier tier = wick_tier_current();
-    return (dense_run){.type = type, .loops = &dense_tiers[tier]->type[type == WICK_CF64], .block = tier == WICK_TIER_REF ? INT64_MAX : DENSE_BLOCK, .memory = memory};
+    return (dense_run){.type = type,
+                       .loops = &dense_tiers[tier]->type[type == WICK_CF64],
+                       .block = tier == WICK_TIER_REF ? INT64_MAX : DENSE_BLOCK,
+                       .memory = memory};
 }
 /* Bytes of memory at the front, before the products'. */
 static void *dense_take(dense_run *r, int64_t count) {
@@ -28,10 +32,19 @@ static void *dense_take(dense_run *r, int64_t count) {
     return at;
 }
 /* C += A B */
-static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b, int64_t b_row, void *c,
-                          int64_t c_row) {
+static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
+                          const void *b, int64_t b_row, void *c, int64_t c_row) {
     if (m == 0 || n == 0 || k == 0) return;
-    wick_gemm g = {.type = r->type, .m = m, .n = n, .k = k, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = 1, .c_row = c_row, .accumulate = true};
+    wick_gemm g = {.type = r->type,
+                   .m = m,
+                   .n = n,
+                   .k = k,
+                   .a_row = a_row,
+                   .a_col = a_col,
+                   .b_row = b_row,
+                   .b_col = 1,
+                   .c_row = c_row,
+                   .accumulate = true};
     wick_gemm_prepare(&g);
     const size_t packed = WICK_ALIGN_UP(g.packed, WICK_ALIGN);
     r->need = WICK_MAX(r->need, r->at_product + packed + g.scratch);
@@ -63,9 +76,12 @@ static void dense_product(dense_run *r, int64_t m, int64_t n, int64_t k, const v
 
 #define DENSE_PICK(name, ...) (type == WICK_CF64 ? name##_f64(__VA_ARGS__) : name##_f32(__VA_ARGS__))
 
-int64_t wick_factor_blocks(int64_t n) { return wick_tier_current() == WICK_TIER_REF ? n > 0 : (n + DENSE_BLOCK - 1) / DENSE_BLOCK; }
+int64_t wick_factor_blocks(int64_t n) {
+    return wick_tier_current() == WICK_TIER_REF ? n > 0 : (n + DENSE_BLOCK - 1) / DENSE_BLOCK;
+}
 int64_t wick_factor_strips(int64_t n, int64_t block, bool both_sides) {
-    const int64_t wide = DENSE_BLOCK, blocks = wick_factor_blocks(n), before = both_sides ? block * wide : 0, behind = block + 1 < blocks ? n - (block + 1) * wide : 0;
+    const int64_t wide = DENSE_BLOCK, blocks = wick_factor_blocks(n), before = both_sides ? block * wide : 0,
+                  behind = block + 1 < blocks ? n - (block + 1) * wide : 0;
     return (before + DENSE_COLUMNS - 1) / DENSE_COLUMNS + (behind + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
 }
 size_t wick_factor_shared(wick_ctype type, int64_t n) {
@@ -73,39 +89,46 @@ size_t wick_factor_shared(wick_ctype type, int64_t n) {
     return (size_t)(n + 2 * n * wide) * wick_ctype_size(type);
 }
 
-size_t wick_cholesky_panel(wick_ctype type, int64_t n, double shift, int64_t block, const void *a, void *l, int64_t *info, void *shared, void *memory) {
+size_t wick_cholesky_panel(wick_ctype type, int64_t n, double shift, int64_t block, const void *a, void *l,
+                           int64_t *info, void *shared, void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(cholesky_panel, &r, n, shift, block * DENSE_BLOCK, a, l, info, shared);
     return r.need;
 }
-size_t wick_cholesky_update(wick_ctype type, int64_t n, int64_t block, int64_t begin, int64_t end, void *l, const int64_t *info, const void *shared, void *memory) {
+size_t wick_cholesky_update(wick_ctype type, int64_t n, int64_t block, int64_t begin, int64_t end, void *l,
+                            const int64_t *info, const void *shared, void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(cholesky_update, &r, n, block * DENSE_BLOCK, begin, end, l, info, shared);
     return r.need;
 }
-size_t wick_cholesky_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *l, int64_t *info, void *memory) {
+size_t wick_cholesky_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *l, int64_t *info,
+                            void *memory) {
     const size_t shared = WICK_ALIGN_UP(wick_factor_shared(type, n), WICK_ALIGN);
     void *rest = memory ? (char *)memory + shared : NULL;
     size_t need = 0;
     if (memory) *info = 0;
     for (int64_t b = 0; b < wick_factor_blocks(n); b++) {
         const size_t panel = wick_cholesky_panel(type, n, shift, b, a, l, info, memory, rest);
-        const size_t update = wick_cholesky_update(type, n, b, 0, wick_factor_strips(n, b, false), l, info, memory, rest);
+        const size_t update =
+            wick_cholesky_update(type, n, b, 0, wick_factor_strips(n, b, false), l, info, memory, rest);
         need = WICK_MAX(need, WICK_MAX(panel, update));
     }
     return shared + need;
 }
-size_t wick_lu_panel(wick_ctype type, int64_t n, double shift, int64_t block, const void *a, void *lu, int64_t *pivot, void *sign, int64_t *info, void *shared, void *memory) {
+size_t wick_lu_panel(wick_ctype type, int64_t n, double shift, int64_t block, const void *a, void *lu, int64_t *pivot,
+                     void *sign, int64_t *info, void *shared, void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(lu_panel, &r, n, shift, block * DENSE_BLOCK, a, lu, pivot, sign, info, shared);
     return r.need;
 }
-size_t wick_lu_update(wick_ctype type, int64_t n, int64_t block, int64_t begin, int64_t end, void *lu, const int64_t *pivot, const void *shared, void *memory) {
+size_t wick_lu_update(wick_ctype type, int64_t n, int64_t block, int64_t begin, int64_t end, void *lu,
+                      const int64_t *pivot, const void *shared, void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(lu_update, &r, n, block * DENSE_BLOCK, begin, end, lu, pivot, shared);
     return r.need;
 }
-size_t wick_lu_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *lu, int64_t *pivot, void *sign, int64_t *info, void *memory) {
+size_t wick_lu_matrix(wick_ctype type, int64_t n, double shift, const void *a, void *lu, int64_t *pivot, void *sign,
+                      int64_t *info, void *memory) {
     const size_t shared = WICK_ALIGN_UP(wick_factor_shared(type, n), WICK_ALIGN);
     void *rest = memory ? (char *)memory + shared : NULL;
     size_t need = 0;
@@ -123,17 +146,20 @@ size_t wick_lu_matrix(wick_ctype type, int64_t n, double shift, const void *a, v
     }
     return shared + need;
 }
-size_t wick_triangular_matrix(wick_ctype type, int64_t n, int64_t m, const wick_triangle *how, const void *a, void *b, void *memory) {
+size_t wick_triangular_matrix(wick_ctype type, int64_t n, int64_t m, const wick_triangle *how, const void *a, void *b,
+                              void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(triangular, &r, n, m, how, a, n, b);
     return r.need;
 }
-size_t wick_lu_solve_matrix(wick_ctype type, int64_t n, int64_t m, bool transposed, const void *lu, const int64_t *pivot, void *b, void *memory) {
+size_t wick_lu_solve_matrix(wick_ctype type, int64_t n, int64_t m, bool transposed, const void *lu,
+                            const int64_t *pivot, void *b, void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(lu_solve, &r, n, m, transposed, lu, pivot, b);
     return r.need;
 }
-size_t wick_qr_matrix(wick_ctype type, int64_t m, int64_t n, int64_t columns, double shift, const void *a, void *q, void *r_, void *memory) {
+size_t wick_qr_matrix(wick_ctype type, int64_t m, int64_t n, int64_t columns, double shift, const void *a, void *q,
+                      void *r_, void *memory) {
     dense_run r = dense_begin(type, memory);
     DENSE_PICK(qr, &r, m, n, columns, shift, a, q, r_);
     return r.need;

@@ -1,5 +1,5 @@
-/* dense.h: the loops that factorizations are made of, by tier; the factorizations themselves are in dense.c. Multiplications and additions
- * are not fused: these loops have the same bits in every tier. */
+/* dense.h: the loops that factorizations are made of, by tier; the factorizations themselves are in dense.c.
+ * Multiplications and additions are not fused: these loops have the same bits in every tier. */
 #ifndef WICK_KERNELS_DENSE_DENSE_H
 #define WICK_KERNELS_DENSE_DENSE_H
 
@@ -20,6 +20,7 @@ typedef struct wick_dense_table {
     wick_dense_loops type[2]; /* f32, f64 */
 } wick_dense_table;
 
-extern const wick_dense_table wick_dense_table_ref, wick_dense_table_base, wick_dense_table_avx2, wick_dense_table_avx512;
+extern const wick_dense_table wick_dense_table_ref, wick_dense_table_base, wick_dense_table_avx2,
+    wick_dense_table_avx512;
 
 #endif

@@ -1,4 +1,5 @@
-/* dense_body.h: Cholesky, LU, triangular solves and QR for one type; included by dense.c with DENSE_T, DENSE_NAME, DENSE_SQRT, DENSE_ABS. */
+/* dense_body.h: Cholesky, LU, triangular solves and QR for one type; included by dense.c with DENSE_T, DENSE_NAME,
+ * DENSE_SQRT, DENSE_ABS. */
 
 static void DENSE_NAME(exchange)(int64_t n, DENSE_T *x, DENSE_T *y) {
     for (int64_t j = 0; j < n && x != y; j++) {
@@ -14,10 +15,13 @@ static void DENSE_NAME(negate)(int64_t rows, int64_t cols, const DENSE_T *src, i
         for (int64_t j = 0; j < cols; j++) dst[i * cols + j] = -src[i * src_row + j];
 }
 
-/* X of T X = B, in place. T is lower triangular with any strides (an upper one is a lower one read backwards), B has rows of m. */
-static void DENSE_NAME(solve_lower)(dense_run *r, int64_t n, int64_t m, bool unit, const DENSE_T *t, int64_t t_row, int64_t t_col, DENSE_T *b, int64_t b_row) {
+/* X of T X = B, in place. T is lower triangular with any strides (an upper one is a lower one read backwards), B has
+ * rows of m. */
+static void DENSE_NAME(solve_lower)(dense_run *r, int64_t n, int64_t m, bool unit, const DENSE_T *t, int64_t t_row,
+                                    int64_t t_col, DENSE_T *b, int64_t b_row) {
     const size_t before = r->at_product;
-    DENSE_T *negative = dense_take(r, n > r->block ? r->block * m : 0); /* of the rows of X that are known: T is multiplied where it lies */
+    /* of the rows of X that are known: T is multiplied where it lies */
+    DENSE_T *negative = dense_take(r, n > r->block ? r->block * m : 0);
     for (int64_t k0 = 0; k0 < n; k0 += WICK_MIN(r->block, n)) {
         const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0;
         for (int64_t k = k0; k < k1 && r->memory; k++) {
@@ -25,16 +29,19 @@ static void DENSE_NAME(solve_lower)(dense_run *r, int64_t n, int64_t m, bool uni
                 const DENSE_T d = t[k * t_row + k * t_col];
                 for (int64_t j = 0; j < m; j++) b[k * b_row + j] /= d;
             }
-            r->loops->rank_one(k1 - k - 1, m, t + (k + 1) * t_row + k * t_col, t_row, b + k * b_row, b + (k + 1) * b_row, b_row);
+            r->loops->rank_one(k1 - k - 1, m, t + (k + 1) * t_row + k * t_col, t_row, b + k * b_row,
+                               b + (k + 1) * b_row, b_row);
         }
         if (k1 == n) break;
         if (r->memory) DENSE_NAME(negate)(width, m, b + k0 * b_row, b_row, negative);
-        dense_product(r, n - k1, m, width, r->memory ? t + k1 * t_row + k0 * t_col : NULL, t_row, t_col, negative, m, r->memory ? b + k1 * b_row : NULL, b_row);
+        dense_product(r, n - k1, m, width, r->memory ? t + k1 * t_row + k0 * t_col : NULL, t_row, t_col, negative, m,
+                      r->memory ? b + k1 * b_row : NULL, b_row);
     }
     r->at_product = before;
 }
 
-static void DENSE_NAME(triangular)(dense_run *r, int64_t n, int64_t m, const wick_triangle *how, const void *av, int64_t a_row, void *bv) {
+static void DENSE_NAME(triangular)(dense_run *r, int64_t n, int64_t m, const wick_triangle *how, const void *av,
+                                   int64_t a_row, void *bv) {
     const DENSE_T *a = av;
     DENSE_T *b = bv;
     const int64_t row = how->transposed ? 1 : a_row, col = how->transposed ? a_row : 1;
@@ -42,22 +49,27 @@ static void DENSE_NAME(triangular)(dense_run *r, int64_t n, int64_t m, const wic
         DENSE_NAME(solve_lower)(r, n, m, how->unit, a, row, col, b, m);
     } else { /* backwards */
         const int64_t last = WICK_MAX(n - 1, 0);
-        DENSE_NAME(solve_lower)(r, n, m, how->unit, r->memory ? a + last * (row + col) : NULL, -row, -col, r->memory ? b + last * m : NULL, -m);
+        DENSE_NAME(solve_lower)
+        (r, n, m, how->unit, r->memory ? a + last * (row + col) : NULL, -row, -col, r->memory ? b + last * m : NULL,
+         -m);
     }
 }
 
-/* Cholesky and LU go block by block: a panel, which one task factors, and the update of what is beside it, in strips of columns that are tasks. What
- * the two share: panel and negative, [rows below or beside, width] or transposed. */
+/* Cholesky and LU go block by block: a panel, which one task factors, and the update of what is beside it, in strips of
+ * columns that are tasks. What the two share: panel and negative, [rows below or beside, width] or transposed. */
 
 /* The lower triangle of A + shift I = L L'. info: 0, or minus the order of the first leading minor that is not
  * positive; L is then NaN. */
-static void DENSE_NAME(cholesky_panel)(dense_run *r, int64_t n, double shift, int64_t k0, const void *av, void *lv, int64_t *info, void *shared) {
+static void DENSE_NAME(cholesky_panel)(dense_run *r, int64_t n, double shift, int64_t k0, const void *av, void *lv,
+                                       int64_t *info, void *shared) {
     const DENSE_T *a = av;
     DENSE_T *l = lv;
     const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
-    DENSE_T *column = shared, *panel = r->memory ? column + n : NULL, *negative = r->memory ? panel + n * WICK_MIN(r->block, n) : NULL;
+    DENSE_T *column = shared, *panel = r->memory ? column + n : NULL,
+            *negative = r->memory ? panel + n * WICK_MIN(r->block, n) : NULL;
     int64_t bad = 0;
-    for (int64_t i = 0; i < n && r->memory && !k0; i++) { /* above the diagonal there is only what rows of blocks need to be whole */
+    /* above the diagonal there is only what rows of blocks need to be whole */
+    for (int64_t i = 0; i < n && r->memory && !k0; i++) {
         memcpy(l + i * n, a + i * n, (size_t)(i + 1) * sizeof *l);
         memset(l + i * n + i + 1, 0, (size_t)(n - i - 1) * sizeof *l);
         l[i * n + i] += (DENSE_T)shift;
@@ -93,19 +105,23 @@ static void DENSE_NAME(cholesky_panel)(dense_run *r, int64_t n, double shift, in
         for (int64_t k = k0; k < k1; k++) l[i * n + k] = panel[(k - k0) * rest + i - k1];
     DENSE_NAME(negate)(width, rest, panel, rest, negative);
 }
-static void DENSE_NAME(cholesky_update)(dense_run *r, int64_t n, int64_t k0, int64_t begin, int64_t end, void *lv, const int64_t *info, const void *shared) {
+static void DENSE_NAME(cholesky_update)(dense_run *r, int64_t n, int64_t k0, int64_t begin, int64_t end, void *lv,
+                                        const int64_t *info, const void *shared) {
     const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, rest = n - k1;
-    const DENSE_T *panel = r->memory ? (const DENSE_T *)shared + n : NULL, *negative = r->memory ? panel + n * WICK_MIN(r->block, n) : NULL;
+    const DENSE_T *panel = r->memory ? (const DENSE_T *)shared + n : NULL,
+                  *negative = r->memory ? panel + n * WICK_MIN(r->block, n) : NULL;
     DENSE_T *l = lv;
     if (r->memory && *info) return;
-    for (int64_t c = begin * DENSE_COLUMNS; c < WICK_MIN(rest, end * DENSE_COLUMNS); c += DENSE_COLUMNS) /* the triangle, in strips */
-        dense_product(r, rest - c, WICK_MIN(DENSE_COLUMNS, rest - c), k1 - k0, r->memory ? negative + c : NULL, 1, rest, r->memory ? panel + c : NULL, rest,
-                      r->memory ? l + (k1 + c) * n + k1 + c : NULL, n);
+    /* the triangle, in strips */
+    for (int64_t c = begin * DENSE_COLUMNS; c < WICK_MIN(rest, end * DENSE_COLUMNS); c += DENSE_COLUMNS)
+        dense_product(r, rest - c, WICK_MIN(DENSE_COLUMNS, rest - c), k1 - k0, r->memory ? negative + c : NULL, 1, rest,
+                      r->memory ? panel + c : NULL, rest, r->memory ? l + (k1 + c) * n + k1 + c : NULL, n);
 }
 
-/* A + shift I = P L U; row k was exchanged with row pivot[k], step by step. sign: of the permutation. info: 0, or minus the number (from 1) of
- * the first pivot that is 0. */
-static void DENSE_NAME(lu_panel)(dense_run *r, int64_t n, double shift, int64_t k0, const void *av, void *luv, int64_t *pivot, void *sign, int64_t *info, void *shared) {
+/* A + shift I = P L U; row k was exchanged with row pivot[k], step by step. sign: of the permutation. info: 0, or minus
+ * the number (from 1) of the first pivot that is 0. */
+static void DENSE_NAME(lu_panel)(dense_run *r, int64_t n, double shift, int64_t k0, const void *av, void *luv,
+                                 int64_t *pivot, void *sign, int64_t *info, void *shared) {
     if (!r->memory) return;
     DENSE_T *a = luv, *odd = sign, *panel = shared, *negative = panel + n * WICK_MIN(r->block, n);
     const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1;
@@ -115,7 +131,8 @@ static void DENSE_NAME(lu_panel)(dense_run *r, int64_t n, double shift, int64_t 
         *odd = 1;
         *info = 0;
     }
-    /* The panel is factored in memory of its own: rows of A may lie so that their columns fall into one set of a cache. */
+    /* The panel is factored in memory of its own: rows of A may lie so that their columns fall into one set of a cache.
+     */
     for (int64_t i = k0; i < n; i++) memcpy(panel + (i - k0) * width, a + i * n + k0, (size_t)width * sizeof *a);
     for (int64_t k = 0; k < width; k++) {
         int64_t best = k;
@@ -132,19 +149,24 @@ static void DENSE_NAME(lu_panel)(dense_run *r, int64_t n, double shift, int64_t 
             continue;
         }
         for (int64_t i = k + 1; i < n - k0; i++) panel[i * width + k] /= d;
-        r->loops->rank_one(n - k0 - k - 1, width - k - 1, panel + (k + 1) * width + k, width, panel + k * width + k + 1, panel + (k + 1) * width + k + 1, width);
+        r->loops->rank_one(n - k0 - k - 1, width - k - 1, panel + (k + 1) * width + k, width, panel + k * width + k + 1,
+                           panel + (k + 1) * width + k + 1, width);
     }
     for (int64_t i = k0; i < n; i++) memcpy(a + i * n + k0, panel + (i - k0) * width, (size_t)width * sizeof *a);
     if (rest) DENSE_NAME(negate)(rest, width, panel + width * width, width, negative);
 }
 /* Strips of the columns beside the panel, those before it first. */
-static void DENSE_NAME(lu_update)(dense_run *r, int64_t n, int64_t k0, int64_t begin, int64_t end, void *luv, const int64_t *pivot, const void *shared) {
-    const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1, left = (k0 + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
+static void DENSE_NAME(lu_update)(dense_run *r, int64_t n, int64_t k0, int64_t begin, int64_t end, void *luv,
+                                  const int64_t *pivot, const void *shared) {
+    const int64_t k1 = n - k0 > r->block ? k0 + r->block : n, width = k1 - k0, rest = n - k1,
+                  left = (k0 + DENSE_COLUMNS - 1) / DENSE_COLUMNS;
     const DENSE_T *negative = r->memory ? (const DENSE_T *)shared + n * WICK_MIN(r->block, n) : NULL;
     DENSE_T *a = luv;
     for (int64_t t = begin; t < end; t++) {
-        const int64_t c = t < left ? t * DENSE_COLUMNS : k1 + (t - left) * DENSE_COLUMNS, cols = WICK_MIN(DENSE_COLUMNS, (t < left ? k0 : n) - c);
-        for (int64_t k = k0; k < k1 && r->memory; k++) DENSE_NAME(exchange)(cols, a + k * n + c, a + pivot[k] * n + c); /* as in the panel */
+        const int64_t c = t < left ? t * DENSE_COLUMNS : k1 + (t - left) * DENSE_COLUMNS,
+                      cols = WICK_MIN(DENSE_COLUMNS, (t < left ? k0 : n) - c);
+        /* as in the panel */
+        for (int64_t k = k0; k < k1 && r->memory; k++) DENSE_NAME(exchange)(cols, a + k * n + c, a + pivot[k] * n + c);
         if (t < left) continue;
         DENSE_T *right = r->memory ? a + k0 * n + c : NULL;
         DENSE_NAME(solve_lower)(r, width, cols, true, r->memory ? a + k0 * n + k0 : NULL, n, 1, right, n);
@@ -153,9 +175,11 @@ static void DENSE_NAME(lu_update)(dense_run *r, int64_t n, int64_t k0, int64_t b
 }
 
 /* B becomes X of A X = B (or A' X = B), by the factors of A. */
-static void DENSE_NAME(lu_solve)(dense_run *r, int64_t n, int64_t m, bool transposed, const void *lu, const int64_t *pivot, void *bv) {
+static void DENSE_NAME(lu_solve)(dense_run *r, int64_t n, int64_t m, bool transposed, const void *lu,
+                                 const int64_t *pivot, void *bv) {
     DENSE_T *b = bv;
-    const wick_triangle lower = {.unit = true, .transposed = transposed}, upper = {.upper = true, .transposed = transposed};
+    const wick_triangle lower = {.unit = true, .transposed = transposed},
+                        upper = {.upper = true, .transposed = transposed};
     for (int step = 0; step < 3; step++) {
         const int what = transposed ? 2 - step : step;
         if (what) {
@@ -171,9 +195,11 @@ static void DENSE_NAME(lu_solve)(dense_run *r, int64_t n, int64_t m, bool transp
 }
 
 /* Householder: A + shift I [m, n] = Q R, Q [m, columns] (min(m, n) or m), R [columns, n], with LAPACK's signs. */
-static void DENSE_NAME(qr)(dense_run *r, int64_t m, int64_t n, int64_t columns, double shift, const void *av, void *qv, void *rv) {
+static void DENSE_NAME(qr)(dense_run *r, int64_t m, int64_t n, int64_t columns, double shift, const void *av, void *qv,
+                           void *rv) {
     const int64_t k_max = WICK_MIN(m, n);
-    DENSE_T *a = dense_take(r, m * n), *tau = dense_take(r, k_max), *w = dense_take(r, WICK_MAX(n, columns)), *v = dense_take(r, m);
+    DENSE_T *a = dense_take(r, m * n), *tau = dense_take(r, k_max), *w = dense_take(r, WICK_MAX(n, columns)),
+            *v = dense_take(r, m);
     if (!r->memory) return;
     DENSE_T *q = qv, *upper = rv;
     memcpy(a, av, (size_t)(m * n) * sizeof *a);
@@ -200,7 +226,8 @@ static void DENSE_NAME(qr)(dense_run *r, int64_t m, int64_t n, int64_t columns, 
         r->loops->rank_one(m - k - 1, cols, v + k + 1, 1, w, a + (k + 1) * n + k + 1, n);
     }
     for (int64_t i = 0; i < columns; i++)
-        for (int64_t j = 0; j < n; j++) upper[i * n + j] = i <= j && i < k_max ? (DENSE_T)((double)a[i * n + j] / scale) : 0;
+        for (int64_t j = 0; j < n; j++)
+            upper[i * n + j] = i <= j && i < k_max ? (DENSE_T)((double)a[i * n + j] / scale) : 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < columns; j++) q[i * columns + j] = i == j;
     for (int64_t k = k_max; k-- > 0;) {

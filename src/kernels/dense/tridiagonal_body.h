@@ -1,8 +1,8 @@
-/* tridiagonal_body.h: eigenvalues of symmetric matrices, by Householder's reflections to a tridiagonal matrix and implicit QL steps on that (Golub, Van
- * Loan, Matrix Computations, 4th ed., 8.3). Included by dense.c once per type. */
+/* tridiagonal_body.h: eigenvalues of symmetric matrices, by Householder's reflections to a tridiagonal matrix and
+ * implicit QL steps on that (Golub, Van Loan, Matrix Computations, 4th ed., 8.3). Included by dense.c once per type. */
 
-/* x [n, n], symmetric, becomes T = Q' x Q: its diagonal d and subdiagonal e (e[i] couples i and i + 1). Row k of x keeps the reflection H(k) = I - v v' that turned
- * column k, from k + 1 on; Q = H(0) H(1) ... w has room for n. */
+/* x [n, n], symmetric, becomes T = Q' x Q: its diagonal d and subdiagonal e (e[i] couples i and i + 1). Row k of x
+ * keeps the reflection H(k) = I - v v' that turned column k, from k + 1 on; Q = H(0) H(1) ... w has room for n. */
 static void DENSE_NAME(tridiagonal)(dense_run *r, int64_t n, DENSE_T *x, double *d, double *e, DENSE_T *w) {
     for (int64_t k = 0; k < n; k++) {
         const int64_t left = n - k - 1;
@@ -16,8 +16,10 @@ static void DENSE_NAME(tridiagonal)(dense_run *r, int64_t n, DENSE_T *x, double 
             memset(v, 0, (size_t)left * sizeof *v);
             continue;
         }
-        const double first = (double)v[0], length = __builtin_sqrt(first * first + s[0]), other = first > 0 ? -length : length;
-        const double scale = 1 / __builtin_sqrt(length * (length + __builtin_fabs(first))); /* v v' is then the whole reflection */
+        const double first = (double)v[0], length = __builtin_sqrt(first * first + s[0]),
+                     other = first > 0 ? -length : length;
+        /* v v' is then the whole reflection */
+        const double scale = 1 / __builtin_sqrt(length * (length + __builtin_fabs(first)));
         e[k] = other;
         v[0] = (DENSE_T)((first - other) * scale);
         for (int64_t j = 1; j < left; j++) v[j] = (DENSE_T)((double)v[j] * scale);
@@ -44,15 +46,17 @@ static void DENSE_NAME(reflections)(dense_run *r, int64_t n, const DENSE_T *x, D
     }
 }
 
-/* The tridiagonal d, e becomes diagonal by rotations, which rows of z [n, n] take part in. Those of one step go down from the end of a block to its
- * begin; the shift is Wilkinson's. */
+/* The tridiagonal d, e becomes diagonal by rotations, which rows of z [n, n] take part in. Those of one step go down
+ * from the end of a block to its begin; the shift is Wilkinson's. */
 static void DENSE_NAME(diagonalise)(dense_run *r, int64_t n, double *d, double *e, DENSE_T *z) {
     enum { MOST = 60 };
     if (n) e[n - 1] = 0;
     for (int64_t begin = 0; begin < n; begin++)
         for (int step = 0; step < MOST; step++) {
             int64_t end = begin;
-            while (end + 1 < n && !(__builtin_fabs(e[end]) <= 0x1p-53 * (__builtin_fabs(d[end]) + __builtin_fabs(d[end + 1])))) end++;
+            while (end + 1 < n &&
+                   !(__builtin_fabs(e[end]) <= 0x1p-53 * (__builtin_fabs(d[end]) + __builtin_fabs(d[end + 1]))))
+                end++;
             if (end == begin) break;
             const double gap = (d[begin + 1] - d[begin]) / (2 * e[begin]), root = __builtin_sqrt(gap * gap + 1);
             double bulge = d[end] - d[begin] + e[begin] / (gap + (gap < 0 ? -root : root)), c = 1, s = 1, moved = 0;

@@ -9,8 +9,9 @@
 #define WICK_PIO2     0x1.921fb54442d18p+0
 #define WICK_PIO2_LO  0x1.1a62633145c07p-54
 
-/* ---- tangent: sine over cosine of the reduced argument, or minus the inverse. In f32 the reduction, as good as for sine, leaves an r that
- * is kept in f64. ----------------------------------------------------------------------------------------------------------------- */
+/* ---- tangent: sine over cosine of the reduced argument, or minus the inverse. In f32 the reduction, as good as for
+ * sine, leaves an r that is kept in f64.
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 WICK_MATH double wick_tan_of_f32(double r, int odd) {
     double z = r * r, s, c;
@@ -32,7 +33,8 @@ WICK_MATH double wick_tan_f64(double x) {
     return __builtin_fabs(x) < 0x1p-40 ? x : s / c;
 }
 
-/* ---- arc sine and cosine: asin(x) = x + x^3 P(x^2) to 1/2, beyond by asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) ---------------- */
+/* ---- arc sine and cosine: asin(x) = x + x^3 P(x^2) to 1/2, beyond by asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) ----
+ */
 
 /* (asin(x) / x - 1) / x^2 over z = x^2 in [0, 1/4] */
 static const double wick_asin_c_f32[] = {/* 2^-35.8 */ 0x1.55555608f9068p-3, 0x1.3332a81b96fc2p-4,
@@ -77,8 +79,9 @@ WICK_MATH double wick_acos_f64(double x) {
     return t <= 0.5 ? near : x < 0 ? left : right;
 }
 
-/* ---- arc tangent: atan(t) = atan(c) + atan((t - c) / (1 + c t)), c of 0, 1/2, 1, 3/2 and, as -1 / t, infinity: arguments to 7/16 (the
- * breaks of FreeBSD's s_atan.c) ------------------------------------------------------------------------------------------------- */
+/* ---- arc tangent: atan(t) = atan(c) + atan((t - c) / (1 + c t)), c of 0, 1/2, 1, 3/2 and, as -1 / t, infinity:
+ * arguments to 7/16 (the breaks of FreeBSD's s_atan.c)
+ * ------------------------------------------------------------------------------------------------- */
 
 /* (atan(x) / x - 1) / x^2 over z = x^2 in [0, 1], and in [0, 0.1915] */
 static const double wick_atan_c_f32[] = {/* 2^-33.9 */ -0x1.555554872c81bp-2, 0x1.999937ec6d5f3p-3,
@@ -101,8 +104,14 @@ WICK_MATH double wick_atan_ratio(float a, float b) {
 /* atan(t) for t >= 0 as hi + lo */
 WICK_MATH double wick_atan_part(double t, double *lo) {
     double c = t < 0.4375 ? 0.0 : t < 0.6875 ? 0.5 : t < 1.1875 ? 1.0 : 1.5, p;
-    double hi = t < 0.4375 ? 0.0 : t < 0.6875 ? 0x1.dac670561bb4fp-2 : t < 1.1875 ? WICK_PIO2 * 0.5 : 0x1.f730bd281f69bp-1;
-    *lo = t < 0.4375 ? 0.0 : t < 0.6875 ? 0x1.a2b7f222f65e2p-56 : t < 1.1875 ? WICK_PIO2_LO * 0.5 : 0x1.007887af0cbbdp-56;
+    double hi = t < 0.4375   ? 0.0
+                : t < 0.6875 ? 0x1.dac670561bb4fp-2
+                : t < 1.1875 ? WICK_PIO2 * 0.5
+                             : 0x1.f730bd281f69bp-1;
+    *lo = t < 0.4375   ? 0.0
+          : t < 0.6875 ? 0x1.a2b7f222f65e2p-56
+          : t < 1.1875 ? WICK_PIO2_LO * 0.5
+                       : 0x1.007887af0cbbdp-56;
     int big = t >= 2.4375;
     hi = big ? WICK_PIO2 : hi;
     *lo = big ? WICK_PIO2_LO : *lo;

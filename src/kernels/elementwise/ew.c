@@ -11,11 +11,14 @@ bool wick_ew_has(wick_ew op, wick_ctype t) {
 
 wick_ctype wick_ctype_of(wick_dtype dtype) {
     static const uint8_t of[WICK_DTYPE_COUNT] = {
-        [WICK_F32] = WICK_CF32,   [WICK_F64] = WICK_CF64, [WICK_F16] = WICK_CF32, [WICK_BF16] = WICK_CF32,
-        [WICK_I8] = WICK_CI32,    [WICK_I16] = WICK_CI32, [WICK_I32] = WICK_CI32, [WICK_I64] = WICK_CI64,
-        [WICK_U8] = WICK_CI32,    [WICK_U16] = WICK_CI32, [WICK_U32] = WICK_CU64, [WICK_U64] = WICK_CU64,
-        [WICK_BOOL] = WICK_CBOOL, [WICK_F8_E4M3FN] = WICK_CF32, [WICK_F8_E4M3FNUZ] = WICK_CF32, [WICK_F8_E5M2] = WICK_CF32,
-        [WICK_F8_E5M2FNUZ] = WICK_CF32, [WICK_F8_E8M0] = WICK_CF32, [WICK_F4_E2M1] = WICK_CF32, [WICK_I4] = WICK_CI32, [WICK_U4] = WICK_CI32, [WICK_I2] = WICK_CI32, [WICK_U2] = WICK_CI32,
+        [WICK_F32] = WICK_CF32,     [WICK_F64] = WICK_CF64,         [WICK_F16] = WICK_CF32,
+        [WICK_BF16] = WICK_CF32,    [WICK_I8] = WICK_CI32,          [WICK_I16] = WICK_CI32,
+        [WICK_I32] = WICK_CI32,     [WICK_I64] = WICK_CI64,         [WICK_U8] = WICK_CI32,
+        [WICK_U16] = WICK_CI32,     [WICK_U32] = WICK_CU64,         [WICK_U64] = WICK_CU64,
+        [WICK_BOOL] = WICK_CBOOL,   [WICK_F8_E4M3FN] = WICK_CF32,   [WICK_F8_E4M3FNUZ] = WICK_CF32,
+        [WICK_F8_E5M2] = WICK_CF32, [WICK_F8_E5M2FNUZ] = WICK_CF32, [WICK_F8_E8M0] = WICK_CF32,
+        [WICK_F4_E2M1] = WICK_CF32, [WICK_I4] = WICK_CI32,          [WICK_U4] = WICK_CI32,
+        [WICK_I2] = WICK_CI32,      [WICK_U2] = WICK_CI32,
     };
     return (wick_ctype)of[dtype];
 }

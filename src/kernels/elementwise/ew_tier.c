@@ -95,7 +95,7 @@
     const T *vb = pb;                                                                                                  \
     const T *vc = pc
 
-#define EW_BY_ELEMENT(name, t, T, A, R, arity, expression)                                                                \
+#define EW_BY_ELEMENT(name, t, T, A, R, arity, expression)                                                             \
     static inline R wick_ew_one_##name##_##t(EW_ARGS_##arity(A, T)) { return (R)(expression); }                        \
     static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
         EW_INPUTS_##arity(A, T);                                                                                       \
@@ -103,10 +103,11 @@
         WICK_IVDEP for (size_t i = 0; i < n; i++) d[i] = EW_CALL_##arity(wick_ew_one_##name##_##t, i);                 \
     }
 
-/* Functions of floats, which are long: whole lines of 64 bytes, so that compilers need no second, scalar form for what is left. That is a line of its own,
- * filled up with its first elements. */
+/* Functions of floats, which are long: whole lines of 64 bytes, so that compilers need no second, scalar form for what
+ * is left. That is a line of its own, filled up with its first elements. */
 #if WICK_TIER_ID > 0
-static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void *a, const void *b, const void *c, size_t n, size_t elem, size_t result_elem) {
+static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void *a, const void *b, const void *c,
+                                              size_t n, size_t elem, size_t result_elem) {
     _Alignas(64) char in[3][64], out[64];
     const void *const from[3] = {a, b, c};
     for (int k = 0; k < 3; k++) {
@@ -125,7 +126,7 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
     f(out, in[0], in[1], in[2], sizeof in[0] / elem);
     memcpy(d, out, n * result_elem);
 }
-#define EW_BY_LINE(name, t, T, A, R, arity, expression)                                                                   \
+#define EW_BY_LINE(name, t, T, A, R, arity, expression)                                                                \
     static inline R wick_ew_one_##name##_##t(EW_ARGS_##arity(A, T)) { return (R)(expression); }                        \
     static void wick_ew_##name##_##t(void *dst, const void *pa, const void *pb, const void *pc, size_t n) {            \
         EW_INPUTS_##arity(A, T);                                                                                       \
@@ -145,7 +146,8 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
 #define EW_FORM_ANY    EW_BY_ELEMENT
 #define EW_FORM_SELECT EW_BY_ELEMENT
 
-/* Rows that need a remainder of floats: a chunk at a time by the form without a loop, again by the other where a quotient was too large. */
+/* Rows that need a remainder of floats: a chunk at a time by the form without a loop, again by the other where a
+ * quotient was too large. */
 #define EW_CHUNK 128
 #define EW_FAR_f32 uint32_t
 #define EW_FAR_f64 uint64_t
@@ -211,7 +213,8 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
 #define EW_T float
 #define M(f) wick_##f##_f32
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_f32(EW_KERNEL(EW_FORM_##types, name, f32, float, EW_A_##types(float), EW_R_##result(float), arity, expression))
+    EW_IF_##types##_f32(                                                                                               \
+        EW_KERNEL(EW_FORM_##types, name, f32, float, EW_A_##types(float), EW_R_##result(float), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -220,7 +223,8 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T double
 #define M(f) wick_##f##_f64
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_f64(EW_KERNEL(EW_FORM_##types, name, f64, double, EW_A_##types(double), EW_R_##result(double), arity, expression))
+    EW_IF_##types##_f64(                                                                                               \
+        EW_KERNEL(EW_FORM_##types, name, f64, double, EW_A_##types(double), EW_R_##result(double), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -229,7 +233,8 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T int32_t
 #define M(f) wick_##f##_i32
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_i32(EW_KERNEL(EW_BY_ELEMENT, name, i32, int32_t, EW_A_##types(int32_t), EW_R_##result(int32_t), arity, expression))
+    EW_IF_##types##_i32(EW_KERNEL(EW_BY_ELEMENT, name, i32, int32_t, EW_A_##types(int32_t), EW_R_##result(int32_t),    \
+                                  arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -238,7 +243,8 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T int64_t
 #define M(f) wick_##f##_i64
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_i64(EW_KERNEL(EW_BY_ELEMENT, name, i64, int64_t, EW_A_##types(int64_t), EW_R_##result(int64_t), arity, expression))
+    EW_IF_##types##_i64(EW_KERNEL(EW_BY_ELEMENT, name, i64, int64_t, EW_A_##types(int64_t), EW_R_##result(int64_t),    \
+                                  arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -247,8 +253,8 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T uint64_t
 #define M(f) wick_##f##_u64
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_u64(                                                                                               \
-        EW_KERNEL(EW_BY_ELEMENT, name, u64, uint64_t, EW_A_##types(uint64_t), EW_R_##result(uint64_t), arity, expression))
+    EW_IF_##types##_u64(EW_KERNEL(EW_BY_ELEMENT, name, u64, uint64_t, EW_A_##types(uint64_t), EW_R_##result(uint64_t), \
+                                  arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M
@@ -257,7 +263,8 @@ WICK_EW_TABLE(EW_ROW)
 #define EW_T uint8_t
 #define M(f) wick_##f##_b8
 #define EW_ROW(name, arity, types, result, expression, ...)                                                            \
-    EW_IF_##types##_b8(EW_KERNEL(EW_BY_ELEMENT, name, b8, uint8_t, EW_A_##types(uint8_t), EW_R_##result(uint8_t), arity, expression))
+    EW_IF_##types##_b8(                                                                                                \
+        EW_KERNEL(EW_BY_ELEMENT, name, b8, uint8_t, EW_A_##types(uint8_t), EW_R_##result(uint8_t), arity, expression))
 WICK_EW_TABLE(EW_ROW)
 #undef EW_T
 #undef M

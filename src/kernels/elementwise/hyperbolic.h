@@ -1,5 +1,5 @@
-/* hyperbolic.h: hyperbolic sine and cosine, the inverses of these and of the tangent, and activations of one exponential. As math.h and
- * powers.h, whose rules hold here. */
+/* hyperbolic.h: hyperbolic sine and cosine, the inverses of these and of the tangent, and activations of one
+ * exponential. As math.h and powers.h, whose rules hold here. */
 #ifndef WICK_KERNELS_HYPERBOLIC_H
 #define WICK_KERNELS_HYPERBOLIC_H
 
@@ -15,7 +15,8 @@ WICK_MATH float wick_cosh_f32(float x) {
     double e = wick_exp_wide(__builtin_fabs((double)x));
     return (float)(0.5 * e + 0.5 / e);
 }
-/* With E = e^|x| - 1: sinh = (E + E / (E + 1)) / 2. E / 4 is computed, which does not overflow before the result does. */
+/* With E = e^|x| - 1: sinh = (E + E / (E + 1)) / 2. E / 4 is computed, which does not overflow before the result does.
+ */
 WICK_MATH double wick_sinh_f64(double x) {
     uint64_t n;
     double t = __builtin_fabs(x);
@@ -73,7 +74,7 @@ WICK_MATH double wick_atanh_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* ---- activations ------------------------------------------------------------------------------------------------------ */
+/* ---- activations ------------------------------------------------------------------------------------------------- */
 
 /* x tanh(log(1 + e^x)) = x w / (w + 2), w = e^x (e^x + 2) (Misra 2019); from 20 (40) on the factor rounds to 1 */
 WICK_MATH float wick_mish_f32(float x) {

@@ -88,7 +88,8 @@ WICK_MATH uint64_t wick_sign_u64(uint64_t x) { return x != 0; }
 WICK_MATH float wick_sqrt_f32(float x) { return __builtin_sqrtf(x); }
 WICK_MATH double wick_sqrt_f64(double x) { return __builtin_sqrt(x); }
 
-#if defined(__SSE4_1__) || defined(WICK_NEON) /* has instructions that round; math.h's functions become them, since no trap and no mode is to be kept */
+#if defined(__SSE4_1__) || defined(WICK_NEON) /* has instructions that round; math.h's functions become them, since no \
+                                                 trap and no mode is to be kept */
 WICK_MATH float wick_round_f32(float x) { return __builtin_rintf(x); }
 WICK_MATH double wick_round_f64(double x) { return __builtin_rint(x); }
 WICK_MATH float wick_floor_f32(float x) { return __builtin_floorf(x); }
@@ -123,8 +124,7 @@ WICK_MATH double wick_ceil_f64(double x) {
 }
 #endif
 
-/* ---- exponentials: e^x = 2^n e^r, n = round(x / ln 2), |r| <= ln 2 / 2 --------------------------------------------
- */
+/* ---- exponentials: e^x = 2^n e^r, n = round(x / ln 2), |r| <= ln 2 / 2 ------------------------------------------- */
 
 #define WICK_LOG2E      0x1.71547652b82fep+0
 /* 15 bits + 24: n * hi is exact for |n| < 2^9 in f32; 41 bits + 53: for |n| < 2^12 in f64 */
@@ -149,8 +149,8 @@ static const double wick_exp_c_f64[] = {
     0x1.af5eba098b7a4p-26,
     0x1.1f955ab633035p-29};
 
-/* x in [-2^8, 2^8] (f32) or [-2^11, 2^11] (f64): returns e^r - 1 and n. NaN passes through; its n is meaningless. high: bits of which the lowest are n,
- * the others leave by a shift to the exponent. */
+/* x in [-2^8, 2^8] (f32) or [-2^11, 2^11] (f64): returns e^r - 1 and n. NaN passes through; its n is meaningless. high:
+ * bits of which the lowest are n, the others leave by a shift to the exponent. */
 WICK_MATH float wick_exp_reduce_high_f32(float x, uint32_t *high) {
     float t = WICK_FMAF(x, (float)WICK_LOG2E, WICK_ROUNDER_F32), k = t - WICK_ROUNDER_F32, p;
     float r = WICK_FMAF(k, -WICK_LN2_HI_F32, x);
@@ -226,8 +226,7 @@ WICK_MATH double wick_expm1_f64(double x) {
     return __builtin_fabs(x) < 0x1p-200 ? x : r;
 }
 
-/* ---- functions of one exponential -----------------------------------------------------------------------------------
- */
+/* ---- functions of one exponential -------------------------------------------------------------------------------- */
 
 /* 1 / (1 + e^-x), by the exponential that cannot overflow: of -|x| */
 WICK_MATH float wick_sigmoid_f32(float x) {
@@ -253,8 +252,7 @@ WICK_MATH double wick_tanh_f64(double x) {
     return __builtin_copysign(e / (e + 2.0), x);
 }
 
-/* ---- logarithms: x = 2^k m, sqrt(1/2) <= m < sqrt(2), f = m - 1
- * ------------------------------------------------------ */
+/* ---- logarithms: x = 2^k m, sqrt(1/2) <= m < sqrt(2), f = m - 1 -------------------------------------------------- */
 
 /* (log(1 + f) - f + f^2 / 2) / f^3 on [sqrt(1/2) - 1, sqrt(2) - 1]: 2^-30.2 */
 static const float wick_log_c_f32[] = {0x1.555548p-2f,  -0x1.ffffeep-3f, 0x1.99a472p-3f,
@@ -397,8 +395,7 @@ WICK_MATH float wick_cos_f32(float x) { return wick_sincos_f32(x, 1); }
 WICK_MATH double wick_sin_f64(double x) { return __builtin_fabs(x) < 0x1p-40 ? x : wick_sincos_f64(x, 0); }
 WICK_MATH double wick_cos_f64(double x) { return wick_sincos_f64(x, 1); }
 
-/* ---- error function: x + x P(x^2) near 0, else 1 - e^-Q(|x|), Q fitted to -log(erfc)
- * -------------------------------------- */
+/* ---- error function: x + x P(x^2) near 0, else 1 - e^-Q(|x|), Q fitted to -log(erfc) ----------------------------- */
 
 static const float wick_erf_p_f32[] = {/* |x| <= 0.93: 2^-31 */ 0x1.06eba8p-3f,
                                        -0x1.812744p-2f,
@@ -453,8 +450,7 @@ WICK_MATH double wick_erf_f64(double x) {
     return a < 1.0 ? WICK_FMA(x, p, x) : big;
 }
 
-/* ---- powers: |a|^b = e^(b log|a|), the logarithm wide enough that b cannot blow its error up
- * ------------------------------- */
+/* ---- powers: |a|^b = e^(b log|a|), the logarithm wide enough that b cannot blow its error up --------------------- */
 
 static const double wick_pow_log_c_f32[] = {/* as wick_log_c_f64: 2^-44 */ 0x1.5555555611ebdp-1, 0x1.999996c3beb18p-2,
                                             0x1.249408839b78ap-2, 0x1.c62dd15185818p-3, 0x1.90f1b25e57b07p-3};

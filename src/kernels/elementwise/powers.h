@@ -1,12 +1,13 @@
-/* powers.h: exponentials and logarithms to other bases, cube root, hypotenuse, and the logarithm of a sum. As math.h, whose rules hold
- * here: polynomials are by scripts/minimax.py. Rarer functions of f32 are computed in f64, with polynomials as long as f32 needs: the
- * result is right but for the last rounding. */
+/* powers.h: exponentials and logarithms to other bases, cube root, hypotenuse, and the logarithm of a sum. As math.h,
+ * whose rules hold here: polynomials are by scripts/minimax.py. Rarer functions of f32 are computed in f64, with
+ * polynomials as long as f32 needs: the result is right but for the last rounding. */
 #ifndef WICK_KERNELS_POWERS_H
 #define WICK_KERNELS_POWERS_H
 
 #include "kernels/elementwise/math.h"
 
-/* log(x) for positive normal x, and e^x for |x| <= 128 (beyond, of 128): to 2^-44 and 2^-34, the parts of wick_pow_f32. */
+/* log(x) for positive normal x, and e^x for |x| <= 128 (beyond, of 128): to 2^-44 and 2^-34, the parts of wick_pow_f32.
+ */
 WICK_MATH double wick_log_wide(double x) {
     double k, p, m = wick_log_split_f64(x, &k), s = (m - 1.0) / (m + 1.0), z = s * s;
     WICK_POLY(WICK_FMA, z, wick_pow_log_c_f32, p);
@@ -16,13 +17,14 @@ WICK_MATH double wick_exp_wide(double x) {
     double q;
     x = x > 128.0 ? 128.0 : x;
     x = x < -128.0 ? -128.0 : x;
-    double t = WICK_FMA(x, WICK_LOG2E, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64, r = WICK_FMA(n, -0x1.62e42fefa39efp-1, x);
+    double t = WICK_FMA(x, WICK_LOG2E, WICK_ROUNDER_F64), n = t - WICK_ROUNDER_F64,
+           r = WICK_FMA(n, -0x1.62e42fefa39efp-1, x);
     WICK_POLY(WICK_FMA, r, wick_pow_exp_c_f32, q);
     uint64_t up = (wick_bits_f64(t) - wick_bits_f64(WICK_ROUNDER_F64) + 1023) << 52;
     return (1.0 + WICK_FMA(r * r, q, r)) * wick_from_bits_f64(up);
 }
 
-/* ---- 2^x = 2^n 2^r, |r| <= 1/2 ---------------------------------------------------------------------------------------- */
+/* ---- 2^x = 2^n 2^r, |r| <= 1/2 ----------------------------------------------------------------------------------- */
 
 /* (2^r - 1) / r */
 static const float wick_exp2_c_f32[] = {/* 2^-28.9 */ 0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f, 0x1.3b2d52p-7f,
@@ -49,7 +51,7 @@ WICK_MATH double wick_exp2_f64(double x) {
     return wick_scale_f64(WICK_FMA(r, p, 1.0), wick_bits_f64(t) - wick_bits_f64(WICK_ROUNDER_F64));
 }
 
-/* ---- gelu: a Phi(a). erfc(|a| / sqrt 2) = 2^-(|a| Q(|a|)), one polynomial to where it is below half a unit ------------------------- */
+/* ---- gelu: a Phi(a). erfc(|a| / sqrt 2) = 2^-(|a| Q(|a|)), one polynomial to where it is below half a unit ------- */
 
 /* -log2(erfc(x / sqrt 2)) / x over x in [0, 5.7]; the error in units of Phi: 2^-26.9 */
 static const float wick_gelu_c_f32[] = {0x1.26aed4p+0f, 0x1.d63aacp-2f, 0x1.ae0c84p-5f, -0x1.cee93p-8f, 0x1.1f402ap-13f,
@@ -62,13 +64,14 @@ WICK_MATH float wick_gelu_f32(float x) {
     q *= -a;
     float t = q + WICK_ROUNDER_F32, r = q - (t - WICK_ROUNDER_F32);
     WICK_POLY(WICK_FMAF, r, wick_exp2_c_f32, p);
-    float half = WICK_FMAF(r, p, 1.0f) * wick_from_bits_f32((wick_bits_f32(t) - wick_bits_f32(WICK_ROUNDER_F32) + 126) << 23);
+    float half =
+        WICK_FMAF(r, p, 1.0f) * wick_from_bits_f32((wick_bits_f32(t) - wick_bits_f32(WICK_ROUNDER_F32) + 126) << 23);
     half = __builtin_fabsf(x) > 5.7f ? 0.0f : half;
     return x * (x > 0 ? 1.0f - half : half);
 }
 WICK_MATH double wick_gelu_f64(double x) { return 0.5 * x * (1.0 + wick_erf_f64(x * 0.70710678118654752440)); }
 
-/* ---- log2, log10: the natural logarithm's parts, times 1 / log of the base in two parts -------------------------------- */
+/* ---- log2, log10: the natural logarithm's parts, times 1 / log of the base in two parts -------------------------- */
 
 #define WICK_LOG_F32(name, factor)                                                                     \
     WICK_MATH float wick_##name##_f32(float x) {                                                       \
@@ -102,7 +105,7 @@ WICK_MATH double wick_logaddexp_f64(double a, double b) {
     return (a > b ? a : b) + wick_log1p_f64(wick_exp_f64(-d));
 }
 
-/* ---- roots -------------------------------------------------------------------------------------------------------------- */
+/* ---- roots ------------------------------------------------------------------------------------------------------- */
 
 /* cbrt on [0.3535, 2.829] */
 static const double wick_cbrt_c[] = {/* 2^-10.5 */ 0x1.a91a6994160c8p-2, 0x1.0d67b6e24b2c1p+0, -0x1.85abb10739bap-1,
@@ -126,7 +129,8 @@ WICK_MATH float wick_cbrt_f32(float x) {
     float r = __builtin_copysignf((float)(c * wick_power_of_two(q)), x);
     return ((x == 0) | !(__builtin_fabsf(x) < INFINITY)) ? x : r;
 }
-/* The last step as in FreeBSD's s_cbrt.c: from a start of 23 bits, whose square is exact, to 0.667 units of the last place. */
+/* The last step as in FreeBSD's s_cbrt.c: from a start of 23 bits, whose square is exact, to 0.667 units of the last
+ * place. */
 WICK_MATH double wick_cbrt_f64(double x) {
     double a = __builtin_fabs(x), t, q, tiny = a < 0x1p-1022 ? 18.0 : 0.0;
     double c = wick_cbrt_start(a < 0x1p-1022 ? a * 0x1p54 : a, &t, &q);
@@ -137,7 +141,8 @@ WICK_MATH double wick_cbrt_f64(double x) {
     return ((x == 0) | !(a < (double)INFINITY)) ? x : r;
 }
 
-/* sqrt(a^2 + b^2); Inf even beside NaN. In f64 both are scaled by a power of two so that squares neither overflow nor vanish. */
+/* sqrt(a^2 + b^2); Inf even beside NaN. In f64 both are scaled by a power of two so that squares neither overflow nor
+ * vanish. */
 WICK_MATH float wick_hypot_f32(float a, float b) {
     double x = (double)a, y = (double)b;
     float r = (float)__builtin_sqrt(x * x + y * y);
@@ -145,7 +150,12 @@ WICK_MATH float wick_hypot_f32(float a, float b) {
 }
 WICK_MATH double wick_hypot_f64(double a, double b) {
     double x = __builtin_fabs(a), y = __builtin_fabs(b), big = x > y ? x : y;
-    double down = big > 0x1p500 ? 0x1p-600 : big < 0x1p-500 ? 0x1p600 : 1.0, up = big > 0x1p500 ? 0x1p600 : big < 0x1p-500 ? 0x1p-600 : 1.0;
+    double down = big > 0x1p500    ? 0x1p-600
+                  : big < 0x1p-500 ? 0x1p600
+                                   : 1.0,
+           up = big > 0x1p500    ? 0x1p600
+                : big < 0x1p-500 ? 0x1p-600
+                                 : 1.0;
     double u = x * down, v = y * down, r = __builtin_sqrt(WICK_FMA(u, u, v * v)) * up;
     return ((x == (double)INFINITY) | (y == (double)INFINITY)) ? (double)INFINITY : r;
 }

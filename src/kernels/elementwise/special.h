@@ -1,11 +1,11 @@
-/* special.h: the complement and the inverse of the error function; the logarithm of the gamma function and its derivatives. As math.h and
- * powers.h, whose rules hold here. The gamma functions of f32 are those of f64, rounded. */
+/* special.h: the complement and the inverse of the error function; the logarithm of the gamma function and its
+ * derivatives. As math.h and powers.h, whose rules hold here. The gamma functions of f32 are those of f64, rounded. */
 #ifndef WICK_KERNELS_SPECIAL_H
 #define WICK_KERNELS_SPECIAL_H
 
 #include "kernels/elementwise/powers.h"
 
-/* ---- erfc(x) = e^(-x^2) erfcx(x), with erfcx(x) (1 + 2 x) smooth in (x - 4) / (x + 4) over all of x >= 0 --------------------- */
+/* ---- erfc(x) = e^(-x^2) erfcx(x), with erfcx(x) (1 + 2 x) smooth in (x - 4) / (x + 4) over all of x >= 0 --------- */
 
 static const double wick_erfcx_c_f32[] = {/* 2^-32.7 */ 0x1.3ba5916f41828p+0, -0x1.1df1ad555a24ep-3,
     0x1.f7f5a41b8de71p-7, 0x1.16ed0abddcc9fp-4, -0x1.9dda3231b13bbp-4, 0x1.7fece410ffe6bp-4, -0x1.0fbbdece12e54p-4,
@@ -40,8 +40,9 @@ WICK_MATH double wick_erfc_f64(double x) {
     return __builtin_fabs(x) < 0.5 ? near : y;
 }
 
-/* ---- erfinv(x) = x P(w), w = -log(1 - x^2), by its square root from 5 on (Giles 2010): to 2^-27, enough for f32; in f64 a step of
- * Halley's method follows ------------------------------------------------------------------------------------------------------- */
+/* ---- erfinv(x) = x P(w), w = -log(1 - x^2), by its square root from 5 on (Giles 2010): to 2^-27, enough for f32; in
+ * f64 a step of Halley's method follows
+ * ------------------------------------------------------------------------------------------------------- */
 
 static const double wick_erfinv_c[] = {/* 2^-28.7 */ 0x1.c5bf892c784cdp-1, 0x1.db29ec59dfac6p-3, 0x1.7a7b3cbe6a2b1p-7,
     -0x1.328466bb76b08p-9, -0x1.ffb75f1d54616p-14, 0x1.53a0c1faae875p-15, 0x1.879f8d5606552p-18,
@@ -74,7 +75,8 @@ WICK_MATH double wick_erfinv_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* ---- gamma functions: from 8 on by Stirling's series, below by steps of one to [3/2, 5/2]; negative ones by reflection --------- */
+/* ---- gamma functions: from 8 on by Stirling's series, below by steps of one to [3/2, 5/2]; negative ones by
+ * reflection ---- */
 
 /* log(gamma(2 + t)) / t over |t| <= 1/2 */
 static const double wick_lgamma_c[] = {/* 2^-62.5 */ 0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2,
@@ -112,14 +114,16 @@ WICK_MATH double wick_lgamma_right(double x) {
 WICK_MATH double wick_lgamma_f64(double x) {
     double a = __builtin_fabs(x), f = a - wick_round_f64(a);
     double r = wick_lgamma_right(x < 0 ? 1.0 + a : x);
-    double near = __builtin_fabs(f), s = wick_sincos_f64(0x1.921fb54442d18p+1 * near, 0); /* log(pi / s), for tiny ones log(1 / near) */
+    /* log(pi / s), for tiny ones log(1 / near) */
+    double near = __builtin_fabs(f), s = wick_sincos_f64(0x1.921fb54442d18p+1 * near, 0);
     double left = (near < 0x1p-40 ? 0.0 : 0x1.250d048e7a1bdp+0) - wick_log_f64(near < 0x1p-40 ? near : s) - r;
     left = f == 0 ? (double)INFINITY : left;
     return x < 0 ? (a < (double)INFINITY ? left : a) : r;
 }
 WICK_MATH float wick_lgamma_f32(float x) { return (float)wick_lgamma_f64((double)x); }
 
-/* psi(x) = psi(x + 8) - sum of 1 / (x + i), as one fraction; psi(x) = psi(1 - x) - pi / tan(pi x). NaN at the negative whole numbers. */
+/* psi(x) = psi(x + 8) - sum of 1 / (x + i), as one fraction; psi(x) = psi(1 - x) - pi / tan(pi x). NaN at the negative
+ * whole numbers. */
 WICK_MATH double wick_digamma_f64(double x) {
     double a = __builtin_fabs(x), f = a - wick_round_f64(a), w = x < 0 ? 1.0 + a : x, y = w, over = 0.0, under = 1.0, s;
     _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {
@@ -139,8 +143,9 @@ WICK_MATH double wick_digamma_f64(double x) {
 }
 WICK_MATH float wick_digamma_f32(float x) { return (float)wick_digamma_f64((double)x); }
 
-/* Derivative number n = floor(order) of psi: (-1)^(n+1) n! times the sum of 1 / (x + k)^(n+1), of which the terms from y > n + 12 on are
- * by Euler and Maclaurin's formula (Abramowitz, Stegun 23.1.30). Loops: meant for small n, and x not far below 0 (from -1000 on). */
+/* Derivative number n = floor(order) of psi: (-1)^(n+1) n! times the sum of 1 / (x + k)^(n+1), of which the terms from
+ * y > n + 12 on are by Euler and Maclaurin's formula (Abramowitz, Stegun 23.1.30). Loops: meant for small n, and x not
+ * far below 0 (from -1000 on). */
 WICK_MATH double wick_polygamma_f64(double order, double x) {
     /* B_2k / (2 k)! */
     static const double bernoulli[] = {0x1.5555555555555p-4,   -0x1.6c16c16c16c17p-10, 0x1.1566abc011567p-15,
@@ -163,10 +168,11 @@ WICK_MATH double wick_polygamma_f64(double order, double x) {
 }
 WICK_MATH float wick_polygamma_f32(float order, float x) { return (float)wick_polygamma_f64((double)order, (double)x); }
 
-/* ---- how a gamma number of shape a moves with a, at a fixed place of the distribution: -(dP(a, x) / da) / p(x), the implicit gradient of
- * Figurnov, Mohamed, Mnih 2018. By the power series of P(a, x) = x^a e^-x / gamma(a + 1) sum of t_k, t_k = x^k / ((a + 1) .. (a + k)), whose
- * derivative by a weighs t_k with log x - psi(a + k + 1); far in the upper tail, which no sample reaches, by what that tends to; for large a
- * by Temme's uniform expansion (1979) of P: with m = x / a - 1, to terms of 1 / a, relative errors below 2e-8. ------------------------- */
+/* ---- how a gamma number of shape a moves with a, at a fixed place of the distribution: -(dP(a, x) / da) / p(x), the
+ * implicit gradient of Figurnov, Mohamed, Mnih 2018. By the power series of P(a, x) = x^a e^-x / gamma(a + 1) sum of
+ * t_k, t_k = x^k / ((a + 1) .. (a + k)), whose derivative by a weighs t_k with log x - psi(a + k + 1); far in the upper
+ * tail, which no sample reaches, by what that tends to; for large a by Temme's uniform expansion (1979) of P: with m =
+ * x / a - 1, to terms of 1 / a, relative errors below 2e-8. ------------------------- */
 
 WICK_MATH double wick_gamma_slope_f64(double a, double x) {
     if (!((a > 0) & (x >= 0))) return (double)NAN;

@@ -1,5 +1,5 @@
-/* whole.h: whole numbers: parts of a float, division with either rounding and its remainders, bits and shifts, bounds. All exact, for
- * every type that has them. */
+/* whole.h: whole numbers: parts of a float, division with either rounding and its remainders, bits and shifts, bounds.
+ * All exact, for every type that has them. */
 #ifndef WICK_KERNELS_WHOLE_H
 #define WICK_KERNELS_WHOLE_H
 
@@ -27,11 +27,12 @@ WICK_MATH double wick_copysign_f64(double x, double s) { return __builtin_copysi
 WICK_MATH uint8_t wick_signbit_f32(float x) { return (uint8_t)(wick_bits_f32(x) >> 31); }
 WICK_MATH uint8_t wick_signbit_f64(double x) { return (uint8_t)(wick_bits_f64(x) >> 63); }
 
-/* ---- remainders of floats ------------------------------------------------------------------------------------------ */
+/* ---- remainders of floats ---------------------------------------------------------------------------------------- */
 
-/* a - b trunc(a / b) without any rounding, by long division: s = |b| 2^(49 k) near |a|, then digits of 49 bits. Of a digit the rounded
- * quotient is right or one off, and what is left is a multiple of the last place of s, so the multiply-add is exact; where there is no
- * such instruction the C library's does the same. The loops run once unless |a / b| passes 2^50. */
+/* a - b trunc(a / b) without any rounding, by long division: s = |b| 2^(49 k) near |a|, then digits of 49 bits. Of a
+ * digit the rounded quotient is right or one off, and what is left is a multiple of the last place of s, so the
+ * multiply-add is exact; where there is no such instruction the C library's does the same. The loops run once unless |a
+ * / b| passes 2^50. */
 WICK_MATH double wick_fmod_f64(double a, double b) {
     double x = __builtin_fabs(a), y = __builtin_fabs(b), s = y;
     if (!((x < (double)INFINITY) & (y > 0))) return (double)NAN;
@@ -46,8 +47,9 @@ WICK_MATH double wick_fmod_f64(double a, double b) {
 }
 WICK_MATH float wick_fmod_f32(float a, float b) { return (float)wick_fmod_f64((double)a, (double)b); }
 
-/* The same without a loop, where the quotient is below 2^24 (2^53): else *far is set, and the result is of no use. Whole numbers up to there
- * are floats, so the rounded quotient, cut, is right or one too large, and what is left a multiple of y's last place below y: exact. */
+/* The same without a loop, where the quotient is below 2^24 (2^53): else *far is set, and the result is of no use.
+ * Whole numbers up to there are floats, so the rounded quotient, cut, is right or one too large, and what is left a
+ * multiple of y's last place below y: exact. */
 WICK_MATH float wick_fmod_near_f32(float a, float b, uint32_t *far) {
     float x = __builtin_fabsf(a), y = __builtin_fabsf(b), q = x / y, t = wick_trunc_f32(q);
 #ifdef __FMA__
@@ -73,8 +75,8 @@ WICK_MATH double wick_fmod_near_f64(double a, double b, uint64_t *far) {
     return __builtin_copysign(x < y ? x : r, a);
 }
 
-/* As Python divides (and PyTorch): the remainder has the divisor's sign, the quotient is the whole number that goes with it. NAME_of has r,
- * which fmod gives. */
+/* As Python divides (and PyTorch): the remainder has the divisor's sign, the quotient is the whole number that goes
+ * with it. NAME_of has r, which fmod gives. */
 #define WICK_FLOOR_DIVISION(T, t, copysign_)                                              \
     WICK_MATH T wick_fmod_of_##t(T a, T b, T r) { return (void)a, (void)b, r; }            \
     WICK_MATH T wick_remainder_of_##t(T a, T b, T r) {                                    \
@@ -95,7 +97,7 @@ WICK_MATH double wick_fmod_near_f64(double a, double b, uint64_t *far) {
 WICK_FLOOR_DIVISION(float, f32, __builtin_copysignf)
 WICK_FLOOR_DIVISION(double, f64, __builtin_copysign)
 
-/* ---- neighbours: floats in order are whole numbers in order, by their bits less the sign ----------------------------------------- */
+/* ---- neighbours: floats in order are whole numbers in order, by their bits less the sign ------------------------- */
 
 /* Only bits are compared, so that a thread which takes denormals for 0 gets the same. A zero takes the sign of a. */
 #define WICK_NEXTAFTER(T, I, U, t, top)                                                                    \
@@ -112,9 +114,10 @@ WICK_FLOOR_DIVISION(double, f64, __builtin_copysign)
 WICK_NEXTAFTER(float, int32_t, uint32_t, f32, UINT32_C(0x80000000))
 WICK_NEXTAFTER(double, int64_t, uint64_t, f64, UINT64_C(0x8000000000000000))
 
-/* ---- integers: x / 0 and x % 0 are 0, the least number over -1 wraps ------------------------------------------------- */
+/* ---- integers: x / 0 and x % 0 are 0, the least number over -1 wraps --------------------------------------------- */
 
-/* Quotients of 32 bits are exact in f64: the nearest fraction to a whole number is 1 / b away, far more than the rounding. */
+/* Quotients of 32 bits are exact in f64: the nearest fraction to a whole number is 1 / b away, far more than the
+ * rounding. */
 WICK_MATH int32_t wick_trunc_divide_i32(int32_t a, int32_t b) {
     int32_t d = ((b == 0) | (b == -1)) ? 1 : b, q = (int32_t)((double)a / (double)d);
     q = b == -1 ? -a : q;
@@ -127,15 +130,15 @@ WICK_MATH int64_t wick_trunc_divide_i64(int64_t a, int64_t b) {
 }
 WICK_MATH uint64_t wick_trunc_divide_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / (b == 0 ? 1 : b); }
 
-#define WICK_INTEGER_DIVISION(T, t)                                                                                      \
-    WICK_MATH T wick_fmod_##t(T a, T b) { return b == 0 ? 0 : a - wick_trunc_divide_##t(a, b) * b; }                     \
-    WICK_MATH T wick_remainder_##t(T a, T b) {                                                                           \
-        T r = wick_fmod_##t(a, b);                                                                                       \
-        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                                                             \
-    }                                                                                                                    \
-    WICK_MATH T wick_floor_divide_##t(T a, T b) {                                                                        \
-        T q = wick_trunc_divide_##t(a, b), r = a - q * b;                                                                \
-        return q - (T)((b != 0) & (r != 0) & ((r < 0) != (b < 0)));                                                      \
+#define WICK_INTEGER_DIVISION(T, t)                                                                                    \
+    WICK_MATH T wick_fmod_##t(T a, T b) { return b == 0 ? 0 : a - wick_trunc_divide_##t(a, b) * b; }                   \
+    WICK_MATH T wick_remainder_##t(T a, T b) {                                                                         \
+        T r = wick_fmod_##t(a, b);                                                                                     \
+        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                                                          \
+    }                                                                                                                  \
+    WICK_MATH T wick_floor_divide_##t(T a, T b) {                                                                      \
+        T q = wick_trunc_divide_##t(a, b), r = a - q * b;                                                              \
+        return q - (T)((b != 0) & (r != 0) & ((r < 0) != (b < 0)));                                                    \
     }
 WICK_INTEGER_DIVISION(int32_t, i32)
 WICK_INTEGER_DIVISION(int64_t, i64)
@@ -156,8 +159,12 @@ WICK_MATH int64_t wick_pow_i64(int64_t a, int64_t b) {
 WICK_MATH int32_t wick_pow_i32(int32_t a, int32_t b) { return (int32_t)wick_pow_i64(a, b); }
 
 /* Shifts by as many bits as there are, or more, or fewer than none, push everything out. */
-WICK_MATH int32_t wick_shl_i32(int32_t a, int32_t b) { return (uint32_t)b < 32 ? (int32_t)((uint32_t)a << (b & 31)) : 0; }
-WICK_MATH int64_t wick_shl_i64(int64_t a, int64_t b) { return (uint64_t)b < 64 ? (int64_t)((uint64_t)a << (b & 63)) : 0; }
+WICK_MATH int32_t wick_shl_i32(int32_t a, int32_t b) {
+    return (uint32_t)b < 32 ? (int32_t)((uint32_t)a << (b & 31)) : 0;
+}
+WICK_MATH int64_t wick_shl_i64(int64_t a, int64_t b) {
+    return (uint64_t)b < 64 ? (int64_t)((uint64_t)a << (b & 63)) : 0;
+}
 WICK_MATH uint64_t wick_shl_u64(uint64_t a, uint64_t b) { return b < 64 ? a << (b & 63) : 0; }
 WICK_MATH int32_t wick_shr_i32(int32_t a, int32_t b) { return a >> ((uint32_t)b < 32 ? b : 31); }
 WICK_MATH int64_t wick_shr_i64(int64_t a, int64_t b) { return a >> ((uint64_t)b < 64 ? b : 63); }
@@ -168,7 +175,7 @@ WICK_MATH int64_t wick_not_i64(int64_t a) { return ~a; }
 WICK_MATH uint64_t wick_not_u64(uint64_t a) { return ~a; }
 WICK_MATH uint8_t wick_not_b8(uint8_t a) { return a ^ 1; }
 
-/* ---- bounds: the lower one first; NaN anywhere is the result ------------------------------------------------------------- */
+/* ---- bounds: the lower one first; NaN anywhere is the result ----------------------------------------------------- */
 
 #define WICK_CLAMP(T, t, is_nan)                               \
     WICK_MATH T wick_clamp_##t(T a, T lo, T hi) {              \

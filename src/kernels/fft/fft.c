@@ -5,7 +5,7 @@
 
 static const wick_fft_kernels *const fft_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_fft_kernels)};
 
-/* ---- the plan ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 static int64_t round_up(int64_t n, int64_t lanes) { return (n + lanes - 1) / lanes * lanes; }
 
@@ -32,12 +32,15 @@ static void choose_radices(wick_fft_passes *p, int64_t n) {
 /* Elements of a transform's twiddles: w^(p k) by pass for p < m and 0 < k < r, and cosines and sines of odd radices. */
 static int64_t count_twiddles(const wick_fft_passes *p) {
     int64_t count = 0;
-    for (int64_t i = 0, n = p->n; i < p->n_radix; n /= p->radix[i++]) count += 2 * (n / p->radix[i] * (p->radix[i] - 1) + p->radix[i]);
+    for (int64_t i = 0, n = p->n; i < p->n_radix; n /= p->radix[i++])
+        count += 2 * (n / p->radix[i] * (p->radix[i] - 1) + p->radix[i]);
     return count;
 }
 
 /* What two steps with rows of whole vectors make of n: elements they pass over. */
-static int64_t padded(int64_t n, int64_t first, int64_t lanes) { return first * round_up(n / first, lanes) + n / first * round_up(first, lanes); }
+static int64_t padded(int64_t n, int64_t first, int64_t lanes) {
+    return first * round_up(n / first, lanes) + n / first * round_up(first, lanes);
+}
 
 void wick_fft_prepare(wick_fourier *f) {
     const int wide = f->type == WICK_CF64;
@@ -67,7 +70,8 @@ void wick_fft_prepare(wick_fourier *f) {
     for (int64_t d = 2; d * d <= f->size; d++)
         for (int64_t side = 0; side < 2; side++) {
             const int64_t a = side ? f->size / d : d;
-            if (f->size % d == 0 && (first == 1 || padded(f->size, a, lanes) <= padded(f->size, first, lanes))) first = a;
+            if (f->size % d == 0 && (first == 1 || padded(f->size, a, lanes) <= padded(f->size, first, lanes)))
+                first = a;
         }
     const bool wasteful = f->size <= 8 * lanes || 4 * padded(f->size, first, lanes) > 10 * f->size;
     f->batch = first == 1 || f->columns || (smooth && wasteful && f->size <= WICK_FFT_BATCH && f->rows >= lanes / 2);
@@ -95,12 +99,13 @@ void wick_fft_prepare(wick_fourier *f) {
     f->at_chirp = at;
     if (!smooth) at += 2 * (size_t)f->core;
     f->at_filter = WICK_ALIGN_UP(at, 8);
-    if (!smooth) at = f->at_filter + 2 * (size_t)f->size * (size_t)(8 / elem) * 2; /* made in f64, with as much room beside */
+    /* made in f64, with as much room beside */
+    if (!smooth) at = f->at_filter + 2 * (size_t)f->size * (size_t)(8 / elem) * 2;
     f->table = at * (size_t)elem;
     f->scratch = (4 * f->cap + 4 * f->cap_block + (smooth ? 0 : 2 * (size_t)(f->core + lanes))) * (size_t)elem;
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 /* exp(-2 pi i k / n), from the first octant: exact where it can be, symmetric everywhere. */
 static void root_of_one(int64_t k, int64_t n, double *re, double *im) {
@@ -182,12 +187,14 @@ void wick_fft_tables(const wick_fourier *f, void *table) {
     if (!f->batch) {
         const int64_t n1 = f->passes[0].n, n2 = f->passes[1].n, cols = round_up(n2, lanes);
         for (int64_t k = 0; k < n1; k++)
-            for (int64_t j = 0; j < cols; j++) put_root(&w, f->at_middle, n1 * cols, k * cols + j, k * (j % n2), f->size);
+            for (int64_t j = 0; j < cols; j++)
+                put_root(&w, f->at_middle, n1 * cols, k * cols + j, k * (j % n2), f->size);
     }
     if (f->core != f->n)
         for (int64_t k = 0; k <= f->core; k++) put_root(&w, f->at_untangle, f->core + 1, k, k, f->n);
     if (f->size == f->core) return;
-    /* Bluestein: j k = (j^2 + k^2 - (k - j)^2) / 2, so y[k] = c[k] sum of (x[j] c[j]) conj(c[k - j]) with c[j] = exp(-pi i j^2 / n). */
+    /* Bluestein: j k = (j^2 + k^2 - (k - j)^2) / 2, so y[k] = c[k] sum of (x[j] c[j]) conj(c[k - j]) with c[j] =
+     * exp(-pi i j^2 / n). */
     const int64_t n = f->core, m = f->size;
     for (int64_t j = 0; j < n; j++) put_root(&w, f->at_chirp, n, j, j * j % (2 * n), 2 * n);
     const size_t elem = w.wide ? 8 : 4;
@@ -200,10 +207,12 @@ void wick_fft_tables(const wick_fourier *f, void *table) {
         if (j) re[m - j] = cr, im[m - j] = -ci;
     }
     transform_f64(m, re, im, room, room + m);
-    for (int64_t j = 0; j < 2 * m; j++) put(&w, f->at_filter + (size_t)j, re[j] / (double)m); /* f32 over what was read already */
+    /* f32 over what was read already */
+    for (int64_t j = 0; j < 2 * m; j++) put(&w, f->at_filter + (size_t)j, re[j] / (double)m);
 }
 
-void wick_fft_run(const wick_fourier *f, int64_t begin, int64_t end, const void *x, void *y, const void *table, void *scratch) {
+void wick_fft_run(const wick_fourier *f, int64_t begin, int64_t end, const void *x, void *y, const void *table,
+                  void *scratch) {
     f->kernel->run(f, begin, end, x, y, table, scratch);
 }
 const char *wick_fft_name(const wick_fourier *f) { return f->kernel->names[f->size != f->core]; }

@@ -1,4 +1,5 @@
-/* fft_body.h: transforms over vectors for one type; included by fft_tier.c with FFT_T, FFT_BITS, FFT_NAME and, for shuffles, FFT_LANES. */
+/* fft_body.h: transforms over vectors for one type; included by fft_tier.c with FFT_T, FFT_BITS, FFT_NAME and, for
+ * shuffles, FFT_LANES. */
 
 typedef FFT_T FFT_NAME(vec) __attribute__((vector_size(FFT_BYTES)));
 typedef FFT_T FFT_NAME(vecu) __attribute__((vector_size(FFT_BYTES), aligned(sizeof(FFT_T)), may_alias));
@@ -15,7 +16,7 @@ FFT_INLINE VEC FFT_NAME(fma)(VEC a, VEC b, VEC c) {
 #endif
 }
 
-/* ---- small transforms: re[j], im[j] in place ----------------------------------------------------------------------------------- */
+/* ---- small transforms: re[j], im[j] in place --------------------------------------------------------------------- */
 
 typedef struct FFT_NAME(complexes) {
     VEC re[WICK_FFT_PRIME], im[WICK_FFT_PRIME];
@@ -62,7 +63,8 @@ FFT_INLINE void FFT_NAME(eight)(C *x) {
 }
 FFT_INLINE void FFT_NAME(three)(C *x) {
     const VEC half = FFT_NAME(set1)((FFT_T)-0.5), s = FFT_NAME(set1)((FFT_T)0x1.bb67ae8584caap-1);
-    const VEC tr = x->re[1] + x->re[2], ti = x->im[1] + x->im[2], dr = (x->re[1] - x->re[2]) * s, di = (x->im[1] - x->im[2]) * s;
+    const VEC tr = x->re[1] + x->re[2], ti = x->im[1] + x->im[2], dr = (x->re[1] - x->re[2]) * s,
+              di = (x->im[1] - x->im[2]) * s;
     const VEC mr = FFT_NAME(fma)(tr, half, x->re[0]), mi = FFT_NAME(fma)(ti, half, x->im[0]);
     x->re[0] += tr, x->im[0] += ti;
     x->re[1] = mr + di, x->im[1] = mi - dr;
@@ -89,11 +91,12 @@ FFT_INLINE void FFT_NAME(odd)(C *x, const int r, const FFT_T *cosines, const FFT
     for (int k = 0; k < r; k++) x->re[k] = y.re[k], x->im[k] = y.im[k];
 }
 
-/* ---- passes ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
 
-/* One pass of Stockham's autosort: numbers p + m j of x become r p + k of y, times w^(p k). Numbers are `run` elements each; x_run is their
- * distance in x. */
-FFT_INLINE void FFT_NAME(pass)(const int r, int64_t m, int64_t run, int64_t x_run, const FFT_T *xr, const FFT_T *xi, FFT_T *yr, FFT_T *yi, const FFT_T *twiddles) {
+/* One pass of Stockham's autosort: numbers p + m j of x become r p + k of y, times w^(p k). Numbers are `run` elements
+ * each; x_run is their distance in x. */
+FFT_INLINE void FFT_NAME(pass)(const int r, int64_t m, int64_t run, int64_t x_run, const FFT_T *xr, const FFT_T *xi,
+                               FFT_T *yr, FFT_T *yi, const FFT_T *twiddles) {
     enum { L = FFT_LANES };
     const FFT_T *roots = twiddles + 2 * m * (r - 1);
     for (int64_t p = 0; p < m; p++, twiddles += 2 * (r - 1)) {
@@ -101,7 +104,9 @@ FFT_INLINE void FFT_NAME(pass)(const int r, int64_t m, int64_t run, int64_t x_ru
             C a;
             const int64_t from = p * x_run + q, to = p * r * run + q;
             FFT_UNROLL
-            for (int j = 0; j < r; j++) a.re[j] = FFT_NAME(load)(xr + from + j * m * x_run), a.im[j] = FFT_NAME(load)(xi + from + j * m * x_run);
+            for (int j = 0; j < r; j++)
+                a.re[j] = FFT_NAME(load)(xr + from + j * m * x_run),
+                a.im[j] = FFT_NAME(load)(xi + from + j * m * x_run);
             if (r == 2) {
                 FFT_NAME(two)(&a.re[0], &a.im[0], &a.re[1], &a.im[1]);
             } else if (r == 4) {
@@ -117,19 +122,22 @@ FFT_INLINE void FFT_NAME(pass)(const int r, int64_t m, int64_t run, int64_t x_ru
             if (p) {
                 FFT_UNROLL
                 for (int k = 1; k < r; k++) {
-                    const VEC wr = FFT_NAME(set1)(twiddles[2 * k - 2]), wi = FFT_NAME(set1)(twiddles[2 * k - 1]), re = a.re[k];
+                    const VEC wr = FFT_NAME(set1)(twiddles[2 * k - 2]), wi = FFT_NAME(set1)(twiddles[2 * k - 1]),
+                              re = a.re[k];
                     a.re[k] = FFT_NAME(fma)(re, wr, -(a.im[k] * wi));
                     a.im[k] = FFT_NAME(fma)(re, wi, a.im[k] * wr);
                 }
             }
             FFT_UNROLL
-            for (int k = 0; k < r; k++) FFT_NAME(store)(yr + to + k * run, a.re[k]), FFT_NAME(store)(yi + to + k * run, a.im[k]);
+            for (int k = 0; k < r; k++)
+                FFT_NAME(store)(yr + to + k * run, a.re[k]), FFT_NAME(store)(yi + to + k * run, a.im[k]);
         }
     }
 }
-#define FFT_PASS(r)                                                                                                                                  \
-    static void FFT_NAME(pass_##r)(int64_t m, int64_t run, int64_t x_run, const FFT_T *xr, const FFT_T *xi, FFT_T *yr, FFT_T *yi, const FFT_T *w) { \
-        FFT_NAME(pass)(r, m, run, x_run, xr, xi, yr, yi, w);                                                                                        \
+#define FFT_PASS(r)                                                                                                    \
+    static void FFT_NAME(pass_##r)(int64_t m, int64_t run, int64_t x_run, const FFT_T *xr, const FFT_T *xi, FFT_T *yr, \
+                                   FFT_T *yi, const FFT_T *w) {                                                        \
+        FFT_NAME(pass)(r, m, run, x_run, xr, xi, yr, yi, w);                                                           \
     }
 FFT_PASS(2)
 FFT_PASS(3)
@@ -140,7 +148,8 @@ FFT_PASS(8)
 FFT_PASS(11)
 FFT_PASS(13)
 #undef FFT_PASS
-typedef void FFT_NAME(pass_fn)(int64_t m, int64_t run, int64_t x_run, const FFT_T *xr, const FFT_T *xi, FFT_T *yr, FFT_T *yi, const FFT_T *w);
+typedef void FFT_NAME(pass_fn)(int64_t m, int64_t run, int64_t x_run, const FFT_T *xr, const FFT_T *xi, FFT_T *yr,
+                               FFT_T *yi, const FFT_T *w);
 static FFT_NAME(pass_fn) *const FFT_NAME(passes)[WICK_FFT_PRIME + 1] = {
     [2] = FFT_NAME(pass_2), [3] = FFT_NAME(pass_3), [4] = FFT_NAME(pass_4),   [5] = FFT_NAME(pass_5),
     [7] = FFT_NAME(pass_7), [8] = FFT_NAME(pass_8), [11] = FFT_NAME(pass_11), [13] = FFT_NAME(pass_13),
@@ -151,7 +160,8 @@ typedef struct FFT_NAME(split) {
 } FFT_NAME(split);
 #define SPLIT FFT_NAME(split)
 
-/* Transforms p->block columns of x, whose rows are x_row apart, through a and b; returns which of the two has the result. */
+/* Transforms p->block columns of x, whose rows are x_row apart, through a and b; returns which of the two has the
+ * result. */
 static SPLIT FFT_NAME(columns)(const wick_fft_passes *p, const FFT_T *table, SPLIT x, int64_t x_row, SPLIT a, SPLIT b) {
     const FFT_T *w = table + p->twiddles;
     int64_t run = p->block, n = p->n;
@@ -171,7 +181,7 @@ static SPLIT FFT_NAME(columns)(const wick_fft_passes *p, const FFT_T *table, SPL
     return x;
 }
 
-/* ---- moving data ------------------------------------------------------------------------------------------------------------------- */
+/* ---- moving data ------------------------------------------------------------------------------------------------- */
 
 /* Transposes L x L elements: log2(L) times row i is zipped with row i + L/2. */
 FFT_INLINE void FFT_NAME(transpose_tile)(VEC *v) {
@@ -189,7 +199,8 @@ FFT_INLINE void FFT_NAME(transpose_tile)(VEC *v) {
     }
 }
 /* dst[j][i] = src[i][j] for whole tiles: rows and cols are multiples of L. */
-static void FFT_NAME(transpose)(int64_t rows, int64_t cols, const FFT_T *src, int64_t src_row, FFT_T *dst, int64_t dst_row) {
+static void FFT_NAME(transpose)(int64_t rows, int64_t cols, const FFT_T *src, int64_t src_row, FFT_T *dst,
+                                int64_t dst_row) {
     enum { L = FFT_LANES };
     for (int64_t j = 0; j < cols; j += L)
         for (int64_t i = 0; i < rows; i += L) {
@@ -261,11 +272,13 @@ static void FFT_NAME(join_rows)(int64_t n, const FFT_T *re, const FFT_T *im, FFT
 }
 
 /* With n = core, X the transform of 2 n real numbers and Z that of them in pairs as complex ones, w = exp(-pi i / n):
- *   X[k] = E + w^k O, E = (Z[k] + conj Z[n - k]) / 2, O = (Z[k] - conj Z[n - k]) / 2i, for 0 < k < n; X[0] and X[n] are re +- im of Z[0]. */
+ *   X[k] = E + w^k O, E = (Z[k] + conj Z[n - k]) / 2, O = (Z[k] - conj Z[n - k]) / 2i, for 0 < k < n; X[0] and X[n] are
+ * re +- im of Z[0]. */
 static void FFT_NAME(untangle)(const wick_fourier *f, const FFT_T *table, const FFT_T *re, const FFT_T *im, FFT_T *y) {
     enum { L = FFT_LANES };
     const int64_t n = f->core;
-    const FFT_T *cosines = table + f->at_untangle, *sines = cosines + n + 1, scale = (FFT_T)f->scale, half = (FFT_T)(0.5 * f->scale * f->inner);
+    const FFT_T *cosines = table + f->at_untangle, *sines = cosines + n + 1, scale = (FFT_T)f->scale,
+                half = (FFT_T)(0.5 * f->scale * f->inner);
     const VEC h = FFT_NAME(set1)(half);
     int64_t k = 1;
     for (; k + L <= n; k += L) {
@@ -273,12 +286,14 @@ static void FFT_NAME(untangle)(const wick_fourier *f, const FFT_T *table, const 
         const VEC cr = FFT_NAME(load)(re + n - k - L + 1), dr = FFT_NAME(load)(im + n - k - L + 1);
         const VEC c = FFT_SHUFFLE(cr, cr, FFT_BACK), d = FFT_SHUFFLE(dr, dr, FFT_BACK);
         const VEC wr = FFT_NAME(load)(cosines + k), wi = FFT_NAME(load)(sines + k), o_re = b + d, o_im = c - a;
-        const VEC x = (FFT_NAME(fma)(o_re, wr, -(o_im * wi)) + (a + c)) * h, z = (FFT_NAME(fma)(o_re, wi, o_im * wr) + (b - d)) * h;
+        const VEC x = (FFT_NAME(fma)(o_re, wr, -(o_im * wi)) + (a + c)) * h,
+                  z = (FFT_NAME(fma)(o_re, wi, o_im * wr) + (b - d)) * h;
         FFT_NAME(store)(y + 2 * k, FFT_SHUFFLE(x, z, FFT_ZIP_LOW));
         FFT_NAME(store)(y + 2 * k + L, FFT_SHUFFLE(x, z, FFT_ZIP_HIGH));
     }
     for (; k < n; k++) {
-        const FFT_T a = re[k], b = im[k], c = re[n - k], d = im[n - k], wr = cosines[k], wi = sines[k], o_re = b + d, o_im = c - a;
+        const FFT_T a = re[k], b = im[k], c = re[n - k], d = im[n - k], wr = cosines[k], wi = sines[k], o_re = b + d,
+                    o_im = c - a;
         y[2 * k] = (o_re * wr - o_im * wi + (a + c)) * half;
         y[2 * k + 1] = (o_re * wi + o_im * wr + (b - d)) * half;
     }
@@ -303,7 +318,8 @@ static void FFT_NAME(tangle)(const wick_fourier *f, const FFT_T *table, const FF
         FFT_NAME(store)(im + k, (b - d) + FFT_NAME(fma)(u, wr, v * wi));
     }
     for (; k < n; k++) {
-        const FFT_T a = x[2 * k] * inner, b = x[2 * k + 1] * inner, c = x[2 * (n - k)] * inner, d = x[2 * (n - k) + 1] * inner;
+        const FFT_T a = x[2 * k] * inner, b = x[2 * k + 1] * inner, c = x[2 * (n - k)] * inner,
+                    d = x[2 * (n - k) + 1] * inner;
         const FFT_T wr = cosines[k], wi = sines[k], u = a - c, v = b + d;
         re[k] = (a + c) - (v * wr - u * wi);
         im[k] = (b - d) + (u * wr + v * wi);
@@ -312,7 +328,7 @@ static void FFT_NAME(tangle)(const wick_fourier *f, const FFT_T *table, const FF
     im[0] = x[0] - x[2 * n];
 }
 
-/* ---- rows: what is transformed of one, and what becomes of that ---------------------------------------------------------------------- */
+/* ---- rows: what is transformed of one, and what becomes of that -------------------------------------------------- */
 
 static void FFT_NAME(load_row)(const wick_fourier *f, const FFT_T *table, int64_t row, const void *xv, SPLIT to) {
     const int64_t n = f->n, half = n / 2 + 1;
@@ -356,9 +372,11 @@ static void FFT_NAME(store_row)(const wick_fourier *f, const FFT_T *table, int64
     }
 }
 
-/* Transforms the f->size numbers of x in two steps; returns where the result is: in x, or, unless `keep`, in a or b. With size = n1 n2, j = n2 j1 + j2 and k = k1 + n1 k2: columns
- * of n1, times w^(k1 j2) and transposed, columns of n2. */
-static SPLIT FFT_NAME(two_steps)(const wick_fourier *f, const FFT_T *table, SPLIT x, SPLIT y, SPLIT a, SPLIT b, bool keep) {
+/* Transforms the f->size numbers of x in two steps; returns where the result is: in x, or, unless `keep`, in a or b.
+ * With size = n1 n2, j = n2 j1 + j2 and k = k1 + n1 k2: columns of n1, times w^(k1 j2) and transposed, columns of n2.
+ */
+static SPLIT FFT_NAME(two_steps)(const wick_fourier *f, const FFT_T *table, SPLIT x, SPLIT y, SPLIT a, SPLIT b,
+                                 bool keep) {
     enum { L = FFT_LANES };
     const wick_fft_passes *first = &f->passes[0], *second = &f->passes[1];
     const int64_t n1 = first->n, n2 = second->n, rows = (n1 + L - 1) / L * L, cols = (n2 + L - 1) / L * L;
@@ -370,7 +388,8 @@ static SPLIT FFT_NAME(two_steps)(const wick_fourier *f, const FFT_T *table, SPLI
             FFT_T *re = t.re + k * first->block, *im = t.im + k * first->block;
             const FFT_T *w = middle + k * cols + c;
             for (int64_t q = 0; q < first->block; q += L) {
-                const VEC u = FFT_NAME(load)(re + q), v = FFT_NAME(load)(im + q), wr = FFT_NAME(load)(w + q), wi = FFT_NAME(load)(w + n1 * cols + q);
+                const VEC u = FFT_NAME(load)(re + q), v = FFT_NAME(load)(im + q), wr = FFT_NAME(load)(w + q),
+                          wi = FFT_NAME(load)(w + n1 * cols + q);
                 FFT_NAME(store)(re + q, FFT_NAME(fma)(u, wr, -(v * wi)));
                 FFT_NAME(store)(im + q, FFT_NAME(fma)(u, wi, v * wr));
             }
@@ -407,13 +426,15 @@ static SPLIT FFT_NAME(convolve)(const wick_fourier *f, const FFT_T *table, SPLIT
     memset(x.im + n, 0, (size_t)(m - n) * sizeof(FFT_T));
     FFT_NAME(two_steps)(f, table, x, y, a, b, true);
     FFT_NAME(multiply)(m, x, table + f->at_filter, m);
-    const SPLIT t = FFT_NAME(two_steps)(f, table, (SPLIT){x.im, x.re}, (SPLIT){y.im, y.re}, a, b, false); /* inverse; the filter has 1 / m */
+    /* inverse; the filter has 1 / m */
+    const SPLIT t = FFT_NAME(two_steps)(f, table, (SPLIT){x.im, x.re}, (SPLIT){y.im, y.re}, a, b, false);
     FFT_NAME(multiply)(n, (SPLIT){t.im, t.re}, table + f->at_chirp, n);
     return (SPLIT){t.im, t.re};
 }
 
 /* Columns [at, at + L) of x number `outer`, as far as there are any: pairs side by side are lanes as they come. */
-static void FFT_NAME(column_block)(const wick_fourier *f, const FFT_T *table, int64_t outer, int64_t at, const FFT_T *x, FFT_T *y, SPLIT in, SPLIT a, SPLIT b) {
+static void FFT_NAME(column_block)(const wick_fourier *f, const FFT_T *table, int64_t outer, int64_t at, const FFT_T *x,
+                                   FFT_T *y, SPLIT in, SPLIT a, SPLIT b) {
     enum { L = FFT_LANES };
     const int64_t columns = f->columns, count = WICK_MIN(L, columns - at);
     const FFT_T scale = (FFT_T)f->scale;
@@ -423,10 +444,12 @@ static void FFT_NAME(column_block)(const wick_fourier *f, const FFT_T *table, in
     for (int64_t j = 0; j < f->n; j++) FFT_NAME(split_pairs)(count, x + 2 * j * columns, to.re + j * L, to.im + j * L);
     const SPLIT t = FFT_NAME(columns)(&f->passes[0], table, in, L, a, b);
     to = f->inverse ? (SPLIT){t.im, t.re} : t;
-    for (int64_t k = 0; k < f->n; k++) FFT_NAME(join_pairs)(count, to.re + k * L, to.im + k * L, scale, y + 2 * k * columns);
+    for (int64_t k = 0; k < f->n; k++)
+        FFT_NAME(join_pairs)(count, to.re + k * L, to.im + k * L, scale, y + 2 * k * columns);
 }
 
-static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv, const void *tablev, void *scratch) {
+static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv,
+                          const void *tablev, void *scratch) {
     enum { L = FFT_LANES };
     const FFT_T *table = tablev;
     FFT_T *at = scratch;
@@ -436,7 +459,8 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
     if (!f->batch) {
         for (int64_t row = begin; row < end; row++) {
             FFT_NAME(load_row)(f, table, row, xv, x);
-            const SPLIT t = f->size == f->core ? FFT_NAME(two_steps)(f, table, x, y, a, b, false) : FFT_NAME(convolve)(f, table, x, y, a, b);
+            const SPLIT t = f->size == f->core ? FFT_NAME(two_steps)(f, table, x, y, a, b, false)
+                                               : FFT_NAME(convolve)(f, table, x, y, a, b);
             FFT_NAME(store_row)(f, table, row, t, yv);
         }
         return;
@@ -449,9 +473,13 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
     }
     const int64_t wide = (f->size + L - 1) / L * L;
     for (int64_t row = begin; row < end; row += L) {
-        const bool whole = f->size % L == 0 && row + L <= end && (f->what == WICK_FFT_COMPLEX || (f->what == WICK_FFT_REAL && f->core != f->n));
+        const bool whole = f->size % L == 0 && row + L <= end &&
+                           (f->what == WICK_FFT_COMPLEX || (f->what == WICK_FFT_REAL && f->core != f->n));
         const bool exchanged = f->what == WICK_FFT_COMPLEX && f->inverse;
-        if (whole) FFT_NAME(split_rows)(f->size, (const FFT_T *)xv + row * 2 * f->size, 2 * f->size, exchanged ? y.im : y.re, exchanged ? y.re : y.im);
+        if (whole)
+            FFT_NAME(split_rows)
+            (f->size, (const FFT_T *)xv + row * 2 * f->size, 2 * f->size, exchanged ? y.im : y.re,
+             exchanged ? y.re : y.im);
         for (int l = 0; l < L && !whole; l++) {
             const SPLIT to = {x.re + l * wide, x.im + l * wide};
             if (row + l < end) {
@@ -465,12 +493,15 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
         if (!whole) FFT_NAME(transpose)(L, wide, x.im, wide, y.im, L);
         const SPLIT t = FFT_NAME(columns)(&f->passes[0], table, y, L, a, b);
         if (whole && f->what == WICK_FFT_COMPLEX) {
-            FFT_NAME(join_rows)(f->size, exchanged ? t.im : t.re, exchanged ? t.re : t.im, (FFT_T)f->scale, (FFT_T *)yv + row * 2 * f->size, 2 * f->size);
+            FFT_NAME(join_rows)
+            (f->size, exchanged ? t.im : t.re, exchanged ? t.re : t.im, (FFT_T)f->scale,
+             (FFT_T *)yv + row * 2 * f->size, 2 * f->size);
             continue;
         }
         FFT_NAME(transpose)(wide, L, t.re, L, x.re, wide);
         FFT_NAME(transpose)(wide, L, t.im, L, x.im, wide);
-        for (int l = 0; l < L && row + l < end; l++) FFT_NAME(store_row)(f, table, row + l, (SPLIT){x.re + l * wide, x.im + l * wide}, yv);
+        for (int l = 0; l < L && row + l < end; l++)
+            FFT_NAME(store_row)(f, table, row + l, (SPLIT){x.re + l * wide, x.im + l * wide}, yv);
     }
 }
 #undef VEC

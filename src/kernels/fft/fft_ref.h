@@ -1,9 +1,9 @@
-/* fft_ref.h: the oracle: the sum itself, by prime factors (Cooley, Tukey 1965), each sum in f64. Included by fft_tier.c for tier ref, once
- * per type. The table holds all n roots of 1. */
+/* fft_ref.h: the oracle: the sum itself, by prime factors (Cooley, Tukey 1965), each sum in f64. Included by fft_tier.c
+ * for tier ref, once per type. The table holds all n roots of 1. */
 
 /* out[k] = sum of in[j * stride] w^(j k) over j < n, where w is roots[step]. */
-static void FFT_NAME(sums)(int64_t n, int64_t stride, int64_t step, int64_t all, const double *in_re, const double *in_im, const FFT_T *roots,
-                           double *re, double *im, double *room) {
+static void FFT_NAME(sums)(int64_t n, int64_t stride, int64_t step, int64_t all, const double *in_re,
+                           const double *in_im, const FFT_T *roots, double *re, double *im, double *room) {
     int64_t p = 2;
     while (p * p <= n && n % p) p++;
     if (p * p > n) p = n;
@@ -12,7 +12,9 @@ static void FFT_NAME(sums)(int64_t n, int64_t stride, int64_t step, int64_t all,
         re[0] = in_re[0], im[0] = in_im[0];
         return;
     }
-    for (int64_t r = 0; r < p && m > 1; r++) FFT_NAME(sums)(m, stride * p, step * p, all, in_re + r * stride, in_im + r * stride, roots, re + r * m, im + r * m, room);
+    for (int64_t r = 0; r < p && m > 1; r++)
+        FFT_NAME(sums)
+        (m, stride * p, step * p, all, in_re + r * stride, in_im + r * stride, roots, re + r * m, im + r * m, room);
     for (int64_t r = 0; r < p && m == 1; r++) re[r] = in_re[r * stride], im[r] = in_im[r * stride];
     for (int64_t k = 0; k < m; k++) {
         for (int64_t q = 0; q < p; q++) {
@@ -29,12 +31,15 @@ static void FFT_NAME(sums)(int64_t n, int64_t stride, int64_t step, int64_t all,
     }
 }
 
-static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv, const void *table, void *scratch) {
+static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, const void *xv, void *yv,
+                          const void *table, void *scratch) {
     const int64_t n = f->n, half = n / 2 + 1, columns = f->columns ? f->columns : 1, step = 2 * columns;
     double *in_re = scratch, *in_im = in_re + n, *re = in_im + n, *im = re + n, *room = im + n;
     for (int64_t row = begin; row < end; row++) {
         const int64_t at = (row / columns * n * columns + row % columns) * 2; /* of COMPLEX */
-        const FFT_T *x = (const FFT_T *)xv + (f->what == WICK_FFT_COMPLEX ? at : f->what == WICK_FFT_REAL ? row * n : row * 2 * half);
+        const FFT_T *x = (const FFT_T *)xv + (f->what == WICK_FFT_COMPLEX ? at
+                                              : f->what == WICK_FFT_REAL  ? row * n
+                                                                          : row * 2 * half);
         for (int64_t j = 0; j < n; j++) {
             if (f->what == WICK_FFT_COMPLEX) {
                 in_re[j] = (double)x[step * j], in_im[j] = (double)x[step * j + 1];
@@ -53,7 +58,9 @@ static void FFT_NAME(run)(const wick_fourier *f, int64_t begin, int64_t end, con
             FFT_NAME(sums)(n, 1, 1, n, in_im, in_re, table, im, re, room);
         else
             FFT_NAME(sums)(n, 1, 1, n, in_re, in_im, table, re, im, room);
-        FFT_T *y = (FFT_T *)yv + (f->what == WICK_FFT_COMPLEX ? at : f->what == WICK_FFT_REAL ? row * 2 * half : row * n);
+        FFT_T *y = (FFT_T *)yv + (f->what == WICK_FFT_COMPLEX ? at
+                                  : f->what == WICK_FFT_REAL  ? row * 2 * half
+                                                              : row * n);
         for (int64_t k = 0; k < (f->what == WICK_FFT_REAL ? half : n); k++) {
             const double scale = f->what == WICK_FFT_REAL && k && 2 * k != n ? f->scale * f->inner : f->scale;
             if (f->what == WICK_FFT_HERMITIAN) {

@@ -18,7 +18,8 @@
 #define FFT_NAME(x) x##_f64
 #include "kernels/fft/fft_ref.h"
 
-const wick_fft_kernels wick_fft_kernels_ref = {{{{"fft_f32_ref", "fft_f32_ref"}, 0, run_f32}, {{"fft_f64_ref", "fft_f64_ref"}, 0, run_f64}}};
+const wick_fft_kernels wick_fft_kernels_ref = {
+    {{{"fft_f32_ref", "fft_f32_ref"}, 0, run_f32}, {{"fft_f64_ref", "fft_f64_ref"}, 0, run_f64}}};
 
 #else
 

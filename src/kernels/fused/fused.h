@@ -19,7 +19,8 @@ typedef enum wick_fused_kind {
 
 typedef enum wick_fused_mode {
     WICK_FUSED_PLAIN, /* no reduction */
-    WICK_FUSED_BARE,  /* so, one row over arrays that lie in memory as registers hold them: its kernel needs no machine around it */
+    /* so, one row over arrays that lie in memory as registers hold them: its kernel needs no machine around it */
+    WICK_FUSED_BARE,
     WICK_FUSED_ROWS,  /* so, a compiled program over arrays whose rows lie in memory: nor does it */
     WICK_FUSED_EMPTY, /* a reduction over nothing */
     WICK_FUSED_SHORT, /* blocks hold whole units */
@@ -28,7 +29,12 @@ typedef enum wick_fused_mode {
 } wick_fused_mode;
 
 /* How machine code that takes lines of a reduction reaches an input; no letter: there is no such code. */
-enum { WICK_REACH_NUMBER = 'S', WICK_REACH_ROW_NUMBER = 'R', WICK_REACH_LINES = 'A', WICK_REACH_BLOCKS = 'B' /* as LINES, once a block of them is packed */ };
+enum {
+    WICK_REACH_NUMBER = 'S',
+    WICK_REACH_ROW_NUMBER = 'R',
+    WICK_REACH_LINES = 'A',
+    WICK_REACH_BLOCKS = 'B' /* as LINES, once a block of them is packed */
+};
 
 /* Fills layout.reach of a reduction that is laid out; NULL: or why its lines are not machine code. */
 const char *wick_native_reach(wick_fused *f);
@@ -46,8 +52,9 @@ static inline bool wick_fused_native(wick_dtype dtype) {
            dtype == WICK_BOOL;
 }
 
-/* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: who takes `bytes` from x on asks for those some way on. More than
- * WICK_ASK_BYTES at once wait for each other, and what is taken waits with them. */
+/* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: who takes `bytes` from x
+ * on asks for those some way on. More than WICK_ASK_BYTES at once wait for each other, and what is taken waits with
+ * them. */
 #define WICK_ASK_BYTES 1024
 static inline void wick_ask_ahead(const void *x, int64_t bytes) {
     enum { LINE = 64, AHEAD = 8192 };
@@ -76,10 +83,19 @@ static inline void wick_ask_ahead(const void *x, int64_t bytes) {
 /* What chunks are of: x, (x - m)^2, g (x - m). g is x again where it is not asked for. */
 enum { WICK_RED_OF_X, WICK_RED_OF_SQUARES, WICK_RED_OF_PRODUCTS };
 
-/* Sums of f(x[l], y[l]) of f32, lines of WICK_RED_LANES that lie one after the other. SAME: of x; FAR: which comes from memory; KNOWN: of x where it is a number, else of 0. */
-typedef enum wick_red_map { WICK_MAP_SAME, WICK_MAP_FAR, WICK_MAP_SQUARE, WICK_MAP_MUL, WICK_MAP_KNOWN, WICK_MAP_COUNT } wick_red_map;
+/* Sums of f(x[l], y[l]) of f32, lines of WICK_RED_LANES that lie one after the other. SAME: of x; FAR: which comes from
+ * memory; KNOWN: of x where it is a number, else of 0. */
+typedef enum wick_red_map {
+    WICK_MAP_SAME,
+    WICK_MAP_FAR,
+    WICK_MAP_SQUARE,
+    WICK_MAP_MUL,
+    WICK_MAP_KNOWN,
+    WICK_MAP_COUNT
+} wick_red_map;
 typedef struct wick_red_mapped {
-    /* acc[l] = (cont ? acc[l] + : ) f(x[l], y[l]) + f(x[64 + l], y[64 + l]) + ...; rows >= 1 lines; NULL: lanes does it */
+    /* acc[l] = (cont ? acc[l] + : ) f(x[l], y[l]) + f(x[64 + l], y[64 + l]) + ...; rows >= 1 lines; NULL: lanes does it
+     */
     void (*lines)(float *acc, const float *x, const float *y, size_t rows, bool cont);
     /* the sum of a chunk of 1 to 8 whole runs, folded; NULL: there is none */
     float (*chunk)(const float *x, const float *y, size_t runs);
@@ -90,9 +106,11 @@ typedef struct wick_red_kernels {
     void (*lanes)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
     /* the same with x in bf16; NULL but for f32 */
     void (*lanes_bf16)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
-    /* the same of lines that lie one after the other in memory, with what comes next asked for; NULL where there is none */
+    /* the same of lines that lie one after the other in memory, with what comes next asked for; NULL where there is
+     * none */
     void (*lanes_far)(void *acc, const void *x, size_t rows, size_t lanes, size_t stride, bool cont);
-    /* dst[k] = chunk k of n, one column of lane_rows <= 8 lanes, contiguous, of what is made of x, a number m and g; NULL but for sums of f32 */
+    /* dst[k] = chunk k of n, one column of lane_rows <= 8 lanes, contiguous, of what is made of x, a number m and g;
+     * NULL but for sums of f32 */
     void (*chunks)(void *dst, int of, const void *x, const void *g, float m, size_t n, size_t lane_rows);
     /* acc[j] = acc[j] op x[j], n elements */
     void (*add)(void *acc, const void *x, size_t n);

@@ -25,7 +25,8 @@ static uint8_t reach_of(const wick_fused *f, int i) {
     const int64_t *strides = f->in[i].strides;
     const int unit = l->n_unit, cols = unit + f->n_red;
     const bool native = wick_fused_native((wick_dtype)f->in[i].dtype);
-    if (all_zero(strides, unit, f->rank)) return native || l->mode != WICK_FUSED_SHORT || l->in_kind[i] == WICK_FUSED_SAME ? WICK_REACH_NUMBER : 0;
+    if (all_zero(strides, unit, f->rank))
+        return native || l->mode != WICK_FUSED_SHORT || l->in_kind[i] == WICK_FUSED_SAME ? WICK_REACH_NUMBER : 0;
     if (native) {
         if (l->lane_rows == 1 && f->n_red <= 1 && contiguous(f, strides, cols)) return WICK_REACH_LINES;
         if (l->lane_rows == 1 && f->n_red == 1 && all_zero(strides, cols, f->rank)) return WICK_REACH_ROW_NUMBER;
@@ -41,7 +42,8 @@ const char *wick_native_reach(wick_fused *f) {
     if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return "there is nothing to read";
     if (f->n_instr == 0 || f->out[0].reg < f->n_in) return "there is nothing but the reduction";
     if (l->planes) return "a line is a few elements of one column";
-    if (l->mode == WICK_FUSED_SHORT && l->cols == 1 && l->reduced < LEAST_ROW) return "rows are so short that several are reduced at a time";
+    if (l->mode == WICK_FUSED_SHORT && l->cols == 1 && l->reduced < LEAST_ROW)
+        return "rows are so short that several are reduced at a time";
     for (int i = 0; i < f->n_in; i++)
         if (l->in_kind[i] != WICK_FUSED_UNUSED && !(l->reach[i] = reach_of(f, i))) {
             memset(l->reach, 0, sizeof l->reach);
@@ -78,9 +80,9 @@ bool wick_native_program_of(const wick_fused *f, wick_native_program *p) {
     p->n_in = (uint8_t)f->n_in, p->n_out = (uint8_t)f->n_out, p->n_instr = (uint8_t)f->n_instr;
     if (lines) p->lines = l->lane_rows == WICK_RED_LANES ? WICK_NATIVE_ROWS : WICK_NATIVE_COLS, p->red = f->red;
     for (int i = 0; i < f->n_in; i++) {
-        p->kind[i] = lines                                 ? (l->reach[i] != WICK_REACH_BLOCKS                 ? l->reach[i]
-                                                              : l->in_kind[i] == WICK_FUSED_STILL ? 'S'
-                                                                                                  : 'A')
+        p->kind[i] = lines                                ? (l->reach[i] != WICK_REACH_BLOCKS    ? l->reach[i]
+                                                             : l->in_kind[i] == WICK_FUSED_STILL ? 'S'
+                                                                                                 : 'A')
                      : l->in_kind[i] == WICK_FUSED_UNUSED ? 0
                      : l->in_kind[i] == WICK_FUSED_SAME || l->in_kind[i] == WICK_FUSED_STILL ? 'S'
                                                                                              : 'A';
@@ -96,17 +98,28 @@ bool wick_native_program_of(const wick_fused *f, wick_native_program *p) {
 }
 
 void wick_native_fused(const wick_native_program *p, int64_t rows, int64_t n, wick_fused *f) {
-    static const uint8_t dtype[WICK_CTYPE_COUNT] = {[WICK_CF32] = WICK_F32, [WICK_CF64] = WICK_F64, [WICK_CI32] = WICK_I32, [WICK_CI64] = WICK_I64, [WICK_CU64] = WICK_U64, [WICK_CBOOL] = WICK_BOOL};
+    static const uint8_t dtype[WICK_CTYPE_COUNT] = {
+        [WICK_CF32] = WICK_F32, [WICK_CF64] = WICK_F64, [WICK_CI32] = WICK_I32,
+        [WICK_CI64] = WICK_I64, [WICK_CU64] = WICK_U64, [WICK_CBOOL] = WICK_BOOL};
     memset(f, 0, sizeof *f);
     f->rank = 2, f->dims[0] = rows, f->dims[1] = n, f->scale = 1;
-    f->reduces = p->lines != WICK_NATIVE_ELEMENTS, f->red = p->red, f->n_red = f->reduces, f->n_keep = p->lines == WICK_NATIVE_ROWS;
+    f->reduces = p->lines != WICK_NATIVE_ELEMENTS, f->red = p->red, f->n_red = f->reduces,
+    f->n_keep = p->lines == WICK_NATIVE_ROWS;
     f->n_in = p->n_in, f->n_out = p->n_out, f->n_instr = p->n_instr, f->n_reg = p->n_in + p->n_instr;
-    for (int i = 0; i < f->n_in; i++) f->in[i] = (wick_fused_io){.dtype = dtype[p->type[i]], .reg = (uint8_t)i, .strides = {p->kind[i] == 'A' ? n : p->kind[i] == 'R', p->kind[i] == 'A'}};
+    for (int i = 0; i < f->n_in; i++)
+        f->in[i] = (wick_fused_io){.dtype = dtype[p->type[i]],
+                                   .reg = (uint8_t)i,
+                                   .strides = {p->kind[i] == 'A' ? n : p->kind[i] == 'R', p->kind[i] == 'A'}};
     memcpy(f->instr, p->instr, sizeof f->instr);
     for (int o = 0; o < f->n_out; o++) {
         int made = 0;
         while (p->instr[made].dst != p->out[o]) made++;
-        f->out[o] = (wick_fused_io){.dtype = dtype[p->instr[made].to], .reg = p->out[o], .strides = {p->lines == WICK_NATIVE_COLS ? 0 : p->lines ? 1 : n, p->lines != WICK_NATIVE_ROWS}};
+        f->out[o] = (wick_fused_io){.dtype = dtype[p->instr[made].to],
+                                    .reg = p->out[o],
+                                    .strides = {p->lines == WICK_NATIVE_COLS ? 0
+                                                : p->lines                   ? 1
+                                                                             : n,
+                                                p->lines != WICK_NATIVE_ROWS}};
     }
     wick_fused_prepare(f);
 }

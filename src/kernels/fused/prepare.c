@@ -11,9 +11,10 @@
  * task; units x reduced x cols as in fused.h, cols being those of one tile; tiles of `tile` along the first trailing
  * dim; in_run, out_run: elements of the space that are contiguous in memory; space: the first dim of the space that
  * blocks run over; chunks per unit, in chunk_group groups per unit when split; out_*: the kept dims that results of a
- * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are written past the caches, part elements
- * at a time: few, so that reading some goes on while those before are written; far: inputs come from memory; planes: a unit is a column whose elements lie together;
- * turned: inputs whose units lie beside each other, of which the buffer holds some, turned. */
+ * space are stored over; reach: see native.c; program: 1 + the compiled one that this is, or 0; streams: outputs are
+ * written past the caches, part elements at a time: few, so that reading some goes on while those before are written;
+ * far: inputs come from memory; planes: a unit is a column whose elements lie together; turned: inputs whose units lie
+ * beside each other, of which the buffer holds some, turned. */
 #include "kernels/fused/fused.h"
 #include "kernels/fused/programs.h"
 #include "kernels/tuning.h"
@@ -27,9 +28,11 @@
 /* Work of one task in element-instructions. */
 #define TASK_WORK          (wick_tuning_now()->fused_task_work)
 #define SLOT_PAD           192
-/* Bytes of a block of a reduction of its input as it is: its rows may lie across each other, and are then read some cache lines at a time. */
+/* Bytes of a block of a reduction of its input as it is: its rows may lie across each other, and are then read some
+ * cache lines at a time. */
 #define BLOCK_BARE 16384
-/* Blocks and tasks of a program that is one loop: it has no registers to fit in L1, and reads its arrays where they lie. */
+/* Blocks and tasks of a program that is one loop: it has no registers to fit in L1, and reads its arrays where they
+ * lie. */
 #define WHOLE_BLOCK 1024
 #define WHOLE_TASK  16384
 /* A block spans many rows unless rows are at least this long: then it ends where they end, and they are used in place.
@@ -152,12 +155,16 @@ static int assign_slots(wick_fused *f) {
     return slots;
 }
 
-/* Units that lie beside each other, each with its elements apart, as channels do that come last: some at a time are turned, as long as they stay in L2. */
+/* Units that lie beside each other, each with its elements apart, as channels do that come last: some at a time are
+ * turned, as long as they stay in L2. */
 static bool lies_across(const wick_fused *f, int i) {
     const wick_fused_layout *l = &f->layout;
     const int64_t *s = f->in[i].strides, size = (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
-    if (!f->reduces || l->mode != WICK_FUSED_LONG || l->planes || l->tiles != 1 || l->cols != 1 || f->n_red != 1 || l->n_unit == 0) return false;
-    return l->in_kind[i] == WICK_FUSED_WALK && wick_fused_native((wick_dtype)f->in[i].dtype) && s[l->n_unit - 1] == 1 && s[l->space] > 1 && WICK_RED_TURNED * l->reduced * size <= TURNED_BYTES;
+    if (!f->reduces || l->mode != WICK_FUSED_LONG || l->planes || l->tiles != 1 || l->cols != 1 || f->n_red != 1 ||
+        l->n_unit == 0)
+        return false;
+    return l->in_kind[i] == WICK_FUSED_WALK && wick_fused_native((wick_dtype)f->in[i].dtype) && s[l->n_unit - 1] == 1 &&
+           s[l->space] > 1 && WICK_RED_TURNED * l->reduced * size <= TURNED_BYTES;
 }
 
 /* Kind, run and period of every input over the space of dims [space, rank). */
@@ -230,7 +237,8 @@ static int fit_block_to_runs(const wick_fused *f, int block) {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Tasks of about task_items: an even number of equal ones, so that two threads have as much to do, and halves of what products before and after give each of them. */
+/* Tasks of about task_items: an even number of equal ones, so that two threads have as much to do, and halves of what
+ * products before and after give each of them. */
 static void cut_evenly(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
     int64_t tasks = ceil_div(l->total, l->task_items);
@@ -248,13 +256,16 @@ static void plan_plain(wick_fused *f) {
     cut_evenly(f);
 }
 
-/* Columns that lie apart, each with its elements together, as channels of images do: lanes of one column have nothing to do with another's, so each column is a unit, and
- * nothing is turned. A line is then lane_rows elements, few enough that a block holds chunks of them. */
+/* Columns that lie apart, each with its elements together, as channels of images do: lanes of one column have nothing
+ * to do with another's, so each column is a unit, and nothing is turned. A line is then lane_rows elements, few enough
+ * that a block holds chunks of them. */
 static bool has_planes(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
     const int cols = f->n_keep + f->n_red;
-    if (f->red != WICK_RED_SUM || f->out[0].dtype != WICK_F32 || cols + !f->columns != f->rank || f->n_red == 0) return false;
-    if (f->dims[cols - 1] < PLANE_MIN || l->lane_rows > PLANE_LANES || l->reduced < 2 * WICK_RED_CHUNK * l->lane_rows) return false;
+    if (f->red != WICK_RED_SUM || f->out[0].dtype != WICK_F32 || cols + !f->columns != f->rank || f->n_red == 0)
+        return false;
+    if (f->dims[cols - 1] < PLANE_MIN || l->lane_rows > PLANE_LANES || l->reduced < 2 * WICK_RED_CHUNK * l->lane_rows)
+        return false;
     bool apart = false;
     for (int i = 0; i < f->n_in; i++) {
         const int64_t *s = f->in[i].strides;
@@ -294,7 +305,8 @@ static void tile_cols(wick_fused *f) {
     l->n_unit = f->n_keep + moved;
 }
 
-/* Why a way to reduce is not taken; NULL: it is. The block comes last: it is cut to whole units or lines by what is taken. */
+/* Why a way to reduce is not taken; NULL: it is. The block comes last: it is cut to whole units or lines by what is
+ * taken. */
 static int64_t unit_items_of(const wick_fused *f) { return f->layout.reduced * f->layout.cols; }
 static int64_t unit_work_of(const wick_fused *f) { return WICK_MAX(unit_items_of(f), 1) * (f->n_instr + 1); }
 static const char *short_refused(const wick_fused *f) {
@@ -345,7 +357,8 @@ static void plan_reduction(wick_fused *f, size_t size) {
         return;
     }
     const int64_t whole = l->planes ? WICK_RED_CHUNK * line : line;
-    f->block = (int)(l->tiles > 1 ? line : WICK_MAX(f->block / whole, 1) * whole); /* rows of a tile lie apart: one by one they are read in place */
+    /* rows of a tile lie apart: one by one they are read in place */
+    f->block = (int)(l->tiles > 1 ? line : WICK_MAX(f->block / whole, 1) * whole);
     if (!split_refused(f)) {
         const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
         l->mode = WICK_FUSED_SPLIT;
@@ -372,24 +385,77 @@ static void plan_results(wick_fused *f) {
     }
 }
 
-/* Why they are not taken; NULL: they are. Stores that go past the caches spare reading the lines that they write over. That pays where memory is all that bounds a program: what
- * computes for longer overlaps with it anyhow, and wants longer blocks. */
+/* Why they are not taken; NULL: they are. Stores that go past the caches spare reading the lines that they write over.
+ * That pays where memory is all that bounds a program: what computes for longer overlaps with it anyhow, and wants
+ * longer blocks. */
 static const char *streams_refused(const wick_fused *f) {
 #define YES(name) [WICK_EW_##name] = true
-    static const bool light[WICK_EW_COUNT] = {
-        YES(add), YES(sub), YES(mul), YES(div), YES(maximum), YES(minimum), YES(fmax), YES(fmin), YES(copysign), YES(neg), YES(abs), YES(sign),
-        YES(square), YES(sqrt), YES(rsqrt), YES(reciprocal), YES(relu), YES(relu6), YES(prelu), YES(hardsigmoid), YES(hardswish), YES(softsign),
-        YES(floor), YES(ceil), YES(round), YES(trunc), YES(frac), YES(eq), YES(ne), YES(lt), YES(le), YES(gt), YES(ge), YES(isfinite), YES(isnan),
-        YES(isinf), YES(signbit), YES(logical_and), YES(logical_or), YES(logical_xor), YES(logical_not), YES(bitwise_and), YES(bitwise_or),
-        YES(bitwise_xor), YES(bitwise_not), YES(left_shift), YES(right_shift), YES(clamp), YES(lerp), YES(nextafter), YES(soft_threshold), YES(hard_threshold), YES(replace_nan),
-        YES(replace_inf), YES(where)};
+    static const bool light[WICK_EW_COUNT] = {YES(add),
+                                              YES(sub),
+                                              YES(mul),
+                                              YES(div),
+                                              YES(maximum),
+                                              YES(minimum),
+                                              YES(fmax),
+                                              YES(fmin),
+                                              YES(copysign),
+                                              YES(neg),
+                                              YES(abs),
+                                              YES(sign),
+                                              YES(square),
+                                              YES(sqrt),
+                                              YES(rsqrt),
+                                              YES(reciprocal),
+                                              YES(relu),
+                                              YES(relu6),
+                                              YES(prelu),
+                                              YES(hardsigmoid),
+                                              YES(hardswish),
+                                              YES(softsign),
+                                              YES(floor),
+                                              YES(ceil),
+                                              YES(round),
+                                              YES(trunc),
+                                              YES(frac),
+                                              YES(eq),
+                                              YES(ne),
+                                              YES(lt),
+                                              YES(le),
+                                              YES(gt),
+                                              YES(ge),
+                                              YES(isfinite),
+                                              YES(isnan),
+                                              YES(isinf),
+                                              YES(signbit),
+                                              YES(logical_and),
+                                              YES(logical_or),
+                                              YES(logical_xor),
+                                              YES(logical_not),
+                                              YES(bitwise_and),
+                                              YES(bitwise_or),
+                                              YES(bitwise_xor),
+                                              YES(bitwise_not),
+                                              YES(left_shift),
+                                              YES(right_shift),
+                                              YES(clamp),
+                                              YES(lerp),
+                                              YES(nextafter),
+                                              YES(soft_threshold),
+                                              YES(hard_threshold),
+                                              YES(replace_nan),
+                                              YES(replace_inf),
+                                              YES(where)};
 #undef YES
     if (f->reduces) return "it reduces";
-    if (f->n_instr > (f->layout.program ? STREAM_PROGRAM : STREAM_INSTRS)) return "it computes for longer than memory takes";
+    if (f->n_instr > (f->layout.program ? STREAM_PROGRAM : STREAM_INSTRS))
+        return "it computes for longer than memory takes";
     for (int i = 0; i < f->n_instr; i++)
-        if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op]) return "it computes for longer than memory takes";
+        if (f->instr[i].op != WICK_FUSED_CAST && !light[f->instr[i].op])
+            return "it computes for longer than memory takes";
     for (int o = 0; o < f->n_out; o++)
-        if (f->layout.total * WICK_MAX(f->columns, 1) * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) < STREAM_BYTES) return "a result may stay in caches";
+        if (f->layout.total * WICK_MAX(f->columns, 1) * (int64_t)wick_dtype_size((wick_dtype)f->out[o].dtype) <
+            STREAM_BYTES)
+            return "a result may stay in caches";
     return NULL;
 }
 
@@ -397,7 +463,9 @@ static const char *streams_refused(const wick_fused *f) {
 static int64_t bytes_in_line(const wick_fused *f) {
     int64_t bytes = 0;
     for (int i = 0; i < f->n_in; i++)
-        if (f->layout.in_kind[i] == WICK_FUSED_WALK && f->layout.in_run[i] == product(f->dims, f->layout.space, f->rank)) bytes += (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+        if (f->layout.in_kind[i] == WICK_FUSED_WALK &&
+            f->layout.in_run[i] == product(f->dims, f->layout.space, f->rank))
+            bytes += (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
     return bytes;
 }
 /* Is an input packed or converted, a block at a time? */
@@ -406,15 +474,19 @@ static bool packs(const wick_fused *f) {
         if (f->layout.in_kind[i] == WICK_FUSED_WALK && buffer_items(f, i)) return true;
     return false;
 }
-/* Of what comes from memory each block asks for a later one as it is entered, which is worth it if these are few lines. */
+/* Of what comes from memory each block asks for a later one as it is entered, which is worth it if these are few lines.
+ */
 static void shorten_block(wick_fused *f, int64_t bytes) {
     const wick_fused_layout *l = &f->layout;
-    const int64_t unit = !f->reduces ? BLOCK_MIN : l->mode == WICK_FUSED_SHORT ? unit_items_of(f) : l->lane_rows * l->cols * (l->planes ? WICK_RED_CHUNK : 1);
+    const int64_t unit = !f->reduces                   ? BLOCK_MIN
+                         : l->mode == WICK_FUSED_SHORT ? unit_items_of(f)
+                                                       : l->lane_rows * l->cols * (l->planes ? WICK_RED_CHUNK : 1);
     const int64_t most = WICK_MIN(BLOCK_FAR, 2 * WICK_ASK_BYTES / bytes);
     if (f->block > most) f->block = (int)(WICK_MAX(most / unit, 1) * unit);
 }
 
-/* Numbers that change should do so between blocks: then a block is a run, or the largest part of one that divides it. */
+/* Numbers that change should do so between blocks: then a block is a run, or the largest part of one that divides it.
+ */
 static int whole_block(const wick_fused *f) {
     int64_t run = WHOLE_BLOCK;
     for (int i = 0; i < f->n_in; i++)
@@ -427,13 +499,15 @@ static int whole_block(const wick_fused *f) {
 /* Why an op is not called on arrays as they lie; NULL: it is. */
 static const char *bare_refused(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
-    if (f->n_instr != 1 || f->n_out != 1 || f->instr[0].op == WICK_FUSED_CAST || f->out[0].reg != f->instr[0].dst) return "it is more than one op, or a conversion";
+    if (f->n_instr != 1 || f->n_out != 1 || f->instr[0].op == WICK_FUSED_CAST || f->out[0].reg != f->instr[0].dst)
+        return "it is more than one op, or a conversion";
     if (l->streams) return "results are written past the caches";
     if (l->program) return "there is one loop for it";
     if (!wick_fused_native((wick_dtype)f->out[0].dtype)) return "a dtype is none of registers";
     if (l->out_run[0] != l->total) return "an array has strides, or is broadcast";
     for (int i = 0; i < f->n_in; i++) {
-        if (l->in_kind[i] != WICK_FUSED_WALK || l->in_run[i] != l->total) return "an array has strides, or is broadcast";
+        if (l->in_kind[i] != WICK_FUSED_WALK || l->in_run[i] != l->total)
+            return "an array has strides, or is broadcast";
         if (!wick_fused_native((wick_dtype)f->in[i].dtype)) return "a dtype is none of registers";
     }
     return NULL;
@@ -445,18 +519,24 @@ static bool goes_by_rows(const wick_fused *f) {
     const int last = f->rank - 1;
     if (!l->program || f->reduces || l->streams || last < 0 || (last > 0 && f->dims[last] < RUN_MIN)) return false;
     for (int i = 0; i < f->n_in; i++)
-        if (f->in[i].strides[last] != !(l->in_kind[i] == WICK_FUSED_SAME || l->in_kind[i] == WICK_FUSED_STILL)) return false;
+        if (f->in[i].strides[last] != !(l->in_kind[i] == WICK_FUSED_SAME || l->in_kind[i] == WICK_FUSED_STILL))
+            return false;
     for (int o = 0; o < f->n_out; o++)
         if (f->out[o].strides[last] != 1) return false;
     return true;
 }
 
 const char *wick_fused_name(const wick_fused *f) {
-    static const char *const reduced[] = {[WICK_FUSED_SHORT] = "several results in a block", [WICK_FUSED_LONG] = "a result at a time", [WICK_FUSED_SPLIT] = "parts of a result, then their sum"};
+    static const char *const reduced[] = {[WICK_FUSED_SHORT] = "several results in a block",
+                                          [WICK_FUSED_LONG] = "a result at a time",
+                                          [WICK_FUSED_SPLIT] = "parts of a result, then their sum"};
     const wick_fused_layout *l = &f->layout;
     if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return "nothing to read";
     if (f->reduces) return reduced[l->mode];
-    return l->program ? "one loop" : l->mode == WICK_FUSED_BARE ? "one op on whole arrays" : l->streams ? "blocks, past the caches" : "blocks in L1";
+    return l->program                   ? "one loop"
+           : l->mode == WICK_FUSED_BARE ? "one op on whole arrays"
+           : l->streams                 ? "blocks, past the caches"
+                                        : "blocks in L1";
 }
 
 int wick_fused_rejected(const wick_fused *f, wick_rejected *out) {
@@ -465,7 +545,8 @@ int wick_fused_rejected(const wick_fused *f, wick_rejected *out) {
     if (!f->tasks || l->mode == WICK_FUSED_EMPTY) return 0;
     if (f->reduces) {
         if (l->mode != WICK_FUSED_SHORT) out[n++] = (wick_rejected){"several results in a block", short_refused(f)};
-        if (l->mode == WICK_FUSED_LONG) out[n++] = (wick_rejected){"parts of a result by several threads", split_refused(f)};
+        if (l->mode == WICK_FUSED_LONG)
+            out[n++] = (wick_rejected){"parts of a result by several threads", split_refused(f)};
         return n;
     }
     if (!l->program) out[n++] = (wick_rejected){"one loop", "there is none for this program"};
@@ -491,7 +572,8 @@ void wick_fused_prepare(wick_fused *f) {
         widest = WICK_MAX(widest, wick_ctype_size((wick_ctype)f->instr[i].to));
     }
     const size_t result_size = f->reduces ? wick_ctype_size(wick_ctype_of((wick_dtype)f->out[0].dtype)) : 0;
-    f->block = f->reduces && !f->n_instr ? (int)(BLOCK_BARE / widest) : choose_block(f, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
+    f->block = f->reduces && !f->n_instr ? (int)(BLOCK_BARE / widest)
+                                         : choose_block(f, slots, widest, f->reduces ? BLOCK_MIN_REDUCING : BLOCK_MIN);
     f->tasks2 = 0;
     f->partials = 0;
     if (f->reduces) plan_reduction(f, result_size);
@@ -511,14 +593,17 @@ void wick_fused_prepare(wick_fused *f) {
     l->streams = !streams_refused(f);
     if (l->program && !f->reduces) {
         f->block = whole_block(f);
-        l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block : ceil_div(l->task_items, f->block) * f->block;
+        l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block
+                                                   : ceil_div(l->task_items, f->block) * f->block;
         cut_evenly(f);
         classify(f, f->block);
     }
     const int64_t bytes = bytes_in_line(f);
     l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= STREAM_BYTES;
     l->part = (int)ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
-    if (l->far && bytes && (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f))) shorten_block(f, bytes);
+    if (l->far && bytes &&
+        (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f)))
+        shorten_block(f, bytes);
     if (!f->reduces && !bare_refused(f)) l->mode = WICK_FUSED_BARE;
     if (goes_by_rows(f)) l->mode = WICK_FUSED_ROWS;
     size_t at = 0;

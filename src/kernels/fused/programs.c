@@ -29,21 +29,31 @@ typedef struct shape {
     static const step steps_##name[] = {instructions};              \
     static const result outs_##name[] = {outputs};
 WICK_PROGRAMS(TABLES)
-#define SHAPE(name, ...)                                                                                                      \
-    {kinds_##name, steps_##name, outs_##name, (int)WICK_COUNTOF(kinds_##name), (int)WICK_COUNTOF(steps_##name), (int)WICK_COUNTOF(outs_##name)},
+#define SHAPE(name, ...)                                                                                               \
+    {kinds_##name,                                                                                                     \
+     steps_##name,                                                                                                     \
+     outs_##name,                                                                                                      \
+     (int)WICK_COUNTOF(kinds_##name),                                                                                  \
+     (int)WICK_COUNTOF(steps_##name),                                                                                  \
+     (int)WICK_COUNTOF(outs_##name)},
 static const shape shapes[] = {WICK_PROGRAMS(SHAPE)};
 
 static bool is(const wick_fused *f, const shape *p) {
     if (f->n_in != p->n_in || f->n_instr != p->n_steps || f->n_out != p->n_out) return false;
     for (int i = 0; i < f->n_in; i++)
-        if (f->in[i].dtype != (p->kinds[i] == 'M' ? WICK_BOOL : WICK_F32) || (f->layout.in_kind[i] == WICK_FUSED_SAME || f->layout.in_kind[i] == WICK_FUSED_STILL) != (p->kinds[i] == 'S')) return false;
+        if (f->in[i].dtype != (p->kinds[i] == 'M' ? WICK_BOOL : WICK_F32) ||
+            (f->layout.in_kind[i] == WICK_FUSED_SAME || f->layout.in_kind[i] == WICK_FUSED_STILL) !=
+                (p->kinds[i] == 'S'))
+            return false;
     for (int i = 0; i < f->n_out; i++)
         if (f->out[i].dtype != p->outs[i].dtype || f->out[i].reg != p->outs[i].reg) return false;
     for (int i = 0; i < f->n_instr; i++) {
         const wick_fused_instr *in = &f->instr[i];
         const step *s = &p->steps[i];
-        if (in->op != s->op || in->type != WICK_CF32 || in->to != s->to || in->dst != s->dst || in->src[0] != s->a) return false;
-        if ((wick_fused_arity(in) > 1 && in->src[1] != s->b) || (wick_fused_arity(in) > 2 && in->src[2] != s->c)) return false;
+        if (in->op != s->op || in->type != WICK_CF32 || in->to != s->to || in->dst != s->dst || in->src[0] != s->a)
+            return false;
+        if ((wick_fused_arity(in) > 1 && in->src[1] != s->b) || (wick_fused_arity(in) > 2 && in->src[2] != s->c))
+            return false;
     }
     return true;
 }

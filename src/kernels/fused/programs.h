@@ -1,12 +1,13 @@
-/* programs.h: whole programs that come up so often that they are compiled ahead: one loop instead of a pass over L1 per instruction.
- * They are built from the same rows in the same order, so the bits are those of the instructions.
+/* programs.h: whole programs that come up so often that they are compiled ahead: one loop instead of a pass over L1 per
+ * instruction. They are built from the same rows in the same order, so the bits are those of the instructions.
  *
  *   P(NAME, number of inputs, inputs, instructions, outputs)
- *     A(r) an input with an element of its own at each place, M(r) such a one of bools; S(r) one that is the same number everywhere, or for runs of elements
- *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction, C2(r, row, a, b) a comparison; O(i, r) result i, B(i, r) one of bools
+ *     A(r) an input with an element of its own at each place, M(r) such a one of bools; S(r) one that is the same
+ * number everywhere, or for runs of elements I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction, C2(r,
+ * row, a, b) a comparison; O(i, r) result i, B(i, r) one of bools
  *
- * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an instruction. All
- * but bools is f32. */
+ * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an
+ * instruction. All but bools is f32. */
 #ifndef WICK_KERNELS_FUSED_PROGRAMS_H
 #define WICK_KERNELS_FUSED_PROGRAMS_H
 
@@ -138,6 +139,7 @@ enum { WICK_PROGRAMS(WICK_PROGRAM_ENUM) WICK_PROGRAM_COUNT };
 int wick_program_find(const wick_fused *f);
 wick_program_fn wick_program_kernel(wick_tier tier, int program);
 
-extern const wick_program_fn wick_program_table_ref[], wick_program_table_base[], wick_program_table_avx2[], wick_program_table_avx512[];
+extern const wick_program_fn wick_program_table_ref[], wick_program_table_base[], wick_program_table_avx2[],
+    wick_program_table_avx512[];
 
 #endif

@@ -49,7 +49,8 @@ WICK_PROGRAMS(KINDS)
 #undef O
 #undef B
 
-/* Numbers that do not vary are copied before the loop, since a result may lie over an array; so are pointers, since bools may lie over anything. */
+/* Numbers that do not vary are copied before the loop, since a result may lie over an array; so are pointers, since
+ * bools may lie over anything. */
 #define REG(r) WICK_PASTE(reg, r)
 #define A(r) const float REG(r) = ((const float *)from[r])[i];
 #define M(r) const uint8_t REG(r) = ((const uint8_t *)from[r])[i];
@@ -60,17 +61,16 @@ WICK_PROGRAMS(KINDS)
 #define C2(r, row, a, b) const uint8_t REG(r) = one_##row(REG(a), REG(b));
 #define O(o, r) ((float *)to[o])[i] = REG(r);
 #define B(o, r) ((uint8_t *)to[o])[i] = REG(r);
-#define PROGRAM(name, n_in, inputs, instructions, outputs)                                                              \
-    static void program_##name(const void *const *in, void *const *out, size_t n) {                                     \
-        float number[n_in];                                                                                             \
-        const void *from[n_in];                                                                                         \
-        void *to[sizeof outputs_##name];                                                                                \
-        for (int k = 0; k < n_in; k++) number[k] = inputs_##name[k] == 'S' ? *(const float *)in[k] : 0, from[k] = in[k]; \
-        for (size_t o = 0; o < sizeof outputs_##name; o++) to[o] = out[o];                                              \
-        (void)number, (void)from; /* of programs of arrays alone */                                                     \
-        WICK_IVDEP for (size_t i = 0; i < n; i++) {                                                                     \
-            inputs instructions outputs                                                                                 \
-        }                                                                                                               \
+#define PROGRAM(name, n_in, inputs, instructions, outputs)                                                             \
+    static void program_##name(const void *const *in, void *const *out, size_t n) {                                    \
+        float number[n_in];                                                                                            \
+        const void *from[n_in];                                                                                        \
+        void *to[sizeof outputs_##name];                                                                               \
+        for (int k = 0; k < n_in; k++)                                                                                 \
+            number[k] = inputs_##name[k] == 'S' ? *(const float *)in[k] : 0, from[k] = in[k];                          \
+        for (size_t o = 0; o < sizeof outputs_##name; o++) to[o] = out[o];                                             \
+        (void)number, (void)from; /* of programs of arrays alone */                                                    \
+        WICK_IVDEP for (size_t i = 0; i < n; i++) { inputs instructions outputs }                                      \
     }
 WICK_PROGRAMS(PROGRAM)
 

@@ -61,7 +61,9 @@ static void turn_units(reduction *r, int64_t u, const int64_t *offsets) {
         if (!(l->transposed >> i & 1)) continue;
         uint8_t *buffer = m->scratch + l->in_offset[i];
         if (first != r->transposed)
-            m->convert->transpose((int)m->in_size[i], (const uint8_t *)m->ptr[i] + (offsets[i] - within) * m->in_size[i], f->in[i].strides[l->space], buffer, l->reduced,
+            m->convert->transpose((int)m->in_size[i],
+                                  (const uint8_t *)m->ptr[i] + (offsets[i] - within) * m->in_size[i],
+                                  f->in[i].strides[l->space], buffer, l->reduced,
                                   WICK_MIN(WICK_RED_TURNED, inner - first % inner), l->reduced, false);
         m->in_base[i] = buffer + within * l->reduced * m->in_size[i];
     }
@@ -117,18 +119,21 @@ static void store_results(reduction *r, void *values, int64_t at, int64_t n) {
     }
 }
 
-/* Lines of the only input, when the program is that input and its lines are contiguous: they are reduced where they lie.
- * Returns the stride of lines in elements, or 0. */
+/* Lines of the only input, when the program is that input and its lines are contiguous: they are reduced where they
+ * lie. Returns the stride of lines in elements, or 0. */
 static int64_t lines_in_place(const reduction *r, bool bf16) {
     const wick_machine *m = r->m;
     const wick_fused *f = m->f;
-    if (f->n_instr > 0 || r->l->in_kind[r->reg] != WICK_FUSED_WALK || !(bf16 || wick_fused_native((wick_dtype)f->in[r->reg].dtype))) return 0;
+    if (f->n_instr > 0 || r->l->in_kind[r->reg] != WICK_FUSED_WALK ||
+        !(bf16 || wick_fused_native((wick_dtype)f->in[r->reg].dtype)))
+        return 0;
     const int64_t line = r->l->lane_rows * r->cols, *strides = f->in[r->reg].strides + r->l->space;
     if (m->in_run[r->reg] == m->space_total) return line;
     return r->l->lane_rows == 1 && m->space_rank == 2 && f->n_red == 1 && strides[1] == 1 ? strides[0] : 0;
 }
 
-/* How arrays that lie in memory, or what one instruction makes of them, are summed; x, y: the places of its inputs at element `at` of the space. NULL: it is nothing of that. */
+/* How arrays that lie in memory, or what one instruction makes of them, are summed; x, y: the places of its inputs at
+ * element `at` of the space. NULL: it is nothing of that. */
 static const wick_red_mapped *mapped_of(const reduction *r, int64_t at, const float **x, const float **y) {
     static const uint32_t zero = 0;
     const wick_machine *m = r->m;
@@ -137,14 +142,20 @@ static const wick_red_mapped *mapped_of(const reduction *r, int64_t at, const fl
     if (!r->red->mapped || f->n_instr > 1 || r->l->lane_rows != WICK_RED_LANES || r->l->cols != 1) return NULL;
     int map = r->l->far ? WICK_MAP_FAR : WICK_MAP_SAME;
     if (f->n_instr) {
-        map = in->op == WICK_EW_square ? WICK_MAP_SQUARE : in->op == WICK_EW_mul ? WICK_MAP_MUL : in->op == WICK_EW_replace_nan ? WICK_MAP_KNOWN : -1;
+        map = in->op == WICK_EW_square        ? WICK_MAP_SQUARE
+              : in->op == WICK_EW_mul         ? WICK_MAP_MUL
+              : in->op == WICK_EW_replace_nan ? WICK_MAP_KNOWN
+                                              : -1;
         if (map < 0 || r->reg != in->dst || in->type != WICK_CF32) return NULL;
-        if (map == WICK_MAP_KNOWN && (r->l->in_kind[in->src[1]] != WICK_FUSED_SAME || memcmp(m->reg[in->src[1]], &zero, sizeof zero))) return NULL;
+        if (map == WICK_MAP_KNOWN &&
+            (r->l->in_kind[in->src[1]] != WICK_FUSED_SAME || memcmp(m->reg[in->src[1]], &zero, sizeof zero)))
+            return NULL;
     }
     const float *from[2];
     for (int k = 0; k < 2; k++) {
         const int i = f->n_instr ? in->src[map == WICK_MAP_MUL ? k : 0] : r->reg;
-        if (f->in[i].dtype != WICK_F32 || r->l->in_kind[i] != WICK_FUSED_WALK || m->in_run[i] != m->space_total) return NULL;
+        if (f->in[i].dtype != WICK_F32 || r->l->in_kind[i] != WICK_FUSED_WALK || m->in_run[i] != m->space_total)
+            return NULL;
         from[k] = (const float *)(const void *)m->in_base[i] + at;
     }
     *x = from[0], *y = from[1];
@@ -170,7 +181,8 @@ typedef struct source {
 
 /* Adds n elements (whole lines, and at the end of the unit a part of one) to the runs on the stack. in_run counts lines
  * of the current run. row_stride: elements from line to line. */
-static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int64_t line, int64_t row_stride, int *in_run, bool last) {
+static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int64_t line, int64_t row_stride,
+                 int *in_run, bool last) {
     double rest[WICK_RED_LINE];
     const float *y = from->y;
     while (n > 0) {
@@ -179,7 +191,8 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
         if (lines > 0) {
             if (from->ask) wick_ask_ahead(x, lines * line * from->elem);
             if (from->mapped) {
-                from->mapped->lines((float *)(void *)stack_top(s), (const float *)(const void *)x, y, (size_t)lines, *in_run > 0);
+                from->mapped->lines((float *)(void *)stack_top(s), (const float *)(const void *)x, y, (size_t)lines,
+                                    *in_run > 0);
                 y += lines * line;
             } else
                 from->lanes(stack_top(s), x, (size_t)lines, (size_t)line, (size_t)row_stride, *in_run > 0);
@@ -188,7 +201,9 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
             x += lines * row_stride * from->elem;
             n -= lines * line;
         } else {
-            if (from->mapped) map_rest(from->mapped, (float *)(void *)rest, (const float *)(const void *)x, y, n), x = (const uint8_t *)rest;
+            if (from->mapped)
+                map_rest(from->mapped, (float *)(void *)rest, (const float *)(const void *)x, y, n),
+                    x = (const uint8_t *)rest;
             if (from->load) from->load(rest, x, (size_t)n), x = (const uint8_t *)rest;
             if (*in_run > 0)
                 s->red->add(stack_top(s), x, (size_t)n);
@@ -204,7 +219,7 @@ static void feed(stack *s, const source *from, const uint8_t *x, int64_t n, int6
     }
 }
 
-/* ---- lines as machine code: no block, the program's values go from registers to lanes -------------------------------- */
+/* ---- lines as machine code: no block, the program's values go from registers to lanes ---------------------------- */
 
 /* What the lines at hand are made from: as wick_native_lines_fn has it. */
 typedef struct lines {
@@ -218,8 +233,10 @@ static void lines_of(lines *x, const reduction *r) {
     x->packs = false;
     for (int i = 0; i < f->n_in; i++) {
         const uint8_t reach = r->l->reach[i];
-        const bool strided = reach == WICK_REACH_ROW_NUMBER || (reach == WICK_REACH_LINES && r->l->lane_rows == 1 && f->n_red == 1);
-        const bool number = reach == 0 || reach == WICK_REACH_NUMBER || (reach == WICK_REACH_BLOCKS && r->l->in_kind[i] == WICK_FUSED_STILL);
+        const bool strided =
+            reach == WICK_REACH_ROW_NUMBER || (reach == WICK_REACH_LINES && r->l->lane_rows == 1 && f->n_red == 1);
+        const bool number = reach == 0 || reach == WICK_REACH_NUMBER ||
+                            (reach == WICK_REACH_BLOCKS && r->l->in_kind[i] == WICK_FUSED_STILL);
         x->step[i] = number ? 0 : strided ? f->in[i].strides[r->l->n_unit] : r->l->lane_rows * r->cols;
         x->packs |= reach == WICK_REACH_BLOCKS;
     }
@@ -230,13 +247,16 @@ static void feed_lines(const reduction *r, stack *s, lines *x, int64_t n, int64_
     while (n > 0) {
         const int64_t part = WICK_MIN(n, (WICK_RED_RUN - *in_run) * line);
         const size_t whole = (size_t)(part / line), rest = (size_t)(part % line);
-        r->m->lines(stack_top(s), (const void *const *)(const void *)x->in, x->step, whole, (size_t)line, rest, *in_run > 0, r->m->rows);
+        r->m->lines(stack_top(s), (const void *const *)(const void *)x->in, x->step, whole, (size_t)line, rest,
+                    *in_run > 0, r->m->rows);
         if (*in_run == 0) s->width[s->depth] = whole ? (size_t)line : rest;
         const int64_t done = (part + line - 1) / line;
         *in_run += (int)done;
         n -= part;
         for (int i = 0; i < r->m->f->n_in && n > 0; i++)
-            if (x->step[i]) x->in[i] += done * x->step[i] * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)r->m->f->in[i].dtype));
+            if (x->step[i])
+                x->in[i] +=
+                    done * x->step[i] * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)r->m->f->in[i].dtype));
         if (*in_run == WICK_RED_RUN || (last && n == 0)) {
             stack_push(s, s->width[s->depth]);
             *in_run = 0;
@@ -253,11 +273,14 @@ static void feed_chunk(const reduction *r, stack *s, int64_t line, int64_t first
     for (int64_t at = first, n; at < end; at += n) {
         n = WICK_MIN(most, end - at);
         for (int i = 0; i < m->f->n_in; i++) /* a number that changes does so between lines */
-            if (r->l->reach[i] == WICK_REACH_BLOCKS && r->l->in_kind[i] == WICK_FUSED_STILL) n = WICK_MIN(n, m->in_run[i] - at % m->in_run[i]);
+            if (r->l->reach[i] == WICK_REACH_BLOCKS && r->l->in_kind[i] == WICK_FUSED_STILL)
+                n = WICK_MIN(n, m->in_run[i] - at % m->in_run[i]);
         for (int i = 0; i < m->f->n_in; i++) {
             const uint8_t reach = r->l->reach[i];
             if (reach == WICK_REACH_BLOCKS) wick_machine_input(m, i, at, n);
-            x.in[i] = reach == WICK_REACH_BLOCKS || reach == WICK_REACH_NUMBER ? m->reg[i] : m->in_base[i] + at / line * x.step[i] * m->in_size[i];
+            x.in[i] = reach == WICK_REACH_BLOCKS || reach == WICK_REACH_NUMBER
+                          ? m->reg[i]
+                          : m->in_base[i] + at / line * x.step[i] * m->in_size[i];
         }
         feed_lines(r, s, &x, n, line, &in_run, at + n == end);
     }
@@ -289,7 +312,8 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
         if (bf16) from = (source){r->red->lanes_bf16, m->convert->load[WICK_BF16], 2, NULL, NULL, 0};
         if (r->l->far && stride == line && !bf16 && r->red->lanes_far) from.lanes = r->red->lanes_far;
         else if (r->l->far && stride == line) from.ask = from.elem;
-        feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run, true);
+        feed(&s, &from, m->in_base[r->reg] + first / line * stride * from.elem, end - first, line, stride, &in_run,
+             true);
     } else {
         const int64_t block = m->f->block / line * line;
         for (int64_t at = first; at < end; at += block) {
@@ -304,7 +328,8 @@ static const uint8_t *reduce_chunk(reduction *r, int64_t chunk) {
 }
 
 /* n rows of `items` elements, one result each. */
-static void units_mapped(const reduction *r, const wick_red_mapped *mapped, const float *x, const float *y, int64_t n, int64_t items, float *results) {
+static void units_mapped(const reduction *r, const wick_red_mapped *mapped, const float *x, const float *y, int64_t n,
+                         int64_t items, float *results) {
     const int64_t whole = items / WICK_RED_LANES, rest = items % WICK_RED_LANES;
     _Alignas(64) float acc[WICK_RED_LANES], part[WICK_RED_LANES];
     for (int64_t u = 0; u < n; u++, x += items, y += items) {
@@ -330,7 +355,8 @@ static void run_short(reduction *r, int64_t first, int64_t last) {
             units_mapped(r, mapped, x, y, n, items, (float *)(void *)results);
         } else {
             wick_machine_block(m, u * items, n * items);
-            r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows, (size_t)r->l->cols);
+            r->red->units(results, m->reg[r->reg], (size_t)n, (size_t)r->l->reduced, (size_t)r->l->lane_rows,
+                          (size_t)r->l->cols);
         }
         store_results(r, results, u * r->l->cols, n * r->l->cols);
     }
@@ -340,7 +366,8 @@ static void run_short(reduction *r, int64_t first, int64_t last) {
 static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     wick_machine *m = r->m;
     const wick_fused *f = m->f;
-    const int64_t items = r->l->reduced * r->l->cols, line = r->l->lane_rows * r->cols, inner = f->dims[r->l->n_unit - 1];
+    const int64_t items = r->l->reduced * r->l->cols, line = r->l->lane_rows * r->cols,
+                  inner = f->dims[r->l->n_unit - 1];
     const size_t whole = (size_t)(items / line), rest = (size_t)(items % line);
     lines x;
     lines_of(&x, r);
@@ -349,7 +376,8 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     uint8_t *results = m->scratch + r->l->results_offset;
     wick_machine_enter(m, NULL);
     r->out = m->ptr[f->n_in];
-    for (int i = 0; i < f->n_in; i++) unit_step[i] = r->l->reach[i] == WICK_REACH_BLOCKS ? items : f->in[i].strides[r->l->n_unit - 1];
+    for (int i = 0; i < f->n_in; i++)
+        unit_step[i] = r->l->reach[i] == WICK_REACH_BLOCKS ? items : f->in[i].strides[r->l->n_unit - 1];
     for (int64_t u = first, n; u < last; u += n) {
         n = WICK_MIN(most, last - u);
         for (int i = 0; i < f->n_in; i++)
@@ -358,13 +386,16 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
             part = r->l->n_unit == 1 ? n : WICK_MIN(n - k, inner - (u + k) % inner);
             for (int i = 0; i < f->n_in; i++) {
                 if (r->l->reach[i] == WICK_REACH_BLOCKS)
-                    x.in[i] = m->reg[i] + k * items * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+                    x.in[i] =
+                        m->reg[i] + k * items * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
                 else if (r->l->in_kind[i] == WICK_FUSED_SAME)
                     x.in[i] = m->reg[i];
                 else
-                    x.in[i] = m->in_base[i] + wick_walk_offset(r->l->n_unit, f->dims, f->in[i].strides, u + k) * m->in_size[i];
+                    x.in[i] = m->in_base[i] +
+                              wick_walk_offset(r->l->n_unit, f->dims, f->in[i].strides, u + k) * m->in_size[i];
             }
-            m->units(results + (size_t)(k * r->cols) * r->elem, (size_t)part, (size_t)r->cols, unit_step, (const void *const *)(const void *)x.in, x.step, whole, (size_t)line, rest, m->rows, r->red->fold);
+            m->units(results + (size_t)(k * r->cols) * r->elem, (size_t)part, (size_t)r->cols, unit_step,
+                     (const void *const *)(const void *)x.in, x.step, whole, (size_t)line, rest, m->rows, r->red->fold);
         }
         store_results(r, results, u * r->cols, n * r->cols);
     }
@@ -373,10 +404,13 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
 /* What the kernel of chunks makes itself of the program's inputs, x, a number and maybe g; below 0: nothing. */
 static int summed_as(const reduction *r) {
     if (r->l->in_kind[1] != WICK_FUSED_SAME) return -1;
-    return r->l->program == 1 + WICK_PROGRAM_centred_square ? WICK_RED_OF_SQUARES : r->l->program == 1 + WICK_PROGRAM_centred_mul ? WICK_RED_OF_PRODUCTS : -1;
+    return r->l->program == 1 + WICK_PROGRAM_centred_square ? WICK_RED_OF_SQUARES
+           : r->l->program == 1 + WICK_PROGRAM_centred_mul  ? WICK_RED_OF_PRODUCTS
+                                                            : -1;
 }
 
-/* Chunks of the unit that was entered from the first on, before end, to dst, cols values each: one, or whole ones of a plane, as many as a block holds. Returns how many. */
+/* Chunks of the unit that was entered from the first on, before end, to dst, cols values each: one, or whole ones of a
+ * plane, as many as a block holds. Returns how many. */
 static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *dst) {
     wick_machine *m = r->m;
     const int64_t chunk = WICK_RED_CHUNK * r->l->lane_rows, whole = WICK_MIN(end, r->l->reduced / chunk) - first;
@@ -384,7 +418,8 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
         memcpy(dst, reduce_chunk(r, first), (size_t)r->cols * r->elem);
         return 1;
     }
-    const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk; /* what goes on in another place is copied */
+    /* what goes on in another place is copied */
+    const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk;
     const int64_t n = WICK_MAX(WICK_MIN(WICK_MIN(whole, here), WICK_MIN(m->f->block / chunk, CHUNKS_AT_ONCE)), 1);
     const int of = m->f->n_instr ? summed_as(r) : WICK_RED_OF_X;
     int x = of ? 0 : r->reg, g = of == WICK_RED_OF_PRODUCTS ? 2 : x;
@@ -395,13 +430,15 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
         wick_machine_input(m, x, first * chunk, n * chunk);
         if (g != x) wick_machine_input(m, g, first * chunk, n * chunk);
     }
-    const float *from = (const float *)(const void *)m->reg[x], *with = (const float *)(const void *)m->reg[g], mean = of > 0 ? *(const float *)(const void *)m->reg[1] : 0;
+    const float *from = (const float *)(const void *)m->reg[x], *with = (const float *)(const void *)m->reg[g],
+                mean = of > 0 ? *(const float *)(const void *)m->reg[1] : 0;
     const int64_t most = r->l->far ? WICK_MAX(1, WICK_ASK_BYTES / (chunk * (int64_t)sizeof *from * (1 + (g != x)))) : n;
     for (int64_t k = 0, part; k < n; k += part) {
         part = WICK_MIN(most, n - k);
         if (r->l->far) wick_ask_ahead(from + k * chunk, part * chunk * (int64_t)sizeof *from);
         if (r->l->far && g != x) wick_ask_ahead(with + k * chunk, part * chunk * (int64_t)sizeof *from);
-        r->red->chunks((float *)(void *)dst + k, WICK_MAX(of, WICK_RED_OF_X), from + k * chunk, with + k * chunk, mean, (size_t)part, (size_t)r->l->lane_rows);
+        r->red->chunks((float *)(void *)dst + k, WICK_MAX(of, WICK_RED_OF_X), from + k * chunk, with + k * chunk, mean,
+                       (size_t)part, (size_t)r->l->lane_rows);
     }
     return n;
 }
@@ -424,7 +461,8 @@ static float sum_of_plane(reduction *r) {
     return at[0];
 }
 
-/* Units that are sums of whole runs that lie together, of one array or of two, from memory to results; false: they are not. */
+/* Units that are sums of whole runs that lie together, of one array or of two, from memory to results; false: they are
+ * not. */
 static bool run_sums(reduction *r, int64_t first, int64_t last) {
     wick_machine *m = r->m;
     const wick_fused *f = m->f;
@@ -438,7 +476,9 @@ static bool run_sums(reduction *r, int64_t first, int64_t last) {
     for (int64_t u = first; u < last; u++) {
         float at[WICK_RED_UNIT_DEPTH];
         int depth = 0;
-        for (int i = 0; i < f->n_in; i++) m->in_base[i] = (const uint8_t *)m->ptr[i] + wick_walk_offset(l->n_unit, f->dims, f->in[i].strides, u) * m->in_size[i];
+        for (int i = 0; i < f->n_in; i++)
+            m->in_base[i] =
+                (const uint8_t *)m->ptr[i] + wick_walk_offset(l->n_unit, f->dims, f->in[i].strides, u) * m->in_size[i];
         mapped_of(r, 0, &x, &y);
         for (int64_t done = 0; done < l->reduced; done += chunk) {
             float sum = mapped->chunk(x + done, y + done, (size_t)(WICK_MIN(chunk, l->reduced - done) / run));
@@ -446,7 +486,8 @@ static bool run_sums(reduction *r, int64_t first, int64_t last) {
             at[depth++] = sum;
         }
         for (; depth > 1; depth--) at[depth - 2] += at[depth - 1];
-        r->out = (uint8_t *)m->ptr[f->n_in] + wick_walk_offset(l->n_unit, f->dims, f->out[0].strides, u) * m->out_size[0];
+        r->out =
+            (uint8_t *)m->ptr[f->n_in] + wick_walk_offset(l->n_unit, f->dims, f->out[0].strides, u) * m->out_size[0];
         store_results(r, at, 0, 1);
     }
     return true;

@@ -32,11 +32,18 @@
 #define MIN_S(a, b)              ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
 #define MIN_V(v, i, a, b)        EXTREME_V(v, min, a, b, PICK_V(v, i, (i)((a) < (b)) | (i)((a) != (a)), a, b))
 #define PICK_V(v, i, mask, a, b) ((v)(((mask) & (i)(a)) | (~(mask) & (i)(b))))
-/* Of floats in AVX-512: b where they are equal or b is NaN is what the instruction gives, and where a is NaN nothing is done. */
+/* Of floats in AVX-512: b where they are equal or b is NaN is what the instruction gives, and where a is NaN nothing is
+ * done. */
 #if VECTOR_BYTES == 64
-#define EXTREME_V(v, which, a, b, other)                                                                                                          \
-    _Generic(((v){0})[0], float: (v)_mm512_mask_##which##_ps((__m512)(a), _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_ORD_Q), (__m512)(a), (__m512)(b)),    \
-             double: (v)_mm512_mask_##which##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b)), default: other)
+#define EXTREME_V(v, which, a, b, other)                                                                               \
+    _Generic(((v){0})[0], float                                                                                        \
+             : (v)_mm512_mask_##which##_ps((__m512)(a), _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_ORD_Q),      \
+                                           (__m512)(a), (__m512)(b)),                                                  \
+               double                                                                                                  \
+             : (v)_mm512_mask_##which##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q),   \
+                                           (__m512d)(a), (__m512d)(b)),                                                \
+               default                                                                                                 \
+             : other)
 #else
 #define EXTREME_V(v, which, a, b, other) other
 #endif
@@ -59,8 +66,8 @@ static inline float upper_half(uint16_t x) {
 typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
 
-/* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: each line asks for the one so many bytes on. On Zen 4 sums of 64 MB take
- * 0.7 to 0.85 of the time; from L3 they would take a tenth more. */
+/* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: each line asks for the
+ * one so many bytes on. On Zen 4 sums of 64 MB take 0.7 to 0.85 of the time; from L3 they would take a tenth more. */
 #if VECTOR_BYTES == 64
 #define ASK(p)      __builtin_prefetch((const char *)(p) + 8192, 0, 3)
 #define FAR_S(T, p) (*(p))
@@ -87,8 +94,8 @@ typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
     typedef T op##_v_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));                    \
     typedef I op##_i_##t __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 #define RED_LANES(op, t, T, I, name, S, LOAD)                                                                          \
-    static inline __attribute__((always_inline)) void op##_##name##_strip_##t(T *acc, const S *x, size_t rows, size_t stride, \
-                                                                     bool cont, const int count) {                     \
+    static inline __attribute__((always_inline)) void op##_##name##_strip_##t(                                         \
+        T *acc, const S *x, size_t rows, size_t stride, bool cont, const int count) {                                  \
         enum { V = VECTOR_BYTES / sizeof(T) };                                                                         \
         op##_v_##t s[8];                                                                                               \
         _Pragma("GCC unroll 8") for (int k = 0; k < count; k++) {                                                      \
@@ -220,14 +227,18 @@ RED_LANES(SUM, i64, int64_t, int64_t, lanes_far, int64_t, FAR)
 #define MIN_lanes_far_f64  NULL
 #define MIN_lanes_far_i64  NULL
 
-/* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. What is summed is made in registers. */
+/* Chunks of lines of few lanes: the runs of one side by side, so that their chains overlap. What is summed is made in
+ * registers. */
 #if WICK_TIER_ID == 0
 static void SUM_chunks_f32(void *dst, int of, const void *xs, const void *gs, float m, size_t n, size_t rows) {
     const float *x = xs, *g = gs;
     for (size_t k = 0; k < n; k++) {
         float run[WICK_RED_CHUNK / WICK_RED_RUN][WICK_RED_LANES] = {{0}}, v[WICK_RED_RUN * WICK_RED_LANES];
         for (size_t r = 0; r < WICK_COUNTOF(run); r++) {
-            for (size_t i = 0; i < WICK_RED_RUN * rows; i++) v[i] = of == WICK_RED_OF_X ? x[i] : of == WICK_RED_OF_SQUARES ? (x[i] - m) * (x[i] - m) : g[i] * (x[i] - m);
+            for (size_t i = 0; i < WICK_RED_RUN * rows; i++)
+                v[i] = of == WICK_RED_OF_X         ? x[i]
+                       : of == WICK_RED_OF_SQUARES ? (x[i] - m) * (x[i] - m)
+                                                   : g[i] * (x[i] - m);
             SUM_lanes_f32(run[r], v, WICK_RED_RUN, rows, rows, false);
             x += WICK_RED_RUN * rows;
             g = of == WICK_RED_OF_PRODUCTS ? g + WICK_RED_RUN * rows : NULL;
@@ -242,7 +253,8 @@ static void SUM_chunks_f32(void *dst, int of, const void *xs, const void *gs, fl
 #define CHUNKS_OF static inline __attribute__((always_inline)) void
 /* Sets s to what is summed, from places of x and g, as vectors T, or adds that; `of` and `more` are constants. */
 #define ADD_SUMMED(T, name)                                                                                            \
-    static inline __attribute__((always_inline)) void name(int of, bool more, T *s, const float *x, const float *g, float m) { \
+    static inline __attribute__((always_inline)) void name(int of, bool more, T *s, const float *x, const float *g,    \
+                                                           float m) {                                                  \
         T v = *(const T *)x;                                                                                           \
         if (of == WICK_RED_OF_SQUARES) v = (v - m) * (v - m);                                                          \
         if (of == WICK_RED_OF_PRODUCTS) v = *(const T *)g * (v - m);                                                   \
@@ -256,9 +268,11 @@ static void SUM_chunks_f32(void *dst, int of, const void *xs, const void *gs, fl
         enum { RUN = WICK_RED_RUN * rows };                                                                            \
         for (size_t k = 0; k < n; k++, x += WICK_RED_CHUNK * rows, g += WICK_RED_CHUNK * rows) {                       \
             few_##rows s[8];                                                                                           \
-            _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) add_summed_##rows(of, false, &s[r], x + r * RUN, g + r * RUN, m); \
+            _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++)                                                        \
+                add_summed_##rows(of, false, &s[r], x + r * RUN, g + r * RUN, m);                                      \
             for (int i = rows; i < RUN; i += rows)                                                                     \
-                _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) add_summed_##rows(of, true, &s[r], x + r * RUN + i, g + r * RUN + i, m); \
+                _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++)                                                    \
+                    add_summed_##rows(of, true, &s[r], x + r * RUN + i, g + r * RUN + i, m);                           \
             few_##rows sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));                        \
             float lane[rows];                                                                                          \
             memcpy(lane, &sum, sizeof lane);                                                                           \
@@ -268,17 +282,26 @@ static void SUM_chunks_f32(void *dst, int of, const void *xs, const void *gs, fl
         }                                                                                                              \
     }
 #if WICK_TIER_ID >= 2
-/* Four elements of a run and of the one four runs on are a vector. Of lines of one or two lanes four (two) such vectors turned are a line of all eight runs each. */
-static inline __m256 halves_of(const float *low, const float *high) { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1); }
+/* Four elements of a run and of the one four runs on are a vector. Of lines of one or two lanes four (two) such vectors
+ * turned are a line of all eight runs each. */
+static inline __m256 halves_of(const float *low, const float *high) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
 static inline __attribute__((always_inline)) __m256 quads(int of, const float *x, const float *g, __m256 m, int high) {
     const __m256 v = halves_of(x, x + high);
     if (of == WICK_RED_OF_X) return v;
     const __m256 d = _mm256_sub_ps(v, m);
     return _mm256_mul_ps(of == WICK_RED_OF_SQUARES ? d : halves_of(g, g + high), d);
 }
-static inline __m256 low_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
-static inline __m256 high_pairs(__m256 a, __m256 b) { return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b))); }
-static inline float sum_of_eight(const float *s) { return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); }
+static inline __m256 low_pairs(__m256 a, __m256 b) {
+    return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
+}
+static inline __m256 high_pairs(__m256 a, __m256 b) {
+    return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
+}
+static inline float sum_of_eight(const float *s) {
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
 CHUNKS_OF chunks_of_1(int of, float *dst, const float *x, const float *g, float mean, size_t n) {
     enum { RUN = WICK_RED_RUN };
     const __m256 m = _mm256_set1_ps(mean);
@@ -287,8 +310,10 @@ CHUNKS_OF chunks_of_1(int of, float *dst, const float *x, const float *g, float 
         float run[8];
         _Pragma("GCC unroll 4") for (int i = 0; i < RUN; i += 4) {
             const __m256 a = quads(of, x + i, g + i, m, 4 * RUN), b = quads(of, x + i + RUN, g + i + RUN, m, 4 * RUN);
-            const __m256 c = quads(of, x + i + 2 * RUN, g + i + 2 * RUN, m, 4 * RUN), d = quads(of, x + i + 3 * RUN, g + i + 3 * RUN, m, 4 * RUN);
-            const __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d), ab2 = _mm256_unpackhi_ps(a, b), cd2 = _mm256_unpackhi_ps(c, d);
+            const __m256 c = quads(of, x + i + 2 * RUN, g + i + 2 * RUN, m, 4 * RUN),
+                         d = quads(of, x + i + 3 * RUN, g + i + 3 * RUN, m, 4 * RUN);
+            const __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d), ab2 = _mm256_unpackhi_ps(a, b),
+                         cd2 = _mm256_unpackhi_ps(c, d);
             s = i ? _mm256_add_ps(s, low_pairs(ab, cd)) : low_pairs(ab, cd);
             s = _mm256_add_ps(s, high_pairs(ab, cd));
             s = _mm256_add_ps(s, low_pairs(ab2, cd2));
@@ -307,7 +332,8 @@ CHUNKS_OF chunks_of_2(int of, float *dst, const float *x, const float *g, float 
         _Pragma("GCC unroll 8") for (int i = 0; i < RUN; i += 4) {
             _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++) {
                 const int at = 2 * h * RUN + i;
-                const __m256 a = quads(of, x + at, g + at, m, 4 * RUN), b = quads(of, x + at + RUN, g + at + RUN, m, 4 * RUN);
+                const __m256 a = quads(of, x + at, g + at, m, 4 * RUN),
+                             b = quads(of, x + at + RUN, g + at + RUN, m, 4 * RUN);
                 s[h] = i ? _mm256_add_ps(s[h], low_pairs(a, b)) : low_pairs(a, b);
                 s[h] = _mm256_add_ps(s[h], high_pairs(a, b));
             }
@@ -324,7 +350,8 @@ CHUNKS_OF chunks_of_4(int of, float *dst, const float *x, const float *g, float 
         __m256 s[4];
         _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) s[r] = quads(of, x + r * RUN, g + r * RUN, m, 4 * RUN);
         for (int i = 4; i < RUN; i += 4)
-            _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) s[r] = _mm256_add_ps(s[r], quads(of, x + r * RUN + i, g + r * RUN + i, m, 4 * RUN));
+            _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) s[r] =
+                _mm256_add_ps(s[r], quads(of, x + r * RUN + i, g + r * RUN + i, m, 4 * RUN));
         const __m256 half = _mm256_add_ps(_mm256_add_ps(s[0], s[1]), _mm256_add_ps(s[2], s[3]));
         float lane[4];
         _mm_storeu_ps(lane, _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
@@ -337,7 +364,11 @@ SUM_CHUNKS(2)
 SUM_CHUNKS(4)
 #endif
 SUM_CHUNKS(8)
-#define CHUNKS_BY_ROWS(of) rows == 1 ? chunks_of_1(of, dst, x, g, m, n) : rows == 2 ? chunks_of_2(of, dst, x, g, m, n) : rows == 4 ? chunks_of_4(of, dst, x, g, m, n) : chunks_of_8(of, dst, x, g, m, n)
+#define CHUNKS_BY_ROWS(of)                                                                                             \
+    rows == 1   ? chunks_of_1(of, dst, x, g, m, n)                                                                     \
+    : rows == 2 ? chunks_of_2(of, dst, x, g, m, n)                                                                     \
+    : rows == 4 ? chunks_of_4(of, dst, x, g, m, n)                                                                     \
+                : chunks_of_8(of, dst, x, g, m, n)
 static void SUM_chunks_f32(void *dst, int of, const void *x, const void *g, float m, size_t n, size_t rows) {
     switch (of) {
     case WICK_RED_OF_X: CHUNKS_BY_ROWS(WICK_RED_OF_X); break;
@@ -347,7 +378,8 @@ static void SUM_chunks_f32(void *dst, int of, const void *x, const void *g, floa
 }
 #endif
 
-/* ---- sums of arrays that lie together, or of what one instruction makes of them: no block of that is written and read again -------------- */
+/* ---- sums of arrays that lie together, or of what one instruction makes of them: no block of that is written and read
+ * again ---- */
 
 #if WICK_TIER_ID == 0
 #define SUM_MAPPED(name, scalar, vector)                                                                               \
@@ -362,7 +394,11 @@ static void SUM_chunks_f32(void *dst, int of, const void *x, const void *g, floa
 #define MAPPED(name) {name##_lines, NULL}
 #define SUMS_ALONE
 #else
-enum { LINE_VECTORS = WICK_RED_LANES * sizeof(float) / VECTOR_BYTES, STRIP = WICK_MIN(LINE_VECTORS, 8), V_F32 = VECTOR_BYTES / sizeof(float) };
+enum {
+    LINE_VECTORS = WICK_RED_LANES * sizeof(float) / VECTOR_BYTES,
+    STRIP = WICK_MIN(LINE_VECTORS, 8),
+    V_F32 = VECTOR_BYTES / sizeof(float)
+};
 /* By halves, as fold. */
 static inline float fold_line(SUM_v_f32 *s) {
     for (int h = LINE_VECTORS / 2; h > 0; h /= 2)
@@ -380,15 +416,17 @@ static inline float fold_line(SUM_v_f32 *s) {
     return (s[0][0] + s[0][2]) + (s[0][1] + s[0][3]);
 #endif
 }
-/* Runs are combined as by the stack of reduce.c. Rows are a loop, whose loads go on by a line: in code that is unrolled each would go on by a whole run, which the CPU's prefetching
- * takes for another pattern (sums of 64 MB took 1.5 to 3 times as long). */
+/* Runs are combined as by the stack of reduce.c. Rows are a loop, whose loads go on by a line: in code that is unrolled
+ * each would go on by a whole run, which the CPU's prefetching takes for another pattern (sums of 64 MB took 1.5 to 3
+ * times as long). */
 #define SUM_MAPPED(name, scalar, vector)                                                                               \
     static inline SUM_v_f32 name##_of(const float *x, const float *y) {                                                \
         const SUM_v_f32 a = *(const SUM_v_f32 *)x, b = *(const SUM_v_f32 *)y;                                          \
         (void)b;                                                                                                       \
         return vector;                                                                                                 \
     }                                                                                                                  \
-    static inline __attribute__((always_inline)) void name##_strip(SUM_v_f32 *s, const float *x, const float *y, size_t rows) { \
+    static inline                                                                                                      \
+        __attribute__((always_inline)) void name##_strip(SUM_v_f32 *s, const float *x, const float *y, size_t rows) {  \
         _Pragma("GCC unroll 8") for (int k = 0; k < STRIP; k++) s[k] = name##_of(x + k * V_F32, y + k * V_F32);        \
         _Pragma("GCC unroll 1") for (size_t r = 1; r < rows; r++) {                                                    \
             x += WICK_RED_LANES;                                                                                       \
@@ -400,7 +438,8 @@ static inline float fold_line(SUM_v_f32 *s) {
         SUM_v_f32 stack[WICK_RED_CHUNK_DEPTH][LINE_VECTORS], s[LINE_VECTORS];                                          \
         int depth = 0;                                                                                                 \
         for (size_t r = 1; r <= runs; r++, x += WICK_RED_RUN * WICK_RED_LANES, y += WICK_RED_RUN * WICK_RED_LANES) {   \
-            for (int k = 0; k < LINE_VECTORS; k += STRIP) name##_strip(s + k, x + k * V_F32, y + k * V_F32, WICK_RED_RUN); \
+            for (int k = 0; k < LINE_VECTORS; k += STRIP)                                                              \
+                name##_strip(s + k, x + k * V_F32, y + k * V_F32, WICK_RED_RUN);                                       \
             for (size_t n = r; n % 2 == 0; n /= 2) {                                                                   \
                 depth--;                                                                                               \
                 for (int k = 0; k < LINE_VECTORS; k++) s[k] = stack[depth][k] + s[k];                                  \
@@ -421,7 +460,9 @@ static inline float fold_line(SUM_v_f32 *s) {
             if (cont) { /* the first line is added to what there is, the others to that */                             \
                 for (int k = 0; k < STRIP; k++) s[k] = *(const SUM_v_f32 *)(acc + at + k * V_F32);                     \
                 for (size_t r = 0; r < rows; r++)                                                                      \
-                    for (int k = 0; k < STRIP; k++) s[k] += name##_of(x + r * WICK_RED_LANES + at + k * V_F32, y + r * WICK_RED_LANES + at + k * V_F32); \
+                    for (int k = 0; k < STRIP; k++)                                                                    \
+                        s[k] += name##_of(x + r * WICK_RED_LANES + at + k * V_F32,                                     \
+                                          y + r * WICK_RED_LANES + at + k * V_F32);                                    \
             } else                                                                                                     \
                 name##_strip(s, x + at, y + at, rows);                                                                 \
             for (int k = 0; k < STRIP; k++) *(SUM_v_f32 *)(acc + at + k * V_F32) = s[k];                               \
@@ -445,7 +486,8 @@ SUM_MAPPED(far, a, (ASK(x), a))
 SUM_MAPPED(square, a * a, (ASK(x), a * a))
 SUM_MAPPED(mul, a * b, a * b)
 SUM_MAPPED(known, a == a ? a : 0, (ASK(x), (SUM_v_f32)((SUM_i_f32)a & (SUM_i_f32)(a == a))))
-static const wick_red_mapped sums_mapped[WICK_MAP_COUNT] = {SUMS_ALONE[WICK_MAP_SQUARE] = MAPPED(square), [WICK_MAP_MUL] = MAPPED(mul), [WICK_MAP_KNOWN] = MAPPED(known)};
+static const wick_red_mapped sums_mapped[WICK_MAP_COUNT] = {
+    SUMS_ALONE[WICK_MAP_SQUARE] = MAPPED(square), [WICK_MAP_MUL] = MAPPED(mul), [WICK_MAP_KNOWN] = MAPPED(known)};
 
 static void scale_f32(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((float *)acc)[j] *= (float)scale;
@@ -454,12 +496,16 @@ static void scale_f64(void *acc, double scale, size_t n) {
     for (size_t j = 0; j < n; j++) ((double *)acc)[j] *= scale;
 }
 
-#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_, mapped_)                                                      \
-    { op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_, op##_nothing_##t, mapped_ }
-#define RED_ENTRIES(op, chunks_f32, mapped_)                                                                                    \
-    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, op##_lanes_far_f32, chunks_f32, mapped_),                  \
-    [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, op##_lanes_far_f64, NULL, NULL),                                       \
-    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL, NULL), [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, op##_lanes_far_i64, NULL, NULL), \
+#define RED_ENTRY(op, t, scale_, lanes_bf16_, lanes_far_, chunks_, mapped_)                                            \
+    {                                                                                                                  \
+        op##_lanes_##t, lanes_bf16_, lanes_far_, chunks_, op##_add_##t, op##_fold_##t, op##_units_##t, scale_,         \
+            op##_nothing_##t, mapped_                                                                                  \
+    }
+#define RED_ENTRIES(op, chunks_f32, mapped_)                                                                           \
+    [WICK_CF32] = RED_ENTRY(op, f32, scale_f32, op##_lanes_bf16_f32, op##_lanes_far_f32, chunks_f32, mapped_),         \
+    [WICK_CF64] = RED_ENTRY(op, f64, scale_f64, NULL, op##_lanes_far_f64, NULL, NULL),                                 \
+    [WICK_CI32] = RED_ENTRY(op, i32, NULL, NULL, NULL, NULL, NULL),                                                    \
+    [WICK_CI64] = RED_ENTRY(op, i64, NULL, NULL, op##_lanes_far_i64, NULL, NULL),                                      \
     [WICK_CU64] = RED_ENTRY(op, u64, NULL, NULL, NULL, NULL, NULL)
 const wick_red_rows WICK_TIER_SYMBOL(wick_red_table_) = {
     [WICK_RED_SUM] = {RED_ENTRIES(SUM, SUM_chunks_f32, sums_mapped)},

@@ -31,7 +31,8 @@ static bool may_stream(const wick_fused *f, int o, void *const *ptr) {
     return true;
 }
 
-void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *native, void *const *ptr, void *scratch) {
+void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *native, void *const *ptr,
+                       void *scratch) {
     const wick_fused_layout *l = &f->layout;
     const wick_tier tier = wick_tier_current();
     const wick_ew_rows *rows = wick_ew_kernels(tier);
@@ -67,7 +68,8 @@ void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *
     m->at_once = m->whole || m->native;
     m->stills = m->single = false;
     for (int i = 0; i < f->n_in; i++) m->stills |= l->in_kind[i] == WICK_FUSED_STILL;
-    /* A whole program reads all of an element before it writes any of it. One whose numbers change goes by its instructions where they do within a block. */
+    /* A whole program reads all of an element before it writes any of it. One whose numbers change goes by its
+     * instructions where they do within a block. */
     for (int o = 0; o < f->n_out && m->at_once && !m->stills; o++)
         m->direct[o] = !m->streams && !f->reduces && wick_fused_native((wick_dtype)f->out[o].dtype);
     for (int i = 0; i < f->n_instr; i++) {
@@ -90,7 +92,8 @@ int64_t wick_walk_offset(int rank, const int64_t *dims, const int64_t *strides, 
 
 /* n elements from linear position `at` of the space, where they lie in memory if they are contiguous there, else NULL.
  */
-static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t elem, int64_t run, const uint8_t *base, int64_t at, int64_t n) {
+static uint8_t *in_memory(const wick_machine *m, const wick_fused_io *io, int64_t elem, int64_t run,
+                          const uint8_t *base, int64_t at, int64_t n) {
     if (run == m->space_total) return (uint8_t *)(uintptr_t)base + at * elem;
     if (at % run + n > run) return NULL;
     return (uint8_t *)(uintptr_t)base +
@@ -104,7 +107,8 @@ static void load(const wick_machine *m, int i, int64_t at, int64_t n, uint8_t *t
     const uint8_t *from = in_memory(m, io, m->in_size[i], m->in_run[i], m->in_base[i], at, n);
     if (!from) {
         uint8_t *packed = convert ? m->scratch + m->f->layout.raw_offset : to;
-        wick_walk_gather((int)m->in_size[i], m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, m->in_base[i], packed);
+        wick_walk_gather((int)m->in_size[i], m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n,
+                         m->in_base[i], packed);
         from = packed;
     }
     if (convert)
@@ -121,13 +125,16 @@ void wick_machine_enter(wick_machine *m, const int64_t *in_offsets) {
         m->in_base[i] = (const uint8_t *)m->ptr[i] + (in_offsets ? in_offsets[i] * m->in_size[i] : 0);
         m->reg[i] = m->scratch + l->in_offset[i];
         m->still[i] = -1;
-        if ((l->in_kind[i] != WICK_FUSED_SAME && l->in_kind[i] != WICK_FUSED_PERIOD) || m->filled_from[i] == m->in_base[i]) continue;
+        if ((l->in_kind[i] != WICK_FUSED_SAME && l->in_kind[i] != WICK_FUSED_PERIOD) ||
+            m->filled_from[i] == m->in_base[i])
+            continue;
         const int64_t elem = (int64_t)wick_ctype_size(wick_ctype_of(dtype));
         m->filled_from[i] = m->in_base[i];
         if (l->in_kind[i] == WICK_FUSED_SAME) {
             uint64_t value = 0;
             load(m, i, 0, 1, (uint8_t *)&value);
-            m->convert->fill((int)elem, m->reg[i], &value, m->lines || (m->at_once && !m->stills) ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
+            m->convert->fill((int)elem, m->reg[i], &value,
+                             m->lines || (m->at_once && !m->stills) ? 1 : (size_t)WICK_MIN(f->block, m->space_total));
             continue;
         }
         /* one period, then what is there already, twice as much each time */
@@ -160,7 +167,9 @@ static void fill_still(wick_machine *m, int i, int64_t at, int64_t n, uint8_t *t
     m->still[i] = within;
     for (int64_t done = 0, next; done < n; done = next) {
         next = within >= 0 ? n : WICK_MIN(n, ((at + done) / length + 1) * length - at);
-        const void *from = m->in_base[i] + wick_walk_offset(m->space_rank, m->space_dims, io->strides + m->f->layout.space, at + done) * m->in_size[i];
+        const void *from =
+            m->in_base[i] +
+            wick_walk_offset(m->space_rank, m->space_dims, io->strides + m->f->layout.space, at + done) * m->in_size[i];
         uint64_t value;
         if (convert) convert(&value, from, 1);
         m->convert->fill(elem, to + done * elem, convert ? &value : from, (size_t)(next - done));
@@ -180,9 +189,11 @@ void wick_machine_input(wick_machine *m, int i, int64_t at, int64_t n) {
         fill_still(m, i, at, n, buffer);
         return;
     }
-    uint8_t *there = m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_size[i], m->in_run[i], m->in_base[i], at, n) : NULL;
+    uint8_t *there =
+        m->in_place[i] ? in_memory(m, &m->f->in[i], m->in_size[i], m->in_run[i], m->in_base[i], at, n) : NULL;
     m->reg[i] = there ? there : buffer;
-    if (l->far && (!m->streams || !there) && m->in_run[i] == m->space_total) wick_ask_ahead(m->in_base[i] + at * m->in_size[i], n * m->in_size[i]);
+    if (l->far && (!m->streams || !there) && m->in_run[i] == m->space_total)
+        wick_ask_ahead(m->in_base[i] + at * m->in_size[i], n * m->in_size[i]);
     if (!there) load(m, i, at, n, buffer);
 }
 
@@ -197,7 +208,8 @@ static void store(wick_machine *m, int o, uint8_t *to, int64_t at, int64_t n) {
         from = raw;
     }
     if (!to)
-        wick_walk_scatter((int)m->out_size[o], m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n, from, m->out_base[o]);
+        wick_walk_scatter((int)m->out_size[o], m->space_rank, m->space_dims, io->strides + m->f->layout.space, at, n,
+                          from, m->out_base[o]);
     else if (m->streams)
         m->convert->stream(to, from, (size_t)(n * m->out_size[o]));
     else if (from != to)
@@ -236,14 +248,16 @@ static void stream_block(wick_machine *m, uint8_t **to, int64_t at, int64_t n) {
     for (int64_t done = 0, part; done < n; done += part) {
         part = WICK_MIN(f->layout.part, n - done);
         for (int i = 0; i < f->n_in && f->layout.far; i++)
-            if (m->in_place[i] && f->layout.in_kind[i] == WICK_FUSED_WALK) wick_ask_ahead(m->reg[i], part * m->in_size[i]);
+            if (m->in_place[i] && f->layout.in_kind[i] == WICK_FUSED_WALK)
+                wick_ask_ahead(m->reg[i], part * m->in_size[i]);
         run_instructions(m, part);
         for (int o = 0; o < f->n_out; o++) {
             store(m, o, to[o], at + done, part);
             if (to[o]) to[o] += part * m->out_size[o];
         }
         for (int i = 0; i < f->n_in; i++)
-            if (f->layout.in_kind[i] > WICK_FUSED_STILL || (f->layout.in_kind[i] == WICK_FUSED_STILL && !m->single)) m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
+            if (f->layout.in_kind[i] > WICK_FUSED_STILL || (f->layout.in_kind[i] == WICK_FUSED_STILL && !m->single))
+                m->reg[i] += part * (int64_t)wick_ctype_size(wick_ctype_of((wick_dtype)f->in[i].dtype));
     }
 }
 
@@ -271,10 +285,11 @@ static void run_bare(const wick_fused *f, int64_t at, int64_t stop, void *const 
     const wick_fused_instr *in = &f->instr[0];
     const wick_ew_fn row = (*wick_ew_kernels(wick_tier_current()))[in->op][in->type];
     const uint8_t *from[WICK_FUSED_MAX_IO];
-    for (int i = 0; i < f->n_in; i++) from[i] = (const uint8_t *)ptr[i] + at * (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
+    for (int i = 0; i < f->n_in; i++)
+        from[i] = (const uint8_t *)ptr[i] + at * (int64_t)wick_dtype_size((wick_dtype)f->in[i].dtype);
     const int arity = wick_fused_arity(in);
-    row((uint8_t *)ptr[f->n_in] + at * (int64_t)wick_dtype_size((wick_dtype)f->out[0].dtype), from[in->src[0]], arity > 1 ? from[in->src[1]] : NULL,
-        arity > 2 ? from[in->src[2]] : NULL, (size_t)(stop - at));
+    row((uint8_t *)ptr[f->n_in] + at * (int64_t)wick_dtype_size((wick_dtype)f->out[0].dtype), from[in->src[0]],
+        arity > 1 ? from[in->src[1]] : NULL, arity > 2 ? from[in->src[2]] : NULL, (size_t)(stop - at));
 }
 
 static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *const *ptr) {
@@ -288,8 +303,13 @@ static void run_by_rows(const wick_fused *f, int64_t at, int64_t stop, void *con
         const void *in[WICK_FUSED_MAX_IO];
         void *out[WICK_FUSED_MAX_IO];
         n = WICK_MIN(length - from, stop - at);
-        for (int i = 0; i < f->n_in; i++) in[i] = (const char *)ptr[i] + (wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last]) * in_size[i];
-        for (int o = 0; o < f->n_out; o++) out[o] = (char *)ptr[f->n_in + o] + (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * out_size[o];
+        for (int i = 0; i < f->n_in; i++)
+            in[i] =
+                (const char *)ptr[i] +
+                (wick_walk_offset(last, f->dims, f->in[i].strides, row) + from * f->in[i].strides[last]) * in_size[i];
+        for (int o = 0; o < f->n_out; o++)
+            out[o] = (char *)ptr[f->n_in + o] +
+                     (wick_walk_offset(last, f->dims, f->out[o].strides, row) + from) * out_size[o];
         whole(in, out, (size_t)n);
     }
 }
@@ -298,7 +318,8 @@ void wick_fused_run(const wick_fused *f, int stage, int64_t begin, int64_t end, 
                     void *scratch) {
     wick_fused_run_native(f, NULL, stage, begin, end, ptr, partials, scratch);
 }
-void wick_fused_run_native(const wick_fused *f, const wick_native *native, int stage, int64_t begin, int64_t end, void *const *ptr, void *partials, void *scratch) {
+void wick_fused_run_native(const wick_fused *f, const wick_native *native, int stage, int64_t begin, int64_t end,
+                           void *const *ptr, void *partials, void *scratch) {
     if (begin >= end) return;
     if (f->layout.mode == WICK_FUSED_BARE) {
         run_bare(f, begin * f->layout.task_items, WICK_MIN(end * f->layout.task_items, f->layout.total), ptr);
@@ -316,11 +337,13 @@ void wick_fused_run_native(const wick_fused *f, const wick_native *native, int s
     }
     const int64_t stop = WICK_MIN(end * f->layout.task_items, f->layout.total);
     wick_machine_enter(&m, NULL);
-    for (int64_t at = begin * f->layout.task_items; at < stop; at += f->block) wick_machine_block(&m, at, WICK_MIN(f->block, stop - at));
+    for (int64_t at = begin * f->layout.task_items; at < stop; at += f->block)
+        wick_machine_block(&m, at, WICK_MIN(f->block, stop - at));
     if (m.streams) wick_stream_end();
 }
 
-void wick_fused_run_rows(const wick_fused *f, const wick_native *native, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr, void *scratch) {
+void wick_fused_run_rows(const wick_fused *f, const wick_native *native, int64_t at, int64_t rows, int64_t row_step,
+                         int64_t n, void *const *ptr, void *scratch) {
     if (f->layout.mode == WICK_FUSED_BARE) {
         for (int64_t row = 0; row < rows; row++) run_bare(f, at + row * row_step, at + row * row_step + n, ptr);
         return;

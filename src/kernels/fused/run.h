@@ -32,10 +32,12 @@ typedef struct wick_machine {
     bool at_once;          /* one of them is there */
     wick_native_lines_fn lines; /* of a reduction: also adds what comes out to its lanes; */
     wick_native_units_fn units; /* and folds them; or both NULL */
-    bool stills, single;   /* an input is WICK_FUSED_STILL; none changes within the block at hand, and at once takes their numbers */
+    /* an input is WICK_FUSED_STILL; none changes within the block at hand, and at once takes their numbers */
+    bool stills, single;
 } wick_machine;
 
-void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *native, void *const *ptr, void *scratch);
+void wick_machine_init(wick_machine *m, const wick_fused *f, const wick_native *native, void *const *ptr,
+                       void *scratch);
 /* Enters the space whose inputs start in_offsets elements further (NULL: at 0); fills broadcast inputs. */
 void wick_machine_enter(wick_machine *m, const int64_t *in_offsets);
 /* Points the register of an input that is not one number throughout at n <= block elements from `at` on. */

@@ -1,12 +1,14 @@
-/* amx.c: control flow of matrix products by tiles (amx.h): of bf16, and of f32 whose operands become sums of bf16 parts while they are packed.
+/* amx.c: control flow of matrix products by tiles (amx.h): of bf16, and of f32 whose operands become sums of bf16 parts
+ * while they are packed.
  *
- *   C is cut into tasks of mc x nc. For each block of kc along k a task packs its rows of A and (unless stage 0 did) its columns of B, in panels of 16:
+ *   C is cut into tasks of mc x nc. For each block of kc along k a task packs its rows of A and (unless stage 0 did)
+ * its columns of B, in panels of 16:
  *
  *     [panel][part][step of 32][16 lines][16 pairs]
  *
- *   and goes over C in blocks of 32 x 32, whose sums begin at zero and are added to C in f32. A panel of f32 is scaled by a power of two where that keeps
- *   every product and every part normal; where none does (Inf, NaN, numbers that lie too far apart), its tiles of C take the kernels of multiply-adds for
- *   that block of k. */
+ *   and goes over C in blocks of 32 x 32, whose sums begin at zero and are added to C in f32. A panel of f32 is scaled
+ * by a power of two where that keeps every product and every part normal; where none does (Inf, NaN, numbers that lie
+ * too far apart), its tiles of C take the kernels of multiply-adds for that block of k. */
 #include <stdatomic.h>
 
 #include "base/cpu.h"
@@ -22,7 +24,8 @@ const wick_amx_kernel *wick_amx_now(void) {
     const wick_amx_kernel *other = atomic_load_explicit(&used, memory_order_relaxed);
     if (WICK_UNLIKELY(other)) return wick_tier_current() == WICK_TIER_REF ? NULL : other;
 #if defined(WICK_HAS_AMX) && defined(WICK_HAS_AVX512)
-    if (wick_tier_current() == WICK_TIER_AVX512 && (wick_extensions() & WICK_AMX) && wick_amx_permitted()) return &wick_amx_kernel_avx512;
+    if (wick_tier_current() == WICK_TIER_AVX512 && (wick_extensions() & WICK_AMX) && wick_amx_permitted())
+        return &wick_amx_kernel_avx512;
 #endif
     return NULL;
 }
@@ -30,12 +33,13 @@ void wick_amx_use(const wick_amx_kernel *kernel) { atomic_store_explicit(&used, 
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* ---- plan ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
 
 enum { STEP = 32, SIDE = WICK_AMX_SIDE }; /* elements along k of a step */
 
-/* Which parts of A and of B are multiplied, smallest products first: p0 q2 + p2 q0 + p1 q1 + p0 q1 + p1 q0 + p0 q0. What is left out, p1 q2, p2 q1
- * and p2 q2, is at most 2^-23 of a product, and mostly a small part of that: |p1| <= 2^-8 |x|, |p2| <= 2^-16 |x|. */
+/* Which parts of A and of B are multiplied, smallest products first: p0 q2 + p2 q0 + p1 q1 + p0 q1 + p1 q0 + p0 q0.
+ * What is left out, p1 q2, p2 q1 and p2 q2, is at most 2^-23 of a product, and mostly a small part of that: |p1| <=
+ * 2^-8 |x|, |p2| <= 2^-16 |x|. */
 static const struct {
     int products;
     int8_t a[6], b[6];
@@ -82,18 +86,24 @@ static int32_t *shared_scales(const wick_gemm *g, const void *packed) {
 }
 
 static int parts_of(const wick_gemm *g) {
-    static const uint8_t parts[] = {[WICK_F32_HIGHEST] = 0, [WICK_F32_SPLIT] = 3, [WICK_F32_HIGH] = 2, [WICK_F32_MEDIUM] = 1};
+    static const uint8_t parts[] = {
+        [WICK_F32_HIGHEST] = 0, [WICK_F32_SPLIT] = 3, [WICK_F32_HIGH] = 2, [WICK_F32_MEDIUM] = 1};
     return g->narrow == WICK_BF16 ? 1 : g->narrow || g->type != WICK_CF32 ? 0 : parts[g->precision];
 }
 
 const char *wick_amx_refused(const wick_gemm *g) {
-    if (!parts_of(g)) return g->narrow || g->type != WICK_CF32 ? "they are not for this dtype" : "f32_precision asks for f32";
+    if (!parts_of(g))
+        return g->narrow || g->type != WICK_CF32 ? "they are not for this dtype" : "f32_precision asks for f32";
     if (!g->m || !g->n || !g->k) return "there is nothing to multiply";
     if (!wick_amx_now()) return "this CPU has none, or the tier in use";
     const double work = (double)g->m * (double)g->n * (double)g->k;
     const bool forced = atomic_load_explicit(&used, memory_order_relaxed) != NULL;
-    if (!forced && g->narrow && (g->m < WICK_AMX_LEAST_BF16 || g->n < WICK_AMX_LEAST_BF16 || g->k < WICK_AMX_LEAST_BF16)) return "the product is too small";
-    if (!forced && !g->narrow && (WICK_MIN(WICK_MIN(g->m, g->n), g->k) < WICK_AMX_LEAST_F32 || (!g->keep && work < WICK_AMX_WORK_F32))) return "the product is too small";
+    if (!forced && g->narrow &&
+        (g->m < WICK_AMX_LEAST_BF16 || g->n < WICK_AMX_LEAST_BF16 || g->k < WICK_AMX_LEAST_BF16))
+        return "the product is too small";
+    if (!forced && !g->narrow &&
+        (WICK_MIN(WICK_MIN(g->m, g->n), g->k) < WICK_AMX_LEAST_F32 || (!g->keep && work < WICK_AMX_WORK_F32)))
+        return "the product is too small";
     return NULL;
 }
 
@@ -128,15 +138,18 @@ bool wick_amx_prepare(wick_gemm *g) {
 }
 
 const char *wick_amx_name(const wick_gemm *g) {
-    return g->narrow ? "gemm_bf16_amx" : (const char *[]){"gemm_f32_bf16x1_amx", "gemm_f32_bf16x3_amx", "gemm_f32_bf16x6_amx"}[g->parts - 1];
+    return g->narrow
+               ? "gemm_bf16_amx"
+               : (const char *[]){"gemm_f32_bf16x1_amx", "gemm_f32_bf16x3_amx", "gemm_f32_bf16x6_amx"}[g->parts - 1];
 }
 
-/* ---- packing -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 /* Of a panel: it is scaled by 2^scale, or not fit for tiles. */
 #define PLAIN INT32_MIN
-/* Between 2^LOW and 2^HIGH nothing happens to a panel: sums of 128 products of two stay below 2^124, and the least bit of a part's product is 2^(2 LOW - 46),
- * which is normal. Wider ranges are moved as far up as goes; APART is how wide they may be. */
+/* Between 2^LOW and 2^HIGH nothing happens to a panel: sums of 128 products of two stay below 2^124, and the least bit
+ * of a part's product is 2^(2 LOW - 46), which is normal. Wider ranges are moved as far up as goes; APART is how wide
+ * they may be. */
 enum { HIGH = 57, LOW = -39, APART = HIGH - LOW };
 
 static int exponent(uint32_t bits) { return (int)(bits >> 23) - 127; }
@@ -156,8 +169,10 @@ static float power(int e) {
     return x;
 }
 
-/* Elements (i, p) of an operand's panel at src + i * across + p * along, i < width, p < k; with of_a the panel is of A. Returns its scale. */
-static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_t width, int64_t k, int64_t across, int64_t along, char *dst, char *transposed, char *part) {
+/* Elements (i, p) of an operand's panel at src + i * across + p * along, i < width, p < k; with of_a the panel is of A.
+ * Returns its scale. */
+static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_t width, int64_t k, int64_t across,
+                          int64_t along, char *dst, char *transposed, char *part) {
     const int64_t elem = g->narrow ? 2 : 4, steps = ceil_div(k, STEP), padded = steps * STEP;
     bool down_k = of_a ? along == 1 : across != 1; /* neighbours are along k */
     if (width < SIDE || k < padded || (along != 1 && across != 1)) {
@@ -168,9 +183,11 @@ static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_
         for (int64_t i = 0; i < rows; i++) {
             if (by_col == 1) memcpy(part + i * row * elem, src + i * by_row * elem, (size_t)(cols * elem));
             else if (elem == 4)
-                for (int64_t j = 0; j < cols; j++) memcpy(part + (i * row + j) * 4, src + (i * by_row + j * by_col) * 4, 4);
+                for (int64_t j = 0; j < cols; j++)
+                    memcpy(part + (i * row + j) * 4, src + (i * by_row + j * by_col) * 4, 4);
             else
-                for (int64_t j = 0; j < cols; j++) memcpy(part + (i * row + j) * 2, src + (i * by_row + j * by_col) * 2, 2);
+                for (int64_t j = 0; j < cols; j++)
+                    memcpy(part + (i * row + j) * 2, src + (i * by_row + j * by_col) * 2, 2);
         }
         src = part;
         across = down_k ? padded : 1;
@@ -196,9 +213,11 @@ static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_
     return scale;
 }
 
-static int32_t pack_b(const wick_gemm *g, const char *b, int64_t k0, int64_t panel, char *dst, char *transposed, char *part) {
+static int32_t pack_b(const wick_gemm *g, const char *b, int64_t k0, int64_t panel, char *dst, char *transposed,
+                      char *part) {
     const int64_t elem = g->narrow ? 2 : 4, col = panel * SIDE;
-    return pack_panel(g, false, b + (k0 * g->b_row + col * g->b_col) * elem, WICK_MIN(SIDE, g->n - col), WICK_MIN(g->kc, g->k - k0), g->b_col, g->b_row, dst, transposed, part);
+    return pack_panel(g, false, b + (k0 * g->b_row + col * g->b_col) * elem, WICK_MIN(SIDE, g->n - col),
+                      WICK_MIN(g->kc, g->k - k0), g->b_col, g->b_row, dst, transposed, part);
 }
 
 enum { PACK_STACK = WICK_AMX_TILE * 16 + WICK_AMX_SIDE * WICK_AMX_KC_1 * 4 };
@@ -210,17 +229,26 @@ void wick_amx_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b
     for (int64_t block = 0; block < blocks_of(g); block++)
         for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
             const int64_t at = block * panels + j;
-            scales[at] = pack_b(g, b, block * g->kc, j, (char *)packed + at * panel_bytes(g), room, room + WICK_AMX_TILE * 16);
+            scales[at] =
+                pack_b(g, b, block * g->kc, j, (char *)packed + at * panel_bytes(g), room, room + WICK_AMX_TILE * 16);
         }
 }
 
-/* ---- tasks -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 /* A tile of sums by multiply-adds. */
-static void plain_tile(const wick_gemm *g, const float *a, const float *b, int64_t rows, int64_t cols, int64_t k, float *sums, float *panel) {
+static void plain_tile(const wick_gemm *g, const float *a, const float *b, int64_t rows, int64_t cols, int64_t k,
+                       float *sums, float *panel) {
     const wick_gemm_kernel *q = g->kernel;
     for (int64_t j = 0; j < cols; j += q->nr) {
-        wick_gemm_tile t = {.k = k, .a_row = g->a_row, .a_col = g->a_col, .b = panel, .b_row = q->nr, .c_row = 2 * SIDE, .c_col = 1, .cols = WICK_MIN(q->nr, cols - j)};
+        wick_gemm_tile t = {.k = k,
+                            .a_row = g->a_row,
+                            .a_col = g->a_col,
+                            .b = panel,
+                            .b_row = q->nr,
+                            .c_row = 2 * SIDE,
+                            .c_col = 1,
+                            .cols = WICK_MIN(q->nr, cols - j)};
         q->pack(k, t.cols, b + j * g->b_col, g->b_row, g->b_col, panel, q->nr);
         for (int64_t i = 0; i < rows; i += q->mr) {
             t.a = a + i * g->a_row;
@@ -231,7 +259,8 @@ static void plain_tile(const wick_gemm *g, const float *a, const float *b, int64
 }
 
 /* Totals as what C holds: rounded, and what follows rounded again, as two ops would. */
-static void narrow_tile(const wick_gemm *g, int64_t rows, int64_t cols, const float *totals, int64_t totals_row, const char *bias, char *c) {
+static void narrow_tile(const wick_gemm *g, int64_t rows, int64_t cols, const float *totals, int64_t totals_row,
+                        const char *bias, char *c) {
     const wick_convert_table *q = wick_convert_kernels(wick_tier_current());
     const wick_convert_fn load = q->load[g->result], store = q->store[g->result];
     float x[SIDE], y[SIDE];
@@ -256,35 +285,57 @@ typedef struct amx_task {
 } amx_task;
 
 /* Tile (i, j), counted in the task, whose sums are made. */
-static void finish_tile(const wick_gemm *g, const amx_task *t, int64_t i, int64_t j, int32_t scale_a, int32_t scale_b, float *sums) {
-    const int64_t row = t->r0 + i * SIDE, col = t->c0 + j * SIDE, rows = WICK_MIN(SIDE, t->r1 - row), cols = WICK_MIN(SIDE, t->c1 - col);
+static void finish_tile(const wick_gemm *g, const amx_task *t, int64_t i, int64_t j, int32_t scale_a, int32_t scale_b,
+                        float *sums) {
+    const int64_t row = t->r0 + i * SIDE, col = t->c0 + j * SIDE, rows = WICK_MIN(SIDE, t->r1 - row),
+                  cols = WICK_MIN(SIDE, t->c1 - col);
     const bool last = t->k0 + t->k >= g->k, narrow = narrows(g);
     const int64_t across = panels_of(t->c1 - t->c0);
-    wick_amx_finish f = {.rows = (int)rows, .cols = (int)cols, .sums = sums, .sums_row = 2 * SIDE, .scale = {1, 1}, .add = g->accumulate || t->k0 > 0,
-                         .relu = g->relu && last && !narrow, .bias_mode = last && !narrow ? g->bias : 0, .c_row = narrow ? across * SIDE : g->c_row};
+    wick_amx_finish f = {.rows = (int)rows,
+                         .cols = (int)cols,
+                         .sums = sums,
+                         .sums_row = 2 * SIDE,
+                         .scale = {1, 1},
+                         .add = g->accumulate || t->k0 > 0,
+                         .relu = g->relu && last && !narrow,
+                         .bias_mode = last && !narrow ? g->bias : 0,
+                         .c_row = narrow ? across * SIDE : g->c_row};
     f.c = narrow ? t->room.totals + (i * across * SIDE + j) * SIDE : (float *)(void *)t->c + row * g->c_row + col;
     if (f.bias_mode) f.bias = (const float *)(const void *)t->bias + (g->bias == 1 ? col : row);
     if (scale_a == PLAIN || scale_b == PLAIN) {
-        plain_tile(g, (const float *)(const void *)t->a + row * g->a_row + t->k0 * g->a_col, (const float *)(const void *)t->b + t->k0 * g->b_row + col * g->b_col, rows,
-                   cols, t->k, sums, t->room.plain);
+        plain_tile(g, (const float *)(const void *)t->a + row * g->a_row + t->k0 * g->a_col,
+                   (const float *)(const void *)t->b + t->k0 * g->b_row + col * g->b_col, rows, cols, t->k, sums,
+                   t->room.plain);
     } else if (scale_a + scale_b) { /* taken back; at once where a float holds it, else in two that go the same way */
         const int back = -scale_a - scale_b, most = back < 0 ? WICK_MAX(back, -126) : WICK_MIN(back, 127);
         f.scale[0] = power(most);
         f.scale[1] = power(back - most);
     }
     g->amx->finish(&f);
-    if (narrow && last) narrow_tile(g, rows, cols, f.c, f.c_row, t->bias ? t->bias + (g->bias == 1 ? col : row) * 2 : NULL, t->c + (row * g->c_row + col) * 2);
+    if (narrow && last)
+        narrow_tile(g, rows, cols, f.c, f.c_row, t->bias ? t->bias + (g->bias == 1 ? col : row) * 2 : NULL,
+                    t->c + (row * g->c_row + col) * 2);
 }
 
 static void run_block(const wick_gemm *g, const amx_task *t, const char *panels_b, const int32_t *scale_b) {
-    const int64_t down = panels_of(t->r1 - t->r0), across = panels_of(t->c1 - t->c0), bytes = panel_bytes(g), apart = part_bytes(g);
+    const int64_t down = panels_of(t->r1 - t->r0), across = panels_of(t->c1 - t->c0), bytes = panel_bytes(g),
+                  apart = part_bytes(g);
     int64_t a_part[6], b_part[6];
     for (int p = 0; p < plans[g->parts - 1].products; p++) {
         a_part[p] = plans[g->parts - 1].a[p] * apart;
         b_part[p] = plans[g->parts - 1].b[p] * apart;
     }
-    wick_amx_block block = {.steps = ceil_div(t->k, STEP), .a_step = WICK_AMX_TILE, .b_step = WICK_AMX_TILE, .a_row = WICK_AMX_ROW, .b_row = WICK_AMX_ROW,
-                            .a_next = bytes, .b_next = bytes, .products = plans[g->parts - 1].products, .a_part = a_part, .b_part = b_part, .c = t->room.sums,
+    wick_amx_block block = {.steps = ceil_div(t->k, STEP),
+                            .a_step = WICK_AMX_TILE,
+                            .b_step = WICK_AMX_TILE,
+                            .a_row = WICK_AMX_ROW,
+                            .b_row = WICK_AMX_ROW,
+                            .a_next = bytes,
+                            .b_next = bytes,
+                            .products = plans[g->parts - 1].products,
+                            .a_part = a_part,
+                            .b_part = b_part,
+                            .c = t->room.sums,
                             .c_row = 2 * SIDE * 4};
     for (int64_t j = 0; j < across; j += 2) {
         for (int64_t i = 0; i < down; i += 2) {
@@ -295,12 +346,14 @@ static void run_block(const wick_gemm *g, const amx_task *t, const char *panels_
             g->amx->block[WICK_AMX_BF16][rows - 1][cols - 1](&block);
             for (int64_t y = 0; y < rows; y++)
                 for (int64_t x = 0; x < cols; x++)
-                    finish_tile(g, t, i + y, j + x, t->room.scale_a[i + y], scale_b[j + x], t->room.sums + y * SIDE * 2 * SIDE + x * SIDE);
+                    finish_tile(g, t, i + y, j + x, t->room.scale_a[i + y], scale_b[j + x],
+                                t->room.sums + y * SIDE * 2 * SIDE + x * SIDE);
         }
     }
 }
 
-void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c, const void *packed, void *scratch) {
+void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+                  void *c, const void *packed, void *scratch) {
     const int64_t across = ceil_div(g->n, g->nc), elem = g->narrow ? 2 : 4;
     amx_task t = {.a = a, .b = b, .bias = bias, .c = c, .room = room_of(g, scratch)};
     g->amx->begin(SIDE, SIDE);
@@ -315,8 +368,9 @@ void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a,
             t.k = WICK_MIN(g->kc, g->k - t.k0);
             for (int64_t p = 0; p < panels_of(t.r1 - t.r0); p++) {
                 const int64_t row = t.r0 + p * SIDE;
-                t.room.scale_a[p] = pack_panel(g, true, t.a + (row * g->a_row + t.k0 * g->a_col) * elem, WICK_MIN(SIDE, t.r1 - row), t.k, g->a_row, g->a_col,
-                                               t.room.a + p * panel_bytes(g), t.room.transposed, t.room.part);
+                t.room.scale_a[p] =
+                    pack_panel(g, true, t.a + (row * g->a_row + t.k0 * g->a_col) * elem, WICK_MIN(SIDE, t.r1 - row),
+                               t.k, g->a_row, g->a_col, t.room.a + p * panel_bytes(g), t.room.transposed, t.room.part);
             }
             if (g->tasks_pack) {
                 const int64_t at = block * panels_of(g->n) + t.c0 / SIDE;
@@ -324,7 +378,8 @@ void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a,
                 continue;
             }
             for (int64_t p = 0; p < panels_of(t.c1 - t.c0); p++)
-                t.room.scale_b[p] = pack_b(g, b, t.k0, t.c0 / SIDE + p, t.room.b + p * panel_bytes(g), t.room.transposed, t.room.part);
+                t.room.scale_b[p] =
+                    pack_b(g, b, t.k0, t.c0 / SIDE + p, t.room.b + p * panel_bytes(g), t.room.transposed, t.room.part);
             run_block(g, &t, t.room.b, t.room.scale_b);
         }
     }

@@ -1,6 +1,7 @@
-/* amx_ops.h: the few operations on tiles that the kernels of amx_tier.c are made of. A build for real CPUs takes Intel's instructions; tests define
- * WICK_AMX_EMULATED and say in plain C what Intel's manual (Instruction Set Reference, "Intel AMX Instruction Set Reference") says they do, so that the
- * same kernels run on any CPU (tests/kernels/amx_emulation.h).
+/* amx_ops.h: the few operations on tiles that the kernels of amx_tier.c are made of. A build for real CPUs takes
+ * Intel's instructions; tests define WICK_AMX_EMULATED and say in plain C what Intel's manual (Instruction Set
+ * Reference, "Intel AMX Instruction Set Reference") says they do, so that the same kernels run on any CPU
+ * (tests/kernels/amx_emulation.h).
  *
  *   AMX_CONFIGURE(config)           loads a wick_amx_config; all tiles become zero
  *   AMX_RELEASE()                   gives the tiles back: a thread without has nothing to save when it is switched

@@ -1,4 +1,5 @@
-/* amx_tier.c: blocks of tiles, and the packing of floats for them. Of tier avx512 alone, for CPUs that have AMX besides; tests compile it with the emulation. */
+/* amx_tier.c: blocks of tiles, and the packing of floats for them. Of tier avx512 alone, for CPUs that have AMX
+ * besides; tests compile it with the emulation. */
 #include "kernels/gemm/amx.h"
 #include "kernels/gemm/amx_tier.h"
 
@@ -7,12 +8,13 @@
 
 #define AMX_INLINE static inline __attribute__((always_inline))
 
-/* ---- blocks: sums in tiles 0 to 3, A in 4 and 5, B in 6 and 7 ---------------------------------------------------------------------- */
+/* ---- blocks: sums in tiles 0 to 3, A in 4 and 5, B in 6 and 7 ---------------------------------------------------- */
 
 AMX_TARGET static void begin(int rows, int more) {
     wick_amx_config config = {.palette = 1};
     for (int t = 0; t < 8; t++) {
-        const int second = t == 2 || t == 3 || t == 5; /* rows of A and C; a tile of B has one for each group of 4 bytes along k */
+        /* rows of A and C; a tile of B has one for each group of 4 bytes along k */
+        const int second = t == 2 || t == 3 || t == 5;
         config.rows[t] = (uint8_t)(t > 5 ? 16 : second ? more : rows);
         config.bytes[t] = config.rows[t] ? WICK_AMX_ROW : 0;
     }
@@ -39,7 +41,8 @@ AMX_TARGET AMX_INLINE void block(const wick_amx_block *t, const wick_amx_dot dot
     for (int p = 0; p < t->products; p++) {
         const char *a = (const char *)t->a + t->a_part[p], *b = (const char *)t->b + t->b_part[p];
         const char *a_next = a + t->a_next, *b_next = b + t->b_next;
-        for (int64_t s = t->steps; s > 0; s--, a += t->a_step, a_next += t->a_step, b += t->b_step, b_next += t->b_step) {
+        for (int64_t s = t->steps; s > 0;
+             s--, a += t->a_step, a_next += t->a_step, b += t->b_step, b_next += t->b_step) {
             AMX_LOAD(6, b, b_row);
             AMX_LOAD(4, a, a_row);
             AMX_DOT(dot, 0, 4, 6);
@@ -61,8 +64,10 @@ AMX_TARGET AMX_INLINE void block(const wick_amx_block *t, const wick_amx_dot dot
     if (down > 1 && across > 1) AMX_STORE(3, below + WICK_AMX_ROW, c_row);
 }
 
-#define AMX_BLOCK(dot, down, across) \
-    AMX_TARGET static void block_##dot##_##down##across(const wick_amx_block *t) { block(t, WICK_AMX_##dot, down, across); }
+#define AMX_BLOCK(dot, down, across)                                                                                   \
+    AMX_TARGET static void block_##dot##_##down##across(const wick_amx_block *t) {                                     \
+        block(t, WICK_AMX_##dot, down, across);                                                                        \
+    }
 #define AMX_BLOCKS(dot) AMX_BLOCK(dot, 1, 1) AMX_BLOCK(dot, 1, 2) AMX_BLOCK(dot, 2, 1) AMX_BLOCK(dot, 2, 2)
 AMX_BLOCKS(BF16)
 AMX_BLOCKS(UU)
@@ -71,7 +76,7 @@ AMX_BLOCKS(SU)
 AMX_BLOCKS(SS)
 #define AMX_ROWS(dot) [WICK_AMX_##dot] = {{block_##dot##_11, block_##dot##_12}, {block_##dot##_21, block_##dot##_22}}
 
-/* ---- packing -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 typedef uint32_t amx_bits __attribute__((vector_size(64)));
 typedef uint32_t amx_bits_loose __attribute__((vector_size(64), aligned(4), may_alias));
@@ -95,13 +100,14 @@ AMX_INLINE void take_smaller(amx_bits *least, const amx_bits *x) {
 #endif
 }
 
-/* An f32's bits, and what they become: the nearest bf16 in the upper half. Ties go away from zero where a further part takes up what is left, to even
- * where nothing does. */
+/* An f32's bits, and what they become: the nearest bf16 in the upper half. Ties go away from zero where a further part
+ * takes up what is left, to even where nothing does. */
 AMX_INLINE void to_bf16(const amx_bits *x, const bool even, amx_bits *half) {
     *half = (*x + (even ? 0x7fff + (*x >> 16 & 1) : (amx_bits){0} + 0x8000)) & 0xffff0000;
 }
 
-/* x = p0 + p1 + p2: of 24 bits 8 each, since a rounded part leaves a rest that begins 9 bits below it, of either sign (Henry, Tang, Heinecke 2019). */
+/* x = p0 + p1 + p2: of 24 bits 8 each, since a rounded part leaves a rest that begins 9 bits below it, of either sign
+ * (Henry, Tang, Heinecke 2019). */
 AMX_INLINE void split_vector(const amx_bits *x, const int parts, amx_bits *p) {
     to_bf16(x, parts == 1, &p[0]);
     amx_bits rest = *x;
@@ -112,7 +118,8 @@ AMX_INLINE void split_vector(const amx_bits *x, const int parts, amx_bits *p) {
     }
 }
 
-AMX_INLINE wick_amx_range split(int64_t steps, const float *src, int64_t step, int64_t line, int64_t pair, float scale, void *dst, int64_t part, const int parts) {
+AMX_INLINE wick_amx_range split(int64_t steps, const float *src, int64_t step, int64_t line, int64_t pair, float scale,
+                                void *dst, int64_t part, const int parts) {
     amx_bits largest = {0}, smallest = ~largest;
     char *to = dst;
     for (int64_t s = 0; s < steps; s++, src += step)
@@ -126,7 +133,8 @@ AMX_INLINE wick_amx_range split(int64_t steps, const float *src, int64_t step, i
                 if (scale != 1) x[h] = (amx_bits)((amx_floats)(x[h] & (amx_bits)(size >= 0x800000)) * scale);
                 split_vector(&x[h], parts, p[h]);
             }
-            for (int i = 0; i < parts; i++) *(amx_bits_loose *)(void *)(to + i * part) = p[0][i] >> 16 | (p[1][i] & 0xffff0000);
+            for (int i = 0; i < parts; i++)
+                *(amx_bits_loose *)(void *)(to + i * part) = p[0][i] >> 16 | (p[1][i] & 0xffff0000);
         }
     wick_amx_range range = {0, UINT32_MAX};
     for (int i = 0; i < 16; i++) {
@@ -135,9 +143,11 @@ AMX_INLINE wick_amx_range split(int64_t steps, const float *src, int64_t step, i
     }
     return range;
 }
-#define AMX_SPLIT(parts)                                                                                                                            \
-    static wick_amx_range split_##parts(int64_t steps, const float *src, int64_t step, int64_t line, int64_t pair, float scale, void *dst, int64_t part) { \
-        return scale == 1 ? split(steps, src, step, line, pair, 1, dst, part, parts) : split(steps, src, step, line, pair, scale, dst, part, parts);  \
+#define AMX_SPLIT(parts)                                                                                               \
+    static wick_amx_range split_##parts(int64_t steps, const float *src, int64_t step, int64_t line, int64_t pair,     \
+                                        float scale, void *dst, int64_t part) {                                        \
+        return scale == 1 ? split(steps, src, step, line, pair, 1, dst, part, parts)                                   \
+                          : split(steps, src, step, line, pair, scale, dst, part, parts);                              \
     }
 AMX_SPLIT(1)
 AMX_SPLIT(2)

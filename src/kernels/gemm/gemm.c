@@ -19,7 +19,9 @@ enum {
 
 static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_gemm_kernels)};
 
-const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type) { return &gemm_tiers[wick_tier_current()]->type[type == WICK_CF64]; }
+const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type) {
+    return &gemm_tiers[wick_tier_current()]->type[type == WICK_CF64];
+}
 
 const wick_gemm_kernel *wick_gemm_tiles_of(wick_ctype type, int64_t cols) {
     const wick_gemm_kernel *half = &gemm_tiers[wick_tier_current()]->half;
@@ -44,7 +46,10 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* In sixteenths of a vector multiply-add, per step of k. */
 static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
     const bool squares = q->squares && v->m <= q->few_by_columns && v->n >= q->columns;
-    const int64_t vecs = ceil_div(v->n, q->lanes), pack = v->b_col == 1 ? 0 : v->b_row != 1 ? 32 : squares ? WICK_GEMM_SQUARES_COST : WICK_GEMM_PACK_COST;
+    const int64_t vecs = ceil_div(v->n, q->lanes), pack = v->b_col == 1   ? 0
+                                                          : v->b_row != 1 ? 32
+                                                          : squares       ? WICK_GEMM_SQUARES_COST
+                                                                          : WICK_GEMM_PACK_COST;
     /* Fewer than four rows cannot hide the latency of the multiply-add. */
     return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
 }
@@ -52,10 +57,13 @@ static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
 /* Whether rows or columns this far apart share sets of L1. */
 static bool share_sets(const wick_gemm_kernel *q, int64_t distance) {
     const int64_t stride = (distance < 0 ? -distance : distance) * q->elem, over = stride % WICK_GEMM_SET_BYTES;
-    return stride >= WICK_GEMM_SET_BYTES / 2 && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32; /* neighbours share a line */
+    /* neighbours share a line */
+    return stride >= WICK_GEMM_SET_BYTES / 2 && WICK_MIN(over, WICK_GEMM_SET_BYTES - over) < 32;
 }
 
-int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) { return share_sets(q, a_row) ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr; }
+int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row) {
+    return share_sets(q, a_row) ? WICK_MIN(q->mr, WICK_GEMM_SET_ROWS) : q->mr;
+}
 
 bool wick_gemm_c_is_far(int64_t bytes) { return bytes > WICK_GEMM_NEAR_C; }
 
@@ -67,9 +75,13 @@ static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
 
-static double gemm_bytes(const wick_gemm_kernel *q, const gemm_view *v) { return (double)q->elem * (double)v->k * (double)v->n; } /* of B */
+/* of B */
+static double gemm_bytes(const wick_gemm_kernel *q, const gemm_view *v) {
+    return (double)q->elem * (double)v->k * (double)v->n;
+}
 
-/* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of one group are all that stay there. */
+/* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of
+ * one group are all that stay there. */
 static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
     const double bytes = gemm_bytes(q, v);
     if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
@@ -83,7 +95,8 @@ static const char *outer_refused(const wick_gemm *g, const wick_gemm_kernel *q) 
     if (g->keep || g->accumulate || g->bias || g->relu) return "B is kept packed, or something is done to the results";
     return NULL;
 }
-static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v, const gemm_view *transposed) {
+static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v,
+                                const gemm_view *transposed) {
     if (g->keep) return "B is kept packed";
     if (g->lower) return "C is symmetric";
     if (v->n > q->mr) return "C is wide";
@@ -92,7 +105,8 @@ static const char *swap_refused(const wick_gemm *g, const wick_gemm_kernel *q, c
 static const char *gemv_refused(const wick_gemm *g, const wick_gemm_kernel *q, const gemm_view *v) {
     if (g->keep) return "B is kept packed";
     if (g->lower) return "C is symmetric";
-    if (v->b_col == 1) return v->m <= (gemm_is_far(q, v) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL : "there are more rows";
+    if (v->b_col == 1)
+        return v->m <= (gemm_is_far(q, v) ? WICK_GEMM_FEW_FAR : WICK_GEMM_FEW_NEAR) ? NULL : "there are more rows";
     if (v->b_row != 1) return "B is contiguous along neither dim";
     if (v->m > q->few_by_columns) return "there are more rows";
     return v->n >= q->columns ? NULL : "there are too few columns";
@@ -112,17 +126,22 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
     if (g->narrow) return n + wick_narrow_rejected(g, out + n);
     if (g->kernel->rows || g->how & GEMM_OUTER || !g->tasks) return n;
     const wick_gemm_kernel *q = g->kernel;
-    const gemm_view plain = gemm_view_of(g, 0), transposed = gemm_view_of(g, GEMM_SWAP), v = g->how & GEMM_SWAP ? transposed : plain;
+    const gemm_view plain = gemm_view_of(g, 0), transposed = gemm_view_of(g, GEMM_SWAP),
+                    v = g->how & GEMM_SWAP ? transposed : plain;
     out[n++] = (wick_rejected){"rows of C one after the other", outer_refused(g, q)};
-    if (!(g->how & GEMM_SWAP)) out[n++] = (wick_rejected){"the transpose of C instead", swap_refused(g, q, &plain, &transposed)};
+    if (!(g->how & GEMM_SWAP))
+        out[n++] = (wick_rejected){"the transpose of C instead", swap_refused(g, q, &plain, &transposed)};
     if (!(g->how & GEMM_THIN)) out[n++] = (wick_rejected){"one pass over B for few rows", gemv_refused(g, q, &v)};
     return n;
 }
 
-/* Tasks of a product that is worth many: so wide that what they read from far caches is used often, and no more than a large product needs. */
-static void gemm_cut(const gemm_view *v, double work, int64_t want, const wick_tuning *tuning, int64_t *down, int64_t *across) {
+/* Tasks of a product that is worth many: so wide that what they read from far caches is used often, and no more than a
+ * large product needs. */
+static void gemm_cut(const gemm_view *v, double work, int64_t want, const wick_tuning *tuning, int64_t *down,
+                     int64_t *across) {
     const int64_t enough = WICK_MIN(want, WICK_MAX(WICK_GEMM_FEW_TASKS, (int64_t)(work / WICK_GEMM_LARGE_WORK)));
-    const int64_t rows[2] = {tuning->gemm_block_rows / 2, WICK_GEMM_LEAST_ROWS}, cols[2] = {WICK_GEMM_LOW_COLUMNS, WICK_GEMM_LEAST_COLUMNS};
+    const int64_t rows[2] = {tuning->gemm_block_rows / 2, WICK_GEMM_LEAST_ROWS},
+                  cols[2] = {WICK_GEMM_LOW_COLUMNS, WICK_GEMM_LEAST_COLUMNS};
     *down = ceil_div(v->m, tuning->gemm_block_rows);
     *across = ceil_div(v->n, WICK_GEMM_NC);
     for (int i = 0; i < 2; i++) {
@@ -187,10 +206,16 @@ void wick_gemm_prepare(wick_gemm *g) {
     int64_t across = WICK_MIN(panels, want), down = 1;
     const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
     if (!gemv_refused(g, q, &v)) {
-        const int64_t thin = WICK_MIN(1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS), WICK_GEMM_MAX_TASKS);
-        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS ? WICK_GEMM_SWEEP_NEAR : WICK_GEMM_SWEEP_TASK) : ceil_div(v.n, lanes));
+        const int64_t thin = WICK_MIN(
+            1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
+            WICK_GEMM_MAX_TASKS);
+        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS
+                                                                          ? WICK_GEMM_SWEEP_NEAR
+                                                                          : WICK_GEMM_SWEEP_TASK)
+                                               : ceil_div(v.n, lanes));
         do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
-        while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1); /* the last one's columns fill a vector */
+        /* the last one's columns fill a vector */
+        while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1);
         g->how |= GEMM_THIN;
         g->mc = v.m;
         g->tasks = ceil_div(v.n, g->nc);
@@ -200,10 +225,12 @@ void wick_gemm_prepare(wick_gemm *g) {
     if (want >= WICK_GEMM_FEW_TASKS) {
         gemm_cut(&v, work, want, tuning, &down, &across);
     } else {
-        /* B that tasks read where it lies is the same for all: C is cut by rows first, as what follows an update or an elementwise program is. */
+        /* B that tasks read where it lies is the same for all: C is cut by rows first, as what follows an update or an
+         * elementwise program is. */
         const bool rows_first = v.b_col == 1 && !large && !(g->how & GEMM_SWAP);
         if (rows_first) across = WICK_MIN(across, ceil_div(want, WICK_MAX(WICK_MIN(want, v.m / (4 * q->mr)), 1)));
-        down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr)), ceil_div(v.m, tuning->gemm_block_rows));
+        down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr)),
+                        ceil_div(v.m, tuning->gemm_block_rows));
         if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
         across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
     }
@@ -219,8 +246,11 @@ void wick_gemm_prepare(wick_gemm *g) {
         panel = false;
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
-        const bool turned_b = v.b_col != 1, far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        const bool packs = turned_b || far_rows, share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0; /* in place, vectors of rows that aren't whole lines lie in two */
+        const bool turned_b = v.b_col != 1,
+                   far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
+        /* in place, vectors of rows that aren't whole lines lie in two */
+        const bool packs = turned_b || far_rows,
+                   share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0;
         if (share && !(g->how & GEMM_SWAP))
             g->how |= GEMM_SHARE_B, panel = false;
         else if (packs)
@@ -238,9 +268,14 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
     const wick_gemm_kernel *q = g->kernel;
     const wick_tuning *tuning = wick_tuning_now();
     const gemm_view v = gemm_view_of(g, g->how);
-    const int64_t panels = ceil_div(v.n, q->nr), want = WICK_MIN(1 + (int64_t)((double)v.m * (double)v.n * (double)(v.k + 8) / (double)tuning->gemm_task_work), WICK_GEMM_FEW_TASKS);
-    const int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC)), nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), q->nr);
-    const double passed = (double)v.m * (double)(nc > q->nr ? WICK_MIN(g->kc, v.k) : v.k) * (double)q->elem; /* of A, by one panel after the other */
+    const int64_t panels = ceil_div(v.n, q->nr),
+                  want = WICK_MIN(
+                      1 + (int64_t)((double)v.m * (double)v.n * (double)(v.k + 8) / (double)tuning->gemm_task_work),
+                      WICK_GEMM_FEW_TASKS);
+    const int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC)),
+                  nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), q->nr);
+    /* of A, by one panel after the other */
+    const double passed = (double)v.m * (double)(nc > q->nr ? WICK_MIN(g->kc, v.k) : v.k) * (double)q->elem;
     if (passed > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
     g->nc = nc;
     g->mc = v.m;
@@ -279,8 +314,10 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
     }
 }
 
-/* A task of a thin product: all rows, columns [c0, c1). Of columns that are contiguous the kernel goes through all blocks of k before the next ones. */
-static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1, const char *a, const char *b, const char *bias, char *c) {
+/* A task of a thin product: all rows, columns [c0, c1). Of columns that are contiguous the kernel goes through all
+ * blocks of k before the next ones. */
+static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1, const char *a, const char *b,
+                 const char *bias, char *c) {
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem;
     const bool by_rows = v->b_col == 1;
@@ -292,7 +329,8 @@ static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1,
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
                         .far = gemm_is_far(q, v),
-                        .crowded = !by_rows && !q->squares && share_sets(q, v->b_col) && gemm_bytes(q, v) > WICK_GEMM_FAR_BY_COLUMNS,
+                        .crowded = !by_rows && !q->squares && share_sets(q, v->b_col) &&
+                                   gemm_bytes(q, v) > WICK_GEMM_FAR_BY_COLUMNS,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,
@@ -319,7 +357,8 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     const wick_gemm_kernel *q = g->kernel;
     const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
     /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
-    const int64_t highest = g->how & GEMM_PACK_A ? q->mr : wick_gemm_tile_rows(q, v->a_row), tiles = r1 - r0 <= highest ? 1 : ceil_div(r1 - r0, highest);
+    const int64_t highest = g->how & GEMM_PACK_A ? q->mr : wick_gemm_tile_rows(q, v->a_row),
+                  tiles = r1 - r0 <= highest ? 1 : ceil_div(r1 - r0, highest);
     const int64_t height = tiles == 1 ? r1 - r0 : (r1 - r0) / tiles, taller = r1 - r0 - height * tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
@@ -355,14 +394,18 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                     t.b_row = v->b_row;
                 }
             }
-            /* What is packed comes from a far cache: the tiles of a panel ask for the next one. So does B that is read where it lies, whose rows prefetching doesn't follow; large tiles ask with every
-             * other step, so that four of them take turns at even and odd rows of its two lines. */
-            const bool ask_rows = t.b_row == v->b_row && v->b_col == 1 && !(g->how & GEMM_SHARE_B) && tiles >= 4 && col + nr < c1;
+            /* What is packed comes from a far cache: the tiles of a panel ask for the next one. So does B that is read
+             * where it lies, whose rows prefetching doesn't follow; large tiles ask with every other step, so that four
+             * of them take turns at even and odd rows of its two lines. */
+            const bool ask_rows =
+                t.b_row == v->b_row && v->b_col == 1 && !(g->how & GEMM_SHARE_B) && tiles >= 4 && col + nr < c1;
             const char *next = NULL;
             int64_t next_bytes = 0;
             if (g->how & GEMM_SHARE_B && k) {
                 if (col + nr < c1) next = t.b, next += v->k * nr * elem, next_bytes = k * nr * elem;
-                else if (!last) next = packed + (c0 * v->k + (k0 + k) * nr) * elem, next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
+                else if (!last)
+                    next = packed + (c0 * v->k + (k0 + k) * nr) * elem,
+                    next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
             }
             t.ahead_step = ask_rows ? v->b_row * elem : next ? ceil_div(next_bytes, tiles * k) : 0;
             int64_t vecs = 1;
@@ -385,7 +428,9 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                 }
                 t.c = c + (row * v->c_row + col * v->c_col) * elem;
                 t.bias = bias ? bias + (v->bias == 1 ? col : row) * elem : NULL;
-                t.ahead = ask_rows ? (const char *)t.b + nr * elem + i % 2 * t.ahead_step + i / 2 % 2 * WICK_GEMM_LINE : next ? next + i * next_bytes / tiles : NULL;
+                t.ahead = ask_rows ? (const char *)t.b + nr * elem + i % 2 * t.ahead_step + i / 2 % 2 * WICK_GEMM_LINE
+                          : next   ? next + i * next_bytes / tiles
+                                   : NULL;
                 by_rows[rows](&t);
                 row += rows;
             }
@@ -394,8 +439,9 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     } while (k0 < v->k);
 }
 
-/* Where task t begins in C. Of a B that stage 0 packed neighbours have the same columns, so that mostly the core that packed a panel uses it, and of one that is more than A and C, so that mostly a core
- * reads a part of it; whoever runs all tasks goes by rows of A. */
+/* Where task t begins in C. Of a B that stage 0 packed neighbours have the same columns, so that mostly the core that
+ * packed a panel uses it, and of one that is more than A and C, so that mostly a core reads a part of it; whoever runs
+ * all tasks goes by rows of A. */
 static void gemm_place(const wick_gemm *g, const gemm_view *v, int64_t t, bool all, int64_t *row, int64_t *col) {
     const int64_t across = g->tasks == 1 ? 1 : ceil_div(v->n, g->nc), down = g->tasks / across;
     const bool by_columns = (g->how & GEMM_SHARE_B || v->k * v->n > v->m * (v->k + v->n)) && !all;
@@ -420,7 +466,8 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
     }
     if (g->how & GEMM_OUTER) {
         const int64_t r0 = begin * g->mc, r1 = WICK_MIN(g->m, end * g->mc);
-        q->outer(r1 - r0, g->n, (const char *)a + r0 * g->a_row * q->elem, g->a_row, b, (char *)c + r0 * g->c_row * q->elem, g->c_row);
+        q->outer(r1 - r0, g->n, (const char *)a + r0 * g->a_row * q->elem, g->a_row, b,
+                 (char *)c + r0 * g->c_row * q->elem, g->c_row);
         return;
     }
     const gemm_view v = gemm_view_of(g, g->how);
@@ -436,7 +483,8 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
         if (g->how & GEMM_THIN)
             gemv(g, &v, c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c);
         else
-            gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed, scratch);
+            gemm_block(g, &v, r0, WICK_MIN(v.m, r0 + g->mc), c0, WICK_MIN(v.n, c0 + g->nc), a, b, bias, c, packed,
+                       scratch);
     }
 }
 

@@ -53,7 +53,8 @@ typedef struct wick_gemm_kernel {
     wick_gemm_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
     wick_gemm_pack_fn *pack;
     bool masks; /* the last vector of tiles ends where the columns do, in B as in C */
-    /* By rows - 1, up to WICK_GEMM_FEW_... and few_by_columns: B in place, whose rows (or columns, `columns` at least) are contiguous; any number of columns. */
+    /* By rows - 1, up to WICK_GEMM_FEW_... and few_by_columns: B in place, whose rows (or columns, `columns` at least)
+     * are contiguous; any number of columns. */
     int few_by_columns, columns;
     bool squares; /* gemv_columns read no line twice: it has no say which sets of L1 columns share */
     wick_gemm_tile_fn *const *gemv_rows, *const *gemv_columns;
@@ -62,19 +63,21 @@ typedef struct wick_gemm_kernel {
     wick_gemm_rows_fn *rows; /* the reference only; then the tile fields are unused */
 } wick_gemm_kernel;
 
-/* f32, f64. half: tiles of f32 one vector wide, of half the tier's length, for products that would leave the other half idle; elem is 0 where there are none. */
+/* f32, f64. half: tiles of f32 one vector wide, of half the tier's length, for products that would leave the other half
+ * idle; elem is 0 where there are none. */
 typedef struct wick_gemm_kernels {
     wick_gemm_kernel type[2], half;
 } wick_gemm_kernels;
 
-extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base, wick_gemm_kernels_avx2, wick_gemm_kernels_avx512;
+extern const wick_gemm_kernels wick_gemm_kernels_ref, wick_gemm_kernels_base, wick_gemm_kernels_avx2,
+    wick_gemm_kernels_avx512;
 
 /* Of the current tier. */
 const wick_gemm_kernel *wick_gemm_kernel_of(wick_ctype type);
 /* The same for products of so many columns, with the same bits: tiles only. */
 const wick_gemm_kernel *wick_gemm_tiles_of(wick_ctype type, int64_t cols);
-/* The height of tiles for an A with this row stride: rows so far apart that all of a tile's lines fall into one set of an L1 cache take
- * lower tiles. */
+/* The height of tiles for an A with this row stride: rows so far apart that all of a tile's lines fall into one set of
+ * an L1 cache take lower tiles. */
 int64_t wick_gemm_tile_rows(const wick_gemm_kernel *q, int64_t a_row);
 /* Whether a C of so many bytes is worth asking for while its sums are made. */
 bool wick_gemm_c_is_far(int64_t bytes);

@@ -95,9 +95,10 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
 #include "kernels/gemm/gemv.h"
 
 #define GEMM_FIELDS(bytes, suffix)                                                                                     \
-    .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV,                           \
-    .masks = GEMM_MASKED, .squares = WICK_TIER_ID == 3 && (bytes) == 4, .tiles = tiles_##suffix,         \
-    .pack = pack_##suffix, .gemv_rows = gemv_rows_##suffix, .gemv_columns = gemv_columns_##suffix, .few_by_columns = WICK_COUNTOF(gemv_columns_##suffix), .columns = columns_least_##suffix, .outer = outer_##suffix
+    .elem = bytes, .lanes = L_##suffix, .mr = WICK_GEMM_MR, .nr = L_##suffix * WICK_GEMM_NV, .masks = GEMM_MASKED,     \
+    .squares = WICK_TIER_ID == 3 && (bytes) == 4, .tiles = tiles_##suffix, .pack = pack_##suffix,                      \
+    .gemv_rows = gemv_rows_##suffix, .gemv_columns = gemv_columns_##suffix,                                            \
+    .few_by_columns = WICK_COUNTOF(gemv_columns_##suffix), .columns = columns_least_##suffix, .outer = outer_##suffix
 
 #endif
 
@@ -110,7 +111,8 @@ enum { GEMM_STEPS = WICK_TIER_ID == 3 ? 4 : 1, GEMM_PACKED_A = 16 };
             GEMM_NAME_OF(type, "sn", tile), GEMM_NAME_OF(type, "st", tile), GEMM_NAME_OF(type, "ss", tile)             \
     }
 const wick_gemm_kernels GEMM_CAT(wick_gemm_kernels_, WICK_TIER_NAME) = {
-    .type = {{.names = GEMM_NAMES("f32", GEMM_TILE_TEXT_32), GEMM_FIELDS(4, f32)}, {.names = GEMM_NAMES("f64", GEMM_TILE_TEXT_64), GEMM_FIELDS(8, f64)}},
+    .type = {{.names = GEMM_NAMES("f32", GEMM_TILE_TEXT_32), GEMM_FIELDS(4, f32)},
+             {.names = GEMM_NAMES("f64", GEMM_TILE_TEXT_64), GEMM_FIELDS(8, f64)}},
 #if WICK_TIER_ID == 3
     .half = {.elem = 4, .lanes = L_half, .mr = WICK_GEMM_MR, .nr = L_half, .masks = true, .tiles = tiles_half},
 #endif

@@ -3,7 +3,8 @@
 #undef GEMM_SQUARES
 #define GEMM_SQUARES (WICK_TIER_ID == 3 && GEMM_BITS == 32 && !GEMM_HALF)
 #if GEMM_SQUARES
-/* 8 elements of 16 columns, `bytes` apart: y[p] = element p of each. Half a line of a column is one load: quarters of lines that are a power of two apart meet in one bank of L1. */
+/* 8 elements of 16 columns, `bytes` apart: y[p] = element p of each. Half a line of a column is one load: quarters of
+ * lines that are a power of two apart meet in one bank of L1. */
 GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t three, __m512 y[8]) {
     __m512 u[8];
     GEMM_UNROLL
@@ -14,7 +15,9 @@ GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t
         GEMM_UNROLL
         for (int q = 0; q < 4; q++) {
             const int64_t at = q == 3 ? three : q * bytes;
-            u[g + q] = _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((const float *)(const void *)(src + at))), _mm256_loadu_ps((const float *)(const void *)(second + at)), 1);
+            u[g + q] =
+                _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((const float *)(const void *)(src + at))),
+                                   _mm256_loadu_ps((const float *)(const void *)(second + at)), 1);
         }
     }
     GEMM_NAME(transpose_quads)(u, 8);
@@ -30,7 +33,8 @@ GEMM_INLINE void GEMM_NAME(transpose_16)(const char *src, int64_t bytes, int64_t
 /* Columns are contiguous: blocks of LT columns by a chunk of each: few enough columns that their lines stay in L1 even
  * where their distance puts them into one set, long enough chunks for the prefetcher. The last block overlaps the one
  * before it, and so do halves of a block of less than LT columns. */
-static __attribute__((noinline)) void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col, GEMM_T *dst, int64_t dst_row) {
+static __attribute__((noinline)) void GEMM_NAME(pack_columns)(int64_t k, int64_t cols, const GEMM_T *src, int64_t col,
+                                                              GEMM_T *dst, int64_t dst_row) {
     enum { L = GEMM_NAME(L), Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), CHUNK = WICK_GEMM_CHUNK / (int)sizeof(GEMM_T) };
     const int64_t padded = (cols + L - 1) / L * L;
     for (int64_t p0 = 0; p0 < k; p0 += CHUNK) {
@@ -100,8 +104,10 @@ static void GEMM_NAME(pack)(int64_t k, int64_t cols, const void *src, int64_t ro
 
 #endif
 
-/* The end of a tile that is not whole vectors of contiguous C: the same operations, row by row or element by element. */
-static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows, int64_t width) {
+/* The end of a tile that is not whole vectors of contiguous C: the same operations, row by row or element by element.
+ */
+static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_tile *t, const GEMM_T *acc, int rows,
+                                                             int64_t width) {
     enum { L = GEMM_NAME(L), W = (WICK_GEMM_MR + L - 1) / L * L, MOST = 32 };
 #if !GEMM_HALF
     if (t->c_row == 1 && t->c_col != 1 && rows > 1) { /* of a transpose: by columns, which are contiguous */
@@ -143,12 +149,13 @@ static __attribute__((noinline)) void GEMM_NAME(finish_part)(const wick_gemm_til
 }
 
 /* One step of k: a row of B by what A has `at` elements behind its pointers, of which each is for three rows. */
-GEMM_INLINE void GEMM_NAME(step)(GEMM_NAME(vec) *acc, const GEMM_T *const *a, int64_t a_row, const int at, const GEMM_T *b, const GEMM_NAME(mask) *mask, const int rows,
-                                 const int vecs) {
+GEMM_INLINE void GEMM_NAME(step)(GEMM_NAME(vec) * acc, const GEMM_T *const *a, int64_t a_row, const int at,
+                                 const GEMM_T *b, const GEMM_NAME(mask) * mask, const int rows, const int vecs) {
     enum { L = GEMM_NAME(L) };
     GEMM_NAME(vec) bv[GEMM_WIDEST];
     GEMM_UNROLL
-    for (int v = 0; v < vecs; v++) bv[v] = v + 1 < vecs || !mask ? GEMM_NAME(load)(b + v * L) : GEMM_NAME(load_mask)(*mask, b + v * L);
+    for (int v = 0; v < vecs; v++)
+        bv[v] = v + 1 < vecs || !mask ? GEMM_NAME(load)(b + v * L) : GEMM_NAME(load_mask)(*mask, b + v * L);
     GEMM_UNROLL
     for (int i = 0; i < rows; i++) {
         const GEMM_NAME(vec) x = GEMM_NAME(set1)(a[i / 3][(i % 3) * a_row + at]);
@@ -157,9 +164,10 @@ GEMM_INLINE void GEMM_NAME(step)(GEMM_NAME(vec) *acc, const GEMM_T *const *a, in
     }
 }
 
-/* Of p steps as many as are whole groups, with fewer instructions beside the arithmetic, by which it counts where hyperthreads share a core. Returns how many are
- * left. */
-GEMM_INLINE int64_t GEMM_NAME(steps)(GEMM_NAME(vec) *acc, const GEMM_T **a, int64_t a_row, const int a_col, const GEMM_T **b_at, int64_t b_row, const char **ahead_at, int64_t ahead_step,
+/* Of p steps as many as are whole groups, with fewer instructions beside the arithmetic, by which it counts where
+ * hyperthreads share a core. Returns how many are left. */
+GEMM_INLINE int64_t GEMM_NAME(steps)(GEMM_NAME(vec) * acc, const GEMM_T **a, int64_t a_row, const int a_col,
+                                     const GEMM_T **b_at, int64_t b_row, const char **ahead_at, int64_t ahead_step,
                                      int64_t p, const int rows, const int vecs) {
     const GEMM_T *b = *b_at;
     const char *ahead = *ahead_at;
@@ -185,8 +193,10 @@ GEMM_INLINE int64_t GEMM_NAME(steps)(GEMM_NAME(vec) *acc, const GEMM_T **a, int6
     return p;
 }
 
-/* What follows the sums of rows [row, row + rows) of C from c on, whose vectors are whole but for the last, and their stores. */
-GEMM_INLINE void GEMM_NAME(finish)(const wick_gemm_tile *t, GEMM_NAME(vec) *acc, GEMM_T *c, const GEMM_T *bias, int64_t c_row, GEMM_NAME(mask) mask, int row, const int rows, const int vecs) {
+/* What follows the sums of rows [row, row + rows) of C from c on, whose vectors are whole but for the last, and their
+ * stores. */
+GEMM_INLINE void GEMM_NAME(finish)(const wick_gemm_tile *t, GEMM_NAME(vec) * acc, GEMM_T *c, const GEMM_T *bias,
+                                   int64_t c_row, GEMM_NAME(mask) mask, int row, const int rows, const int vecs) {
     enum { L = GEMM_NAME(L) };
     if (t->add) {
         GEMM_T *from = c;
@@ -194,7 +204,10 @@ GEMM_INLINE void GEMM_NAME(finish)(const wick_gemm_tile *t, GEMM_NAME(vec) *acc,
         for (int i = 0; i < rows; i++, from += c_row) {
             GEMM_HIDE(from); /* one address */
             GEMM_UNROLL
-            for (int v = 0; v < vecs; v++) acc[i * vecs + v] = (v + 1 < vecs ? GEMM_NAME(load)(from + v * L) : GEMM_NAME(load_mask)(mask, from + v * L)) + acc[i * vecs + v];
+            for (int v = 0; v < vecs; v++)
+                acc[i * vecs + v] =
+                    (v + 1 < vecs ? GEMM_NAME(load)(from + v * L) : GEMM_NAME(load_mask)(mask, from + v * L)) +
+                    acc[i * vecs + v];
         }
     }
     if (t->bias_mode == 1) {
@@ -222,8 +235,8 @@ GEMM_INLINE void GEMM_NAME(finish)(const wick_gemm_tile *t, GEMM_NAME(vec) *acc,
     }
 }
 
-/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A may come in pieces. With masks,
- * the last vector of B and of C ends where the columns do. */
+/* rows, vecs and pieces are constants at every call, so that the loops unroll and acc lives in registers. pieces: A may
+ * come in pieces. With masks, the last vector of B and of C ends where the columns do. */
 GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const int vecs, const bool pieces) {
     enum { L = GEMM_NAME(L) };
     typedef GEMM_NAME(vec) vec;
@@ -248,9 +261,11 @@ GEMM_INLINE void GEMM_NAME(tile)(const wick_gemm_tile *t, const int rows, const 
         }
     }
     const int64_t *piece_at = pieces ? t->piece_at : NULL, n_pieces = piece_at ? t->pieces : 1;
-    /* Whole vectors of contiguous C. In large tiles the last step goes row by row with what follows it, so that the stores of one row go beside the arithmetic of others. */
+    /* Whole vectors of contiguous C. In large tiles the last step goes row by row with what follows it, so that the
+     * stores of one row go beside the arithmetic of others. */
     const bool by_rows = GEMM_STEPS > 1 && vecs == WICK_GEMM_NV && rows >= WICK_GEMM_MR / 2;
-    const bool in_place = t->c_col == 1 && (GEMM_MASKED ? t->cols > (vecs - 1) * L : whole) && (!by_rows || (n_pieces > 0 && t->k > 0));
+    const bool in_place =
+        t->c_col == 1 && (GEMM_MASKED ? t->cols > (vecs - 1) * L : whole) && (!by_rows || (n_pieces > 0 && t->k > 0));
     for (int64_t piece = 0; piece < n_pieces; piece++) {
         const GEMM_T *from = (const GEMM_T *)t->a + (piece_at ? piece_at[piece] : 0);
         GEMM_UNROLL

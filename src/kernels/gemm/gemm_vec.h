@@ -1,6 +1,7 @@
 /* gemm_vec.h: the few vector operations that tiles need and that the compilers' vector types cannot say: broadcast,
  * fused multiply-add, and transposing small blocks. Included once per type with GEMM_T, GEMM_BITS, GEMM_BITS_T and
- * GEMM_NAME defined; the tier comes from WICK_TIER_ID. GEMM_HALF: vectors of half the tier's length, of AVX-512 only. */
+ * GEMM_NAME defined; the tier comes from WICK_TIER_ID. GEMM_HALF: vectors of half the tier's length, of AVX-512 only.
+ */
 #undef GEMM_VEC_BYTES
 #if GEMM_HALF
 #define GEMM_VEC_BYTES (WICK_GEMM_VEC_BYTES / 2)
@@ -41,9 +42,13 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GE
 #elif defined(WICK_NEON)
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(GEMM_T x) { return x - (GEMM_NAME(vec)){0}; }
 #if GEMM_BITS == 32
-GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return vfmaq_f32(c, a, b); }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
+    return vfmaq_f32(c, a, b);
+}
 #else
-GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return vfmaq_f64(c, a, b); }
+GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) {
+    return vfmaq_f64(c, a, b);
+}
 #endif
 #else
 /* Subtracting +0 keeps every value, -0 and NaN included, so compilers fold it into a plain broadcast. */
@@ -51,12 +56,15 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(set1)(GEMM_T x) { return x - (GEMM_NAME(vec
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(fma)(GEMM_NAME(vec) a, GEMM_NAME(vec) b, GEMM_NAME(vec) c) { return a * b + c; }
 #endif
 
-/* max(x, 0) in which NaN and -0 stay, as the table of elementwise ops says it: x < 0 ? 0 : x; the CPU's maximum is its second operand where they are equal or one is NaN. */
+/* max(x, 0) in which NaN and -0 stay, as the table of elementwise ops says it: x < 0 ? 0 : x; the CPU's maximum is its
+ * second operand where they are equal or one is NaN. */
 GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(relu)(GEMM_NAME(vec) x) {
 #if WICK_TIER_ID == 3 && !GEMM_HALF
-    return GEMM_BITS == 32 ? (GEMM_NAME(vec))_mm512_max_ps(_mm512_setzero_ps(), (__m512)x) : (GEMM_NAME(vec))_mm512_max_pd(_mm512_setzero_pd(), (__m512d)x);
+    return GEMM_BITS == 32 ? (GEMM_NAME(vec))_mm512_max_ps(_mm512_setzero_ps(), (__m512)x)
+                           : (GEMM_NAME(vec))_mm512_max_pd(_mm512_setzero_pd(), (__m512d)x);
 #elif WICK_TIER_ID >= 2
-    return GEMM_BITS == 32 ? (GEMM_NAME(vec))_mm256_max_ps(_mm256_setzero_ps(), (__m256)x) : (GEMM_NAME(vec))_mm256_max_pd(_mm256_setzero_pd(), (__m256d)x);
+    return GEMM_BITS == 32 ? (GEMM_NAME(vec))_mm256_max_ps(_mm256_setzero_ps(), (__m256)x)
+                           : (GEMM_NAME(vec))_mm256_max_pd(_mm256_setzero_pd(), (__m256d)x);
 #else
     typedef GEMM_BITS_T bits __attribute__((vector_size(GEMM_VEC_BYTES)));
     return (GEMM_NAME(vec))((bits)x & ~(bits)(x < 0));
@@ -105,7 +113,8 @@ GEMM_INLINE GEMM_NAME(tvec) GEMM_NAME(load_pair)(const GEMM_T *src, int64_t high
 #define GEMM_HI64(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
-GEMM_INLINE void GEMM_NAME(transpose_in_registers)(const GEMM_NAME(tvec) x[GEMM_NAME(QUAD)], GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
+GEMM_INLINE void GEMM_NAME(transpose_in_registers)(const GEMM_NAME(tvec) x[GEMM_NAME(QUAD)],
+                                                   GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
 #if GEMM_BITS == 32
     const GEMM_NAME(tvec) lo01 = GEMM_LO32(x[0], x[1]), lo23 = GEMM_LO32(x[2], x[3]);
     const GEMM_NAME(tvec) hi01 = GEMM_HI32(x[0], x[1]), hi23 = GEMM_HI32(x[2], x[3]);
@@ -119,19 +128,23 @@ GEMM_INLINE void GEMM_NAME(transpose_in_registers)(const GEMM_NAME(tvec) x[GEMM_
 #endif
 }
 /* y[p][j] = src[j * col + p] for p < QUAD, j < QUAD, and the same of the columns from `second` on in the high half. */
-GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, int64_t second, GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
+GEMM_INLINE void GEMM_NAME(transpose)(const GEMM_T *src, int64_t col, int64_t second,
+                                      GEMM_NAME(tvec) y[GEMM_NAME(QUAD)]) {
     GEMM_NAME(tvec) x[GEMM_NAME(QUAD)];
     GEMM_UNROLL
     for (int q = 0; q < GEMM_NAME(QUAD); q++) x[q] = GEMM_NAME(load_pair)(src + q * col, second * col);
     GEMM_NAME(transpose_in_registers)(x, y);
 }
 #if WICK_TIER_ID == 3 && GEMM_BITS == 32 && !GEMM_HALF
-/* Of each four vectors the 4 x 4 elements in each 16 bytes are transposed: u[4 i + r] = element r of vectors 4 i to 4 i + 3. n is a constant at every call. */
+/* Of each four vectors the 4 x 4 elements in each 16 bytes are transposed: u[4 i + r] = element r of vectors 4 i to 4 i
+ * + 3. n is a constant at every call. */
 GEMM_INLINE void GEMM_NAME(transpose_quads)(__m512 *u, const int n) {
     GEMM_UNROLL
     for (int g = 0; g < n; g += 4) {
-        const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(u[g], u[g + 1])), high = _mm512_castps_pd(_mm512_unpackhi_ps(u[g], u[g + 1]));
-        const __m512d low2 = _mm512_castps_pd(_mm512_unpacklo_ps(u[g + 2], u[g + 3])), high2 = _mm512_castps_pd(_mm512_unpackhi_ps(u[g + 2], u[g + 3]));
+        const __m512d low = _mm512_castps_pd(_mm512_unpacklo_ps(u[g], u[g + 1])),
+                      high = _mm512_castps_pd(_mm512_unpackhi_ps(u[g], u[g + 1]));
+        const __m512d low2 = _mm512_castps_pd(_mm512_unpacklo_ps(u[g + 2], u[g + 3])),
+                      high2 = _mm512_castps_pd(_mm512_unpackhi_ps(u[g + 2], u[g + 3]));
         u[g] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, low2));
         u[g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, low2));
         u[g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, high2));

@@ -1,8 +1,10 @@
-/* gemv.h: a few rows of A times B in place: what is read a few times only is not worth packing. The chain of multiply-adds per element is that of
- * the tiles. Included by gemm_tier.c once per type. */
+/* gemv.h: a few rows of A times B in place: what is read a few times only is not worth packing. The chain of
+ * multiply-adds per element is that of the tiles. Included by gemm_tier.c once per type. */
 
-/* What follows the sums of `rows` rows: columns [at, at + cols) of C; sums of a row are `width` apart, and may be read to a whole number of vectors. */
-GEMM_INLINE void GEMM_NAME(finish_rows)(const wick_gemm_tile *whole, const int rows, int64_t at, int64_t cols, const GEMM_T *sums, int64_t width) {
+/* What follows the sums of `rows` rows: columns [at, at + cols) of C; sums of a row are `width` apart, and may be read
+ * to a whole number of vectors. */
+GEMM_INLINE void GEMM_NAME(finish_rows)(const wick_gemm_tile *whole, const int rows, int64_t at, int64_t cols,
+                                        const GEMM_T *sums, int64_t width) {
     wick_gemm_tile t = *whole;
     t.c = (GEMM_T *)t.c + at * t.c_col;
     if (t.bias_mode == 1) t.bias = (const GEMM_T *)t.bias + at;
@@ -10,11 +12,11 @@ GEMM_INLINE void GEMM_NAME(finish_rows)(const wick_gemm_tile *whole, const int r
     GEMM_NAME(finish_part)(&t, sums, rows, width);
 }
 
-/* ---- rows of B are contiguous ---------------------------------------------------------------------------------------------------- */
+/* ---- rows of B are contiguous ------------------------------------------------------------------------------------ */
 
 /* `steps` rows of B into the sums of columns [0, cols). */
-GEMM_INLINE void GEMM_NAME(sweep_rows)(const GEMM_T *a, int64_t a_row, int64_t a_col, const GEMM_T *b, int64_t b_row, int64_t cols, GEMM_T *sums, int64_t width,
-                                       const int rows, const int steps) {
+GEMM_INLINE void GEMM_NAME(sweep_rows)(const GEMM_T *a, int64_t a_row, int64_t a_col, const GEMM_T *b, int64_t b_row,
+                                       int64_t cols, GEMM_T *sums, int64_t width, const int rows, const int steps) {
     enum { L = GEMM_NAME(L) };
     for (int64_t j = 0; j < cols; j += L) {
         GEMM_NAME(vec) y[WICK_GEMM_SWEEP_STEPS];
@@ -45,7 +47,8 @@ GEMM_INLINE void GEMM_NAME(sweep)(const wick_gemm_tile *t, const int rows, int64
         int64_t p = 0;
         for (; p + STEPS <= t->k; p += STEPS, a += STEPS * t->a_col, b += STEPS * t->b_row)
             GEMM_NAME(sweep_rows)(a, t->a_row, t->a_col, b, t->b_row, cols, sums, width, rows, STEPS);
-        for (; p < t->k; p++, a += t->a_col, b += t->b_row) GEMM_NAME(sweep_rows)(a, t->a_row, t->a_col, b, t->b_row, cols, sums, width, rows, 1);
+        for (; p < t->k; p++, a += t->a_col, b += t->b_row)
+            GEMM_NAME(sweep_rows)(a, t->a_row, t->a_col, b, t->b_row, cols, sums, width, rows, 1);
         GEMM_NAME(finish_rows)(t, rows, at, cols, sums, width);
     }
 }
@@ -80,7 +83,7 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
     if (at < whole->cols) GEMM_NAME(sweep)(whole, rows, at);
 }
 
-/* ---- columns of B are contiguous -------------------------------------------------------------------------------------------------- */
+/* ---- columns of B are contiguous --------------------------------------------------------------------------------- */
 
 #undef GEMM_GROUP
 #undef GEMM_FEW_COLUMNS
@@ -89,9 +92,11 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
 #define GEMM_FEW_COLUMNS WICK_GEMM_FEW_BY_COLUMNS
 typedef GEMM_NAME(tvec) GEMM_NAME(group);
 typedef GEMM_NAME(tvecu) GEMM_NAME(groupu);
-/* k steps of `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups after the other: so many lines stay in L1 where
- * columns share its sets, and the chains of those before still run. apart: one group after the other, whose lines fill their set, so that what is asked for ahead waits in L2. */
-GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *a, const GEMM_T *b, int64_t k, const int rows, const int groups, const bool apart, GEMM_NAME(group) *acc) {
+/* k steps of `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups
+ * after the other: so many lines stay in L1 where columns share its sets, and the chains of those before still run.
+ * apart: one group after the other, whose lines fill their set, so that what is asked for ahead waits in L2. */
+GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *a, const GEMM_T *b, int64_t k,
+                                         const int rows, const int groups, const bool apart, GEMM_NAME(group) * acc) {
     enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T) };
     const int64_t a_row = t->a_row, a_col = t->a_col, col = t->b_row;
     int64_t bytes = col * (int64_t)sizeof *b, three = 3 * bytes;
@@ -127,7 +132,8 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *
                     for (int i = 0; i < rows; i++) {
                         const GEMM_NAME(tvec) x = GEMM_NAME(short_set1)(x_at[i * a_row + q * a_col]);
                         GEMM_UNROLL
-                        for (int g = 0; g < n; g++) acc[i * groups + h + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + h + g]);
+                        for (int g = 0; g < n; g++)
+                            acc[i * groups + h + g] = GEMM_NAME(short_fma)(x, y[g][q], acc[i * groups + h + g]);
                     }
                 }
             }
@@ -141,7 +147,8 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *
             GEMM_UNROLL
             for (int j = 0; j < LT; j++) y[j] = b[(g * LT + j) * col];
             GEMM_UNROLL
-            for (int i = 0; i < rows; i++) acc[i * groups + g] = GEMM_NAME(short_fma)(GEMM_NAME(short_set1)(a[i * a_row]), y, acc[i * groups + g]);
+            for (int i = 0; i < rows; i++)
+                acc[i * groups + g] = GEMM_NAME(short_fma)(GEMM_NAME(short_set1)(a[i * a_row]), y, acc[i * groups + g]);
         }
     }
 }
@@ -157,38 +164,46 @@ GEMM_INLINE void GEMM_NAME(square)(const char *from, int64_t bytes, int64_t thre
     for (int g = 0; g < 16; g += 4, from += 4 * bytes) {
         GEMM_HIDE(from);
         GEMM_UNROLL
-        for (int q = 0; q < 4; q++) u[g + q] = mask == 0xffff ? _mm512_loadu_ps(from + (q == 3 ? three : q * bytes)) : _mm512_maskz_loadu_ps(mask, from + (q == 3 ? three : q * bytes));
+        for (int q = 0; q < 4; q++)
+            u[g + q] = mask == 0xffff ? _mm512_loadu_ps(from + (q == 3 ? three : q * bytes))
+                                      : _mm512_maskz_loadu_ps(mask, from + (q == 3 ? three : q * bytes));
     }
     GEMM_NAME(transpose_quads)(u, 16);
     GEMM_UNROLL
     for (int r = 0; r < 4; r++) {
         const __m512 a = _mm512_shuffle_f32x4(u[r], u[4 + r], 0x44), b = _mm512_shuffle_f32x4(u[r], u[4 + r], 0xee);
-        const __m512 c = _mm512_shuffle_f32x4(u[8 + r], u[12 + r], 0x44), d = _mm512_shuffle_f32x4(u[8 + r], u[12 + r], 0xee);
+        const __m512 c = _mm512_shuffle_f32x4(u[8 + r], u[12 + r], 0x44),
+                     d = _mm512_shuffle_f32x4(u[8 + r], u[12 + r], 0xee);
         y[r] = _mm512_shuffle_f32x4(a, c, 0x88);
         y[4 + r] = _mm512_shuffle_f32x4(a, c, 0xdd);
         y[8 + r] = _mm512_shuffle_f32x4(b, d, 0x88);
         y[12 + r] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
 }
-static __attribute__((noinline)) void GEMM_NAME(last_square)(const float *b, int64_t bytes, int64_t k, float to[16][16]) {
+static __attribute__((noinline)) void GEMM_NAME(last_square)(const float *b, int64_t bytes, int64_t k,
+                                                             float to[16][16]) {
     __m512 y[16];
     GEMM_NAME(square)((const char *)b, bytes, 3 * bytes, GEMM_NAME(mask_of)(k), y);
     GEMM_UNROLL
     for (int p = 0; p < 16; p++) _mm512_store_ps(to[p], y[p]);
 }
 /* A row of y into the sums, `groups` apart; a: a pointer for each three rows of A. */
-GEMM_INLINE void GEMM_NAME(square_step)(__m512 *acc, const float **a, int64_t a_row, int64_t a_col, const __m512 y, const int rows, const int groups) {
+GEMM_INLINE void GEMM_NAME(square_step)(__m512 *acc, const float **a, int64_t a_row, int64_t a_col, const __m512 y,
+                                        const int rows, const int groups) {
     GEMM_UNROLL
-    for (int i = 0; i < rows; i++) acc[i * groups] = _mm512_fmadd_ps(_mm512_set1_ps(a[i / 3][i % 3 * a_row]), y, acc[i * groups]);
+    for (int i = 0; i < rows; i++)
+        acc[i * groups] = _mm512_fmadd_ps(_mm512_set1_ps(a[i / 3][i % 3 * a_row]), y, acc[i * groups]);
     GEMM_UNROLL
     for (int i = 0; i < rows; i += 3) {
         a[i / 3] += a_col;
         GEMM_HIDE(a[i / 3]);
     }
 }
-/* As above, 16 columns by a line of each: no line is read twice, so that none has to stay in L1. Of many rows multiply-adds still run while the next square is transposed; of one or two the chains are
- * what takes time, so that two groups of columns go side by side. */
-GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *from, const float *b, int64_t k, const int rows, const int groups, const bool apart, __m512 *acc) {
+/* As above, 16 columns by a line of each: no line is read twice, so that none has to stay in L1. Of many rows
+ * multiply-adds still run while the next square is transposed; of one or two the chains are what takes time, so that
+ * two groups of columns go side by side. */
+GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *from, const float *b, int64_t k,
+                                         const int rows, const int groups, const bool apart, __m512 *acc) {
     const int64_t a_row = t->a_row, a_col = t->a_col;
     int64_t bytes = t->b_row * (int64_t)sizeof *b, three = 3 * bytes;
     GEMM_HIDE(bytes);
@@ -225,14 +240,16 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *f
             const float *line[(GEMM_FEW_COLUMNS + 2) / 3];
             memcpy(line, a, sizeof a);
             GEMM_NAME(last_square)(b + g * 16 * t->b_row, bytes, k, last);
-            for (int64_t p = 0; p < k; p++) GEMM_NAME(square_step)(acc + g, line, a_row, a_col, _mm512_load_ps(last[p]), rows, groups);
+            for (int64_t p = 0; p < k; p++)
+                GEMM_NAME(square_step)(acc + g, line, a_row, a_col, _mm512_load_ps(last[p]), rows, groups);
         }
     }
 }
 #endif
 
 /* All of k. The sums of blocks are added to `sums`, or the first is put there. */
-GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups, const bool apart, GEMM_T *sums, int64_t width) {
+GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups,
+                                         const bool apart, GEMM_T *sums, int64_t width) {
     const GEMM_T *a = t->a;
     bool add = t->add;
     int64_t rest = t->k;
@@ -265,26 +282,35 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
     for (int64_t at = 0, cols; at < t.cols; at += cols) {
         cols = WICK_MIN(t.cols - at, WIDTH);
         for (int64_t i = 0; i < rows && whole->add; i++)
-            for (int64_t j = 0; j < cols; j++) sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
+            for (int64_t j = 0; j < cols; j++)
+                sums[i * WIDTH + j] = ((const GEMM_T *)t.c)[i * t.c_row + (at + j) * t.c_col];
         int64_t j = 0;
 #if !GEMM_SQUARES
         const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
         for (; rows == 1 && t.crowded && j + groups * LT <= cols; j += groups * LT)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, true, sums + j, WIDTH);
+            GEMM_NAME(column_block)
+            (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, true, sums + j, WIDTH);
         for (; !t.far && j + groups * LT <= cols; j += groups * LT)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
-        for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+            GEMM_NAME(column_block)
+            (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
+        for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT)
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
 #else
-        for (; rows <= 2 && !t.far && j + 2 * GROUP <= cols; j += 2 * GROUP) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+        for (; rows <= 2 && !t.far && j + 2 * GROUP <= cols; j += 2 * GROUP)
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
 #endif
-        for (; j + GROUP <= cols; j += GROUP) GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
+        for (; j + GROUP <= cols; j += GROUP)
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
         const int64_t few = cols - j;
         if (few > 0) { /* with columns before them, whose sums are dropped */
-            for (int64_t i = 0; i < rows && whole->add; i++) memcpy(last + (i + 1) * GROUP - few, sums + i * WIDTH + j, (size_t)few * sizeof *last);
+            for (int64_t i = 0; i < rows && whole->add; i++)
+                memcpy(last + (i + 1) * GROUP - few, sums + i * WIDTH + j, (size_t)few * sizeof *last);
             for (int64_t i = 0; i < rows * GROUP && whole->add; i++)
                 if (i % GROUP < GROUP - few) last[i] = 0;
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + cols - GROUP) * t.b_row, rows, 1, false, last, GROUP);
-            for (int64_t i = 0; i < rows; i++) memcpy(sums + i * WIDTH + j, last + (i + 1) * GROUP - few, (size_t)few * sizeof *last);
+            GEMM_NAME(column_block)
+            (whole, (const GEMM_T *)t.b + (at + cols - GROUP) * t.b_row, rows, 1, false, last, GROUP);
+            for (int64_t i = 0; i < rows; i++)
+                memcpy(sums + i * WIDTH + j, last + (i + 1) * GROUP - few, (size_t)few * sizeof *last);
         }
         GEMM_NAME(finish_rows)(&t, rows, at, cols, sums, WIDTH);
     }
@@ -298,18 +324,21 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
 #else
 #define GEMM_BY_COLUMNS(X) GEMM_FEW(X)
 #endif
-#define GEMM_KERNEL(n)                                                                                                                             \
+#define GEMM_KERNEL(n)                                                                                                 \
     static void GEMM_NAME(columns_##n)(const wick_gemm_tile *t) { GEMM_NAME(columns)(t, n); }
 GEMM_BY_COLUMNS(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(columns_##n),
 static wick_gemm_tile_fn *const GEMM_NAME(gemv_columns)[] = {GEMM_BY_COLUMNS(GEMM_KERNEL)};
 #undef GEMM_KERNEL
-#define GEMM_KERNEL(n) static void GEMM_NAME(rows_##n)(const wick_gemm_tile *t) { GEMM_NAME(rows)(t, n, WICK_GEMM_WIDE(n)); }
-GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)
+#define GEMM_KERNEL(n)                                                                                                 \
+    static void GEMM_NAME(rows_##n)(const wick_gemm_tile *t) { GEMM_NAME(rows)(t, n, WICK_GEMM_WIDE(n)); }
+GEMM_FEW(GEMM_KERNEL)
+GEMM_MORE(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(rows_##n),
-static wick_gemm_tile_fn *const GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)};
+    static wick_gemm_tile_fn *const
+    GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #undef GEMM_FEW
 #undef GEMM_MORE
@@ -317,7 +346,8 @@ static wick_gemm_tile_fn *const GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_
 #undef GEMM_BY_COLUMNS
 
 /* k = 1, rows [0, rows) of C: a row at a time, as memory likes it; the arithmetic of a chain of one. */
-static void GEMM_NAME(outer)(int64_t rows, int64_t cols, const void *av, int64_t a_row, const void *bv, void *cv, int64_t c_row) {
+static void GEMM_NAME(outer)(int64_t rows, int64_t cols, const void *av, int64_t a_row, const void *bv, void *cv,
+                             int64_t c_row) {
     enum { L = GEMM_NAME(L) };
     const GEMM_T *a = av, *b = bv;
     GEMM_T *c = cv;

@@ -1,4 +1,5 @@
-/* narrow.c: control flow of products of bf16 and f16. No operand is converted beforehand: panels are, as they are packed. */
+/* narrow.c: control flow of products of bf16 and f16. No operand is converted beforehand: panels are, as they are
+ * packed. */
 #include "kernels/convert/convert.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/gemm/narrow.h"
@@ -33,19 +34,24 @@ static const wick_dot_kernel *dot_of(const wick_gemm *g) { /* of a product that 
     return NULL;
 }
 static wick_narrow_sweep_fn *sweep_now(const wick_gemm *g) { /* NULL: none for such */
-    static wick_narrow_sweep_fn *const *const sweeps[WICK_TIER_COUNT] = {[WICK_TIER_BASE] = NULL, WICK_IF_AVX2([WICK_TIER_AVX2] = wick_narrow_sweeps_avx2, ) WICK_IF_AVX512([WICK_TIER_AVX512] = wick_narrow_sweeps_avx512, )};
+    static wick_narrow_sweep_fn *const *const sweeps[WICK_TIER_COUNT] = {
+        [WICK_TIER_BASE] = NULL,
+        WICK_IF_AVX2([WICK_TIER_AVX2] = wick_narrow_sweeps_avx2, )
+            WICK_IF_AVX512([WICK_TIER_AVX512] = wick_narrow_sweeps_avx512, )};
     wick_narrow_sweep_fn *const *const now = sweeps[wick_tier_current()];
     if (!now || g->m > WICK_SWEEP_ROWS || g->b_col != 1) return NULL;
     return now[(g->narrow == WICK_F16 ? WICK_SWEEP_ROWS : 0) + (int)g->m - 1];
 }
-/* dot: there are dot products for it. They go over B in place too, but a panel at a time: what lies in memory is swept. */
+/* dot: there are dot products for it. They go over B in place too, but a panel at a time: what lies in memory is swept.
+ */
 static const char *sweep_refused(const wick_gemm *g, bool dot) {
     if (g->m > WICK_SWEEP_ROWS) return "there are more rows";
     if (g->b_col != 1) return "rows of B are not contiguous";
     if (!sweep_now(g)) return "this tier has none";
     if (!dot) return NULL;
     if (g->keep) return "B is kept packed for dot products";
-    return (double)g->k * (double)g->n * 2 > WICK_GEMM_FAR_BY_ROWS ? NULL : "dot products read B as fast from a near cache";
+    return (double)g->k * (double)g->n * 2 > WICK_GEMM_FAR_BY_ROWS ? NULL
+                                                                   : "dot products read B as fast from a near cache";
 }
 
 int wick_narrow_rejected(const wick_gemm *g, wick_rejected *out) {
@@ -67,7 +73,10 @@ static narrow_shape shape_of(const wick_gemm *g) {
     return (narrow_shape){lanes, mr, g->kernel->nr, g->how & NARROW_DOT ? 2 : 1, (int64_t)WICK_ALIGN_UP(mr, lanes)};
 }
 static int64_t groups_of(const narrow_shape *s, int64_t k) { return ceil_div(k, s->group); }
-static int64_t tile_rows(const wick_gemm *g) { return wick_gemm_tile_rows(g->kernel, g->how & NARROW_PACK_A ? 1 : g->a_row / 2); } /* of f32, as far apart */
+/* of f32, as far apart */
+static int64_t tile_rows(const wick_gemm *g) {
+    return wick_gemm_tile_rows(g->kernel, g->how & NARROW_PACK_A ? 1 : g->a_row / 2);
+}
 
 /* Columns that go through the tiles at once. */
 static int64_t columns_at_once(const wick_gemm *g) {
@@ -90,9 +99,11 @@ static size_t bytes_of_sums(const wick_gemm *g) {
     return (size_t)(rows * columns_at_once(g)) * 4;
 }
 
-/* A task may take all rows and pack its columns of B alone: no core then reads or writes over what another packed. Where A is read where it lies, from a near cache. */
+/* A task may take all rows and pack its columns of B alone: no core then reads or writes over what another packed.
+ * Where A is read where it lies, from a near cache. */
 static bool packs_its_own(const wick_gemm *g) {
-    return g->how & NARROW_DOT && !(g->how & NARROW_PACK_A) && !g->keep && (double)g->m * (double)g->k * 2 <= WICK_GEMM_NARROW_A;
+    return g->how & NARROW_DOT && !(g->how & NARROW_PACK_A) && !g->keep &&
+           (double)g->m * (double)g->k * 2 <= WICK_GEMM_NARROW_A;
 }
 
 void wick_narrow_prepare(wick_gemm *g) {
@@ -107,7 +118,8 @@ void wick_narrow_prepare(wick_gemm *g) {
     g->mc = g->m;
     g->nc = g->n;
     if (g->m == 0 || g->n == 0) return;
-    const double work = (double)g->m * (double)g->n * (double)(g->k + 8), task = (double)tuning->gemm_task_work * (g->how & NARROW_DOT ? 2 : 1);
+    const double work = (double)g->m * (double)g->n * (double)(g->k + 8),
+                 task = (double)tuning->gemm_task_work * (g->how & NARROW_DOT ? 2 : 1);
     if (g->kernel->rows) { /* the reference */
         g->mc = 1 + tuning->gemm_task_work / 8 / (g->n * (g->k + 1));
         g->tasks = ceil_div(g->m, g->mc);
@@ -119,18 +131,21 @@ void wick_narrow_prepare(wick_gemm *g) {
     if (!sweep_refused(g, dot)) {
         g->how = NARROW_SWEEP;
         const int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
-        g->nc = (int64_t)WICK_ALIGN_UP(WICK_MAX(ceil_div(g->n, want), WICK_MIN(g->n, WICK_GEMM_NARROW_SWEEP)), NARROW_COLUMNS);
+        g->nc = (int64_t)WICK_ALIGN_UP(WICK_MAX(ceil_div(g->n, want), WICK_MIN(g->n, WICK_GEMM_NARROW_SWEEP)),
+                                       NARROW_COLUMNS);
         g->tasks = ceil_div(g->n, g->nc);
         g->scratch = (size_t)(g->m * ((int64_t)WICK_ALIGN_UP(g->k, WICK_SWEEP_STEPS) + 2 * g->nc)) * 4;
         return;
     }
     if (!dot || g->a_col != 1) g->how |= NARROW_PACK_A;
 
-    const int64_t panels = ceil_div(g->n, s.nr), want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
+    const int64_t panels = ceil_div(g->n, s.nr),
+                  want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
     int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr));
     down = WICK_MAX(down, ceil_div(g->m, tuning->gemm_block_rows));
     if (g->how & NARROW_PACK_A) /* all of k of a task's rows stay in L2 */
-        down = WICK_MAX(down, ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A / (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
+        down = WICK_MAX(down, ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A /
+                                                                    (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
     const int64_t widest = WICK_MAX(2, g->n / WICK_GEMM_NARROW_COLUMNS);
     if (g->how & NARROW_PACK_A && g->m > 4 * s.mr && across > widest) { /* tasks of other columns pack A again */
         across = widest;
@@ -153,13 +168,16 @@ void wick_narrow_prepare(wick_gemm *g) {
     g->scratch = WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN) + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN) + bytes_of_sums(g);
 }
 
-/* ---- f32 panels --------------------------------------------------------------------------------------------------------------------- */
+/* ---- f32 panels -------------------------------------------------------------------------------------------------- */
 
 /* Where element p of k goes: of each pair of bf16 the second is first. */
-static int64_t place_of(const wick_gemm *g, int64_t p, int64_t k) { return g->narrow == WICK_BF16 && (p ^ 1) < k ? p ^ 1 : p; }
+static int64_t place_of(const wick_gemm *g, int64_t p, int64_t k) {
+    return g->narrow == WICK_BF16 && (p ^ 1) < k ? p ^ 1 : p;
+}
 
 /* dst[place of p][j] = src[p * row + j * col] as f32, zeros to whole vectors. */
-static void widen_panel(const wick_gemm *g, int64_t k, int64_t cols, const uint16_t *src, int64_t row, int64_t col, float *dst, int64_t dst_row) {
+static void widen_panel(const wick_gemm *g, int64_t k, int64_t cols, const uint16_t *src, int64_t row, int64_t col,
+                        float *dst, int64_t dst_row) {
     const wick_convert_fn load = wick_convert_kernels(wick_tier_current())->load[g->narrow];
     const int64_t padded = (int64_t)WICK_ALIGN_UP(cols, g->kernel->lanes);
     if (col == 1) {
@@ -206,7 +224,8 @@ void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void
             continue;
         }
         for (int64_t k0 = 0; k0 < g->k; k0 += g->kc)
-            widen_panel(g, WICK_MIN(g->kc, g->k - k0), cols, from + k0 * g->b_row, g->b_row, g->b_col, (float *)(void *)to + k0 * s.nr, s.nr);
+            widen_panel(g, WICK_MIN(g->kc, g->k - k0), cols, from + k0 * g->b_row, g->b_row, g->b_col,
+                        (float *)(void *)to + k0 * s.nr, s.nr);
     }
 }
 
@@ -244,10 +263,11 @@ static void finish(const wick_gemm *g, const wick_dot_finish *f) {
         }
 }
 
-/* ---- tasks -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 /* Three loops, in f32. */
-static void reference(const wick_gemm *g, int64_t r0, int64_t r1, const uint16_t *a, const uint16_t *b, const char *bias, char *c, float *scratch) {
+static void reference(const wick_gemm *g, int64_t r0, int64_t r1, const uint16_t *a, const uint16_t *b,
+                      const char *bias, char *c, float *scratch) {
     const wick_convert_fn load = wick_convert_kernels(wick_tier_current())->load[g->narrow];
     const int64_t elem = g->result == WICK_F32 ? 4 : 2;
     float *x = scratch, *y = scratch + g->k;
@@ -262,8 +282,13 @@ static void reference(const wick_gemm *g, int64_t r0, int64_t r1, const uint16_t
                 for (int64_t p = 0; p < n; p++) sum += x[k0 + place_of(g, p, n)] * y[k0 + place_of(g, p, n)];
                 total = total + sum;
             }
-            finish(g, &(wick_dot_finish){.rows = 1, .cols = 1, .sums = &total, .bias = bias ? bias + (g->bias == 1 ? j : i) * elem : NULL, .bias_mode = g->bias,
-                                         .relu = g->relu, .c = c + (i * g->c_row + j) * elem});
+            finish(g, &(wick_dot_finish){.rows = 1,
+                                         .cols = 1,
+                                         .sums = &total,
+                                         .bias = bias ? bias + (g->bias == 1 ? j : i) * elem : NULL,
+                                         .bias_mode = g->bias,
+                                         .relu = g->relu,
+                                         .c = c + (i * g->c_row + j) * elem});
         }
     }
 }
@@ -278,11 +303,19 @@ typedef struct narrow_task {
 } narrow_task;
 
 /* A tile of rows [row, row + rows) by cols columns, over k elements from k0 on; number i of the task's. */
-static void dot_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t row, int64_t rows, int64_t col, int64_t cols, int64_t k0,
-                     int64_t k, bool in_place, const char *b, float *sums, int64_t sums_row) {
+static void dot_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t row,
+                     int64_t rows, int64_t col, int64_t cols, int64_t k0, int64_t k, bool in_place, const char *b,
+                     float *sums, int64_t sums_row) {
     const wick_dot_kernel *q = dot_of(g);
     const int64_t all = groups_of(s, g->k);
-    wick_dot_tile d = {.pairs = k / 2, .odd = k & 1, .b = b, .b_row = g->b_row * 2, .b_next = all * s->nr * 4, .sums = sums, .sums_row = sums_row, .add = k0 > 0};
+    wick_dot_tile d = {.pairs = k / 2,
+                       .odd = k & 1,
+                       .b = b,
+                       .b_row = g->b_row * 2,
+                       .b_next = all * s->nr * 4,
+                       .sums = sums,
+                       .sums_row = sums_row,
+                       .add = k0 > 0};
     if (in_place) d.b = (const char *)(t->b + k0 * g->b_row + col * g->b_col);
     if (t->packed_a) {
         d.a = t->packed_a + (i * all + k0 / 2) * s->width * 4;
@@ -296,11 +329,20 @@ static void dot_tile(const wick_gemm *g, const narrow_task *t, const narrow_shap
     (cols > s->nr ? q->few[in_place][rows - 1] : q->tiles[in_place][(cols > s->lanes ? s->mr : 0) + rows - 1])(&d);
 }
 
-static void wide_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t rows, int64_t cols, int64_t k0, int64_t k, const char *b,
-                      float *sums, int64_t sums_row) {
+static void wide_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t rows,
+                      int64_t cols, int64_t k0, int64_t k, const char *b, float *sums, int64_t sums_row) {
     const int64_t vectors = ceil_div(cols, s->lanes);
-    const wick_gemm_tile w = {.k = k, .a = t->packed_a + (i * g->k + k0) * s->width * 4, .a_row = 1, .a_col = s->width, .b = b, .b_row = s->nr, .c = sums,
-                              .c_row = sums_row, .c_col = 1, .cols = vectors * s->lanes, .add = k0 > 0};
+    const wick_gemm_tile w = {.k = k,
+                              .a = t->packed_a + (i * g->k + k0) * s->width * 4,
+                              .a_row = 1,
+                              .a_col = s->width,
+                              .b = b,
+                              .b_row = s->nr,
+                              .c = sums,
+                              .c_row = sums_row,
+                              .c_col = 1,
+                              .cols = vectors * s->lanes,
+                              .add = k0 > 0};
     g->kernel->tiles[(vectors - 1) * s->mr + rows - 1](&w);
 }
 
@@ -314,35 +356,49 @@ static void pack_rows_of_a(const wick_gemm *g, const narrow_task *t) {
             continue;
         }
         for (int64_t k0 = 0; k0 < g->k; k0 += g->kc)
-            widen_panel(g, WICK_MIN(g->kc, g->k - k0), rows, t->a + row * g->a_row + k0 * g->a_col, g->a_col, g->a_row, (float *)(void *)to + k0 * s.width, s.width);
+            widen_panel(g, WICK_MIN(g->kc, g->k - k0), rows, t->a + row * g->a_row + k0 * g->a_col, g->a_col, g->a_row,
+                        (float *)(void *)to + k0 * s.width, s.width);
     }
 }
 
 static void run_task(const wick_gemm *g, const narrow_task *t) {
     const narrow_shape s = shape_of(g);
     const bool dot = g->how & NARROW_DOT, share = g->how & NARROW_SHARE_B;
-    const int64_t elem = g->result == WICK_F32 ? 4 : 2, at_once = columns_at_once(g), all = groups_of(&s, g->k), sums_row = at_once;
+    const int64_t elem = g->result == WICK_F32 ? 4 : 2, at_once = columns_at_once(g), all = groups_of(&s, g->k),
+                  sums_row = at_once;
     for (int64_t col = t->c0, cols; col < t->c1; col += cols) {
         cols = WICK_MIN(at_once, t->c1 - col);
         /* B is read in place where few tiles do so, since each pairs its rows again. */
         bool in_place = dot && !share && g->b_col == 1 && t->tiles <= WICK_GEMM_IN_PLACE_TILES;
-        if (cols > s.nr && (cols < at_once || !(share || in_place))) cols = s.nr; /* the few of all panels, or of the last ones */
+        /* the few of all panels, or of the last ones */
+        if (cols > s.nr && (cols < at_once || !(share || in_place))) cols = s.nr;
         if (cols % s.lanes) in_place = false;
         int64_t k0 = 0;
         do { /* once for k = 0 */
             const int64_t k = WICK_MIN(g->kc, g->k - k0);
             const char *b = t->panel;
             if (share) b = t->packed + (col * all + k0 / s.group * s.nr) * 4;
-            else if (!dot) widen_panel(g, k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col, (float *)(void *)t->panel, s.nr);
-            else if (!in_place) dot_of(g)->pack(k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col, t->panel, s.nr);
+            else if (!dot)
+                widen_panel(g, k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col,
+                            (float *)(void *)t->panel, s.nr);
+            else if (!in_place)
+                dot_of(g)->pack(k, cols, t->b + k0 * g->b_row + col * g->b_col, g->b_row, g->b_col, t->panel, s.nr);
             for (int64_t i = 0, row = t->r0, rows; i < t->tiles; i++, row += rows) {
                 rows = t->height + (i < t->taller);
                 float *sums = t->sums + (g->k > g->kc ? (row - t->r0) * sums_row : 0);
                 if (dot) dot_tile(g, t, &s, i, row, rows, col, cols, k0, k, in_place, b, sums, sums_row);
                 else wide_tile(g, t, &s, i, rows, cols, k0, k, b, sums, sums_row);
                 if (k0 + k < g->k) continue;
-                const wick_dot_finish f = {.rows = rows, .cols = cols, .sums = sums, .sums_row = sums_row, .bias = t->bias ? t->bias + (g->bias == 1 ? col : row) * elem : NULL,
-                                           .bias_mode = g->bias, .relu = g->relu, .f32 = g->result == WICK_F32, .c = t->c + (row * g->c_row + col) * elem, .c_row = g->c_row};
+                const wick_dot_finish f = {.rows = rows,
+                                           .cols = cols,
+                                           .sums = sums,
+                                           .sums_row = sums_row,
+                                           .bias = t->bias ? t->bias + (g->bias == 1 ? col : row) * elem : NULL,
+                                           .bias_mode = g->bias,
+                                           .relu = g->relu,
+                                           .f32 = g->result == WICK_F32,
+                                           .c = t->c + (row * g->c_row + col) * elem,
+                                           .c_row = g->c_row};
                 if (dot) dot_of(g)->finish(&f);
                 else finish(g, &f);
             }
@@ -371,7 +427,8 @@ static void lay_out_rows(const wick_gemm *g, const uint16_t *a, float *to) {
         }
 }
 /* Columns [c0, c1). */
-static void sweep_columns(const wick_gemm *g, int64_t c0, int64_t c1, const float *a, const uint16_t *b, const char *bias, char *c, float *total, float *block) {
+static void sweep_columns(const wick_gemm *g, int64_t c0, int64_t c1, const float *a, const uint16_t *b,
+                          const char *bias, char *c, float *total, float *block) {
     wick_narrow_sweep_fn *const fn = sweep_now(g);
     const int64_t elem = g->result == WICK_F32 ? 4 : 2;
     wick_narrow_sweep t = {.cols = c1 - c0, .sums = total, .sums_row = g->nc, .ahead = WICK_SWEEP_STEPS * g->b_row};
@@ -387,11 +444,19 @@ static void sweep_columns(const wick_gemm *g, int64_t c0, int64_t c1, const floa
         }
         for (int64_t i = 0; k0 && i < g->m * g->nc; i++) total[i] = total[i] + block[i];
     }
-    finish(g, &(wick_dot_finish){.rows = g->m, .cols = c1 - c0, .sums = total, .sums_row = g->nc, .bias = bias ? bias + (g->bias == 1 ? c0 : 0) * elem : NULL, .bias_mode = g->bias,
-                                 .relu = g->relu, .c = c + c0 * elem, .c_row = g->c_row});
+    finish(g, &(wick_dot_finish){.rows = g->m,
+                                 .cols = c1 - c0,
+                                 .sums = total,
+                                 .sums_row = g->nc,
+                                 .bias = bias ? bias + (g->bias == 1 ? c0 : 0) * elem : NULL,
+                                 .bias_mode = g->bias,
+                                 .relu = g->relu,
+                                 .c = c + c0 * elem,
+                                 .c_row = g->c_row});
 }
 
-void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias, void *c, const void *packed, void *scratch) {
+void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
+                     void *c, const void *packed, void *scratch) {
     if (g->kernel->rows) {
         reference(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c, scratch);
         return;
@@ -399,11 +464,13 @@ void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void 
     if (g->how & NARROW_SWEEP) {
         float *rows = scratch, *total = rows + g->m * (int64_t)WICK_ALIGN_UP(g->k, WICK_SWEEP_STEPS);
         lay_out_rows(g, a, rows);
-        for (int64_t t = begin; t < end; t++) sweep_columns(g, t * g->nc, WICK_MIN(g->n, (t + 1) * g->nc), rows, b, bias, c, total, total + g->m * g->nc);
+        for (int64_t t = begin; t < end; t++)
+            sweep_columns(g, t * g->nc, WICK_MIN(g->n, (t + 1) * g->nc), rows, b, bias, c, total, total + g->m * g->nc);
         return;
     }
     const int64_t across = ceil_div(g->n, g->nc), down = ceil_div(g->m, g->mc);
-    const bool by_rows = begin == 0 && end == g->tasks; /* all of them: rows of A are packed once. Else neighbours have the same columns, which the same core has packed */
+    /* all of them: rows of A are packed once. Else neighbours have the same columns, which the same core has packed */
+    const bool by_rows = begin == 0 && end == g->tasks;
     narrow_task task = {.a = a, .b = b, .bias = bias, .packed = packed, .c = c};
     task.packed_a = g->how & NARROW_PACK_A ? scratch : NULL;
     task.panel = (char *)scratch + WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN);
@@ -424,9 +491,11 @@ void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void 
 }
 
 const char *wick_narrow_name(const wick_gemm *g) {
-    static const char *const f16[] = {"gemm_f16_nn", "gemm_f16_nt", "gemm_f16_ns", "gemm_f16_tn", "gemm_f16_tt", "gemm_f16_ts", "gemm_f16_sn", "gemm_f16_st", "gemm_f16_ss"},
-                      *const bf16[] = {"gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_ns", "gemm_bf16_tn", "gemm_bf16_tt", "gemm_bf16_ts", "gemm_bf16_sn", "gemm_bf16_st",
-                                       "gemm_bf16_ss"};
+    static const char *const f16[] = {"gemm_f16_nn", "gemm_f16_nt", "gemm_f16_ns", "gemm_f16_tn", "gemm_f16_tt",
+                                      "gemm_f16_ts", "gemm_f16_sn", "gemm_f16_st", "gemm_f16_ss"},
+                             *const bf16[] = {"gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_ns",
+                                              "gemm_bf16_tn", "gemm_bf16_tt", "gemm_bf16_ts",
+                                              "gemm_bf16_sn", "gemm_bf16_st", "gemm_bf16_ss"};
     const int a = g->a_col == 1 ? 0 : g->a_row == 1 ? 1 : 2, b = g->b_col == 1 ? 0 : g->b_row == 1 ? 1 : 2;
     const char *const *names = g->how & NARROW_DOT ? dot_of(g)->names : g->narrow == WICK_BF16 ? bf16 : f16;
     return names[a * 3 + b];

@@ -1,4 +1,5 @@
-/* narrow_sweep_tier.c: a few rows of f32 times rows of bf16 or f16 where they lie, which become f32 in registers: B is read once, as it lies in memory. */
+/* narrow_sweep_tier.c: a few rows of f32 times rows of bf16 or f16 where they lie, which become f32 in registers: B is
+ * read once, as it lies in memory. */
 #include "kernels/gemm/narrow.h"
 
 #if WICK_TIER_ID >= 2
@@ -32,7 +33,8 @@ SWEEP_INLINE vec widened(const uint16_t *p, const bool f16) {
 #endif
 
 /* Columns [j, j + L): `steps` rows into the sums. */
-SWEEP_INLINE void add_rows(const wick_narrow_sweep *t, const uint16_t *const *b, int64_t j, const float *a, int64_t sum_at, const int rows, const int steps, const bool f16) {
+SWEEP_INLINE void add_rows(const wick_narrow_sweep *t, const uint16_t *const *b, int64_t j, const float *a,
+                           int64_t sum_at, const int rows, const int steps, const bool f16) {
     vec y[WICK_SWEEP_STEPS];
     SWEEP_UNROLL
     for (int p = 0; p < steps; p++) y[p] = widened(b[p] + j, f16);
@@ -45,7 +47,8 @@ SWEEP_INLINE void add_rows(const wick_narrow_sweep *t, const uint16_t *const *b,
         *(vecu *)at = sum;
     }
 }
-SWEEP_INLINE void sweep_steps(const wick_narrow_sweep *t, const uint16_t *const *b, const float *a, const int rows, const int steps, const bool f16) {
+SWEEP_INLINE void sweep_steps(const wick_narrow_sweep *t, const uint16_t *const *b, const float *a, const int rows,
+                              const int steps, const bool f16) {
     int64_t j = 0;
     for (; j + L <= t->cols; j += L) {
         if (j % 32 == 0) {
@@ -74,7 +77,8 @@ SWEEP_INLINE void sweep(const wick_narrow_sweep *t, const int rows, const bool f
 SWEEP_ALL(SWEEP_KERNEL)
 #undef SWEEP_KERNEL
 #define SWEEP_KERNEL(rows, f16) sweep_##rows##_##f16,
-wick_narrow_sweep_fn *const SWEEP_CAT(wick_narrow_sweeps_, WICK_TIER_NAME)[2 * WICK_SWEEP_ROWS] = {SWEEP_ALL(SWEEP_KERNEL)};
+wick_narrow_sweep_fn *const SWEEP_CAT(wick_narrow_sweeps_,
+                                      WICK_TIER_NAME)[2 * WICK_SWEEP_ROWS] = {SWEEP_ALL(SWEEP_KERNEL)};
 #else
 extern const int wick_narrow_sweep_tier_has_none;
 #endif

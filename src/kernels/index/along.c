@@ -1,13 +1,23 @@
-/* along.c: reads and writes of elements that an index of the same shape names along one axis. Bound by memory, and the arithmetic has the
- * same bits in every tier, so one version serves all.
+/* along.c: reads and writes of elements that an index of the same shape names along one axis. Bound by memory, and the
+ * arithmetic has the same bits in every tier, so one version serves all.
  *
- * The positions of the index are walked as units x axis x inner, where inner is one dim other than the axis, or nothing. Every place of
- * the data belongs to one (unit, inner) alone, so tasks that cut those write disjoint memory, and places that are named more than once see
- * their elements in the order of the axis. A run is the innermost loop: along inner, or along the axis where there is none. */
+ * The positions of the index are walked as units x axis x inner, where inner is one dim other than the axis, or
+ * nothing. Every place of the data belongs to one (unit, inner) alone, so tasks that cut those write disjoint memory,
+ * and places that are named more than once see their elements in the order of the axis. A run is the innermost loop:
+ * along inner, or along the axis where there is none. */
 #include "kernels/index/along.h"
 
-enum { TASK = 16384, RUN = 8, BLOCK = 64, BLOCKS = 8, LONG = 1024 /* of a row that is long enough, so that fewer pages are gone through */ };
-enum { PLACES = 131072 /* elements of a task's places */, LOOK = 64 /* elements of a row for each task that looks at its index */ };
+enum {
+    TASK = 16384,
+    RUN = 8,
+    BLOCK = 64,
+    BLOCKS = 8,
+    LONG = 1024 /* of a row that is long enough, so that fewer pages are gone through */
+};
+enum {
+    PLACES = 131072 /* elements of a task's places */,
+    LOOK = 64 /* elements of a row for each task that looks at its index */
+};
 
 static void drop(wick_along *a, int d) {
     for (int i = d; i + 1 < a->rank; i++) a->dim[i] = a->dim[i + 1];
@@ -29,7 +39,9 @@ void wick_along_prepare(wick_along *a) {
         if (d != a->axis && a->dim[d].n == 1) drop(a, d);
     for (int d = a->rank - 2; d >= 0; d--) {
         const wick_along_dim *x = &a->dim[d], *y = x + 1;
-        if (d == a->axis || d + 1 == a->axis || x->data != y->n * y->data || x->index != y->n * y->index || x->other != y->n * y->other) continue;
+        if (d == a->axis || d + 1 == a->axis || x->data != y->n * y->data || x->index != y->n * y->index ||
+            x->other != y->n * y->other)
+            continue;
         a->dim[d + 1].n *= x->n;
         drop(a, d);
     }
@@ -46,9 +58,13 @@ void wick_along_prepare(wick_along *a) {
     else drop(a, a->axis);
     a->units = 1;
     for (int d = 0; d < a->rank; d++) a->units *= a->dim[d].n;
-    /* Tasks of about TASK elements: units together, or inner in blocks; where nothing is written twice, the axis in blocks too. */
+    /* Tasks of about TASK elements: units together, or inner in blocks; where nothing is written twice, the axis in
+     * blocks too. */
     const int64_t k = a->along.n;
-    a->inner_block = k * a->inner.n <= TASK ? a->inner.n : WICK_MIN(a->inner.n, WICK_MAX(WICK_MAX(BLOCK, WICK_MIN(a->inner.n / BLOCKS, LONG)), TASK / k));
+    a->inner_block =
+        k * a->inner.n <= TASK
+            ? a->inner.n
+            : WICK_MIN(a->inner.n, WICK_MAX(WICK_MAX(BLOCK, WICK_MIN(a->inner.n / BLOCKS, LONG)), TASK / k));
     a->axis_block = a->reads && k * a->inner_block > TASK ? WICK_MIN(k, WICK_MAX(1, TASK / a->inner_block)) : k;
     a->inner_blocks = (a->inner.n + a->inner_block - 1) / a->inner_block;
     a->axis_blocks = (k + a->axis_block - 1) / a->axis_block;
@@ -63,7 +79,8 @@ void wick_along_prepare(wick_along *a) {
         a->inner_block = a->inner.n;
         a->inner_blocks = 1;
     }
-    a->tasks = (a->units + a->units_per_task - 1) / a->units_per_task * a->place_blocks * a->inner_blocks * a->axis_blocks;
+    a->tasks =
+        (a->units + a->units_per_task - 1) / a->units_per_task * a->place_blocks * a->inner_blocks * a->axis_blocks;
 }
 
 #if defined(__clang__)
@@ -118,8 +135,9 @@ typedef void loop_fn(int64_t n, char *data, const int64_t *at, char *other, int6
 #include "kernels/index/along_body.h"
 
 static loop_fn *const arithmetic[WICK_CTYPE_COUNT][4] = {
-    [WICK_CF32] = {add_f32, mul_f32, max_f32, min_f32}, [WICK_CF64] = {add_f64, mul_f64, max_f64, min_f64}, [WICK_CI32] = {add_i32, mul_i32, max_i32, min_i32},
-    [WICK_CI64] = {add_i64, mul_i64, max_i64, min_i64}, [WICK_CU64] = {add_u64, mul_u64, max_u64, min_u64},
+    [WICK_CF32] = {add_f32, mul_f32, max_f32, min_f32}, [WICK_CF64] = {add_f64, mul_f64, max_f64, min_f64},
+    [WICK_CI32] = {add_i32, mul_i32, max_i32, min_i32}, [WICK_CI64] = {add_i64, mul_i64, max_i64, min_i64},
+    [WICK_CU64] = {add_u64, mul_u64, max_u64, min_u64},
 };
 
 static loop_fn *of_size(size_t elem, loop_fn *one, loop_fn *two, loop_fn *four, loop_fn *eight) {
@@ -130,7 +148,8 @@ static loop_fn *of_size(size_t elem, loop_fn *one, loop_fn *two, loop_fn *four, 
 INLINE int64_t place_of(int64_t index, int64_t n) { return index < 0 ? index + n : index; }
 INLINE bool is_place(int64_t at, int64_t n) { return (uint64_t)at < (uint64_t)n; }
 
-/* A run: strides of the data, the index and the other operand; sa: of the data along the axis, of extent n. Bytes of an element. */
+/* A run: strides of the data, the index and the other operand; sa: of the data along the axis, of extent n. Bytes of an
+ * element. */
 typedef struct run {
     loop_fn *loop;
     bool reads;
@@ -140,7 +159,8 @@ typedef struct run {
 /* Returns -1, or the first bad index of the run; what it names is passed over, and read as zero. */
 static int64_t go_along(const run *r, char *data, const int64_t *index, char *other) {
     int64_t room[BLOCK], bad = -1;
-    const bool one = r->index == 0 && r->data == 1 && r->other == 1; /* place of neighbours: a row, as in the gradient of an embedding */
+    /* place of neighbours: a row, as in the gradient of an embedding */
+    const bool one = r->index == 0 && r->data == 1 && r->other == 1;
     const bool last = r->index == 1 && r->data == 0 && r->sa == 1;   /* an index is an offset, if it is not below 0 */
     for (int64_t i = 0, n; i < r->count; i += n, index += n * r->index, other += n * r->other * r->elem) {
         const int64_t *at = index;
@@ -189,16 +209,26 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
     const bool has_inner = a->inner.n > 1 || a->along.n == 1;
     const wick_along_dim *inside = has_inner ? &a->inner : &a->along;
     const int64_t elem = (int64_t)a->elem;
-    run r = {.loop = loop, .reads = a->reads, .n = a->n, .sa = a->along.data, .data = has_inner ? a->inner.data : 0, .index = inside->index, .other = inside->other, .elem = elem};
+    run r = {.loop = loop,
+             .reads = a->reads,
+             .n = a->n,
+             .sa = a->along.data,
+             .data = has_inner ? a->inner.data : 0,
+             .index = inside->index,
+             .other = inside->other,
+             .elem = elem};
     int64_t first = -1;
     for (int64_t task = begin; task < end; task++) {
-        const int64_t axis_block = task % a->axis_blocks, rest = task / a->axis_blocks, inner_block = rest % a->inner_blocks;
-        const int64_t p0 = rest / a->inner_blocks % a->place_blocks * a->place_block, p1 = p0 + a->place_block, part = rest / a->inner_blocks / a->place_blocks;
+        const int64_t axis_block = task % a->axis_blocks, rest = task / a->axis_blocks,
+                      inner_block = rest % a->inner_blocks;
+        const int64_t p0 = rest / a->inner_blocks % a->place_blocks * a->place_block, p1 = p0 + a->place_block,
+                      part = rest / a->inner_blocks / a->place_blocks;
         const int64_t u_end = WICK_MIN(a->units, (part + 1) * a->units_per_task);
         const int64_t j0 = axis_block * a->axis_block, j1 = WICK_MIN(a->along.n, j0 + a->axis_block);
         const int64_t l0 = inner_block * a->inner_block, l1 = WICK_MIN(a->inner.n, l0 + a->inner_block);
         for (int64_t u = part * a->units_per_task; u < u_end; u++) {
-            int64_t at_data = l0 * a->inner.data, at_index = l0 * a->inner.index, at_other = l0 * a->inner.other, at_place = l0 * a->inner.place;
+            int64_t at_data = l0 * a->inner.data, at_index = l0 * a->inner.index, at_other = l0 * a->inner.other,
+                    at_place = l0 * a->inner.place;
             int64_t left = u;
             for (int d = a->rank - 1; d >= 0; d--) {
                 const wick_along_dim *x = &a->dim[d];
@@ -213,7 +243,8 @@ int64_t wick_along_run(const wick_along *a, int64_t begin, int64_t end, void *da
             for (int64_t j = j0; j < (has_inner ? j1 : j0 + 1); j++) {
                 const int64_t to = a->place_blocks > 1 ? place_of(index[at_index + j * a->along.index], a->n) : p0;
                 if ((to < p0 || to >= p1) && is_place(to, a->n)) continue; /* another task's */
-                const int64_t bad = go_along(&r, (char *)data + at_data * elem, index + at_index + j * a->along.index, (char *)other + (at_other + j * a->along.other) * elem);
+                const int64_t bad = go_along(&r, (char *)data + at_data * elem, index + at_index + j * a->along.index,
+                                             (char *)other + (at_other + j * a->along.other) * elem);
                 if (WICK_LIKELY(bad < 0)) continue;
                 const int64_t place = at_place + j * a->along.place + bad * inside->place;
                 if (first < 0 || place < first) first = place;

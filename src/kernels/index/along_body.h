@@ -1,9 +1,10 @@
-/* along_body.h: the loop over up to BLOCK elements of a run, for one type; included by along.c with T and NAME, and MOVES: reads and plain writes, or
- * FLOATS (and then U, as many bits): writes that compute with what is there. */
+/* along_body.h: the loop over up to BLOCK elements of a run, for one type; included by along.c with T and NAME, and
+ * MOVES: reads and plain writes, or FLOATS (and then U, as many bits): writes that compute with what is there. */
 
 #if !MOVES
 
-/* What becomes of d and what comes to it. Integers wrap. Extremes: NaN wins; without a jump, which would be mispredicted half of the time. */
+/* What becomes of d and what comes to it. Integers wrap. Extremes: NaN wins; without a jump, which would be
+ * mispredicted half of the time. */
 INLINE T NAME(combine)(const int how, T d, T v) {
     if (how == WICK_ALONG_ADD) return d + v;
     if (how == WICK_ALONG_MUL) return d * v;
@@ -30,10 +31,18 @@ INLINE void NAME(put)(const int how, int64_t n, char *data_, const int64_t *at, 
         ROLLED
         for (int64_t i = 0; i < n; i++) data[at[i]] = NAME(combine)(how, data[at[i]], other[i * so]);
 }
-static void NAME(add)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_ADD, n, data, at, other, so); }
-static void NAME(mul)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_MUL, n, data, at, other, so); }
-static void NAME(max)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_MAX, n, data, at, other, so); }
-static void NAME(min)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) { NAME(put)(WICK_ALONG_MIN, n, data, at, other, so); }
+static void NAME(add)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) {
+    NAME(put)(WICK_ALONG_ADD, n, data, at, other, so);
+}
+static void NAME(mul)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) {
+    NAME(put)(WICK_ALONG_MUL, n, data, at, other, so);
+}
+static void NAME(max)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) {
+    NAME(put)(WICK_ALONG_MAX, n, data, at, other, so);
+}
+static void NAME(min)(int64_t n, char *data, const int64_t *at, char *other, int64_t so) {
+    NAME(put)(WICK_ALONG_MIN, n, data, at, other, so);
+}
 
 #else
 

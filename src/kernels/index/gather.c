@@ -10,17 +10,21 @@ static inline int64_t place(int64_t index, int64_t n) {
     return (uint64_t)at < (uint64_t)n ? at : -1;
 }
 
-/* Slices of a table that no near cache holds lie anywhere in it: those of an index some places on are asked for, their first lines at least. */
+/* Slices of a table that no near cache holds lie anywhere in it: those of an index some places on are asked for, their
+ * first lines at least. */
 enum { AHEAD = 32, LINE = 64, LINES = 8, FAR = 1 << 20 };
 static inline void ask(const char *src, int64_t at, size_t size) {
     const size_t bytes = WICK_MIN(size, LINES * LINE);
     for (size_t b = 0; at >= 0 && b < bytes; b += LINE) __builtin_prefetch(src + (size_t)at * size + b);
 }
 
-/* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. past: NULL, or results are in no cache when someone reads them, so that their lines need not
- * be read before they are written over. more: how many indices follow. */
-static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far, const wick_convert_table *nontemporal, int64_t n, int64_t count, int64_t more,
-                                                                  const char *src, const int64_t *index, char *dst) {
+/* One instance per slice size: with `size` a constant, memcpy and memset become one load and one store. past: NULL, or
+ * results are in no cache when someone reads them, so that their lines need not be read before they are written over.
+ * more: how many indices follow. */
+static inline __attribute__((always_inline)) int64_t gather_sized(size_t size, bool known, bool far,
+                                                                  const wick_convert_table *nontemporal, int64_t n,
+                                                                  int64_t count, int64_t more, const char *src,
+                                                                  const int64_t *index, char *dst) {
     int64_t bad = -1;
     for (int64_t i = 0; known && i < count; i++) memcpy(dst + (size_t)i * size, src + (size_t)index[i] * size, size);
     if (known) return -1;
@@ -43,7 +47,8 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
                          const void *src, const int64_t *index, void *dst, bool nontemporal) {
     size_t size = (size_t)inner * elem;
     int64_t first = -1;
-    bool known = end - begin > 1 && size <= 8; /* single elements of many rows: places are looked at once, not for each row */
+    /* single elements of many rows: places are looked at once, not for each row */
+    bool known = end - begin > 1 && size <= 8;
     for (int64_t i = 0; known && i < count; i++) known = (uint64_t)index[i] < (uint64_t)n;
     for (int64_t o = begin; o < end; o++) {
         const char *s = (const char *)src + (size_t)o * (size_t)n * size;
@@ -66,8 +71,10 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
             bad = gather_sized(16, false, false, NULL, n, count, 0, s, index, d);
             break;
         default:
-            bad = nontemporal && size % LINE == 0 ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, 0, s, index, d)
-                                           : gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, 0, s, index, d);
+            bad = nontemporal && size % LINE == 0
+                      ? gather_sized(size, false, true, wick_convert_kernels(wick_tier_current()), n, count, 0, s,
+                                     index, d)
+                      : gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, 0, s, index, d);
             break;
         }
         first = bad; /* the same for every o: it depends on the index alone */
@@ -75,6 +82,7 @@ int64_t wick_gather_rows(size_t elem, int64_t begin, int64_t end, int64_t n, int
     return first;
 }
 
-int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index, void *dst) {
+int64_t wick_gather_some(size_t size, int64_t n, int64_t count, int64_t more, const void *src, const int64_t *index,
+                         void *dst) {
     return gather_sized(size, false, n * (int64_t)size >= FAR, NULL, n, count, more, src, index, dst);
 }

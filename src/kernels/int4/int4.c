@@ -34,7 +34,8 @@ void wick_int4_prepare(wick_int4 *p) {
     /* As f32 weights are cut, so that many rows have the bits of such. */
     p->kc = p->k ? WICK_ALIGN_UP(ceil_div(p->k, ceil_div(p->k, WICK_GEMM_KC)), 8) : 8;
     if (!p->m || !p->n) return;
-    const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)wick_tuning_now()->gemm_task_work;
+    const double work = (double)p->m * (double)p->n * (double)(p->k + 8),
+                 task = (double)wick_tuning_now()->gemm_task_work;
     int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
     if (p->f64 || p->kernel->columns || !few_refused(p)) {
         p->cols = WICK_MAX(ceil_div(p->n, want), WICK_MIN(p->n, INT4_COLUMNS));
@@ -43,7 +44,8 @@ void wick_int4_prepare(wick_int4 *p) {
         return;
     }
     const int64_t nr = p->tiles->nr, panels = ceil_div(p->n, nr);
-    int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(p->m, 4 * p->tiles->mr)); /* tasks below one another make the same panels */
+    /* tasks below one another make the same panels */
+    int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(p->m, 4 * p->tiles->mr));
     across = WICK_MAX(across, ceil_div(p->n, WICK_GEMM_NC));
     p->cols = ceil_div(ceil_div(p->n, across), nr) * nr;
     p->rows = ceil_div(p->m, down);
@@ -62,14 +64,17 @@ static void lay_out(const wick_int4 *p, const float *a, float *lanes) {
             for (int64_t s = 0; s < 8; s++)
                 for (int64_t j = 0; j < width; j++) lanes[at + s * width + j] = from[at + 8 * j + s];
         for (int64_t s = 0; s < 8 && at < padded; s++)
-            for (int64_t j = 0; j < width; j++) lanes[at + s * width + j] = at + 8 * j + s < p->k ? from[at + 8 * j + s] : 0;
+            for (int64_t j = 0; j < width; j++)
+                lanes[at + s * width + j] = at + 8 * j + s < p->k ? from[at + 8 * j + s] : 0;
     }
 }
 
 /* Rows [r0, r1) by columns [c0, c1). */
-static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, int64_t r1, int64_t c0, int64_t c1, float *panel) {
+static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+                       float *panel) {
     const wick_gemm_kernel *q = p->tiles;
-    const int64_t tiles = ceil_div(r1 - r0, wick_gemm_tile_rows(q, p->k)), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
+    const int64_t tiles = ceil_div(r1 - r0, wick_gemm_tile_rows(q, p->k)), height = (r1 - r0) / tiles,
+                  taller = (r1 - r0) % tiles;
     int64_t k0 = 0;
     do { /* once for k = 0 */
         const int64_t k = WICK_MIN(p->kc, p->k - k0);
@@ -77,9 +82,20 @@ static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, 
         for (int64_t col = c0; col < c1; col += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, c1 - col);
             p->kernel->panel(p, d, col, cols, k0, k, panel, q->nr);
-            wick_gemm_tile t = {.k = k, .a_row = p->k, .a_col = 1, .b = panel, .b_row = q->nr, .c_row = p->n, .c_col = 1, .cols = cols, .add = k0 > 0,
-                                .bias = d->bias ? (const float *)d->bias + col : NULL, .bias_mode = d->bias && last, .far = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
-            wick_gemm_tile_fn *const *const by_rows = q->tiles + (cols <= q->lanes ? 0 : ceil_div(cols, q->lanes) - 1) * q->mr - 1;
+            wick_gemm_tile t = {.k = k,
+                                .a_row = p->k,
+                                .a_col = 1,
+                                .b = panel,
+                                .b_row = q->nr,
+                                .c_row = p->n,
+                                .c_col = 1,
+                                .cols = cols,
+                                .add = k0 > 0,
+                                .bias = d->bias ? (const float *)d->bias + col : NULL,
+                                .bias_mode = d->bias && last,
+                                .far = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
+            wick_gemm_tile_fn *const *const by_rows =
+                q->tiles + (cols <= q->lanes ? 0 : ceil_div(cols, q->lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0, rows; i < tiles; i++, row += rows) {
                 rows = height + (i < taller);
                 t.a = (const float *)d->a + row * p->k + k0;
@@ -95,11 +111,13 @@ static void run_f64(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int
     const int64_t blocks = wick_int4_blocks(p);
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = c0; j < c1; j++) {
-            const uint8_t *q = d->q + j * blocks * p->block / 2, *zeros = d->zeros ? d->zeros + j * ((blocks + 1) / 2) : NULL;
+            const uint8_t *q = d->q + j * blocks * p->block / 2,
+                          *zeros = d->zeros ? d->zeros + j * ((blocks + 1) / 2) : NULL;
             const double *a = (const double *)d->a + i * p->k, *bias = d->bias;
             double sum = 0;
             for (int64_t at = 0; at < p->k; at++) {
-                const float w = (float)(wick_int4_at(q, at) - (zeros ? wick_int4_at(zeros, at / p->block) : 8)) * d->scales[j * blocks + at / p->block];
+                const float w = (float)(wick_int4_at(q, at) - (zeros ? wick_int4_at(zeros, at / p->block) : 8)) *
+                                d->scales[j * blocks + at / p->block];
                 sum += a[at] * (double)w;
             }
             ((double *)d->c)[i * p->n + j] = bias ? sum + bias[j] : sum;
@@ -131,12 +149,14 @@ void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_in
 void wick_int4_dequantize(const wick_int4 *p, int64_t begin, int64_t end, const wick_int4_data *d) {
     const int64_t blocks = wick_int4_blocks(p);
     for (int64_t row = begin; row < end; row++) {
-        const uint8_t *q = d->q + row * blocks * p->block / 2, *zeros = d->zeros ? d->zeros + row * ((blocks + 1) / 2) : NULL;
+        const uint8_t *q = d->q + row * blocks * p->block / 2,
+                      *zeros = d->zeros ? d->zeros + row * ((blocks + 1) / 2) : NULL;
         float *to = (float *)d->c + row * p->k;
         for (int64_t g = 0; g < blocks; g++) {
             const float scale = d->scales[row * blocks + g];
             const int zero = zeros ? wick_int4_at(zeros, g) : 8;
-            for (int64_t i = g * p->block; i < WICK_MIN(p->k, (g + 1) * p->block); i++) to[i] = (float)(wick_int4_at(q, i) - zero) * scale;
+            for (int64_t i = g * p->block; i < WICK_MIN(p->k, (g + 1) * p->block); i++)
+                to[i] = (float)(wick_int4_at(q, i) - zero) * scale;
         }
     }
 }

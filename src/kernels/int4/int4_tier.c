@@ -13,13 +13,15 @@ static void columns(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int
     const int64_t blocks = wick_int4_blocks(p);
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = c0; j < c1; j++) {
-            const uint8_t *q = d->q + j * blocks * p->block / 2, *zeros = d->zeros ? d->zeros + j * ((blocks + 1) / 2) : NULL;
+            const uint8_t *q = d->q + j * blocks * p->block / 2,
+                          *zeros = d->zeros ? d->zeros + j * ((blocks + 1) / 2) : NULL;
             const float *a = (const float *)d->a + i * p->k, *bias = d->bias;
             float total = 0;
             for (int64_t g = 0; g < blocks; g++) {
                 const int zero = zeros ? wick_int4_at(zeros, g) : 8;
                 float sum = 0;
-                for (int64_t at = g * p->block; at < WICK_MIN(p->k, (g + 1) * p->block); at++) sum += a[at] * (float)(wick_int4_at(q, at) - zero);
+                for (int64_t at = g * p->block; at < WICK_MIN(p->k, (g + 1) * p->block); at++)
+                    sum += a[at] * (float)(wick_int4_at(q, at) - zero);
                 total += sum * d->scales[j * blocks + g];
             }
             ((float *)d->c)[i * p->n + j] = bias ? total + bias[j] : total;
@@ -51,7 +53,9 @@ typedef int32_t ints __attribute__((vector_size(4 * LANES)));
 INT4_INLINE vec fma_of(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 INT4_INLINE vec set1(float x) { return _mm512_set1_ps(x); }
 typedef vec table; /* by number: what is taken */
-INT4_INLINE table table_less(float zero) { return (table){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} - set1(zero); }
+INT4_INLINE table table_less(float zero) {
+    return (table){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} - set1(zero);
+}
 INT4_INLINE vec look_up(table t, words w) { return _mm512_permutexvar_ps((__m512i)w, t); }
 #else
 #if WICK_TIER_ID == 2
@@ -96,7 +100,11 @@ INT4_INLINE vec spread_zeros(const uint8_t *zeros, int64_t g, int64_t blocks, co
     for (int64_t i = 0; i < bytes; i++) bits |= (uint32_t)zeros[g / 2 + i] << 8 * i;
 #if WICK_TIER_ID == 3
     static const uint8_t shifts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const __m512i by = _mm512_slli_epi32(_mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)shifts)), per == 2 ? 1 : per == 4 ? 2 : 3), 2);
+    const __m512i by = _mm512_slli_epi32(
+        _mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)shifts)), per == 2   ? 1
+                                                                                       : per == 4 ? 2
+                                                                                                  : 3),
+        2);
     return look_up(table_less(0), (words)_mm512_srlv_epi32(_mm512_set1_epi32((int)bits), by));
 #else
     vec out;
@@ -114,17 +122,22 @@ INT4_INLINE float sum_of(vec x) {
 #else
     const __m256 y = x;
 #endif
-    const __m128 z = _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)), two = _mm_add_ps(z, _mm_movehl_ps(z, z));
+    const __m128 z = _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)),
+                 two = _mm_add_ps(z, _mm_movehl_ps(z, z));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
 #else
     return (x[0] + x[2]) + (x[1] + x[3]);
 #endif
 }
 
-/* `columns` neighbouring columns from j on of the rows of C from c_at on. per: lanes of a group; LANES: a chunk has one group. */
-INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *a, float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
-    const int64_t blocks = wick_int4_blocks(p), bytes = blocks * p->block / 2, chunks = (p->k + CHUNK - 1) / CHUNK, a_row = chunks * CHUNK, row = (blocks + 1) / 2;
-    const int shift = per == LANES ? __builtin_ctzll((unsigned long long)p->block) - __builtin_ctz(CHUNK) : 0; /* chunks of a group */
+/* `columns` neighbouring columns from j on of the rows of C from c_at on. per: lanes of a group; LANES: a chunk has one
+ * group. */
+INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_t j, const float *a, float *c_at,
+                             const int columns, const int rows, const int per, const bool with_zeros) {
+    const int64_t blocks = wick_int4_blocks(p), bytes = blocks * p->block / 2, chunks = (p->k + CHUNK - 1) / CHUNK,
+                  a_row = chunks * CHUNK, row = (blocks + 1) / 2;
+    /* chunks of a group */
+    const int shift = per == LANES ? __builtin_ctzll((unsigned long long)p->block) - __builtin_ctz(CHUNK) : 0;
     const table values = table_less(with_zeros ? 0 : 8);
     const uint8_t *q = d->q + j * bytes, *zeros = with_zeros ? d->zeros + j * row : NULL;
     const float *scales = d->scales + j * blocks, *bias = d->bias;
@@ -156,7 +169,8 @@ INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_
             for (int i = 0; i < rows; i++) {
                 const vec x = *(const vecu *)(a + i * a_row + s * LANES);
                 INT4_UNROLL
-                for (int n = 0; n < columns; n++) acc[i * columns + n] = s ? fma_of(x, v[n], acc[i * columns + n]) : x * v[n];
+                for (int n = 0; n < columns; n++)
+                    acc[i * columns + n] = s ? fma_of(x, v[n], acc[i * columns + n]) : x * v[n];
             }
         }
         INT4_UNROLL
@@ -169,12 +183,17 @@ INT4_INLINE void few_columns(const wick_int4 *p, const wick_int4_data *d, int64_
     }
 }
 /* The last columns that are taken at once overlap those before. */
-INT4_INLINE void few(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
-    for (int64_t j = c0; j < c1; j += columns) few_columns(p, d, WICK_MIN(j, c1 - columns), lanes, c_at, columns, rows, per, with_zeros);
+INT4_INLINE void few(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes,
+                     float *c_at, const int columns, const int rows, const int per, const bool with_zeros) {
+    for (int64_t j = c0; j < c1; j += columns)
+        few_columns(p, d, WICK_MIN(j, c1 - columns), lanes, c_at, columns, rows, per, with_zeros);
 }
-INT4_INLINE void few_at_once(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, float *c_at, const int columns, const int rows) {
+INT4_INLINE void few_at_once(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes,
+                             float *c_at, const int columns, const int rows) {
     const int per = p->block >= CHUNK ? LANES : (int)(p->block / 8);
-#define FEW(per) (d->zeros ? few(p, d, c0, c1, lanes, c_at, columns, rows, per, true) : few(p, d, c0, c1, lanes, c_at, columns, rows, per, false))
+#define FEW(per)                                                                                                       \
+    (d->zeros ? few(p, d, c0, c1, lanes, c_at, columns, rows, per, true)                                               \
+              : few(p, d, c0, c1, lanes, c_at, columns, rows, per, false))
     if (per == LANES) FEW(LANES);
     else if (per == 2) FEW(2);
 #if WICK_TIER_ID >= 2
@@ -187,12 +206,14 @@ INT4_INLINE void few_at_once(const wick_int4 *p, const wick_int4_data *d, int64_
 }
 #if WICK_TIER_ID == 3
 /* Fewer columns than are taken at once: one after the other, row by row. */
-static __attribute__((noinline)) void one_by_one(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
+static __attribute__((noinline)) void one_by_one(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1,
+                                                 const float *lanes, const int rows) {
     const int64_t a_row = (p->k + CHUNK - 1) / CHUNK * CHUNK;
     for (int i = 0; i < rows; i++) few_at_once(p, d, c0, c1, lanes + i * a_row, (float *)d->c + i * p->n, 1, 1);
 }
 #endif
-INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes, const int rows) {
+INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes,
+                          const int rows) {
     const int columns = rows > 2 ? COLUMNS : WICK_MIN(COLUMNS, 2);
 #if WICK_TIER_ID == 3
     if (c1 - c0 < columns) {
@@ -203,8 +224,10 @@ INT4_INLINE void few_rows(const wick_int4 *p, const wick_int4_data *d, int64_t c
     few_at_once(p, d, c0, c1, lanes, d->c, columns, rows);
 }
 #define INT4_ROWS(X) X(1) X(2) X(3) X(4)
-#define INT4_KERNEL(n) \
-    static void few_##n(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes) { few_rows(p, d, c0, c1, lanes, n); }
+#define INT4_KERNEL(n)                                                                                                 \
+    static void few_##n(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t c1, const float *lanes) {     \
+        few_rows(p, d, c0, c1, lanes, n);                                                                              \
+    }
 INT4_ROWS(INT4_KERNEL)
 #undef INT4_KERNEL
 #define INT4_KERNEL(n) few_##n,
@@ -212,7 +235,8 @@ static wick_int4_few_fn *const few_kernels[WICK_INT4_FEW] = {INT4_ROWS(INT4_KERN
 #undef INT4_KERNEL
 
 /* Lanes are columns: a word of each, and its 8 numbers are 8 rows of the panel. */
-static void panel(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t cols, int64_t p0, int64_t k, float *dst, int64_t dst_row) {
+static void panel(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64_t cols, int64_t p0, int64_t k,
+                  float *dst, int64_t dst_row) {
     const int64_t blocks = wick_int4_blocks(p), bytes = blocks * p->block / 2, row = (blocks + 1) / 2;
     for (int64_t j = 0; j < cols; j += LANES) {
         const int64_t n = WICK_MIN(LANES, cols - j), c = c0 + j;
@@ -233,7 +257,8 @@ static void panel(const wick_int4 *p, const wick_int4_data *d, int64_t c0, int64
             for (int64_t i = 0; i < n; i++) memcpy(&each[i], q + i * bytes, 4);
             memcpy(&w, each, sizeof w);
             const int64_t numbers = WICK_MIN(8, p0 + k - at);
-            for (int64_t s = 0; s < numbers; s++, to += dst_row, w >>= 4) *(vecu *)to = (look_up(values, w) - zero) * scale;
+            for (int64_t s = 0; s < numbers; s++, to += dst_row, w >>= 4)
+                *(vecu *)to = (look_up(values, w) - zero) * scale;
         }
     }
 }

@@ -1,4 +1,5 @@
-/* int8.c: control flow of products of 8-bit integers: what is packed, where the rows of A come from, how C is cut into tasks. */
+/* int8.c: control flow of products of 8-bit integers: what is packed, where the rows of A come from, how C is cut into
+ * tasks. */
 #include <math.h>
 
 #include "kernels/gemm/amx.h"
@@ -7,8 +8,8 @@
 
 /* Rows from which on tiles are taken: reckoned, not measured (half of a tile's 16 would be idle below). */
 enum { INT8_AMX_ROWS = 8 };
-/* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes of C from which on
- * it is asked for early. */
+/* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes
+ * of C from which on it is asked for early. */
 enum { INT8_SWEEP_LEAST = 512, INT8_SWEEP_MOST = 2048 }; /* columns of a task of a few rows, whose sums wait in L1 */
 enum { INT8_TASKS = 16 }; /* that keep any number of threads busy, about */
 enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
@@ -26,7 +27,8 @@ static const char *amx_refused(const wick_int8 *p) {
     return wick_amx_now() ? NULL : "this CPU has none, or the tier in use";
 }
 static const char *vnni_refused(const wick_int8 *p) {
-    static const unsigned needs[WICK_TIER_COUNT] = {[WICK_TIER_AVX2] = WICK_AVX_VNNI, [WICK_TIER_AVX512] = WICK_AVX512_VNNI};
+    static const unsigned needs[WICK_TIER_COUNT] = {
+        [WICK_TIER_AVX2] = WICK_AVX_VNNI, [WICK_TIER_AVX512] = WICK_AVX512_VNNI};
     const wick_tier tier = wick_tier_current();
     if (!int8_tiers[tier]->vnni.group) return "this tier has none";
     if (p->depthwise && (!p->b_signed || p->has_b_zero)) return "weights less their zero points are no signed bytes";
@@ -60,13 +62,18 @@ int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
-/* ---- plan ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
 
 static int64_t width_of(const wick_int8 *p) { return (int64_t)WICK_ALIGN_UP(p->n, p->kernel->nr); }
 size_t wick_int8_columns_bytes(int64_t n) { return (size_t)(4 * n + 3) * sizeof(int32_t); }
 int8_columns wick_int8_columns_at(const wick_int8 *p, void *packed, int64_t n) {
     int32_t *at = (int32_t *)(void *)((char *)packed + p->at_columns);
-    return (int8_columns){at, at + n, (float *)(void *)(at + 2 * n), (float *)(void *)(at + 3 * n), (float *)(void *)(at + 4 * n), at + 4 * n + 2};
+    return (int8_columns){at,
+                          at + n,
+                          (float *)(void *)(at + 2 * n),
+                          (float *)(void *)(at + 3 * n),
+                          (float *)(void *)(at + 4 * n),
+                          at + 4 * n + 2};
 }
 
 /* Quads take A unsigned and B signed, a few rows B signed: the others are moved by so much. */
@@ -80,11 +87,12 @@ static size_t reserve(size_t *at, size_t bytes) {
     return was;
 }
 
-/* A task may pack what it takes of B, panel by panel, into its scratch, for all rows: then no core reads or writes over what another packed. Where that costs little: B is used once,
- * and what a task lays out of A stays in a cache. */
+/* A task may pack what it takes of B, panel by panel, into its scratch, for all rows: then no core reads or writes over
+ * what another packed. Where that costs little: B is used once, and what a task lays out of A stays in a cache. */
 static bool packs_its_own(const wick_int8 *p) {
     const int64_t row = p->padded * p->kernel->elem;
-    return !p->conv && !p->keep && p->b_count == p->batch && wick_tier_current() != WICK_TIER_REF && p->kernel->nr * row <= INT8_ROWS && (p->in_place || p->m * row <= INT8_ROWS);
+    return !p->conv && !p->keep && p->b_count == p->batch && wick_tier_current() != WICK_TIER_REF &&
+           p->kernel->nr * row <= INT8_ROWS && (p->in_place || p->m * row <= INT8_ROWS);
 }
 
 void wick_int8_prepare(wick_int8 *p) {
@@ -105,7 +113,8 @@ void wick_int8_prepare(wick_int8 *p) {
         return;
     }
     if (p->few) {
-        const double work = (double)p->m * (double)p->n * (double)(p->k + 8), task = (double)wick_tuning_now()->int8_task_work;
+        const double work = (double)p->m * (double)p->n * (double)(p->k + 8),
+                     task = (double)wick_tuning_now()->int8_task_work;
         const double each = (double)p->n / (1 + work / task);
         p->in_place = false;
         p->rows = p->m;
@@ -123,23 +132,29 @@ void wick_int8_prepare(wick_int8 *p) {
     const int64_t panels = ceil_div(p->n, q->nr);
     const bool bytes = q->group == 4 && !moved_a(p) && !p->row_sums && p->k % q->along == 0;
     bool every_pixel = p->conv;
-    for (int d = 0; d < 3 && every_pixel; d++) every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
+    for (int d = 0; d < 3 && every_pixel; d++)
+        every_pixel = p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
     p->in_place = bytes && (p->conv ? every_pixel : p->a_col == 1);
 
-    const double task_work = (double)wick_tuning_now()->int8_task_work * (p->amx ? 8 : 1); /* tiles are as much faster, about */
+    /* tiles are as much faster, about */
+    const double task_work = (double)wick_tuning_now()->int8_task_work * (p->amx ? 8 : 1);
     const double row_work = (double)p->n * (double)(p->k + 8);
-    int64_t across = (int64_t)WICK_MIN((double)(2 * INT8_TASKS), 1 + 2 * row_work * (double)p->m / task_work); /* twice as many: no more is packed for it */
+    /* twice as many: no more is packed for it */
+    int64_t across = (int64_t)WICK_MIN((double)(2 * INT8_TASKS), 1 + 2 * row_work * (double)p->m / task_work);
     p->own = packs_its_own(p) && panels >= across / 2;
     if (p->own) {
         p->rows = p->m;
         across = WICK_MIN(across, p->in_place ? panels : ceil_div(panels, 2)); /* each task lays out A */
-    } else { /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than stays in a cache; then columns. */
+    } else {
+        /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than
+         * stays in a cache; then columns. */
         const int64_t most = WICK_MAX(q->mr, p->in_place ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
         p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
         p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
         p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
         p->rows = ceil_div(p->m, ceil_div(p->m, p->rows));
-        across = (int64_t)WICK_MIN((double)(p->in_place ? panels : ceil_div(panels, 4)), 1 + row_work * (double)p->rows / task_work);
+        across = (int64_t)WICK_MIN((double)(p->in_place ? panels : ceil_div(panels, 4)),
+                                   1 + row_work * (double)p->rows / task_work);
     }
     p->cols = ceil_div(panels, across) * q->nr;
     p->tasks = ceil_div(p->m, p->rows) * ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1);
@@ -166,7 +181,7 @@ void wick_int8_prepare(wick_int8 *p) {
 
 const char *wick_int8_name(const wick_int8 *p) { return p->kernel->names[p->conv]; }
 
-/* ---- stage 0 ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- stage 0 ----------------------------------------------------------------------------------------------------- */
 
 /* To the nearest whole number, half to even, within i32; NaN gives the least. */
 static int32_t rounded(double x) {
@@ -176,10 +191,13 @@ static int32_t rounded(double x) {
     return (int32_t)((x + r) - r);
 }
 
-void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int64_t n, const int32_t *sums) {
+void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j,
+                           int64_t channel, int64_t n, const int32_t *sums) {
     const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
-    const int32_t moved = moved_b(p), one = p->depthwise ? 0 : wick_int8_byte(d->b_zero, p->b_signed, 0) + moved; /* depthwise weights have no zero point left */
-    const bool each = p->b_zero_each && !p->depthwise, quantised = p->result > WICK_INT8_F32, real = p->has_bias && p->bias_is_f32, whole = p->has_bias && !p->bias_is_f32;
+    /* depthwise weights have no zero point left */
+    const int32_t moved = moved_b(p), one = p->depthwise ? 0 : wick_int8_byte(d->b_zero, p->b_signed, 0) + moved;
+    const bool each = p->b_zero_each && !p->depthwise, quantised = p->result > WICK_INT8_F32,
+               real = p->has_bias && p->bias_is_f32, whole = p->has_bias && !p->bias_is_f32;
     int32_t *const offset = to->offset + j, *const zero = to->zero + j;
     for (int64_t i = 0; i < n; i++) {
         const int32_t z = each ? wick_int8_byte(d->b_zero, p->b_signed, channel + i) + moved : one;
@@ -193,12 +211,16 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
         const float scale = *d->a_scale * d->b_scale[p->b_scale_each ? channel + i : 0];
         to->scale[j + i] = quantised ? scale / *d->c_scale : scale;
         to->bias[j + i] = quantised ? 0 : real ? real_bias[i] : whole ? (float)whole_bias[i] * scale : 0;
-        if (quantised && p->has_bias) offset[i] = (int32_t)((uint32_t)offset[i] + (uint32_t)(real ? rounded((double)(real_bias[i] / scale)) : whole_bias[i]));
+        if (quantised && p->has_bias)
+            offset[i] = (int32_t)((uint32_t)offset[i] +
+                                  (uint32_t)(real ? rounded((double)(real_bias[i] / scale)) : whole_bias[i]));
     }
 }
 
 /* x / scale as a whole number, within +-512: outside of what any of 256 numbers, less a zero point, is. */
-static float whole_steps(double x, float scale) { return (float)rounded((double)WICK_MAX(-512.0f, WICK_MIN((float)x / scale, 512.0f))); }
+static float whole_steps(double x, float scale) {
+    return (float)rounded((double)WICK_MAX(-512.0f, WICK_MIN((float)x / scale, 512.0f)));
+}
 
 void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to) {
     const bool is_signed = p->result == WICK_INT8_I8;
@@ -213,10 +235,11 @@ void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int
 }
 
 /* A panel of columns [channel, channel + cols) of all to `at`, and what stands beside it at place j. */
-static void pack_panel(const wick_int8 *p, const wick_int8_data *d, int64_t cols, const uint8_t *from, int64_t row, int64_t col, char *at, const int8_columns *to, int64_t j,
-                       int64_t channel) {
+static void pack_panel(const wick_int8 *p, const wick_int8_data *d, int64_t cols, const uint8_t *from, int64_t row,
+                       int64_t col, char *at, const int8_columns *to, int64_t j, int64_t channel) {
     const wick_int8_kernel *q = p->kernel;
-    const int64_t run = p->k / p->pieces, had = (int64_t)WICK_ALIGN_UP(run, q->group) * q->nr * q->elem, bytes = p->piece * q->nr * q->elem;
+    const int64_t run = p->k / p->pieces, had = (int64_t)WICK_ALIGN_UP(run, q->group) * q->nr * q->elem,
+                  bytes = p->piece * q->nr * q->elem;
     int32_t sums[64] = {0}, more[64];
     for (int64_t i = 0; i < p->pieces; i++, at += bytes) {
         q->pack(run, cols, p->b_signed, from + i * run * row, row, col, at, more);
@@ -226,7 +249,8 @@ static void pack_panel(const wick_int8 *p, const wick_int8_data *d, int64_t cols
     wick_int8_set_columns(p, d, to, j, channel, cols, sums);
 }
 
-void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d, void *scratch) {
+void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t end, const wick_int8_data *d,
+                    void *scratch) {
     const wick_int8_kernel *q = p->kernel;
     if (p->depthwise) {
         wick_int8_pack_depthwise(p, d);
@@ -234,14 +258,16 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
     }
     char *packed = (char *)d->packed + (size_t)which * p->packed;
     const int8_columns to = wick_int8_columns_at(p, packed, width_of(p));
-    const int64_t nr = q->nr, panels = ceil_div(p->n, nr), per_task = ceil_div(panels, p->tasks_pack), taps = p->conv ? product(p->kernel_dims) : 1;
+    const int64_t nr = q->nr, panels = ceil_div(p->n, nr), per_task = ceil_div(panels, p->tasks_pack),
+                  taps = p->conv ? product(p->kernel_dims) : 1;
     const uint8_t *b = (const uint8_t *)d->b + (p->conv ? which * p->n * p->k : 0);
     if (begin == 0) wick_int8_set_bounds(p, d, &to);
     if (begin == 0 && p->conv && p->row_sums && !p->amx) { /* ones, whose products are sums of rows */
         static const int8_t one = 1;
         const int64_t run = p->k / p->pieces, bytes = p->piece * nr * q->elem;
         int32_t sums[64];
-        for (int64_t i = 0; i < p->pieces; i++) q->pack(run, 1, true, &one, 0, 0, packed + panels * nr * p->padded * q->elem + i * bytes, sums);
+        for (int64_t i = 0; i < p->pieces; i++)
+            q->pack(run, 1, true, &one, 0, 0, packed + panels * nr * p->padded * q->elem + i * bytes, sums);
     }
     for (int64_t panel = begin * per_task; panel < WICK_MIN(panels, end * per_task); panel++) {
         const int64_t first = panel * nr, cols = WICK_MIN(nr, p->n - first);
@@ -254,11 +280,12 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
                     for (int64_t c = 0; c < p->ci; c++) *transposed++ = from[c * taps + t];
             from = scratch;
         }
-        pack_panel(p, d, cols, from, row, col, packed + panel * nr * p->padded * q->elem, &to, first, which * (p->conv ? p->n : 0) + first);
+        pack_panel(p, d, cols, from, row, col, packed + panel * nr * p->padded * q->elem, &to, first,
+                   which * (p->conv ? p->n : 0) + first);
     }
 }
 
-/* ---- stage 1 ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- stage 1 ----------------------------------------------------------------------------------------------------- */
 
 /* dst may be written, src read, to the next 16 bytes where `far` says so. */
 static inline void copy_piece(uint8_t *dst, const uint8_t *src, int64_t n, bool far) {
@@ -300,7 +327,8 @@ static void gather(const wick_int8 *p, const uint8_t *image, int64_t group, int6
 }
 
 /* Row r of A as the tiles read it. */
-static int32_t lay_out_row(const wick_int8 *p, const uint8_t *a, int64_t group, int64_t r, int zero, uint8_t *raw, uint8_t *dst) {
+static int32_t lay_out_row(const wick_int8 *p, const uint8_t *a, int64_t group, int64_t r, int zero, uint8_t *raw,
+                           uint8_t *dst) {
     const wick_int8_kernel *q = p->kernel;
     const uint8_t *from = raw;
     if (p->conv) {
@@ -324,30 +352,64 @@ static void amx_tile(const wick_int8 *p, const wick_int8_tile *t, int64_t rows, 
     const int64_t more = WICK_MAX(rows - WICK_AMX_SIDE, 0);
     if (rows != *configured) p->amx->begin((int)(rows - more), (int)more);
     *configured = rows;
-    const wick_amx_block block = {.a = t->a, .b = t->b, .steps = p->padded / WICK_AMX_ROW, .a_step = WICK_AMX_ROW, .b_step = WICK_AMX_SIDE * p->kernel->nr * 4,
-                                  .a_row = t->a_row, .b_row = p->kernel->nr * 4, .a_next = WICK_AMX_SIDE * t->a_row, .b_next = WICK_AMX_ROW, .products = 1,
-                                  .a_part = first, .b_part = first, .c = t->sums, .c_row = p->kernel->nr * 4};
+    const wick_amx_block block = {.a = t->a,
+                                  .b = t->b,
+                                  .steps = p->padded / WICK_AMX_ROW,
+                                  .a_step = WICK_AMX_ROW,
+                                  .b_step = WICK_AMX_SIDE * p->kernel->nr * 4,
+                                  .a_row = t->a_row,
+                                  .b_row = p->kernel->nr * 4,
+                                  .a_next = WICK_AMX_SIDE * t->a_row,
+                                  .b_next = WICK_AMX_ROW,
+                                  .products = 1,
+                                  .a_part = first,
+                                  .b_part = first,
+                                  .c = t->sums,
+                                  .c_row = p->kernel->nr * 4};
     p->amx->block[WICK_AMX_UU + 2 * p->a_signed + p->b_signed][more > 0][cols > WICK_AMX_SIDE](&block);
 }
 
 static void run_few(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
     const int zero = wick_int8_byte(d->a_zero, p->a_signed, 0);
     const int64_t size = p->result < WICK_INT8_U8 ? 4 : 1, w = p->cols, a_row = p->padded * p->kernel->elem;
-    int32_t *row_sums = (int32_t *)(void *)(scratch + p->at_sums), *sums = (int32_t *)(void *)(scratch + p->at_tile), *by_column = sums + p->rows * w;
+    int32_t *row_sums = (int32_t *)(void *)(scratch + p->at_sums), *sums = (int32_t *)(void *)(scratch + p->at_tile),
+            *by_column = sums + p->rows * w;
     const int8_columns columns = wick_int8_columns_at(p, scratch, w);
-    for (int64_t i = 0; i < p->m; i++) row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * a_row);
+    for (int64_t i = 0; i < p->m; i++)
+        row_sums[i] = lay_out_row(p, d->a, 0, i, zero, (uint8_t *)scratch + p->at_raw, (uint8_t *)scratch + i * a_row);
     const bool summed = zero + moved_a(p) != 0;
     memset(by_column, 0, (size_t)w * sizeof *by_column);
     wick_int8_set_bounds(p, d, &columns);
     for (int64_t t = begin; t < end; t++) {
         const int64_t c0 = t * w, cols = WICK_MIN(w, p->n - c0);
-        const wick_int8_sweep s = {.k = p->k, .cols = cols, .a = (const uint8_t *)scratch, .a_row = a_row, .padded = p->padded, .b = (const uint8_t *)d->b + c0, .b_row = p->b_row,
-                                   .flip = moved_b(p) ? 0x80 : 0, .sums = sums, .columns = summed ? by_column : NULL, .width = w};
+        const wick_int8_sweep s = {.k = p->k,
+                                   .cols = cols,
+                                   .a = (const uint8_t *)scratch,
+                                   .a_row = a_row,
+                                   .padded = p->padded,
+                                   .b = (const uint8_t *)d->b + c0,
+                                   .b_row = p->b_row,
+                                   .flip = moved_b(p) ? 0x80 : 0,
+                                   .sums = sums,
+                                   .columns = summed ? by_column : NULL,
+                                   .width = w};
         p->kernel->few[p->m - 1](&s);
         wick_int8_set_columns(p, d, &columns, 0, c0, cols, by_column);
-        p->kernel->finish(&(wick_int8_finish){.rows = p->m, .cols = cols, .sums = sums, .sums_row = w, .row_sums = p->row_sums ? row_sums : NULL, .offset = columns.offset, .zero = columns.zero,
-                                              .scale = columns.scale, .bias = columns.bias, .result = p->result, .low = columns.bounds[0], .high = columns.bounds[1],
-                                              .point = *columns.point, .c = (char *)d->c + c0 * size, .c_row = p->n});
+        p->kernel->finish(&(wick_int8_finish){.rows = p->m,
+                                              .cols = cols,
+                                              .sums = sums,
+                                              .sums_row = w,
+                                              .row_sums = p->row_sums ? row_sums : NULL,
+                                              .offset = columns.offset,
+                                              .zero = columns.zero,
+                                              .scale = columns.scale,
+                                              .bias = columns.bias,
+                                              .result = p->result,
+                                              .low = columns.bounds[0],
+                                              .high = columns.bounds[1],
+                                              .point = *columns.point,
+                                              .c = (char *)d->c + c0 * size,
+                                              .c_row = p->n});
     }
 }
 
@@ -361,23 +423,28 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         return;
     }
     const wick_int8_kernel *q = p->kernel;
-    const int64_t down = ceil_div(p->m, p->rows), across = ceil_div(p->n, p->cols), size = p->result < WICK_INT8_U8 ? 4 : 1, bytes = p->padded * q->elem;
+    const int64_t down = ceil_div(p->m, p->rows), across = ceil_div(p->n, p->cols),
+                  size = p->result < WICK_INT8_U8 ? 4 : 1, bytes = p->padded * q->elem;
     const int64_t c_row = p->conv ? p->groups * p->n : p->n;
     uint8_t *laid = scratch;
-    int32_t *row_sums = (int32_t *)(void *)((char *)scratch + p->at_sums), *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
+    int32_t *row_sums = (int32_t *)(void *)((char *)scratch + p->at_sums),
+            *sums = (int32_t *)(void *)((char *)scratch + p->at_tile);
     uint8_t *raw = (uint8_t *)scratch + p->at_raw;
     const int zero = wick_int8_byte(d->a_zero, p->a_signed, 0);
     static const int32_t none[64];
     static const int64_t first[1] = {0};
-    const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums; /* rows follow each other, before and after */
+    /* rows follow each other, before and after */
+    const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums;
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
     int64_t had = -1, configured = 0; /* the rows that are laid out; that AMX tiles have */
     const bool far = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
-        const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows, r1 = WICK_MIN(p->m, r0 + p->rows);
+        const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows,
+                      r1 = WICK_MIN(p->m, r0 + p->rows);
         const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
         char *const packed = p->own ? (char *)scratch + p->at_panel : (char *)d->packed + (size_t)group * p->packed;
-        const int8_columns columns = p->own ? wick_int8_columns_at(p, scratch, q->nr) : wick_int8_columns_at(p, packed, width_of(p));
+        const int8_columns columns =
+            p->own ? wick_int8_columns_at(p, scratch, q->nr) : wick_int8_columns_at(p, packed, width_of(p));
         if (p->own) wick_int8_set_bounds(p, d, &columns);
         wick_int8_tile tile = {.pieces = 1, .piece = first, .steps = p->padded / q->group, .a_row = bytes};
         const char *a = (const char *)laid;
@@ -386,7 +453,9 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
             a = (const char *)d->a + r0 * tile.a_row + (p->conv ? group * p->ci : 0);
         } else if (had != t / across) {
             if (as_one) q->row((r1 - r0) * p->k, (r1 - r0) * p->k, p->a_signed, (const char *)d->a + r0 * p->k, laid);
-            else for (int64_t r = r0; r < r1; r++) row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
+            else
+                for (int64_t r = r0; r < r1; r++)
+                    row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
             had = t / across;
         }
         const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
@@ -394,11 +463,23 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
             const int64_t cols = WICK_MIN(q->nr, p->n - j);
             wick_int8_tile_fn *const *by_rows = p->amx ? NULL : q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
             const int64_t at = p->own ? 0 : j; /* of what is packed */
-            wick_int8_finish f = {.cols = cols, .sums = sums, .sums_row = q->nr, .offset = columns.offset + at, .zero = columns.zero + at,
-                                  .scale = columns.scale + at, .bias = columns.bias + at, .result = p->result, .low = columns.bounds[0],
-                                  .high = columns.bounds[1], .point = *columns.point, .c_row = c_row};
-            if (p->own) pack_panel(p, d, cols, (const uint8_t *)d->b + j * p->b_col, p->b_row, p->b_col, packed, &columns, 0, j);
-            const bool straight = plain && (cols == q->nr || 2 * cols == q->nr); /* to C: tiles begin with what is added */
+            wick_int8_finish f = {.cols = cols,
+                                  .sums = sums,
+                                  .sums_row = q->nr,
+                                  .offset = columns.offset + at,
+                                  .zero = columns.zero + at,
+                                  .scale = columns.scale + at,
+                                  .bias = columns.bias + at,
+                                  .result = p->result,
+                                  .low = columns.bounds[0],
+                                  .high = columns.bounds[1],
+                                  .point = *columns.point,
+                                  .c_row = c_row};
+            if (p->own)
+                pack_panel(p, d, cols, (const uint8_t *)d->b + j * p->b_col, p->b_row, p->b_col, packed, &columns, 0,
+                           j);
+            /* to C: tiles begin with what is added */
+            const bool straight = plain && (cols == q->nr || 2 * cols == q->nr);
             tile.start = straight ? f.offset : none;
             tile.sums_row = straight ? c_row : q->nr;
             tile.b = packed + at * bytes;
@@ -408,7 +489,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
                 f.c = (char *)d->c + (r * c_row + group * p->n + j) * size;
                 tile.sums = straight ? f.c : sums;
                 for (int64_t y = 0; y < (far ? f.rows : 0); y++)
-                    for (int64_t x = 0; x < cols * size; x += 64) __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
+                    for (int64_t x = 0; x < cols * size; x += 64)
+                        __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
                 if (p->amx) amx_tile(p, &tile, f.rows, cols, &configured);
                 else by_rows[f.rows](&tile);
                 if (straight) continue;

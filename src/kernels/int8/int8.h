@@ -1,21 +1,24 @@
-/* int8.h: the seam between the control flow of products of 8-bit integers (int8.c) and the kernels of a tier (int8_tier.c).
+/* int8.h: the seam between the control flow of products of 8-bit integers (int8.c) and the kernels of a tier
+ * (int8_tier.c).
  *
  *   A is taken row by row, in place or laid out in scratch; B is packed in stage 0, in panels of nr columns:
  *
  *     [panel][step][column][group]      a step is `group` neighbours along k, which one instruction multiplies and adds
  *
- *   quads   4 bytes of A, unsigned, by 4 of B, signed: vpdpbusd, which does not saturate. Other signs are moved by 128: x ^ 0x80
- *   pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32
- *   tiles   4 bytes of each, of any sign, and 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
+ *   quads   4 bytes of A, unsigned, by 4 of B, signed: vpdpbusd, which does not saturate. Other signs are moved by 128:
+ * x ^ 0x80 pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32 tiles   4 bytes of each, of any sign, and
+ * 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
  *
  *   few    up to 4 rows by quads, or pairs, that are made in registers of B as it lies: nothing is packed
  *
- * Rows of convolutions are pixels that read lines of the image, laid out once with their padding, or where they lie: what a pixel meets is `pieces` runs of neighbouring bytes,
- * one for each line of taps, and k goes through them; a piece ends with a step, whose weights are zero where the run has ended. (For AMX rows are gathered.) If each channel is
- * on its own, `group` lines of taps are woven into steps, [element][group], and the taps of a line are steps that lie a pixel apart.
+ * Rows of convolutions are pixels that read lines of the image, laid out once with their padding, or where they lie:
+ * what a pixel meets is `pieces` runs of neighbouring bytes, one for each line of taps, and k goes through them; a
+ * piece ends with a step, whose weights are zero where the run has ended. (For AMX rows are gathered.) If each channel
+ * is on its own, `group` lines of taps are woven into steps, [element][group], and the taps of a line are steps that
+ * lie a pixel apart.
  *
- * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after packing, and sums of rows
- * of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
+ * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after
+ * packing, and sums of rows of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
 #ifndef WICK_KERNELS_INT8_INT8_H
 #define WICK_KERNELS_INT8_INT8_H
 
@@ -49,7 +52,8 @@ typedef struct wick_int8_finish {
     int64_t c_row; /* elements */
 } wick_int8_finish;
 
-/* sums[x][c] = the sum over taps of what is at v + x * step + tap (bytes), a step for each channel, times w[tap][c]. Channels: a multiple of a vector. */
+/* sums[x][c] = the sum over taps of what is at v + x * step + tap (bytes), a step for each channel, times w[tap][c].
+ * Channels: a multiple of a vector. */
 typedef struct wick_int8_dots {
     int64_t outputs, channels, taps;
     const void *v, *w;
@@ -58,7 +62,8 @@ typedef struct wick_int8_dots {
     int32_t *sums;
 } wick_int8_dots;
 
-/* A few rows of A times B where it lies, rows of it contiguous: sums[rows][width] = A B for cols columns, up to width, a multiple of 64. */
+/* A few rows of A times B where it lies, rows of it contiguous: sums[rows][width] = A B for cols columns, up to width,
+ * a multiple of 64. */
 enum { WICK_INT8_FEW = 4 };
 typedef struct wick_int8_sweep {
     int64_t k, cols;
@@ -82,17 +87,20 @@ typedef struct wick_int8_kernel {
     /* k bytes (signed or not) as the tiles read them, with zeros to `padded` elements; returns their sum. */
     int32_t (*row)(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst);
     /* A panel: dst[step][nr][group], zeros where there is nothing; src[p * row + j * col]. sums[nr] of the columns. */
-    void (*pack)(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums);
+    void (*pack)(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst,
+                 int32_t *sums);
     void (*finish)(const wick_int8_finish *f);
     wick_int8_sweep_fn *const *few; /* [rows - 1]; NULL: none */
     int lanes; /* channels of a vector */
-    /* dst[i][group] = lines[group][i], elements as `row` lays them out. Up to 64 bytes behind lines are read, up to 256 behind dst written. */
+    /* dst[i][group] = lines[group][i], elements as `row` lays them out. Up to 64 bytes behind lines are read, up to 256
+     * behind dst written. */
     void (*weave)(int64_t n, const void *const *lines, void *dst);
     void (*dots)(const wick_int8_dots *t);
 } wick_int8_kernel;
 
 typedef struct wick_int8_table {
-    wick_int8_kernel plain, vnni, amx; /* group 0: the tier has none. amx has no tiles of its own: they are wick_amx_kernel's */
+    /* group 0: the tier has none. amx has no tiles of its own: they are wick_amx_kernel's */
+    wick_int8_kernel plain, vnni, amx;
 } wick_int8_table;
 /* What stands beside a packed B: by column, and for all. */
 typedef struct int8_columns {
@@ -103,10 +111,14 @@ typedef struct int8_columns {
 /* Of n columns; where it begins is in memory or scratch that is packed to. */
 size_t wick_int8_columns_bytes(int64_t n);
 int8_columns wick_int8_columns_at(const wick_int8 *p, void *packed, int64_t n);
-/* Columns [channel, channel + n) of all, at place j: what is added to sums of k numbers, where B as stored has these sums. */
-void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j, int64_t channel, int64_t n, const int32_t *sums);
+/* Columns [channel, channel + n) of all, at place j: what is added to sums of k numbers, where B as stored has these
+ * sums. */
+void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j,
+                           int64_t channel, int64_t n, const int32_t *sums);
 void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to);
-static inline int32_t wick_int8_byte(const void *p, bool is_signed, int64_t i) { return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i]; }
+static inline int32_t wick_int8_byte(const void *p, bool is_signed, int64_t i) {
+    return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
+}
 
 /* int8_conv.c: convolutions by lines. */
 void wick_int8_conv_prepare(wick_int8 *p);

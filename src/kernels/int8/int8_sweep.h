@@ -23,9 +23,11 @@ SWEEP_TARGET INT8_INLINE void SWEEP_NAME(block)(const wick_int8_sweep *t, const 
         INT8_UNROLL
         for (int q = 0; q < GROUPS; q++) {
 #if SWEEP_GROUP == 4
-            w[q] = v % 2 ? INT8_WEAVE(hi_epi16, twos[2 * q][v / 2], twos[2 * q + 1][v / 2]) : INT8_WEAVE(lo_epi16, twos[2 * q][v / 2], twos[2 * q + 1][v / 2]);
+            w[q] = v % 2 ? INT8_WEAVE(hi_epi16, twos[2 * q][v / 2], twos[2 * q + 1][v / 2])
+                         : INT8_WEAVE(lo_epi16, twos[2 * q][v / 2], twos[2 * q + 1][v / 2]);
 #else /* i16 that are 256 times B */
-            w[q] = v % 2 ? INT8_WEAVE(hi_epi8, (int8_sums){0}, twos[q][v / 2]) : INT8_WEAVE(lo_epi8, (int8_sums){0}, twos[q][v / 2]);
+            w[q] = v % 2 ? INT8_WEAVE(hi_epi8, (int8_sums){0}, twos[q][v / 2])
+                         : INT8_WEAVE(lo_epi8, (int8_sums){0}, twos[q][v / 2]);
 #endif
         }
         INT8_UNROLL

@@ -7,7 +7,7 @@
 #define INT8_CAT_(a, b) a##b
 #define INT8_CAT(a, b)  INT8_CAT_(a, b)
 
-/* ---- pairs of i16 ------------------------------------------------------------------------------------------------------------------- */
+/* ---- pairs of i16 ------------------------------------------------------------------------------------------------ */
 
 static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
     int16_t *restrict to = dst;
@@ -20,48 +20,49 @@ static int32_t row_pairs(int64_t k, int64_t padded, bool is_signed, const void *
     return sum;
 }
 
-/* A panel from bytes that are moved by x ^ flip and are FROM then; T is what the tiles read. Contiguous rows go step by step, contiguous columns
- * one after the other. */
-#define INT8_PACK(name, T, FROM, GROUP, NR, flip)                                                                                 \
-    static void name(int64_t k, int64_t cols, const uint8_t *src, int64_t row, int64_t col, void *dst, int32_t *restrict sums) {   \
-        T *restrict to = dst;                                                                                                      \
-        const int64_t whole = (row == 1 || (cols == NR && col == 1)) ? k - k % GROUP : 0;                                          \
-        if (row == 1) {                                                                                                            \
-            for (int64_t j = 0; j < cols; j++) {                                                                                   \
-                const uint8_t *restrict from = src + j * col;                                                                      \
-                T *restrict at = to + j * GROUP;                                                                                   \
-                int32_t sum = 0;                                                                                                   \
-                for (int64_t p = 0; p < whole; p++) sum += (FROM)(from[p] ^ flip);                                                 \
-                for (int64_t p = 0; p < whole; p += GROUP, at += GROUP * NR)                                                       \
-                    for (int q = 0; q < GROUP; q++) at[q] = (T)(FROM)(from[p + q] ^ flip);                                         \
-                sums[j] = sum;                                                                                                     \
-            }                                                                                                                      \
-            for (int64_t j = cols; j < NR; j++) {                                                                                  \
-                for (int64_t p = 0; p < whole; p++) to[(p / GROUP * NR + j) * GROUP + p % GROUP] = 0;                              \
-                sums[j] = 0;                                                                                                       \
-            }                                                                                                                      \
-        } else {                                                                                                                   \
-            for (int j = 0; j < NR; j++) sums[j] = 0;                                                                              \
-            if (GROUP == 4 && INT8_WEAVES && whole) weave_fours(whole, src, row, NR, flip, (FROM)-1 < 0, to, sums);                \
-            if (GROUP == 2 && INT8_WEAVES && whole) weave_twos(whole, src, row, NR, (FROM)-1 < 0, to, sums);                       \
-            for (int64_t p = INT8_WEAVES ? whole : 0; p < whole; p += GROUP) {                                                     \
-                const uint8_t *restrict from = src + p * row;                                                                      \
-                T *restrict at = to + p * NR;                                                                                      \
-                for (int j = 0; j < NR; j++)                                                                                       \
-                    for (int q = 0; q < GROUP; q++) {                                                                              \
-                        const FROM x = (FROM)(from[q * row + j] ^ flip);                                                           \
-                        at[j * GROUP + q] = (T)x;                                                                                  \
-                        sums[j] += x;                                                                                              \
-                    }                                                                                                              \
-            }                                                                                                                      \
-        }                                                                                                                          \
-        for (int64_t p = whole; p < k; p += GROUP)                                                                                 \
-            for (int j = 0; j < NR; j++)                                                                                           \
-                for (int q = 0; q < GROUP; q++) {                                                                                  \
-                    const FROM x = j < cols && p + q < k ? (FROM)(src[(p + q) * row + j * col] ^ flip) : 0;                        \
-                    to[(p / GROUP * NR + j) * GROUP + q] = (T)x;                                                                   \
-                    sums[j] += x;                                                                                                  \
-                }                                                                                                                  \
+/* A panel from bytes that are moved by x ^ flip and are FROM then; T is what the tiles read. Contiguous rows go step by
+ * step, contiguous columns one after the other. */
+#define INT8_PACK(name, T, FROM, GROUP, NR, flip)                                                                      \
+    static void name(int64_t k, int64_t cols, const uint8_t *src, int64_t row, int64_t col, void *dst,                 \
+                     int32_t *restrict sums) {                                                                         \
+        T *restrict to = dst;                                                                                          \
+        const int64_t whole = (row == 1 || (cols == NR && col == 1)) ? k - k % GROUP : 0;                              \
+        if (row == 1) {                                                                                                \
+            for (int64_t j = 0; j < cols; j++) {                                                                       \
+                const uint8_t *restrict from = src + j * col;                                                          \
+                T *restrict at = to + j * GROUP;                                                                       \
+                int32_t sum = 0;                                                                                       \
+                for (int64_t p = 0; p < whole; p++) sum += (FROM)(from[p] ^ flip);                                     \
+                for (int64_t p = 0; p < whole; p += GROUP, at += GROUP * NR)                                           \
+                    for (int q = 0; q < GROUP; q++) at[q] = (T)(FROM)(from[p + q] ^ flip);                             \
+                sums[j] = sum;                                                                                         \
+            }                                                                                                          \
+            for (int64_t j = cols; j < NR; j++) {                                                                      \
+                for (int64_t p = 0; p < whole; p++) to[(p / GROUP * NR + j) * GROUP + p % GROUP] = 0;                  \
+                sums[j] = 0;                                                                                           \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (int j = 0; j < NR; j++) sums[j] = 0;                                                                  \
+            if (GROUP == 4 && INT8_WEAVES && whole) weave_fours(whole, src, row, NR, flip, (FROM)-1 < 0, to, sums);    \
+            if (GROUP == 2 && INT8_WEAVES && whole) weave_twos(whole, src, row, NR, (FROM)-1 < 0, to, sums);           \
+            for (int64_t p = INT8_WEAVES ? whole : 0; p < whole; p += GROUP) {                                         \
+                const uint8_t *restrict from = src + p * row;                                                          \
+                T *restrict at = to + p * NR;                                                                          \
+                for (int j = 0; j < NR; j++)                                                                           \
+                    for (int q = 0; q < GROUP; q++) {                                                                  \
+                        const FROM x = (FROM)(from[q * row + j] ^ flip);                                               \
+                        at[j * GROUP + q] = (T)x;                                                                      \
+                        sums[j] += x;                                                                                  \
+                    }                                                                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int64_t p = whole; p < k; p += GROUP)                                                                     \
+            for (int j = 0; j < NR; j++)                                                                               \
+                for (int q = 0; q < GROUP; q++) {                                                                      \
+                    const FROM x = j < cols && p + q < k ? (FROM)(src[(p + q) * row + j * col] ^ flip) : 0;            \
+                    to[(p / GROUP * NR + j) * GROUP + q] = (T)x;                                                       \
+                    sums[j] += x;                                                                                      \
+                }                                                                                                      \
     }
 
 #if WICK_TIER_ID == 0
@@ -79,7 +80,9 @@ static void dots_pairs(const wick_int8_dots *t) {
         for (int64_t c = 0; c < t->channels; c++) {
             int32_t sum = 0;
             for (int64_t k = 0; k < t->taps; k++) {
-                const int16_t *v = (const int16_t *)(const void *)((const char *)t->v + t->tap[k] + x * t->step) + 2 * c, *w = (const int16_t *)t->w + 2 * (k * t->channels + c);
+                const int16_t *v =
+                                  (const int16_t *)(const void *)((const char *)t->v + t->tap[k] + x * t->step) + 2 * c,
+                              *w = (const int16_t *)t->w + 2 * (k * t->channels + c);
                 sum += v[0] * w[0] + v[1] * w[1];
             }
             t->sums[x * t->channels + c] = sum;
@@ -97,16 +100,20 @@ static wick_int8_tile_fn *const tiles_pairs[] = {tile_1x1, tile_1x1};
 #if WICK_TIER_ID >= 2
 #define INT8_WEAVES 1
 /* k rows of nr columns, k a multiple of 4, nr of 16: fours along k of each column side by side, and their sums. */
-INT8_INLINE void weave_fours(int64_t k, const uint8_t *src, int64_t row, const int nr, const uint8_t flip, const bool is_signed, void *dst, int32_t *sums) {
+INT8_INLINE void weave_fours(int64_t k, const uint8_t *src, int64_t row, const int nr, const uint8_t flip,
+                             const bool is_signed, void *dst, int32_t *sums) {
     __m128i *to = dst, sum[16];
     const __m128i flips = _mm_set1_epi8((char)flip), ones = _mm_set1_epi8(1);
     _Pragma("GCC unroll 8") for (int j = 0; j < nr / 4; j++) sum[j] = _mm_setzero_si128();
     for (int64_t p = 0; p < k; p += 4, src += 4 * row) {
         _Pragma("GCC unroll 2") for (int j = 0; j < nr / 4; j += 4) {
             __m128i x[4];
-            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) x[q] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(src + q * row + 4 * j)), flips);
-            const __m128i a = _mm_unpacklo_epi8(x[0], x[1]), b = _mm_unpackhi_epi8(x[0], x[1]), c = _mm_unpacklo_epi8(x[2], x[3]), d = _mm_unpackhi_epi8(x[2], x[3]);
-            const __m128i out[4] = {_mm_unpacklo_epi16(a, c), _mm_unpackhi_epi16(a, c), _mm_unpacklo_epi16(b, d), _mm_unpackhi_epi16(b, d)};
+            _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) x[q] =
+                _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(src + q * row + 4 * j)), flips);
+            const __m128i a = _mm_unpacklo_epi8(x[0], x[1]), b = _mm_unpackhi_epi8(x[0], x[1]),
+                          c = _mm_unpacklo_epi8(x[2], x[3]), d = _mm_unpackhi_epi8(x[2], x[3]);
+            const __m128i out[4] = {_mm_unpacklo_epi16(a, c), _mm_unpackhi_epi16(a, c), _mm_unpacklo_epi16(b, d),
+                                    _mm_unpackhi_epi16(b, d)};
             _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
                 const __m128i twos = is_signed ? _mm_maddubs_epi16(ones, out[q]) : _mm_maddubs_epi16(out[q], ones);
                 sum[j + q] = _mm_add_epi32(sum[j + q], _mm_madd_epi16(twos, _mm_set1_epi16(1)));
@@ -114,24 +121,29 @@ INT8_INLINE void weave_fours(int64_t k, const uint8_t *src, int64_t row, const i
             }
         }
     }
-    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 4; j++) _mm_storeu_si128((__m128i *)(void *)(sums + 4 * j), sum[j]);
+    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 4; j++)
+        _mm_storeu_si128((__m128i *)(void *)(sums + 4 * j), sum[j]);
 }
 /* The same of pairs that are i16; k is even. */
-INT8_INLINE void weave_twos(int64_t k, const uint8_t *src, int64_t row, const int nr, const bool is_signed, void *dst, int32_t *sums) {
+INT8_INLINE void weave_twos(int64_t k, const uint8_t *src, int64_t row, const int nr, const bool is_signed, void *dst,
+                            int32_t *sums) {
     __m256i *to = dst, sum[8];
     _Pragma("GCC unroll 8") for (int j = 0; j < nr / 8; j++) sum[j] = _mm256_setzero_si256();
     for (int64_t p = 0; p < k; p += 2, src += 2 * row) {
         _Pragma("GCC unroll 4") for (int j = 0; j < nr / 16; j++) {
-            const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(src + 16 * j)), y = _mm_loadu_si128((const __m128i *)(const void *)(src + row + 16 * j));
+            const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(src + 16 * j)),
+                          y = _mm_loadu_si128((const __m128i *)(const void *)(src + row + 16 * j));
             const __m128i low = _mm_unpacklo_epi8(x, y), high = _mm_unpackhi_epi8(x, y);
-            const __m256i out[2] = {is_signed ? _mm256_cvtepi8_epi16(low) : _mm256_cvtepu8_epi16(low), is_signed ? _mm256_cvtepi8_epi16(high) : _mm256_cvtepu8_epi16(high)};
+            const __m256i out[2] = {is_signed ? _mm256_cvtepi8_epi16(low) : _mm256_cvtepu8_epi16(low),
+                                    is_signed ? _mm256_cvtepi8_epi16(high) : _mm256_cvtepu8_epi16(high)};
             _Pragma("GCC unroll 2") for (int q = 0; q < 2; q++) {
                 sum[2 * j + q] = _mm256_add_epi32(sum[2 * j + q], _mm256_madd_epi16(out[q], _mm256_set1_epi16(1)));
                 _mm256_storeu_si256(to++, out[q]);
             }
         }
     }
-    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 8; j++) _mm256_storeu_si256((__m256i *)(void *)(sums + 8 * j), sum[j]);
+    _Pragma("GCC unroll 8") for (int j = 0; j < nr / 8; j++)
+        _mm256_storeu_si256((__m256i *)(void *)(sums + 8 * j), sum[j]);
 }
 #endif
 #ifdef __clang__
@@ -191,9 +203,10 @@ INT8_INLINE int8_sums pairs_dot(int8_sums sum, int8_sums a, int8_sums b) {
 
 #endif
 
-/* ---- what becomes of sums --------------------------------------------------------------------------------------------------------- */
+/* ---- what becomes of sums ---------------------------------------------------------------------------------------- */
 
-/* A vector of sums, one after the other in ref: x held to bounds (NaN becomes the lower one), and n bytes of what is left. */
+/* A vector of sums, one after the other in ref: x held to bounds (NaN becomes the lower one), and n bytes of what is
+ * left. */
 #if WICK_TIER_ID == 0
 typedef int32_t int8_sums;
 typedef float int8_reals;
@@ -214,7 +227,9 @@ typedef float int8_reals __attribute__((vector_size(INT8_VEC_BYTES)));
 #define INT8_REALS(x) __builtin_convertvector(x, int8_reals)
 #define INT8_BITS(x) ((int8_sums)(x))
 #if WICK_TIER_ID == 3
-INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)_mm512_min_ps(_mm512_max_ps((__m512)x, (__m512)low), (__m512)high); }
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) {
+    return (int8_reals)_mm512_min_ps(_mm512_max_ps((__m512)x, (__m512)low), (__m512)high);
+}
 INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
     const __m128i bytes = _mm512_cvtepi32_epi8((__m512i)x);
     if (n >= 16) _mm_storeu_si128((__m128i *)(void *)to, bytes);
@@ -223,20 +238,26 @@ INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
 }
 #else
 #if WICK_TIER_ID == 2
-INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)_mm256_min_ps(_mm256_max_ps((__m256)x, (__m256)low), (__m256)high); }
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) {
+    return (int8_reals)_mm256_min_ps(_mm256_max_ps((__m256)x, (__m256)low), (__m256)high);
+}
 INT8_INLINE int64_t low_bytes(int8_sums x) {
     const __m256i y = _mm256_and_si256((__m256i)x, _mm256_set1_epi32(255));
     const __m128i twos = _mm_packs_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
     return _mm_cvtsi128_si64(_mm_packus_epi16(twos, twos));
 }
 #elif defined(__SSE2__)
-INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)_mm_min_ps(_mm_max_ps((__m128)x, (__m128)low), (__m128)high); }
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) {
+    return (int8_reals)_mm_min_ps(_mm_max_ps((__m128)x, (__m128)low), (__m128)high);
+}
 INT8_INLINE int32_t low_bytes(int8_sums x) {
     const __m128i twos = _mm_packs_epi32(_mm_and_si128((__m128i)x, _mm_set1_epi32(255)), _mm_setzero_si128());
     return _mm_cvtsi128_si32(_mm_packus_epi16(twos, twos));
 }
 #elif defined(WICK_NEON)
-INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) { return (int8_reals)vminq_f32(vmaxnmq_f32((float32x4_t)x, (float32x4_t)low), (float32x4_t)high); }
+INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) {
+    return (int8_reals)vminq_f32(vmaxnmq_f32((float32x4_t)x, (float32x4_t)low), (float32x4_t)high);
+}
 INT8_INLINE uint32_t low_bytes(int8_sums x) {
     const uint16x4_t twos = vmovn_u32((uint32x4_t)x);
     return vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(twos, twos))), 0);
@@ -266,15 +287,18 @@ typedef int8_reals int8_any_reals __attribute__((aligned(4), may_alias));
 #define INT8_AT(p) (*(const int8_any *)(const void *)(p))
 #define INT8_REALS_AT(p) (*(const int8_any_reals *)(const void *)(p))
 
-/* A vector of columns from j on, n of them. Whole vectors of sums and of what stands by columns are there, also behind the last column. Rounded to nearest
- * even by adding 1.5 2^23, in whose last bits the number then is; bounds are far below that. */
-static inline __attribute__((always_inline)) void finish_columns(const wick_int8_finish *f, int64_t j, const int64_t n, const wick_int8_result result, const bool with_rows) {
+/* A vector of columns from j on, n of them. Whole vectors of sums and of what stands by columns are there, also behind
+ * the last column. Rounded to nearest even by adding 1.5 2^23, in whose last bits the number then is; bounds are far
+ * below that. */
+static inline __attribute__((always_inline)) void finish_columns(const wick_int8_finish *f, int64_t j, const int64_t n,
+                                                                 const wick_int8_result result, const bool with_rows) {
     enum { L = INT8_VEC_BYTES / 4 };
     const float magic = 12582912.0f;
     const int8_reals low = (int8_reals){0} + f->low, high = (int8_reals){0} + f->high;
     const int8_sums point = (int8_sums){0} + (f->point - 0x4b400000), offset = INT8_AT(f->offset + j);
     const int8_reals scale = INT8_REALS_AT(f->scale + j), bias = INT8_REALS_AT(f->bias + j);
-    const int64_t size = result < WICK_INT8_U8 ? 4 : 1, rows = f->rows, s_row = f->sums_row, c_row = f->c_row * size; /* which stores of bytes could change, to a compiler */
+    /* which stores of bytes could change, to a compiler */
+    const int64_t size = result < WICK_INT8_U8 ? 4 : 1, rows = f->rows, s_row = f->sums_row, c_row = f->c_row * size;
     const int8_sums zero = INT8_AT((with_rows ? f->zero : f->offset) + j);
     const int32_t *s = f->sums + j, *by = f->row_sums;
     char *c = (char *)f->c + j * size;
@@ -290,7 +314,8 @@ static inline __attribute__((always_inline)) void finish_columns(const wick_int8
         else memcpy(c, &x, (size_t)n * 4);
     }
 }
-static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const wick_int8_result result, const bool with_rows) {
+static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const wick_int8_result result,
+                                                              const bool with_rows) {
     enum { L = INT8_VEC_BYTES / 4 };
     int64_t j = 0;
     for (; j + L <= f->cols; j += L) finish_columns(f, j, L, result, with_rows);
@@ -299,22 +324,28 @@ static inline __attribute__((always_inline)) void finish_rows(const wick_int8_fi
 static void finish(const wick_int8_finish *f) {
     const wick_int8_result result = f->result < WICK_INT8_U8 ? f->result : WICK_INT8_U8; /* bytes are bytes */
     if (result == WICK_INT8_U8) f->row_sums ? finish_rows(f, WICK_INT8_U8, true) : finish_rows(f, WICK_INT8_U8, false);
-    else if (result == WICK_INT8_F32) f->row_sums ? finish_rows(f, WICK_INT8_F32, true) : finish_rows(f, WICK_INT8_F32, false);
+    else if (result == WICK_INT8_F32)
+        f->row_sums ? finish_rows(f, WICK_INT8_F32, true) : finish_rows(f, WICK_INT8_F32, false);
     else f->row_sums ? finish_rows(f, WICK_INT8_I32, true) : finish_rows(f, WICK_INT8_I32, false);
 }
 
-/* ---- lines woven into steps --------------------------------------------------------------------------------------------------------- */
+/* ---- lines woven into steps -------------------------------------------------------------------------------------- */
 
 #ifdef INT8_WEAVE
-/* Unpacking goes lane by lane of 16 bytes. So that it leaves elements in order, lane l gets number j of its 4 (quads) or 2 (pairs) parts from part number j * lanes + l. */
+/* Unpacking goes lane by lane of 16 bytes. So that it leaves elements in order, lane l gets number j of its 4 (quads)
+ * or 2 (pairs) parts from part number j * lanes + l. */
 enum { INT8_LANES = INT8_VEC_BYTES / 16 };
-#define INT8_FROM(i, n) ((i) / (4 / (n)) % (n) * INT8_LANES * (4 / (n)) + (i) / 4 * (4 / (n)) + (i) % (4 / (n))) /* n parts in a lane */
+#define INT8_FROM(i, n)                                                                                                \
+    ((i) / (4 / (n)) % (n)*INT8_LANES * (4 / (n)) + (i) / 4 * (4 / (n)) + (i) % (4 / (n))) /* n parts in a lane */
 #define INT8_FROM_4(i, n) INT8_FROM(i, n), INT8_FROM((i) + 1, n), INT8_FROM((i) + 2, n), INT8_FROM((i) + 3, n)
 #if WICK_TIER_ID == 3
-#define INT8_SPREAD(x, n) \
-    ((int8_sums)_mm512_permutexvar_epi32((__m512i)(int8_sums){INT8_FROM_4(0, n), INT8_FROM_4(4, n), INT8_FROM_4(8, n), INT8_FROM_4(12, n)}, (__m512i)(x)))
+#define INT8_SPREAD(x, n)                                                                                              \
+    ((int8_sums)_mm512_permutexvar_epi32(                                                                              \
+        (__m512i)(int8_sums){INT8_FROM_4(0, n), INT8_FROM_4(4, n), INT8_FROM_4(8, n), INT8_FROM_4(12, n)},             \
+        (__m512i)(x)))
 #elif WICK_TIER_ID == 2
-#define INT8_SPREAD(x, n) ((int8_sums)_mm256_permutevar8x32_epi32((__m256i)(x), (__m256i)(int8_sums){INT8_FROM_4(0, n), INT8_FROM_4(4, n)}))
+#define INT8_SPREAD(x, n)                                                                                              \
+    ((int8_sums)_mm256_permutevar8x32_epi32((__m256i)(x), (__m256i)(int8_sums){INT8_FROM_4(0, n), INT8_FROM_4(4, n)}))
 #else
 #define INT8_SPREAD(x, n) (x)
 #endif
@@ -334,7 +365,8 @@ static void weave_quads(int64_t n, const void *const *lines, void *dst) {
     int8_any *to = dst;
     for (int64_t i = 0; i < n; i += INT8_VEC_BYTES, to += 4) {
         const int8_sums x = INT8_LINE(0, 4), y = INT8_LINE(1, 4), z = INT8_LINE(2, 4), u = INT8_LINE(3, 4);
-        const int8_sums a = INT8_WEAVE(lo_epi8, x, y), b = INT8_WEAVE(hi_epi8, x, y), c = INT8_WEAVE(lo_epi8, z, u), d = INT8_WEAVE(hi_epi8, z, u);
+        const int8_sums a = INT8_WEAVE(lo_epi8, x, y), b = INT8_WEAVE(hi_epi8, x, y), c = INT8_WEAVE(lo_epi8, z, u),
+                        d = INT8_WEAVE(hi_epi8, z, u);
         to[0] = INT8_WEAVE(lo_epi16, a, c);
         to[1] = INT8_WEAVE(hi_epi16, a, c);
         to[2] = INT8_WEAVE(lo_epi16, b, d);
@@ -350,7 +382,7 @@ static void weave_pairs(int64_t n, const void *const *lines, void *dst) {
 }
 #endif
 
-/* ---- packing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 #ifndef INT8_WEAVES
 #define INT8_WEAVES 0
@@ -360,11 +392,12 @@ static void weave_pairs(int64_t n, const void *const *lines, void *dst) {
 
 INT8_PACK(pack_pairs_u8, int16_t, uint8_t, 2, PAIRS_NR, 0)
 INT8_PACK(pack_pairs_i8, int16_t, int8_t, 2, PAIRS_NR, 0)
-static void pack_pairs(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
+static void pack_pairs(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst,
+                       int32_t *sums) {
     (is_signed ? pack_pairs_i8 : pack_pairs_u8)(k, cols, src, row, col, dst, sums);
 }
 
-/* ---- quads of bytes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- quads of bytes ---------------------------------------------------------------------------------------------- */
 
 #if WICK_TIER_ID == 3
 #define QUADS_TARGET __attribute__((target("avx512vnni")))
@@ -411,12 +444,13 @@ QUADS_TARGET static int32_t row_quads(int64_t k, int64_t padded, bool is_signed,
 }
 INT8_PACK(pack_quads_u8, int8_t, int8_t, 4, PAIRS_NR, 0x80)
 INT8_PACK(pack_quads_i8, int8_t, int8_t, 4, PAIRS_NR, 0)
-static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
+static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst,
+                       int32_t *sums) {
     (is_signed ? pack_quads_i8 : pack_quads_u8)(k, cols, src, row, col, dst, sums);
 }
 #endif
 
-/* ---- a few rows ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- a few rows -------------------------------------------------------------------------------------------------- */
 
 #ifdef INT8_WEAVE
 typedef int32_t int8_loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
@@ -448,7 +482,7 @@ static void put_in_order(int32_t *sums, int64_t width) {
 #endif
 #endif
 
-/* ---- tiles: fours of bytes as they are ------------------------------------------------------------------------------------------------ */
+/* ---- tiles: fours of bytes as they are --------------------------------------------------------------------------- */
 
 #if WICK_TIER_ID != 0
 enum { TILES_NR = 32 };
@@ -464,25 +498,63 @@ static int32_t row_tiles(int64_t k, int64_t padded, bool is_signed, const void *
 }
 INT8_PACK(pack_tiles_u8, uint8_t, uint8_t, 4, TILES_NR, 0)
 INT8_PACK(pack_tiles_i8, int8_t, int8_t, 4, TILES_NR, 0)
-static void pack_tiles(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst, int32_t *sums) {
+static void pack_tiles(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst,
+                       int32_t *sums) {
     (is_signed ? pack_tiles_i8 : pack_tiles_u8)(k, cols, src, row, col, dst, sums);
 }
 #endif
 
-#define INT8_NAMES(what) {"matmul_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what, "conv_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what}
+#define INT8_NAMES(what)                                                                                               \
+    {                                                                                                                  \
+        "matmul_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what,                                                    \
+            "conv_int8" INT8_TILE_TEXT INT8_STR(WICK_TIER_NAME) what                                                   \
+    }
 const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
-    .plain = {.names = INT8_NAMES(""), .group = 2, .along = 2, .elem = 2, .mr = PAIRS_MR, .nr = PAIRS_NR, .tiles = tiles_pairs, .row = row_pairs, .pack = pack_pairs,
-              .finish = finish, .lanes = INT8_VEC_BYTES / 4, .weave = weave_pairs, .dots = dots_pairs,
+    .plain =
+        {
+            .names = INT8_NAMES(""),
+            .group = 2,
+            .along = 2,
+            .elem = 2,
+            .mr = PAIRS_MR,
+            .nr = PAIRS_NR,
+            .tiles = tiles_pairs,
+            .row = row_pairs,
+            .pack = pack_pairs,
+            .finish = finish,
+            .lanes = INT8_VEC_BYTES / 4,
+            .weave = weave_pairs,
+            .dots = dots_pairs,
 #ifdef INT8_WEAVE
-              .few = few_pairs,
+            .few = few_pairs,
 #endif
-    },
+        },
 #ifdef INT8_HAS_QUADS
-    .vnni = {.names = INT8_NAMES("_vnni"), .group = 4, .along = 4, .elem = 1, .mr = INT8_MR, .nr = PAIRS_NR, .tiles = tiles_quads, .row = row_quads, .pack = pack_quads,
-             .finish = finish, .few = few_quads, .lanes = INT8_VEC_BYTES / 4, .weave = weave_quads, .dots = dots_quads},
+    .vnni = {.names = INT8_NAMES("_vnni"),
+             .group = 4,
+             .along = 4,
+             .elem = 1,
+             .mr = INT8_MR,
+             .nr = PAIRS_NR,
+             .tiles = tiles_quads,
+             .row = row_quads,
+             .pack = pack_quads,
+             .finish = finish,
+             .few = few_quads,
+             .lanes = INT8_VEC_BYTES / 4,
+             .weave = weave_quads,
+             .dots = dots_quads},
 #endif
 #if WICK_TIER_ID != 0
-    .amx = {.names = {"matmul_int8_amx", "conv_int8_amx"}, .group = 4, .along = 64, .any_sign = true, .elem = 1, .mr = 32, .nr = TILES_NR, .row = row_tiles,
-            .pack = pack_tiles, .finish = finish},
+    .amx = {.names = {"matmul_int8_amx", "conv_int8_amx"},
+            .group = 4,
+            .along = 64,
+            .any_sign = true,
+            .elem = 1,
+            .mr = 32,
+            .nr = TILES_NR,
+            .row = row_tiles,
+            .pack = pack_tiles,
+            .finish = finish},
 #endif
 };

@@ -1,5 +1,6 @@
-/* int8_tile.h: the register tile of one way to multiply. Included by int8_tier.c with INT8_NAME(x), INT8_TARGET (of functions), INT8_GROUP_BYTES (of A
- * and of B, in a step, each 4), INT8_VEC (of i32), INT8_DOT(sum, a, b), INT8_TILES(X, vecs). */
+/* int8_tile.h: the register tile of one way to multiply. Included by int8_tier.c with INT8_NAME(x), INT8_TARGET (of
+ * functions), INT8_GROUP_BYTES (of A and of B, in a step, each 4), INT8_VEC (of i32), INT8_DOT(sum, a, b),
+ * INT8_TILES(X, vecs). */
 typedef INT8_VEC INT8_NAME(vec);
 typedef INT8_VEC INT8_NAME(vecu) __attribute__((aligned(4), may_alias));
 
@@ -34,7 +35,8 @@ INT8_TARGET INT8_INLINE void INT8_NAME(tile)(const wick_int8_tile *t, const int 
         }
     }
     INT8_UNROLL
-    for (int i = 0; i < rows * vecs; i++) *(INT8_NAME(vecu) *)(t->sums + i / vecs * t->sums_row + i % vecs * L) = acc[i];
+    for (int i = 0; i < rows * vecs; i++)
+        *(INT8_NAME(vecu) *)(t->sums + i / vecs * t->sums_row + i % vecs * L) = acc[i];
 }
 
 #define INT8_TILE(rows, vecs) \
@@ -57,7 +59,8 @@ INT8_TARGET INT8_INLINE void INT8_NAME(some_dots)(const wick_int8_dots *t, int64
         const INT8_NAME(vec) by = *(const INT8_NAME(vecu) *)(const void *)w;
         const char *const at = v + t->tap[k];
         INT8_UNROLL
-        for (int i = 0; i < outputs; i++) acc[i] = INT8_DOT(acc[i], *(const INT8_NAME(vecu) *)(const void *)(at + i * step), by);
+        for (int i = 0; i < outputs; i++)
+            acc[i] = INT8_DOT(acc[i], *(const INT8_NAME(vecu) *)(const void *)(at + i * step), by);
     }
     INT8_UNROLL
     for (int i = 0; i < outputs; i++) *(INT8_NAME(vecu) *)(t->sums + (x + i) * channels + c) = acc[i];

@@ -9,7 +9,8 @@ enum { WICK_MEL_LANES = 8 };
 typedef struct wick_mel_table {
     /* out[i] = a[i] b[i] */
     void (*multiply)(int64_t n, const float *a, const float *b, float *out);
-    /* power[k LANES + l] = re^2 + im^2 of number k of spectrum l; spectra [lanes, n, 2], lanes at most LANES. Other lanes stay. */
+    /* power[k LANES + l] = re^2 + im^2 of number k of spectrum l; spectra [lanes, n, 2], lanes at most LANES. Other
+     * lanes stay. */
     void (*power)(int64_t n, int64_t lanes, const float *spectra, float *power);
     /* out[l] = sum over k < n, in order, of weights[k] power[k LANES + l] */
     void (*band)(int64_t n, const float *weights, const float *power, float *out);

@@ -1,4 +1,5 @@
-/* mel_tier.c: plain loops, which the compiler makes vectors of. Sums are over numbers, lane by lane: their order is that of the numbers on every tier; logarithms are those of math.h. */
+/* mel_tier.c: plain loops, which the compiler makes vectors of. Sums are over numbers, lane by lane: their order is
+ * that of the numbers on every tier; logarithms are those of math.h. */
 #include "kernels/elementwise/math.h"
 #include "kernels/mel/mel.h"
 

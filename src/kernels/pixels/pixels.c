@@ -15,7 +15,9 @@ void wick_pixel_map_make(wick_pixel_map *m, double mean, double deviation) {
     }
 }
 
-void wick_pixels_map(const wick_pixel_map *m, int64_t n, const uint8_t *src, bool mirrored, float *dst) { tiers[wick_tier_current()]->map(m, n, src, mirrored, dst); }
+void wick_pixels_map(const wick_pixel_map *m, int64_t n, const uint8_t *src, bool mirrored, float *dst) {
+    tiers[wick_tier_current()]->map(m, n, src, mirrored, dst);
+}
 
 static void fill(float *dst, int64_t n, float value) {
     for (int64_t i = 0; i < n; i++) dst[i] = value;
@@ -24,15 +26,21 @@ static void fill(float *dst, int64_t n, float value) {
 const wick_pixels_table *wick_pixels_kernels(void) { return tiers[wick_tier_current()]; }
 
 void wick_pixels_window(const wick_pixel_map *m, const wick_pixel_window *w, const uint8_t *src, float *dst) {
-    void (*const map)(const wick_pixel_map *, int64_t, const uint8_t *, bool, float *) = tiers[wick_tier_current()]->map;
+    void (*const map)(const wick_pixel_map *, int64_t, const uint8_t *, bool, float *) =
+        tiers[wick_tier_current()]->map;
     const int64_t width = w->width;
-    if (!w->left && !w->mirrored && !w->upturned && width == w->from_width && w->top >= 0 && w->top + w->height <= w->from_height) { /* rows in one piece */
+    /* rows in one piece */
+    if (!w->left && !w->mirrored && !w->upturned && width == w->from_width && w->top >= 0 &&
+        w->top + w->height <= w->from_height) {
         map(m, w->height * width, src + w->top * width, false, dst);
         return;
     }
     const float zero = m->table[0];
-    const int64_t begin = WICK_MIN(width, WICK_MAX(0, -w->left)), end = WICK_MAX(begin, WICK_MIN(width, w->from_width - w->left)); /* outputs that have an input */
-    const int64_t first = w->mirrored ? width - end : begin;                                                                      /* where they are */
+    /* outputs that have an input */
+    const int64_t begin = WICK_MIN(width, WICK_MAX(0, -w->left)),
+                  end = WICK_MAX(begin, WICK_MIN(width, w->from_width - w->left));
+    /* where they are */
+    const int64_t first = w->mirrored ? width - end : begin;
     for (int64_t y = 0; y < w->height; y++, dst += width) {
         const int64_t from = (w->upturned ? w->height - 1 - y : y) + w->top;
         if (from < 0 || from >= w->from_height || begin == end) {

@@ -1,18 +1,22 @@
-/* draw_math.h: one deviate that takes a number of random words which nobody knows before, or one row of them: a function of its random bits and
- * parameters alone, in double. Generated C has these functions, too (codegen/math_c.h). */
+/* draw_math.h: one deviate that takes a number of random words which nobody knows before, or one row of them: a
+ * function of its random bits and parameters alone, in double. Generated C has these functions, too (codegen/math_c.h).
+ */
 #ifndef WICK_KERNELS_DRAW_MATH_H
 #define WICK_KERNELS_DRAW_MATH_H
 
 #include "base/philox.h"
 #include "kernels/elementwise/math.h"
 
-/* A Philox stream whose key is the element's 64 bits, read 64 bits at a time, the low word first: a block is two of them. */
+/* A Philox stream whose key is the element's 64 bits, read 64 bits at a time, the low word first: a block is two of
+ * them. */
 typedef struct wick_draws {
     uint32_t key[2], block, kind;
     uint64_t next; /* of the block before, if .more */
     int more;
 } wick_draws;
-static wick_draws wick_draws_of(uint64_t bits, uint32_t kind) { return (wick_draws){.key = {(uint32_t)bits, (uint32_t)(bits >> 32)}, .kind = kind}; }
+static wick_draws wick_draws_of(uint64_t bits, uint32_t kind) {
+    return (wick_draws){.key = {(uint32_t)bits, (uint32_t)(bits >> 32)}, .kind = kind};
+}
 static uint64_t wick_draws_bits(wick_draws *s) {
     if (s->more) {
         s->more = 0;
@@ -25,34 +29,43 @@ static uint64_t wick_draws_bits(wick_draws *s) {
     s->more = 1;
     return words[0] | (uint64_t)words[1] << 32;
 }
-static double wick_draws_inside(wick_draws *s) { return ((double)(wick_draws_bits(s) >> 11) + 0.5) * 0x1p-53; } /* in (0, 1) */
-static double wick_draws_normal(wick_draws *s) {                                                                /* Box and Muller 1958; one of the pair */
-    const double u = wick_draws_inside(s), t = ((double)(wick_draws_bits(s) >> 11) - 0x1p52) * (3.14159265358979323846 * 0x1p-52);
+/* in (0, 1) */
+static double wick_draws_inside(wick_draws *s) { return ((double)(wick_draws_bits(s) >> 11) + 0.5) * 0x1p-53; }
+/* Box and Muller 1958; one of the pair */
+static double wick_draws_normal(wick_draws *s) {
+    const double u = wick_draws_inside(s),
+                 t = ((double)(wick_draws_bits(s) >> 11) - 0x1p52) * (3.14159265358979323846 * 0x1p-52);
     return wick_sqrt_f64(-2.0 * wick_log_f64(u)) * wick_cos_f64(t);
 }
 
-/* Tries before a deviate settles for a number in the middle. Each is taken with a chance above 0.45: 2^-55 are left after 64. */
+/* Tries before a deviate settles for a number in the middle. Each is taken with a chance above 0.45: 2^-55 are left
+ * after 64. */
 #define WICK_DRAW_TRIES 64
 
-/* Marsaglia, Tsang: A simple method for generating gamma variables, 2000: with d = alpha - 1/3 and c = 1 / sqrt(9 d), d (1 + c x)^3 of a normal x
- * is taken where log u < x^2 / 2 + d - d v + d log v. Below 1: gamma of alpha + 1 times u^(1/alpha). */
+/* Marsaglia, Tsang: A simple method for generating gamma variables, 2000: with d = alpha - 1/3 and c = 1 / sqrt(9 d), d
+ * (1 + c x)^3 of a normal x is taken where log u < x^2 / 2 + d - d v + d log v. Below 1: gamma of alpha + 1 times
+ * u^(1/alpha). */
 static double wick_gamma_of(double alpha, wick_draws s) {
     if (!(alpha > 0)) return alpha == 0 ? 0 : (double)NAN;
     if (alpha > 1e300) return alpha;
-    const double boost = alpha < 1 ? wick_log_f64(wick_draws_inside(&s)) / alpha : 0, d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3, c = 1 / wick_sqrt_f64(9 * d);
+    const double boost = alpha < 1 ? wick_log_f64(wick_draws_inside(&s)) / alpha : 0,
+                 d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3, c = 1 / wick_sqrt_f64(9 * d);
     double v = 1;
     for (int try = 0; try < WICK_DRAW_TRIES; try++) {
         const double x = wick_draws_normal(&s), u = wick_draws_inside(&s), root = 1 + c * x;
         v = root > 0 ? root * root * root : 0;
         /* What the first, cheaper bound takes (their section 4), the second one would. */
-        if (root > 0 && (u < 1 - 0.0331 * (x * x) * (x * x) || wick_log_f64(u) < 0.5 * x * x + d - d * v + d * wick_log_f64(v))) break;
+        if (root > 0 &&
+            (u < 1 - 0.0331 * (x * x) * (x * x) || wick_log_f64(u) < 0.5 * x * x + d - d * v + d * wick_log_f64(v)))
+            break;
         v = 1;
     }
     return alpha < 1 ? wick_exp_f64(wick_log_f64(d * v) + boost) : d * v;
 }
 
-/* A normal number within [a, b], a < b. Robert: Simulation of truncated normal variables, 1995: by the whole normal where much of it lies
- * inside, uniformly where the interval is short, and in a tail by an exponential of the best rate. */
+/* A normal number within [a, b], a < b. Robert: Simulation of truncated normal variables, 1995: by the whole normal
+ * where much of it lies inside, uniformly where the interval is short, and in a tail by an exponential of the best
+ * rate. */
 static double wick_truncated_of(double a, double b, wick_draws s) {
     if (b < 0) return -wick_truncated_of(-b, -a, s); /* mirrored: from here on the mode of the part is 0 or a > 0 */
     const double near = a > 0 ? a : 0;
@@ -80,7 +93,8 @@ static double wick_truncated_of(double a, double b, wick_draws s) {
 
 /* bits of 2^64 parts, scaled to n: the upper half of a product. A bias of n / 2^64 is left. */
 static uint64_t wick_bits_below(uint64_t bits, uint64_t n) {
-    const uint64_t a = bits >> 32, b = bits & 0xffffffffu, c = n >> 32, d = n & 0xffffffffu, middle = a * d + (b * d >> 32), other = b * c + (middle & 0xffffffffu);
+    const uint64_t a = bits >> 32, b = bits & 0xffffffffu, c = n >> 32, d = n & 0xffffffffu,
+                   middle = a * d + (b * d >> 32), other = b * c + (middle & 0xffffffffu);
     return a * c + (middle >> 32) + (other >> 32);
 }
 
@@ -93,7 +107,8 @@ static void wick_permutation_of(int64_t n, wick_draws s, int64_t *p) {
     }
 }
 
-/* Places of a row's weights, which it overwrites, each by a uniform number; 0: a weight is negative, NaN or Inf, or too few are above 0. */
+/* Places of a row's weights, which it overwrites, each by a uniform number; 0: a weight is negative, NaN or Inf, or too
+ * few are above 0. */
 static int wick_choices_of(int64_t n, int64_t count, double *row, const double *uniform, int64_t *places) {
     int64_t last = -1; /* with a weight: a product that was rounded up to the sum goes there */
     double sum = 0;
@@ -119,7 +134,9 @@ static int wick_choices_of(int64_t n, int64_t count, double *row, const double *
 }
 
 /* The element that is drawn last is on top of a heap. */
-static int wick_is_drawn_later(const double *keys, int64_t a, int64_t b) { return keys[a] > keys[b] || (keys[a] == keys[b] && a > b); }
+static int wick_is_drawn_later(const double *keys, int64_t a, int64_t b) {
+    return keys[a] > keys[b] || (keys[a] == keys[b] && a > b);
+}
 static void wick_sift_drawn(int64_t *heap, int64_t size, const double *keys, int64_t at) {
     for (int64_t child; (child = 2 * at + 1) < size; at = child) {
         if (child + 1 < size && wick_is_drawn_later(keys, heap[child + 1], heap[child])) child++;
@@ -129,8 +146,9 @@ static void wick_sift_drawn(int64_t *heap, int64_t size, const double *keys, int
         heap[child] = was;
     }
 }
-/* The same without one twice, by a uniform number for each weight. Efraimidis, Spirakis: Weighted random sampling with a reservoir, 2006: exponential
- * numbers over the weights are times of arrival; the first `count` to arrive are drawn, in their order. A heap keeps them, the last on top. */
+/* The same without one twice, by a uniform number for each weight. Efraimidis, Spirakis: Weighted random sampling with
+ * a reservoir, 2006: exponential numbers over the weights are times of arrival; the first `count` to arrive are drawn,
+ * in their order. A heap keeps them, the last on top. */
 static int wick_distinct_of(int64_t n, int64_t count, double *row, const double *uniform, int64_t *places) {
     int64_t above = 0;
     for (int64_t i = 0; i < n; i++) {

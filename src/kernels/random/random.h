@@ -25,12 +25,14 @@ typedef struct wick_random_table {
     /* count is even. */
     void (*normal_f32)(const uint32_t *words, size_t count, float *out);
     void (*normal_f64)(const uint32_t *words, size_t count, double *out);
-    /* First tries of n <= WICK_GAMMA_GROUP gamma numbers of shapes alpha, and whether each is one. NULL: there is no such kernel. */
+    /* First tries of n <= WICK_GAMMA_GROUP gamma numbers of shapes alpha, and whether each is one. NULL: there is no
+     * such kernel. */
     void (*gamma_first)(size_t n, const double *alpha, const uint64_t *bits, double *out, uint64_t *taken);
 } wick_random_table;
 
 const wick_random_table *wick_random_kernels(void); /* of the current tier */
 
-extern const wick_random_table wick_random_table_ref, wick_random_table_base, wick_random_table_avx2, wick_random_table_avx512;
+extern const wick_random_table wick_random_table_ref, wick_random_table_base, wick_random_table_avx2,
+    wick_random_table_avx512;
 
 #endif

@@ -1,6 +1,7 @@
-/* cell_body.h: the elementwise part of one step of one sample; included once per type. Formulas: kernels.h. Each row function is written
- * once with the activations as arguments; the usual ones are passed as constants, so that the compiler makes a loop without choices (plain). That goes over
- * whole vectors, so that it needs no second, scalar form; what is left goes the way of any activations. */
+/* cell_body.h: the elementwise part of one step of one sample; included once per type. Formulas: kernels.h. Each row
+ * function is written once with the activations as arguments; the usual ones are passed as constants, so that the
+ * compiler makes a loop without choices (plain). That goes over whole vectors, so that it needs no second, scalar form;
+ * what is left goes the way of any activations. */
 
 CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
     switch (kind) {
@@ -14,7 +15,9 @@ CELL_INLINE CELL_T CELL_NAME(act)(int kind, CELL_T x) {
 }
 /* The same where the kind isn't known beforehand, once. */
 static __attribute__((noinline)) CELL_T CELL_NAME(act_apart)(int kind, CELL_T x) { return CELL_NAME(act)(kind, x); }
-CELL_INLINE CELL_T CELL_NAME(act_by)(bool plain, int kind, CELL_T x) { return plain ? CELL_NAME(act)(kind, x) : CELL_NAME(act_apart)(kind, x); }
+CELL_INLINE CELL_T CELL_NAME(act_by)(bool plain, int kind, CELL_T x) {
+    return plain ? CELL_NAME(act)(kind, x) : CELL_NAME(act_apart)(kind, x);
+}
 /* The derivative, by the result. */
 CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
     switch (kind) {
@@ -26,26 +29,30 @@ CELL_INLINE CELL_T CELL_NAME(slope)(int kind, CELL_T y) {
     default: return 1;
     }
 }
-/* As slope; 0 where the clip was reached, which the result tells: activations grow, so that y is the one of +-clip there. */
+/* As slope; 0 where the clip was reached, which the result tells: activations grow, so that y is the one of +-clip
+ * there. */
 CELL_INLINE CELL_T CELL_NAME(clipped_slope)(int kind, CELL_T clip, CELL_T y) {
     if (clip > 0 && (y >= CELL_NAME(act_apart)(kind, clip) || y <= CELL_NAME(act_apart)(kind, -clip))) return 0;
     return CELL_NAME(slope)(kind, y);
 }
 
-/* ---- RNN ---------------------------------------------------------------------------------------------------------------- */
+/* ---- RNN --------------------------------------------------------------------------------------------------------- */
 
-CELL_INLINE void CELL_NAME(rnn_row)(int64_t begin, int64_t end, bool plain, int kind, CELL_T clip, const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict h,
+CELL_INLINE void CELL_NAME(rnn_row)(int64_t begin, int64_t end, bool plain, int kind, CELL_T clip,
+                                    const CELL_T *restrict x, const CELL_T *restrict pre, CELL_T *restrict h,
                                     CELL_T *restrict y) {
     CELL_LOOP
-    for (int64_t j = begin; j < end; j++) y[j] = h[j] = CELL_NAME(act_by)(plain, kind, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
+    for (int64_t j = begin; j < end; j++)
+        y[j] = h[j] = CELL_NAME(act_by)(plain, kind, CELL_NAME(wick_cell_clipped)(clip, pre[j] + x[j]));
 }
 static void CELL_NAME(forward_rnn)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(rnn_row)(0, whole, true, WICK_CELL_TANH, 0, r->x, r->pre, r->h, r->y);
     if (whole < r->n) CELL_NAME(rnn_row)(whole, r->n, false, r->act[0], (CELL_T)r->clip, r->x, r->pre, r->h, r->y);
 }
-CELL_INLINE void CELL_NAME(rnn_back)(int64_t begin, int64_t end, int kind, CELL_T clip, const CELL_T *restrict y, const CELL_T *restrict gy, CELL_T *restrict dh,
-                                     CELL_T *restrict pre, CELL_T *restrict dx) {
+CELL_INLINE void CELL_NAME(rnn_back)(int64_t begin, int64_t end, int kind, CELL_T clip, const CELL_T *restrict y,
+                                     const CELL_T *restrict gy, CELL_T *restrict dh, CELL_T *restrict pre,
+                                     CELL_T *restrict dx) {
     CELL_LOOP
     for (int64_t j = begin; j < end; j++) {
         pre[j] = dx[j] = (dh[j] + gy[j]) * CELL_NAME(clipped_slope)(kind, clip, y[j]);
@@ -55,17 +62,21 @@ CELL_INLINE void CELL_NAME(rnn_back)(int64_t begin, int64_t end, int kind, CELL_
 static void CELL_NAME(backward_rnn)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
     CELL_NAME(rnn_back)(0, whole, WICK_CELL_TANH, 0, r->gates, r->gy, r->h, r->pre, r->dx);
-    if (whole < r->n) CELL_NAME(rnn_back)(whole, r->n, r->act[0], (CELL_T)r->clip, r->gates, r->gy, r->h, r->pre, r->dx);
+    if (whole < r->n)
+        CELL_NAME(rnn_back)(whole, r->n, r->act[0], (CELL_T)r->clip, r->gates, r->gy, r->h, r->pre, r->dx);
 }
 
-/* ---- LSTM --------------------------------------------------------------------------------------------------------------- */
+/* ---- LSTM -------------------------------------------------------------------------------------------------------- */
 
-CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *restrict x,
-                                     const CELL_T *restrict pre, CELL_T *restrict gates, CELL_T *restrict c, CELL_T *restrict h, CELL_T *restrict y) {
+CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o,
+                                     CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *restrict x,
+                                     const CELL_T *restrict pre, CELL_T *restrict gates, CELL_T *restrict c,
+                                     CELL_T *restrict h, CELL_T *restrict y) {
     CELL_LOOP
     for (int64_t j = begin; j < end; j++) {
         const CELL_T was = c[j];
-        CELL_T ai = pre[j] + x[j], af = pre[n + j] + x[n + j], ag = pre[2 * n + j] + x[2 * n + j], ao = pre[3 * n + j] + x[3 * n + j];
+        CELL_T ai = pre[j] + x[j], af = pre[n + j] + x[n + j], ag = pre[2 * n + j] + x[2 * n + j],
+               ao = pre[3 * n + j] + x[3 * n + j];
         if (p) ai += p[j] * was, af += p[n + j] * was;
         const CELL_T vi = CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, ai));
         const CELL_T vf = coupled ? 1 - vi : CELL_NAME(act_by)(plain, f, CELL_NAME(wick_cell_clipped)(clip, af));
@@ -82,13 +93,20 @@ CELL_INLINE void CELL_NAME(lstm_row)(int64_t n, int64_t begin, int64_t end, bool
 }
 static void CELL_NAME(forward_lstm)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
-    CELL_NAME(lstm_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, r->x, r->pre, r->gates, r->c, r->h, r->y);
-    if (whole < r->n) CELL_NAME(lstm_row)(r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x, r->pre, r->gates, r->c, r->h, r->y);
+    CELL_NAME(lstm_row)
+    (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, r->x, r->pre, r->gates,
+     r->c, r->h, r->y);
+    if (whole < r->n)
+        CELL_NAME(lstm_row)
+        (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->x,
+         r->pre, r->gates, r->c, r->h, r->y);
 }
 /* The cell's new state is made again from what was saved. */
-CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o, CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *gg,
-                                      const CELL_T *restrict gates, const CELL_T *restrict c_prev, const CELL_T *restrict gy, CELL_T *restrict dh,
-                                      CELL_T *restrict dc, CELL_T *restrict pre, CELL_T *restrict dx) {
+CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, int o,
+                                      CELL_T clip, bool coupled, const CELL_T *p, const CELL_T *gg,
+                                      const CELL_T *restrict gates, const CELL_T *restrict c_prev,
+                                      const CELL_T *restrict gy, CELL_T *restrict dh, CELL_T *restrict dc,
+                                      CELL_T *restrict pre, CELL_T *restrict dx) {
     CELL_LOOP
     for (int64_t j = begin; j < end; j++) {
         const CELL_T vi = gates[j], vf = gates[n + j], vg = gates[2 * n + j], vo = gates[3 * n + j], was = c_prev[j];
@@ -99,7 +117,8 @@ CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int64_t begin, int64_t end, boo
         const CELL_T df = d * was + (gg ? gg[n + j] : 0);
         CELL_T di = d * vg + (gg ? gg[j] : 0);
         if (coupled) di -= df;
-        const CELL_T ai = di * CELL_NAME(clipped_slope)(f, clip, vi), af = coupled ? 0 : df * CELL_NAME(clipped_slope)(f, clip, vf);
+        const CELL_T ai = di * CELL_NAME(clipped_slope)(f, clip, vi),
+                     af = coupled ? 0 : df * CELL_NAME(clipped_slope)(f, clip, vf);
         const CELL_T ag = (d * vi + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vg);
         d *= vf;
         if (p) d += ai * p[j] + af * p[n + j];
@@ -113,15 +132,19 @@ CELL_INLINE void CELL_NAME(lstm_back)(int64_t n, int64_t begin, int64_t end, boo
 }
 static void CELL_NAME(backward_lstm)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
-    CELL_NAME(lstm_back)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, NULL, r->gates, r->c_prev, r->gy, r->h, r->c,
-                             r->pre, r->dx);
-    if (whole < r->n) CELL_NAME(lstm_back)(r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates, r->gates, r->c_prev, r->gy,
-                             r->h, r->c, r->pre, r->dx);
+    CELL_NAME(lstm_back)
+    (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH, 0, false, NULL, NULL, r->gates, r->c_prev,
+     r->gy, r->h, r->c, r->pre, r->dx);
+    if (whole < r->n)
+        CELL_NAME(lstm_back)
+        (r->n, whole, r->n, false, r->act[0], r->act[1], r->act[2], (CELL_T)r->clip, r->coupled, r->peephole, r->ggates,
+         r->gates, r->c_prev, r->gy, r->h, r->c, r->pre, r->dx);
 }
 
-/* ---- GRU ---------------------------------------------------------------------------------------------------------------- */
+/* ---- GRU --------------------------------------------------------------------------------------------------------- */
 
-CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, CELL_T clip, const CELL_T *b, const CELL_T *restrict x, const CELL_T *restrict pre,
+CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int64_t begin, int64_t end, bool plain, int f, int g, CELL_T clip,
+                                    const CELL_T *b, const CELL_T *restrict x, const CELL_T *restrict pre,
                                     CELL_T *restrict gates, CELL_T *restrict h, CELL_T *restrict y) {
     CELL_LOOP
     for (int64_t j = begin; j < end; j++) {
@@ -138,15 +161,20 @@ CELL_INLINE void CELL_NAME(gru_row)(int64_t n, int64_t begin, int64_t end, bool 
 }
 static void CELL_NAME(forward_gru)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
-    CELL_NAME(gru_row)(r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
-    if (whole < r->n) CELL_NAME(gru_row)(r->n, whole, r->n, false, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+    CELL_NAME(gru_row)
+    (r->n, 0, whole, true, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, r->bias, r->x, r->pre, r->gates, r->h, r->y);
+    if (whole < r->n)
+        CELL_NAME(gru_row)
+        (r->n, whole, r->n, false, r->act[0], r->act[1], (CELL_T)r->clip, r->bias, r->x, r->pre, r->gates, r->h, r->y);
 }
-CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int64_t begin, int64_t end, int f, int g, CELL_T clip, const CELL_T *gg, const CELL_T *restrict gates,
-                                     const CELL_T *restrict h_prev, const CELL_T *restrict gy, CELL_T *restrict dh, CELL_T *restrict pre,
+CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int64_t begin, int64_t end, int f, int g, CELL_T clip, const CELL_T *gg,
+                                     const CELL_T *restrict gates, const CELL_T *restrict h_prev,
+                                     const CELL_T *restrict gy, CELL_T *restrict dh, CELL_T *restrict pre,
                                      CELL_T *restrict dx) {
     CELL_LOOP
     for (int64_t j = begin; j < end; j++) {
-        const CELL_T vr = gates[j], vz = gates[n + j], vn = gates[2 * n + j], side = gates[3 * n + j], a = dh[j] + gy[j];
+        const CELL_T vr = gates[j], vz = gates[n + j], vn = gates[2 * n + j], side = gates[3 * n + j],
+                     a = dh[j] + gy[j];
         const CELL_T az = (a * (h_prev[j] - vn) + (gg ? gg[n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vz);
         const CELL_T an = (a * (1 - vz) + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vn);
         const CELL_T ar = (an * side + (gg ? gg[j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vr);
@@ -159,8 +187,12 @@ CELL_INLINE void CELL_NAME(gru_back)(int64_t n, int64_t begin, int64_t end, int 
 }
 static void CELL_NAME(backward_gru)(const wick_cell_row *r) {
     const int64_t whole = CELL_WHOLE(r);
-    CELL_NAME(gru_back)(r->n, 0, whole, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
-    if (whole < r->n) CELL_NAME(gru_back)(r->n, whole, r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+    CELL_NAME(gru_back)
+    (r->n, 0, whole, WICK_CELL_SIGMOID, WICK_CELL_TANH, 0, NULL, r->gates, r->h_prev, r->gy, r->h, r->pre, r->dx);
+    if (whole < r->n)
+        CELL_NAME(gru_back)
+        (r->n, whole, r->n, r->act[0], r->act[1], (CELL_T)r->clip, r->ggates, r->gates, r->h_prev, r->gy, r->h, r->pre,
+         r->dx);
 }
 
 /* The reset gate before the product: r and z, then, with (r h) W' in pre, the rest. */
@@ -183,7 +215,8 @@ static void CELL_NAME(forward_gru_after)(const wick_cell_row *r) {
     const int g = r->act[1];
     CELL_LOOP
     for (int64_t j = 0; j < n; j++) {
-        const CELL_T vz = gates[n + j], vn = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
+        const CELL_T vz = gates[n + j],
+                     vn = CELL_NAME(act)(g, CELL_NAME(wick_cell_clipped)(clip, x[2 * n + j] + pre[2 * n + j]));
         gates[2 * n + j] = vn;
         y[j] = h[j] = (1 - vz) * vn + vz * h[j];
     }
@@ -198,7 +231,8 @@ static void CELL_NAME(backward_gru_first)(const wick_cell_row *r) {
     for (int64_t j = 0; j < n; j++) {
         const CELL_T vz = gates[n + j], vn = gates[2 * n + j], a = dh[j] + gy[j];
         pre[n + j] = dx[n + j] = (a * (h_prev[j] - vn) + (gg ? gg[n + j] : 0)) * CELL_NAME(clipped_slope)(f, clip, vz);
-        pre[2 * n + j] = dx[2 * n + j] = (a * (1 - vz) + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vn);
+        pre[2 * n + j] = dx[2 * n + j] =
+            (a * (1 - vz) + (gg ? gg[2 * n + j] : 0)) * CELL_NAME(clipped_slope)(g, clip, vn);
         dh[j] = a * vz;
     }
 }

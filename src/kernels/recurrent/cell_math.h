@@ -4,8 +4,8 @@
 
 #include "kernels/elementwise/math.h"
 
-/* The usual ones in f32, shorter than those of math.h, which keep denormal results and one rounding: of x beyond 86 the result is that of 86 (a
- * sigmoid of 4.5e-38 instead of less), so that 2^n is a normal number. */
+/* The usual ones in f32, shorter than those of math.h, which keep denormal results and one rounding: of x beyond 86 the
+ * result is that of 86 (a sigmoid of 4.5e-38 instead of less), so that 2^n is a normal number. */
 WICK_MATH float wick_cell_sigmoid_f32(float x) {
     float z = -x;
     z = z > 86.0f ? 86.0f : z;
@@ -14,11 +14,13 @@ WICK_MATH float wick_cell_sigmoid_f32(float x) {
     const float e = 1.0f + wick_exp_reduce_high_f32(z, &high);
     return 1.0f / (1.0f + e * wick_from_bits_f32((high << 23) + 0x3f800000u));
 }
-WICK_MATH float wick_cell_tanh_f32(float x) { /* E / (E + 2), E = e^2x - 1 = 2^n (e^r - 1) + (2^n - 1); from 10 on the result rounds to 1 */
+/* E / (E + 2), E = e^2x - 1 = 2^n (e^r - 1) + (2^n - 1); from 10 on the result rounds to 1 */
+WICK_MATH float wick_cell_tanh_f32(float x) {
     float t = wick_abs_f32(x);
     t = t > 10.0f ? 10.0f : t;
     uint32_t high;
-    const float e = wick_exp_reduce_high_f32(t + t, &high), s = wick_from_bits_f32(0x3f800000u + (high << 23)), y = WICK_FMAF(s, e, s - 1.0f);
+    const float e = wick_exp_reduce_high_f32(t + t, &high), s = wick_from_bits_f32(0x3f800000u + (high << 23)),
+                y = WICK_FMAF(s, e, s - 1.0f);
     return __builtin_copysignf(y / (y + 2.0f), x);
 }
 WICK_MATH double wick_cell_sigmoid_f64(double x) { return wick_sigmoid_f64(x); }

@@ -1,4 +1,5 @@
-/* recurrent.c: the time loops of recurrent layers: a product of a block of samples' states with packed weights, then each sample's row.
+/* recurrent.c: the time loops of recurrent layers: a product of a block of samples' states with packed weights, then
+ * each sample's row.
  *
  * A task's scratch, a block of samples high:
  *
@@ -8,7 +9,8 @@
 #include "kernels/packing.h"
 #include "kernels/recurrent/recurrent.h"
 
-/* Fewest samples of a block: below, weights are read from L2 for too few multiply-adds; and most blocks of a direction. */
+/* Fewest samples of a block: below, weights are read from L2 for too few multiply-adds; and most blocks of a direction.
+ */
 enum { RECURRENT_BLOCK = 16, RECURRENT_BLOCKS = 16 };
 
 static const wick_recurrent_table *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_recurrent_table)};
@@ -27,7 +29,8 @@ typedef struct places {
 } places;
 static places places_of(const wick_recurrent *r) {
     const size_t elem = wick_ctype_size(r->type), rows = (size_t)r->block, n = (size_t)r->hidden;
-    const size_t states = WICK_ALIGN_UP(rows * (size_t)r->h_stride * elem, WICK_ALIGN), pre = WICK_ALIGN_UP(rows * (size_t)r->g_stride * elem, WICK_ALIGN);
+    const size_t states = WICK_ALIGN_UP(rows * (size_t)r->h_stride * elem, WICK_ALIGN),
+                 pre = WICK_ALIGN_UP(rows * (size_t)r->g_stride * elem, WICK_ALIGN);
     places p = {0};
     p.c = p.h + states;
     p.pre = p.c + states;
@@ -74,7 +77,8 @@ void wick_recurrent_prepare(wick_recurrent *r) {
         r->packed_each[p] = WICK_ALIGN_UP(r->product[p][0].packed, WICK_ALIGN);
     }
     r->pack_split = r->product[0][0].tasks_pack;
-    r->tasks_pack = r->tasks && r->steps ? r->directions * (r->pack_split + (first ? r->product[1][0].tasks_pack : 0)) : 0;
+    r->tasks_pack =
+        r->tasks && r->steps ? r->directions * (r->pack_split + (first ? r->product[1][0].tasks_pack : 0)) : 0;
     r->packed = (size_t)r->directions * (r->packed_each[0] + r->packed_each[1]);
     r->scratch = places_of(r).all + gemm_scratch;
 }
@@ -105,11 +109,12 @@ void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, co
     for (int64_t t = begin; t < end; t++) {
         const int64_t d = t / each, at = t % each;
         const int p = at >= r->pack_split;
-        wick_gemm_pack(&r->product[p][0], at - p * r->pack_split, at - p * r->pack_split + 1, weights_at(r, w, d, p), packed_at(r, packed, d, p));
+        wick_gemm_pack(&r->product[p][0], at - p * r->pack_split, at - p * r->pack_split + 1, weights_at(r, w, d, p),
+                       packed_at(r, packed, d, p));
     }
 }
 
-/* ---- one task ----------------------------------------------------------------------------------------------------------- */
+/* ---- one task ---------------------------------------------------------------------------------------------------- */
 
 typedef struct loop {
     const wick_recurrent *r;
@@ -122,7 +127,8 @@ typedef struct loop {
 
 static void product(const loop *l, int p, const char *a, char *c) {
     const wick_gemm *g = &l->r->product[p][l->last];
-    wick_gemm_run(g, 0, g->tasks, a, weights_at(l->r, l->d->w, l->dir, p), NULL, c, packed_at(l->r, l->d->packed, l->dir, p), l->gemm);
+    wick_gemm_run(g, 0, g->tasks, a, weights_at(l->r, l->d->w, l->dir, p), NULL, c,
+                  packed_at(l->r, l->d->packed, l->dir, p), l->gemm);
 }
 
 /* Row b of step t in a sequence of rows `width` wide for each direction; NULL stays. */
@@ -152,7 +158,8 @@ static void store_states(const loop *l, const char *from, void *to) {
 
 /* Why rows of a direction are not made by one loop with the usual functions in it; NULL: they are. */
 static const char *plain_refused(const wick_recurrent *r, int64_t dir, bool peephole, bool ggates) {
-    static const uint8_t usual[WICK_CELL_COUNT][3] = {{WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH}};
+    static const uint8_t usual[WICK_CELL_COUNT][3] = {
+        {WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH, WICK_CELL_TANH}, {WICK_CELL_SIGMOID, WICK_CELL_TANH}};
     const int n = r->cell == WICK_CELL_RNN ? 1 : r->cell == WICK_CELL_LSTM ? 3 : 2;
     if (memcmp(r->act[dir], usual[r->cell], (size_t)n) != 0) return "activations are others than the usual";
     if (r->clip > 0) return "what goes into activations is clipped";
@@ -160,7 +167,9 @@ static const char *plain_refused(const wick_recurrent *r, int64_t dir, bool peep
     if (peephole) return "there are peepholes";
     return ggates ? "gates have gradients of their own" : NULL;
 }
-static bool is_plain(const loop *l) { return !plain_refused(l->r, l->dir, l->d->peephole != NULL, l->d->ggates != NULL); }
+static bool is_plain(const loop *l) {
+    return !plain_refused(l->r, l->dir, l->d->peephole != NULL, l->d->ggates != NULL);
+}
 
 const char *wick_recurrent_name(const wick_recurrent *r) { return wick_gemm_name(&r->product[0][0]); }
 int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates, wick_rejected *out) {
@@ -215,8 +224,10 @@ static void forward(const loop *l) {
     for (int64_t s = 0; s < r->steps; s++) {
         const int64_t t = r->reverse[l->dir] ? r->steps - 1 - s : s;
         for (int64_t i = 0; i < l->rows; i++) {
-            if (d->h_prev) memcpy(row_of(l, d->h_prev, t, l->b0 + i, h), l->h + i * r->h_stride * l->elem, (size_t)(h * l->elem));
-            if (d->c_prev) memcpy(row_of(l, d->c_prev, t, l->b0 + i, h), l->c + i * r->h_stride * l->elem, (size_t)(h * l->elem));
+            if (d->h_prev)
+                memcpy(row_of(l, d->h_prev, t, l->b0 + i, h), l->h + i * r->h_stride * l->elem, (size_t)(h * l->elem));
+            if (d->c_prev)
+                memcpy(row_of(l, d->c_prev, t, l->b0 + i, h), l->c + i * r->h_stride * l->elem, (size_t)(h * l->elem));
         }
         product(l, 0, l->h, l->pre);
         for (int stage = 0; stage < r->products; stage++) {
@@ -284,12 +295,23 @@ static void backward(const loop *l) {
     store_states(l, l->c, d->dc0);
 }
 
-void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d, void *scratch) {
+void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d,
+                        void *scratch) {
     const places p = places_of(r);
     char *at = scratch;
     for (int64_t task = begin; task < end; task++) {
-        loop l = {.r = r, .d = d, .table = tiers[wick_tier_current()], .elem = (int64_t)wick_ctype_size(r->type), .h = at + p.h, .c = at + p.c,
-                  .pre = at + p.pre, .side = at + p.side, .gates = at + p.gates, .y = at + p.y, .zeros = at + p.zeros, .gemm = at + p.gemm};
+        loop l = {.r = r,
+                  .d = d,
+                  .table = tiers[wick_tier_current()],
+                  .elem = (int64_t)wick_ctype_size(r->type),
+                  .h = at + p.h,
+                  .c = at + p.c,
+                  .pre = at + p.pre,
+                  .side = at + p.side,
+                  .gates = at + p.gates,
+                  .y = at + p.y,
+                  .zeros = at + p.zeros,
+                  .gemm = at + p.gemm};
         l.dir = task / r->blocks;
         l.b0 = task % r->blocks * r->block;
         l.rows = WICK_MIN(r->block, r->batch - l.b0);

@@ -1,4 +1,5 @@
-/* recurrent.h: what each tier of the recurrent cells offers to the loop in recurrent.c: one step of one sample, elementwise. */
+/* recurrent.h: what each tier of the recurrent cells offers to the loop in recurrent.c: one step of one sample,
+ * elementwise. */
 #ifndef WICK_KERNELS_RECURRENT_H
 #define WICK_KERNELS_RECURRENT_H
 
@@ -26,6 +27,7 @@ typedef struct wick_recurrent_table {
     wick_cell_fn *forward[2][WICK_CELL_COUNT], *backward[2][WICK_CELL_COUNT], *forward_after[2], *backward_after[2];
 } wick_recurrent_table;
 
-extern const wick_recurrent_table wick_recurrent_table_ref, wick_recurrent_table_base, wick_recurrent_table_avx2, wick_recurrent_table_avx512;
+extern const wick_recurrent_table wick_recurrent_table_ref, wick_recurrent_table_base, wick_recurrent_table_avx2,
+    wick_recurrent_table_avx512;
 
 #endif

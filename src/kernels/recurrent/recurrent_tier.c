@@ -28,8 +28,12 @@ enum { CELL_BYTES = WICK_TIER_ID == 3 ? 64 : WICK_TIER_ID == 2 ? 32 : 16 };
 #define CELL_NAME(x) x##_f64
 #include "kernels/recurrent/cell_body.h"
 
-#define CELL_BOTH(what)                                                                                                                       \
-    {{what##rnn_f32, what##lstm_f32, what##gru_f32, what##gru_first_f32}, {what##rnn_f64, what##lstm_f64, what##gru_f64, what##gru_first_f64}}
+#define CELL_BOTH(what)                                                                                                \
+    {                                                                                                                  \
+        {what##rnn_f32, what##lstm_f32, what##gru_f32, what##gru_first_f32}, {                                         \
+            what##rnn_f64, what##lstm_f64, what##gru_f64, what##gru_first_f64                                          \
+        }                                                                                                              \
+    }
 const wick_recurrent_table CELL_CAT(wick_recurrent_table_, WICK_TIER_NAME) = {
     .forward = CELL_BOTH(forward_),
     .backward = CELL_BOTH(backward_),

@@ -8,7 +8,8 @@ void wick_resample_run(const wick_resample *r, int64_t begin, int64_t end, const
 }
 
 /* One instance per size of what is copied: with `size` a constant, memcpy is one load and one store. */
-static inline __attribute__((always_inline)) void copy_sized(size_t size, const wick_resample *r, int64_t begin, int64_t end, const char *x, char *y) {
+static inline __attribute__((always_inline)) void copy_sized(size_t size, const wick_resample *r, int64_t begin,
+                                                             int64_t end, const char *x, char *y) {
     for (int64_t at = begin; at < end;) {
         const int64_t outer = at / r->out, first = at - outer * r->out, stop = WICK_MIN(r->out, first + end - at);
         const char *from = x + (size_t)(outer * r->in) * size;

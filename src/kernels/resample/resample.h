@@ -1,4 +1,5 @@
-/* resample.h: what each tier of the resampling kernels offers to the dispatch in resample.c; the meaning is that of kernels.h. */
+/* resample.h: what each tier of the resampling kernels offers to the dispatch in resample.c; the meaning is that of
+ * kernels.h. */
 #ifndef WICK_KERNELS_RESAMPLE_H
 #define WICK_KERNELS_RESAMPLE_H
 
@@ -9,6 +10,7 @@ typedef struct wick_resample_table {
     wick_resample_fn *run[2]; /* f32, f64 */
 } wick_resample_table;
 
-extern const wick_resample_table wick_resample_table_ref, wick_resample_table_base, wick_resample_table_avx2, wick_resample_table_avx512;
+extern const wick_resample_table wick_resample_table_ref, wick_resample_table_base, wick_resample_table_avx2,
+    wick_resample_table_avx512;
 
 #endif

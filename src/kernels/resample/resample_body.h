@@ -1,8 +1,10 @@
-/* resample_body.h: weighted sums of neighbours along an axis, for one type; included once per type with RESAMPLE_T and RESAMPLE_NAME. A sum goes from the
- * first tap to the last, by products and additions alone: the same bits on every tier. */
+/* resample_body.h: weighted sums of neighbours along an axis, for one type; included once per type with RESAMPLE_T and
+ * RESAMPLE_NAME. A sum goes from the first tap to the last, by products and additions alone: the same bits on every
+ * tier. */
 
 /* Rows of n elements; to is not one of the others. Four taps at a time, so that `to` is written once or seldom. */
-static void RESAMPLE_NAME(row)(int64_t taps, const int32_t *index, const RESAMPLE_T *weight, int64_t n, const RESAMPLE_T *from, RESAMPLE_T *restrict to) {
+static void RESAMPLE_NAME(row)(int64_t taps, const int32_t *index, const RESAMPLE_T *weight, int64_t n,
+                               const RESAMPLE_T *from, RESAMPLE_T *restrict to) {
     const RESAMPLE_T *a = from + index[0] * n;
     const RESAMPLE_T u = weight[0];
     int64_t k = 1;
@@ -18,7 +20,8 @@ static void RESAMPLE_NAME(row)(int64_t taps, const int32_t *index, const RESAMPL
     const RESAMPLE_T *c = from + index[2] * n, w = weight[2];
     for (int64_t i = 0; i < n; i++) to[i] = u * a[i] + v * b[i] + w * c[i];
     for (k = 3; k + 3 < taps; k += 4) {
-        const RESAMPLE_T *p = from + index[k] * n, *q = from + index[k + 1] * n, *r = from + index[k + 2] * n, *s = from + index[k + 3] * n;
+        const RESAMPLE_T *p = from + index[k] * n, *q = from + index[k + 1] * n, *r = from + index[k + 2] * n,
+                         *s = from + index[k + 3] * n;
         const RESAMPLE_T e = weight[k], f = weight[k + 1], g = weight[k + 2], h = weight[k + 3];
         for (int64_t i = 0; i < n; i++) to[i] = to[i] + e * p[i] + f * q[i] + g * r[i] + h * s[i];
     }
@@ -29,11 +32,13 @@ static void RESAMPLE_NAME(row)(int64_t taps, const int32_t *index, const RESAMPL
 }
 
 /* Outputs [begin, end) of one line of single elements. */
-static void RESAMPLE_NAME(line)(const wick_resample *r, int64_t begin, int64_t end, const RESAMPLE_T *restrict from, RESAMPLE_T *restrict to) {
+static void RESAMPLE_NAME(line)(const wick_resample *r, int64_t begin, int64_t end, const RESAMPLE_T *restrict from,
+                                RESAMPLE_T *restrict to) {
     const RESAMPLE_T *weight = r->weight;
     const int32_t *index = r->index;
     if (r->uniform == 2) {
-        for (int64_t o = begin; o < end; o++) to[o] = weight[2 * o] * from[index[2 * o]] + weight[2 * o + 1] * from[index[2 * o + 1]];
+        for (int64_t o = begin; o < end; o++)
+            to[o] = weight[2 * o] * from[index[2 * o]] + weight[2 * o + 1] * from[index[2 * o + 1]];
         return;
     }
     if (r->uniform == 4) {

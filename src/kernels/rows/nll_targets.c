@@ -16,8 +16,9 @@ static double sum_of(wick_ctype type, const void *w, int64_t n) {
     return sum;
 }
 
-int64_t wick_nll_targets_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label, const void *weight,
-                              double smoothing, const int64_t *ignored, void *loss, void *probs) {
+int64_t wick_nll_targets_rows(wick_ctype type, int64_t begin, int64_t end, int64_t cols, const void *x,
+                              const int64_t *label, const void *weight, double smoothing, const int64_t *ignored,
+                              void *loss, void *probs) {
     const size_t size = wick_ctype_size(type);
     const double total = weight ? sum_of(type, weight, cols) : (double)cols;
     for (int64_t r = begin; r < end; r++) {

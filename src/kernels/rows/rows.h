@@ -4,9 +4,11 @@
 
 #include "kernels/kernels.h"
 
-typedef void wick_softmax_rows_fn(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *x, void *y);
-typedef void wick_layer_norm_rows_fn(bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps, const void *x,
-                                     const void *weight, const void *bias, void *y, void *mean, void *rstd);
+typedef void wick_softmax_rows_fn(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *x,
+                                  void *y);
+typedef void wick_layer_norm_rows_fn(bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps,
+                                     const void *x, const void *weight, const void *bias, void *y, void *mean,
+                                     void *rstd);
 typedef int64_t wick_nll_rows_fn(int64_t begin, int64_t end, int64_t cols, const void *x, const int64_t *label,
                                  void *loss, void *probs);
 typedef void wick_arg_reduce_fn(bool largest, int64_t n, int64_t inner, int64_t begin, int64_t end, const void *src,

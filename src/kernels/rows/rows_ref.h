@@ -1,6 +1,7 @@
 /* rows_ref.h: the row kernels in plain C, the oracle of the others; included once per type. Sums are in long double. */
 
-static void ROWS_NAME(softmax)(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
+static void ROWS_NAME(softmax)(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *from,
+                               void *to) {
     (void)nontemporal;
     for (int64_t r = begin; r < end; r++) {
         const ROWS_T *x = (const ROWS_T *)from + r * cols;
@@ -36,8 +37,9 @@ static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const vo
     return bad;
 }
 
-static void ROWS_NAME(layer_norm)(bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps, const void *from,
-                                  const void *weight, const void *bias, void *to, void *means, void *rstds) {
+static void ROWS_NAME(layer_norm)(bool nontemporal, int64_t begin, int64_t end, int64_t cols, double eps,
+                                  const void *from, const void *weight, const void *bias, void *to, void *means,
+                                  void *rstds) {
     (void)nontemporal;
     const ROWS_T *w = weight, *b = bias;
     for (int64_t r = begin; r < end; r++) {

@@ -46,7 +46,8 @@ ROWS_INLINE void ROWS_NAME(store_nontemporal)(ROWS_T *p, ROWS_NAME(vec) v) {
     ROWS_NAME(store)(p, v);
 #endif
 }
-/* Rows go step by step, so many elements of them together: they stay in L1. From memory the next ones are asked for meanwhile, since what a step computes leaves memory idle otherwise. */
+/* Rows go step by step, so many elements of them together: they stay in L1. From memory the next ones are asked for
+ * meanwhile, since what a step computes leaves memory idle otherwise. */
 enum { ROWS_NAME(IN_L1) = 4096 };
 /* Whether rows of y may be written past the caches. */
 ROWS_INLINE bool ROWS_NAME(may_pass)(const ROWS_T *y, int64_t cols) {

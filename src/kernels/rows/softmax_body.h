@@ -1,9 +1,9 @@
 /* softmax_body.h: softmax, log softmax and negative log likelihood over the vectors of rows_vec.h; included once per
  * type.
  *
- * Long rows: the maximum, then exp(x - max) and its sum, then the quotient. Rows of up to SHORT columns, such as the logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and
- * nothing is folded. Lanes do not touch each other, so that a row has the same bits in any company. x and y may be the
- * same memory. */
+ * Long rows: the maximum, then exp(x - max) and its sum, then the quotient. Rows of up to SHORT columns, such as the
+ * logits of ten classes, go WIDE rows at a time, one row in each lane: no vector is partly empty and nothing is folded.
+ * Lanes do not touch each other, so that a row has the same bits in any company. x and y may be the same memory. */
 
 enum { ROWS_NAME(SHORT) = 32, ROWS_NAME(WIDE) = 16, ROWS_NAME(PER) = ROWS_NAME(WIDE) / ROWS_NAME(L) };
 
@@ -31,8 +31,10 @@ static ROWS_T ROWS_NAME(row_max)(const ROWS_T *x, int64_t n) {
     return ROWS_NAME(fold_max)(acc);
 }
 
-/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). far: what is `ahead` elements further is asked for; a constant at every call. */
-ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y, const bool far, int64_t ahead) {
+/* y = exp(x - max) for n <= CHUNK elements, nothing when y is NULL; returns their sum, in the order of sum(). far: what
+ * is `ahead` elements further is asked for; a constant at every call. */
+ROWS_INLINE ROWS_T ROWS_NAME(exp_chunk)(const ROWS_T *x, int64_t n, ROWS_T max, ROWS_T *y, const bool far,
+                                        int64_t ahead) {
     enum { L = ROWS_NAME(L), ACC = ROWS_NAME(ACC) };
     const ROWS_NAME(vec) shift = ROWS_NAME(set1)(max), lowest = ROWS_NAME(set1)(-(ROWS_T)INFINITY);
     ROWS_NAME(vec) acc[ACC] = {0}, e[ACC];
@@ -79,8 +81,8 @@ ROWS_INLINE void ROWS_NAME(finish)(bool log, const ROWS_T *x, int64_t n, ROWS_T 
     }
 }
 
-/* Rows of any length, at most TOGETHER: exp(x - max) into y, or nothing when y is NULL. Step by step for all of them: what a step of one row ends
- * with (a fold, a quotient) overlaps with the next row's. */
+/* Rows of any length, at most TOGETHER: exp(x - max) into y, or nothing when y is NULL. Step by step for all of them:
+ * what a step of one row ends with (a fold, a quotient) overlaps with the next row's. */
 enum { ROWS_NAME(TOGETHER) = 8 };
 static void ROWS_NAME(exp_rows)(const ROWS_T *x, int64_t rows, int64_t cols, ROWS_T *max, double *sum, ROWS_T *y) {
     enum { CHUNK = ROWS_NAME(CHUNK) };
@@ -88,13 +90,18 @@ static void ROWS_NAME(exp_rows)(const ROWS_T *x, int64_t rows, int64_t cols, ROW
     for (int64_t r = 0; r < rows; r++) {
         sum[r] = 0;
         if (!y)
-            for (int64_t i = 0; i < cols; i += CHUNK) sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], NULL, false, 0);
+            for (int64_t i = 0; i < cols; i += CHUNK)
+                sum[r] +=
+                    (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], NULL, false, 0);
         else
             for (int64_t i = 0; i < cols; i += CHUNK)
-                sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r], y + r * cols + i, false, 0);
+                sum[r] += (double)ROWS_NAME(exp_chunk)(x + r * cols + i, WICK_MIN(cols - i, CHUNK), max[r],
+                                                       y + r * cols + i, false, 0);
     }
 }
-static int64_t ROWS_NAME(together)(int64_t cols) { return WICK_MIN(ROWS_NAME(TOGETHER), WICK_MAX(ROWS_NAME(IN_L1) / cols, 1)); }
+static int64_t ROWS_NAME(together)(int64_t cols) {
+    return WICK_MIN(ROWS_NAME(TOGETHER), WICK_MAX(ROWS_NAME(IN_L1) / cols, 1));
+}
 
 /* `rows` <= WIDE rows of cols <= SHORT, transposed: t[c][lane]. Lanes without a row hold zeros. */
 typedef struct ROWS_NAME(group) {
@@ -140,24 +147,30 @@ ROWS_INLINE void ROWS_NAME(group_softmax)(ROWS_NAME(group) *g, int64_t cols) {
     }
 }
 
-/* Rows from memory and to memory, one by one: exponentials stay in L1, only quotients leave it, and of the next row a part is asked for with each vector. */
+/* Rows from memory and to memory, one by one: exponentials stay in L1, only quotients leave it, and of the next row a
+ * part is asked for with each vector. */
 static void ROWS_NAME(softmax_nontemporal)(bool log, int64_t rows, int64_t cols, const ROWS_T *x, ROWS_T *y) {
     enum { L = ROWS_NAME(L), CHUNK = ROWS_NAME(CHUNK) };
     ROWS_T exps[ROWS_NAME(IN_L1)];
     for (int64_t r = 0; r < rows; r++, x += cols, y += cols) {
         const ROWS_T max = ROWS_NAME(row_max)(x, cols);
         double sum = 0;
-        for (int64_t i = 0; i < cols; i += CHUNK) sum += (double)ROWS_NAME(exp_chunk)(x + i, WICK_MIN(cols - i, CHUNK), max, exps + i, true, cols);
-        const ROWS_NAME(vec) a = ROWS_NAME(set1)(log ? max : (ROWS_T)(1 / sum)), b = ROWS_NAME(set1)(log ? ROWS_LOG((ROWS_T)sum) : 0);
-        for (int64_t i = 0; i < cols; i += L) ROWS_NAME(store_nontemporal)(y + i, log ? ROWS_NAME(load)(x + i) - a - b : ROWS_NAME(load)(exps + i) * a);
+        for (int64_t i = 0; i < cols; i += CHUNK)
+            sum += (double)ROWS_NAME(exp_chunk)(x + i, WICK_MIN(cols - i, CHUNK), max, exps + i, true, cols);
+        const ROWS_NAME(vec) a = ROWS_NAME(set1)(log ? max : (ROWS_T)(1 / sum)),
+                             b = ROWS_NAME(set1)(log ? ROWS_LOG((ROWS_T)sum) : 0);
+        for (int64_t i = 0; i < cols; i += L)
+            ROWS_NAME(store_nontemporal)(y + i, log ? ROWS_NAME(load)(x + i) - a - b : ROWS_NAME(load)(exps + i) * a);
     }
     wick_stream_end();
 }
 
-static void ROWS_NAME(softmax)(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *from, void *to) {
+static void ROWS_NAME(softmax)(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *from,
+                               void *to) {
     enum { WIDE = ROWS_NAME(WIDE), PER = ROWS_NAME(PER) };
     if (nontemporal && cols > ROWS_NAME(SHORT) && ROWS_NAME(may_pass)(to, cols)) {
-        ROWS_NAME(softmax_nontemporal)(log, end - begin, cols, (const ROWS_T *)from + begin * cols, (ROWS_T *)to + begin * cols);
+        ROWS_NAME(softmax_nontemporal)
+        (log, end - begin, cols, (const ROWS_T *)from + begin * cols, (ROWS_T *)to + begin * cols);
         return;
     }
     const ROWS_T *x = (const ROWS_T *)from;
@@ -225,9 +238,11 @@ static int64_t ROWS_NAME(nll)(int64_t begin, int64_t end, int64_t cols, const vo
                 const int64_t n = WICK_MIN(rows - first, step), q = r + first;
                 ROWS_NAME(exp_rows)(x + q * cols, n, cols, max, sum, p ? p + q * cols : NULL);
                 for (int64_t l = 0; l < n; l++) {
-                    if ((uint64_t)label[q + l] < (uint64_t)cols) at[first + l] = x[(q + l) * cols + label[q + l]] - max[l];
+                    if ((uint64_t)label[q + l] < (uint64_t)cols)
+                        at[first + l] = x[(q + l) * cols + label[q + l]] - max[l];
                     sums[first + l] = (ROWS_T)sum[l];
-                    if (p) ROWS_NAME(finish)(false, p + (q + l) * cols, cols, (ROWS_T)(1 / sum[l]), 0, p + (q + l) * cols);
+                    if (p)
+                        ROWS_NAME(finish)(false, p + (q + l) * cols, cols, (ROWS_T)(1 / sum[l]), 0, p + (q + l) * cols);
                 }
             }
         }

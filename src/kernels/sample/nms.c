@@ -8,7 +8,9 @@ static double step_of(wick_ctype type, double v) { return type == WICK_CF64 ? v 
 typedef struct box {
     double low[2], high[2], area;
 } box;
-static double number(wick_ctype type, const void *p, int64_t i) { return type == WICK_CF64 ? ((const double *)p)[i] : (double)((const float *)p)[i]; }
+static double number(wick_ctype type, const void *p, int64_t i) {
+    return type == WICK_CF64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
 static box box_of(const wick_suppression *s, const void *boxes, int64_t i) {
     box b;
     for (int d = 0; d < 2; d++) {
@@ -22,7 +24,8 @@ static box box_of(const wick_suppression *s, const void *boxes, int64_t i) {
 static double overlap(wick_ctype type, const box *a, const box *b) {
     double both = 1;
     for (int d = 0; d < 2; d++) {
-        const double low = a->low[d] > b->low[d] ? a->low[d] : b->low[d], high = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
+        const double low = a->low[d] > b->low[d] ? a->low[d] : b->low[d],
+                     high = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
         if (!(high > low)) return 0;
         both *= step_of(type, high - low);
     }
@@ -45,10 +48,12 @@ static void sift(const wick_suppression *s, const void *scores, int64_t *heap, i
     }
 }
 
-void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const void *boxes, const void *scores, int64_t *kept, int64_t *count, int64_t *heap) {
+void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const void *boxes, const void *scores,
+                   int64_t *kept, int64_t *count, int64_t *heap) {
     const size_t elem = wick_ctype_size(s->type);
     for (int64_t row = begin; row < end; row++) { /* a class of an image */
-        const char *b = (const char *)boxes + (size_t)(row / s->classes * s->boxes * 4) * elem, *score = (const char *)scores + (size_t)(row * s->boxes) * elem;
+        const char *b = (const char *)boxes + (size_t)(row / s->classes * s->boxes * 4) * elem,
+                   *score = (const char *)scores + (size_t)(row * s->boxes) * elem;
         int64_t *out = kept + row * s->most, n = 0, left = 0;
         for (int64_t i = 0; i < s->boxes; i++) {
             const double v = number(s->type, score, i);

@@ -1,5 +1,5 @@
-/* roi.c: RoIAlign (He, Gkioxari, Dollar, Girshick: Mask R-CNN, 2017): values of a field at regular places of boxes, averaged by bins. Scattered reads: one
- * version in plain C serves every tier. */
+/* roi.c: RoIAlign (He, Gkioxari, Dollar, Girshick: Mask R-CNN, 2017): values of a field at regular places of boxes,
+ * averaged by bins. Scattered reads: one version in plain C serves every tier. */
 #include "kernels/kernels.h"
 
 typedef enum roi_what { ROI_MEAN, ROI_MAX, ROI_PUT } roi_what;
@@ -49,16 +49,20 @@ static int64_t first_bad(const wick_roi *r, int64_t begin, int64_t end, const in
         if ((uint64_t)image[n] >= (uint64_t)r->images) return n;
     return -1;
 }
-int64_t wick_roi_bins(const wick_roi *r, bool max, int64_t begin, int64_t end, const void *x, const void *boxes, const int64_t *image, void *y) {
+int64_t wick_roi_bins(const wick_roi *r, bool max, int64_t begin, int64_t end, const void *x, const void *boxes,
+                      const int64_t *image, void *y) {
     const size_t size = (size_t)(r->channels * r->out[0] * r->out[1]) * wick_ctype_size(r->type);
     for (int64_t n = begin; n < end; n++)
         if ((uint64_t)image[n] >= (uint64_t)r->images) memset((char *)y + (size_t)n * size, 0, size);
-    (r->type == WICK_CF64 ? run_f64 : run_f32)(r, max ? ROI_MAX : ROI_MEAN, begin, end, x, boxes, image, y, 0, r->channels);
+    (r->type == WICK_CF64 ? run_f64 : run_f32)(r, max ? ROI_MAX : ROI_MEAN, begin, end, x, boxes, image, y, 0,
+                                               r->channels);
     return first_bad(r, begin, end, image);
 }
-int64_t wick_roi_put(const wick_roi *r, int64_t begin, int64_t end, const void *y, const void *boxes, const int64_t *image, void *x) {
+int64_t wick_roi_put(const wick_roi *r, int64_t begin, int64_t end, const void *y, const void *boxes,
+                     const int64_t *image, void *x) {
     const size_t plane = (size_t)(r->height * r->width) * wick_ctype_size(r->type);
-    for (int64_t i = 0; i < r->images; i++) memset((char *)x + (size_t)(i * r->channels + begin) * plane, 0, (size_t)(end - begin) * plane);
+    for (int64_t i = 0; i < r->images; i++)
+        memset((char *)x + (size_t)(i * r->channels + begin) * plane, 0, (size_t)(end - begin) * plane);
     (r->type == WICK_CF64 ? run_f64 : run_f32)(r, ROI_PUT, 0, r->boxes, y, boxes, image, x, begin, end);
     return begin ? -1 : first_bad(r, 0, r->boxes, image);
 }

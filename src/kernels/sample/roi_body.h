@@ -1,7 +1,7 @@
 /* roi_body.h: RoIAlign over planes, once per type; the sums of a bin are in double. */
 
-static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64_t end, const void *from, const void *boxes, const int64_t *image, void *to, int64_t c0,
-                          int64_t c1) {
+static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64_t end, const void *from,
+                          const void *boxes, const int64_t *image, void *to, int64_t c0, int64_t c1) {
     const int64_t plane = r->height * r->width, bins = r->out[0] * r->out[1];
     for (int64_t n = begin; n < end; n++) {
         if ((uint64_t)image[n] >= (uint64_t)r->images) continue;
@@ -17,7 +17,9 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
             if (!r->aligned && !(size[d] >= 1)) size[d] = 1;
             bin[d] = step_of(r, size[d] / (double)r->out[d]);
             const double limit = 2 * (double)(d ? r->width : r->height) + 2; /* more would all lie outside */
-            count[d] = r->samples ? r->samples : bin[d] > 0 ? (int64_t)__builtin_ceil(bin[d] < limit ? bin[d] : limit) : 0;
+            count[d] = r->samples   ? r->samples
+                       : bin[d] > 0 ? (int64_t)__builtin_ceil(bin[d] < limit ? bin[d] : limit)
+                                    : 0;
         }
         const double share = 1 / (double)WICK_MAX(count[0] * count[1], 1);
         for (int64_t b = 0; b < bins; b++)

@@ -1,7 +1,8 @@
-/* taps_body.h: weighted sums of rows by index, once per type. Sums go in the order of the taps, by products and additions alone: the same bits on
- * every tier. */
+/* taps_body.h: weighted sums of rows by index, once per type. Sums go in the order of the taps, by products and
+ * additions alone: the same bits on every tier. */
 /* y, or nothing when first, plus `n` products of rows, in order; four at once, so that y is written seldom. */
-static inline void TAPS_NAME(add)(int64_t c, bool first, int n, const TAPS_T *const *from, const TAPS_T *u, TAPS_T *restrict y) {
+static inline void TAPS_NAME(add)(int64_t c, bool first, int n, const TAPS_T *const *from, const TAPS_T *u,
+                                  TAPS_T *restrict y) {
     if (n == 4) {
         const TAPS_T *p = from[0], *q = from[1], *r = from[2], *s = from[3], e = u[0], f = u[1], g = u[2], h = u[3];
         if (first)
@@ -18,7 +19,8 @@ static inline void TAPS_NAME(add)(int64_t c, bool first, int n, const TAPS_T *co
             for (int64_t i = 0; i < c; i++) y[i] += e * p[i];
     }
 }
-static void TAPS_NAME(sum)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *weight, void *yv) {
+static void TAPS_NAME(sum)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index,
+                           const void *weight, void *yv) {
     const int64_t c = t->channels;
     for (int64_t r = begin; r < end; r++) {
         const int64_t image = r / t->rows, first = image * t->rows * (t->taps - 1) + r; /* tap k is at first + k rows */
@@ -39,11 +41,14 @@ static void TAPS_NAME(sum)(const wick_taps *t, int64_t begin, int64_t end, const
     }
 }
 
-/* Units are parts of the places of an image: each looks at all taps and takes those that fall into it, in their order. */
-static void TAPS_NAME(put)(const wick_taps *t, int64_t begin, int64_t end, const void *yv, const int64_t *index, const void *weight, void *xv) {
+/* Units are parts of the places of an image: each looks at all taps and takes those that fall into it, in their order.
+ */
+static void TAPS_NAME(put)(const wick_taps *t, int64_t begin, int64_t end, const void *yv, const int64_t *index,
+                           const void *weight, void *xv) {
     const int64_t c = t->channels, each = (t->places + t->parts - 1) / t->parts;
     for (int64_t unit = begin; unit < end; unit++) {
-        const int64_t image = unit / t->parts, low = WICK_MIN(t->places, unit % t->parts * each), high = WICK_MIN(t->places, low + each);
+        const int64_t image = unit / t->parts, low = WICK_MIN(t->places, unit % t->parts * each),
+                      high = WICK_MIN(t->places, low + each);
         TAPS_T *x = (TAPS_T *)xv + image * t->places * c;
         memset(x + low * c, 0, (size_t)((high - low) * c) * sizeof *x);
         for (int64_t r = image * t->rows; r < (image + 1) * t->rows; r++) {
@@ -59,7 +64,8 @@ static void TAPS_NAME(put)(const wick_taps *t, int64_t begin, int64_t end, const
     }
 }
 
-static void TAPS_NAME(dot)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index, const void *yv, void *weight) {
+static void TAPS_NAME(dot)(const wick_taps *t, int64_t begin, int64_t end, const void *xv, const int64_t *index,
+                           const void *yv, void *weight) {
     const int64_t c = t->channels;
     for (int64_t r = begin; r < end; r++) {
         const int64_t image = r / t->rows, first = image * t->rows * (t->taps - 1) + r;

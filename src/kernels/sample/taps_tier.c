@@ -12,4 +12,5 @@
 #define TAPS_NAME(x) x##_f64
 #include "kernels/sample/taps_body.h"
 
-const wick_taps_table TAPS_CAT(wick_taps_table_, WICK_TIER_NAME) = {{sum_f32, sum_f64}, {put_f32, put_f64}, {dot_f32, dot_f64}};
+const wick_taps_table TAPS_CAT(wick_taps_table_,
+                               WICK_TIER_NAME) = {{sum_f32, sum_f64}, {put_f32, put_f64}, {dot_f32, dot_f64}};

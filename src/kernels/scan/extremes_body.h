@@ -1,5 +1,6 @@
-/* extremes_body.h: running extremes and their places, once per type. What takes the place of the best so far is no smaller (or larger) than it, or the
- * first NaN, or a NaN after NaN. Most elements change nothing: a block that doesn't is found by comparing it whole, and is only filled. */
+/* extremes_body.h: running extremes and their places, once per type. What takes the place of the best so far is no
+ * smaller (or larger) than it, or the first NaN, or a NaN after NaN. Most elements change nothing: a block that doesn't
+ * is found by comparing it whole, and is only filled. */
 
 INLINE bool NAME(better)(const bool max, T v, T best) {
     const bool beyond = max ? v >= best : v <= best;
@@ -11,7 +12,8 @@ INLINE bool NAME(better)(const bool max, T v, T best) {
 }
 
 /* n neighbours of a row onto *best_ and *at_; `place` is that of the first. Without y only the best is wanted. */
-INLINE void NAME(row)(const bool max, int64_t n, int64_t place, const T *x, T *y, int64_t *index, T *best_, int64_t *at_) {
+INLINE void NAME(row)(const bool max, int64_t n, int64_t place, const T *x, T *y, int64_t *index, T *best_,
+                      int64_t *at_) {
     T best = *best_;
     int64_t at = *at_;
     for (int64_t i = 0; i < n;) {
@@ -47,7 +49,8 @@ INLINE void NAME(row_back)(const bool max, int64_t n, const T *x, T *y, int64_t 
     }
 }
 /* `width` columns side by side, rows `inner` apart. */
-INLINE void NAME(columns)(const bool max, const bool back, int64_t n, int64_t inner, int64_t width, const T *x, T *y, int64_t *index) {
+INLINE void NAME(columns)(const bool max, const bool back, int64_t n, int64_t inner, int64_t width, const T *x, T *y,
+                          int64_t *index) {
     T best[WICK_SCAN_COLUMNS];
     int64_t at[WICK_SCAN_COLUMNS];
     for (int64_t k = 0; k < n; k++) {
@@ -63,13 +66,15 @@ INLINE void NAME(columns)(const bool max, const bool back, int64_t n, int64_t in
     }
 }
 
-INLINE void NAME(lines)(const bool max, const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x_, void *y_, int64_t *index, void *partials) {
+INLINE void NAME(lines)(const bool max, const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x_,
+                        void *y_, int64_t *index, void *partials) {
     const T *x = x_;
     T *y = y_;
     if (s->inner > 1) { /* blocks of columns */
         const int64_t blocks = (s->inner + WICK_SCAN_COLUMNS - 1) / WICK_SCAN_COLUMNS;
         for (int64_t b = begin; b < end; b++) {
-            const int64_t l = b % blocks * WICK_SCAN_COLUMNS, first = b / blocks * s->n * s->inner + l, width = WICK_MIN(WICK_SCAN_COLUMNS, s->inner - l);
+            const int64_t l = b % blocks * WICK_SCAN_COLUMNS, first = b / blocks * s->n * s->inner + l,
+                          width = WICK_MIN(WICK_SCAN_COLUMNS, s->inner - l);
             NAME(columns)(max, s->reverse, s->n, s->inner, width, x + first, y + first, index + first);
         }
         return;
@@ -92,7 +97,8 @@ INLINE void NAME(lines)(const bool max, const wick_scan *s, int stage, int64_t b
         return;
     }
     for (int64_t line = begin; line < end; line++) {
-        const int64_t r = line / s->chunks, from = line % s->chunks * s->chunk, n = WICK_MIN(s->chunk, s->n - from), first = r * s->n + from;
+        const int64_t r = line / s->chunks, from = line % s->chunks * s->chunk, n = WICK_MIN(s->chunk, s->n - from),
+                      first = r * s->n + from;
         if (s->reverse) {
             NAME(row_back)(max, n, x + first, y + first, index + first);
             continue;
@@ -108,7 +114,8 @@ INLINE void NAME(lines)(const bool max, const wick_scan *s, int stage, int64_t b
         NAME(row)(max, n, from, x + first, y + first, index + first, &best, &at);
     }
 }
-static void NAME(extremes)(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index, void *partials) {
+static void NAME(extremes)(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y,
+                           int64_t *index, void *partials) {
     if (s->kind == WICK_SCAN_MAX)
         NAME(lines)(true, s, stage, begin, end, x, y, index, partials);
     else

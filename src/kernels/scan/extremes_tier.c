@@ -1,4 +1,5 @@
-/* extremes_tier.c: running extremes: comparisons alone, so that all tiers give the same bits; loops that compilers vectorise. */
+/* extremes_tier.c: running extremes: comparisons alone, so that all tiers give the same bits; loops that compilers
+ * vectorise. */
 #include "kernels/scan/scan.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -25,5 +26,8 @@ enum { BLOCK = 16 };
 
 #define CAT_(a, b) a##b
 #define CAT(a, b)  CAT_(a, b)
-const wick_extremes_table CAT(wick_extremes_table_, WICK_TIER_NAME) = {
-    {[WICK_CF32] = extremes_f32, [WICK_CF64] = extremes_f64, [WICK_CI32] = extremes_i32, [WICK_CI64] = extremes_i64, [WICK_CU64] = extremes_u64}};
+const wick_extremes_table CAT(wick_extremes_table_, WICK_TIER_NAME) = {{[WICK_CF32] = extremes_f32,
+                                                                        [WICK_CF64] = extremes_f64,
+                                                                        [WICK_CI32] = extremes_i32,
+                                                                        [WICK_CI64] = extremes_i64,
+                                                                        [WICK_CU64] = extremes_u64}};

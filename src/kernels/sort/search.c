@@ -1,12 +1,13 @@
 /* search.c: places in sorted lists, runs of equal elements, counts. Exact, hence the same in every tier. */
 #include "kernels/kernels.h"
 
-/* How many of a rising list are below x, or (right) not above it. NaN is the largest: for it, how many are numbers, or all. The bisection has
- * no jumps that depend on values, half of which would be mispredicted. */
+/* How many of a rising list are below x, or (right) not above it. NaN is the largest: for it, how many are numbers, or
+ * all. The bisection has no jumps that depend on values, half of which would be mispredicted. */
 #define INLINE static inline __attribute__((always_inline))
-/* Of numbers at about equal distances a straight line tells the place. guess never falls where x rises, so that where it is j - 1 or j for each
- * sorted[j], the answer is guess, or one or two more: A answers mean guess(x) >= guess(sorted[A - 1]) >= A - 2 and guess(x) <= guess(sorted[A]) <= A.
- * scale is 0 where that does not hold, or where so few are searched that finding out takes longer. */
+/* Of numbers at about equal distances a straight line tells the place. guess never falls where x rises, so that where
+ * it is j - 1 or j for each sorted[j], the answer is guess, or one or two more: A answers mean guess(x) >=
+ * guess(sorted[A - 1]) >= A - 2 and guess(x) <= guess(sorted[A]) <= A. scale is 0 where that does not hold, or where so
+ * few are searched that finding out takes longer. */
 #define LINE(T, t)                                                                                        \
     INLINE int64_t guess_##t(int64_t n, const T *sorted, T scale, T x) {                                  \
         T at = (x - sorted[0]) * scale;                                                                   \
@@ -23,40 +24,45 @@
         }                                                                                                 \
         return straight ? scale : 0;                                                                      \
     }
-#define NO_LINE(T, t)                                                                                     \
-    INLINE int64_t guess_##t(int64_t n, const T *sorted, T scale, T x) { return (void)n, (void)sorted, (void)scale, (void)x, 0; } \
+#define NO_LINE(T, t)                                                                                                  \
+    INLINE int64_t guess_##t(int64_t n, const T *sorted, T scale, T x) {                                               \
+        return (void)n, (void)sorted, (void)scale, (void)x, 0;                                                         \
+    }                                                                                                                  \
     INLINE T scale_##t(int64_t n, const T *sorted, int64_t count) { return (void)n, (void)sorted, (void)count, 0; }
-#define SEARCH(T, t, NAN_)                                                                                \
-    INLINE int64_t bisect_##t(const int how, int64_t n, const T *sorted, T x) {                           \
-        int64_t lo = 0;                                                                                   \
-        for (int64_t left = n; left > 0; left /= 2) { /* the answer is in [lo, lo + left] */              \
-            const int64_t half = left - left / 2;                                                         \
-            const T m = sorted[lo + half - 1];                                                            \
-            lo += half & -(int64_t)(how == 0 ? m < x : how == 1 ? m <= x : !NAN_(m));                     \
-        }                                                                                                 \
-        return lo;                                                                                        \
-    }                                                                                                     \
-    static void search_##t(bool right, int64_t n, const T *sorted, int64_t count, const T *v, int64_t *dst) { \
-        const T scale = scale_##t(n, sorted, count);                                                      \
-        for (int64_t i = 0; i < count; i++) {                                                             \
-            if (WICK_UNLIKELY(NAN_(v[i])))                                                                \
-                dst[i] = right ? n : bisect_##t(2, n, sorted, v[i]);                                      \
-            else if (scale > 0) {                                                                         \
-                const int64_t g = guess_##t(n, sorted, scale, v[i]);                                      \
-                dst[i] = g + (right ? (sorted[g] <= v[i]) + (sorted[g + 1] <= v[i]) : (sorted[g] < v[i]) + (sorted[g + 1] < v[i])); \
-            } else                                                                                        \
-                dst[i] = right ? bisect_##t(1, n, sorted, v[i]) : bisect_##t(0, n, sorted, v[i]);         \
-        }                                                                                                 \
-    }                                                                                                     \
-    static int64_t runs_##t(int64_t n, const T *x, const int64_t *order, T *values, int64_t *inverse, int64_t *counts) { \
-        int64_t runs = 0;                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                                 \
-            if (i == 0 || !(x[i] == x[i - 1])) values[runs] = x[i], counts[runs++] = 0; /* each NaN is one of its own */ \
-            counts[runs - 1]++;                                                                           \
-            inverse[order[i]] = runs - 1;                                                                 \
-        }                                                                                                 \
-        for (int64_t i = runs; i < n; i++) values[i] = 0, counts[i] = 0;                                  \
-        return runs;                                                                                      \
+#define SEARCH(T, t, NAN_)                                                                                             \
+    INLINE int64_t bisect_##t(const int how, int64_t n, const T *sorted, T x) {                                        \
+        int64_t lo = 0;                                                                                                \
+        for (int64_t left = n; left > 0; left /= 2) { /* the answer is in [lo, lo + left] */                           \
+            const int64_t half = left - left / 2;                                                                      \
+            const T m = sorted[lo + half - 1];                                                                         \
+            lo += half & -(int64_t)(how == 0 ? m < x : how == 1 ? m <= x : !NAN_(m));                                  \
+        }                                                                                                              \
+        return lo;                                                                                                     \
+    }                                                                                                                  \
+    static void search_##t(bool right, int64_t n, const T *sorted, int64_t count, const T *v, int64_t *dst) {          \
+        const T scale = scale_##t(n, sorted, count);                                                                   \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            if (WICK_UNLIKELY(NAN_(v[i])))                                                                             \
+                dst[i] = right ? n : bisect_##t(2, n, sorted, v[i]);                                                   \
+            else if (scale > 0) {                                                                                      \
+                const int64_t g = guess_##t(n, sorted, scale, v[i]);                                                   \
+                dst[i] = g + (right ? (sorted[g] <= v[i]) + (sorted[g + 1] <= v[i])                                    \
+                                    : (sorted[g] < v[i]) + (sorted[g + 1] < v[i]));                                    \
+            } else                                                                                                     \
+                dst[i] = right ? bisect_##t(1, n, sorted, v[i]) : bisect_##t(0, n, sorted, v[i]);                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static int64_t runs_##t(int64_t n, const T *x, const int64_t *order, T *values, int64_t *inverse,                  \
+                            int64_t *counts) {                                                                         \
+        int64_t runs = 0;                                                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            if (i == 0 || !(x[i] == x[i - 1]))                                                                         \
+                values[runs] = x[i], counts[runs++] = 0; /* each NaN is one of its own */                              \
+            counts[runs - 1]++;                                                                                        \
+            inverse[order[i]] = runs - 1;                                                                              \
+        }                                                                                                              \
+        for (int64_t i = runs; i < n; i++) values[i] = 0, counts[i] = 0;                                               \
+        return runs;                                                                                                   \
     }
 #define FLOAT_NAN(x) ((x) != (x))
 #define NO_NAN(x)    (false)
@@ -71,7 +77,8 @@ SEARCH(int32_t, i32, NO_NAN)
 SEARCH(int64_t, i64, NO_NAN)
 SEARCH(uint64_t, u64, NO_NAN)
 
-void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sorted, int64_t count, const void *values, int64_t *dst) {
+void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sorted, int64_t count, const void *values,
+                        int64_t *dst) {
     switch (type) {
     case WICK_CF32: search_f32(right, n, sorted, count, values, dst); break;
     case WICK_CF64: search_f64(right, n, sorted, count, values, dst); break;
@@ -81,7 +88,8 @@ void wick_search_sorted(wick_ctype type, bool right, int64_t n, const void *sort
     }
 }
 
-int64_t wick_equal_runs(wick_ctype type, int64_t n, const void *x, const int64_t *order, void *values, int64_t *inverse, int64_t *counts) {
+int64_t wick_equal_runs(wick_ctype type, int64_t n, const void *x, const int64_t *order, void *values, int64_t *inverse,
+                        int64_t *counts) {
     switch (type) {
     case WICK_CF32: return runs_f32(n, x, order, values, inverse, counts);
     case WICK_CF64: return runs_f64(n, x, order, values, inverse, counts);
@@ -106,7 +114,8 @@ void wick_count_bins(wick_ctype type, int64_t n, const int64_t *x, const void *w
     }
 }
 
-void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end, const void *partial, void *dst) {
+void wick_add_bins(wick_ctype type, bool counts, int64_t parts, int64_t bins, int64_t begin, int64_t end,
+                   const void *partial, void *dst) {
     const int64_t *whole = partial;
     const double *sums = partial;
     for (int64_t b = begin; b < end; b++) {

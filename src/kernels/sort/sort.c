@@ -1,13 +1,15 @@
 /* sort.c: stable sorts, the first k of them, and the k-th element, along rows. Exact, hence the same in every tier.
  *
- * Elements are packed with their place in the row: a key whose unsigned order is that of the values (NaN the largest, -0 equal to 0), and
- * below it the place: 32 + 32 bits where that suffices, else 64 + 64. Descending is the complement of the key, so that equal ones keep
- * their order both ways. Rows of up to CHUNK are sorted by one task each; longer ones in chunks that are then merged, pairs of runs in
- * each stage, by tasks of CHUNK results. Of few wanted (top k), each chunk keeps those that beat the last of the best so far. */
+ * Elements are packed with their place in the row: a key whose unsigned order is that of the values (NaN the largest,
+ * -0 equal to 0), and below it the place: 32 + 32 bits where that suffices, else 64 + 64. Descending is the complement
+ * of the key, so that equal ones keep their order both ways. Rows of up to CHUNK are sorted by one task each; longer
+ * ones in chunks that are then merged, pairs of runs in each stage, by tasks of CHUNK results. Of few wanted (top k),
+ * each chunk keeps those that beat the last of the best so far. */
 #include "kernels/kernels.h"
 #include "kernels/sort/sort_keys.h"
 
-enum { CHUNK = 65536, TASK = 16384, SELECT_MOST = 1024, SHORT = 0, LONG = 1, TOP = 2 }; /* SELECT_MOST: longer rows are gone over once, with the best so far at hand */
+/* SELECT_MOST: longer rows are gone over once, with the best so far at hand */
+enum { CHUNK = 65536, TASK = 16384, SELECT_MOST = 1024, SHORT = 0, LONG = 1, TOP = 2 };
 enum { RANKED = 128 }; /* longer rows are sorted by digits */
 
 typedef struct wide {
@@ -28,11 +30,13 @@ typedef struct wide {
 #define SORT_NAME(x)    wide_##x
 #include "kernels/sort/sort_body.h"
 
-/* The element that would stand at place k of a few narrow ones, of which no two are equal; a is overwritten. What is not on its side of a pivot is left behind. */
+/* The element that would stand at place k of a few narrow ones, of which no two are equal; a is overwritten. What is
+ * not on its side of a pivot is left behind. */
 static uint64_t select_few(uint64_t *a, int64_t n, int64_t k) {
     uint64_t more[RANKED];
     while (n > 1) {
-        const uint64_t x = a[0], y = a[n / 2], z = a[n - 1], low = WICK_MIN(x, y), pivot = WICK_MAX(low, WICK_MIN(WICK_MAX(x, y), z));
+        const uint64_t x = a[0], y = a[n / 2], z = a[n - 1], low = WICK_MIN(x, y),
+                       pivot = WICK_MAX(low, WICK_MIN(WICK_MAX(x, y), z));
         int64_t below = 0, above = 0;
         for (int64_t i = 0; i < n; i++) {
             const uint64_t e = a[i];
@@ -51,9 +55,11 @@ static uint64_t select_few(uint64_t *a, int64_t n, int64_t k) {
     }
     return a[0];
 }
-static uint64_t select_narrow(uint64_t *a, int64_t n, int64_t k) { return n <= RANKED ? select_few(a, n, k) : narrow_select(a, n, k); }
+static uint64_t select_narrow(uint64_t *a, int64_t n, int64_t k) {
+    return n <= RANKED ? select_few(a, n, k) : narrow_select(a, n, k);
+}
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------------ */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 /* Why a key and a place are not 32 bits each; NULL: they are. */
 static const char *narrow_refused(wick_ctype type, int64_t n) {
@@ -61,7 +67,9 @@ static const char *narrow_refused(wick_ctype type, int64_t n) {
     return n > UINT32_MAX ? "rows are longer than 2^32" : NULL;
 }
 static bool is_wide(wick_ctype type, int64_t n) { return narrow_refused(type, n) != NULL; }
-static bool is_nan_key(wick_ctype type, uint64_t key) { return (type == WICK_CF32 && key == UINT32_MAX) || (type == WICK_CF64 && key == UINT64_MAX); }
+static bool is_nan_key(wick_ctype type, uint64_t key) {
+    return (type == WICK_CF32 && key == UINT32_MAX) || (type == WICK_CF64 && key == UINT64_MAX);
+}
 
 /* Element i of the row x. Wide ones may hold narrow types, in rows of more than 2^32. */
 #define KEY(T, t, i) wick_sort_key_##t(((const T *)x)[i])
@@ -74,7 +82,8 @@ static bool is_nan_key(wick_ctype type, uint64_t key) { return (type == WICK_CF3
             ((uint64_t *)to)[i] = ((flip ^ k) & UINT32_MAX) << 32 | (uint64_t)(begin + i);                \
     }                                                                                                     \
     break;
-static inline __attribute__((always_inline)) void pack_as(wick_ctype type, bool is_wide, uint64_t flip, const void *x, int64_t begin, int64_t n, void *to) {
+static inline __attribute__((always_inline)) void pack_as(wick_ctype type, bool is_wide, uint64_t flip, const void *x,
+                                                          int64_t begin, int64_t n, void *to) {
     switch (type) {
     case WICK_CF32: PACK(float, f32)
     case WICK_CF64: PACK(double, f64)
@@ -91,13 +100,17 @@ static void pack(wick_ctype type, bool is_wide, bool descending, const void *x, 
         pack_as(type, false, flip, x, begin, n, to);
 }
 
-static inline uint64_t key_at(bool is_wide, const void *from, int64_t i) { return is_wide ? ((const wide *)from)[i].key : ((const uint64_t *)from)[i] >> 32; }
+static inline uint64_t key_at(bool is_wide, const void *from, int64_t i) {
+    return is_wide ? ((const wide *)from)[i].key : ((const uint64_t *)from)[i] >> 32;
+}
 static inline int64_t place_at(bool is_wide, const void *from, int64_t i) {
     return (int64_t)(is_wide ? ((const wide *)from)[i].at : ((const uint64_t *)from)[i] & UINT32_MAX);
 }
 
-/* Values are read again where they lie: the rows of a task are in cache, and what was long enough not to be is read once. */
-static void unpack(wick_ctype type, bool is_wide, const void *x, const void *from, int64_t n, void *values, int64_t *index) {
+/* Values are read again where they lie: the rows of a task are in cache, and what was long enough not to be is read
+ * once. */
+static void unpack(wick_ctype type, bool is_wide, const void *x, const void *from, int64_t n, void *values,
+                   int64_t *index) {
     for (int64_t i = 0; i < n; i++) index[i] = place_at(is_wide, from, i);
     if (wick_ctype_size(type) == 4)
         for (int64_t i = 0; i < n; i++) ((uint32_t *)values)[i] = ((const uint32_t *)x)[index[i]];
@@ -106,8 +119,11 @@ static void unpack(wick_ctype type, bool is_wide, const void *x, const void *fro
 }
 
 /* The same of integers, whose keys tell what they are: those of a long row would be looked up all over memory. */
-static void unpack_integers(wick_ctype type, bool is_wide, bool descending, const void *from, int64_t n, void *values, int64_t *index) {
-    const uint64_t flip = (descending ? UINT64_MAX : 0) ^ (type == WICK_CI64 ? 1ull << 63 : type == WICK_CI32 ? 1ull << 31 : 0);
+static void unpack_integers(wick_ctype type, bool is_wide, bool descending, const void *from, int64_t n, void *values,
+                            int64_t *index) {
+    const uint64_t flip = (descending ? UINT64_MAX : 0) ^ (type == WICK_CI64   ? 1ull << 63
+                                                           : type == WICK_CI32 ? 1ull << 31
+                                                                               : 0);
     for (int64_t i = 0; i < n; i++) {
         const uint64_t value = key_at(is_wide, from, i) ^ flip;
         if (wick_ctype_size(type) == 4) ((uint32_t *)values)[i] = (uint32_t)value;
@@ -116,10 +132,11 @@ static void unpack_integers(wick_ctype type, bool is_wide, bool descending, cons
     }
 }
 
-/* ---- sorting ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
 static inline size_t packed_size(const wick_sorting *s) { return s->wide ? sizeof(wide) : sizeof(uint64_t); }
-/* Few narrow ones: the place of each is how many keys are below its own; equal ones follow in the order that they come in. */
+/* Few narrow ones: the place of each is how many keys are below its own; equal ones follow in the order that they come
+ * in. */
 typedef int32_t four __attribute__((vector_size(16), may_alias));
 static void rank_sort(uint64_t *a, uint64_t *other, int64_t n) {
     enum { SIDE = 4 }; /* vectors that are counted side by side */
@@ -159,13 +176,17 @@ static const char *top_refused(const wick_sorting *s) {
 static const char *short_refused(const wick_sorting *s) { return s->chunks <= 1 ? NULL : "rows are longer than 65536"; }
 
 const char *wick_sort_name(const wick_sorting *s) {
-    if (s->mode == TOP) return s->chunks > 1 ? "the best of chunks, then of those" : s->n <= SELECT_MOST ? "what is not behind the last wanted one" : "the best so far of each row";
+    if (s->mode == TOP)
+        return s->chunks > 1         ? "the best of chunks, then of those"
+               : s->n <= SELECT_MOST ? "what is not behind the last wanted one"
+                                     : "the best so far of each row";
     return s->mode == LONG ? "chunks, merged" : rank_refused(s, s->n) ? "rows by digits" : "rows by rank";
 }
 int wick_sort_rejected(const wick_sorting *s, wick_rejected *out) {
     int n = 0;
     if (!s->tasks[0]) return 0;
-    if (narrow_refused(s->type, s->n)) out[n++] = (wick_rejected){"keys and places of 32 bits", narrow_refused(s->type, s->n)};
+    if (narrow_refused(s->type, s->n))
+        out[n++] = (wick_rejected){"keys and places of 32 bits", narrow_refused(s->type, s->n)};
     if (s->mode == TOP) return n;
     out[n++] = (wick_rejected){"the best alone", top_refused(s)};
     if (s->mode == LONG) out[n++] = (wick_rejected){"whole rows at once", short_refused(s)};
@@ -189,7 +210,8 @@ void wick_sort_prepare(wick_sorting *s) {
         return;
     }
     if (s->mode == TOP) {
-        s->scratch = 2 * packed_size(s) * (size_t)WICK_MAX(top_room(s->k), WICK_MAX(s->chunks * s->k, WICK_MIN(s->n, SELECT_MOST)));
+        s->scratch = 2 * packed_size(s) *
+                     (size_t)WICK_MAX(top_room(s->k), WICK_MAX(s->chunks * s->k, WICK_MIN(s->n, SELECT_MOST)));
         if (s->chunks > 1) {
             s->stages = 2;
             s->tasks[1] = s->rows;
@@ -202,7 +224,8 @@ void wick_sort_prepare(wick_sorting *s) {
     }
 }
 
-/* The first k of a short row, in order, at the front of scratch, which has room for the row twice: all that don't come after the k-th. */
+/* The first k of a short row, in order, at the front of scratch, which has room for the row twice: all that don't come
+ * after the k-th. */
 static void top_of_short(const wick_sorting *s, const char *x, void *scratch) {
     const size_t size = packed_size(s);
     void *other = (char *)scratch + (size_t)s->n * size;
@@ -268,7 +291,8 @@ static int64_t top_of(const wick_sorting *s, const char *x, int64_t begin, int64
     return k;
 }
 
-static void run_rows(const wick_sorting *s, int64_t begin, int64_t end, const char *x, char *values, int64_t *index, void *scratch) {
+static void run_rows(const wick_sorting *s, int64_t begin, int64_t end, const char *x, char *values, int64_t *index,
+                     void *scratch) {
     const size_t elem = wick_ctype_size(s->type);
     for (int64_t r = begin; r < end; r++) {
         const char *row = x + (size_t)(r * s->n) * elem;
@@ -285,29 +309,37 @@ static void run_rows(const wick_sorting *s, int64_t begin, int64_t end, const ch
 }
 
 /* Chunk c of row r at the stage of a LONG sort: 0 sorts it, the last puts results into place, those between merge. */
-static void run_long(const wick_sorting *s, int stage, int64_t r, int64_t c, const char *x, char *values, int64_t *index, void *const *buffers, void *scratch) {
+static void run_long(const wick_sorting *s, int stage, int64_t r, int64_t c, const char *x, char *values,
+                     int64_t *index, void *const *buffers, void *scratch) {
     const size_t elem = wick_ctype_size(s->type), size = packed_size(s);
     const int64_t begin = c * CHUNK, end = WICK_MIN(s->n, begin + CHUNK);
     const char *row = x + (size_t)(r * s->n) * elem;
-    char *from = (char *)buffers[(stage + 1) % 2] + (size_t)(r * s->n) * size, *to = (char *)buffers[stage % 2] + (size_t)(r * s->n) * size;
+    char *from = (char *)buffers[(stage + 1) % 2] + (size_t)(r * s->n) * size,
+         *to = (char *)buffers[stage % 2] + (size_t)(r * s->n) * size;
     if (stage == 0) {
         pack(s->type, s->wide, s->descending, row, begin, end - begin, to + (size_t)begin * size);
         sort_packed(s, to + (size_t)begin * size, scratch, end - begin);
     } else if (stage == s->stages - 1) {
         const int64_t n = WICK_MIN(end, s->k) - begin;
         char *result = values + (size_t)(r * s->k + begin) * elem;
-        if (s->type != WICK_CF32 && s->type != WICK_CF64) unpack_integers(s->type, s->wide, s->descending, from + (size_t)begin * size, n, result, index + r * s->k + begin);
+        if (s->type != WICK_CF32 && s->type != WICK_CF64)
+            unpack_integers(s->type, s->wide, s->descending, from + (size_t)begin * size, n, result,
+                            index + r * s->k + begin);
         else if (n > 0) unpack(s->type, s->wide, row, from + (size_t)begin * size, n, result, index + r * s->k + begin);
     } else {
-        const int64_t run = (int64_t)CHUNK << (stage - 1), lo = begin / (2 * run) * (2 * run), mid = WICK_MIN(s->n, lo + run), hi = WICK_MIN(s->n, lo + 2 * run);
+        const int64_t run = (int64_t)CHUNK << (stage - 1), lo = begin / (2 * run) * (2 * run),
+                      mid = WICK_MIN(s->n, lo + run), hi = WICK_MIN(s->n, lo + 2 * run);
         if (s->wide)
-            wide_merge_part((wide *)(void *)from + lo, mid - lo, (wide *)(void *)from + mid, hi - mid, begin - lo, end - lo, (wide *)(void *)to + begin);
+            wide_merge_part((wide *)(void *)from + lo, mid - lo, (wide *)(void *)from + mid, hi - mid, begin - lo,
+                            end - lo, (wide *)(void *)to + begin);
         else
-            narrow_merge_part((uint64_t *)(void *)from + lo, mid - lo, (uint64_t *)(void *)from + mid, hi - mid, begin - lo, end - lo, (uint64_t *)(void *)to + begin);
+            narrow_merge_part((uint64_t *)(void *)from + lo, mid - lo, (uint64_t *)(void *)from + mid, hi - mid,
+                              begin - lo, end - lo, (uint64_t *)(void *)to + begin);
     }
 }
 
-void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *const *buffers, void *scratch) {
+void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end, const void *x, void *values,
+                   int64_t *index, void *const *buffers, void *scratch) {
     const size_t elem = wick_ctype_size(s->type), size = packed_size(s);
     if (s->chunks <= 1) {
         run_rows(s, begin * s->rows_per_task, WICK_MIN(end * s->rows_per_task, s->rows), x, values, index, scratch);
@@ -318,22 +350,27 @@ void wick_sort_run(const wick_sorting *s, int stage, int64_t begin, int64_t end,
         if (s->mode == LONG) {
             run_long(s, stage, r, c, x, values, index, buffers, scratch);
         } else if (stage == 0) {
-            const int64_t n = top_of(s, (const char *)x + (size_t)(r * s->n) * elem, c * CHUNK, WICK_MIN(CHUNK, s->n - c * CHUNK), scratch);
+            const int64_t n = top_of(s, (const char *)x + (size_t)(r * s->n) * elem, c * CHUNK,
+                                     WICK_MIN(CHUNK, s->n - c * CHUNK), scratch);
             memcpy((char *)buffers[0] + (size_t)(task * s->k) * size, scratch, (size_t)n * size);
         } else { /* a task is a row: the best of the chunks' best; only the last chunk can have fewer than k */
             const int64_t n = (s->chunks - 1) * s->k + WICK_MIN(s->k, s->n - (s->chunks - 1) * CHUNK);
             memcpy(scratch, (const char *)buffers[0] + (size_t)(task * s->chunks * s->k) * size, (size_t)n * size);
             sort_packed(s, scratch, (char *)scratch + (size_t)n * size, n);
-            unpack(s->type, s->wide, (const char *)x + (size_t)(task * s->n) * elem, scratch, s->k, (char *)values + (size_t)(task * s->k) * elem, index + task * s->k);
+            unpack(s->type, s->wide, (const char *)x + (size_t)(task * s->n) * elem, scratch, s->k,
+                   (char *)values + (size_t)(task * s->k) * elem, index + task * s->k);
         }
     }
 }
 
-/* ---- the k-th ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the k-th ---------------------------------------------------------------------------------------------------- */
 
-size_t wick_kth_scratch(wick_ctype type, int64_t n) { return (size_t)n * (is_wide(type, n) ? sizeof(wide) : sizeof(uint64_t)); }
+size_t wick_kth_scratch(wick_ctype type, int64_t n) {
+    return (size_t)n * (is_wide(type, n) ? sizeof(wide) : sizeof(uint64_t));
+}
 
-void wick_kth_rows(wick_ctype type, wick_kth how, int64_t k, int64_t n, int64_t begin, int64_t end, const void *x, void *values, int64_t *index, void *scratch) {
+void wick_kth_rows(wick_ctype type, wick_kth how, int64_t k, int64_t n, int64_t begin, int64_t end, const void *x,
+                   void *values, int64_t *index, void *scratch) {
     const bool wide_ = is_wide(type, n);
     const size_t elem = wick_ctype_size(type);
     for (int64_t r = begin; r < end; r++) {

@@ -1,5 +1,5 @@
-/* sort_body.h: sorting of packed elements SORT_E for one width; included once per width. SORT_KEY(e) is the key, of SORT_BITS bits,
- * SORT_LESS(a, b) the order of a before b. All of it is stable in the order that elements come in. */
+/* sort_body.h: sorting of packed elements SORT_E for one width; included once per width. SORT_KEY(e) is the key, of
+ * SORT_BITS bits, SORT_LESS(a, b) the order of a before b. All of it is stable in the order that elements come in. */
 
 /* a has runs of `run` elements in order; pairs of them are merged into b. */
 static void SORT_NAME(merge_pass)(const SORT_E *a, SORT_E *b, int64_t n, int64_t run) {
@@ -38,7 +38,8 @@ static void SORT_NAME(merge_sort)(SORT_E *a, SORT_E *other, int64_t n) {
 }
 
 /* Least significant digit first; digits that all elements share are passed over. n < 2^32; count: passes of 2^digit. */
-static inline __attribute__((always_inline)) void SORT_NAME(radix_sort)(SORT_E *a, SORT_E *other, int64_t n, const int digit, uint32_t *count) {
+static inline __attribute__((always_inline)) void SORT_NAME(radix_sort)(SORT_E *a, SORT_E *other, int64_t n,
+                                                                        const int digit, uint32_t *count) {
     const int bins = 1 << digit, passes = (SORT_BITS + digit - 1) / digit;
     memset(count, 0, (size_t)(passes * bins) * sizeof *count);
     for (int64_t i = 0; i < n; i++)
@@ -70,8 +71,8 @@ static void SORT_NAME(sort)(SORT_E *a, SORT_E *other, int64_t n) {
         SORT_NAME(radix_sort)(a, other, n, 11, count);
 }
 
-/* Of the merge of a[0..n) and b[0..m), elements [begin, end) into to: where a merge of k elements has come to in a is found by bisection
- * (Odeh et al., Merge Path, 2012). */
+/* Of the merge of a[0..n) and b[0..m), elements [begin, end) into to: where a merge of k elements has come to in a is
+ * found by bisection (Odeh et al., Merge Path, 2012). */
 static int64_t SORT_NAME(split)(const SORT_E *a, int64_t n, const SORT_E *b, int64_t m, int64_t k) {
     int64_t lo = WICK_MAX(0, k - m), hi = WICK_MIN(k, n);
     while (lo < hi) {
@@ -83,10 +84,12 @@ static int64_t SORT_NAME(split)(const SORT_E *a, int64_t n, const SORT_E *b, int
     }
     return lo;
 }
-static void SORT_NAME(merge_part)(const SORT_E *a, int64_t n, const SORT_E *b, int64_t m, int64_t begin, int64_t end, SORT_E *to) {
+static void SORT_NAME(merge_part)(const SORT_E *a, int64_t n, const SORT_E *b, int64_t m, int64_t begin, int64_t end,
+                                  SORT_E *to) {
     int64_t i = SORT_NAME(split)(a, n, b, m, begin), j = begin - i;
     for (int64_t k = begin, steps; k < end; k += steps) {
-        steps = WICK_MIN(end - k, WICK_MIN(n - i, m - j)); /* so many without either coming to its end, and without a jump that would be mispredicted half of the time */
+        /* so many without either coming to its end, and without a jump that would be mispredicted half of the time */
+        steps = WICK_MIN(end - k, WICK_MIN(n - i, m - j));
         if (steps == 0) {
             memcpy(to, i < n ? a + i : b + j, (size_t)(end - k) * sizeof *to);
             return;
@@ -100,9 +103,10 @@ static void SORT_NAME(merge_part)(const SORT_E *a, int64_t n, const SORT_E *b, i
     }
 }
 
-/* The element that would stand at place k: digit by digit from the top, only what shares the digits so far is looked at further. a is
- * overwritten; n < 2^32. */
-static inline __attribute__((always_inline)) SORT_E SORT_NAME(select_by)(SORT_E *a, int64_t n, int64_t k, const int digit) {
+/* The element that would stand at place k: digit by digit from the top, only what shares the digits so far is looked at
+ * further. a is overwritten; n < 2^32. */
+static inline __attribute__((always_inline)) SORT_E SORT_NAME(select_by)(SORT_E *a, int64_t n, int64_t k,
+                                                                         const int digit) {
     uint32_t count[2048];
     const int bins = 1 << digit;
     for (int shift = (SORT_BITS - 1) / digit * digit; shift >= 0 && n > 1; shift -= digit) {
@@ -121,7 +125,9 @@ static inline __attribute__((always_inline)) SORT_E SORT_NAME(select_by)(SORT_E 
     }
     return a[k];
 }
-static SORT_E SORT_NAME(select)(SORT_E *a, int64_t n, int64_t k) { return n < 4096 ? SORT_NAME(select_by)(a, n, k, 8) : SORT_NAME(select_by)(a, n, k, 11); }
+static SORT_E SORT_NAME(select)(SORT_E *a, int64_t n, int64_t k) {
+    return n < 4096 ? SORT_NAME(select_by)(a, n, k, 8) : SORT_NAME(select_by)(a, n, k, 11);
+}
 #undef SORT_E
 #undef SORT_KEY
 #undef SORT_BITS

@@ -1,4 +1,5 @@
-/* sort_keys.h: a number whose unsigned order is that of values: NaN the largest, -0 equal to 0. Generated C has these functions, too (codegen/math_c.h). */
+/* sort_keys.h: a number whose unsigned order is that of values: NaN the largest, -0 equal to 0. Generated C has these
+ * functions, too (codegen/math_c.h). */
 #ifndef WICK_KERNELS_SORT_KEYS_H
 #define WICK_KERNELS_SORT_KEYS_H
 

@@ -1,8 +1,10 @@
-/* trees.c: ensembles of decision trees. Reads at places that the data choose: one version in plain C serves every tier. */
+/* trees.c: ensembles of decision trees. Reads at places that the data choose: one version in plain C serves every tier.
+ */
 #include "kernels/kernels.h"
 #include "kernels/trees/trees.h"
 
-enum { GROUP = 64, GROUP_NUMBERS = 1 << 13, TOGETHER = 8 }; /* rows of a task, fewer where results are many; rows in step */
+/* rows of a task, fewer where results are many; rows in step */
+enum { GROUP = 64, GROUP_NUMBERS = 1 << 13, TOGETHER = 8 };
 
 static int64_t rows_of_task(const wick_forest *f) {
     const int64_t room = GROUP_NUMBERS / WICK_MAX(f->targets, 1);
@@ -10,7 +12,9 @@ static int64_t rows_of_task(const wick_forest *f) {
 }
 int64_t wick_forest_tasks(const wick_forest *f) { return (f->rows + rows_of_task(f) - 1) / rows_of_task(f); }
 /* Sums, then whether a target has any entry. */
-size_t wick_forest_scratch(const wick_forest *f) { return (size_t)(rows_of_task(f) * f->targets) * (sizeof(double) + 1); }
+size_t wick_forest_scratch(const wick_forest *f) {
+    return (size_t)(rows_of_task(f) * f->targets) * (sizeof(double) + 1);
+}
 
 #define TREES_T       float
 #define TREES_NAME(x) x##_f32
@@ -19,8 +23,9 @@ size_t wick_forest_scratch(const wick_forest *f) { return (size_t)(rows_of_task(
 #define TREES_NAME(x) x##_f64
 #include "kernels/trees/trees_body.h"
 
-int64_t wick_forest_run(const wick_forest *f, int64_t begin, int64_t end, const void *x, const int32_t *nodes, const void *splits, const int32_t *roots,
-                        const int32_t *targets, const void *weights, void *y, void *scratch) {
+int64_t wick_forest_run(const wick_forest *f, int64_t begin, int64_t end, const void *x, const int32_t *nodes,
+                        const void *splits, const int32_t *roots, const int32_t *targets, const void *weights, void *y,
+                        void *scratch) {
     const int64_t each = rows_of_task(f);
     for (int64_t task = begin; task < end; task++) {
         const int64_t first = task * each, last = WICK_MIN(first + each, f->rows);

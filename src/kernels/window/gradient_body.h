@@ -1,7 +1,8 @@
 /* gradient_body.h: gradients of pooling, once per type. Included by window.c. */
 
 /* The place of the largest in the window of output (oz, oy, ox). */
-static inline int64_t WINDOW_NAME(largest)(const wick_windows *w, const WINDOW_T *x, const wick_span *z, const wick_span *y, const wick_span *s) {
+static inline int64_t WINDOW_NAME(largest)(const wick_windows *w, const WINDOW_T *x, const wick_span *z,
+                                           const wick_span *y, const wick_span *s) {
     int64_t at = -1;
     WINDOW_T most = 0;
     for (int64_t iz = z->first; iz < z->end; iz += z->step)
@@ -25,7 +26,8 @@ static inline int64_t WINDOW_NAME(largest)(const wick_windows *w, const WINDOW_T
     }              \
     }
 
-static void WINDOW_NAME(pick)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *vv, void *yv) {
+static void WINDOW_NAME(pick)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *vv,
+                              void *yv) {
     const int64_t in = w->in[0] * w->in[1] * w->in[2], out = w->out[0] * w->out[1] * w->out[2];
     for (int64_t p = begin; p < end; p++) {
         const WINDOW_T *x = (const WINDOW_T *)xv + p * in, *v = (const WINDOW_T *)vv + p * in;
@@ -47,7 +49,8 @@ static void WINDOW_NAME(index)(const wick_windows *w, int64_t begin, int64_t end
     }
 }
 
-static void WINDOW_NAME(put)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv, void *vv) {
+static void WINDOW_NAME(put)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv,
+                             void *vv) {
     const int64_t in = w->in[0] * w->in[1] * w->in[2], out = w->out[0] * w->out[1] * w->out[2];
     for (int64_t p = begin; p < end; p++) {
         const WINDOW_T *x = (const WINDOW_T *)xv + p * in, *y = (const WINDOW_T *)yv + p * out;

@@ -1,5 +1,5 @@
-/* halves_body.h: windows of 2 x 2 side by side, once per type. Rows are short, so vectors are too, and the last of a row overlaps the one
- * before it. Included by window_tier.c, with WINDOW_I the integer of WINDOW_T's size. */
+/* halves_body.h: windows of 2 x 2 side by side, once per type. Rows are short, so vectors are too, and the last of a
+ * row overlaps the one before it. Included by window_tier.c, with WINDOW_I the integer of WINDOW_T's size. */
 
 #define HALVES_SELECT(m, a, b) (((V)(((M)(a) & (m)) | ((M)(b) & ~(m)))))
 /* Vectors are loaded where they lie: copied into an array, 16 bytes at a time, they would wait for the copy. */
@@ -32,7 +32,8 @@
 #define HALVES_LOW4  0, 4, 1, 5
 #define HALVES_HIGH4 2, 6, 3, 7
 
-/* v gets y[i] where the largest is (the first, or the last NaN), else 0: in order a b of the upper row, c d of the lower. */
+/* v gets y[i] where the largest is (the first, or the last NaN), else 0: in order a b of the upper row, c d of the
+ * lower. */
 #define HALVES_PUT(L)                                                                                                  \
     static void WINDOW_NAME(put_row##L)(int64_t n, const WINDOW_T *x0, const WINDOW_T *x1, const WINDOW_T *y,          \
                                         WINDOW_T *v0, WINDOW_T *v1) {                                                  \
@@ -65,13 +66,15 @@ HALVES_MAX(4)
 HALVES_PUT(8)
 HALVES_PUT(4)
 
-/* For n elements that are some rows further: from memory, rows as short as an image's are not found by the CPU in time. */
+/* For n elements that are some rows further: from memory, rows as short as an image's are not found by the CPU in time.
+ */
 static __attribute__((noinline)) void WINDOW_NAME(ask)(const WINDOW_T *x, int64_t n) {
     enum { LINE = 64 / sizeof(WINDOW_T), AHEAD = 8192 / sizeof(WINDOW_T) };
     for (int64_t k = 0; k < n; k += LINE) __builtin_prefetch(x + AHEAD + k);
 }
 
-static void WINDOW_NAME(max_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv, void *scratch) {
+static void WINDOW_NAME(max_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv,
+                                    void *scratch) {
     const int64_t width = w->in[2], rows = w->out[1], n = w->out[2];
     (void)scratch;
     for (int64_t p = begin * w->in[0]; p < end * w->in[0]; p++) { /* kernel and stride of the first dim are 1 */
@@ -84,7 +87,8 @@ static void WINDOW_NAME(max_halves)(const wick_windows *w, int64_t begin, int64_
     }
 }
 
-static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv, void *vv) {
+static void WINDOW_NAME(put_halves)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, const void *yv,
+                                    void *vv) {
     const int64_t width = w->in[2], rows = w->out[1], n = w->out[2];
     for (int64_t p = begin * w->in[0]; p < end * w->in[0]; p++) {
         const WINDOW_T *x = (const WINDOW_T *)xv + p * w->in[1] * width, *y = (const WINDOW_T *)yv + p * rows * n;

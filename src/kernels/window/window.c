@@ -25,14 +25,17 @@ static const char *channels_refused(const wick_windows *w, bool max) {
     return (max ? tier->channels_max : tier->channels_mean)[0] ? NULL : "this tier has none";
 }
 /* Of row-major images: why windows have loops. */
-static const char *max_halves_refused(const wick_windows *w) { return tier_kernels()->max_halves[0] ? halves_refused(w) : "this tier has none"; }
+static const char *max_halves_refused(const wick_windows *w) {
+    return tier_kernels()->max_halves[0] ? halves_refused(w) : "this tier has none";
+}
 
 int wick_windows_rejected(const wick_windows *w, bool max, wick_rejected *out) {
     int n = 0;
     if (wick_tier_current() == WICK_TIER_REF) return 0;
     const char *channels = channels_refused(w, max);
     if (channels) out[n++] = (wick_rejected){"channels as vectors", channels};
-    if (channels && max && max_halves_refused(w)) out[n++] = (wick_rejected){"rows of 2 x 2 without loops over windows", max_halves_refused(w)};
+    if (channels && max && max_halves_refused(w))
+        out[n++] = (wick_rejected){"rows of 2 x 2 without loops over windows", max_halves_refused(w)};
     return n;
 }
 
@@ -51,7 +54,9 @@ void wick_windows_mean(const wick_windows *w, int64_t begin, int64_t end, const 
     else
         tier->mean[w->type == WICK_CF64](w, begin, end, x, y, scratch);
 }
-const char *wick_windows_name(const wick_windows *w, bool max) { return (void)w, window_tiers[wick_tier_current()]->names[!max]; }
+const char *wick_windows_name(const wick_windows *w, bool max) {
+    return (void)w, window_tiers[wick_tier_current()]->names[!max];
+}
 
 #define WINDOW_T       float
 #define WINDOW_NAME(x) x##_f32
@@ -69,11 +74,16 @@ void wick_windows_pick(const wick_windows *w, int64_t begin, int64_t end, const 
 void wick_windows_index(const wick_windows *w, int64_t begin, int64_t end, const void *x, int64_t *y) {
     (w->type == WICK_CF64 ? index_f64 : index_f32)(w, begin, end, x, y);
 }
-bool wick_windows_put_copies(const wick_windows *w) { return !w->channels && tier_kernels()->put_halves[0] && are_halves(w); }
+bool wick_windows_put_copies(const wick_windows *w) {
+    return !w->channels && tier_kernels()->put_halves[0] && are_halves(w);
+}
 void wick_windows_put(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v) {
     const wick_window_kernels *tier = tier_kernels();
     const int f64 = w->type == WICK_CF64;
-    (w->channels ? tier->channels_put[f64] : wick_windows_put_copies(w) ? tier->put_halves[f64] : f64 ? put_f64 : put_f32)(w, begin, end, x, y, v);
+    (w->channels                  ? tier->channels_put[f64]
+     : wick_windows_put_copies(w) ? tier->put_halves[f64]
+     : f64                        ? put_f64
+                                  : put_f32)(w, begin, end, x, y, v);
 }
 void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v) {
     const int f64 = w->type == WICK_CF64;

@@ -18,7 +18,8 @@ static inline wick_span wick_span_of(const wick_windows *w, int d, int64_t o) {
 /* How many inputs the average of output o is over, in dim d. */
 static inline int64_t wick_span_count(const wick_windows *w, int d, int64_t o) {
     if (!w->adaptive && !w->inside) { /* padding counts, what lies beyond it does not */
-        const int64_t first = o * w->stride[d] - w->pad[d], end = WICK_MIN(first + w->kernel[d], w->in[d] + w->pad_end[d]);
+        const int64_t first = o * w->stride[d] - w->pad[d],
+                      end = WICK_MIN(first + w->kernel[d], w->in[d] + w->pad_end[d]);
         return end - first;
     }
     const wick_span s = wick_span_of(w, d, o);
@@ -30,7 +31,8 @@ static inline bool wick_windows_are_two(const wick_windows *w) {
     bool all = !w->adaptive;
     for (int d = 0; d < 3; d++) {
         const int64_t extent = d ? 2 : 1;
-        all &= w->kernel[d] == extent && w->dilation[d] == 1 && w->pad[d] == 0 && (w->out[d] - 1) * w->stride[d] + extent <= w->in[d];
+        all &= w->kernel[d] == extent && w->dilation[d] == 1 && w->pad[d] == 0 &&
+               (w->out[d] - 1) * w->stride[d] + extent <= w->in[d];
     }
     return all;
 }
@@ -50,6 +52,7 @@ typedef struct wick_window_kernels {
     void (*channels_put[2])(const wick_windows *w, int64_t begin, int64_t end, const void *x, const void *y, void *v);
     void (*channels_share[2])(const wick_windows *w, int64_t begin, int64_t end, const void *y, void *v);
 } wick_window_kernels;
-extern const wick_window_kernels wick_window_kernels_ref, wick_window_kernels_base, wick_window_kernels_avx2, wick_window_kernels_avx512;
+extern const wick_window_kernels wick_window_kernels_ref, wick_window_kernels_base, wick_window_kernels_avx2,
+    wick_window_kernels_avx512;
 
 #endif

@@ -45,7 +45,8 @@ static WINDOW_T WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(const wick_windows *
     return WINDOW_DONE(v, count);
 }
 
-static void WINDOW_NAME(WINDOW_OP)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv, void *scratch) {
+static void WINDOW_NAME(WINDOW_OP)(const wick_windows *w, int64_t begin, int64_t end, const void *xv, void *yv,
+                                   void *scratch) {
     const int64_t width = w->in[2], in = w->in[0] * w->in[1] * width, out = w->out[0] * w->out[1] * w->out[2];
     const int64_t reach = (w->kernel[2] - 1) * w->dilation[2]; /* from a window's first column to its last */
     int64_t low = w->out[2], high = w->out[2]; /* windows [low, high) lie inside of their row */

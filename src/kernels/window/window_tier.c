@@ -78,6 +78,11 @@
 #endif
 
 const wick_window_kernels WINDOW_CAT(wick_window_kernels_, WICK_TIER_NAME) = {
-    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)}, {max_f32, max_f64}, {mean_f32, mean_f64}, WINDOW_HALVES,
-    WINDOW_CHANNELS, {channels_pick_f32, channels_pick_f64},
-    {channels_put_f32, channels_put_f64}, {channels_share_f32, channels_share_f64}};
+    {"max_pool_" WINDOW_STR(WICK_TIER_NAME), "avg_pool_" WINDOW_STR(WICK_TIER_NAME)},
+    {max_f32, max_f64},
+    {mean_f32, mean_f64},
+    WINDOW_HALVES,
+    WINDOW_CHANNELS,
+    {channels_pick_f32, channels_pick_f64},
+    {channels_put_f32, channels_put_f64},
+    {channels_share_f32, channels_share_f64}};
