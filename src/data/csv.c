@@ -110,13 +110,12 @@ static wick_status find_type(wick_csv *t, wick_csv_reader *r, int k, int64_t row
     double v = 0;
     bool grouped;
     if (wick_csv_is_missing(r->cell)) return find_missing(t, r, k, msg);
+    const bool is = wick_csv_number(r, r->cell, &v, &grouped);
+    if (!is && k == t->target) return refuse(t, r, k, WICK_ERR_INVALID, "is no number, which it is to be", msg);
     if (!t->options.coding && t->options.learned && k != t->label &&
         (row >= t->options.n_learned || !t->options.learned[row]))
         return WICK_OK;
-    if (!wick_csv_number(r, r->cell, &v, &grouped)) {
-        c->others++;
-        return k == t->target ? refuse(t, r, k, WICK_ERR_INVALID, "is no number, which it is to be", msg) : WICK_OK;
-    }
+    if (!is) return c->others++, WICK_OK;
     c->c.min = c->numbers ? fmin(c->c.min, v) : v;
     c->c.max = c->numbers ? fmax(c->c.max, v) : v;
     c->c.whole &= v == floor(v);
@@ -414,6 +413,7 @@ static void fill_absent(wick_csv *t) {
 static const char *take_separator_line(wick_csv_reader *r, const char *text) {
     if (r->end - text < 6 || memcmp(text, "sep=", 4) != 0 || (text[5] != '\n' && text[5] != '\r')) return text;
     if (!r->separator) r->separator = text[4];
+    r->skipped = 1;
     return text + 6 + (text[5] == '\r' && r->end - text > 6 && text[6] == '\n');
 }
 
@@ -437,9 +437,10 @@ static wick_status tell_form(wick_csv *t, const wick_csv_reader *r, const char *
 static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, const char *note, size_t file,
                              wick_msg *msg) {
     text = take_separator_line(r, text);
-    WICK_TRY(wick_csv_find_form(r, text, msg));
-    WICK_TRY(tell_form(t, r, text, note, msg));
     if (t->options.coding) WICK_TRY(wick_csv_read_coding(t, r->locale, msg));
+    WICK_TRY(wick_csv_find_form(r, text, t->decimal, msg));
+    if (!t->options.coding && r->sure) t->decimal = r->decimal;
+    WICK_TRY(tell_form(t, r, text, note, msg));
     wick_csv_rewind(r, text);
     WICK_TRY(read_header(t, r, msg));
     WICK_TRY(walk(t, r, text, find_type, msg));

@@ -48,6 +48,7 @@ struct wick_csv {
     float *targets;
     const char **notes;
     size_t n_notes, notes_cap;
+    char decimal; /* of the coding: '.' or ','; 0: its table did not tell */
     char *coding;
     size_t coding_size, coding_cap;
 };
@@ -58,8 +59,10 @@ typedef struct wick_csv_reader {
     const wick_allocator *alloc;
     const char *path; /* for messages */
     const char *at, *end;
-    int64_t line, row_line; /* of the text, from 1; and where this row began */
+    int64_t line, row_line; /* of the file, from 1; and where this row began */
+    int64_t skipped;        /* lines before the text's first one */
     char separator, decimal;
+    bool sure; /* of decimal: it was given, or some cell is a number by it alone */
     char *cell; /* the present one, with a zero behind it */
     size_t n, cap;
     locale_t locale; /* "C" */
@@ -83,8 +86,9 @@ bool wick_csv_number(const wick_csv_reader *r, const char *cell, double *value, 
 wick_status wick_csv_decode(const wick_allocator *alloc, const char *path, const uint8_t *data, size_t data_size,
                             const char **text, size_t *size, char **own, size_t *room, const char **note,
                             wick_msg *msg);
-/* Finds r->separator and r->decimal where they are 0. */
-wick_status wick_csv_find_form(wick_csv_reader *r, const char *begin, wick_msg *msg);
+/* Finds r->separator and r->decimal where they are 0. Where every cell is as good a number with a decimal comma as with a
+ * point, it is that of the coding, `learned`, if that is not 0. */
+wick_status wick_csv_find_form(wick_csv_reader *r, const char *begin, char learned, wick_msg *msg);
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
@@ -103,7 +107,7 @@ bool wick_csv_find_category(const wick_csv_reader *r, const wick_csv_part *c, co
 /* A new column, all zero but its name; NULL: out of memory. */
 wick_csv_part *wick_csv_add_column(wick_csv *t, const char *name);
 wick_status wick_csv_add_category(wick_csv *t, wick_csv_part *c, size_t at, const char *name, wick_msg *msg);
-/* Columns, label, target, one_hot and missing, as options.coding says. */
+/* Columns, label, target, one_hot, missing and decimal, as options.coding says. */
 wick_status wick_csv_read_coding(wick_csv *t, locale_t locale, wick_msg *msg);
 wick_status wick_csv_write_coding(wick_csv *t, locale_t locale, wick_msg *msg);
 

@@ -7,7 +7,7 @@
 
 void wick_csv_rewind(wick_csv_reader *r, const char *begin) {
     r->at = begin;
-    r->line = 1;
+    r->line = 1 + r->skipped;
 }
 
 static bool put(wick_csv_reader *r, char c) {

@@ -1,7 +1,9 @@
 /* csv_coding.c: what the columns of a table became, as a text that another table is read by. It is a table itself,
  * whose rows are as long as they need, every cell quoted:
  *
- *   "table","1",CATEGORIES,MISSING     the version; "numbers" or "one_hot"; "nan", "mean" or "refuse"
+ *   "table","2",CATEGORIES,MISSING,DECIMAL
+ *                                      the version; "numbers" or "one_hot"; "nan", "mean" or "refuse"; ".", "," or "",
+ *                                      where each cell is as good a number by both. Version 1 has no DECIMAL
  *   "number",NAME,MEAN                 columns in their order. MEAN: "" where no row has a value
  *   "category",NAME,CATEGORY...        in the order of their bytes
  *   "class",NAME,ORDER,CATEGORY...     in the order of "numbers", or of "texts"
@@ -55,9 +57,10 @@ static bool put_column(wick_csv *t, int k) {
 wick_status wick_csv_write_coding(wick_csv *t, locale_t locale, wick_msg *msg) {
     const locale_t before = uselocale(locale); /* means have a point */
     t->coding_size = 0;
-    bool ok = put_cell(t, "table", true) && put_cell(t, "1", false) &&
+    const char decimal[2] = {t->decimal, 0};
+    bool ok = put_cell(t, "table", true) && put_cell(t, "2", false) &&
               put_cell(t, t->options.one_hot ? "one_hot" : "numbers", false) &&
-              put_cell(t, missing[t->options.missing], false) && put_bytes(t, "\n", 1);
+              put_cell(t, missing[t->options.missing], false) && put_cell(t, decimal, false) && put_bytes(t, "\n", 1);
     for (int k = 0; k < t->n; k++) ok = ok && put_column(t, k);
     uselocale(before);
     return ok ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
@@ -79,7 +82,8 @@ static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     WICK_TRY(cell(r, &last, msg));
     if (strcmp(r->cell, "table") != 0) return wrong(r, msg, "is not that of a table");
     WICK_TRY(cell(r, &last, msg));
-    if (strcmp(r->cell, "1") != 0)
+    const bool old = strcmp(r->cell, "1") == 0;
+    if (!old && strcmp(r->cell, "2") != 0)
         return wick_msg_set(msg, WICK_ERR_VERSION, "%s: the coding is of version %.20s, which is not read", r->path,
                             r->cell);
     WICK_TRY(cell(r, &last, msg));
@@ -87,10 +91,18 @@ static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (!t->options.one_hot && strcmp(r->cell, "numbers") != 0)
         return wrong(r, msg, "categories are neither \"numbers\" nor \"one_hot\"");
     WICK_TRY(cell(r, &last, msg));
-    for (size_t i = 0; i < WICK_COUNTOF(missing); i++)
-        if (strcmp(r->cell, missing[i]) == 0)
-            return t->options.missing = (wick_csv_missing)i, last ? WICK_OK : wrong(r, msg, "goes on");
-    return wrong(r, msg, "what is missing is neither \"nan\", \"mean\" nor \"refuse\"");
+    size_t i = 0;
+    while (i < WICK_COUNTOF(missing) && strcmp(r->cell, missing[i]) != 0) i++;
+    if (i == WICK_COUNTOF(missing))
+        return wrong(r, msg, "what is missing is neither \"nan\", \"mean\" nor \"refuse\"");
+    t->options.missing = (wick_csv_missing)i;
+    if (!old) {
+        WICK_TRY(cell(r, &last, msg));
+        if (strcmp(r->cell, "") != 0 && strcmp(r->cell, ".") != 0 && strcmp(r->cell, ",") != 0)
+            return wrong(r, msg, "decimals are behind neither \".\" nor \",\"");
+        t->decimal = *r->cell;
+    }
+    return last ? WICK_OK : wrong(r, msg, "goes on");
 }
 
 static wick_status read_categories(wick_csv *t, wick_csv_reader *r, wick_csv_part *c, bool *last, wick_msg *msg) {

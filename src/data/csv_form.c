@@ -40,7 +40,7 @@ static void find_separator(wick_csv_reader *r, const char *begin) {
 
 /* "0,5" is a number with a decimal comma alone, "0.5" with a point alone; "1,234" and "1.234" may be thousands or
  * thousandths. */
-static wick_status find_decimal(wick_csv_reader *r, const char *begin, wick_msg *msg) {
+static wick_status find_decimal(wick_csv_reader *r, const char *begin, char learned, wick_msg *msg) {
     int64_t comma = 0, point = 0, either[2] = {0, 0};
     wick_csv_rewind(r, begin);
     while (wick_csv_row(r))
@@ -57,17 +57,21 @@ static wick_status find_decimal(wick_csv_reader *r, const char *begin, wick_msg 
             if (with_point && with_comma)
                 either[0] += strchr(r->cell, ',') != NULL, either[1] += strchr(r->cell, '.') != NULL;
         }
+    r->sure = comma != point;
     /* Where ; is the separator, the comma was needed for something else. */
-    const bool is_comma = comma > point || (!comma && !point && r->separator == ';' && either[0] && !either[1]);
-    r->decimal = is_comma ? ',' : '.';
+    const bool by_separator = r->separator == ';' && either[0] && !either[1];
+    r->decimal = r->sure              ? (comma > point ? ',' : '.')
+                 : comma || !learned  ? (by_separator && !comma ? ',' : '.')
+                                      : learned;
     return WICK_OK;
 }
 
-wick_status wick_csv_find_form(wick_csv_reader *r, const char *begin, wick_msg *msg) {
+wick_status wick_csv_find_form(wick_csv_reader *r, const char *begin, char learned, wick_msg *msg) {
     if (!r->separator) find_separator(r, begin);
-    if (r->decimal) return WICK_OK;
+    r->sure = r->decimal != 0;
+    if (r->sure) return WICK_OK;
     r->decimal = '.';
     /* Between commas only a quoted cell has one. */
     if (r->separator == ',' && !memchr(begin, '"', (size_t)(r->end - begin))) return WICK_OK;
-    return find_decimal(r, begin, msg);
+    return find_decimal(r, begin, learned, msg);
 }

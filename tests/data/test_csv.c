@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <unistd.h>
 
+#include "data/csv.h"
 #include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -268,6 +269,40 @@ TEST(another_table_is_read_as_the_one_that_was_learned_from) {
     end();
 }
 
+/* "1,234" is 1234 or 1.234: as in the table that was learned from, unless this one tells otherwise itself. */
+TEST(decimals_are_those_of_the_table_that_was_learned_from) {
+    static const struct {
+        const char *learned, *text;
+        float want;
+    } rows[] = {
+        {"u;v\n0,5;1\n", "u,v\n\"1,234\",1\n", 1.234f},
+        {"u;v\n0,5;1\n", "u;v\n1.234;1\n", 1234},
+        {"u;v\n0.5;1\n", "u;v\n1,234;1\n", 1234},
+        {"u;v\n0,5;1\n", "u,v\n\"1,234\",0.5\n", 1234},
+        {"u,v\n0.5,\"1\"\n", "u;v\n1,234;1\n", 1234},
+        {"u,v\n5,1\n", "u;v\n1,234;1\n", 1.234f}, /* nothing told there, and ; here */
+    };
+    wick_csv *t;
+    REQUIRE(begin(NULL));
+    for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
+        char *coding = coding_of(rows[i].learned, NULL);
+        REQUIRE(coding);
+        CHECK_MSG(table(rows[i].text, &(wick_csv_options){.coding = coding}, &t) == WICK_OK, "%zu: %s", i,
+                  wick_context_error(ctx));
+        CHECK_MSG(t && t->values[0] == rows[i].want, "%zu: %g", i, t ? (double)t->values[0] : 0.0);
+        CHECK(t && strcmp(wick_csv_coding(t), coding) == 0);
+        wick_csv_free(&t);
+        free(coding);
+    }
+    /* one of before, which says nothing of it */
+    REQUIRE(table("u\n\"1,234\"\n",
+                  &(wick_csv_options){.coding = "\"table\",\"1\",\"one_hot\",\"mean\"\n\"number\",\"u\",\"1\"\n"},
+                  &t) == WICK_OK);
+    CHECK(t->values[0] == 1234);
+    wick_csv_free(&t);
+    end();
+}
+
 TEST(what_is_not_of_the_coding_is_refused) {
     static const struct {
         const char *text, *says;
@@ -283,7 +318,10 @@ TEST(what_is_not_of_the_coding_is_refused) {
     } codings[] = {
         {"", "line 1 of the coding: is empty", WICK_ERR_FORMAT},
         {"\"chair\"", "is not that of a table", WICK_ERR_FORMAT},
-        {"\"table\",\"2\"", "version 2, which is not read", WICK_ERR_VERSION},
+        {"\"table\",\"3\"", "version 3, which is not read", WICK_ERR_VERSION},
+        {"\"table\",\"2\",\"one_hot\",\"mean\"", "is cut off", WICK_ERR_FORMAT},
+        {"\"table\",\"2\",\"one_hot\",\"mean\",\";\"", "decimals are behind neither", WICK_ERR_FORMAT},
+        {"\"table\",\"1\",\"one_hot\",\"mean\",\",\"", "goes on", WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\"", "is cut off", WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\",\"often\"", "neither \"nan\"", WICK_ERR_FORMAT},
         {"\"table\",\"1\",\"one_hot\",\"mean\"\n\"leg\",\"u\"", "line 2 of the coding: is no kind of column",
@@ -325,6 +363,14 @@ TEST(means_and_categories_follow_from_the_rows_that_are_learned_from) {
     wick_csv_free(&t);
     REQUIRE(table("a,y\n1,0\n", &o, &t) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "has 1 rows, and `learned` speaks of 4");
+    /* A target is one in every row. */
+    CHECK(table("a,t\n1,0\n2,often\n",
+                &(wick_csv_options){.target = "t", .learned = (bool[]){true, false}, .n_learned = 2},
+                &t) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "line 3: column \"t\": \"often\" is no number");
+    /* Lines are those of the file. */
+    CHECK(table("sep=;\na;t\n1;0\n2;often\n", &(wick_csv_options){.target = "t"}, &t) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "line 4: column \"t\"");
     end();
 }
 
