@@ -18,7 +18,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     const owned *o = user;
     void *to[WICK_DATASET_FIELDS] = {NULL};
     to[0] = out[0];
-    to[o->label] = o->label ? out[1] : NULL;
+    if (o->label) to[o->label] = out[1];
     const wick_status status = wick_dataset_get(o->set, i, to, fault);
     if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
     return status;

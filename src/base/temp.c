@@ -50,8 +50,8 @@ static bool is_of_the_dead(const char *text) {
 static bool is_locked(int folder, const char *name) {
     const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return true; /* not for this user to remove */
-    const bool locked =
-        flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* a file system without locks has none to respect */
+    /* Where there are no locks, another machine may be at work with it: what is left stays. */
+    const bool locked = flock(fd, LOCK_EX | LOCK_NB) != 0;
     close(fd);
     return locked;
 }

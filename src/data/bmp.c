@@ -117,4 +117,4 @@ static wick_status decode_bmp(void *library, const uint8_t *data, size_t size, c
     return WICK_OK;
 }
 
-const wick_codec wick_codec_bmp = {"BMP", is_bmp, open_bmp, close_bmp, bmp_header, decode_bmp};
+const wick_codec wick_codec_bmp = {"BMP", WICK_PICTURE_RATIO_MAX, is_bmp, open_bmp, close_bmp, bmp_header, decode_bmp};

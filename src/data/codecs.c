@@ -30,7 +30,7 @@ static wick_status check_size(const wick_picture *p, size_t size, const char *na
     if (p->height > WICK_PICTURE_PIXELS_MAX / p->width)
         return wick_msg_set(msg, WICK_ERR_UNSUPPORTED, "%s: %lld x %lld pixels are more than the limit of %lld", name,
                             (long long)p->height, (long long)p->width, (long long)WICK_PICTURE_PIXELS_MAX);
-    if ((uint64_t)(p->height * p->width * 4 / WICK_PICTURE_RATIO_MAX) > size)
+    if (p->codec->ratio && (uint64_t)(p->height * p->width * 4 / p->codec->ratio) > size)
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: promises %lld x %lld pixels, which its %zu bytes cannot hold",
                             name, (long long)p->height, (long long)p->width, size);
     return WICK_OK;

@@ -8,9 +8,9 @@
 
 /* Pictures beyond this are refused before anything is allocated for them. */
 #define WICK_PICTURE_PIXELS_MAX ((int64_t)1 << 26)
-/* Bytes of decoded RGBA that a byte of a file can stand for: deflate's best (WICK_DEFLATE_RATIO_MAX) at 8 pixels a
- * byte. JPEG's is lower: a bit for each block of 8 x 8, which is shared by 16 pixels at the coarsest subsampling: 1024
- * pixels in 18 bits, and 2 scans' ends. */
+/* Bytes of decoded RGBA that a byte of a file can stand for, of codecs that have a bound: deflate's best
+ * (WICK_DEFLATE_RATIO_MAX) at 8 pixels a byte. JPEG's is lower: a bit for each block of 8 x 8, which is shared by 16
+ * pixels at the coarsest subsampling: 1024 pixels in 18 bits, and 2 scans' ends. */
 #define WICK_PICTURE_RATIO_MAX (4 * 8 * 1032)
 
 typedef struct wick_codec wick_codec;
@@ -24,6 +24,7 @@ typedef struct wick_picture {
 
 struct wick_codec {
     const char *format;
+    int64_t ratio; /* WICK_PICTURE_RATIO_MAX; 0: a blank picture of any size is a few bytes (G4, JPEG 2000, WebP) */
     bool (*is)(const uint8_t *data, size_t size);
     wick_status (*open)(void **library, const char *name, wick_msg *msg);
     void (*close)(void **library);

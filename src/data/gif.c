@@ -194,4 +194,4 @@ static wick_status decode_gif(void *library, const uint8_t *data, size_t size, c
     return status;
 }
 
-const wick_codec wick_codec_gif = {"GIF", is_gif, open_gif, close_gif, gif_header, decode_gif};
+const wick_codec wick_codec_gif = {"GIF", WICK_PICTURE_RATIO_MAX, is_gif, open_gif, close_gif, gif_header, decode_gif};

@@ -250,4 +250,4 @@ static wick_status decode_jp2(void *library, const uint8_t *data, size_t size, c
     return status;
 }
 
-const wick_codec wick_codec_jpeg2000 = {"JPEG 2000", is_jp2, open_jp2, close_jp2, jp2_header, decode_jp2};
+const wick_codec wick_codec_jpeg2000 = {"JPEG 2000", 0, is_jp2, open_jp2, close_jp2, jp2_header, decode_jp2};

@@ -98,4 +98,4 @@ static wick_status decode_png(void *library, const uint8_t *data, size_t size, c
     return WICK_OK;
 }
 
-const wick_codec wick_codec_png = {"PNG", is_png, open_png, close_png, read_header, decode_png};
+const wick_codec wick_codec_png = {"PNG", WICK_PICTURE_RATIO_MAX, is_png, open_png, close_png, read_header, decode_png};

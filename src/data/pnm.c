@@ -115,4 +115,4 @@ static wick_status decode_pnm(void *library, const uint8_t *data, size_t size, c
     return WICK_OK;
 }
 
-const wick_codec wick_codec_pnm = {"PNM", is_pnm, open_pnm, close_pnm, pnm_header, decode_pnm};
+const wick_codec wick_codec_pnm = {"PNM", WICK_PICTURE_RATIO_MAX, is_pnm, open_pnm, close_pnm, pnm_header, decode_pnm};

@@ -8,8 +8,8 @@
 
 typedef struct TIFF tiff_file;
 typedef struct TIFFOpenOptions tiff_options;
-enum { WIDTH = 256, HEIGHT = 257, PHOTOMETRIC = 262, ORIENTATION = 274, SAMPLES = 277 }; /* TIFFTAG_* */
-enum { BLACK_IS_ZERO = 1, TOP_LEFT = 1, MOST_BLOCK = 1 << 28 };
+enum { WIDTH = 256, HEIGHT = 257, PHOTOMETRIC = 262, ORIENTATION = 274, SAMPLES = 277, EXTRA = 338 }; /* TIFFTAG_* */
+enum { BLACK_IS_ZERO = 1, NOT_MULTIPLIED = 2, TOP_LEFT = 1, MOST_BLOCK = 1 << 28 };
 
 typedef int (*handler)(tiff_file *, void *user, const char *module, const char *format, va_list);
 typedef struct tiff {
@@ -137,6 +137,14 @@ static wick_status tiff_header(void *library, const uint8_t *data, size_t size, 
     return status;
 }
 
+/* Grey whose alpha libtiff hands on as it is: it multiplies that of colors alone. */
+static bool is_plain_grey(const tiff *t, tiff_file *file) {
+    uint16_t photometric = 0, samples = 1, n = 0, *kinds = NULL;
+    (void)t->get_defaulted(file, SAMPLES, &samples);
+    return t->get(file, PHOTOMETRIC, &photometric) && photometric <= BLACK_IS_ZERO && samples == 2 &&
+           t->get(file, EXTRA, &n, &kinds) && n == 1 && kinds[0] == NOT_MULTIPLIED;
+}
+
 /* Rows as they are stored: asking for the orientation that the file has turns nothing. Alpha comes multiplied in. */
 static wick_status decode_tiff(void *library, const uint8_t *data, size_t size, const wick_picture *p, uint8_t *out,
                                const char *name, wick_msg *msg) {
@@ -147,6 +155,7 @@ static wick_status decode_tiff(void *library, const uint8_t *data, size_t size, 
     if (!file) return WICK_ERR_FORMAT;
     (void)t->get_defaulted(file, ORIENTATION, &orientation);
     const size_t pixels = (size_t)(p->height * p->width);
+    const bool plain = is_plain_grey(t, file);
     uint32_t *raster = (uint32_t *)(void *)out; /* as wick_picture_decode takes memory, it is aligned */
     const bool whole = t->decode(file, (uint32_t)p->width, (uint32_t)p->height, raster, orientation, 1) && !*s.why;
     t->close(file);
@@ -154,11 +163,14 @@ static wick_status decode_tiff(void *library, const uint8_t *data, size_t size, 
         return wick_msg_set(msg, WICK_ERR_FORMAT, "%s: damaged TIFF: %s", name,
                             *s.why ? s.why : "it cannot be decoded");
     for (size_t i = 0; i < pixels; i++, out += 4) {
-        const uint32_t v = raster[i], white = 255 - (v >> 24);
-        for (int c = 0; c < 3; c++) out[c] = (uint8_t)WICK_MIN((v >> 8 * c & 255) + white, 255u);
+        const uint32_t v = raster[i], alpha = v >> 24;
+        for (int c = 0; c < 3; c++) {
+            const uint32_t x = v >> 8 * c & 255;
+            out[c] = (uint8_t)WICK_MIN((plain ? (x * alpha + 127) / 255 : x) + 255 - alpha, 255u);
+        }
         out[3] = 255;
     }
     return WICK_OK;
 }
 
-const wick_codec wick_codec_tiff = {"TIFF", is_tiff, open_tiff, close_tiff, tiff_header, decode_tiff};
+const wick_codec wick_codec_tiff = {"TIFF", 0, is_tiff, open_tiff, close_tiff, tiff_header, decode_tiff};

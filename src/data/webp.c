@@ -51,4 +51,4 @@ static wick_status decode_webp(void *library, const uint8_t *data, size_t size, 
     return WICK_OK;
 }
 
-const wick_codec wick_codec_webp = {"WebP", is_webp, open_webp, close_webp, webp_header, decode_webp};
+const wick_codec wick_codec_webp = {"WebP", 0, is_webp, open_webp, close_webp, webp_header, decode_webp};

@@ -86,10 +86,28 @@ TEST(portable_pixmaps_are_read_as_text_and_as_bytes) {
     ALL(".pbm", 2);
 }
 TEST(the_first_picture_of_a_gif_is_read) { ALL(".gif", 5); }
-TEST(tiffs_are_read) { ALL(".tif", 9); }
+TEST(tiffs_are_read) { ALL(".tif", 10); }
 TEST(jpeg_2000_is_read) {
     ALL(".jp2", 6);
     ALL(".j2k", 1);
+}
+
+/* However few bytes it takes. */
+TEST(blank_pictures_of_any_size_are_read) {
+    static const char *const names[] = {"blank.tif", "blank.jp2", "blank.webp"};
+    wick_context *ctx = new_context(NULL);
+    REQUIRE(ctx);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        wick_image *m;
+        if (!have(ctx, names[i])) continue;
+        CHECK_MSG(wick_image_open(ctx, path_of(names[i]), 0, &m) == WICK_OK, "%s: %s", names[i],
+                  wick_context_error(ctx));
+        if (!m) continue;
+        const int64_t *dims = wick_image_dims(m);
+        CHECK(dims[1] == 4096 && dims[2] == 4096 && wick_image_pixels(m, 0)[4096 * 4096 - 1] == 255);
+        wick_image_free(&m);
+    }
+    wick_context_free(&ctx);
 }
 
 /* The context's option leaves them as they are stored, which is what turn1 is. */

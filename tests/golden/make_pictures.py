@@ -72,6 +72,7 @@ for compression in ["raw", "packbits", "tiff_lzw", "tiff_adobe_deflate"]:
     save(rgb, f"{compression}.tif", compression=compression)
 save(grey, "grey.tif")
 save(rgba, "rgba.tif")
+save(Image.merge("LA", (grey, Image.fromarray(alpha[..., 0]))), "grey_alpha.tif")
 save(rgb.quantize(16), "palette.tif")
 save(bits, "fax.tif", compression="group4")
 save(Image.fromarray(deep[..., 0]), "deep.tif")
@@ -83,6 +84,12 @@ save(grey.convert("LA"), "grey_alpha.jp2")
 save(rgb, "stream.j2k")
 save(rgb, "tiles.jp2", tile_size=(4, 4))
 save(Image.fromarray(deep[..., 0]), "deep.jp2")
+
+# Blank paper takes a bit for each row, or nothing at all.
+blank = Image.new("1", (4096, 4096), 1)
+blank.save("pictures/blank.tif", compression="group4", strip_size=4096 * 4096)
+blank.convert("L").save("pictures/blank.jp2")
+blank.convert("RGB").save("pictures/blank.webp", lossless=True)
 
 for turn in range(1, 9):
     exif = Image.Exif()
