@@ -27,7 +27,7 @@ fi
 mv "$prefix" "$work/second"
 lib=${lib/$prefix/$work/second}
 prefix=$work/second
-if grep -rl "$work/first\|$source" "$prefix"; then
+if grep -rIl "$work/first\|$source" "$prefix"; then
     echo "these installed files name the build's folders"
     exit 1
 fi

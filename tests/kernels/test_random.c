@@ -14,9 +14,11 @@ static const wick_random_table *table_of(wick_tier t) {
     static const wick_random_table *const tables[WICK_TIER_COUNT] = {
         &wick_random_table_ref,
         &wick_random_table_base,
-#if defined(__x86_64__)
-        &wick_random_table_avx2,
-        &wick_random_table_avx512,
+#ifdef WICK_HAS_AVX2
+        [WICK_TIER_AVX2] = &wick_random_table_avx2,
+#endif
+#ifdef WICK_HAS_AVX512
+        [WICK_TIER_AVX512] = &wick_random_table_avx512,
 #endif
     };
     return tables[t];

@@ -86,8 +86,8 @@ TEST(gradients_agree_with_central_differences) {
     static const char *const nets[] = {
         "conv 3 3 stride 2 pad 1, tanh, flatten, linear classes",
         "dwconv 3 same, silu, conv 4 2 groups 2 dilation 2, avgpool 2, globalpool, linear classes",
-        "conv 4 3 same, bn, gelu, residual(conv 4 3 same nobias, bn, sigmoid), maxpool 2, flatten, linear 5, "
-        "layernorm, tanh, linear classes",
+        ("conv 4 3 same, bn, gelu, residual(conv 4 3 same nobias, bn, sigmoid), maxpool 2, flatten, linear 5, "
+         "layernorm, tanh, linear classes"),
         "residual(conv 6 3 same stride 2, bn), se 2, globalpool, linear classes",
         "invres 2 3 expand 2, invres 3 3 stride 2 expand 3, globalpool, linear classes",
     };
