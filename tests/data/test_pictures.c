@@ -216,7 +216,8 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
     int count = 0;
     for (struct dirent *entry; (entry = readdir(dir));)
         if (entry->d_name[0] != '.' && (strncmp(entry->d_name, "turn", 4) != 0 || entry->d_name[4] == '6') &&
-            !ends(entry->d_name, "film.gif") /* of a film half is enough */ && have(ctx, entry->d_name))
+            !ends(entry->d_name, "film.gif") /* of a film half is enough */ &&
+            strncmp(entry->d_name, "blank", 5) != 0 /* 16 million pixels each time */ && have(ctx, entry->d_name))
             abuse(ctx, entry->d_name), count++;
     closedir(dir);
     CHECK(count >= 11);
