@@ -2,8 +2,8 @@
  * beside PyTorch's from the same start.
  *
  *   bench_curves write resnet8|lstm DIR STEPS BATCH           first values (weights.safetensors) and batches (in0, in1:
- * raw, one after the other) bench_curves train resnet8|lstm DIR STEPS BATCH THREADS   trains on those; prints the
- * losses as a JSON list
+ *                                                             raw, one after the other)
+ *   bench_curves train resnet8|lstm DIR STEPS BATCH THREADS   trains on those; prints the losses as a JSON list
  *
  * Data are found as the command finds them, the text as $WICK_DATA/text/tinyshakespeare.txt. */
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * thread, medians.
  *
  *     bench_dynamic [MODEL.onnx [DIM=MIN..MAX/STEP ...]]        with as many lists of extents as there are, up to 64,
- * drawn from all over the range */
+ *                                                               drawn from all over the range */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

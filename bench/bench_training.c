@@ -1,8 +1,8 @@
 /* bench_training.c: ResNet-8 trained from JPEGs that are decoded on the way: how much of what its CPU time allows is
  * reached. In turn: steps on one batch, over and over; loading alone, by the caller; both together. If a picture takes
- * a seconds of CPU time to load and b to learn from, C CPUs allow C / (a + b) pictures a second. Usage: bench_training
- * SET [WORKERS] [THREADS] [SECONDS], SET as wick_files_open takes it; THREADS of the steps, which are the CPUs that are
- * counted */
+ * a seconds of CPU time to load and b to learn from, C CPUs allow C / (a + b) pictures a second.
+ *   Usage: bench_training SET [WORKERS] [THREADS] [SECONDS], SET as wick_files_open takes it; THREADS of the steps,
+ *   which are the CPUs that are counted */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

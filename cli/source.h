@@ -30,9 +30,10 @@ int source_read_options(const cli_options *o, source_options *so);
  *
  *   tables     FILE.csv or .tsv, or a folder with SPLIT.csv: "features", f32 [n]
  *   tensors    FILE.npz or .safetensors, or a folder with SPLIT.npz: one of them is the label, the other is learned
- * from shards     a folder with SPLIT-*.tar, also .tar.gz and .tar.zst, as WebDataset lays them out files      a folder
- * SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for; an archive or a
- * record file of such
+ *              from
+ *   shards     a folder with SPLIT-*.tar, also .tar.gz and .tar.zst, as WebDataset lays them out
+ *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
+ *              an archive or a record file of such
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,

@@ -1,6 +1,6 @@
 /* char_transformer.c: a small GPT that learns a text letter by letter, and writes some.
  *   char_transformer TEXT [STEPS [WIDTH [LAYERS [CONTEXT [LETTERS]]]]], e.g. char_transformer tinyshakespeare.txt 2000
- * 128 4 64 500 */
+ *   128 4 64 500 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  *   int main(int argc, char **argv) { return test_main(argc, argv); }
  *
  * Prints "ok NAME" or the failed checks, how many cases of each kind were counted ("cases N KIND"; scripts/cases adds
- * them up over all programs), and ends with "N passed, N failed, N skipped". An argument runs only the tests whose name
- * contains it. The exit code is 0 only if none failed. */
+ * them up over all programs), and ends with "N passed, N failed, N skipped". An argument runs only the tests
+ * whose name contains it. The exit code is 0 only if none failed. */
 #ifndef WICK_TESTS_TEST_H
 #define WICK_TESTS_TEST_H
 

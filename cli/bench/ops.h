@@ -5,11 +5,11 @@
  *   INPUTS   what stands behind x, a, b, c, d, e, f on both sides: kinds of inputs.h
  *   WICK     a C expression; dim(x, axis) is an extent, `second` takes a second result, `model` is one in training
  *   PEER     Python, over torch, F (torch.nn.functional) and nn (its bindings, which take out=). With out=y neither
- * side allocates its results; without, both do
+ *            side allocates its results; without, both do
  *
  *   PAIR     the same with two results on both sides
  *   GRAD     the result, and the gradients of all float inputs but the last; this is the gradient of the result, of its
- * shape */
+ *            shape */
 
 /* clang-format off */
 ROW(elementwise, add, (u, u), wick_add(x, a), torch.add(x, a, out=y))

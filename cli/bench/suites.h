@@ -2,11 +2,12 @@
  *
  *   PLAIN(...)                                        a ROW that is compiled without passes: a kernel for each op
  *   INFER(NAME, (INPUT), NETWORK, PEER)               a network of wick_zoo_find, "lstm:UNITS" or "encoder:LAYERS", in
- * evaluation, with fresh weights TRAIN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, PEER)   a step of its training:
- * forward, backward, update TRAIN_IN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, COMPILE_OPTIONS, PEER)      such a step
- * in the suite memory, under a budget or in another precision UPDATE(NAME, OPTIMIZER, PEER)                     an
- * update of four parameters of 512 x 512 by given gradients CALL(SUITE, NAME, FUNCTION)                       of
- * rows.c; PROCESS(...): one that starts a process
+ *                                                     evaluation, with fresh weights
+ *   TRAIN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, PEER)   a step of its training: forward, backward, update
+ *   TRAIN_IN(NAME, (INPUT, LABELS), NETWORK, OPTIMIZER, COMPILE_OPTIONS, PEER)      such a step in the suite memory,
+ *                                                     under a budget or in another precision
+ *   UPDATE(NAME, OPTIMIZER, PEER)                     an update of four parameters of 512 x 512 by given gradients
+ *   CALL(SUITE, NAME, FUNCTION)                       of rows.c; PROCESS(...): one that starts a process
  *
  * PEER of INFER and TRAIN makes the network, by a function of peers.py; that of UPDATE makes the optimizers. Where it
  * is empty there is nothing to race. */

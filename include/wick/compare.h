@@ -50,7 +50,8 @@ typedef struct wick_comparison wick_comparison;
  *   seen = {"input": x}
  *   for name, m in model.named_modules():
  *       m.register_forward_hook(lambda m, i, o, name=name: seen.__setitem__(name or "output", (o[0] if isinstance(o,
- * tuple) else o).detach().contiguous())) model(x); safetensors.torch.save_file(seen, "activations.safetensors") */
+ *       tuple) else o).detach().contiguous()))
+ *   model(x); safetensors.torch.save_file(seen, "activations.safetensors") */
 WICK_API WICK_MUST_CHECK wick_status wick_compare_layers(wick_model *model, wick_function fn, void *user,
                                                          wick_tensor *const *in, const char *path,
                                                          const wick_compare_options *options, wick_comparison **out);

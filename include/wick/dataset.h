@@ -62,12 +62,14 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_arrays(wick_context *ctx, i
 
 /* "mnist", "fashion-mnist", "cifar10" or a folder, of one of four kinds; split "train" or "test":
  *
- *   IDX       train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k-... for "test", plain or .gz;
- *             samples have the file's dims
+ *   IDX       train-images-idx3-ubyte and train-labels-idx1-ubyte, t10k-... for "test", plain or .gz; samples have the
+ *             file's dims
  *   archives  SPLIT.tar.gz or SPLIT.tar of pictures .../CLASS/NAME; samples are [3, height, width], in the archive's
- * order folders   SPLIT/CLASS/NAME.jpg (any ending of a picture in wick/files.h); samples are [3, height, width], in
- * the order of their paths' bytes records   SPLIT.wrec, of pictures or u8 arrays with labels, as wick_files_pack and
- * wick data make them; this one first
+ *             order
+ *   folders   SPLIT/CLASS/NAME.jpg (any ending of a picture in wick/files.h); samples are [3, height, width], in the
+ *             order of their paths' bytes
+ *   records   SPLIT.wrec, of pictures or u8 arrays with labels, as wick_files_pack and wick data make them; this one
+ *             first
  *
  * Fields: "image", u8 of those dims, in memory; "label", i64. The classes of archives and folders are those of both
  * splits, numbered in the order of their names' bytes. All pictures of a split have one size, or WICK_ERR_SHAPE names

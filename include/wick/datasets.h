@@ -112,7 +112,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_stream(wick_context *ctx, c
  *
  *   pictures    "image", u8 [3, height, width]. All have one size, or the error names the one that differs
  *   recordings  "audio", f32 [-1]: one channel, as long as it is; options->rate brings all to one rate (of at most 16
- * different ones) arrays      "image" or "array", of their dtype and dims others      "bytes", u8 [-1]
+ *               different ones)
+ *   arrays      "image" or "array", of their dtype and dims
+ *   others      "bytes", u8 [-1]
  *
  * and where they lie in folders, "label", i64. Record files and folders are read as they are asked for; of an archive
  * the files' bytes are kept, as they are. */

@@ -31,9 +31,10 @@ typedef struct wick_files_options {
  *   a record file   as wick_files_pack or another writer made it
  *   an archive      .tar, also packed by gzip or Zstandard: its first bytes say which
  *   an IDX file     [count, dims] of any type; or a folder with sets named as LeCun's (wick_dataset_open), of which the
- * split is taken a folder        of files at any depth, in the order of their paths' bytes, without hidden ones; or one
- * that holds SPLIT.wrec, SPLIT.tar[.gz|.zst] or SPLIT/, which is taken then a name          of a set known by name: the
- * folder where it is
+ *                   split is taken
+ *   a folder        of files at any depth, in the order of their paths' bytes, without hidden ones; or one that holds
+ *                   SPLIT.wrec, SPLIT.tar[.gz|.zst] or SPLIT/, which is taken then
+ *   a name          of a set known by name: the folder where it is
  *
  * A file's class is the folder that it lies in, if it lies in one; classes are numbered in the order of their bytes.
  * Archives are walked once to find them. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_VERSION, WICK_ERR_UNSUPPORTED,

@@ -69,8 +69,7 @@ WICK_API wick_tensor *wick_masked_fill(wick_tensor *x, wick_tensor *mask, double
 WICK_API wick_tensor *wick_masked_scatter(wick_tensor *x, wick_tensor *mask, wick_tensor *src);
 
 /* ---- sizes that depend on values: x (mask) is evaluated at once, the result is as large as it has to be. In a
- * function that is being compiled there are no values: these poison there, and name what to use instead.
- * ------------------------------------------------- */
+ * function that is being compiled there are no values: these poison there, and name what to use instead. ---- */
 /* Where x is not 0, row-major: i64 [count, x.rank]. */
 WICK_API wick_tensor *wick_nonzero(wick_tensor *x);
 /* The same for compiled functions: [size, x.rank], of which the first *count rows are filled and the others are `fill`;

@@ -2,7 +2,7 @@
  * of elementwise ops, which plans fuse into one program that runs block by block in vectors.
  *
  *   expression   a ? b : c | a || b | a && b | a < b (<= > >= == !=) | a + b, a - b | a * b, a / b, a % b | -a, +a, !a
- * | a ** b | number | name | name(expression, ...) | (expression)
+ *                | a ** b | number | name | name(expression, ...) | (expression)
  *
  * from what binds least to what binds most; ** is right-associative and binds more than a sign on its left: -x ** 2 is
  * -(x ** 2). Functions are the elementwise ops (docs/ops.md), and min and max for minimum and maximum. % is

@@ -41,8 +41,8 @@ WICK_API wick_tensor *wick_kron(wick_tensor *a, wick_tensor *b);
 WICK_API wick_tensor *wick_matrix_power(wick_tensor *a, int64_t n); /* [..., m, m], n >= 0: by repeated squaring */
 WICK_API wick_tensor *wick_trace(wick_tensor *a);                   /* [..., m, n] -> [...] */
 
-/* ---- factorizations: of the last two dims, for every index of those before. Gradients (of any order) are PyTorch's
- * ---- */
+/* ---- factorizations: of the last two dims, for every index of those before. Gradients, of any order, are
+ * PyTorch's ---- */
 typedef struct wick_triangular_options {
     bool upper;      /* the upper triangle of a is read, otherwise the lower one */
     bool transposed; /* a' in place of a */

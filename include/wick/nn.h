@@ -55,7 +55,8 @@ WICK_API wick_init wick_init_linear(int64_t fan_in);
 WICK_API wick_init wick_init_truncated(double mean, double deviation);
 
 /* How weights start, by their fans: of [out, in, kernel ...] in * kernel and out * kernel. wick_init_xavier is one;
- * another: static wick_init he(int64_t fan_in, int64_t fan_out) { return (void)fan_out, wick_init_kaiming(fan_in); } */
+ * another:
+ *   static wick_init he(int64_t fan_in, int64_t fan_out) { return (void)fan_out, wick_init_kaiming(fan_in); } */
 typedef wick_init (*wick_init_rule)(int64_t fan_in, int64_t fan_out);
 /* For linear and convolution layers that make their states from now on; their biases then start at 0. NULL (the
  * default): weights and biases as wick_init_linear. Set it once for a network, or between its layers. */

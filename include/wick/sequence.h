@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- recurrent layers
- * --------------------------------------------------------------------------------------------------
+/* ---- recurrent layers -----------------------------------------------------------------------------------------------
  *
  * Formulas as in PyTorch's RNN, LSTM and GRU, and in ONNX's. x is [T, B, I] (batch_first: [B, T, I]); D directions (1
  * or 2), H units and G gates: 1, 4 (i f g o) or 3 (r z n), in this order along the dim G H. Floats; f16 and bf16 are

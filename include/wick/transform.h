@@ -15,35 +15,43 @@ typedef struct wick_transform wick_transform;
  * order:
  *
  *   crop=N             pad with N black pixels on all sides, cut the size out at a random place; before a resize there
- * is no padding cut=HxW            cut out at a random place; center=HxW in the middle (places as torchvision's
- * CenterCrop: round((H - h) / 2), half to even) flip[=P] vflip[=P] mirror left and right, or top and bottom, with
- * probability P, 1/2 resize=HxW         bilinear, antialiased where it shrinks: the formula of wick_image_resize, not
- * rounded to bytes resizedcrop=HxW[:LOW:HIGH]  a part of LOW (0.08) to HIGH (1) of the area and of ratio 3/4 to 4/3, at
- * a random place, resized (Szegedy et al. 2015; torchvision's RandomResizedCrop) affine=DEG[:T[:LOW:HIGH[:SHEAR]]]
- * about the middle: sheared along x by up to SHEAR (0) degrees either way, turned by up to DEG degrees, clockwise above
- * 0, scaled by LOW (1) to HIGH (1), moved by up to T (0) of width and height, in whole pixels; bilinear, black outside
- * (torchvision's RandomAffine). Behind crops, mirrors and resizes, before colours jitter=B[:C[:S[:H]]]        of pixels
- * from 0 to 1, kept there, in this order: brightness x b; contrast f x + (1 - f) mean of the grey picture; saturation f
- * x + (1 - f) grey; hue + h of a turn. b, f are drawn from 1 - B to 1 + B (and so on), at least 0; h from -H to H, H at
- * most 0.5. Grey is 0.2989 R + 0.587 G + 0.114 B grey[=P]           with probability P, 0.1, all channels are grey
+ *                      is no padding
+ *   cut=HxW            cut out at a random place; center=HxW in the middle (places as torchvision's CenterCrop:
+ *                      round((H - h) / 2), half to even)
+ *   flip[=P] vflip[=P] mirror left and right, or top and bottom, with probability P, 1/2
+ *   resize=HxW         bilinear, antialiased where it shrinks: the formula of wick_image_resize, not rounded to bytes
+ *   resizedcrop=HxW[:LOW:HIGH]  a part of LOW (0.08) to HIGH (1) of the area and of ratio 3/4 to 4/3, at a random
+ *                      place, resized (Szegedy et al. 2015; torchvision's RandomResizedCrop)
+ *   affine=DEG[:T[:LOW:HIGH[:SHEAR]]]  about the middle: sheared along x by up to SHEAR (0) degrees either way, turned
+ *                      by up to DEG degrees, clockwise above 0, scaled by LOW (1) to HIGH (1), moved by up to T (0) of
+ *                      width and height, in whole pixels; bilinear, black outside (torchvision's RandomAffine). Behind
+ *                      crops, mirrors and resizes, before colours
+ *   jitter=B[:C[:S[:H]]]        of pixels from 0 to 1, kept there, in this order: brightness x b; contrast f x + (1 -
+ *                      f) mean of the grey picture; saturation f x + (1 - f) grey; hue + h of a turn. b, f are drawn
+ *                      from 1 - B to 1 + B (and so on), at least 0; h from -H to H, H at most 0.5. Grey is 0.2989 R +
+ *                      0.587 G + 0.114 B
+ *   grey[=P]           with probability P, 0.1, all channels are grey
  *   blur=N[:LOW:HIGH]  over N (odd) x N pixels, with weights exp(-d^2 / 2 s^2), s from LOW (0.1) to HIGH (2) pixels;
- * mirrored behind the edges (torchvision's GaussianBlur). Behind colours normalise[=M:M:M/S:S:S]     (x - M) / S of
- * pixels from 0 to 1, by channel or one for all; without numbers, those of the options. Once, and last but erase
+ *                      mirrored behind the edges (torchvision's GaussianBlur). Behind colours
+ *   normalise[=M:M:M/S:S:S]     (x - M) / S of pixels from 0 to 1, by channel or one for all; without numbers, those of
+ *                      the options. Once, and last but erase
  *   erase[=P]          with probability P, 1/2, a rectangle of 0.02 to 0.33 of the area and of ratio 0.3 to 3.3 becomes
- * 0 (Zhong et al. 2017); last
+ *                      0 (Zhong et al. 2017); last
  *
  * Crops, mirrors, resizing and normalising are one pass over the pixels; colours a second over what was written, a
  * block at a time, and a third with contrast; affine and blur read and write all of it once more. What happens to a
- * sample is a function of (seed, epoch, its number); crop and flip draw what wick_loader_options' do. At most one
- * resize, one random place, one affine, one blur and one of each mirror. Without "normalise" pixels are from 0 to 1.
+ * sample is a
+ * function of (seed, epoch, its number); crop and flip draw what wick_loader_options' do. At most one resize, one
+ * random place, one affine, one blur and one of each mirror. Without "normalise" pixels are from 0 to 1.
  *
  * Behind all of that, of pictures and of signals whose length is fixed, a loader mixes each sample of a batch with the
  * one before it (the first with the last; as torchvision's transforms, which roll the batch by one), and their classes:
  * the second field becomes f32 [classes], what wick_cross_entropy_with takes for probabilities.
  *
  *   mixup=ALPHA[:P]    l x + (1 - l) other, with probability P, 1; l is drawn from Beta(ALPHA, ALPHA) for each sample
- * (Zhang et al. 2018) cutmix=ALPHA[:P]   of pictures: a rectangle of 1 - l of the area, its middle anywhere, what lies
- * outside cut off, becomes the other's; the class is mixed by the area that is left (Yun et al. 2019)
+ *                      (Zhang et al. 2018)
+ *   cutmix=ALPHA[:P]   of pictures: a rectangle of 1 - l of the area, its middle anywhere, what lies outside cut off,
+ *                      becomes the other's; the class is mixed by the area that is left (Yun et al. 2019)
  *
  * Of both, each sample takes one or the other with probability 1/2. What is drawn is a function of (seed, epoch, number
  * of the sample); which one is before it, of the order and the size of batches.
@@ -54,18 +62,22 @@ typedef struct wick_transform wick_transform;
  *   resample=RATE      recordings: wick_audio_resample's formula, from the rate of the options
  *   gain=LOW[:HIGH]    louder by so many decibels: times 10^(g / 20); of two numbers g is drawn between them
  *   noise=LOW:HIGH[:P] with probability P, 1, noise is mixed in, LOW to HIGH decibels below the sample: x + n sqrt(sum
- * x^2 / sum n^2) 10^(-snr / 20) (torchaudio's add_noise). n is a recording of the options' noise from a random place
- * on, again and again; without such, normal numbers shift=S            later or earlier by up to S of its length; zeros
- * come in fit=N window=N     N rows: the first ones, or from a random place on; zeros behind those that have fewer. The
- * length is fixed from there on jitter=S scale=S   each number plus S times a normal one; each column times 1 + S times
- * one (Um et al. 2017) rotate[=DEG]       columns in threes, x y z: turned about an axis of any direction by up to DEG,
- * 180, degrees either way logmel=M[:W[:HOP]] recordings: [rows, M], row r the spectrum about sample r HOP, W samples
- * (25 ms; also n_fft) under a Hann window, mirrored at the ends; power, M triangles on the HTK mel scale from 0 to half
- * the rate, log(x + 1e-6): wick_log_mel with WICK_LOG_NATURAL, turned. HOP is 10 ms, or half of W where W is given
+ *   x^2 / sum n^2) 10^(-snr / 20) (torchaudio's add_noise). n is a recording of the options' noise from a random place
+ *   on, again and again; without such, normal numbers
+ *   shift=S            later or earlier by up to S of its length; zeros come in
+ *   fit=N window=N     N rows: the first ones, or from a random place on; zeros behind those that have fewer. The
+ *                      length is fixed from there on
+ *   jitter=S scale=S   each number plus S times a normal one; each column times 1 + S times one (Um et al. 2017)
+ *   rotate[=DEG]       columns in threes, x y z: turned about an axis of any direction by up to DEG, 180, degrees
+ *                      either way
+ *   logmel=M[:W[:HOP]] recordings: [rows, M], row r the spectrum about sample r HOP, W samples (25 ms; also n_fft)
+ *   under a Hann window, mirrored at the ends; power, M triangles on the HTK mel scale from 0 to half the rate, log(x +
+ *   1e-6): wick_log_mel with WICK_LOG_NATURAL, turned. HOP is 10 ms, or half of W where W is given
  *   mfcc=N[:M[:W[:HOP]]]  [rows, N]: the first N numbers of the cosine transform of M (40) mels in decibels, at most 80
- * below the loudest: wick_mfcc, turned specaugment=F:T[:NF:NT]  NF (1) bands of 0 to F mels and NT (1) stretches of 0
- * to T rows become 0 (Park et al. 2019): behind normalise 0 is the mean normalise[=M/S]    (x - M) / S, one of each or
- * one a column; without numbers, those of the options
+ *                      below the loudest: wick_mfcc, turned
+ *   specaugment=F:T[:NF:NT]  NF (1) bands of 0 to F mels and NT (1) stretches of 0 to T rows become 0 (Park et al.
+ *                      2019): behind normalise 0 is the mean
+ *   normalise[=M/S]    (x - M) / S, one of each or one a column; without numbers, those of the options
  *
  * Spectrograms and sums are computed in f32 by steps that depend on the sizes and the tier alone. */
 typedef struct wick_transform_options {

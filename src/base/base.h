@@ -164,8 +164,9 @@ typedef enum wick_tier {
 } wick_tier;
 const char *wick_tier_name(wick_tier tier); /* "ref", "base", "avx2", "avx512" */
 /* A build has the tiers of cmake's WICK_TIERS, base among them, and WICK_HAS_REF and so on say which. What a table has
- * for each of them: static const wick_x_table *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_x_table)}; of
- * wick_x_table_ref ... */
+ * for each of them:
+ *     static const wick_x_table *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_x_table)};
+ * of wick_x_table_ref ... */
 #define WICK_TIER_ENTRIES(table)                                                                                       \
     WICK_IF_REF([WICK_TIER_REF] = table##_ref, )                                                                       \
     [WICK_TIER_BASE] = table##_base,                                                                                   \

@@ -3,8 +3,9 @@
  *
  *   "RIFF" size "WAVE" | chunks: ID size, then size bytes and, where size is odd, one more. All numbers little-endian.
  *   "fmt "  +0 kind  +2 channels  +4 rate  +8 bytes a second  +12 bytes a frame  +14 bits a sample  | extensible: +16
- * 22  +18 valid bits +20 speakers  +24 kind, as the first two bytes of a GUID "data"  frames, each a sample of every
- * channel */
+ *           22  +18 valid bits
+ *           +20 speakers  +24 kind, as the first two bytes of a GUID
+ *   "data"  frames, each a sample of every channel */
 #include "base/kinds.h"
 #include "data/resample.h"
 #include "data/wav.h"

@@ -85,4 +85,5 @@ static wick_status decode_jpeg(void *library, const uint8_t *data, size_t size, 
     return status;
 }
 
-const wick_codec wick_codec_jpeg = {"JPEG", WICK_PICTURE_RATIO_MAX, is_jpeg, open_jpeg, close_jpeg, read_header, decode_jpeg};
+const wick_codec wick_codec_jpeg = {"JPEG",     WICK_PICTURE_RATIO_MAX, is_jpeg, open_jpeg, close_jpeg, read_header,
+                                    decode_jpeg};

@@ -2,7 +2,8 @@
  * words.
  *
  *   header | meta | dictionary | 0.. | part | part | ...     all numbers little-endian, all of these at multiples of 64
- * bytes but meta and dictionary part:   head | data: records side by side | 0.. | index: an entry each | 0..
+ *                                                            bytes but meta and dictionary
+ *   part:   head | data: records side by side | 0.. | index: an entry each | 0..
  *
  * A part's head is written last, when the rest of it is on the disk: zeros where a head should be are an append that
  * never finished. */

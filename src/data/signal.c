@@ -3,8 +3,8 @@
  * A sample is copied to one of two buffers and goes through the steps there, from one to the other where its length
  * changes. A spectrogram is made of some frames at a time:
  *
- *   samples ──windowed──► [FRAMES, n] ──rfft──► [FRAMES, n / 2 + 1, 2] ──power, turned──► [n / 2 + 1, LANES] ──bands──►
- * [mels, LANES] ──log──► rows of the result
+ *   samples ──windowed──► [FRAMES, n] ──rfft──► [FRAMES, n / 2 + 1, 2] ──power, turned──► [n / 2 + 1, LANES]
+ *   ──bands──► [mels, LANES] ──log──► rows of the result
  *
  * Sums go in an order that depends on nothing but the sizes. */
 #include "data/signal.h"

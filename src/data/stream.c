@@ -1,8 +1,8 @@
 /* stream.c: a data set of samples that come one after the other. Those that were read lie in a ring until they are
  * asked for, since a loader's threads ask a little out of order:
  *
- *   source ──► shuffle: a buffer of which the next one is drawn ──► ring: [head - window, head) ──► get: each sample
- * once
+ *   source ──► shuffle: a buffer of which the next one is drawn ──►
+ *   ring: [head - window, head) ──► get: each sample once
  *
  * Records change places by their pointers and are not copied. One lock is held while the source reads; what a sample is
  * made of its record for, decoding, is done outside of it. */

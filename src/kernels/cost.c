@@ -53,8 +53,9 @@ void wick_work_program(wick_work *w, const wick_tuning *t, const wick_program_sh
 static double byte_ns(const wick_tuning *t, double bytes, double sharing) {
     const double of_l2 = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_l2_bytes, 0.0), 1.0),
                  of_l3 = WICK_MIN(WICK_MAX(2 - bytes / (double)t->cost_l3_bytes, 0.0), 1.0);
-    return 1e3 * (of_l2 / (double)t->cost_l2_rate / sharing +
-                  (1 - of_l2) * (of_l3 / (double)t->cost_l3_rate / sharing + (1 - of_l3) / (double)t->cost_memory_rate));
+    return 1e3 *
+           (of_l2 / (double)t->cost_l2_rate / sharing +
+            (1 - of_l2) * (of_l3 / (double)t->cost_l3_rate / sharing + (1 - of_l3) / (double)t->cost_memory_rate));
 }
 
 double wick_bytes_ns(const wick_tuning *t, double bytes, double around) { return bytes * byte_ns(t, around, 1); }

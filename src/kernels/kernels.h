@@ -134,8 +134,7 @@ void wick_copy_run(const wick_copy *c, int64_t begin, int64_t end, const void *s
 void wick_arg_reduce(wick_ctype type, bool largest, int64_t n, int64_t inner, int64_t outer_begin, int64_t outer_end,
                      const void *src, int64_t *dst);
 
-/* ---- matrix products: C = A B (+ C) for f32 and f64, C = A B for bf16 and f16
- * ---------------------------------------------
+/* ---- matrix products: C = A B (+ C) for f32 and f64, C = A B for bf16 and f16 ---------------------------------------
  *
  * A is m x k with strides (a_row, a_col), B is k x n with (b_row, b_col), C is m x n with row stride c_row and column
  * stride 1. All transposes and views are strides. Stage 0 packs B into `packed` (tasks_pack tasks; 0 when B is used in
@@ -191,11 +190,10 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out);
 void wick_matmul_integers(wick_ctype type, int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row,
                           int64_t a_col, const void *a, const void *b, void *c);
 
-/* ---- products of 8-bit integers: matrices, and convolutions of channels-last images
- * ------------------------------------------
+/* ---- products of 8-bit integers: matrices, and convolutions of channels-last images ---------------------------------
  *
  *     s[i, j] = sum over p < k of (a[i, p] - a_zero) (b[p, j] - b_zero[j])     in 32 bits, which wrap: the same bits
- * however it is computed
+ *         however it is computed
  *
  * I32: c = s. With scale[j] = a_scale b_scale[j]:
  * F32: c = s scale[j] + bias[j]
@@ -286,8 +284,7 @@ void wick_int4_dequantize(const wick_int4 *p, int64_t begin, int64_t end, const 
 const char *wick_int4_name(const wick_int4 *p);
 int wick_int4_rejected(const wick_int4 *p, wick_rejected *out);
 
-/* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1
- * ------------------------
+/* ---- convolutions: f32 and f64, contiguous, channels last; dims are always three, leading ones 1 --------------------
  *
  * x is [batch, in, groups * ci], w is [groups * co, ci, kernel], y is [batch, out, groups * co]; channels of one group:
  *
@@ -338,8 +335,7 @@ void wick_conv_unit_pixels(const wick_convolution *c, int64_t unit, int64_t *fir
 const char *wick_conv_name(const wick_convolution *c); /* "conv_f32_14x32_avx512" */
 int wick_conv_rejected(const wick_convolution *c, wick_rejected *out); /* as wick_gemm_rejected */
 
-/* ---- pooling: f32 and f64, contiguous planes, or images with channels last, of three dims (leading ones 1)
- * --------------
+/* ---- pooling: f32 and f64, contiguous planes, or images with channels last, of three dims (leading ones 1) ----------
  *
  * Output o of a dim looks at inputs o * stride - pad + k * dilation, k < kernel, those that exist; adaptive: at
  * [floor(o * in / out), ceil((o + 1) * in / out)). NaN is the largest. Each function runs planes or images [begin,
@@ -367,8 +363,7 @@ void wick_windows_share(const wick_windows *w, int64_t begin, int64_t end, const
 const char *wick_windows_name(const wick_windows *w, bool max);
 int wick_windows_rejected(const wick_windows *w, bool max, wick_rejected *out);
 
-/* ---- weighted sums along an axis: x is [outer, in, inner], y is [outer, out, inner], contiguous
- * -----------------------------
+/* ---- weighted sums along an axis: x is [outer, in, inner], y is [outer, out, inner], contiguous ---------------------
  *
  * y[n, o] = sum over k in [start[o], start[o + 1]) of weight[k] x[n, index[k]], in order; of nothing it is fill. copy:
  * of any elements, `elem` bytes each; the first tap is copied, weights are not looked at. Both run the rows [begin,
@@ -406,17 +401,16 @@ int64_t wick_nll_targets_rows(wick_ctype type, int64_t begin, int64_t end, int64
                               const int64_t *label, const void *weight, double smoothing, const int64_t *ignored,
                               void *loss, void *probs);
 
-/* ---- recurrent cells: f32 and f64
- * -------------------------------------------------------------------------------------
+/* ---- recurrent cells: f32 and f64 -----------------------------------------------------------------------------------
  *
  * The time loop of a layer, forward or backward. What every step gets from its input (x W' + b) is given as x; the loop
  * adds h W'. With G gates of H units and S saved rows of H:
  *
- *   RNN     G 1: h = act0(a)                                                                             S 0
- *   LSTM    G 4, i f g o: c = f c + i g, h = o act2(c); i, f, o by act0, g by act1; peepholes i, f, o    S 4: i f g o
- *   GRU     G 3, r z n: n = act1(x + r (h W' + bias)), h = (1 - z) n + z h; r, z by act0                 S 4: r z n, h
- * W' + bias GRU_RESET_FIRST     n = act1(x + (r h) W')                                                           S 4: r
- * z n, r h
+ *   RNN     G 1: h = act0(a)                                                                            S 0
+ *   LSTM    G 4, i f g o: c = f c + i g, h = o act2(c); i, f, o by act0, g by act1; peepholes i, f, o   S 4: i f g o
+ *   GRU     G 3, r z n: n = act1(x + r (h W' + bias)), h = (1 - z) n + z h; r, z by act0
+ *                                                                                             S 4: r z n, h W' + bias
+ *   GRU_RESET_FIRST     n = act1(x + (r h) W')                                                          S 4: r z n, r h
  *
  * Sequences are rows of [directions, width]; step t of sample b is row t * step + b * row. Directions and blocks of
  * samples are tasks, each with a time loop of its own: no step waits for another task. Stage 0 packs the weights, stage
@@ -477,14 +471,13 @@ int wick_recurrent_rejected(const wick_recurrent *r, bool peephole, bool ggates,
 void wick_recurrent_pack(const wick_recurrent *r, int64_t begin, int64_t end, const void *w, void *packed);
 void wick_recurrent_run(const wick_recurrent *r, int64_t begin, int64_t end, const wick_recurrent_data *d,
                         void *scratch);
-/* ---- Fourier transforms of rows: f32 and f64, any length
- * ------------------------------------------------------------------
+/* ---- Fourier transforms of rows: f32 and f64, any length ------------------------------------------------------------
  *
  * COMPLEX     y[k] = scale * sum over j < n of x[j] exp(-+2 pi i j k / n)      x, y: n pairs (re, im); + when inverse
  * REAL        the same of n real numbers, for k <= n / 2; times `inner` for all k but 0 and n / 2
  * HERMITIAN   n real numbers y[j] = scale * sum over all k of x[k] exp(+2 pi i j k / n), where x has k <= n / 2, as
- * written by REAL, and is taken times `inner` for all k but 0 and n / 2, whose imaginary parts are passed over; x[n -
- * k] is conj(x[k])
+ *             written by REAL, and is taken times `inner` for all k but 0 and n / 2, whose imaginary parts are passed
+ *             over; x[n - k] is conj(x[k])
  *
  * Rows are contiguous, n is below 2^30; with `columns`, of COMPLEX ones that wick_fft_takes_columns, x and y are [., n,
  * columns] pairs of which columns are transformed as they lie, a column each lane. Lengths with prime factors up to 13
@@ -529,11 +522,12 @@ const char *wick_fft_name(const wick_fourier *f);
 void wick_overlap_add_row(wick_ctype type, int64_t frames, int64_t n, int64_t hop, int64_t t, int64_t row,
                           const void *x, void *y);
 
-/* ---- connectionist temporal classification (Graves et al. 2006)
- * --------------------------------------------------------- log_probs [steps, batch, classes] contiguous, f32 or f64;
- * sums in f64. Labels of sample n start at n * most, or, with most < 0, where those of the samples before end. Samples
- * [begin, end): loss[n] = -log P(labels), and, where they are not NULL, dlog_probs gets its gradient. A sample whose
- * lengths or labels are impossible is passed over; -1, or the first. */
+/* ---- connectionist temporal classification (Graves et al. 2006) -----------------------------------------------------
+ *
+ * log_probs [steps, batch, classes] contiguous, f32 or f64; sums in f64. Labels of sample n start at n * most, or, with
+ * most < 0, where those of the samples before end. Samples [begin, end): loss[n] = -log P(labels), and, where they are
+ * not NULL, dlog_probs gets its gradient. A sample whose lengths or labels are impossible is passed over; -1, or the
+ * first. */
 typedef struct wick_ctc {
     wick_ctype type;
     int64_t steps, batch, classes, most, room, blank; /* room: most labels that a sample has */
@@ -543,10 +537,10 @@ size_t wick_ctc_scratch(const wick_ctc *c);
 int64_t wick_ctc_run(const wick_ctc *c, int64_t begin, int64_t end, const void *log_probs, const int64_t *labels,
                      const int64_t *steps_of, const int64_t *labels_of, void *loss, void *dlog_probs, void *scratch);
 
-/* ---- sliding windows put back, and places of planes
- * ------------------------------------------------------------------------- y[o, c step + k dilation, i] += x[o, c, i,
- * k] over zeros, in the order of c, then k; o in [begin, end). x is [outer, count, inner, size], y is [outer, extent,
- * inner]. */
+/* ---- sliding windows put back, and places of planes -----------------------------------------------------------------
+ *
+ * y[o, c step + k dilation, i] += x[o, c, i, k] over zeros, in the order of c, then k; o in [begin, end). x is [outer,
+ * count, inner, size], y is [outer, extent, inner]. */
 typedef struct wick_window_sum {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */
     int64_t extent, count, inner, size, step, dilation;
@@ -606,8 +600,7 @@ typedef struct wick_suppression {
 void wick_suppress(const wick_suppression *s, int64_t begin, int64_t end, const void *boxes, const void *scores,
                    int64_t *kept, int64_t *count, int64_t *scratch);
 
-/* ---- indexing
- * -------------------------------------------------------------------------------------------------------------
+/* ---- indexing -------------------------------------------------------------------------------------------------------
  * Elements are opaque, `elem` bytes each. Negative indices count from the end. Returns -1, or the position in `index`
  * of the first one outside [-n, n), whose elements are then left zero (gather) or skipped (scatter). */
 /* dst[o][i][inner] = src[o][index[i]][inner] for o in [begin, end): src is [outer, n, inner], index has count entries.
@@ -739,11 +732,11 @@ void wick_scan_prepare(wick_scan *s);
 void wick_scan_run(const wick_scan *s, int stage, int64_t begin, int64_t end, const void *x, void *y, int64_t *index,
                    void *partials);
 
-/* ---- random numbers
- * --------------------------------------------------------------------------------------------------------- Element i
- * comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a function of its
- * position alone, so any range can be made by anyone. An f64 element takes two words: i/2 in place of i/4. uniform is
- * in [0, 1), 24 bits (f32) or 53 (f64); normal is Box-Muller on pairs. */
+/* ---- random numbers -------------------------------------------------------------------------------------------------
+ *
+ * Element i comes from Philox(counter = {i/4 low, i/4 high, stream low, offset low}, key = seed ^ high halves): a
+ * function of its position alone, so any range can be made by anyone. An f64 element takes two words: i/2 in place of
+ * i/4. uniform is in [0, 1), 24 bits (f32) or 53 (f64); normal is Box-Muller on pairs. */
 typedef struct wick_random_key {
     uint64_t seed, stream, offset;
 } wick_random_key;

@@ -18,8 +18,7 @@ int64_t wick_ctc_greedy(int64_t steps, int64_t classes, const float *log_probs, 
     return n;
 }
 
-/* ---- prefix beam search
- * ----------------------------------------------------------------------------------------------------
+/* ---- prefix beam search ---------------------------------------------------------------------------------------------
  *
  * Prefixes are nodes of a tree, each there once. A beam is a node with the log-probabilities of all alignments so far
  * that give its prefix and end in a blank, or do not. */

@@ -258,8 +258,10 @@ static void grad_attention(wick_gradient *g) {
 
 /* Of (gq, gk, gv) = (scale D k, scale D^T q, P^T gy) with P = exp(scores - lse), D = P (gy v^T - delta), when a, b and
  * c arrive for them: with E = scale (a k^T + q b^T), H = E P, W = E (gy v^T - delta) + gy c^T and S = W P the gradients
- * are, for q: scale (D b + S k)   k: scale (D^T a + S^T q)   v: H^T gy   gy: H v + P c   lse: - sum S   delta: - sum H
- * mask: S (sums over keys). All in plain ops: gradients of gradients hold the weights. */
+ * are, for
+ *   q: scale (D b + S k)   k: scale (D^T a + S^T q)   v: H^T gy   gy: H v + P c
+ *   lse: - sum S   delta: - sum H   mask: S
+ * (sums over keys). All in plain ops: gradients of gradients hold the weights. */
 static void grad_attention_grad(wick_gradient *g) {
     const attention_attr *attr = g->node->attr;
     if (attr->seeded) {

@@ -4,8 +4,9 @@
  *   2. repeated labels become diagonals; labels of one operand that the result lacks are summed;
  *   3. an order of pairs is chosen: exact by dynamic programming over subsets up to EXACT operands, greedy beyond;
  *   4. each pair becomes one matmul over [batch..., free, summed] x [batch..., summed, free], or one multiplication
- * where no more than one operand has free axes and nothing is summed, or neither has; permutes and reshapes around it
- * are views where strides allow. */
+ *   where
+ *      no more than one operand has free axes and nothing is summed, or neither has; permutes and reshapes around it
+ *      are views where strides allow. */
 #include <math.h>
 
 #include "ops/ops.h"

@@ -15,8 +15,8 @@ static wick_context *new_context(const wick_allocator *allocator) {
                                                                                                             : NULL;
 }
 
-/* ---- a set that counts: sample i is "x", i32 [2], {10 i, i}, "rows", u8 [-1], i % 4 bytes of i, and the class i % 3
- * ---- */
+/* ---- a set that counts: sample i is "x", i32 [2], {10 i, i}, "rows", u8 [-1], i % 4 bytes of i, and the
+ * class i % 3 ---- */
 
 typedef struct source {
     int64_t asked;

@@ -406,8 +406,8 @@ TEST(seeking_to_any_place_continues_as_if_never_stopped) {
     TEARDOWN;
 }
 
-/* ---- augmentation: samples of 2 x 5 x 4, a channel's row after the other; all of their pixels differ and none is 0
- * ---- */
+/* ---- augmentation: samples of 2 x 5 x 4, a channel's row after the other; all of their pixels differ and none
+ * is 0 ---- */
 
 enum { HEIGHT = 5, WIDTH = 4, PLANES = 2, SIZE = PLANES * HEIGHT * WIDTH, COUNT = 6 };
 static int bright_value(int i) { return 1 + i; } /* 240 pixels */

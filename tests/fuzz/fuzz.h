@@ -3,7 +3,7 @@
  * runs one with libFuzzer (clang), replay.c over files (any compiler).
  *
  *   bytes -> mutate: parsed, changed, written again with lengths and sums that fit -> run: opened, and everything done
- * with it that users do */
+ *   with it that users do */
 #ifndef WICK_TESTS_FUZZ_H
 #define WICK_TESTS_FUZZ_H
 

@@ -274,6 +274,29 @@ static void check_manners(const char *path, char *text, size_t size) {
         }
     }
 }
+/* A table whose rows are worth more than its width stands between clang-format off and on. */
+static void check_width(const char *path, char *text, size_t size) {
+    enum { COLUMNS = 120 };
+    (void)size;
+    if (!is_code(path) || ends_with(path, ".cpp")) return;
+    bool table = false;
+    int number = 0;
+    for (char *line = text, *end; *line; line = end) {
+        size_t columns = 0;
+        number++;
+        end = line + strcspn(line, "\n");
+        for (const char *p = line; p < end; p++)
+            columns += ((unsigned char)*p & 0xC0) != 0x80; /* characters of UTF-8 */
+        if (*end) *end++ = 0;
+        if (strstr(line, "clang-format o")) table = strstr(line, "clang-format off") != NULL;
+        CHECK_MSG(columns <= COLUMNS || table, "%s:%d: %zu columns, more than %d", path, number, columns, COLUMNS);
+    }
+}
+TEST(lines_are_no_wider_than_120_columns) {
+    static const char *const folders[] = {"src", "include", "cli", "examples", "bench", "tests"};
+    for (size_t i = 0; i < WICK_COUNTOF(folders); i++) CHECK(walk(folders[i], check_width) > 5);
+}
+
 TEST(the_library_never_prints_or_exits) { CHECK(walk("src", check_manners) > 50); }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

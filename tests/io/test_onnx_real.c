@@ -1,7 +1,7 @@
 /* Real models, of ../shared/models/onnx and bench: each against the outputs that came with it, by a table that says how
  * near and why. What runs also shows:
  *  - recorded lazily, op by op (eager), and as one plan without the passes that may change bits it gives the same bits;
- * with them it is as close to what is expected,
+ *  with them it is as close to what is expected,
  *  - on one thread and on two as well,
  *  - and where its batch is open, several inputs in one run the same bits as each by itself.
  * A folder without a row fails. */

@@ -4,7 +4,7 @@
  *   conv(x, w, b) * s        conv(x, w s, b s)
  *   conv(x, w, b) + t        conv(x, w, b + t)
  *   (x w + t) * s            x (w s) + t s           linear layers; transposed convolutions, which have no bias of
- * their own
+ *                            their own
  *
  * w, b, s and t must follow from constants and from states that the plan doesn't assign: w s is computed once in a
  * workspace, and again when such a state has changed (docs/plans.md). Only in compiled functions, and not where they

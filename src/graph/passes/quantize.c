@@ -4,7 +4,7 @@
  *   conv(dequantize(x), dequantize(w))                          one with a real result
  *   quantize(move(dequantize(q))), both with the same scale     move(q); nothing at all without a move between
  *   quantize(max_pool(dequantize(q))), likewise                 max_pool(q), in floats that are whole numbers: no scale
- * moves the largest
+ *                                                               moves the largest
  *
  * Sums are then exact, where floats round; the scales are taken together before they meet the sum, and the bias is
  * rounded to whole steps of the sum. A quantised result may differ by one step where the real one lies near the middle

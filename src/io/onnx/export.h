@@ -1,9 +1,9 @@
 /* export.h: a recorded graph becomes an ONNX model.
  *
  *   function -> recordings (export_extents.c): one for the extents given, and where extents are symbols many more, at
- * which all that is written has to hold
+ *               which all that is written has to hold
  *            -> ONNX nodes (export_ops.c and its like): a table says for each of Wick's ops what it becomes, as a row
- * or a small function
+ *               or a small function
  *            -> file (export_write.c): what nobody reads is left out
  *
  * A small function reads its node's inputs with wick_export_in, makes ONNX nodes with ONNX(e, "Op", inputs ...), for

@@ -1,7 +1,7 @@
 /* onnx.h: an ONNX model, resolved and ready to be recorded.
  *
  *   file -> messages (proto.c, schema.c) -> blocks (resolve.c): names become slots, node types become rows of the op
- * tables
+ *   tables
  *        -> tensors (run.c): each block's steps, called in order, record Wick's public ops
  *
  * A row of an op table is a name, the opsets it holds for, and a small function over `call`. What a row needs to know

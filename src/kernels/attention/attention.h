@@ -10,8 +10,8 @@
  *
  * and backward, with G = dL/dy, weights P = exp(scores - lse) and their gradients D = P (V G^T - delta):
  *
- *   gv [key][..] += P times rows of G     gk [key][..] += D times rows of Q     gq [query][..] += D^T times rows of K
- */
+ *   gv [key][..] += P times rows of G     gk [key][..] += D times rows of Q     gq [query][..] += D^T times rows of
+ *                                         K */
 #ifndef WICK_KERNELS_ATTENTION_ATTENTION_H
 #define WICK_KERNELS_ATTENTION_ATTENTION_H
 

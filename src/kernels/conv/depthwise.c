@@ -4,7 +4,7 @@
  * the scratch and back: nothing else of a plan has to copy the image then.
  *
  *   scratch: | block of the source | block of the other image | zeros [channels] | pointers | line [taps][channels] |
- * columns |
+ *   columns |
  *
  * Nothing is padded: pixels at the edges go one by one, and read zeros where they reach out of the source. Rows of taps
  * that lie outside are left out, but where weights are not finite. */

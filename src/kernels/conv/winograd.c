@@ -3,7 +3,7 @@
  * every block; in L2, as products of matrices, where they are not.
  *
  *   scratch: | a line of zeros | V [16][tiles][channels in] | M [16][tiles][channels out, or lanes] |        packed:
- * [panel][16][channel in][width]
+ *       [panel][16][channel in][width]
  */
 #include "kernels/conv/conv.h"
 #include "kernels/conv/winograd.h"

@@ -245,10 +245,10 @@ static void store_e2m1(void *dst, const void *src, size_t n) {
     if (n % 2) d[n / 2] = (uint8_t)e2m1_from_f32(s[n - 1]);
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------------------------------- Float
- * to integer truncates and saturates; NaN gives 0. The conversion itself only sees numbers that fit. low and high are
- * the first float at or below which, and at or above which, the result saturates. */
+/* ---- casts ----------------------------------------------------------------------------------------------------------
+ *
+ * Float to integer truncates and saturates; NaN gives 0. The conversion itself only sees numbers that fit. low and high
+ * are the first float at or below which, and at or above which, the result saturates. */
 #define CAST_TO_INT(name, S, D, low, high, min, max)                                                                   \
     WICK_MATH D name##_one(S x) {                                                                                      \
         D r = (D)(((x > (low)) & (x < (high))) ? x : (S)0);                                                            \

@@ -10,8 +10,7 @@
 #define WICK_PIO2_LO  0x1.1a62633145c07p-54
 
 /* ---- tangent: sine over cosine of the reduced argument, or minus the inverse. In f32 the reduction, as good as for
- * sine, leaves an r that is kept in f64.
- * ----------------------------------------------------------------------------------------------------------------- */
+ * sine, leaves an r that is kept in f64. ---- */
 
 WICK_MATH double wick_tan_of_f32(double r, int odd) {
     double z = r * r, s, c;
@@ -80,8 +79,7 @@ WICK_MATH double wick_acos_f64(double x) {
 }
 
 /* ---- arc tangent: atan(t) = atan(c) + atan((t - c) / (1 + c t)), c of 0, 1/2, 1, 3/2 and, as -1 / t, infinity:
- * arguments to 7/16 (the breaks of FreeBSD's s_atan.c)
- * ------------------------------------------------------------------------------------------------- */
+ * arguments to 7/16 (the breaks of FreeBSD's s_atan.c) ---- */
 
 /* (atan(x) / x - 1) / x^2 over z = x^2 in [0, 1], and in [0, 0.1915] */
 static const double wick_atan_c_f32[] = {/* 2^-33.9 */ -0x1.555554872c81bp-2, 0x1.999937ec6d5f3p-3,

@@ -334,9 +334,10 @@ WICK_MATH double wick_softplus_f64(double x) {
     return (x < 0 ? 0.0 : x) + wick_log1p_f64(wick_exp_f64(-__builtin_fabs(x)));
 }
 
-/* ---- sine and cosine: x = n pi/2 + r, |r| <= pi/4
- * ------------------------------------------------------------------------ f32 reduces in f64, for |x| up to 2^20; f64
- * takes pi/2 in parts of 23 bits, for |x| up to 2^30. Beyond, results are of no use: turns.h. */
+/* ---- sine and cosine: x = n pi/2 + r, |r| <= pi/4 -------------------------------------------------------------------
+ *
+ * f32 reduces in f64, for |x| up to 2^20; f64 takes pi/2 in parts of 23 bits, for |x| up to 2^30. Beyond, results are
+ * of no use: turns.h. */
 
 /* (sin(r) - r) / r^3 and (cos(r) - 1 + r^2 / 2) / r^4 over z = r^2 in [0, (1.03 pi/4)^2] */
 static const float wick_sin_c_f32[] = {/* 2^-37 */ -0x1.555556p-3f, 0x1.111106p-7f, -0x1.a00e54p-13f, 0x1.6c8afcp-19f};

@@ -41,8 +41,7 @@ WICK_MATH double wick_erfc_f64(double x) {
 }
 
 /* ---- erfinv(x) = x P(w), w = -log(1 - x^2), by its square root from 5 on (Giles 2010): to 2^-27, enough for f32; in
- * f64 a step of Halley's method follows
- * ------------------------------------------------------------------------------------------------------- */
+ * f64 a step of Halley's method follows ---- */
 
 static const double wick_erfinv_c[] = {/* 2^-28.7 */ 0x1.c5bf892c784cdp-1, 0x1.db29ec59dfac6p-3, 0x1.7a7b3cbe6a2b1p-7,
     -0x1.328466bb76b08p-9, -0x1.ffb75f1d54616p-14, 0x1.53a0c1faae875p-15, 0x1.879f8d5606552p-18,

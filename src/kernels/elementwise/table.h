@@ -5,9 +5,10 @@
  *
  *   NAME        wick_NAME is the public function, WICK_EW_NAME the code
  *   types       FLOAT f32 f64 | WIDE those, but no type that is computed in them | ARITH f32 f64 i32 i64 u64 | ANY
- * those and bool | INTS i32 i64 u64 | BITS those and bool | LOGIC bool | SELECT like ANY, and a is bool result SAME as
- * the inputs, PLAIN: so too, but without a gradient, or BOOL expression  C over a, b, c of type T. K(x) is the constant
- * x as a T; M(f)(x) the function f of rows.h for T. Branch-free, so that compilers vectorise it; signed integers wrap.
+ *               those and bool | INTS i32 i64 u64 | BITS those and bool | LOGIC bool | SELECT like ANY, and a is bool
+ *   result      SAME as the inputs, PLAIN: so too, but without a gradient, or BOOL
+ *   expression  C over a, b, c of type T. K(x) is the constant x as a T; M(f)(x) the function f of rows.h for T.
+ *               Branch-free, so that compilers vectorise it; signed integers wrap.
  *   gradients   G1(da) G2(da, db) G3(da, db, dc), or G0 for none, over the builder: a b c inputs, y result, g its
  *               gradient; NUM(x) and NUMG(x) are numbers of the dtype of a and of g; NULL is a zero gradient
  *   lo, hi      the domain that tests draw inputs from

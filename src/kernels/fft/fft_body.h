@@ -273,7 +273,7 @@ static void FFT_NAME(join_rows)(int64_t n, const FFT_T *re, const FFT_T *im, FFT
 
 /* With n = core, X the transform of 2 n real numbers and Z that of them in pairs as complex ones, w = exp(-pi i / n):
  *   X[k] = E + w^k O, E = (Z[k] + conj Z[n - k]) / 2, O = (Z[k] - conj Z[n - k]) / 2i, for 0 < k < n; X[0] and X[n] are
- * re +- im of Z[0]. */
+ *   re +- im of Z[0]. */
 static void FFT_NAME(untangle)(const wick_fourier *f, const FFT_T *table, const FFT_T *re, const FFT_T *im, FFT_T *y) {
     enum { L = FFT_LANES };
     const int64_t n = f->core;

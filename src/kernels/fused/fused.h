@@ -61,8 +61,7 @@ static inline void wick_ask_ahead(const void *x, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)x + AHEAD + i, 0, 3);
 }
 
-/* ---- reductions
- * ------------------------------------------------------------------------------------------------------
+/* ---- reductions -----------------------------------------------------------------------------------------------------
  *
  * A reduction sees [units, reduced, cols]: cols are the trailing kept elements. Reduced rows are taken lane_rows at a
  * time (64 for cols = 1, 1 for cols >= 64, a power of two between): a line of lane_rows * cols lanes, one accumulator

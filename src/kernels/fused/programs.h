@@ -3,8 +3,9 @@
  *
  *   P(NAME, number of inputs, inputs, instructions, outputs)
  *     A(r) an input with an element of its own at each place, M(r) such a one of bools; S(r) one that is the same
- * number everywhere, or for runs of elements I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction, C2(r,
- * row, a, b) a comparison; O(i, r) result i, B(i, r) one of bools
+ *     number everywhere, or for runs of elements
+ *     I1(r, row, a) I2(r, row, a, b) I3(r, row, a, b, c) an instruction, C2(r, row, a, b) a comparison; O(i, r) result
+ *     i, B(i, r) one of bools
  *
  * Registers are numbered as lowering numbers them: inputs in the order the instructions ask for them, then one an
  * instruction. All but bools is f32. */

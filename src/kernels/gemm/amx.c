@@ -2,13 +2,13 @@
  * while they are packed.
  *
  *   C is cut into tasks of mc x nc. For each block of kc along k a task packs its rows of A and (unless stage 0 did)
- * its columns of B, in panels of 16:
+ *   its columns of B, in panels of 16:
  *
  *     [panel][part][step of 32][16 lines][16 pairs]
  *
  *   and goes over C in blocks of 32 x 32, whose sums begin at zero and are added to C in f32. A panel of f32 is scaled
- * by a power of two where that keeps every product and every part normal; where none does (Inf, NaN, numbers that lie
- * too far apart), its tiles of C take the kernels of multiply-adds for that block of k. */
+ *   by a power of two where that keeps every product and every part normal; where none does (Inf, NaN, numbers that lie
+ *   too far apart), its tiles of C take the kernels of multiply-adds for that block of k. */
 #include <stdatomic.h>
 
 #include "base/cpu.h"

@@ -2,8 +2,8 @@
  * (int4_tier.c).
  *
  *   few    up to WICK_INT4_FEW rows of A: a row of weights is read once, where it lies, in words of 8 (32 bits); lanes
- * are neighbouring words panel  more rows: weights become the panels that the tiles of gemm/ read, a block of k at a
- * time, in a cache
+ *          are neighbouring words
+ *   panel  more rows: weights become the panels that the tiles of gemm/ read, a block of k at a time, in a cache
  *
  * A row of A lies as the lanes take it: [chunk][8][lanes], the number p of k at chunk p / (8 lanes), place p % 8, lane
  * p / 8 % lanes, zeros beyond k. */

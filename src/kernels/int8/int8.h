@@ -6,8 +6,9 @@
  *     [panel][step][column][group]      a step is `group` neighbours along k, which one instruction multiplies and adds
  *
  *   quads   4 bytes of A, unsigned, by 4 of B, signed: vpdpbusd, which does not saturate. Other signs are moved by 128:
- * x ^ 0x80 pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32 tiles   4 bytes of each, of any sign, and
- * 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
+ *           x ^ 0x80
+ *   pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32
+ *   tiles   4 bytes of each, of any sign, and 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
  *
  *   few    up to 4 rows by quads, or pairs, that are made in registers of B as it lies: nothing is packed
  *
@@ -18,7 +19,8 @@
  * lie a pixel apart.
  *
  * Sums are i32 that wrap, so that every way gives the same bits. Zero points leave sums of columns of B, known after
- * packing, and sums of rows of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
+ * packing, and sums of rows
+ * of A:   sum (a - za)(b - zb) = sum a b - za sum b - zb sum a + k za zb. */
 #ifndef WICK_KERNELS_INT8_INT8_H
 #define WICK_KERNELS_INT8_INT8_H
 
