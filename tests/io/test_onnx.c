@@ -164,6 +164,30 @@ TEST(an_input_can_be_fixed) {
     wick_context_free(&ctx);
 }
 
+TEST(texts_of_any_characters_are_written_and_read_as_they_are) {
+    /* the last two are no UTF-8 */
+    static const char *const texts[] = {"", "a", "\u00e9\u20ac\U0001f600", "\xed\xa0\x80", "\xc3"};
+    REQUIRE(set_up());
+    pb t = pb_tensor("w", ONNX_FLOAT, 1, two, w, sizeof w), g = add_graph(&t), m = pb_model(&g, 13);
+    wick_onnx *onnx = open_model(&m, NULL);
+    REQUIRE(onnx);
+    const wick_onnx_port port = {.kind = WICK_VALUE_STRINGS, .rank = -1};
+    char to[300];
+    snprintf(to, sizeof to, "%s", at("texts.npy"));
+    for (size_t i = 0; i < WICK_COUNTOF(texts); i++) {
+        wick_onnx_value v, back = {0};
+        CHECK(wick_onnx_fill_texts(onnx, texts[i], 0, NULL, &v) == WICK_OK);
+        CHECK_INT(v.rank, 0);
+        CHECK_INT(v.n, 1);
+        CHECK_MSG(wick_onnx_write_texts(ctx, &v, to) == WICK_OK &&
+                      wick_onnx_read_value(onnx, &port, to, &back) == WICK_OK,
+                  "%s", wick_context_error(ctx));
+        CHECK(back.n == 1 && back.texts[0].size == strlen(texts[i]) &&
+              memcmp(back.texts[0].at, texts[i], back.texts[0].size) == 0);
+    }
+    wick_onnx_free(&onnx);
+    wick_context_free(&ctx);
+}
 TEST(bad_models_are_refused_by_name_and_place) {
     REQUIRE(set_up());
     pb m = {0}, g, t, x;

@@ -233,6 +233,32 @@ TEST(loops_without_end_run_out_of_nodes_or_time) {
     wick_onnx_free(&onnx);
     wick_context_free(&ctx);
 }
+TEST(a_scan_that_ends_before_its_rows_frees_what_it_collected) {
+    enum { ROWS = 30, WIDTH = 10000, TIMES = 4 }; /* of 16 bytes each: together more than the limit */
+    counting memory = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&memory);
+    REQUIRE(set_up_with(&(wick_context_options){.threads = 1, .max_memory = 64 << 20, .allocator = &allocator}));
+    pb g = start(), body = {0}, same = pb_value("row0", -1), text = {0}, n = {0}, a = {0};
+    pb_int(&text, 1, ROWS), pb_int(&text, 1, WIDTH), pb_int(&text, 2, ONNX_STRING), pb_text(&text, 8, "texts");
+    for (int i = 0; i < ROWS * WIDTH; i++) pb_text(&text, 6, "a");
+    weight(&g, text);
+    for (int i = 0; i < TIMES; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "row%d", i);
+        pb row = pb_value(name, -1);
+        pb_message(&body, 11, &row);
+        input(&n, "texts");
+    }
+    pb_message(&body, 12, &same);
+    pb_text(&n, 2, "y"), pb_text(&n, 4, "Scan");
+    graph_attr(&n, "body", &body);
+    pb_text(&a, 1, "num_scan_inputs"), pb_int(&a, 3, TIMES), pb_int(&a, 20, ONNX_ATTR_INT);
+    pb_message(&n, 5, &a);
+    add(&g, n);
+    run_ends(&g, 21, WICK_ERR_NOMEM, "Scan \"y\": host values need more memory");
+    wick_context_free(&ctx);
+    CHECK_INT(memory.live, 0);
+}
 TEST(a_loop_that_doubles_its_state_ends) {
     REQUIRE(set_up());
     pb body = {0}, i = pb_value("i", -1), c = pb_value("c", -1), s = pb_value("s", -1), d = pb_value("d", -1),

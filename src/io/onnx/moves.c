@@ -150,7 +150,10 @@ static bool as_texts(onnx_call *c, const pool *p, bool dynamic, wick_onnx_value 
     return texts != NULL;
 }
 
-static void move_texts(onnx_call *c, const mover *m, size_t total) {
+static void move_texts(onnx_call *c, const mover *m) {
+    size_t total = 0;
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i]) total += count_texts(&c->in[i]->v);
     pool p = {wick_onnx_alloc(c, total, sizeof(wick_text *)), NULL, 0};
     p.numbers = p.texts ? wick_onnx_alloc(c, total, sizeof *p.numbers) : NULL;
     onnx_value *values = p.numbers ? wick_onnx_alloc(c, (size_t)c->n_in, sizeof *values) : NULL;
@@ -289,18 +292,16 @@ bool wick_onnx_stack(onnx_call *c, size_t n, const wick_onnx_value *rows, int ax
 }
 
 bool wick_onnx_move(onnx_call *c) {
-    size_t total = 0;
     wick_dtype packed = WICK_F32, of;
     bool texts = false, any = false;
     for (int i = 0; i < c->n_in; i++) {
         if (!c->in[i]) continue;
-        total += count_texts(&c->in[i]->v);
         texts |= c->in[i]->v.kind == WICK_VALUE_STRINGS || (c->in[i]->v.kind == WICK_VALUE_SEQUENCE && c->in[i]->v.n &&
                                                             c->in[i]->v.items->kind == WICK_VALUE_STRINGS);
         if (!any && is_packed(c->in[i], &of)) any = true, packed = of;
     }
     const mover *m = texts ? mover_of(c, TEXTS) : any ? mover_of(c, PACKED) : NULL;
-    if (m && texts) move_texts(c, m, total);
+    if (m && texts) move_texts(c, m);
     else if (m) move_packed(c, m, packed);
     return m != NULL;
 }

@@ -2,6 +2,7 @@
 #define WICK_NO_SITES
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "io/npy.h"
 #include "io/onnx/onnx.h"
 
@@ -52,7 +53,7 @@ wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, co
     memcpy(copy, text, length + 1);
     for (int64_t i = 0; i < n; i++) texts[i] = (wick_text){copy, length};
     *out = (wick_onnx_value){.kind = WICK_VALUE_STRINGS, .rank = rank, .n = (size_t)n, .texts = texts};
-    memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
+    if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
     return WICK_OK;
 }
 
@@ -61,19 +62,10 @@ wick_status wick_onnx_fill_texts(wick_onnx *onnx, const char *text, int rank, co
 /* The character at text[at ..), and its bytes; 0: it is no UTF-8. */
 static size_t get_utf8(const wick_text *t, size_t at, uint32_t *c) {
     const uint8_t *s = (const uint8_t *)t->at + at;
-    const size_t n = *s < 0x80                 ? 1
-                     : *s >= 0xC2 && *s < 0xE0 ? 2
-                     : *s >= 0xE0 && *s < 0xF0 ? 3
-                     : *s >= 0xF0 && *s < 0xF5 ? 4
-                                               : 0;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (!n || n > t->size - at) return 0;
+    const size_t n = wick_utf8_next(s, t->size - at);
     *c = n == 1 ? *s : *s & (0x7Fu >> n);
-    for (size_t k = 1; k < n; k++) {
-        if ((s[k] & 0xC0) != 0x80) return 0;
-        *c = *c << 6 | (s[k] & 0x3F);
-    }
-    return *c >= least[n] && *c <= 0x10FFFF && (*c < 0xD800 || *c >= 0xE000) ? n : 0;
+    for (size_t k = 1; k < n; k++) *c = *c << 6 | (s[k] & 0x3F);
+    return n;
 }
 
 /* The longest text in characters, or in bytes where one is no UTF-8. */

@@ -328,12 +328,13 @@ static void scan_rows(onnx_call *c, const onnx_block *body, int n_in, const onnx
         rounds = dims_of(x)[axis];
     }
     for (int64_t round = 0; round < rounds && c->status == WICK_OK; round++) {
-        for (int i = states; i < n_in; i++) {
+        for (int i = states; i < n_in && c->status == WICK_OK; i++) {
             int axis = 0;
             (void)wick_onnx_axis(c, nth(in_axes, n_in_axes, i - states), rank_of(&args[i].v), &axis);
             const int64_t at = nth(in_dir, n_in_dir, i - states) ? rounds - 1 - round : round;
-            if (!wick_onnx_take_row(c, &args[i].v, axis, at, &in[i].v)) return;
+            wick_onnx_take_row(c, &args[i].v, axis, at, &in[i].v);
         }
+        if (c->status != WICK_OK) break;
         const wick_status status = run_body(c, body, n_in, in, out);
         if (status != WICK_OK) c->status = status;
         for (int i = 0; i < states && c->status == WICK_OK; i++) in[i] = out[i];
