@@ -232,13 +232,15 @@ typedef struct wick_onnx_save_options {
     /* called before each recording, with its specs; may be NULL */
     wick_status (*prepare)(void *user, const wick_spec *in);
 } wick_onnx_save_options;
-/* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in (without a
- * name: input, input_1 ...), states of the model are initializers under their names. Each op becomes the ONNX ops that
- * make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines that recorded them.
- * With symbols, fn is recorded for many extents of their ranges, up to 192 lists of them, and what is written holds at
- * all of these: an extent is a number, that of an input or of what an op gives, or made of those. Where none of this
- * holds, or the graph is another one there and gives other numbers, it is WICK_ERR_UNSUPPORTED: the message names op,
- * symbol and axis. The file is replaced when it is whole, that of the weights before it. options may be NULL. */
+/* Writes what fn records in evaluation (wick_plan.h) as an ONNX model: its inputs are named and shaped by in
+ * (without a name: input, input_1 ...), states of the model are initializers under their names. Each op becomes the
+ * ONNX ops that make it up; those that ONNX has nothing for are WICK_ERR_UNSUPPORTED, all named with the lines that
+ * recorded them. With symbols, fn is recorded for many extents of their ranges, up to 192 lists of them, and what is
+ * written holds at all of these: an extent is a number, that of an input or of what an op gives, or made of those.
+ * Where none of this holds, it is WICK_ERR_UNSUPPORTED: the message names op, symbol and axis. Where fn records
+ * other ops than elsewhere, the written model and fn are run, for each such graph at its smallest and its largest
+ * list, and what differs, or has more than a million elements there, is WICK_ERR_UNSUPPORTED too. The file is
+ * replaced when it is whole, that of the weights before it. options may be NULL. */
 WICK_API WICK_MUST_CHECK wick_status wick_onnx_save(wick_model *model, wick_function fn, void *user, int n_in,
                                                     const wick_spec *in, int n_out, const char *path,
                                                     const wick_onnx_save_options *options);

@@ -617,6 +617,21 @@ static wick_status assigns(wick_context *c, wick_tensor *const *in, wick_tensor 
     out[0] = wick_add(in[0], count);
     return wick_assign(count, wick_add(count, wick_constant(c, WICK_F32, 1)));
 }
+/* Does so for one extent alone. */
+static wick_status assigns_at_33(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    if (wick_tensor_dim(in[0], 0) == 33) return assigns(c, in, out, user);
+    out[0] = wick_neg(in[0]);
+    return WICK_OK;
+}
+/* As many ops as the extent is long, up to 32; of 13 it is twice as much. */
+static wick_status other_at_13(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    const int64_t n = wick_tensor_dim(in[0], 0);
+    out[0] = wick_neg(in[0]);
+    for (int64_t i = 0; i < n && n <= 32; i++) out[0] = wick_neg(wick_neg(out[0]));
+    if (n == 13) out[0] = wick_add(out[0], out[0]);
+    return WICK_OK;
+}
 static wick_status follows(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)user;
     out[0] = wick_mul(in[0], wick_constant(c, WICK_F32, 1.0 / (double)wick_tensor_dim(in[0], 0)));
@@ -637,6 +652,12 @@ MODEL_TEST(what_onnx_cannot_say_is_refused_by_name_and_line) {
     CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path,
                          &(wick_onnx_save_options){.n_symbols = 1, .symbols = &open}) == WICK_ERR_UNSUPPORTED);
     CHECK_STR_HAS(wick_context_error(ctx), "a number depends on N (axis 0 of x)");
+    CHECK(wick_onnx_save(model, assigns_at_33, NULL, 1, &x, 1, path,
+                         &(wick_onnx_save_options){.n_symbols = 1, .symbols = &open}) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "assigns states");
+    CHECK(wick_onnx_save(model, other_at_13, NULL, 1, &(wick_spec){"x", WICK_F32, 1, {100}}, 1, path,
+                         &(wick_onnx_save_options){.n_symbols = 1, .symbols = &open}) == WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "for N = 13 (axis 0 of x) the function records other ops");
     CHECK(wick_onnx_save(model, follows, NULL, 1, &x, 1, path,
                          &(wick_onnx_save_options){.n_symbols = 1, .symbols = &nowhere}) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "axis 1 of input 0");

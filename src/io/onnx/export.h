@@ -73,6 +73,13 @@ typedef struct onnx_source { /* what is exported */
     int (*numbers)(void *user, int64_t *numbers, int most); /* that its sizes are worked out with, how many; or NULL */
 } onnx_source;
 
+typedef struct onnx_odd { /* a graph of other ops than recording 0 has */
+    uint64_t hash;
+    int64_t extents[2][ONNX_MOST_SYMBOLS]; /* where it is recorded: with the fewest elements of input, with the most */
+    double elements[2];
+    char why[256]; /* the first op that is another one */
+} onnx_odd;
+
 typedef struct onnx_export {
     wick_context *ctx;
     wick_arena arena;
@@ -91,12 +98,12 @@ typedef struct onnx_export {
     wick_arena *arenas; /* of each */
     int tried;
     wick_graph **at; /* by recording: the graph that is being exported: the whole, or a region in it */
-    int64_t *odd;    /* [n_odd][n_symbols]: where the function records other ops; the first of those, and the op */
+    onnx_odd *odd;
     int n_odd;
-    bool large; /* the point that was asked for last had too many elements */
-    size_t odd_nodes;                  /* of the last */
+    bool large;   /* the point that was asked for last had too many elements */
+    bool grown;   /* the function recorded more nodes there */
+    bool assigns; /* it assigns states */
     int64_t enough[ONNX_MOST_SYMBOLS]; /* longer ones are not tried */
-    char odd_why[256];
     wick_extents extents;
     onnx_said *said; /* by expression */
     int32_t cap_said;

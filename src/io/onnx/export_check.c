@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-enum { MOST_RUN = 10 };
 static const double MOST_ELEMENTS = 0x1p20; /* of the inputs at a point that is run */
 
 static bool draws(const wick_graph *g) {
@@ -47,9 +46,9 @@ static wick_status compare(onnx_export *e, const wick_onnx_value *want, const wi
     return WICK_OK;
 }
 
-/* Both at one point. Where the function itself fails, or is too large to be run, *ran is false. */
+/* Both at one point; nothing to compare where the function itself fails. */
 static wick_status run_both(onnx_export *e, const onnx_source *source, wick_onnx *written, const wick_spec *in,
-                            bool random, wick_onnx_value *values, bool *ran) {
+                            bool random, wick_onnx_value *values) {
     wick_onnx_value *want = values + e->n_in, *got = want + e->n_out;
     wick_tensor **x = wick_export_alloc(e, (size_t)(e->n_in + e->n_out) + 1, sizeof(wick_tensor *)), **y = x + e->n_in;
     if (!x) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
@@ -58,7 +57,6 @@ static wick_status run_both(onnx_export *e, const onnx_source *source, wick_onnx
     wick_status status = source->before ? source->before(source->user, in) : WICK_OK;
     if (status == WICK_OK) status = source->fn(e->ctx, x, y, source->user);
     if (status == WICK_OK) status = wick_eval(e->ctx, e->n_out, y, NULL);
-    *ran = status == WICK_OK;
     if (status != WICK_OK) return wick_context_clear_error(e->ctx), WICK_OK;
     for (int i = 0; i < e->n_out; i++) want[i] = (wick_onnx_value){.kind = WICK_VALUE_TENSOR, .tensor = y[i]};
     status = wick_onnx_apply(written, values, got);
@@ -66,45 +64,33 @@ static wick_status run_both(onnx_export *e, const onnx_source *source, wick_onnx
     return status == WICK_OK ? compare(e, want, got, random) : status;
 }
 
-static wick_status differs(onnx_export *e, const int64_t *extents, const char *why) {
+static wick_status differs(onnx_export *e, const onnx_odd *odd, int most, const char *why) {
     char point[512], text[WICK_MSG_MAX];
     wick_str s = wick_str_on(point, sizeof point);
-    wick_export_say_point(e, &s, extents);
+    wick_export_say_point(e, &s, odd->extents[most]);
     snprintf(text, sizeof text, "%s", why);
     return wick_context_fail(e->ctx, WICK_ERR_UNSUPPORTED,
                              "export: one graph can't be it for all extents: for %s the function records other ops "
                              "than elsewhere, first %s (%s); give the extent a number, or a range without it",
-                             point, e->odd_why, text);
+                             point, odd->why, text);
 }
 
-/* The points to run: the least first, then those spread over the rest. Those too large for that are where an export
- * ends. */
+/* Each graph at its two points. Those too large to be run are where an export ends. */
 static wick_status check_points(onnx_export *e, const onnx_source *source, wick_onnx *written) {
     wick_spec *in = wick_export_alloc(e, (size_t)e->n_in + 1, sizeof *in);
     wick_onnx_value *values = wick_export_alloc(e, (size_t)(e->n_in + 2 * e->n_out) + 1, sizeof *values);
-    bool *done = wick_export_alloc(e, (size_t)e->n_odd, sizeof *done);
-    if (!in || !values || !done) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
+    if (!in || !values) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
     const bool random = draws(e->at[0]);
-    for (int i = 0; i < e->n_odd; i++) {
-        const int64_t *extents = e->odd + (size_t)i * (size_t)e->n_symbols;
-        if (wick_export_elements(e, extents, in) > MOST_ELEMENTS)
-            return differs(e, extents, "too many elements to be tried");
-    }
+    for (int i = 0; i < e->n_odd; i++)
+        if (e->odd[i].elements[1] > MOST_ELEMENTS)
+            return differs(e, &e->odd[i], 1, "too many elements to be tried");
     wick_status status = WICK_OK;
-    for (int n = 0; n < WICK_MIN(e->n_odd, MOST_RUN) && status == WICK_OK; n++) {
-        int at = -1;
-        for (int i = 0; i < e->n_odd; i++) { /* the smallest of the rest, and the largest of it, in turn */
-            const int64_t *a = e->odd + (size_t)i * (size_t)e->n_symbols;
-            const double size = wick_export_elements(e, a, in),
-                         best = at < 0 ? 0 : wick_export_elements(e, e->odd + (size_t)at * (size_t)e->n_symbols, in);
-            if (!done[i] && (at < 0 || (n % 4 == 3 ? size > best : size < best))) at = i;
-        }
-        const int64_t *extents = e->odd + (size_t)at * (size_t)e->n_symbols;
-        bool ran;
-        done[at] = true;
-        wick_export_specs(e, extents, in);
+    for (int i = 0; i < 2 * e->n_odd && status == WICK_OK; i++) {
+        const onnx_odd *odd = &e->odd[i / 2];
+        if (i % 2 && !memcmp(odd->extents[0], odd->extents[1], sizeof odd->extents[0])) continue;
+        wick_export_specs(e, odd->extents[i % 2], in);
         wick_scope *scope = wick_scope_open(e->ctx);
-        status = scope ? run_both(e, source, written, in, random, values, &ran) : WICK_ERR_NOMEM;
+        status = scope ? run_both(e, source, written, in, random, values) : WICK_ERR_NOMEM;
         wick_scope_close(&scope);
         if (status == WICK_OK || status == WICK_ERR_NOMEM || status == WICK_ERR_CANCELLED ||
             status == WICK_ERR_DEADLINE)
@@ -112,7 +98,7 @@ static wick_status check_points(onnx_export *e, const onnx_source *source, wick_
         char why[WICK_MSG_MAX];
         snprintf(why, sizeof why, "%s", wick_context_error(e->ctx));
         wick_context_clear_error(e->ctx);
-        status = differs(e, extents, why);
+        status = differs(e, odd, i % 2, why);
     }
     return status;
 }

@@ -111,15 +111,41 @@ static bool same_graphs(const wick_graph *a, const wick_graph *b, const wick_nod
     return a->n == b->n;
 }
 
-/* Where the function goes another way: kept for export_check.c. */
-static void keep_odd(onnx_export *e, const int64_t *extents, const wick_node *node) {
-    if (e->n_odd == ONNX_MOST_RECORDINGS) return;
-    memcpy(e->odd + (size_t)e->n_odd * (size_t)e->n_symbols, extents, (size_t)e->n_symbols * sizeof *extents);
-    if (!e->n_odd++) {
-        wick_str s = wick_str_on(e->odd_why, sizeof e->odd_why);
-        wick_str_add(&s, "%s%s%s", node ? node->op->name : "the end", node && node->site ? " at " : "",
-                     node && node->site ? node->site : "");
+/* Of all that same_graphs compares. */
+static uint64_t hash_graph(const wick_graph *g, uint64_t hash) {
+    for (size_t i = 0; i < g->n; i++) {
+        const wick_node *x = g->nodes[i];
+        hash = wick_hash(&x->op, sizeof(wick_op *), hash);
+        for (int k = 0; k < x->n_in; k++) hash = wick_hash(&x->in[k]->id, sizeof x->in[k]->id, hash);
+        for (int k = 0; k < x->n_out; k++)
+            hash = wick_hash((uint8_t[]){x->out[k].type.rank, x->out[k].type.dtype}, 2, hash);
+        for (int k = 0; k < x->n_regions; k++) {
+            wick_graph_number(x->regions[k]);
+            hash = hash_graph(x->regions[k], hash);
+        }
     }
+    return wick_hash(&g->n, sizeof g->n, hash);
+}
+
+/* Where the function goes another way, from `node` on: kept for export_check.c, two points of each graph. */
+static void keep_odd(onnx_export *e, const int64_t *extents, double elements, const wick_graph *g,
+                     const wick_node *node) {
+    const uint64_t hash = hash_graph(g, 0);
+    int i = 0;
+    while (i < e->n_odd && e->odd[i].hash != hash) i++;
+    onnx_odd *odd = &e->odd[i];
+    const bool fresh = i == e->n_odd;
+    for (int most = 0; most < 2; most++) {
+        if (!fresh && (most ? elements <= odd->elements[1] : elements >= odd->elements[0])) continue;
+        memcpy(odd->extents[most], extents, (size_t)e->n_symbols * sizeof *extents);
+        odd->elements[most] = elements;
+    }
+    if (!fresh) return;
+    wick_str s = wick_str_on(odd->why, sizeof odd->why);
+    wick_str_add(&s, "%s%s%s", node ? node->op->name : "the end", node && node->site ? " at " : "",
+                 node && node->site ? node->site : "");
+    odd->hash = hash;
+    e->n_odd++;
 }
 
 static const double MOST_ELEMENTS = 0x1p22; /* of all inputs, but at the first points */
@@ -132,8 +158,8 @@ static wick_status record(onnx_export *e, const onnx_source *source, const int64
     wick_spec *in = wick_export_alloc(e, (size_t)e->n_in + 1, sizeof *in);
     wick_recording *to = &e->recordings[e->n_recordings];
     if (!in) return wick_context_fail(e->ctx, WICK_ERR_NOMEM, "export: out of memory");
-    const bool large = wick_export_elements(e, extents, in) > MOST_ELEMENTS; /* who records may need inputs, of zeros */
-    if (large && e->n_recordings > e->n_symbols) return e->large = true, WICK_OK;
+    const double elements = wick_export_elements(e, extents, in); /* who records may need inputs, of zeros */
+    if (elements > MOST_ELEMENTS && e->n_recordings > e->n_symbols) return e->large = true, WICK_OK;
     wick_arena *arena = &e->arenas[e->n_recordings];
     wick_arena_free(arena);
     wick_arena_init(arena, NULL, 1 << 14);
@@ -142,20 +168,23 @@ static wick_status record(onnx_export *e, const onnx_source *source, const int64
         status = wick_recording_make(e->ctx, source->fn, source->user, e->n_in, in, e->n_out, arena, to);
     if (status != WICK_OK) return status;
     wick_graph_number(to->graph);
-    if (to->assigns)
+    const wick_node *node = NULL;
+    e->assigns = to->assigns;
+    if (!e->assigns && (!e->n_recordings || same_graphs(e->recordings[0].graph, to->graph, &node))) {
+        e->at[e->n_recordings] = to->graph;
+        memcpy(point(e, e->n_recordings++), extents, (size_t)e->n_symbols * sizeof *extents);
+        return WICK_OK;
+    }
+    if (e->assigns)
         status = wick_context_fail(
             e->ctx, WICK_ERR_UNSUPPORTED,
             "export: the function assigns states, which ONNX can't say: export what evaluates, not what trains");
-    const wick_node *node = NULL;
-    if (status == WICK_OK && e->n_recordings && !same_graphs(e->recordings[0].graph, to->graph, &node)) {
-        keep_odd(e, extents, node);
-        e->odd_nodes = to->graph->n;
-        wick_recording_drop(to);
-        *to = (wick_recording){0};
-        return WICK_OK;
+    else {
+        keep_odd(e, extents, elements, to->graph, node);
+        e->grown = to->graph->n > e->recordings[0].graph->n;
     }
-    e->at[e->n_recordings] = to->graph;
-    memcpy(point(e, e->n_recordings++), extents, (size_t)e->n_symbols * sizeof *extents);
+    wick_recording_drop(to);
+    *to = (wick_recording){0};
     return status;
 }
 
@@ -174,15 +203,13 @@ static wick_status try_point(onnx_export *e, const onnx_source *source, int64_t 
             return WICK_OK;
         most = WICK_MAX(most, extents[s]);
     }
-    const int odd = e->n_odd;
-    const size_t nodes = e->recordings[0].graph->n;
-    e->large = false;
+    e->large = e->grown = false;
     const wick_status status = record(e, source, extents);
-    const bool grows = e->large || (e->n_odd > odd && e->odd_nodes > nodes), fails = status != WICK_OK;
+    const bool grows = e->large || e->grown, fails = status != WICK_OK;
     for (int s = 0; s < e->n_symbols && (grows || fails);
          s++) /* its loops are unrolled, or it needs too much: no further that way */
         if (extents[s] > point(e, 0)[s] && extents[s] > SMALL) e->enough[s] = extents[s];
-    if (!fails || (status == WICK_ERR_NOMEM && most <= SMALL) || status == WICK_ERR_CANCELLED ||
+    if (!fails || e->assigns || (status == WICK_ERR_NOMEM && most <= SMALL) || status == WICK_ERR_CANCELLED ||
         status == WICK_ERR_DEADLINE)
         return status;
     return wick_context_clear_error(e->ctx), WICK_OK;
@@ -272,13 +299,12 @@ static wick_status record_first(onnx_export *e, const onnx_source *source, int64
         const int64_t by = WICK_MAX(step, e->multiple[s]);
         extents[s] = within(e, s, base[s] + by);
         if (extents[s] == base[s]) extents[s] = WICK_MAX(base[s] - by, e->least[s]);
-        const int odd = e->n_odd;
         WICK_TRY(record(e, source, extents));
-        if (e->n_odd == odd) continue;
+        if (!e->n_odd) continue;
         return wick_context_fail(
             e->ctx, WICK_ERR_UNSUPPORTED,
             "export: for another %s (axis %d of %s) the function records other ops, first %s: give it a number",
-            e->symbols[s], e->symbol_axis[s], e->ports[e->symbol_input[s]]->text, e->odd_why);
+            e->symbols[s], e->symbol_axis[s], e->ports[e->symbol_input[s]]->text, e->odd[0].why);
     }
     return WICK_OK;
 }
@@ -289,7 +315,7 @@ enum { MOST_NODES = 400000, FEWEST = 24 };
 wick_status wick_export_record(onnx_export *e, const onnx_source *source, int64_t least, int64_t step) {
     const size_t n = ONNX_MOST_RECORDINGS;
     e->points = wick_export_alloc(e, n * (size_t)e->n_symbols + 1, sizeof *e->points);
-    e->odd = wick_export_alloc(e, n * (size_t)e->n_symbols + 1, sizeof *e->odd);
+    e->odd = wick_export_alloc(e, e->n_symbols ? 3 * n + 2 : 1, sizeof *e->odd); /* so many points are tried */
     e->recordings = wick_export_alloc(e, n, sizeof *e->recordings);
     e->at = wick_export_alloc(e, n, sizeof *e->at);
     e->arenas = wick_export_alloc(e, n, sizeof *e->arenas);
