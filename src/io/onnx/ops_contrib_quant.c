@@ -199,10 +199,11 @@ static wick_tensor *spread_bits(wick_tensor *x, int64_t bits) {
     for (int d = 0; d < rank; d++) dims[d] = wick_tensor_dim(x, d) * (d + 1 == rank ? n : 1);
     return wick_reshape(wick_stack(n, parts, rank), rank, dims);
 }
-/* [N, blocks] as what goes with weights [N, K]: by their blocks, or by the group that each k is said to be of. */
-static wick_tensor *by_group(wick_tensor *p, wick_tensor *groups, int64_t block, int64_t k) {
+/* [N, blocks] as what goes with weights [N, K], by the group that each k is said to be of; without groups with weights
+ * [N, blocks, K of a block]. */
+static wick_tensor *by_group(wick_tensor *p, wick_tensor *groups, int64_t k) {
     return groups ? wick_gather(p, 1, wick_slice(wick_reshape(groups, 1, (int64_t[]){-1}), 0, 0, k, 1))
-                  : wick_slice(wick_repeat_interleave(p, block, 1), 1, 0, k, 1);
+                  : wick_unsqueeze(p, 2);
 }
 /* Weights of 2, 4 or 8 bits in blocks along K: B [N, blocks, bytes]. A scale and a zero point go with each block; with
  * g_idx (GPTQ's order of activations) with each group of k. Those of 4 bits in order stay as they are, others become
@@ -246,9 +247,8 @@ static void matmul_n_bits(onnx_call *c) {
         wick_onnx_set(c, 0, wick_cast(y, dtype));
         return;
     }
-    wick_tensor *q = wick_reshape(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), 2,
-                                  (int64_t[]){n, blocks * block}),
-                *zero;
+    const int64_t flat[2] = {n, blocks * block};
+    wick_tensor *q = wick_cast(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), precise), *zero;
     if (!zeros) zero = wick_constant(c->ctx, precise, (double)(1 << (bits - 1)));
     else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks)
         zero = wick_reshape(wick_cast(zeros, precise), 2, (int64_t[]){n, blocks});
@@ -260,10 +260,11 @@ static void matmul_n_bits(onnx_call *c) {
                        wick_dtype_name(wick_tensor_dtype(zeros)), (long long)(n * blocks));
         return;
     }
-    if (zeros) zero = by_group(zero, groups, block, k);
-    wick_tensor *scale =
-        by_group(wick_reshape(wick_cast(scales, precise), 2, (int64_t[]){n, blocks}), groups, block, k);
-    wick_tensor *w = wick_mul(wick_sub(wick_cast(wick_slice(q, 1, 0, k, 1), precise), zero), scale);
+    if (zeros) zero = by_group(zero, groups, k);
+    if (groups) q = wick_slice(wick_reshape(q, 2, flat), 1, 0, k, 1);
+    wick_tensor *scale = by_group(wick_reshape(wick_cast(scales, precise), 2, (int64_t[]){n, blocks}), groups, k);
+    wick_tensor *w = wick_mul(wick_sub(q, zero), scale);
+    if (!groups) w = wick_slice(wick_reshape(w, 2, flat), 1, 0, k, 1);
     wick_onnx_set(c, 0,
                   wick_cast(wick_linear(wick_cast(a, precise), w, bias ? wick_cast(bias, precise) : NULL), dtype));
 }
