@@ -65,7 +65,17 @@ void wick_str_add(wick_str *s, const char *fmt, ...) WICK_PRINTF(2, 3);
 /* ---- checked arithmetic: true when the result does not fit ------------------------------------------------------- */
 
 #define wick_add_overflows(a, b, out) __builtin_add_overflow((a), (b), (out))
+#define wick_sub_overflows(a, b, out) __builtin_sub_overflow((a), (b), (out))
 #define wick_mul_overflows(a, b, out) __builtin_mul_overflow((a), (b), (out))
+
+/* The greatest common divisor; of 0 and 0 it is 0. Neither is INT64_MIN. */
+static inline int64_t wick_common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t rest = a % b;
+        a = b, b = rest;
+    }
+    return a < 0 ? -a : a;
+}
 
 /* ---- elements in memory: packed ones have no address of their own ------------------------------------------------ */
 

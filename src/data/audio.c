@@ -248,16 +248,8 @@ wick_status wick_audio_open(wick_context *ctx, const char *path, int64_t channel
 enum { CROSSINGS = 32, MOST_ROWS = 4096 };
 #define ROLLOFF 0.95
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b) {
-        const int64_t rest = a % b;
-        a = b, b = rest;
-    }
-    return a;
-}
-
 wick_resampler wick_resampler_of(int64_t from, int64_t to) {
-    const int64_t divisor = common_divisor(from, to);
+    const int64_t divisor = wick_common_divisor(from, to);
     wick_resampler r = {.up = from / divisor, .down = to / divisor};
     r.reach = CROSSINGS * WICK_MAX(r.up, r.down) / r.down * 20 / 19 + 2; /* 20 / 19: 1 / ROLLOFF */
     r.rows = r.down <= MOST_ROWS ? r.down : 1;

@@ -169,10 +169,10 @@ static bool is_line(const search *s, const int64_t *w, int64_t *m, int64_t *b) {
     int p = 1;
     while (p < n && w[p] == w[0]) p++;
     int64_t dv, dw, product;
-    if (p == n || wick_add_overflows(s->v[p], -s->v[0], &dv) || wick_add_overflows(w[p], -w[0], &dw) || !dw || dv % dw)
+    if (p == n || wick_sub_overflows(s->v[p], s->v[0], &dv) || wick_sub_overflows(w[p], w[0], &dw) || !dw || dv % dw)
         return false;
     *m = dv / dw;
-    if (!*m || wick_mul_overflows(*m, w[0], &product) || wick_add_overflows(s->v[0], -product, b)) return false;
+    if (!*m || wick_mul_overflows(*m, w[0], &product) || wick_sub_overflows(s->v[0], product, b)) return false;
     for (int i = 0; i < n; i++)
         if (wick_mul_overflows(*m, w[i], &product) || wick_add_overflows(product, *b, &product) || product != s->v[i])
             return false;
@@ -183,10 +183,12 @@ static bool is_line(const search *s, const int64_t *w, int64_t *m, int64_t *b) {
 static bool is_quotient(const search *s, const int64_t *w, int64_t by, int64_t *least, int64_t *most) {
     *least = INT64_MIN, *most = INT64_MAX;
     for (int i = 0; i < s->x->n_points; i++) {
-        int64_t low;
-        if (wick_mul_overflows(s->v[i], by, &low) || wick_add_overflows(low, -w[i], &low)) return false;
+        int64_t low, high;
+        if (wick_mul_overflows(s->v[i], by, &low) || wick_sub_overflows(low, w[i], &low) ||
+            wick_add_overflows(low, by - 1, &high))
+            return false;
         *least = WICK_MAX(*least, low);
-        *most = WICK_MIN(*most, low + by - 1);
+        *most = WICK_MIN(*most, high);
         if (*least > *most) return false;
     }
     return true;
@@ -208,7 +210,7 @@ static int32_t affine(const search *s) {
         const int64_t step = moved[d] - base[d], more = step ? s->v[1 + d] - s->v[0] : 0;
         if (!more) continue;
         int64_t part;
-        if (more % step || wick_mul_overflows(more / step, base[d], &part) || wick_add_overflows(rest, -part, &rest))
+        if (more % step || wick_mul_overflows(more / step, base[d], &part) || wick_sub_overflows(rest, part, &rest))
             return -1;
         const int32_t term = line(x, more / step, d, 0);
         sum = sum < 0 ? term : wick_extents_sum(x, sum, term);
@@ -294,26 +296,21 @@ static int32_t of_either(const search *s, int32_t a, int32_t b, bool lesser) {
     const int64_t *va = values_of(x, a), *vb = b < 0 ? NULL : values_of(x, b);
     int64_t p = 0, q = 0;
     for (int i = 0; i < x->n_points; i++) {
-        const int64_t da = s->v[i] - va[i], db = s->v[i] - (vb ? vb[i] : 0);
+        int64_t da, db;
+        if (wick_sub_overflows(s->v[i], va[i], &da) || wick_sub_overflows(s->v[i], vb ? vb[i] : 0, &db)) return -1;
         if (!i || (lesser ? da > p : da < p)) p = da;
         if (!i || (lesser ? db > q : db < q)) q = db;
     }
     for (int i = 0; i < x->n_points; i++) {
-        const int64_t wa = va[i] + p, wb = (vb ? vb[i] : 0) + q;
-        if (s->v[i] != (lesser ? WICK_MIN(wa, wb) : WICK_MAX(wa, wb))) return -1;
+        int64_t wa, wb;
+        if (wick_add_overflows(va[i], p, &wa) || wick_add_overflows(vb ? vb[i] : 0, q, &wb) ||
+            s->v[i] != (lesser ? WICK_MIN(wa, wb) : WICK_MAX(wa, wb)))
+            return -1;
     }
     const int32_t first = line(x, 1, a, p), second = b < 0 ? wick_extents_number(x, q) : line(x, 1, b, q);
     return first < 0 || second < 0
                ? -1
                : make(x, (wick_extent){.kind = lesser ? WICK_EXTENT_MIN : WICK_EXTENT_MAX, .a = first, .b = second});
-}
-
-static int64_t divisor(int64_t a, int64_t b) {
-    while (b) {
-        const int64_t rest = a % b;
-        a = b, b = rest;
-    }
-    return a < 0 ? -a : a;
 }
 
 /* m times a quotient of one of the list, plus or minus one of the list, plus a number: "8*floor((n + 7) / 8) - n" fills
@@ -322,21 +319,23 @@ static int32_t of_steps(const search *s, int n, const int32_t *list) {
     enum { MOST = 6 };
     wick_extents *x = s->x;
     const int count = x->n_points;
+    int64_t *rest = wick_arena_alloc(x->arena, row_bytes(x));
+    if (!rest) return x->nomem = true, -1;
     n = WICK_MIN(n, MOST);
     for (int i = -1; i < 2 * n; i++) {
         const int32_t w = i < 0 ? -1 : list[i / 2];
         const int64_t sign = i % 2 ? 1 : -1;
-        int64_t *rest = wick_arena_alloc(x->arena, row_bytes(x)), m = 0, first = 0;
-        bool good = rest != NULL;
+        int64_t m = 0;
+        bool good = true;
         for (int p = 0; p < count && good; p++) {
             int64_t more = 0;
             if (w >= 0) good = !wick_mul_overflows(sign, values_of(x, w)[p], &more);
-            good = good && !wick_add_overflows(s->v[p], -more, &rest[p]);
-            if (!p) first = rest[0];
-            if (good) m = divisor(m, rest[p] - first);
+            good = good && !wick_sub_overflows(s->v[p], more, &rest[p]) &&
+                   !wick_sub_overflows(rest[p], rest[0], &more) && more != INT64_MIN;
+            if (good) m = wick_common_divisor(m, more);
         }
         if (!good || m < 2) continue;
-        const int64_t add = first % m;
+        const int64_t add = rest[0] % m;
         for (int p = 0; p < count; p++) rest[p] = (rest[p] - add) / m;
         const search inner = {x, rest, s->w};
         for (int k = 0; k < n; k++) {
@@ -393,7 +392,7 @@ static int64_t step_of(const wick_extents *x, int32_t i) {
     int64_t m;
     switch (e->kind) {
     case WICK_EXTENT_NUMBER: return 0;
-    case WICK_EXTENT_SUM: return divisor(step_of(x, e->a), step_of(x, e->b));
+    case WICK_EXTENT_SUM: return wick_common_divisor(step_of(x, e->a), step_of(x, e->b));
     case WICK_EXTENT_PRODUCT:
         if (x->at[e->a].kind != WICK_EXTENT_NUMBER || wick_mul_overflows(x->at[e->a].number, step_of(x, e->b), &m))
             return 1;
@@ -407,7 +406,7 @@ bool wick_extents_settled(const wick_extents *x, int32_t i) {
     if (e->kind != WICK_EXTENT_QUOTIENT) return wick_extents_settled(x, e->a) && wick_extents_settled(x, e->b);
     /* Numbers b of (x + b) / by go in groups, where all that x can be are multiples of something that it has in common
      * with by. */
-    return !e->other.by && e->most - e->least < WICK_MAX(divisor(step_of(x, e->a), e->number), 1) &&
+    return !e->other.by && e->most - e->least < WICK_MAX(wick_common_divisor(step_of(x, e->a), e->number), 1) &&
            wick_extents_settled(x, e->a);
 }
 
