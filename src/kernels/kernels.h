@@ -25,6 +25,8 @@ typedef enum wick_ctype {
  * bytes 0 or 1. */
 wick_ctype wick_ctype_of(wick_dtype dtype);
 size_t wick_ctype_size(wick_ctype type);
+/* One step of what is computed in type: CF64, or CF32 by rounding the step's double. */
+static inline double wick_rounded_to(wick_ctype type, double v) { return type == WICK_CF64 ? v : (double)(float)v; }
 
 #define WICK_EW_ENUM(name, ...) WICK_EW_##name,
 typedef enum wick_ew { WICK_EW_TABLE(WICK_EW_ENUM) WICK_EW_COUNT } wick_ew;

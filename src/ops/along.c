@@ -36,15 +36,8 @@ static int64_t bad_along(const void *args, void *const *ptr, int64_t at, int64_t
     *extent = ((const wick_along *)args)->n;
     return wick_along_index(args, ptr[1], at);
 }
-/* data: the tensor that is indexed; other: what is read or written. */
-static wick_status along_step(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data,
-                              const wick_operand *index, const wick_operand *other) {
-    for (int d = 0; d < a->rank; d++)
-        a->dim[d] = (wick_along_dim){.n = index->type->dims[d],
-                                     .data = data->layout.strides[d],
-                                     .index = index->layout.strides[d],
-                                     .other = other->layout.strides[d]};
-    a->n = data->type->dims[a->axis];
+wick_status wick_lower_along(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data,
+                             const wick_operand *index, const wick_operand *other) {
     a->elem = wick_dtype_size((wick_dtype)data->type->dtype);
     a->type = wick_ctype_of((wick_dtype)data->type->dtype);
     wick_along_prepare(a);
@@ -62,6 +55,17 @@ static wick_status along_step(wick_lower *l, wick_along *a, const char *name, do
         l, &step, a, sizeof *a,
         (wick_ref[]){wick_lower_ref(data, !a->reads), wick_lower_ref(index, false), wick_lower_ref(other, a->reads)},
         3);
+}
+/* Of an index of as many dims as data and other have. */
+static wick_status along_step(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data,
+                              const wick_operand *index, const wick_operand *other) {
+    for (int d = 0; d < a->rank; d++)
+        a->dim[d] = (wick_along_dim){.n = index->type->dims[d],
+                                     .data = data->layout.strides[d],
+                                     .index = index->layout.strides[d],
+                                     .other = other->layout.strides[d]};
+    a->n = data->type->dims[a->axis];
+    return wick_lower_along(l, a, name, flops, data, index, other);
 }
 
 /* ---- take_along_axis --------------------------------------------------------------------------------------------- */

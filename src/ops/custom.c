@@ -246,9 +246,7 @@ void wick_custom_record(const wick_custom_op *c, const void *attr, int n_in, wic
                         wick_tensor **out) {
     if (!out) return;
     if (!c) {
-        if (out)
-            out[0] =
-                n_in > 0 && in && in[0] ? wick_poison(in[0]->ctx, WICK_ERR_INVALID, "custom op: it is NULL") : NULL;
+        out[0] = n_in > 0 && in && in[0] ? wick_poison(in[0]->ctx, WICK_ERR_INVALID, "custom op: it is NULL") : NULL;
         return;
     }
     static const _Alignas(16) char zeros[4096];

@@ -1,5 +1,4 @@
 /* index.c: gather, scatter-add, one-hot, concat. */
-#include "kernels/index/along.h"
 #include "ops/ops.h"
 #include "ops/steps.h"
 #include "wick/ops.h"
@@ -155,14 +154,6 @@ static wick_status infer_scatter_add(wick_infer *i) {
         return wick_infer_fail(i, WICK_ERR_SHAPE, "src must have the shape that gather would read");
     return WICK_OK;
 }
-static int64_t run_scatter_add(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    (void)scratch;
-    return wick_along_run(args, begin, end, ptr[0], ptr[1], ptr[2]);
-}
-static int64_t bad_scatter(const void *args, void *const *ptr, int64_t at, int64_t *extent) {
-    *extent = ((const wick_along *)args)->n;
-    return wick_along_index(args, ptr[1], at);
-}
 static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     const axis_attr *attr = node->attr;
     wick_operand base = wick_lower_in(l, node, 0), index, src, out;
@@ -176,25 +167,11 @@ static wick_status lower_scatter_add(wick_lower *l, wick_node *node) {
     wick_along a = {.rank = 3,
                     .axis = 1,
                     .n = n,
-                    .elem = wick_dtype_size((wick_dtype)out.type->dtype),
-                    .type = wick_ctype_of((wick_dtype)out.type->dtype),
                     .how = WICK_ALONG_ADD,
                     .dim = {{.n = outer, .data = n * inner, .other = count * inner},
                             {.n = count, .data = inner, .index = 1, .other = inner},
                             {.n = inner, .data = 1, .other = 1}}};
-    wick_along_prepare(&a);
-    wick_step step = {.name = "scatter_add",
-                      .kind = WICK_STEP_ALONG,
-                      .run = run_scatter_add,
-                      .tasks = a.tasks,
-                      .flops = (double)wick_type_count(src.type),
-                      .bytes = 3.0 * (double)wick_type_bytes(src.type),
-                      .fault = WICK_ERR_INDEX,
-                      .fault_text = "index number %lld is %lld, outside the axis of %lld",
-                      .fault_at = bad_scatter};
-    return wick_lower_step(
-        l, &step, &a, sizeof a,
-        (wick_ref[]){wick_lower_ref(&out, true), wick_lower_ref(&index, false), wick_lower_ref(&src, false)}, 3);
+    return wick_lower_along(l, &a, "scatter_add", (double)wick_type_count(src.type), &out, &index, &src);
 }
 static void grad_scatter_add(wick_gradient *g) {
     const axis_attr *attr = g->node->attr;

@@ -13,37 +13,25 @@ static double aligned_length(const resample_attr *a) {
     const double length = a->scaled ? a->scale * (double)a->in : 0;
     return length >= (double)a->out - 0.5 ? length : (double)a->out;
 }
-/* In f32, as ONNX Runtime has it, so that a scale that is only nearly 1/3 still ends on whole elements. */
-static double position_f32(const resample_attr *a, int64_t o) {
-    const float n = (float)a->in, m = (float)a->out, at = (float)o, scale = (float)a->scale, start = (float)a->start,
-                end = (float)a->end;
-    switch ((wick_coordinates)a->coordinates) {
-    case WICK_HALF_PIXEL: return (at + 0.5f) / scale - 0.5f;
-    case WICK_HALF_PIXEL_SYMMETRIC:
-        return (float)((double)(n / 2 * (1 - m / (scale * n))) + ((double)at + 0.5) / (double)scale - 0.5);
-    case WICK_PYTORCH_HALF_PIXEL: return a->out > 1 ? (at + 0.5f) / scale - 0.5f : 0;
-    case WICK_ALIGN_CORNERS: return a->out > 1 ? at * (n - 1) / ((float)aligned_length(a) - 1) : 0;
-    case WICK_ASYMMETRIC: return at / scale;
-    case WICK_HALF_PIXEL_UP: return (at + 0.5f) / scale;
-    case WICK_CROP_AND_RESIZE: break;
-    }
-    return a->out > 1 ? start * (n - 1) + at * (end - start) * (n - 1) / (m - 1) : 0.5f * (start + end) * (n - 1);
-}
+/* Where output o lies among the inputs. `single`: in f32, rounded step by step as ONNX Runtime has it, so that a scale
+ * that is only nearly 1/3 still ends on whole elements. */
 static double position(const resample_attr *a, int64_t o) {
-    if (a->single && (a->scaled || a->coordinates == WICK_CROP_AND_RESIZE)) return position_f32(a, o);
-    const double n = (double)a->in, m = (double)a->out, at = (double)o,
-                 half = (a->scaled ? (at + 0.5) / a->scale : (at + 0.5) * n / m) - 0.5;
+    const wick_ctype t = a->single && (a->scaled || a->coordinates == WICK_CROP_AND_RESIZE) ? WICK_CF32 : WICK_CF64;
+#define F(x) wick_rounded_to(t, (double)(x))
+    const double n = F(a->in), m = F(a->out), at = F(o), scale = F(a->scale), last = F(n - 1), middle = F(at + 0.5);
+    const double share = a->scaled ? middle / scale : middle * n / m, half = F(F(share) - 0.5);
     switch ((wick_coordinates)a->coordinates) {
     case WICK_HALF_PIXEL: return half;
-    case WICK_HALF_PIXEL_SYMMETRIC: return n / 2 * (1 - m / (a->scale * n)) + half;
+    case WICK_HALF_PIXEL_SYMMETRIC: return F(F(n / 2 * F(1 - F(m / F(scale * n)))) + (share - 0.5));
     case WICK_PYTORCH_HALF_PIXEL: return a->out > 1 ? half : 0;
-    case WICK_ALIGN_CORNERS: return a->out > 1 ? at * (n - 1) / (aligned_length(a) - 1) : 0;
-    case WICK_ASYMMETRIC: return a->scaled ? at / a->scale : at * n / m;
-    case WICK_HALF_PIXEL_UP: return half + 0.5;
+    case WICK_ALIGN_CORNERS: return a->out > 1 ? F(F(at * last) / F(F(aligned_length(a)) - 1)) : 0;
+    case WICK_ASYMMETRIC: return a->scaled ? F(at / scale) : at * n / m;
+    case WICK_HALF_PIXEL_UP: return F(share);
     case WICK_CROP_AND_RESIZE: break;
     }
-    return a->out > 1 ? a->start * (n - 1) + at * (a->end - a->start) * (n - 1) / (m - 1)
-                      : 0.5 * (a->start + a->end) * (n - 1);
+    if (a->out <= 1) return F(F(0.5 * F(F(a->start) + F(a->end))) * last);
+    return F(F(F(a->start) * last) + F(F(F(at * F(F(a->end) - F(a->start))) * last) / F(m - 1)));
+#undef F
 }
 
 /* Keys: Cubic convolution interpolation for digital image processing, 1981. */

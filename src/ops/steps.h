@@ -234,7 +234,10 @@ typedef struct wick_step_sort {
     int stage;
 } wick_step_sort;
 
-/* ALONG: wick_along; data, i64 index, what is read or written there. */
+/* ALONG: wick_along; data, i64 index, what is read or written there. The rank, axis, n, dim, how and reads of `a` are
+ * set; the rest follows from the operands. */
+wick_status wick_lower_along(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data,
+                             const wick_operand *index, const wick_operand *other);
 
 /* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments
  * but for `at`; without a packed B (a few rows, few tasks) the second has all. */

@@ -3,8 +3,6 @@
 
 /* What is computed of f32 boxes is rounded to f32 step by step, as other programs have it: 7 / 10 is not above a limit
  * of 0.7. */
-static double step_of(wick_ctype type, double v) { return type == WICK_CF64 ? v : (double)(float)v; }
-
 typedef struct box {
     double low[2], high[2], area;
 } box;
@@ -16,9 +14,9 @@ static box box_of(const wick_suppression *s, const void *boxes, int64_t i) {
     for (int d = 0; d < 2; d++) {
         const double p = number(s->type, boxes, 4 * i + d), q = number(s->type, boxes, 4 * i + 2 + d);
         const double low = s->center ? p - q / 2 : p < q ? p : q, high = s->center ? p + q / 2 : p < q ? q : p;
-        b.low[d] = step_of(s->type, low), b.high[d] = step_of(s->type, high);
+        b.low[d] = wick_rounded_to(s->type, low), b.high[d] = wick_rounded_to(s->type, high);
     }
-    b.area = step_of(s->type, step_of(s->type, b.high[0] - b.low[0]) * step_of(s->type, b.high[1] - b.low[1]));
+    b.area = wick_rounded_to(s->type, wick_rounded_to(s->type, b.high[0] - b.low[0]) * wick_rounded_to(s->type, b.high[1] - b.low[1]));
     return b;
 }
 static double overlap(wick_ctype type, const box *a, const box *b) {
@@ -27,10 +25,10 @@ static double overlap(wick_ctype type, const box *a, const box *b) {
         const double low = a->low[d] > b->low[d] ? a->low[d] : b->low[d],
                      high = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
         if (!(high > low)) return 0;
-        both *= step_of(type, high - low);
+        both *= wick_rounded_to(type, high - low);
     }
-    both = step_of(type, both);
-    return step_of(type, both / step_of(type, step_of(type, a->area + b->area) - both));
+    both = wick_rounded_to(type, both);
+    return wick_rounded_to(type, both / wick_rounded_to(type, wick_rounded_to(type, a->area + b->area) - both));
 }
 
 /* Does i come before j? By score, then by place. */

@@ -28,12 +28,11 @@ static bool neighbours_of(const wick_roi *r, double y, double x, neighbours *q) 
 }
 
 /* Places of f32 boxes are computed in f32, step by step, as other programs have it: a box of 5 by a scale of 0.8 is 4,
- * and has no fifth sample. */
-static double step_of(const wick_roi *r, double v) { return r->box_type == WICK_CF64 ? v : (double)(float)v; }
-/* Of sample i of `count` in a bin along an axis. */
+ * and has no fifth sample. This one is of sample i of `count` in a bin along an axis. */
 static double place_of(const wick_roi *r, double corner, double size, int64_t bin, int64_t i, int64_t count) {
-    const double within = step_of(r, step_of(r, ((double)i + 0.5) * size) / (double)count);
-    return step_of(r, step_of(r, corner + step_of(r, (double)bin * size)) + within);
+    const wick_ctype t = r->box_type;
+    const double within = wick_rounded_to(t, wick_rounded_to(t, ((double)i + 0.5) * size) / (double)count);
+    return wick_rounded_to(t, wick_rounded_to(t, corner + wick_rounded_to(t, (double)bin * size)) + within);
 }
 
 #define ROI_T       float

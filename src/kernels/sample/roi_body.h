@@ -10,12 +10,12 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
         for (int k = 0; k < 4; k++) {
             const double at = r->box_type == WICK_CF64 ? ((const double *)boxes)[4 * n + k]
                                                        : (double)((const float *)boxes)[4 * n + k];
-            corner[k] = step_of(r, step_of(r, at * r->scale) - (r->aligned ? 0.5 : 0));
+            corner[k] = wick_rounded_to(r->box_type, wick_rounded_to(r->box_type, at * r->scale) - (r->aligned ? 0.5 : 0));
         }
         for (int d = 0; d < 2; d++) { /* 0: y, 1: x */
-            size[d] = step_of(r, corner[3 - d] - corner[1 - d]);
+            size[d] = wick_rounded_to(r->box_type, corner[3 - d] - corner[1 - d]);
             if (!r->aligned && !(size[d] >= 1)) size[d] = 1;
-            bin[d] = step_of(r, size[d] / (double)r->out[d]);
+            bin[d] = wick_rounded_to(r->box_type, size[d] / (double)r->out[d]);
             const double limit = 2 * (double)(d ? r->width : r->height) + 2; /* more would all lie outside */
             count[d] = r->samples   ? r->samples
                        : bin[d] > 0 ? (int64_t)__builtin_ceil(bin[d] < limit ? bin[d] : limit)
