@@ -61,9 +61,9 @@ typedef struct wick_transform wick_transform;
  *
  *   resample=RATE      recordings: wick_audio_resample's formula, from the rate of the options
  *   gain=LOW[:HIGH]    louder by so many decibels: times 10^(g / 20); of two numbers g is drawn between them
- *   noise=LOW:HIGH[:P] with probability P, 1, noise is mixed in, LOW to HIGH decibels below the sample: x + n sqrt(sum
- *   x^2 / sum n^2) 10^(-snr / 20) (torchaudio's add_noise). n is a recording of the options' noise from a random place
- *   on, again and again; without such, normal numbers
+ *   noise=LOW:HIGH[:P] with probability P, 1, noise is mixed in, LOW to HIGH decibels below the sample:
+ *                      x + n sqrt(sum x^2 / sum n^2) 10^(-snr / 20) (torchaudio's add_noise). n is a recording of the
+ *                      options' noise from a random place on, again and again; without such, normal numbers
  *   shift=S            later or earlier by up to S of its length; zeros come in
  *   fit=N window=N     N rows: the first ones, or from a random place on; zeros behind those that have fewer. The
  *                      length is fixed from there on
@@ -71,8 +71,9 @@ typedef struct wick_transform wick_transform;
  *   rotate[=DEG]       columns in threes, x y z: turned about an axis of any direction by up to DEG, 180, degrees
  *                      either way
  *   logmel=M[:W[:HOP]] recordings: [rows, M], row r the spectrum about sample r HOP, W samples (25 ms; also n_fft)
- *   under a Hann window, mirrored at the ends; power, M triangles on the HTK mel scale from 0 to half the rate, log(x +
- *   1e-6): wick_log_mel with WICK_LOG_NATURAL, turned. HOP is 10 ms, or half of W where W is given
+ *                      under a Hann window, mirrored at the ends; power, M triangles on the HTK mel scale from 0 to half
+ *                      the rate, log(x + 1e-6): wick_log_mel with WICK_LOG_NATURAL, turned. HOP is 10 ms, or half of W
+ *                      where W is given
  *   mfcc=N[:M[:W[:HOP]]]  [rows, N]: the first N numbers of the cosine transform of M (40) mels in decibels, at most 80
  *                      below the loudest: wick_mfcc, turned
  *   specaugment=F:T[:NF:NT]  NF (1) bands of 0 to F mels and NT (1) stretches of 0 to T rows become 0 (Park et al.

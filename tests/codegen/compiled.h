@@ -16,7 +16,7 @@ typedef struct compiled_way {
     const char *cc, *level;
 } compiled_way;
 static const compiled_way compiled_ways[] = {{"gcc", "-O2"}, {"gcc", "-O3"}, {"clang", "-O2"}, {"clang", "-O3"}};
-enum { COMPILED_WAYS = sizeof compiled_ways / sizeof *compiled_ways };
+enum { COMPILED_WAYS = sizeof compiled_ways / sizeof *compiled_ways, COMPILED_BY_CC = -1 };
 static compiled_way compiled_by = {"cc", "-O2"};
 
 static inline bool compiled_has(const char *cc) {
@@ -32,10 +32,10 @@ static inline bool compiled_with(int way) {
     if (!here) compiled_by.cc = "cc";
     return here;
 }
-/* Case i of a list: by gcc -O2 and one of the others, which take turns; all in a long run. A sanitizer looks at who
- * prints, not at who compiles: one of them, at -O1, which takes the least time. */
+/* Case i of a list: by cc in any case, by gcc -O2 and one of the others, which take turns; all in a long run. A
+ * sanitizer looks at who prints, not at who compiles: one of them, at -O1, which takes the least time. */
 static inline bool compiled_goes(size_t i, int way) {
-    if (test_long()) return true;
+    if (test_long() || way == COMPILED_BY_CC) return true;
     if (TEST_SANITIZED) return way == (int)(i % COMPILED_WAYS);
     return way == 0 || way == 1 + (int)(i % (COMPILED_WAYS - 1));
 }

@@ -493,7 +493,6 @@ static void check_net(const char *folder, const net *n, int lanes, const char *i
 }
 
 /* By cc, or by a compiler and level of compiled.h those that it takes. */
-enum { BY_CC = -1 };
 static void check_by(int way, const net *list, size_t n, int lanes, wick_tier tier, const char *flags) {
     if (!compiled_possible()) SKIP("there is no compiler named cc");
     char folder[512];
@@ -502,14 +501,14 @@ static void check_by(int way, const net *list, size_t n, int lanes, wick_tier ti
     REQUIRE(compiled_folder(folder, sizeof folder));
     for (size_t i = 0; i < n; i++)
         /* its gelu is by another polynomial there */
-        if ((way == BY_CC || compiled_goes(i, way)) &&
+        if (compiled_goes(i, way) &&
             (tier != WICK_TIER_AVX512 || !list[i].body || list[i].body != normed))
             check_net(folder, &list[i], lanes, tier == WICK_TIER_BASE ? NULL : wick_tier_name(tier), flags);
     compiled_remove(folder);
     wick_tier_force(before);
 }
 static void check_list(const net *list, size_t n, int lanes, wick_tier tier, const char *flags) {
-    check_by(BY_CC, list, n, lanes, tier, flags);
+    check_by(COMPILED_BY_CC, list, n, lanes, tier, flags);
 }
 static void check_all(int lanes, wick_tier tier, const char *flags) {
     check_list(nets, WICK_COUNTOF(nets), lanes, tier, flags);
