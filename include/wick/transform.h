@@ -71,9 +71,9 @@ typedef struct wick_transform wick_transform;
  *   rotate[=DEG]       columns in threes, x y z: turned about an axis of any direction by up to DEG, 180, degrees
  *                      either way
  *   logmel=M[:W[:HOP]] recordings: [rows, M], row r the spectrum about sample r HOP, W samples (25 ms; also n_fft)
- *                      under a Hann window, mirrored at the ends; power, M triangles on the HTK mel scale from 0 to half
- *                      the rate, log(x + 1e-6): wick_log_mel with WICK_LOG_NATURAL, turned. HOP is 10 ms, or half of W
- *                      where W is given
+ *                      under a Hann window, mirrored at the ends; power, M triangles on the HTK mel scale from 0 to
+ *                      half the rate, log(x + 1e-6): wick_log_mel with WICK_LOG_NATURAL, turned. HOP is 10 ms, or
+ *                      half of W where W is given
  *   mfcc=N[:M[:W[:HOP]]]  [rows, N]: the first N numbers of the cosine transform of M (40) mels in decibels, at most 80
  *                      below the loudest: wick_mfcc, turned
  *   specaugment=F:T[:NF:NT]  NF (1) bands of 0 to F mels and NT (1) stretches of 0 to T rows become 0 (Park et al.

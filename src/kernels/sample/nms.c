@@ -16,7 +16,9 @@ static box box_of(const wick_suppression *s, const void *boxes, int64_t i) {
         const double low = s->center ? p - q / 2 : p < q ? p : q, high = s->center ? p + q / 2 : p < q ? q : p;
         b.low[d] = wick_rounded_to(s->type, low), b.high[d] = wick_rounded_to(s->type, high);
     }
-    b.area = wick_rounded_to(s->type, wick_rounded_to(s->type, b.high[0] - b.low[0]) * wick_rounded_to(s->type, b.high[1] - b.low[1]));
+    const double height = wick_rounded_to(s->type, b.high[0] - b.low[0]);
+    const double width = wick_rounded_to(s->type, b.high[1] - b.low[1]);
+    b.area = wick_rounded_to(s->type, height * width);
     return b;
 }
 static double overlap(wick_ctype type, const box *a, const box *b) {

@@ -10,7 +10,8 @@ static void ROI_NAME(run)(const wick_roi *r, roi_what what, int64_t begin, int64
         for (int k = 0; k < 4; k++) {
             const double at = r->box_type == WICK_CF64 ? ((const double *)boxes)[4 * n + k]
                                                        : (double)((const float *)boxes)[4 * n + k];
-            corner[k] = wick_rounded_to(r->box_type, wick_rounded_to(r->box_type, at * r->scale) - (r->aligned ? 0.5 : 0));
+            const double scaled = wick_rounded_to(r->box_type, at * r->scale);
+            corner[k] = wick_rounded_to(r->box_type, scaled - (r->aligned ? 0.5 : 0));
         }
         for (int d = 0; d < 2; d++) { /* 0: y, 1: x */
             size[d] = wick_rounded_to(r->box_type, corner[3 - d] - corner[1 - d]);
