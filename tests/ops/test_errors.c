@@ -47,8 +47,7 @@ TEST(shapes_that_do_not_fit_are_both_named) {
     REFUSED(WICK_ERR_SHAPE, wick_where(wick_gt(a, a), v, v), "where(bool[2,3], f32[4], f32[4])");
     REFUSED(WICK_ERR_SHAPE, wick_matmul(a, b), "matmul(f32[2,3], f32[4,5])", "inner dims 3 and 4 differ");
     REFUSED(WICK_ERR_SHAPE, wick_matmul(a, v), "matmul(f32[2,3], f32[4,1])", "3 and 4");
-    REFUSED(WICK_ERR_SHAPE, wick_matmul(f32(ctx, WICK_DIMS(2, 1, 3)), f32(ctx, WICK_DIMS(4, 3, 1))),
-            "matmul(f32[2,1,3], f32[4,3,1])", "leading dims");
+    REFUSED(WICK_ERR_SHAPE, wick_matmul(f32(ctx, WICK_DIMS(2, 1, 3)), f32(ctx, WICK_DIMS(4, 3, 1))), "matmul(f32[2,1,3], f32[4,3,1])", "leading dims");
     REFUSED(WICK_ERR_SHAPE, wick_matmul(wick_scalar(ctx, WICK_F32, 1), a), "matmul(f32[], f32[2,3])", "needs matrices");
     REFUSED(WICK_ERR_SHAPE, wick_linear(a, b, NULL), "matmul(f32[2,3], f32[5,4])");
     REFUSED(WICK_ERR_SHAPE, wick_reshape(a, WICK_DIMS(4, 2)), "reshape(f32[2,3])", "6 elements", "8");
@@ -61,12 +60,10 @@ TEST(shapes_that_do_not_fit_are_both_named) {
     REFUSED(WICK_ERR_SHAPE, wick_concat(2, (wick_tensor *[]){a, b}, 0), "concat(f32[2,3], f32[4,5])", "input 1");
     REFUSED(WICK_ERR_SHAPE, wick_concat(2, (wick_tensor *[]){a, v}, 0), "concat(f32[2,3], f32[4])", "input 1");
     REFUSED(WICK_ERR_SHAPE, wick_layer_norm(a, v, NULL, 1e-5), "layer_norm(f32[2,3], f32[4])", "extent 3");
-    REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(a, i64(ctx, WICK_DIMS(3))), "cross_entropy(f32[2,3], i64[3])",
-            "labels must be [N]");
+    REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(a, i64(ctx, WICK_DIMS(3))), "cross_entropy(f32[2,3], i64[3])", "labels must be [N]");
     REFUSED(WICK_ERR_SHAPE, wick_cross_entropy(c, i64(ctx, WICK_DIMS(3))), "cross_entropy", "take labels [N, ...]");
     REFUSED(WICK_ERR_SHAPE, wick_mse(a, b), "sub(f32[2,3], f32[4,5])");
-    REFUSED(WICK_ERR_SHAPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), b),
-            "scatter_add(f32[2,3], i64[2], f32[4,5])", "shape that gather would read");
+    REFUSED(WICK_ERR_SHAPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), b), "scatter_add(f32[2,3], i64[2], f32[4,5])", "shape that gather would read");
     REFUSED(WICK_ERR_SHAPE, wick_batch_norm(a, v, v, NULL, NULL, 1e-5), "reshape(f32[4])", "4 elements");
     REFUSED(WICK_ERR_SHAPE, wick_batch_norm(v, v, v, NULL, NULL, 1e-5), "batch_norm", "1 dims");
     TEARDOWN;
@@ -84,12 +81,10 @@ TEST(wrong_dtypes_are_named) {
     REFUSED(WICK_ERR_DTYPE, wick_log_softmax(n, 1), "log_softmax(i64[2,3])", "float");
     REFUSED(WICK_ERR_DTYPE, wick_layer_norm(n, NULL, NULL, 1e-5), "layer_norm(i64[2,3])", "float");
     REFUSED(WICK_ERR_DTYPE, wick_gather(a, 0, a), "gather(f32[2,3], f32[2,3])", "integers");
-    REFUSED(WICK_ERR_DTYPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), n),
-            "scatter_add(f32[2,3], i64[2], i64[2,3])", "different dtypes");
+    REFUSED(WICK_ERR_DTYPE, wick_scatter_add(a, 0, i64(ctx, WICK_DIMS(2)), n), "scatter_add(f32[2,3], i64[2], i64[2,3])", "different dtypes");
     REFUSED(WICK_ERR_DTYPE, wick_one_hot(a, 3, WICK_F32), "one_hot(f32[2,3])", "integers");
     REFUSED(WICK_ERR_DTYPE, wick_cross_entropy(n, i64(ctx, WICK_DIMS(2))), "cross_entropy(i64[2,3], i64[2])", "floats");
-    REFUSED(WICK_ERR_DTYPE, wick_cross_entropy(a, f32(ctx, WICK_DIMS(2))), "cross_entropy(f32[2,3], f32[2])",
-            "integers");
+    REFUSED(WICK_ERR_DTYPE, wick_cross_entropy(a, f32(ctx, WICK_DIMS(2))), "cross_entropy(f32[2,3], f32[2])", "integers");
     REFUSED(WICK_ERR_DTYPE, wick_dropout(n, 0.5), "dropout", "i64");
     REFUSED(WICK_ERR_DTYPE, wick_random_normal(ctx, WICK_I32, WICK_DIMS(2)), "random_normal", "f32 or f64");
     REFUSED(WICK_ERR_INVALID, wick_cast(a, (wick_dtype)99), "cast", "99");
@@ -134,8 +129,7 @@ TEST(arguments_out_of_range_are_named) {
     REFUSED(WICK_ERR_INVALID, wick_dropout(a, 1), "dropout", "1");
     REFUSED(WICK_ERR_INVALID, wick_dropout(a, NAN), "dropout", "nan");
     REFUSED(WICK_ERR_SHAPE, wick_one_hot(i64(ctx, WICK_DIMS(2)), -1, WICK_F32), "one_hot(i64[2])", "-1 classes");
-    REFUSED(WICK_ERR_SHAPE, wick_reshape(a, 9, (const int64_t[9]){2, 3, 1, 1, 1, 1, 1, 1, 1}), "reshape",
-            "9 dims; at most 8");
+    REFUSED(WICK_ERR_SHAPE, wick_reshape(a, 9, (const int64_t[9]){2, 3, 1, 1, 1, 1, 1, 1, 1}), "reshape", "9 dims; at most 8");
     REFUSED(WICK_ERR_SHAPE, wick_expand(a, -1, NULL), "expand", "-1 dims");
     REFUSED(WICK_ERR_INVALID, wick_random_uniform(ctx, WICK_F32, WICK_DIMS(2, -1)), "random_uniform");
     TEARDOWN;
@@ -150,17 +144,13 @@ TEST(results_too_large_to_exist_are_refused) {
     wick_tensor *index = wick_expand(i64(ctx, WICK_DIMS(1)), WICK_DIMS((int64_t)1 << 40)),
                 *long_one = wick_expand(one, WICK_DIMS((int64_t)1 << 60));
     REFUSED(WICK_ERR_SHAPE, wick_add(column, row), "add(f32[1099511627776,1], f32[1,1099511627776])", "too large");
-    REFUSED(WICK_ERR_SHAPE, wick_matmul(column, row), "matmul(f32[1099511627776,1], f32[1,1099511627776])",
-            "too large");
-    REFUSED(WICK_ERR_SHAPE, wick_expand(column, WICK_DIMS((int64_t)1 << 40, (int64_t)1 << 40)),
-            "expand(f32[1099511627776,1])");
+    REFUSED(WICK_ERR_SHAPE, wick_matmul(column, row), "matmul(f32[1099511627776,1], f32[1,1099511627776])", "too large");
+    REFUSED(WICK_ERR_SHAPE, wick_expand(column, WICK_DIMS((int64_t)1 << 40, (int64_t)1 << 40)), "expand(f32[1099511627776,1])");
     REFUSED(WICK_ERR_SHAPE, wick_one_hot(index, (int64_t)1 << 40, WICK_F32), "one_hot(i64[1099511627776])");
     REFUSED(WICK_ERR_SHAPE, wick_gather(row, 0, index), "gather(f32[1,1099511627776], i64[1099511627776])");
-    REFUSED(WICK_ERR_SHAPE, wick_concat(4, (wick_tensor *[]){long_one, long_one, long_one, long_one}, 0), "concat",
-            "too large");
+    REFUSED(WICK_ERR_SHAPE, wick_concat(4, (wick_tensor *[]){long_one, long_one, long_one, long_one}, 0), "concat", "too large");
     REFUSED(WICK_ERR_SHAPE, wick_cast(long_one, WICK_F64), "cast(f32[1152921504606846976])", "too large");
-    REFUSED(WICK_ERR_SHAPE, wick_reshape(f32(ctx, WICK_DIMS(0)), WICK_DIMS(0, (int64_t)1 << 40, (int64_t)1 << 40)),
-            "reshape(f32[0])", "too large");
+    REFUSED(WICK_ERR_SHAPE, wick_reshape(f32(ctx, WICK_DIMS(0)), WICK_DIMS(0, (int64_t)1 << 40, (int64_t)1 << 40)), "reshape(f32[0])", "too large");
     TEARDOWN;
 }
 /* clang-format on */
@@ -314,6 +304,7 @@ static void wrong_rule(void *user, wick_tensor *g, wick_tensor *y, int n, wick_t
     gx[0] = wick_sum(g, WICK_ALL_AXES, false);
 }
 
+/* clang-format off: as above */
 TEST(gradients_that_do_not_exist_are_refused) {
     SETUP;
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(3)), *n = i64(ctx, WICK_DIMS(3)),
@@ -325,8 +316,7 @@ TEST(gradients_that_do_not_exist_are_refused) {
     REFUSED(WICK_ERR_INVALID, GRADIENT(loss, y), "grad", "does not depend on tensor 0");
     wick_tensor *hidden = wick_square(x);
     CHECK(wick_eval(ctx, 1, &hidden, NULL) == WICK_OK);
-    REFUSED(WICK_ERR_INVALID, GRADIENT(wick_add(wick_sum(hidden, WICK_ALL_AXES, false), loss), x), "square",
-            "evaluated already");
+    REFUSED(WICK_ERR_INVALID, GRADIENT(wick_add(wick_sum(hidden, WICK_ALL_AXES, false), loss), x), "square", "evaluated already");
     double value;
     CHECK(wick_item(loss, &value) == WICK_OK && value == 3);
     REFUSED(WICK_ERR_INVALID, GRADIENT(loss, x), "the loss has been evaluated already");
@@ -338,6 +328,7 @@ TEST(gradients_that_do_not_exist_are_refused) {
     CHECK_STR_HAS(wick_context_error(ctx), "not of its tensor's shape");
     TEARDOWN;
 }
+/* clang-format on */
 
 /* ---- promotion --------------------------------------------------------------------------------------------------- */
 
