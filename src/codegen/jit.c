@@ -30,6 +30,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "codegen/native_c.h"
@@ -312,6 +313,34 @@ static bool seal_left(const wick_jit *j, const char *name) {
     return sealed;
 }
 
+/* Whether another context or process, perhaps one that has ended, began a compiler of this program a short while ago. */
+static bool is_being_made(const wick_jit *j, const char *name) {
+    const int fd = openat(j->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const size_t length = strlen(name);
+    struct stat s;
+    bool made = false;
+    for (const struct dirent *d; dir && !made && (d = readdir(dir));)
+        made = strncmp(d->d_name, name, length) == 0 && strncmp(d->d_name + length, ".tmp-", 5) == 0 &&
+               fstatat(j->folder_fd, d->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+               llabs((long long)time(NULL) - (long long)s.st_mtime) < MOST_SECONDS;
+    if (dir) closedir(dir);
+    else if (fd >= 0) close(fd);
+    return made;
+}
+/* Waits for the compiler of another. Where runs do not wait for machine code, contexts that come and go would each
+ * begin one, and these, at idle priority, would pile up. true: there is a file, or nobody makes one any more. false: the
+ * context goes; the entry has been told. */
+static bool others_are_done(wick_jit *j, entry *e, const char *name) {
+    struct pollfd stopped = {.fd = j->stopped, .events = POLLIN};
+    while (faccessat(j->folder_fd, name, R_OK, 0) != 0 && !seal_left(j, name) && is_being_made(j, name)) {
+        (void)poll(&stopped, 1, 100);
+        if (atomic_load(&j->stop))
+            return settle(e, REFUSED, "the context ended before the compiler that another began"), false;
+    }
+    return true;
+}
+
 /* Starts a compiler of the source for that temporary file, and reads what it says. Not ended: the entry has been told
  * why. */
 static bool run_compiler(wick_jit *j, entry *e, const char *temporary, const wick_text *source, char *said,
@@ -366,8 +395,8 @@ static bool compile(wick_jit *j, entry *e, const char *name, const wick_text *so
     close(fd);
     if (!run_compiler(j, e, temporary, source, said, sizeof said)) return false; /* it may go on */
     const wick_status status = seal(j, temporary, name, &msg);
+    if (status) unlinkat(j->folder_fd, temporary, 0);
     if (!status || faccessat(j->folder_fd, name, R_OK, 0) == 0) return true; /* another process may have sealed it */
-    unlinkat(j->folder_fd, temporary, 0);
     if (status == WICK_ERR_INVALID)
         settle(e, REFUSED, "%.60s failed: %.100s", j->compiler, *said ? said : "it said nothing");
     else settle(e, REFUSED, "%.60s was not kept: %.100s", name, msg.text);
@@ -652,6 +681,8 @@ static void make(wick_jit *j, entry *e) {
         snprintf(name, sizeof name, "%016llx%016llx.so", (unsigned long long)wick_hash(says.at, says.len, 1),
                  (unsigned long long)wick_hash(says.at, says.len, 2));
         found there = load(j, e, name, says.at, &with);
+        if (there == NOTHING && j->mode != WICK_JIT_WAIT)
+            there = others_are_done(j, e, name) ? load(j, e, name, says.at, &with) : BAD;
         if (there == NOTHING && (seal_left(j, name) || compile(j, e, name, &source))) {
             there = load(j, e, name, says.at, &with);
             if (there == NOTHING) settle(e, REFUSED, "%s is gone", name);
