@@ -354,26 +354,51 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
     return code;
 }
 
-wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
+wick_tensor *classifier_network(classifier *c, wick_tensor *x) {
     wick_here(NULL); /* layers name themselves, and not what was recorded before */
+    return c->onnx ? wick_onnx_forward(c->onnx, x) : wick_zoo_build(&c->network, c->model, x, c->classes);
+}
+wick_spec classifier_network_spec(const classifier *c, int64_t n) {
+    wick_spec specs[2];
+    classifier_specs(c, n, specs);
+    return c->onnx ? classifier_onnx_spec(c, n) : specs[0];
+}
+static wick_tensor *network(classifier *c, wick_tensor *x) {
+    wick_tensor *y;
+    if (!c->quantizer) return classifier_network(c, x);
+    const wick_status status = wick_quantizer_apply(c->ctx, &x, &y, c->quantizer);
+    if (status == WICK_OK) return y;
+    char why[1024];
+    snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
+    return wick_poison(c->ctx, status, "%s", why);
+}
+
+wick_tensor *classifier_prepared(classifier *c, wick_tensor *x) {
+    wick_here(NULL);
+    if (!c->onnx) return x;
+    const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
+    if (c->net[0]) {
+        x = wick_interpolate(x, 2, NULL, c->net + 1, &smooth);
+        if (c->net[0] != c->dims[0])
+            x = wick_expand(x, 4, (const int64_t[]){wick_tensor_dim(x, 0), c->net[0], c->net[1], c->net[2]});
+    }
+    const wick_dtype takes = classifier_onnx_spec(c, 1).dtype;
+    int64_t least;
+    uint64_t most;
+    if (classifier_takes_integers(c, &least, &most)) x = wick_cast(wick_round(x), takes);
+    return c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x;
+}
+
+wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
+    x = classifier_prepared(c, x);
     if (c->onnx) {
-        const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
-        if (c->net[0]) {
-            x = wick_interpolate(x, 2, NULL, c->net + 1, &smooth);
-            if (c->net[0] != c->dims[0])
-                x = wick_expand(x, 4, (const int64_t[]){wick_tensor_dim(x, 0), c->net[0], c->net[1], c->net[2]});
-        }
-        const wick_dtype takes = classifier_onnx_spec(c, 1).dtype;
-        int64_t least;
-        uint64_t most;
-        if (classifier_takes_integers(c, &least, &most)) x = wick_cast(wick_round(x), takes);
-        wick_tensor *y = wick_onnx_forward(c->onnx, c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x);
+        wick_tensor *y = network(c, x);
         const int64_t n = wick_tensor_dim(x, 0);
         const bool flat =
             wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;
         return flat ? y : wick_reshape(y, 2, (const int64_t[]){n, c->classes}); /* [n, classes, 1, 1] */
     }
-    return wick_zoo_build(&c->network, c->model, x, c->classes);
+    return network(c, x);
 }
 
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {

@@ -7,6 +7,7 @@
 #include "meta.h"
 #include "source.h"
 
+#include "wick/compress.h"
 #include "wick/data.h"
 #include "wick/io.h"
 #include "wick/onnx.h"
@@ -21,7 +22,9 @@ typedef struct classifier {
     bool last;       /* of images [C, H, W], the ONNX file takes [H, W, C] */
     int64_t net[3];  /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single
                         channel is given for each; 0: as they are */
+    bool bounded; /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
     wick_network network;
+    wick_quantizer *quantizer; /* of classifier_network: logits are what it gives; or NULL */
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
@@ -83,6 +86,11 @@ int64_t classifier_parameters(const classifier *c); /* how many numbers are trai
 bool classifier_add_meta(const classifier *c, meta *list);
 /* [n, dims...] f32 -> [n, classes]. */
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
+/* Of these two parts: samples as the network takes them, resized and turned for an ONNX file, and the network. */
+wick_tensor *classifier_prepared(classifier *c, wick_tensor *x);
+wick_tensor *classifier_network(classifier *c, wick_tensor *x);
+/* What the network takes for a batch of n. */
+wick_spec classifier_network_spec(const classifier *c, int64_t n);
 /* What a plan takes for a batch of n: images f32 and labels i64. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
 /* How the context reads pictures from now on: as the model's were, of its size. */

@@ -184,7 +184,7 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
 static int adapt_onnx(classifier *c, int64_t classes, bool head, int blame, bool *bounded) {
     const wick_spec spec = classifier_onnx_spec(c, 1);
     wick_status status = WICK_OK;
-    *bounded = wick_onnx_drop_softmax(c->onnx);
+    *bounded = !c->bounded && wick_onnx_drop_softmax(c->onnx);
     if (head) status = wick_onnx_replace_head(c->onnx, classes, &spec);
     if (status == WICK_OK) status = wick_onnx_rebatch(c->onnx, &spec);
     return status == WICK_OK ? CLI_OK : onnx_failed(c, status, blame);

@@ -14,6 +14,7 @@ enum {
     CLI_BAD_FILE = 3,
     CLI_NOT_FINITE = 4,
     CLI_DIFFERENT = 5,
+    CLI_MISSED = 6,
     CLI_INTERRUPTED = 130, /* 128 + SIGINT, as shells count */
     CLI_UNREAD = 141       /* 128 + SIGPIPE: who read the results is gone */
 };
@@ -28,6 +29,7 @@ typedef enum cli_command_id {
     CMD_INSPECT,
     CMD_VERIFY,
     CMD_CONVERT,
+    CMD_QUANTIZE,
     CMD_INFO,
     CMD_OPS,
     CMD_PLAN,
@@ -73,6 +75,11 @@ typedef struct cli_options {
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
     const char *dtype; /* of convert */
+    int64_t images, judge; /* of quantize */
+    int calibration;
+    double percentile, max_drop;
+    bool per_tensor, reduce_range;
+    const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     bool head, fit, compress;
@@ -122,6 +129,7 @@ int cmd_run(cli_options *options);
 int cmd_inspect(cli_options *options);
 int cmd_verify(cli_options *options);
 int cmd_convert(cli_options *options);
+int cmd_quantize(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);

@@ -63,30 +63,36 @@ static int describe_samples(const classifier *c, char **doc) {
     return log_fail(CLI_FAILED, "out of memory");
 }
 
-int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
-    classifier c = {0};
+int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, const char *weights, const char *path) {
     static const wick_onnx_symbol batch = {"N", 0, 0};
     wick_spec specs[2];
-    char *weights = weights_name(o);
     char *doc = NULL;
-    int code = weights ? classifier_load(&c, ctx, o->model) : log_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK) code = describe_samples(&c, &doc);
+    int code = describe_samples(c, &doc);
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {
-            .opset = (int)o->opset,
+            .opset = (int)opset,
             .outputs = (const char *const[]){"logits"},
             .n_symbols = 1,
             .symbols = &batch,
-            .weights = o->external ? weights : NULL,
-            .graph = c.onnx ? "network" : c.arch,
+            .weights = weights,
+            .graph = c->onnx ? "network" : c->arch,
             .prepare = prepare,
             .doc = doc ? doc : "image: pixels from 0 to 1, channels first; logits: a score for each class"};
-        classifier_specs(&c, 1, specs);
+        classifier_specs(c, 1, specs);
         specs[0].name = "image";
-        code = wrote(ctx, wick_onnx_save(c.model, record, &c, 1, specs, 1, o->files[0], &options));
+        code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, 1, path, &options));
     }
-    classifier_free(&c);
     free(doc);
+    return code;
+}
+
+int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
+    classifier c = {0};
+    char *weights = weights_name(o);
+    int code = weights ? classifier_load(&c, ctx, o->model) : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK)
+        code = convert_classifier_to_onnx(&c, c.model, o->opset, o->external ? weights : NULL, o->files[0]);
+    classifier_free(&c);
     free(weights);
     return code;
 }

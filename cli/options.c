@@ -50,6 +50,7 @@ typedef struct option_row {
 #define N         (1u << CMD_TUNE)
 #define Z         (1u << CMD_COMPILE)
 #define A         (1u << CMD_DATA)
+#define Q         (1u << CMD_QUANTIZE)
 #define AT(field) offsetof(cli_options, field)
 #define MANY      9007199254740992.0 /* 2^53: every whole number up to here is a double */
 
@@ -62,11 +63,11 @@ static const option_row rows[] = {
     {"no-header", "", FLAG, T, "", AT(no_header), 0, 0, FIXED, "of a table: the first line has values, not names; columns are called 0, 1, ..."},
     {"skip", "PATTERN", TEXT, T, "", AT(skip_columns), 0, 0, FIXED, "of a table: columns of such names are left out: \"id|*_note\""},
     {"layout", "auto|nchw|nhwc", WORD, T, "auto", AT(layout), 0, 0, FIXED, "of tensors [N, A, B, C] that are learned from: where the channels are; auto: by an extent of 1 or 3, else nchw"},
-    {"separator", "CHAR", TEXT, E | P | A, "", AT(separator), 0, 0, FORGET, "what is between the cells of a table: a character, or tab; without it, found"},
-    {"decimal", "auto|point|comma", WORD, E | P | A, "auto", AT(decimal), 0, 0, FORGET, "of a table: what is before the decimals of its numbers; auto: found"},
-    {"no-header", "", FLAG, E | P | A, "", AT(no_header), 0, 0, FORGET, "of a table: the first line has values, not names"},
-    {"layout", "auto|nchw|nhwc", WORD, E | P, "auto", AT(layout), 0, 0, FORGET, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"},
-    {"data", "SET", TEXT, E | P | R, "", AT(data), 0, 0, FORGET,
+    {"separator", "CHAR", TEXT, E | P | A | Q, "", AT(separator), 0, 0, FORGET, "what is between the cells of a table: a character, or tab; without it, found"},
+    {"decimal", "auto|point|comma", WORD, E | P | A | Q, "auto", AT(decimal), 0, 0, FORGET, "of a table: what is before the decimals of its numbers; auto: found"},
+    {"no-header", "", FLAG, E | P | A | Q, "", AT(no_header), 0, 0, FORGET, "of a table: the first line has values, not names"},
+    {"layout", "auto|nchw|nhwc", WORD, E | P | Q, "auto", AT(layout), 0, 0, FORGET, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"},
+    {"data", "SET", TEXT, E | P | R | Q, "", AT(data), 0, 0, FORGET,
      "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"},
     {"split", "train|test|all", WORD, E | P, "test", AT(split), 0, 0, FORGET, "part of the data; all: of a table or tensors in a file of its own, every row, as of one that the model was not trained on without it"},
     {"index", "LIST", TEXT, P, "0", AT(index), 0, 0, FORGET, "samples to look at, of the data or of each FILE, from 0: 3,7,20-24; of an IDX FILE it is 0-15 without it"},
@@ -86,11 +87,11 @@ static const option_row rows[] = {
     {"head", "", FLAG, T, "", AT(head), 0, 0, FIXED, "--model: fresh weights for its last linear layer, also where it has as many outputs as the data have classes"},
     {"input-range", "LOW,HIGH", TEXT, T, "", AT(input_range), 0, 0, FIXED,
      "what the network takes pixels as: 0,255 leaves them as bytes, 0,1 and -1,1 scale; auto: mean 0 and deviation 1 over the data; without it, auto, of --model 0,1, or 0,255 where that takes integers"},
-    {"input-range", "LOW,HIGH", TEXT, E | P, "", AT(input_range), 0, 0, FORGET, "of a MODEL.onnx, what it takes pixels as: 0,255, 0,1, -1,1 ...; without it 0,1, or 0,255 where it takes integers"},
+    {"input-range", "LOW,HIGH", TEXT, E | P | Q, "", AT(input_range), 0, 0, FORGET, "of a MODEL.onnx, what it takes pixels as: 0,255, 0,1, -1,1 ...; without it 0,1, or 0,255 where it takes integers"},
     {"image-size", "HxW", TEXT, T, "", AT(image_size), 0, 0, FIXED, "resize pictures of the data to so many pixels, height and width, or N for both: 224x224; without it all have one size, or that which --model takes"},
-    {"image-size", "HxW", TEXT, E | P, "", AT(image_size), 0, 0, FORGET, "of a MODEL.onnx that leaves its size open: resize pictures of the data to so many pixels, height and width: 224x224"},
+    {"image-size", "HxW", TEXT, E | P | Q, "", AT(image_size), 0, 0, FORGET, "of a MODEL.onnx that leaves its size open: resize pictures of the data to so many pixels, height and width: 224x224"},
     {"as-stored", "", FLAG, T, "", AT(as_stored), 0, 0, FIXED, "leave pictures as they are stored; without it they are turned as their EXIF orientation says"},
-    {"as-stored", "", FLAG, E | P | X | A, "", AT(as_stored), 0, 0, FORGET, "leave pictures as they are stored; without it they are turned as their EXIF orientation says, or as in the training"},
+    {"as-stored", "", FLAG, E | P | Q | X | A, "", AT(as_stored), 0, 0, FORGET, "leave pictures as they are stored; without it they are turned as their EXIF orientation says, or as in the training"},
     {"freeze", "PATTERN", LIST, T | Z, "", AT(freeze), 0, 0, FIXED, "parameters of such names are not trained: \"*.bias|conv1*\"; of those that no --group matches; may be given again"},
     {"weights", "FILE", TEXT, T, "", AT(weights), 0, 0, FIXED, "start from the weights of this file: .safetensors, its .index.json of shards, .npz"},
     {"rename", "FROM=TO", LIST, T, "", AT(rename), 0, 0, FIXED,
@@ -159,7 +160,7 @@ static const option_row rows[] = {
     {"patience", "N", INTEGER, T, "0", AT(patience), 0, 1e6, CHANGEABLE,
      "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
     {"seed", "N", INTEGER, T, "1", AT(seed), 0, MANY, FIXED, "of weights, order and dropout"},
-    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | Z | N, "0", AT(threads), 0, WICK_THREADS_MAX, FORGET,
+    {"threads", "N", INTEGER, T | E | P | M | I | D | R | X | S | K | L | W | G | Z | N | Q, "0", AT(threads), 0, WICK_THREADS_MAX, FORGET,
      "at most 1024; 0: every CPU this process may use. Results don't depend on it"},
     {"workers", "N", INTEGER, T, "0", AT(workers), 0, WICK_WORKERS_MAX, FORGET,
      "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
@@ -171,6 +172,16 @@ static const option_row rows[] = {
     {"isa", "plain|avx2|avx512", WORD, Z, "plain", AT(isa), 0, 0, FORGET, "C11 for any machine; or with vector types of gcc and clang, and the bits of that tier: this CPU must have it"},
     {"lanes", "N", INTEGER, Z, "8", AT(lanes), 1, 64, FORGET, "sums that loops carry at once: more suit CPUs with vectors (32), fewer those with few registers; the bits are the same"},
     {"cc", "COMMAND", TEXT, Z, "cc -O2", AT(cc), 0, 0, FORGET, "the compiler that tells how large the code is: \"arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os\""},
+    {"out", "FILE", TEXT, Q, "", AT(out), 0, 0, FORGET, "the .onnx to write; -o FILE is the same"},
+    {"images", "N", INTEGER, Q, "512", AT(images), 1, 1e7, FORGET, "training images that ranges of activations are taken from"},
+    {"judge", "N", INTEGER, Q, "2000", AT(judge), 1, 1e7, FORGET, "other training images, on which integers are held against floats"},
+    {"calibration", "mse|minmax|percentile|entropy|moving", CHOICE, Q, "mse", AT(calibration), 0, 0, FORGET, "how a range follows from what was seen: least square error, all of it, all but --percentile, least divergence, or moving averages of batches"},
+    {"percentile", "P", REAL, Q, "99.999", AT(percentile), 50.001, 100, FORGET, "--calibration percentile: how many of all numbers a range holds"},
+    {"per-tensor", "", FLAG, Q, "", AT(per_tensor), 0, 0, FORGET, "one scale for all of a weight, instead of one for each output channel"},
+    {"reduce-range", "", FLAG, Q, "", AT(reduce_range), 0, 0, FORGET, "weights of 7 bits, for ONNX Runtime on CPUs with AVX2 and without VNNI, where it saturates sums of more"},
+    {"keep", "PATTERN", TEXT, Q, "", AT(keep), 0, 0, FORGET, "layers of such names stay f32: \"conv1*|*.fc.*\""},
+    {"max-drop", "POINTS", REAL, Q, "-1", AT(max_drop), -1, 100, FORGET, "how much accuracy may be lost, with 95 % confidence; where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
+    {"seed", "N", INTEGER, Q, "1", AT(seed), 0, MANY, FORGET, "which images are taken"},
     {"out", "FILE", TEXT, R, "", AT(out), 0, 0, FORGET, "the page to write; without it, report.html in RUN"},
     {"force", "", FLAG, T, "", AT(force), 0, 0, FORGET, "start over in an --out that holds a run"},
     {"resume", "DIR", TEXT, T, "", AT(resume), 0, 0, FORGET,
@@ -235,7 +246,7 @@ static const option_row rows[] = {
     {"dot", "FILE", TEXT, G, "", AT(dot), 0, 0, FORGET, "write it for Graphviz instead of as text"},
     {"svg", "FILE", TEXT, S | G, "", AT(svg), 0, 0, FORGET, "draw the graph"},
     {"text", "", FLAG, G, "", AT(as_text), 0, 0, FORGET, "print it as text also where --svg or --dot writes it"},
-    {"opset", "N", INTEGER, K, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
+    {"opset", "N", INTEGER, K | Q, "18", AT(opset), 13, 28, FORGET, "version of the ops of an ONNX model that is written"},
     {"external", "", FLAG, K, "", AT(external), 0, 0, FORGET, "put the weights of an ONNX model into a file beside it, B.safetensors"},
     {"max-memory", "MB", INTEGER, K | X | S | V | L | W | G | Z, "", AT(max_memory), 1, 1 << 24, FORGET,
      "memory that it may take besides the file's own pages; without it what this machine has, of that 1024 for what a file describes and a run records of it"},
@@ -288,10 +299,10 @@ static const option_row rows[] = {
     {"no-measure", "", FLAG, D, "", AT(no_measure), 0, 0, FORGET, "leave out the half second of measuring speeds"},
     {"color", "auto|always|never", CHOICE, T | E | P | D | N | A, "auto", AT(color), 0, 0, FORGET,
      "auto: on a terminal, unless NO_COLOR is set"},
-    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | Z | N | A, "", AT(json), 0, 0, FORGET,
+    {"json", "", FLAG, T | E | P | M | I | O | D | R | X | S | V | K | B | L | W | G | Z | N | A | Q, "", AT(json), 0, 0, FORGET,
      "print one JSON object on standard output instead"},
-    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | Z | N | A, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
-    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | Z | N | A, "", AT(help), 0, 0, FORGET, "this text"},
+    {"quiet", "", FLAG, T | E | P | R | X | K | B | L | W | G | Z | N | A | Q, "", AT(quiet), 0, 0, FORGET, "no talk on standard error but what went wrong; results stay"},
+    {"help", "", FLAG, T | E | P | M | I | O | D | C | R | X | S | V | K | B | L | W | G | Z | N | A | Q, "", AT(help), 0, 0, FORGET, "this text"},
 };
 /* Under which heading help shows an option of these commands; the first row that has it counts, and headings stand in the order of their first rows. */
 static const struct {

@@ -5,6 +5,7 @@
 #include "wick/attention.h"
 #include "wick/codegen.h"
 #include "wick/compare.h"
+#include "wick/compress.h"
 #include "wick/context.h"
 #include "wick/control.h"
 #include "wick/custom.h"

@@ -44,7 +44,7 @@ test_words_of_other_tools() {
 infer|wick run MODEL.onnx
 export|wick convert RUN net.onnx
 prune|no command does that
-quantize|no command quantises
+quantise|wick quantize MODEL
 Evaluate|wick eval RUN
 version|wick --version
 train --version|wick --version shows it

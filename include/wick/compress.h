@@ -1,0 +1,92 @@
+/* wick/compress.h: smaller and faster models. A trained network is a function that records a graph; what is here
+ * records the same network in fewer bits. docs/compress.md has the formulas and their sources.
+ *
+ *   wick_quantizer *q;
+ *   wick_quantizer_new(ctx, model, network, &net, 1, &spec, 1, NULL, &q);
+ *   while (a batch of the training data) wick_quantizer_observe(q, (const void *[]){batch});
+ *   wick_quantizer_finish(q);
+ *   wick_compile(ctx, wick_quantizer_apply, q, 1, &spec, 1, NULL, &plan);                    integers, of any batch
+ *   wick_onnx_save(wick_quantizer_model(q), wick_quantizer_apply, q, 1, &spec, 1, "net.onnx", NULL); */
+#ifndef WICK_COMPRESS_H
+#define WICK_COMPRESS_H
+
+#include "wick/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the range of an activation follows from what was observed. All but MOVING are the same in any order of batches.
+ */
+typedef enum wick_calibration {
+    WICK_CALIBRATE_MINMAX,     /* from the smallest number to the largest */
+    WICK_CALIBRATE_MOVING,     /* moving averages of each batch's smallest and largest (Jacob et al. 2018) */
+    WICK_CALIBRATE_PERCENTILE, /* what holds options.percentile of all numbers */
+    WICK_CALIBRATE_ENTROPY,    /* least Kullback-Leibler divergence (Migacz 2017, "8-bit inference with TensorRT") */
+    WICK_CALIBRATE_MSE         /* least mean square of what rounding and clipping change */
+} wick_calibration;
+
+typedef struct wick_quantizer_options {
+    wick_calibration calibration;
+    double percentile; /* 0: 99.999 */
+    double momentum;   /* of MOVING, how much of the average stays at each batch; 0: 0.9 */
+    bool per_tensor;   /* one scale for all of a weight, instead of one for each output channel */
+    /* weights of 7 bits, -63..63: ONNX Runtime's sums of u8 times i8 saturate on CPUs with AVX2 and without VNNI, and
+     * do not then. Wick's are exact either way */
+    bool reduce_range;
+    const char *keep; /* layers that stay in floats, by patterns of their names as wick_model_freeze's; NULL: none */
+} wick_quantizer_options;
+
+typedef struct wick_quantizer wick_quantizer;
+
+/* Finds the layers of what fn records (wick/plan.h): convolutions and products of activations with weights that follow
+ * from states or constants alone, in f32. Batch norms behind them are part of their weights. `model` has fn's states
+ * and is in evaluation (wick_model_set_training(model, false)); it must outlive the quantizer, and is not changed.
+ * Specs are those of the batches that are observed. options may be NULL. WICK_ERR_UNSUPPORTED: fn assigns states, draws
+ * random numbers, or has loops, branches, custom ops or quantised parts. WICK_ERR_INVALID: there is no such layer, or
+ * options.keep names none. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_function fn,
+                                                        void *user, int n_in, const wick_spec *in, int n_out,
+                                                        const wick_quantizer_options *options, wick_quantizer **out);
+/* Its model goes with it; plans of wick_quantizer_apply live on. Null-safe, nulls. */
+WICK_API void wick_quantizer_free(wick_quantizer **q);
+
+/* Runs fn in floats on one batch and counts what its activations are, in memory that doesn't grow: 33 KiB for each
+ * activation that is to be quantised. WICK_ERR_INVALID: NaN or Inf in one of them, which is named; nothing of the batch
+ * counts then. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in);
+
+/* Makes scales and integer weights of what was observed. Again after wick_quantizer_keep or more observations; states
+ * of the model that it made before are other ones then, so that plans are to be compiled again. WICK_ERR_INVALID:
+ * nothing was observed, or weights have NaN or Inf. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_finish(wick_quantizer *q);
+
+/* A wick_function, whose user is the quantizer: what fn records, for inputs of any batch, quantised. Activations are u8
+ * with a zero point, weights i8 without one in -127..127, biases of convolutions i32. Quantised are: what a layer
+ * takes; of convolutions also what is added, averaged or joined behind them. Each stands between a quantize and a
+ * dequantize node (wick/quantize.h), which plans compute in integers. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out,
+                                                          void *user);
+/* The states of wick_quantizer_apply, once it is finished; freed with q. A weight W of the model is W (i8) and W_scale
+ * here, the bias B of a convolution B (i32) and B_scale; others are those of the model. */
+WICK_API wick_model *wick_quantizer_model(wick_quantizer *q);
+
+typedef struct wick_quantizer_layer {
+    const char *name; /* of its weights, in the model; "conv_3", counted from 1, where they have none */
+    const char *op;   /* "conv", "matmul" */
+    bool kept;        /* it stays in floats */
+    int64_t weights;  /* numbers */
+    /* 10 log10 of the mean square of the weights over that of what rounding changes; Inf: nothing. NaN before
+     * wick_quantizer_finish, and where it is kept */
+    double weight_sqnr;
+    float low, high; /* range of its input; NaN before wick_quantizer_finish */
+} wick_quantizer_layer;
+WICK_API int wick_quantizer_layers(const wick_quantizer *q);
+WICK_API wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i); /* in order; cleared outside */
+/* Leaves layer i in floats, or not; wick_quantizer_finish is called after it. */
+WICK_API void wick_quantizer_keep(wick_quantizer *q, int i, bool kept);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

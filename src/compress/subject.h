@@ -1,0 +1,26 @@
+/* subject.h: what a function records, as a graph that is simplified and has scales behind products in their weights, to
+ * be recorded again with other nodes in it. All of it happens while a function is being compiled or recorded. */
+#ifndef WICK_COMPRESS_SUBJECT_H
+#define WICK_COMPRESS_SUBJECT_H
+
+#include "graph/graph.h"
+
+typedef struct wick_subject {
+    wick_context *ctx;
+    wick_arena arena;
+    wick_graph *graph; /* nodes and values are numbered */
+    uint32_t n_values;
+    wick_tensor **leaf;    /* of data and input nodes, by slot[0]; of inputs what the caller has given */
+    const uint64_t *slots; /* bits of run-time numbers, by slot[0] of their nodes */
+    bool *fixed;           /* by value: it follows from constants and states alone */
+} wick_subject;
+
+/* fn of inputs like in[]; in[] stand where it reads them. who: for errors, which the context has. After a failure, too,
+ * wick_subject_free is called. */
+wick_status wick_subject_record(wick_subject *s, wick_context *ctx, const char *who, wick_function fn, void *user,
+                                int n_in, wick_tensor *const *in, int n_out);
+void wick_subject_free(wick_subject *s);
+
+/* The node again, on these inputs. */
+void wick_subject_again(const wick_subject *s, const wick_node *node, wick_tensor *const *in, wick_tensor **out);
+#endif

@@ -1,0 +1,71 @@
+# wick quantize: a trained classifier in 8 bits.
+. "$(dirname "$0")/lib.sh"
+
+make_run() { # FOLDER NET
+    [ -d data ] || make_data data 600 200 12
+    [ -d "$1" ] || expect 0 "$wick" train --data data --net "$2" --batch 50 --epochs 6 --quiet --out "$1"
+}
+conv="conv 8 3 pad 1, bn, relu, conv 8 3 pad 1, bn, relu, maxpool 2, flatten, linear 32, relu, linear classes"
+
+test_a_run() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o net8.onnx && has err "ranges of 300 images" && has err "judged on 300 others" &&
+        has out "conv1.weight"
+    has out "images lost" && has out "times as fast" && lacks out "stays f32"
+    expect 0 "$wick" inspect net8.onnx && has out "QuantizeLinear" && has out "image  float [N, "
+    expect 0 "$wick" quantize run -o again.onnx --json && valid_json out && has out '"within": true' && has out '"weight_sqnr_db"'
+    cmp net8.onnx again.onnx || fail "the same command makes another file"
+    expect 0 "$wick" quantize run -o threads.onnx --threads 1 --quiet && cmp net8.onnx threads.onnx || fail "the number of threads counts"
+    # what it says of accuracy is what eval finds
+    expect 0 "$wick" quantize run -o all.onnx --images 10 --judge 590 --json && lost=$(json out accuracy_int8)
+    expect 0 "$wick" eval run --json && floats=$(json out accuracy)
+    expect 0 "$wick" eval net8.onnx --data data --json && integers=$(json out accuracy)
+    awk "BEGIN { exit !($floats - $integers < 0.03 && $lost > 0.5) }" || fail "accuracy $floats became $integers"
+    # an ONNX file keeps its input and output
+    expect 0 "$wick" convert run net.onnx --quiet
+    expect 0 "$wick" quantize net.onnx --data data -o onnx8.onnx --quiet && has out "conv1.weight"
+    expect 0 "$wick" inspect onnx8.onnx && has out "image  float [N, " && has out "logits  float [N, "
+    expect 0 "$wick" eval onnx8.onnx --data data --json && again=$(json out accuracy)
+    awk "BEGIN { d = $integers - $again; exit !(d < 0.03 && d > -0.03) }" || fail "$integers from the run, $again from its ONNX"
+}
+test_options() {
+    make_run run "$conv" || return
+    for how in mse minmax percentile entropy moving; do
+        expect 0 "$wick" quantize run -o $how.onnx --calibration $how --images 64 --judge 64 --quiet && has out "conv2.weight"
+    done
+    cmp -s minmax.onnx mse.onnx && fail "--calibration has no effect"
+    expect 0 "$wick" quantize run -o kept.onnx --keep "conv1*|fc2*" --quiet && grep -q "conv1.weight.*stays f32" out || fail "conv1 does not stay f32"
+    grep -q "conv2.weight.*stays f32" out && fail "conv2 stays f32"
+    expect 0 "$wick" quantize run -o one.onnx --per-tensor --reduce-range --quiet
+    cmp -s one.onnx net8.onnx && fail "--per-tensor has no effect"
+    return 0
+}
+# Nothing is below a bound of 0: every flip of the sign counts, or else all is good.
+test_the_bound_of_the_drop() {
+    make_run coarse "conv 2 3, relu, flatten, linear classes" || return
+    local code=0
+    "$wick" quantize coarse -o bound.onnx --max-drop 0 --json >out 2>err || code=$?
+    [ "$code" = 0 ] || [ "$code" = 6 ] || fail "exit code $code"
+    valid_json out
+    if [ "$code" = 6 ]; then has out '"within": false' && has err "loses more than --max-drop 0 allows"; else has out '"within": true'; fi
+    [ -s bound.onnx ] || fail "bound.onnx is not there"
+    expect 0 "$wick" quantize coarse -o bound.onnx --max-drop 100 --json && has out '"within": true' && lacks out logits_rms
+}
+test_bad_input() {
+    make_run run "$conv" || return
+    expect 2 "$wick" quantize run && has err "--out : the name of what is written ends in .onnx"
+    expect 2 "$wick" quantize run -o net.txt && has err "ends in .onnx"
+    expect 3 "$wick" quantize nowhere -o b.onnx && has err nowhere
+    expect 2 "$wick" quantize run -o b.onnx --keep "nothing*" && has err 'no layer'
+    expect 2 "$wick" quantize run -o b.onnx --calibration best && has err "--calibration"
+    expect 3 "$wick" quantize run --data missing -o b.onnx && has err missing
+    expect 1 "$wick" quantize run -o nowhere/b.onnx && has err nowhere
+    expect 0 "$wick" convert run net.onnx --quiet
+    expect 2 "$wick" quantize net.onnx --data data -o net.onnx && has err "is the model itself"
+    expect 2 "$wick" quantize net.onnx -o b.onnx && has err "give --data"
+    expect 0 "$wick" quantize run -o net8.onnx --quiet
+    expect 2 "$wick" quantize net8.onnx --data data -o b.onnx && has err "quantised already"
+    [ ! -e b.onnx ] || fail "b.onnx was made"
+}
+
+test_main

@@ -1,0 +1,412 @@
+/* Post-training quantisation: what becomes integers, how near it is, and that the same network comes out for other
+ * batches, in ONNX, and in any number of threads. */
+#include <unistd.h>
+
+#include "base/counting_alloc.h"
+#include "test.h"
+#include "wick/wick.h"
+
+static wick_context *ctx;
+static wick_model *model;
+
+/* [n, 3, 12, 12] -> [n, 5]: a stem, a residual block, joined branches, a mean and a linear layer. */
+static wick_status network(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    wick_tensor *x = in[0];
+    x = wick_relu(
+        wick_nn_batch_norm(model, "bn1", wick_nn_conv(model, "conv1", x, 8, 3, &(wick_nn_conv_options){.pad = 1})));
+    wick_tensor *y = wick_relu(
+        wick_nn_batch_norm(model, "bn2", wick_nn_conv(model, "conv2", x, 8, 3, &(wick_nn_conv_options){.pad = 1})));
+    y = wick_nn_conv(model, "conv3", y, 8, 1, NULL);
+    x = wick_relu(wick_add(x, y));
+    x = wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}});
+    wick_tensor *a = wick_relu6(wick_nn_conv(model, "a", x, 4, 3, NULL)), *b = wick_nn_conv(model, "b", x, 4, 3, NULL);
+    x = wick_concat(2, (wick_tensor *[]){a, b}, 1);
+    x = wick_mean(x, WICK_AXES(2, 3), false);
+    out[0] = wick_nn_linear(model, "fc", x, 5);
+    return WICK_OK;
+}
+
+static bool set_up(int threads) {
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 7}) != WICK_OK ||
+        wick_model_new(ctx, &model) != WICK_OK)
+        return false;
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *y, *x = wick_random_normal(ctx, WICK_F32, WICK_DIMS(32, 3, 12, 12));
+    wick_model_set_training(model, true); /* so that batch norms have statistics */
+    bool good = network(ctx, &x, &y, NULL) == WICK_OK && wick_eval(ctx, 1, &y, NULL) == WICK_OK;
+    wick_scope_close(&scope);
+    wick_model_set_training(model, false);
+    return good;
+}
+static void tear_down(void) {
+    wick_model_free(&model);
+    wick_context_free(&ctx);
+}
+
+enum { MOST = 64 * 3 * 12 * 12 };
+static float x[MOST];
+static void draw(int64_t n) {
+    for (int64_t i = 0; i < n * 3 * 12 * 12; i++) x[i] = (float)(test_rand_real(-2, 2) * test_rand_real(0, 1));
+}
+static wick_spec spec_of(int64_t n) {
+    return (wick_spec){.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {n, 3, 12, 12}};
+}
+
+static bool run_plan(wick_plan *plan, const void *in, void *out) {
+    wick_workspace *ws = NULL;
+    const bool good = plan && wick_workspace_new(plan, &ws) == WICK_OK && wick_run(ws, &in, &out) == WICK_OK;
+    wick_workspace_free(&ws);
+    return good;
+}
+static bool run_function(wick_function fn, void *user, int64_t n, const wick_compile_options *o, float *out) {
+    wick_plan *plan = NULL;
+    const wick_spec spec = spec_of(n);
+    const bool good = wick_compile(ctx, fn, user, 1, &spec, 1, o, &plan) == WICK_OK && run_plan(plan, x, out);
+    if (!good) printf("  %s\n", wick_context_error(ctx));
+    wick_plan_free(&plan);
+    return good;
+}
+static wick_quantizer *quantizer(const wick_quantizer_options *o) {
+    wick_quantizer *q = NULL;
+    const wick_spec spec = spec_of(16);
+    bool good = wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, o, &q) == WICK_OK;
+    for (int i = 0; good && i < 8; i++) {
+        draw(16);
+        good = wick_quantizer_observe(q, (const void *[]){x}) == WICK_OK;
+    }
+    good = good && wick_quantizer_finish(q) == WICK_OK;
+    CHECK_MSG(good, "%s", wick_context_error(ctx));
+    return q;
+}
+/* 10 log10 of the mean square of a over that of a - b. */
+static double sqnr(const float *a, const float *b, int n) {
+    double signal = 0, noise = 0;
+    for (int i = 0; i < n; i++)
+        signal += (double)a[i] * (double)a[i], noise += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    return 10 * log10(signal / noise);
+}
+
+TEST(integers_are_near_the_floats_for_any_batch_and_calibration) {
+    REQUIRE(set_up(2));
+    static const double least[] = {30, 30, 30, 25, 30};
+    for (int how = WICK_CALIBRATE_MINMAX; how <= WICK_CALIBRATE_MSE; how++)
+        for (int each = 0; each < 2; each++) {
+            wick_quantizer *q =
+                quantizer(&(wick_quantizer_options){.calibration = (wick_calibration)how, .per_tensor = each});
+            float want[64 * 5], got[64 * 5], plain[64 * 5];
+            for (int64_t n = 1; n <= 64 && q; n *= 8) {
+                draw(n);
+                CHECK(run_function(network, NULL, n, NULL, want) &&
+                      run_function(wick_quantizer_apply, q, n, NULL, got));
+                CHECK(run_function(wick_quantizer_apply, q, n, &(wick_compile_options){.no_passes = true}, plain));
+                const double db = sqnr(want, got, (int)n * 5);
+                CHECK_MSG(n == 1 || db > least[how], "calibration %d, %lld images: %g dB", how, (long long)n, db);
+                CHECK_MSG(sqnr(plain, got, (int)n * 5) > db, "%g", sqnr(plain, got, (int)n * 5));
+            }
+            wick_quantizer_free(&q);
+        }
+    tear_down();
+}
+
+TEST(all_products_are_integers) {
+    REQUIRE(set_up(1));
+    wick_quantizer *q = quantizer(NULL);
+    wick_plan *plan = NULL;
+    const wick_spec spec = spec_of(4);
+    REQUIRE(wick_compile(ctx, wick_quantizer_apply, q, 1, &spec, 1, NULL, &plan) == WICK_OK);
+    static char text[1 << 16];
+    wick_plan_format(plan, text, sizeof text);
+    int integers = 0;
+    for (const char *s = text; (s = strstr(s, "int8")); s++) integers++;
+    CHECK_MSG(integers >= 6, "%s", text);
+    CHECK_INT(wick_quantizer_layers(q), 6);
+    for (int i = 0; i < 6; i++) {
+        static const char *const names[] = {"conv1.weight", "conv2.weight", "conv3.weight",
+                                            "a.weight",     "b.weight",     "fc.weight"};
+        const wick_quantizer_layer l = wick_quantizer_layer_at(q, i);
+        CHECK_MSG(strcmp(l.name, names[i]) == 0, "%s", l.name);
+        CHECK(!l.kept && l.weight_sqnr > 30 && l.low <= 0 && l.high > 0);
+    }
+    wick_plan_free(&plan);
+    wick_quantizer_free(&q);
+    tear_down();
+}
+
+/* The bytes of all states of the quantizer's model, one behind the other. */
+static size_t states(wick_quantizer *q, char *to, size_t room) {
+    size_t n = 0;
+    for (int i = 0; i < wick_model_count(wick_quantizer_model(q)); i++) {
+        const wick_named s = wick_model_at(wick_quantizer_model(q), i);
+        const void *data;
+        const size_t bytes = wick_dtype_bytes(wick_tensor_dtype(s.tensor), wick_tensor_count(s.tensor));
+        CHECK(n + bytes <= room && wick_data(s.tensor, &data) == WICK_OK);
+        memcpy(to + n, data, bytes);
+        n += bytes;
+    }
+    return n;
+}
+
+TEST(the_order_of_batches_and_the_number_of_threads_change_no_bit) {
+    static char first[1 << 16], now[1 << 16];
+    static float all[8][16 * 3 * 12 * 12], y[2][16 * 5];
+    size_t size = 0;
+    for (int b = 0; b < 8; b++) {
+        draw(16);
+        memcpy(all[b], x, sizeof all[b]);
+    }
+    for (int way = 0; way < 3; way++) {
+        REQUIRE(set_up(way == 2 ? 3 : 1));
+        for (int how = WICK_CALIBRATE_PERCENTILE; how <= WICK_CALIBRATE_MSE; how++) {
+            const wick_spec spec = spec_of(16);
+            wick_quantizer *q = NULL;
+            REQUIRE(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1,
+                                       &(wick_quantizer_options){.calibration = (wick_calibration)how}, &q) == WICK_OK);
+            for (int b = 0; b < 8; b++)
+                CHECK(wick_quantizer_observe(q, (const void *[]){all[way == 1 ? 7 - b : b]}) == WICK_OK);
+            REQUIRE(wick_quantizer_finish(q) == WICK_OK);
+            const size_t n = states(q, now, sizeof now);
+            if (how == WICK_CALIBRATE_MSE) {
+                memcpy(x, all[0], sizeof all[0]);
+                CHECK(run_function(wick_quantizer_apply, q, 16, NULL, y[way > 0]));
+                if (!way) memcpy(first, now, size = n);
+                CHECK(n == size && memcmp(first, now, n) == 0 && (!way || memcmp(y[0], y[1], sizeof y[0]) == 0));
+            }
+            wick_quantizer_free(&q);
+        }
+        tear_down();
+    }
+}
+
+TEST(layers_can_stay_in_floats) {
+    REQUIRE(set_up(1));
+    static float want[16 * 5], got[16 * 5], all[16 * 5];
+    wick_quantizer *q = quantizer(&(wick_quantizer_options){.keep = "*.weight"});
+    draw(16);
+    CHECK(run_function(network, NULL, 16, NULL, want) && run_function(wick_quantizer_apply, q, 16, NULL, got));
+    CHECK(memcmp(want, got, sizeof want) == 0); /* nothing is left to be quantised */
+    CHECK(wick_quantizer_layer_at(q, 0).kept && isnan(wick_quantizer_layer_at(q, 0).weight_sqnr));
+    /* one after the other becomes integers, and the weights of the others stay states */
+    for (int i = 0; i < wick_quantizer_layers(q); i++) {
+        const wick_quantizer_layer l = wick_quantizer_layer_at(q, i);
+        wick_quantizer_keep(q, i, false);
+        CHECK(wick_quantizer_apply(ctx, NULL, NULL, q) == WICK_ERR_INVALID); /* before it is finished */
+        REQUIRE(wick_quantizer_finish(q) == WICK_OK);
+        CHECK(run_function(wick_quantizer_apply, q, 16, NULL, got));
+        CHECK_MSG(sqnr(want, got, 16 * 5) > 30, "%s: %g dB", l.name, sqnr(want, got, 16 * 5));
+        wick_tensor *w = wick_model_find(wick_quantizer_model(q), "fc.weight");
+        CHECK(w && wick_tensor_dtype(w) == (i == 5 ? WICK_I8 : WICK_F32));
+    }
+    wick_quantizer_free(&q);
+    q = quantizer(NULL);
+    CHECK(run_function(wick_quantizer_apply, q, 16, NULL, all) && memcmp(got, all, 0) == 0);
+    wick_quantizer_free(&q);
+    const wick_spec spec = spec_of(4);
+    CHECK(wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, &(wick_quantizer_options){.keep = "head*"}, &q) ==
+          WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "no layer's name matches \"head*\"; the first is conv1.weight");
+    tear_down();
+}
+
+TEST(onnx_has_the_same_numbers) {
+    REQUIRE(set_up(1));
+    static float want[4 * 5], got[4 * 5];
+    char path[] = "/tmp/wick-quantizer-XXXXXX.onnx";
+    const int fd = mkstemps(path, 5);
+    REQUIRE(fd >= 0);
+    close(fd);
+    wick_quantizer *q = quantizer(NULL);
+    wick_spec spec = spec_of(4);
+    draw(4);
+    CHECK(run_function(wick_quantizer_apply, q, 4, NULL, want));
+    const wick_onnx_save_options o = {.n_symbols = 1, .symbols = &(wick_onnx_symbol){"N", 0, 0}};
+    const wick_status saved = wick_onnx_save(wick_quantizer_model(q), wick_quantizer_apply, q, 1, &spec, 1, path, &o);
+    CHECK_MSG(saved == WICK_OK, "%s", wick_context_error(ctx));
+    wick_onnx *onnx = NULL;
+    wick_plan *plan = NULL;
+    CHECK(wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK);
+    CHECK(onnx && wick_onnx_compile(onnx, &spec, NULL, &plan) == WICK_OK && run_plan(plan, x, got));
+    CHECK_MSG(memcmp(want, got, sizeof want) == 0, "%g dB", sqnr(want, got, 4 * 5));
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    wick_quantizer_free(&q);
+    unlink(path);
+    tear_down();
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static float w1[4] = {0.5f, -1, 0, 0}, b1[2] = {100000, 3};
+static wick_status two_channels(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)user;
+    wick_tensor *w = wick_model_find(model, "w"), *b = wick_model_find(model, "b");
+    (void)c;
+    out[0] = wick_conv(in[0], w, b, NULL);
+    return WICK_OK;
+}
+static wick_quantizer *small(const float *weights, const float *bias, const float *shown, int64_t n) {
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_quantizer *q = NULL;
+    const wick_spec spec = {.dtype = WICK_F32, .rank = 3, .dims = {1, 2, n}};
+    bool good = wick_model_adopt(model, "w", WICK_ROLE_PARAM, wick_from(ctx, WICK_F32, WICK_DIMS(2, 2, 1), weights)) ==
+                    WICK_OK &&
+                wick_model_adopt(model, "b", WICK_ROLE_PARAM, wick_from(ctx, WICK_F32, WICK_DIMS(2), bias)) == WICK_OK;
+    wick_scope_close(&scope);
+    good = good && wick_quantizer_new(ctx, model, two_channels, NULL, 1, &spec, 1, NULL, &q) == WICK_OK;
+    if (good && shown &&
+        (wick_quantizer_observe(q, (const void *[]){shown}) != WICK_OK || wick_quantizer_finish(q) != WICK_OK))
+        printf("  %s\n", wick_context_error(ctx));
+    return q;
+}
+
+/* By hand: input from -1 to 1.55, scale 0.01, zero 100; weights 0.5 and -1 are 64 and -127 of 1/127; a channel of zeros
+ * has the other's scale; a bias of more than 2^30 units widens it. */
+TEST(scales_and_integers_are_what_they_should_be) {
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    const float shown[4] = {-1, 1.55f, 0.5f, 0};
+    wick_quantizer *q = small(w1, (float[]){0.25f, 3}, shown, 2);
+    REQUIRE(q != NULL);
+    const void *data;
+    wick_model *m = wick_quantizer_model(q);
+    REQUIRE(m && wick_data(wick_model_find(m, "w"), &data) == WICK_OK);
+    CHECK(memcmp(data, (int8_t[]){64, -127, 0, 0}, 4) == 0);
+    REQUIRE(wick_data(wick_model_find(m, "w_scale"), &data) == WICK_OK);
+    CHECK(((const float *)data)[0] == 1.0f / 127 && ((const float *)data)[1] == 1.0f / 127);
+    const wick_quantizer_layer l = wick_quantizer_layer_at(q, 0);
+    CHECK(l.low == -1 && l.high == 1.55f && strcmp(l.op, "conv") == 0 && l.weights == 4);
+    const double unit = (double)((float)((1.55f - -1.0) / 255) * (1.0f / 127));
+    REQUIRE(wick_data(wick_model_find(m, "b"), &data) == WICK_OK);
+    CHECK_INT(((const int32_t *)data)[0], (int32_t)rint(0.25 / unit));
+    CHECK_INT(((const int32_t *)data)[1], (int32_t)rint(3 / unit));
+    wick_quantizer_free(&q);
+    wick_model_free(&model);
+    /* the largest bias there is still has 30 bits */
+    REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
+    q = small(w1, b1, shown, 2);
+    REQUIRE(q && (m = wick_quantizer_model(q)) && wick_data(wick_model_find(m, "b"), &data) == WICK_OK);
+    CHECK_MSG(((const int32_t *)data)[0] > 1 << 29 && ((const int32_t *)data)[0] <= (1 << 30) + 256, "%d",
+              ((const int32_t *)data)[0]);
+    wick_quantizer_free(&q);
+    wick_model_free(&model);
+    /* an activation that is always 0, and weights that are */
+    REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
+    const float zeros[4] = {0};
+    q = small(zeros, (float[]){0.25f, 3}, zeros, 2);
+    REQUIRE(q && (m = wick_quantizer_model(q)) && wick_data(wick_model_find(m, "w_scale"), &data) == WICK_OK);
+    CHECK(((const float *)data)[0] > 0 && isfinite(((const float *)data)[0]));
+    wick_quantizer_free(&q);
+    tear_down();
+}
+
+TEST(nan_and_infinity_are_refused) {
+    REQUIRE(wick_context_new(&ctx, NULL) == WICK_OK && wick_model_new(ctx, &model) == WICK_OK);
+    wick_quantizer *q = small(w1, b1, NULL, 2);
+    REQUIRE(q != NULL);
+    CHECK(wick_quantizer_finish(q) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "nothing was observed");
+    for (int i = 0; i < 2; i++) {
+        CHECK(wick_quantizer_observe(q, (const void *[]){(float[]){1, i ? NAN : INFINITY, 2, 3}}) == WICK_ERR_INVALID);
+        CHECK_STR_HAS(wick_context_error(ctx), "NaN or Inf in what w takes");
+    }
+    CHECK(wick_quantizer_finish(q) == WICK_ERR_INVALID);
+    wick_quantizer_free(&q);
+    wick_model_free(&model);
+    REQUIRE(wick_model_new(ctx, &model) == WICK_OK);
+    q = small((float[]){1, NAN, 0, 0}, b1, NULL, 2);
+    REQUIRE(q && wick_quantizer_observe(q, (const void *[]){(float[]){1, 2, 3, 4}}) == WICK_OK);
+    CHECK(wick_quantizer_finish(q) == WICK_ERR_INVALID && !wick_quantizer_model(q));
+    CHECK_STR_HAS(wick_context_error(ctx), "weights w have NaN or Inf");
+    wick_quantizer_free(&q);
+    tear_down();
+}
+
+static wick_status with_dropout(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_nn_linear(model, "l", wick_dropout(in[0], 0.5), 3);
+    return WICK_OK;
+}
+static wick_status without_layers(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_matmul(in[0], wick_transpose(in[0], 0, 1));
+    return WICK_OK;
+}
+static wick_status already(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)user;
+    wick_tensor *s = wick_constant(c, WICK_F32, 0.5);
+    out[0] = wick_nn_linear(model, "l", wick_dequantize(wick_quantize(in[0], s, NULL, 0, WICK_U8), s, NULL, 0), 3);
+    return WICK_OK;
+}
+TEST(what_cannot_be_quantised_is_refused) {
+    REQUIRE(set_up(1));
+    const wick_spec image = spec_of(4), rows = {.dtype = WICK_F32, .rank = 2, .dims = {4, 6}};
+    const struct {
+        wick_function fn;
+        const wick_spec *spec;
+        wick_status status;
+        const char *says;
+    } wrong[] = {{network, &image, WICK_ERR_UNSUPPORTED, "record it in evaluation"},
+                 {with_dropout, &rows, WICK_ERR_UNSUPPORTED, "draws random numbers (at "},
+                 {without_layers, &rows, WICK_ERR_INVALID, "no convolution and no product of f32 with weights"},
+                 {already, &rows, WICK_ERR_UNSUPPORTED, "quantised already"},
+                 {NULL, &rows, WICK_ERR_INVALID, "needs a model, a function"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        wick_quantizer *q = (wick_quantizer *)&q;
+        wick_model_set_training(model, i == 0);
+        CHECK_INT(wick_quantizer_new(ctx, model, wrong[i].fn, NULL, 1, wrong[i].spec, 1, NULL, &q), wrong[i].status);
+        CHECK_STR_HAS(wick_context_error(ctx), wrong[i].says);
+        CHECK(q == NULL);
+        wick_context_clear_error(ctx);
+    }
+    wick_quantizer *q;
+    CHECK(wick_quantizer_new(ctx, model, network, NULL, 1, &image, 1, &(wick_quantizer_options){.percentile = 20},
+                             &q) == WICK_ERR_INVALID);
+    CHECK(wick_quantizer_new(ctx, model, network, NULL, 1, &image, 1, &(wick_quantizer_options){.momentum = 1}, &q) ==
+          WICK_ERR_INVALID);
+    wick_quantizer_free(NULL);
+    CHECK(wick_quantizer_layers(NULL) == 0 && !wick_quantizer_model(NULL) && !wick_quantizer_layer_at(NULL, 0).name);
+    tear_down();
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static wick_status use_all(void) {
+    wick_quantizer *q = NULL;
+    wick_plan *plan = NULL;
+    const wick_spec spec = spec_of(2);
+    wick_status status = wick_quantizer_new(ctx, model, network, NULL, 1, &spec, 1, NULL, &q);
+    if (status == WICK_OK) status = wick_quantizer_observe(q, (const void *[]){x});
+    if (status == WICK_OK) status = wick_quantizer_finish(q);
+    if (status == WICK_OK) status = wick_compile(ctx, wick_quantizer_apply, q, 1, &spec, 1, NULL, &plan);
+    wick_plan_free(&plan);
+    wick_quantizer_free(&q);
+    return status;
+}
+TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
+    counting c = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&c);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK &&
+            wick_model_new(ctx, &model) == WICK_OK);
+    wick_model_set_training(model, false);
+    draw(2);
+    CHECK(use_all() == WICK_OK); /* what the context itself keeps is made now */
+    const int64_t before = c.calls;
+    CHECK(use_all() == WICK_OK);
+    const int64_t calls = c.calls - before, live = c.live;
+    int failed = 0;
+    for (int64_t k = 0; k < calls; k += 1 + calls / 300) {
+        c.fail_at = c.calls + k;
+        const wick_status status = use_all();
+        failed += status == WICK_ERR_NOMEM;
+        CHECK_MSG(status == WICK_ERR_NOMEM || status == WICK_OK, "call %lld: %s: %s", (long long)k,
+                  wick_status_name(status), wick_context_error(ctx));
+        c.fail_at = -1;
+        wick_context_clear_error(ctx);
+        CHECK_MSG(c.live <= live + 8, "call %lld: %lld blocks more", (long long)k, (long long)(c.live - live));
+    }
+    CHECK(calls > 100 && failed > 50);
+    CHECK(use_all() == WICK_OK);
+    tear_down();
+    CHECK_INT(c.live, 0);
+}
+
+int main(int argc, char **argv) { return test_main(argc, argv); }
