@@ -313,7 +313,8 @@ static bool seal_left(const wick_jit *j, const char *name) {
     return sealed;
 }
 
-/* Whether another context or process, perhaps one that has ended, began a compiler of this program a short while ago. */
+/* Whether another context or process, perhaps one that has ended, began a compiler of this program a short while ago.
+ */
 static bool is_being_made(const wick_jit *j, const char *name) {
     const int fd = openat(j->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -329,8 +330,8 @@ static bool is_being_made(const wick_jit *j, const char *name) {
     return made;
 }
 /* Waits for the compiler of another. Where runs do not wait for machine code, contexts that come and go would each
- * begin one, and these, at idle priority, would pile up. true: there is a file, or nobody makes one any more. false: the
- * context goes; the entry has been told. */
+ * begin one, and these, at idle priority, would pile up. true: there is a file, or nobody makes one any more. false:
+ * the context goes; the entry has been told. */
 static bool others_are_done(wick_jit *j, entry *e, const char *name) {
     struct pollfd stopped = {.fd = j->stopped, .events = POLLIN};
     while (faccessat(j->folder_fd, name, R_OK, 0) != 0 && !seal_left(j, name) && is_being_made(j, name)) {

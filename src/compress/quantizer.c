@@ -520,6 +520,7 @@ static const char *reader(const wick_quantizer *q, int i) {
 
 wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
     if (!q) return WICK_ERR_INVALID;
+    if (!in) return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: in is NULL");
     const wick_status status = wick_run(q->workspace, in, q->seen);
     if (status != WICK_OK)
         return wick_context_fail(q->ctx, status, "quantizer: %s", wick_workspace_error(q->workspace));

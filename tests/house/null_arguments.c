@@ -34,6 +34,11 @@ static value values[64];
 static int n_values;
 static void have(const char *type, void *at) { values[n_values++] = (value){type, at}; }
 
+static wick_status linear(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *state) {
+    (void)c;
+    out[0] = wick_linear(in[0], state, NULL);
+    return WICK_OK;
+}
 static wick_status record(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
     out[0] = wick_add(in[0], in[0]);
@@ -93,6 +98,7 @@ static void make_values(void) {
     static wick_transform *transform;
     static wick_kernel *kernel;
     static wick_dynamic *dynamic;
+    static wick_quantizer *quantizer;
     static wick_runner *runner;
     static wick_shapes *shapes;
     static wick_scope *scope;
@@ -138,6 +144,7 @@ static void make_values(void) {
                           &(wick_dynamic_input){.name = "x", .dtype = WICK_F32, .rank = 1, .dims = {"n"}}, 1, NULL,
                           &dynamic));
     MAKE(wick_dynamic_find_shapes(dynamic, &shapes));
+    MAKE(wick_quantizer_new(ctx, model, linear, state, 1, &spec, 1, NULL, &quantizer));
     MAKE(wick_runner_new(dynamic, &runner));
     MAKE(wick_custom_register(ctx,
                               &(wick_custom_def){.name = "nothing",
@@ -160,7 +167,7 @@ static void make_values(void) {
         have("wick_spec", &spec), have("float", numbers);
     have("wick_dynamic", dynamic), have("wick_runner", runner), have("wick_shapes", shapes),
         have("wick_custom_op", (void *)(uintptr_t)custom), have("wick_scope", scope), have("int64_t", ones);
-    have("wick_image", image), have("wick_audio", audio);
+    have("wick_image", image), have("wick_audio", audio), have("wick_quantizer", quantizer);
 }
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
@@ -182,6 +189,7 @@ typedef struct declaration {
     S(wick_context_stats)                                                                                              \
     S(wick_difference) S(wick_dim) S(wick_dynamic_info) S(wick_init) S(wick_isa) S(wick_layer_info) S(wick_limits)     \
         S(wick_class_score) S(wick_mix) S(wick_named) S(wick_onnx_info) S(wick_onnx_op) S(wick_onnx_port)              \
+        S(wick_quantizer_layer) \
             S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info)                   \
                 S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field)         \
                     S(wick_loader_place) S(wick_pictures)
@@ -402,7 +410,8 @@ static bool is_object(const declaration *d, int k) {
         "wick_model",          "wick_plan",       "wick_workspace", "wick_onnx",      "wick_optimizer", "wick_dataset",
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
-        "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op"};
+        "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
+        "wick_quantizer"};
     return k == 0 && IS_IN(objects, p->type);
 }
 
