@@ -112,6 +112,9 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
 /* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been
  * said. */
 int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out);
+/* From now on it takes the samples of that data set, if they fit: an ONNX file by itself, images that are resized. Exit
+ * codes; what went wrong has been said. */
+int classifier_take(classifier *c, const wick_dataset *dataset, const char *name);
 /* Says, with an exit code, how a data set does not fit the model. */
 int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
 

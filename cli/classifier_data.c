@@ -63,6 +63,11 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
     }
 }
 
+int classifier_take(classifier *c, const wick_dataset *dataset, const char *name) {
+    take_images(c, dataset);
+    return classifier_check_dataset(c, dataset, name);
+}
+
 /* ---- how pictures are read --------------------------------------------------------------------------------------- */
 
 int classifier_read_size(const char *text, const char *whose, int blame, int64_t size[2]) {
@@ -180,8 +185,7 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     wick_status status = classifier_open_split(c, data, *split, form, out);
     if (status == WICK_OK) {
         if (*wick_dataset_note(*out)) talk("%s: %s", data, wick_dataset_note(*out));
-        take_images(c, *out);
-        int code = classifier_check_dataset(c, *out, data);
+        int code = classifier_take(c, *out, data);
         if (code == CLI_OK) note_names(c, *out, data);
         return code;
     }

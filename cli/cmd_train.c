@@ -27,6 +27,7 @@ typedef struct training {
     char *coding;               /* what was learned of a table or tensors; NULL: nothing */
     wick_transform *transform;  /* NULL: --augment says it */
     classifier c;
+    teachers teachers;
     trainer t;
     evaluator e;
     run r;
@@ -204,6 +205,27 @@ static int read_transform(training *t, wick_loader_options *loading) {
     return CLI_OK;
 }
 
+/* The list of --teacher likewise. */
+static int fix_teachers(cli_options *o) {
+    char *list = strdup(o->teacher), *rest = list, *fixed = list ? strdup("") : NULL;
+    for (const char *path; fixed && (path = strsep(&rest, ";"));) {
+        char *whole = path_absolute(path), *more = NULL;
+        if (!whole && *path && errno != ENOMEM) {
+            const int code = log_fail(CLI_BAD_FILE, "--teacher %s: %s", path, strerror(errno));
+            free(list);
+            free(fixed);
+            return code;
+        }
+        if (*path && whole && asprintf(&more, "%s%s%s", fixed, *fixed ? ";" : "", whole) < 0) more = NULL;
+        if (*path) free(fixed), fixed = more;
+        free(whole);
+    }
+    const bool ok = fixed && (!*fixed || options_replace(o, "teacher", fixed));
+    free(list);
+    free(fixed);
+    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+}
+
 /* Paths are kept from the root: a run may be resumed in another folder. */
 static int fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx,
@@ -220,7 +242,7 @@ static int fix_paths(cli_options *o) {
         free(whole);
         if (!ok) return log_fail(CLI_FAILED, "out of memory");
     }
-    return CLI_OK;
+    return fix_teachers(o);
 }
 
 /* The test's classes are those of the training. */
@@ -359,7 +381,9 @@ static int build(training *t) {
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);
     if (code == CLI_OK) code = read_transform(t, &loading);
-    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &loading, &compiling);
+    if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
+    if (code == CLI_OK)
+        code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
@@ -675,6 +699,7 @@ int cmd_train(cli_options *o) {
     steplog_close(&t.log);
     evaluator_free(&t.e);
     trainer_free(&t.t);
+    teachers_free(&t.teachers);
     wick_transform_free(&t.transform);
     run_close(&t.r);
     classifier_free(&t.c);

@@ -29,6 +29,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), labels);
     wick_tensor *loss =
         wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
+    if (r->t->teachers) loss = teachers_loss(r->t->teachers, r->t->c, in[0], logits, loss);
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
     wick_here("update");
@@ -37,6 +38,10 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
 
 static wick_status compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s) {
     recording r = {t, update};
+    if (t->teachers) {
+        const wick_status status = teachers_prepare(t->teachers, last ? t->tail : t->batch);
+        if (status != WICK_OK) return status;
+    }
     uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
     return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->mixed, t->seed, stream,
                         options);
@@ -172,12 +177,14 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
-                double smoothing, const wick_loader_options *loading, const wick_compile_options *compiling) {
+                double smoothing, teachers *taught_by, const wick_loader_options *loading,
+                const wick_compile_options *compiling) {
     int64_t count = wick_dataset_count(dataset);
     *t = (trainer){.c = c,
                    .batch = loading->batch < count ? loading->batch : count,
                    .seed = loading->seed,
                    .smoothing = smoothing,
+                   .teachers = taught_by && taught_by->n ? taught_by : NULL,
                    .compiling = *compiling,
                    .scale = 1,
                    .plateau = optim->plateau.factor > 0};
