@@ -48,9 +48,9 @@ double trainer_peak(const wick_optim_options *optim); /* the rate that the sched
  * here; the text of --group was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
 wick_compile_options trainer_compiling(const cli_options *o); /* and of its plans */
-/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. taught_by: NULL: nobody. loading says batch, seed,
- * augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went wrong has been
- * said. */
+/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. taught_by: NULL: nobody. loading
+ * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went
+ * wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
                 double smoothing, teachers *taught_by, const wick_loader_options *loading,
                 const wick_compile_options *compiling);
