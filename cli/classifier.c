@@ -27,9 +27,9 @@ static int check_logits(const classifier *c, const wick_tensor *logits, const ch
         n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%lld", d > 1 ? ", " : "",
                       (long long)wick_tensor_dim(logits, d));
     return log_fail(blame,
-                     "%s: the network gives [%s] an image, not the %lld numbers of its classes: \"flatten\" or "
-                     "\"globalpool\" belongs before \"linear classes\"",
-                     whose, shape, (long long)c->classes);
+                    "%s: the network gives [%s] an image, not the %lld numbers of its classes: \"flatten\" or "
+                    "\"globalpool\" belongs before \"linear classes\"",
+                    whose, shape, (long long)c->classes);
 }
 
 /* Makes the parameters: recording the network once is what creates them. */
@@ -89,7 +89,7 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
     *c = (classifier){.ctx = ctx, .deviation = 1, .floats = wick_dataset_field(dataset, 0)->dtype == WICK_F32};
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
-                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
+                        wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
     if ((c->floats && *transform && !(c->transform = strdup(transform))) || (*label && !(c->label = strdup(label))))
         return classifier_out_of_memory();
     int code = classifier_sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
@@ -215,7 +215,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
         value[i] = wick_checkpoint_meta(file, keys[i]);
         if (!value[i])
             return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path,
-                             keys[i]);
+                            keys[i]);
     }
     double classes;
     c->arch = strdup(value[ARCH]);
@@ -312,7 +312,7 @@ static int not_opened(wick_context *ctx, wick_status status, const char *model, 
             ? log_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
         : folder && !path_exists(path)
             ? log_fail(CLI_BAD_FILE, "%s: cannot open: no such file, and %s is no folder of wick train without it",
-                        path, model)
+                       path, model)
             : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     free(last);
     return code;
@@ -366,7 +366,8 @@ wick_spec classifier_network_spec(const classifier *c, int64_t n) {
 static wick_tensor *network(classifier *c, wick_tensor *x) {
     wick_tensor *y;
     if (!c->quantizer) return classifier_network(c, x);
-    const wick_status status = wick_quantizer_apply(c->ctx, &x, &y, c->quantizer);
+    const wick_status status =
+        (c->trained ? wick_quantizer_apply_trained : wick_quantizer_apply)(c->ctx, &x, &y, c->quantizer);
     if (status == WICK_OK) return y;
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));

@@ -25,6 +25,7 @@ typedef struct classifier {
     bool bounded; /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
     wick_network network;
     wick_quantizer *quantizer; /* of classifier_network: logits are what it gives; or NULL */
+    bool trained; /* what its wick_quantizer_apply_trained gives */
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "paths.h"
 #include "source.h"
+#include "trainer.h"
 #include "tuned.h"
 
 #include "wick/compress.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BATCH = 32, SENSITIVITY_IMAGES = 128, TIMED_ROUNDS = 41 };
+enum { BATCH = 32, TRAINING_BATCH = 64, SENSITIVITY_IMAGES = 128, TIMED_ROUNDS = 41 };
 
 /* What a model makes of the images that judge it. */
 typedef struct judgement {
@@ -30,6 +31,8 @@ typedef struct quantizing {
     wick_context *ctx;
     classifier c;
     wick_dataset *all, *observed, *judged, *few; /* few: of observed, for sensitivity */
+    wick_dataset *learned;                       /* all but judged */
+    wick_transform *transform;                   /* of its samples; NULL: none */
     wick_quantizer *q;
     judgement floats, integers;
     int n_kept;          /* by sensitivity */
@@ -71,8 +74,14 @@ static int choose_images(quantizing *w) {
     wick_status status = wick_dataset_subset(w->ctx, w->all, observed, order, &w->observed);
     if (status == WICK_OK) status = wick_dataset_subset(w->ctx, w->all, judged, order + observed, &w->judged);
     if (status == WICK_OK) status = wick_dataset_subset(w->ctx, w->all, few, order, &w->few);
+    /* those behind the judged ones, and then the observed ones */
+    if (status == WICK_OK && w->o->epochs) {
+        memmove(order + observed, order + observed + judged, (size_t)(n - observed - judged) * sizeof *order);
+        status = wick_dataset_subset(w->ctx, w->all, n - judged, order, &w->learned);
+    }
     free(order);
-    return status == WICK_OK ? CLI_OK : failed(w, status, CLI_BAD_FILE);
+    if (status != WICK_OK) return failed(w, status, CLI_BAD_FILE);
+    return w->learned ? classifier_transform(&w->c, w->learned, &w->transform) : CLI_OK;
 }
 
 /* ---- observing --------------------------------------------------------------------------------------------------- */
@@ -290,6 +299,87 @@ static int keep_to_bound(quantizing *w) {
     return code;
 }
 
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+/* Copies the parameters to `to`, one behind the other, or back; to NULL: nothing. Returns their bytes; 0: it failed. */
+static size_t copy_parameters(wick_model *m, char *to, bool back) {
+    size_t at = 0;
+    for (int i = 0; i < wick_model_count(m); i++) {
+        const wick_named state = wick_model_at(m, i);
+        const void *data;
+        if (state.role != WICK_ROLE_PARAM) continue;
+        const size_t n = wick_dtype_bytes(wick_tensor_dtype(state.tensor), wick_tensor_count(state.tensor));
+        if (to && back && wick_write(state.tensor, to + at, n) != WICK_OK) return 0;
+        if (to && !back && wick_data(state.tensor, &data) != WICK_OK) return 0;
+        if (to && !back) memcpy(to + at, data, n);
+        at += n;
+    }
+    return at;
+}
+
+/* One epoch over the images that judge nothing. */
+static int train_epoch(trainer *t, int64_t *number, double *loss) {
+    int64_t n, images = 0;
+    *loss = 0;
+    for (;;) {
+        trainer_result result;
+        const char *error;
+        const int code = trainer_load(t, &n);
+        if (code != CLI_OK || !n) {
+            *loss /= images ? (double)images : 1;
+            return code;
+        }
+        const wick_status status = trainer_step(t, *number, n, &result, &error);
+        if (status != WICK_OK) return log_fail(CLI_FAILED, "training: %s", error);
+        ++*number;
+        *loss += (double)result.loss * (double)n, images += n;
+    }
+}
+
+/* Trains with activations and weights rounded, towards the labels and what the network says in floats; the best epoch
+ * counts, or none. */
+static int train(quantizing *w) {
+    const cli_options *o = w->o;
+    const int64_t count = wick_dataset_count(w->learned), batch = count < TRAINING_BATCH ? count : TRAINING_BATCH,
+                  steps = (count + batch - 1) / batch * o->epochs;
+    const wick_optim_options optim = {
+        .kind = WICK_ADAM, .lr = o->lr > 0 ? o->lr : 1e-4, .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = steps}};
+    const wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = w->transform};
+    wick_status status = wick_quantizer_start_training(w->q);
+    if (status != WICK_OK) return failed(w, status, CLI_FAILED);
+    teachers floats = {.n = 1, .temperature = 2, .alpha = 0.7};
+    classifier c = w->c;
+    floats.c[0] = w->c;
+    c.model = wick_quantizer_trained(w->q);
+    c.quantizer = w->q;
+    c.trained = true;
+    trainer t = {0};
+    int64_t number = 0, best = w->integers.correct;
+    char *kept = step_buffer((int64_t)copy_parameters(c.model, NULL, false), 1);
+    const wick_compile_options compiling = {0};
+    int code = kept && copy_parameters(c.model, kept, false)
+                   ? trainer_new(&t, &c, w->learned, &optim, 0, &floats, &loading, &compiling)
+                   : log_fail(CLI_FAILED, "out of memory");
+    for (int64_t epoch = 0; epoch < o->epochs && code == CLI_OK; epoch++) {
+        double loss;
+        code = train_epoch(&t, &number, &loss);
+        if (code == CLI_OK && (status = wick_quantizer_finish(w->q)) != WICK_OK) code = failed(w, status, CLI_FAILED);
+        if (code == CLI_OK) code = judge(w, true, &w->integers);
+        if (code != CLI_OK) break;
+        talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %% in int8%s", (long long)epoch + 1, (long long)o->epochs, loss,
+             100 * (double)w->integers.correct / (double)w->integers.n, w->integers.correct >= best ? "  best" : "");
+        if (w->integers.correct < best) continue;
+        best = w->integers.correct;
+        if (!copy_parameters(c.model, kept, false)) code = log_fail(CLI_FAILED, "out of memory");
+    }
+    if (code == CLI_OK && !copy_parameters(c.model, kept, true)) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && (status = wick_quantizer_finish(w->q)) != WICK_OK) code = failed(w, status, CLI_FAILED);
+    if (code == CLI_OK) code = judge(w, true, &w->integers);
+    trainer_free(&t);
+    free(kept);
+    return code;
+}
+
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b) {
@@ -487,6 +577,7 @@ int cmd_quantize(cli_options *o) {
     if (code == CLI_OK) talk("judged on %lld others", (long long)wick_dataset_count(w.judged));
     if (code == CLI_OK) code = judge(&w, false, &w.floats);
     if (code == CLI_OK) code = judge(&w, true, &w.integers);
+    if (code == CLI_OK && o->epochs) code = train(&w);
     if (code == CLI_OK && !is_good(&w) && wick_quantizer_layers(w.q) > 1) code = keep_to_bound(&w);
     if (code == CLI_OK) code = write(&w);
     if (code == CLI_OK) code = measure_time(&w);
@@ -500,6 +591,8 @@ int cmd_quantize(cli_options *o) {
     free(w.sensitivity);
     wick_quantizer_free(&w.q);
     classifier_free(&w.c);
+    wick_transform_free(&w.transform);
+    wick_dataset_free(&w.learned);
     wick_dataset_free(&w.few);
     wick_dataset_free(&w.judged);
     wick_dataset_free(&w.observed);

@@ -71,6 +71,17 @@ WICK_API WICK_MUST_CHECK wick_status wick_quantizer_apply(wick_context *ctx, wic
  * here, the bias B of a convolution B (i32) and B_scale; others are those of the model. */
 WICK_API wick_model *wick_quantizer_model(wick_quantizer *q);
 
+/* Quantisation-aware training. start_training, once the quantizer is finished, makes a model of f32 parameters: the
+ * weights of the layers, with the batch norms behind them, under their names, and what else is trained of fn's. For an
+ * optimizer (wick/optim.h) of that model, apply_trained records fn with activations and weights rounded as
+ * wick_quantizer_apply rounds them; gradients go straight through, activations' within their range. Scales of weights
+ * follow the weights, ranges of activations stay. wick_quantizer_finish then takes what was learned. The model is freed
+ * with q. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_start_training(wick_quantizer *q);
+WICK_API wick_model *wick_quantizer_trained(wick_quantizer *q); /* NULL: none was made */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_apply_trained(wick_context *ctx, wick_tensor *const *in,
+                                                                  wick_tensor **out, void *user);
+
 typedef struct wick_quantizer_layer {
     const char *name; /* of its weights, in the model; "conv_3", counted from 1, where they have none */
     const char *op;   /* "conv", "matmul" */

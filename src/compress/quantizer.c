@@ -6,6 +6,7 @@
 #include "compress/subject.h"
 #include "exec/exec.h"
 #include "wick/compress.h"
+#include "wick/pointwise.h"
 #include "wick/quantize.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ typedef struct layer {
     int site; /* of what it takes */
     double sqnr;
     wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
+    wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */
 } layer;
 
 /* An activation: result `out` of the node that is the ordinal-th of its op. What only moves its elements, or takes the
@@ -42,6 +44,9 @@ typedef struct site {
 struct wick_quantizer {
     wick_context *ctx;
     wick_model *source, *model;
+    wick_model *trained;  /* NULL: it isn't */
+    wick_tensor **copies; /* of the source's states, by their number: those that are trained with the layers */
+    int n_copies;
     wick_function fn;
     void *user;
     int n_in, n_out;
@@ -58,6 +63,8 @@ struct wick_quantizer {
     int64_t observations;
     bool finished;
 };
+
+static int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
 
 static wick_status out_of_memory(wick_context *ctx) {
     return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory quantising");
@@ -182,7 +189,11 @@ static wick_status read(wick_quantizer *q, reading *r, wick_context *ctx, wick_t
 /* ---- recording again --------------------------------------------------------------------------------------------- */
 
 /* What a walk over the subject makes of it. */
-typedef enum purpose { FLOATS, QUANTISED } purpose;
+typedef enum purpose {
+    FLOATS,
+    TRAINED, /* in floats that are what 8 bits say, and let gradients through */
+    QUANTISED
+} purpose;
 
 typedef struct replay {
     wick_quantizer *q;
@@ -193,9 +204,10 @@ typedef struct replay {
     wick_tensor **read; /* by value: as others read it */
 } replay;
 
-static bool is_quantised_layer(const replay *p, const wick_node *node) {
+/* Whether its weights are others than those that fn gives it. */
+static bool is_changed_layer(const replay *p, const wick_node *node) {
     const int l = p->r->layer[node->position];
-    return p->purpose == QUANTISED && l >= 0 && !p->q->layers[l].kept;
+    return p->purpose != FLOATS && l >= 0 && (!p->q->layers[l].kept || p->q->trained);
 }
 
 static wick_status replay_new(replay *p, wick_quantizer *q, reading *r, purpose why) {
@@ -208,9 +220,10 @@ static wick_status replay_new(replay *p, wick_quantizer *q, reading *r, purpose 
 }
 static void need(const replay *p, const wick_value *v) { p->needed[v->node->position] = true; }
 
-/* The name of the state that a value is, or is made of: the largest. NULL: none. */
-static const char *state_name(const wick_quantizer *q, const wick_subject *s, const wick_value *v) {
-    const char *name = NULL;
+/* The name of the state that a value is, or is made of: one beside `near`, "conv1.bias" of "conv1.weight", or the
+ * largest. NULL: none. */
+static const char *state_name(const wick_quantizer *q, const wick_subject *s, const wick_value *v, const char *near) {
+    const char *name = NULL, *dot = near ? strrchr(near, '.') : NULL;
     int64_t most = -1;
     const wick_node *stack[64];
     int n = 0;
@@ -222,22 +235,42 @@ static const char *state_name(const wick_quantizer *q, const wick_subject *s, co
         const wick_value *leaf = s->leaf[node->slot[0]]->value;
         for (int i = 0; i < wick_model_count(q->source); i++) {
             const wick_named state = wick_model_at(q->source, i);
-            if (state.tensor->value != leaf || wick_tensor_count(state.tensor) <= most) continue;
-            most = wick_tensor_count(state.tensor);
-            name = state.name;
+            const bool beside = dot && strncmp(state.name, near, (size_t)(dot - near) + 1) == 0;
+            const int64_t count = beside ? INT64_MAX : wick_tensor_count(state.tensor);
+            if (state.tensor->value == leaf && count > most) most = count, name = state.name;
         }
     }
     return name;
 }
 
-/* A state of the source that is read is one of the quantizer's model, too. */
-static wick_status adopt(wick_quantizer *q, const wick_subject *s, const wick_node *leaf) {
-    wick_tensor *t = s->leaf[leaf->slot[0]];
-    for (int i = 0; i < wick_model_count(q->source) && q->model; i++) {
+/* A copy of a state, for the model that is trained. */
+static wick_status copy_state(wick_quantizer *q, wick_named state, wick_tensor **out) {
+    char name[WICK_MSG_MAX];
+    const void *data;
+    WICK_TRY(wick_data(state.tensor, &data));
+    const wick_type *t = &state.tensor->value->type;
+    wick_tensor *copy = wick_from(q->ctx, (wick_dtype)t->dtype, t->rank, t->dims, data);
+    if (copy->error) return wick_fail_poison(q->ctx, copy);
+    snprintf(name, sizeof name, "%s%s", state.name, wick_model_find(q->trained, state.name) ? "_f32" : "");
+    WICK_TRY(wick_model_adopt(q->trained, name, state.role, copy));
+    *out = wick_model_find(q->trained, name);
+    return WICK_OK;
+}
+
+/* What stands for a leaf: a state of the source is one of the quantizer's model too, and parameters are trained. */
+static wick_status run_leaf(const replay *p, const wick_node *node, wick_tensor **out) {
+    wick_quantizer *q = p->q;
+    *out = p->r->s.leaf[node->slot[0]];
+    for (int i = 0; i < wick_model_count(q->source) && p->purpose != FLOATS; i++) {
         const wick_named state = wick_model_at(q->source, i);
-        if (state.tensor->value != t->value || wick_model_find(q->model, state.name)) continue;
+        if (state.tensor->value != (*out)->value) continue;
+        wick_tensor **copy = i < q->n_copies ? &q->copies[i] : NULL;
+        if (copy && !*copy && p->purpose == TRAINED && state.role == WICK_ROLE_PARAM)
+            WICK_TRY(copy_state(q, state, copy));
+        if (copy && *copy) *out = *copy;
+        if (p->purpose == TRAINED || wick_model_find(q->model, state.name)) return WICK_OK;
         return wick_model_adopt(q->model, state.name, state.role == WICK_ROLE_OPTIM ? WICK_ROLE_BUFFER : state.role,
-                                state.tensor);
+                                *out);
     }
     return WICK_OK;
 }
@@ -246,6 +279,48 @@ static wick_status adopt(wick_quantizer *q, const wick_subject *s, const wick_no
 static wick_tensor *through_bits(wick_context *ctx, const site *s, wick_tensor *x) {
     wick_tensor *scale = wick_constant(ctx, WICK_F32, s->scale), *zero = wick_constant(ctx, WICK_U8, s->zero);
     return wick_dequantize(wick_quantize(x, scale, zero, 0, WICK_U8), scale, zero, 0);
+}
+/* The value of `bits`, and the gradient of x (Bengio et al. 2013, the straight-through estimator): x - x is 0. */
+static wick_tensor *straight_through(wick_tensor *bits, wick_tensor *x) {
+    return wick_add(wick_stop_gradient(bits), wick_sub(x, wick_stop_gradient(x)));
+}
+/* Gradients pass within the range. */
+static wick_tensor *trained_activation(wick_context *ctx, const site *s, wick_tensor *x) {
+    const double low = -s->zero * s->scale, high = (LEVELS - 1 - s->zero) * s->scale;
+    return straight_through(through_bits(ctx, s, x), wick_clip(x, low, high));
+}
+/* By scales of the weights as they are. */
+static wick_tensor *trained_weights(const wick_quantizer *q, const layer *l) {
+    wick_tensor *w = wick_stop_gradient(l->trained), *all = wick_abs(w);
+    int axes[WICK_MAX_DIMS], n = 0;
+    for (int d = 0; d < l->type.rank; d++)
+        if (d != l->axis || q->options.per_tensor) axes[n++] = d;
+    wick_tensor *largest = n == l->type.rank ? wick_max(all, WICK_ALL_AXES, false) : wick_max(all, n, axes, false);
+    wick_tensor *scale = wick_maximum(wick_mul(largest, wick_like(largest, 1.0 / most_weight(q))),
+                                      wick_like(largest, 0x1p-100)); /* of zeros alone */
+    return straight_through(wick_dequantize(wick_quantize(w, scale, NULL, l->axis, WICK_I8), scale, NULL, l->axis),
+                            l->trained);
+}
+
+/* A trained parameter is a state of the quantizer's model. */
+static wick_status keep_trained(wick_quantizer *q, const char *name, wick_tensor *t, wick_tensor **in) {
+    *in = t;
+    if (wick_model_find(q->model, name)) return WICK_OK;
+    return wick_model_adopt(q->model, name, WICK_ROLE_PARAM, t);
+}
+/* The layer's weights, and its bias, in place of what fn gives it. */
+static wick_status layer_inputs(const replay *p, const layer *l, wick_tensor **in) {
+    if (p->purpose == TRAINED) {
+        in[1] = l->kept ? l->trained : trained_weights(p->q, l);
+        if (l->bias) in[2] = l->bias_trained;
+    } else if (l->kept) {
+        WICK_TRY(keep_trained(p->q, l->name, l->trained, &in[1]));
+        if (l->bias) WICK_TRY(keep_trained(p->q, l->bias_name, l->bias_trained, &in[2]));
+    } else {
+        in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
+        if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
+    }
+    return WICK_OK;
 }
 
 static wick_status run_node(const replay *p, const wick_node *node) {
@@ -256,14 +331,14 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         if (!in) return out_of_memory(ctx);
         out = in + node->n_in;
     }
-    if (node->op == &wick_op_data && p->purpose == QUANTISED) WICK_TRY(adopt(p->q, &p->r->s, node));
     for (int k = 0; k < node->n_in; k++) in[k] = p->read[node->in[k]->id];
-    if (is_quantised_layer(p, node)) {
+    if (is_changed_layer(p, node)) {
         const layer *l = &p->q->layers[p->r->layer[node->position]];
         wick_here(node->site);
-        in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
-        if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
+        WICK_TRY(layer_inputs(p, l, in));
         out[0] = wick_record(NULL, node->op, node->n_in, in, node->attr, node->attr_size);
+    } else if (node->op == &wick_op_data) {
+        WICK_TRY(run_leaf(p, node, out));
     } else {
         wick_subject_again(&p->r->s, node, in, out);
     }
@@ -272,8 +347,9 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         const int at = p->r->site[id];
         if (out[k]->error) return wick_fail_poison(ctx, out[k]);
         p->made[id] = p->read[id] = out[k];
-        if (p->purpose == QUANTISED && at >= 0 && p->r->quantised[at])
-            p->read[id] = through_bits(ctx, &p->q->sites[at], out[k]);
+        if (p->purpose == FLOATS || at < 0 || !p->r->quantised[at]) continue;
+        p->read[id] = p->purpose == TRAINED ? trained_activation(ctx, &p->q->sites[at], out[k])
+                                            : through_bits(ctx, &p->q->sites[at], out[k]);
     }
     return WICK_OK;
 }
@@ -283,8 +359,8 @@ static wick_status run(const replay *p) {
     const wick_graph *graph = p->r->s.graph;
     for (size_t i = graph->n; i-- > 0;) {
         const wick_node *node = graph->nodes[i];
-        /* weights and bias of a quantised layer are there already */
-        for (int k = 0; p->needed[i] && k < (is_quantised_layer(p, node) ? 1 : node->n_in); k++) need(p, node->in[k]);
+        /* other weights, and another bias, are there already */
+        for (int k = 0; p->needed[i] && k < (is_changed_layer(p, node) ? 1 : node->n_in); k++) need(p, node->in[k]);
     }
     for (size_t i = 0; i < graph->n; i++)
         if (p->needed[i]) WICK_TRY(run_node(p, graph->nodes[i]));
@@ -296,7 +372,7 @@ static wick_status run(const replay *p) {
 static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_node *node, int i) {
     layer *l = &q->layers[i];
     char made[WICK_MSG_MAX];
-    const char *name = state_name(q, &r->s, node->in[1]);
+    const char *name = state_name(q, &r->s, node->in[1], NULL);
     if (name)
         snprintf(made, sizeof made, "%s", name);
     else
@@ -305,7 +381,7 @@ static wick_status name_layer(wick_quantizer *q, const reading *r, const wick_no
         if (strcmp(q->layers[k].name, made) == 0)
             snprintf(made, sizeof made, "%.200s_%d", name ? name : node->op->name, ++times), k = -1;
     l->name = wick_arena_strdup(&q->arena, made);
-    const char *bias = node->op == &wick_op_conv && node->n_in > 2 ? state_name(q, &r->s, node->in[2]) : NULL;
+    const char *bias = node->op == &wick_op_conv && node->n_in > 2 ? state_name(q, &r->s, node->in[2], l->name) : NULL;
     snprintf(made, sizeof made, "%.200s_bias", l->name ? l->name : "");
     for (int k = 0; k < i && bias; k++)
         if (q->layers[k].bias_name && strcmp(q->layers[k].bias_name, bias) == 0) bias = NULL;
@@ -506,6 +582,7 @@ void wick_quantizer_free(wick_quantizer **q) {
     wick_workspace_free(&(*q)->workspace);
     wick_plan_free(&(*q)->plan);
     wick_model_free(&(*q)->model);
+    wick_model_free(&(*q)->trained);
     wick_arena_free(&(*q)->arena);
     wick_release(&ctx->alloc, *q, sizeof **q);
     *q = NULL;
@@ -548,8 +625,6 @@ static size_t place(const layer *l, int64_t c, int64_t j) {
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
     return (size_t)(l->axis == 0 ? c * each + j : j * channels + c);
 }
-
-static int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
 
 /* The largest magnitude of each channel over that of the integers; one that is nothing but zeros has the largest scale
  * of all. */
@@ -644,12 +719,15 @@ static void make_scales(wick_quantizer *q) {
     }
 }
 
+static wick_status take_trained(wick_quantizer *q);
+
 wick_status wick_quantizer_finish(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
     if (!q->observations) return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
     q->finished = false;
     wick_model_free(&q->model);
+    WICK_TRY(take_trained(q));
     make_scales(q);
     size_t largest = 0, channels = 0;
     for (int i = 0; i < q->n_layers; i++) {
@@ -674,20 +752,90 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     return status;
 }
 
-wick_status wick_quantizer_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
-    wick_quantizer *q = user;
-    if (!q || ctx != q->ctx || !q->finished)
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "quantizer: wick_quantizer_finish comes before it, and after wick_quantizer_keep");
+static wick_status apply(wick_quantizer *q, purpose why, wick_tensor *const *in, wick_tensor **out) {
     reading r;
     replay p;
-    wick_status status = read(q, &r, ctx, in);
-    if (status == WICK_OK) status = replay_new(&p, q, &r, QUANTISED);
+    wick_status status = read(q, &r, q->ctx, in);
+    if (status == WICK_OK) status = replay_new(&p, q, &r, why);
     for (int i = 0; status == WICK_OK && i < q->n_out; i++) need(&p, r.s.graph->outputs[i]);
     if (status == WICK_OK) status = run(&p);
     for (int i = 0; status == WICK_OK && i < q->n_out; i++) out[i] = p.made[r.s.graph->outputs[i]->id];
     wick_subject_free(&r.s);
     return status;
+}
+wick_status wick_quantizer_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    wick_quantizer *q = user;
+    if (q && ctx == q->ctx && q->finished && in && out) return apply(q, QUANTISED, in, out);
+    return wick_context_fail(ctx, WICK_ERR_INVALID,
+                             "quantizer: wick_quantizer_finish comes before it, and after wick_quantizer_keep");
+}
+wick_status wick_quantizer_apply_trained(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    wick_quantizer *q = user;
+    if (q && ctx == q->ctx && q->trained && in && out) return apply(q, TRAINED, in, out);
+    return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: wick_quantizer_start_training comes before it");
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+/* A layer's weights or bias, as a parameter. */
+static wick_status start(wick_quantizer *q, const char *name, int rank, const int64_t *dims, const float *data,
+                         wick_tensor **out) {
+    wick_tensor *t = wick_from(q->ctx, WICK_F32, rank, dims, data);
+    if (t->error) return wick_fail_poison(q->ctx, t);
+    WICK_TRY(wick_model_adopt(q->trained, name, WICK_ROLE_PARAM, t));
+    *out = wick_model_find(q->trained, name);
+    return WICK_OK;
+}
+
+wick_status wick_quantizer_start_training(wick_quantizer *q) {
+    if (!q) return WICK_ERR_INVALID;
+    wick_context *ctx = q->ctx;
+    if (!q->finished || q->trained)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 q->trained ? "quantizer: it is trained already"
+                                            : "quantizer: wick_quantizer_finish comes before");
+    q->n_copies = wick_model_count(q->source);
+    q->copies = wick_arena_zalloc(&q->arena, ((size_t)q->n_copies + 1) * sizeof(wick_tensor *));
+    wick_scope *scope = q->copies ? wick_scope_open(ctx) : NULL;
+    wick_status status = scope ? wick_model_new(ctx, &q->trained) : out_of_memory(ctx);
+    for (int i = 0; i < q->n_layers && status == WICK_OK; i++) {
+        layer *l = &q->layers[i];
+        status = start(q, l->name, l->type.rank, l->type.dims, l->weights, &l->trained);
+        if (status == WICK_OK && l->bias)
+            status = start(q, l->bias_name, 1, &l->type.dims[0], l->bias, &l->bias_trained);
+    }
+    wick_arena scratch;
+    wick_arena_init(&scratch, &ctx->alloc, 0);
+    wick_recording recording;
+    if (status == WICK_OK) { /* makes all other states */
+        wick_model_set_training(q->trained, true);
+        status =
+            wick_recording_make(ctx, wick_quantizer_apply_trained, q, q->n_in, q->in, q->n_out, &scratch, &recording);
+        if (status == WICK_OK) wick_recording_drop(&recording);
+    }
+    wick_arena_free(&scratch);
+    wick_scope_close(&scope);
+    if (status != WICK_OK) {
+        wick_model_free(&q->trained);
+        q->n_copies = 0;
+        for (int i = 0; i < q->n_layers; i++) q->layers[i].trained = q->layers[i].bias_trained = NULL;
+    }
+    return status;
+}
+wick_model *wick_quantizer_trained(wick_quantizer *q) { return q ? q->trained : NULL; }
+
+/* The layers' weights are what training made of them. */
+static wick_status take_trained(wick_quantizer *q) {
+    for (int i = 0; i < q->n_layers && q->trained; i++) {
+        layer *l = &q->layers[i];
+        const void *data;
+        WICK_TRY(wick_data(l->trained, &data));
+        memcpy(l->weights, data, wick_type_bytes(&l->type));
+        if (!l->bias) continue;
+        WICK_TRY(wick_data(l->bias_trained, &data));
+        memcpy(l->bias, data, (size_t)l->type.dims[0] * sizeof *l->bias);
+    }
+    return WICK_OK;
 }
 
 wick_model *wick_quantizer_model(wick_quantizer *q) { return q ? q->model : NULL; }

@@ -40,6 +40,18 @@ test_options() {
     cmp -s one.onnx net8.onnx && fail "--per-tensor has no effect"
     return 0
 }
+test_training() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o plain.onnx --per-tensor --reduce-range --json && before=$(json out accuracy_int8)
+    expect 0 "$wick" quantize run -o trained.onnx --per-tensor --reduce-range --epochs 2 --lr 0.0003 --json && has err "epoch 2/2" && after=$(json out accuracy_int8)
+    awk "BEGIN { exit !($after >= $before) }" || fail "training made $after of $before"
+    cmp -s plain.onnx trained.onnx && fail "--epochs has no effect"
+    expect 0 "$wick" quantize run -o same.onnx --per-tensor --reduce-range --epochs 2 --lr 0.0003 --threads 1 --quiet && cmp trained.onnx same.onnx || fail "the number of threads counts"
+    expect 0 "$wick" quantize run -o kept.onnx --keep "conv2*" --epochs 1 --quiet && grep -q "conv2.weight.*stays f32" out || fail "conv2 does not stay f32"
+    expect 0 "$wick" eval kept.onnx --data data --json && kept=$(json out accuracy)
+    expect 0 "$wick" eval run --json && floats=$(json out accuracy)
+    awk "BEGIN { exit !($floats - $kept < 0.05) }" || fail "$floats became $kept"
+}
 # Nothing is below a bound of 0: every flip of the sign counts, or else all is good.
 test_the_bound_of_the_drop() {
     make_run coarse "conv 2 3, relu, flatten, linear classes" || return
