@@ -1,0 +1,136 @@
+/* integers.c: scales and integers of what was observed. */
+#define WICK_NO_SITES
+#include "compress/quantizer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The element of channel c that is number j of it: weights lie [c, ...] or [..., c]. */
+static size_t place(const layer *l, int64_t c, int64_t j) {
+    const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
+    return (size_t)(l->axis == 0 ? c * each + j : j * channels + c);
+}
+
+/* The largest magnitude of each channel over that of the integers; one that is nothing but zeros has the largest scale
+ * of all. */
+static wick_status weight_scales(const wick_quantizer *q, const layer *l, double input_scale, float *scale) {
+    const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
+    float most = 0;
+    for (int64_t c = 0; c < channels; c++) {
+        float largest = 0;
+        for (int64_t j = 0; j < each; j++) {
+            const float w = l->weights[place(l, c, j)];
+            if (!isfinite(w) || (l->bias && !isfinite(l->bias[c])))
+                return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
+            largest = fmaxf(largest, fabsf(w));
+        }
+        scale[c] = largest / (float)most_weight(q);
+        most = fmaxf(most, scale[c]);
+    }
+    if (!(most > 0)) most = 1;
+    for (int64_t c = 0; c < channels; c++) {
+        if (!(scale[c] > 0) || q->options.per_tensor) scale[c] = most;
+        /* a bias of more than 2^30 units has wider ones, and weights of fewer bits */
+        const double bias = l->bias ? fabs((double)l->bias[c]) : 0, least = bias / (input_scale * 0x1p30);
+        if ((double)scale[c] < least) scale[c] = (float)least;
+    }
+    return WICK_OK;
+}
+
+static wick_status state(wick_quantizer *q, const char *name, const char *end, wick_dtype dtype, int rank,
+                         const int64_t *dims, const void *data, wick_tensor **out) {
+    char full[WICK_MSG_MAX];
+    snprintf(full, sizeof full, "%s%s", name, end);
+    wick_tensor *t = wick_from(q->ctx, dtype, rank, dims, data);
+    *out = NULL;
+    if (t->error) return wick_fail_poison(q->ctx, t);
+    WICK_TRY(wick_model_adopt(q->model, full, WICK_ROLE_BUFFER, t));
+    *out = wick_model_find(q->model, full);
+    return WICK_OK;
+}
+
+static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t *bytes, int32_t *bias) {
+    const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
+    const double input_scale = q->sites[l->site].scale;
+    WICK_TRY(weight_scales(q, l, input_scale, scale));
+    double signal = 0, noise = 0;
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t j = 0; j < each; j++) {
+            const size_t at = place(l, c, j);
+            const float w = l->weights[at],
+                        held = fminf(fmaxf(rintf(w / scale[c]), -(float)most_weight(q)), (float)most_weight(q));
+            const double error = (double)w - (double)held * (double)scale[c];
+            bytes[at] = (int8_t)held;
+            signal += (double)w * (double)w, noise += error * error;
+        }
+    l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
+    WICK_TRY(state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
+    WICK_TRY(state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
+    if (!l->bias) return WICK_OK;
+    for (int64_t c = 0; c < channels; c++) {
+        const float unit = (float)input_scale * scale[c];
+        bias[c] = (int32_t)rint((double)l->bias[c] / (double)unit);
+        scale[c] = unit;
+    }
+    WICK_TRY(state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));
+    return state(q, l->bias_name, "_scale", WICK_F32, 1, &channels, scale, &l->bias_scale);
+}
+
+/* What is joined has one scale, so that bytes are joined; but not where one part would lose more than half of its
+ * levels by that. */
+static void join_ranges(wick_quantizer *q, int joined) {
+    double low = 0, high = 0, least = INFINITY;
+    for (int i = 0; i < q->n_sites; i++) {
+        const site *s = &q->sites[i];
+        if (s->joined != joined || !s->calibrator) continue;
+        low = fmin(low, s->low), high = fmax(high, s->high);
+        least = fmin(least, s->high - s->low);
+    }
+    for (int i = 0; i < q->n_sites && least >= (high - low) / 2; i++)
+        if (q->sites[i].joined == joined) q->sites[i].low = low, q->sites[i].high = high;
+}
+static void make_scales(wick_quantizer *q) {
+    for (int i = 0; i < q->n_sites; i++) {
+        site *s = &q->sites[i];
+        if (s->calibrator && s->calibrator->n)
+            wick_calibrator_range(s->calibrator, q->options.calibration, q->options.percentile, &s->low, &s->high);
+    }
+    for (int i = 0; i < q->n_sites; i++) join_ranges(q, i);
+    for (int i = 0; i < q->n_sites; i++) {
+        site *s = &q->sites[i];
+        s->scale = (double)(float)((s->high - s->low) / (LEVELS - 1));
+        if (!(s->scale >= 0x1p-120)) s->scale = 1; /* nothing but zeros, or next to it */
+        s->zero = (int)rint(-s->low / s->scale);
+    }
+}
+
+wick_status wick_quantizer_finish(wick_quantizer *q) {
+    if (!q) return WICK_ERR_INVALID;
+    wick_context *ctx = q->ctx;
+    if (!q->observations) return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
+    q->finished = false;
+    wick_model_free(&q->model);
+    WICK_TRY(wick_quantizer_take_trained(q));
+    make_scales(q);
+    size_t largest = 0, channels = 0;
+    for (int i = 0; i < q->n_layers; i++) {
+        layer *l = &q->layers[i];
+        l->q = l->scale = l->bias_q = l->bias_scale = NULL;
+        l->sqnr = NAN;
+        largest = WICK_MAX(largest, (size_t)wick_type_count(&l->type));
+        channels = WICK_MAX(channels, (size_t)l->type.dims[l->axis]);
+    }
+    const size_t size = channels * 8 + largest + 1;
+    float *scale = wick_alloc(&ctx->alloc, size);
+    wick_scope *scope = scale ? wick_scope_open(ctx) : NULL;
+    wick_status status = scope ? wick_model_new(ctx, &q->model) : out_of_memory(ctx);
+    for (int i = 0; i < q->n_layers && status == WICK_OK; i++)
+        if (!q->layers[i].kept)
+            status =
+                make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels), (int32_t *)(scale + channels));
+    wick_scope_close(&scope);
+    wick_release(&ctx->alloc, scale, size);
+    q->finished = status == WICK_OK;
+    if (status != WICK_OK) wick_model_free(&q->model);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* quantizer.h: what the files of the quantizer share. What a function records is read several times, each time by the
+ * same walk over a subject (subject.h): to find its layers and activations (reading.c), to read its weights and observe
+ * its activations (quantizer.c), and to record it again with quantize and dequantize nodes in it (replay.c). */
+#ifndef WICK_COMPRESS_QUANTIZER_H
+#define WICK_COMPRESS_QUANTIZER_H
+
+#include "compress/calibrate.h"
+#include "compress/subject.h"
+
+enum { LEVELS = 256 };
+
+typedef struct layer {
+    char *name;
+    const wick_op *op;
+    wick_type type; /* of the weights, as the product reads them */
+    int axis;       /* of output channels */
+    float *weights; /* with the scales behind the product */
+    float *bias;    /* of a convolution, likewise; or NULL */
+    char *bias_name;
+    bool kept;
+    int site; /* of what it takes */
+    double sqnr;
+    wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
+    wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */
+} layer;
+
+/* An activation: result `out` of the node that is the ordinal-th of its op. What only moves its elements, or takes the
+ * largest of them, is the same one. */
+typedef struct site {
+    const wick_op *op;
+    int ordinal, out;
+    int joined;                  /* the first of those that a concat joins; itself: none */
+    wick_calibrator *calibrator; /* NULL: it stays in floats */
+    double low, high;
+    double scale;
+    int zero;
+} site;
+
+struct wick_quantizer {
+    wick_context *ctx;
+    wick_model *source, *model;
+    wick_model *trained;  /* NULL: it isn't */
+    wick_tensor **copies; /* of the source's states, by their number: those that are trained with the layers */
+    int n_copies;
+    wick_function fn;
+    void *user;
+    int n_in, n_out;
+    wick_spec *in;
+    wick_quantizer_options options;
+    wick_arena arena;
+    layer *layers;
+    int n_layers;
+    site *sites;
+    int n_sites, n_observed;
+    wick_plan *plan; /* of the activations that are observed */
+    wick_workspace *workspace;
+    void **seen;
+    int64_t observations;
+    bool finished;
+};
+
+static inline int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
+
+static inline wick_status out_of_memory(wick_context *ctx) {
+    return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory quantising");
+}
+
+/* ---- reading.c --------------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    wick_subject s;
+    int *site;       /* by value: its number, or -1 */
+    int *layer;      /* by node (position): its number, or -1 */
+    bool *quantised; /* by site: each reader gets what its 8 bits say */
+    bool *from_conv; /* by value: a convolution's result, or what elementwise ops, pools and moves make of some */
+} reading;
+bool wick_quantizer_is_move(const wick_node *node);
+/* Reads what fn records for inputs like in[]. Whatever it returns, r->s is to be freed. */
+wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx, wick_tensor *const *in);
+/* The name of the state that a value is, or is made of: one beside `near`, "conv1.bias" of "conv1.weight", or the
+ * largest. NULL: none. */
+const char *wick_quantizer_state_name(const wick_quantizer *q, const wick_subject *s, const wick_value *v,
+                                      const char *near);
+
+/* ---- replay.c ---------------------------------------------------------------------------------------------------- */
+
+/* What a walk over the subject makes of it. */
+typedef enum purpose {
+    FLOATS,
+    TRAINED, /* in floats that are what 8 bits say, and let gradients through */
+    QUANTISED
+} purpose;
+
+typedef struct replay {
+    wick_quantizer *q;
+    reading *r;
+    purpose purpose;
+    bool *needed;       /* by node */
+    wick_tensor **made; /* by value: as its node gives it */
+    wick_tensor **read; /* by value: as others read it */
+} replay;
+
+wick_status wick_replay_new(replay *p, wick_quantizer *q, reading *r, purpose why);
+static inline void wick_replay_need(const replay *p, const wick_value *v) { p->needed[v->node->position] = true; }
+/* Records what is needed. */
+wick_status wick_replay_run(const replay *p);
+/* The whole of it: fn's outputs for these inputs. */
+wick_status wick_quantizer_record(wick_quantizer *q, purpose why, wick_tensor *const *in, wick_tensor **out);
+
+/* ---- trained.c --------------------------------------------------------------------------------------------------- */
+
+/* The layers' weights are what training made of them, if there is any. */
+wick_status wick_quantizer_take_trained(wick_quantizer *q);
+
+#endif

@@ -1,0 +1,158 @@
+/* replay.c: what a function records, recorded again: in floats, in integers, or in floats that are trained. */
+#define WICK_NO_SITES
+#include "compress/quantizer.h"
+#include "wick/pointwise.h"
+#include "wick/quantize.h"
+
+#include <stdio.h>
+
+/* Whether its weights are others than those that fn gives it. */
+static bool is_changed_layer(const replay *p, const wick_node *node) {
+    const int l = p->r->layer[node->position];
+    return p->purpose != FLOATS && l >= 0 && (!p->q->layers[l].kept || p->q->trained);
+}
+
+wick_status wick_replay_new(replay *p, wick_quantizer *q, reading *r, purpose why) {
+    *p = (replay){.q = q, .r = r, .purpose = why};
+    const size_t n = (size_t)r->s.n_values + 1;
+    p->needed = wick_arena_zalloc(&r->s.arena, r->s.graph->n + 1);
+    p->made = wick_arena_zalloc(&r->s.arena, n * sizeof(wick_tensor *));
+    p->read = wick_arena_zalloc(&r->s.arena, n * sizeof(wick_tensor *));
+    return p->needed && p->made && p->read ? WICK_OK : out_of_memory(q->ctx);
+}
+
+/* A copy of a state, for the model that is trained. */
+static wick_status copy_state(wick_quantizer *q, wick_named state, wick_tensor **out) {
+    char name[WICK_MSG_MAX];
+    const void *data;
+    WICK_TRY(wick_data(state.tensor, &data));
+    const wick_type *t = &state.tensor->value->type;
+    wick_tensor *copy = wick_from(q->ctx, (wick_dtype)t->dtype, t->rank, t->dims, data);
+    if (copy->error) return wick_fail_poison(q->ctx, copy);
+    snprintf(name, sizeof name, "%s%s", state.name, wick_model_find(q->trained, state.name) ? "_f32" : "");
+    WICK_TRY(wick_model_adopt(q->trained, name, state.role, copy));
+    *out = wick_model_find(q->trained, name);
+    return WICK_OK;
+}
+
+/* What stands for a leaf: a state of the source is one of the quantizer's model too, and parameters are trained. */
+static wick_status run_leaf(const replay *p, const wick_node *node, wick_tensor **out) {
+    wick_quantizer *q = p->q;
+    *out = p->r->s.leaf[node->slot[0]];
+    for (int i = 0; i < wick_model_count(q->source) && p->purpose != FLOATS; i++) {
+        const wick_named state = wick_model_at(q->source, i);
+        if (state.tensor->value != (*out)->value) continue;
+        wick_tensor **copy = i < q->n_copies ? &q->copies[i] : NULL;
+        if (copy && !*copy && p->purpose == TRAINED && state.role == WICK_ROLE_PARAM)
+            WICK_TRY(copy_state(q, state, copy));
+        if (copy && *copy) *out = *copy;
+        if (p->purpose == TRAINED || wick_model_find(q->model, state.name)) return WICK_OK;
+        return wick_model_adopt(q->model, state.name, state.role == WICK_ROLE_OPTIM ? WICK_ROLE_BUFFER : state.role,
+                                *out);
+    }
+    return WICK_OK;
+}
+
+/* Through 8 bits and back. */
+static wick_tensor *through_bits(wick_context *ctx, const site *s, wick_tensor *x) {
+    wick_tensor *scale = wick_constant(ctx, WICK_F32, s->scale), *zero = wick_constant(ctx, WICK_U8, s->zero);
+    return wick_dequantize(wick_quantize(x, scale, zero, 0, WICK_U8), scale, zero, 0);
+}
+/* The value of `bits`, and the gradient of x (Bengio et al. 2013, the straight-through estimator): x - x is 0. */
+static wick_tensor *straight_through(wick_tensor *bits, wick_tensor *x) {
+    return wick_add(wick_stop_gradient(bits), wick_sub(x, wick_stop_gradient(x)));
+}
+/* Gradients pass within the range. */
+static wick_tensor *trained_activation(wick_context *ctx, const site *s, wick_tensor *x) {
+    const double low = -s->zero * s->scale, high = (LEVELS - 1 - s->zero) * s->scale;
+    return straight_through(through_bits(ctx, s, x), wick_clip(x, low, high));
+}
+/* By scales of the weights as they are. */
+static wick_tensor *trained_weights(const wick_quantizer *q, const layer *l) {
+    wick_tensor *w = wick_stop_gradient(l->trained), *all = wick_abs(w);
+    int axes[WICK_MAX_DIMS], n = 0;
+    for (int d = 0; d < l->type.rank; d++)
+        if (d != l->axis || q->options.per_tensor) axes[n++] = d;
+    wick_tensor *largest = n == l->type.rank ? wick_max(all, WICK_ALL_AXES, false) : wick_max(all, n, axes, false);
+    wick_tensor *scale = wick_maximum(wick_mul(largest, wick_like(largest, 1.0 / most_weight(q))),
+                                      wick_like(largest, 0x1p-100)); /* of zeros alone */
+    return straight_through(wick_dequantize(wick_quantize(w, scale, NULL, l->axis, WICK_I8), scale, NULL, l->axis),
+                            l->trained);
+}
+
+/* A trained parameter is a state of the quantizer's model. */
+static wick_status keep_trained(wick_quantizer *q, const char *name, wick_tensor *t, wick_tensor **in) {
+    *in = t;
+    if (wick_model_find(q->model, name)) return WICK_OK;
+    return wick_model_adopt(q->model, name, WICK_ROLE_PARAM, t);
+}
+/* The layer's weights, and its bias, in place of what fn gives it. */
+static wick_status layer_inputs(const replay *p, const layer *l, wick_tensor **in) {
+    if (p->purpose == TRAINED) {
+        in[1] = l->kept ? l->trained : trained_weights(p->q, l);
+        if (l->bias) in[2] = l->bias_trained;
+    } else if (l->kept) {
+        WICK_TRY(keep_trained(p->q, l->name, l->trained, &in[1]));
+        if (l->bias) WICK_TRY(keep_trained(p->q, l->bias_name, l->bias_trained, &in[2]));
+    } else {
+        in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
+        if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
+    }
+    return WICK_OK;
+}
+
+static wick_status run_node(const replay *p, const wick_node *node) {
+    wick_context *ctx = p->q->ctx;
+    wick_tensor *small[8], **in = small, *out_small[4], **out = out_small;
+    if (node->n_in > (int)WICK_COUNTOF(small) || node->n_out > (int)WICK_COUNTOF(out_small)) {
+        in = wick_arena_alloc(&p->r->s.arena, ((size_t)node->n_in + node->n_out) * sizeof(wick_tensor *));
+        if (!in) return out_of_memory(ctx);
+        out = in + node->n_in;
+    }
+    for (int k = 0; k < node->n_in; k++) in[k] = p->read[node->in[k]->id];
+    if (is_changed_layer(p, node)) {
+        const layer *l = &p->q->layers[p->r->layer[node->position]];
+        wick_here(node->site);
+        WICK_TRY(layer_inputs(p, l, in));
+        out[0] = wick_record(NULL, node->op, node->n_in, in, node->attr, node->attr_size);
+    } else if (node->op == &wick_op_data) {
+        WICK_TRY(run_leaf(p, node, out));
+    } else {
+        wick_subject_again(&p->r->s, node, in, out);
+    }
+    for (int k = 0; k < node->n_out; k++) {
+        const uint32_t id = node->out[k].id;
+        const int at = p->r->site[id];
+        if (out[k]->error) return wick_fail_poison(ctx, out[k]);
+        p->made[id] = p->read[id] = out[k];
+        if (p->purpose == FLOATS || at < 0 || !p->r->quantised[at]) continue;
+        p->read[id] = p->purpose == TRAINED ? trained_activation(ctx, &p->q->sites[at], out[k])
+                                            : through_bits(ctx, &p->q->sites[at], out[k]);
+    }
+    return WICK_OK;
+}
+
+wick_status wick_replay_run(const replay *p) {
+    const wick_graph *graph = p->r->s.graph;
+    for (size_t i = graph->n; i-- > 0;) {
+        const wick_node *node = graph->nodes[i];
+        /* other weights, and another bias, are there already */
+        for (int k = 0; p->needed[i] && k < (is_changed_layer(p, node) ? 1 : node->n_in); k++)
+            wick_replay_need(p, node->in[k]);
+    }
+    for (size_t i = 0; i < graph->n; i++)
+        if (p->needed[i]) WICK_TRY(run_node(p, graph->nodes[i]));
+    return WICK_OK;
+}
+
+wick_status wick_quantizer_record(wick_quantizer *q, purpose why, wick_tensor *const *in, wick_tensor **out) {
+    reading r;
+    replay p;
+    wick_status status = wick_quantizer_read(q, &r, q->ctx, in);
+    if (status == WICK_OK) status = wick_replay_new(&p, q, &r, why);
+    for (int i = 0; status == WICK_OK && i < q->n_out; i++) wick_replay_need(&p, r.s.graph->outputs[i]);
+    if (status == WICK_OK) status = wick_replay_run(&p);
+    for (int i = 0; status == WICK_OK && i < q->n_out; i++) out[i] = p.made[r.s.graph->outputs[i]->id];
+    wick_subject_free(&r.s);
+    return status;
+}
