@@ -35,6 +35,7 @@
 #include "wick/reduce.h"
 #include "wick/registry.h"
 #include "wick/sequence.h"
+#include "wick/session.h"
 #include "wick/shape.h"
 #include "wick/signal.h"
 #include "wick/sort.h"

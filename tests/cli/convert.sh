@@ -54,6 +54,8 @@ test_example() {
     [ -x "$program" ] || { echo "  skipped: examples are not built"; return 0; }
     expect 0 "$program" xor.onnx && has out "xor.onnx, read back:" && [ -s xor.safetensors ] || fail "xor.safetensors is not there"
     expect 1 "$program" && has out "export_onnx NET.onnx"
+    expect 0 "$(dirname "$program")/session" xor.onnx && has out " ones" && expect 2 "$(dirname "$program")/session" && has err "usage"
+    expect 1 "$(dirname "$program")/session" nowhere.onnx && has err nowhere.onnx
     expect 0 "$wick" verify xor.onnx
 }
 test_weights() {

@@ -99,6 +99,7 @@ static void make_values(void) {
     static wick_kernel *kernel;
     static wick_dynamic *dynamic;
     static wick_quantizer *quantizer;
+    static wick_session *session;
     static wick_runner *runner;
     static wick_shapes *shapes;
     static wick_scope *scope;
@@ -119,6 +120,7 @@ static void make_values(void) {
     MAKE(wick_workspace_new(plan, &workspace));
     MAKE(wick_onnx_save(model, record, NULL, 1, &spec, 1, path_of("m.onnx"), NULL));
     MAKE(wick_onnx_open(ctx, path_of("m.onnx"), NULL, &onnx));
+    MAKE(wick_session_open(ctx, path_of("m.onnx"), NULL, &session));
     MAKE(wick_optimizer_new(model, NULL, &optimizer));
     MAKE(wick_save(model, path_of("c.safetensors"), NULL));
     MAKE(wick_checkpoint_open(ctx, path_of("c.safetensors"), &checkpoint));
@@ -167,7 +169,8 @@ static void make_values(void) {
         have("wick_spec", &spec), have("float", numbers);
     have("wick_dynamic", dynamic), have("wick_runner", runner), have("wick_shapes", shapes),
         have("wick_custom_op", (void *)(uintptr_t)custom), have("wick_scope", scope), have("int64_t", ones);
-    have("wick_image", image), have("wick_audio", audio), have("wick_quantizer", quantizer);
+    have("wick_image", image), have("wick_audio", audio);
+    have("wick_quantizer", quantizer), have("wick_session", session);
 }
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
@@ -411,7 +414,7 @@ static bool is_object(const declaration *d, int k) {
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
         "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
-        "wick_quantizer"};
+        "wick_quantizer",      "wick_session"};
     return k == 0 && IS_IN(objects, p->type);
 }
 
