@@ -77,7 +77,7 @@ typedef struct cli_options {
     const char *teacher; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
-    int64_t images, judge; /* of quantize */
+    int64_t images, judge, block; /* of quantize */
     int calibration;
     double percentile, max_drop;
     bool per_tensor, reduce_range;

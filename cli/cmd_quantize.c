@@ -124,6 +124,7 @@ static int make_quantizer(quantizing *w) {
     const wick_spec spec = classifier_network_spec(c, batch);
     const wick_quantizer_options options = {.calibration = how[w->o->calibration],
                                             .percentile = w->o->percentile,
+                                            .block = w->o->block,
                                             .per_tensor = w->o->per_tensor,
                                             .reduce_range = w->o->reduce_range,
                                             .keep = w->o->keep[0] ? w->o->keep : NULL};
@@ -144,7 +145,7 @@ static int make_quantizer(quantizing *w) {
     if (code == CLI_OK && c->onnx &&
         (status = step_compile(&prepared, c, record_prepared, c, batch, 1, 1, false, 0, 0, NULL)) != WICK_OK)
         code = failed(w, status, CLI_BAD_FILE);
-    if (code == CLI_OK) code = observe(w, loader, &prepared, x);
+    if (code == CLI_OK && !w->o->block) code = observe(w, loader, &prepared, x);
     if (code == CLI_OK && (status = wick_quantizer_finish(w->q)) != WICK_OK) code = failed(w, status, CLI_BAD_FILE);
     step_free(&prepared);
     wick_loader_free(&loader);
@@ -477,13 +478,16 @@ static void report_text(const quantizing *w) {
         log_print("%-28s %-7s %9lld  ", l.name, l.op, (long long)l.weights);
         if (l.kept)
             printf("%22s  %8s", "stays f32", "");
+        else if (w->o->block)
+            printf("%22s  %5.1f dB", "f32", l.weight_sqnr);
         else
             printf("%10.4g .. %8.4g  %5.1f dB", (double)l.low, (double)l.high, l.weight_sqnr);
         if (w->sensitivity) printf("  %6.2g", sqrt(w->sensitivity[i]));
         printf("\n");
     }
-    printf("\naccuracy  %.2f %% in f32, %.2f %% in int8, of %lld training images that gave no ranges\n",
-           100 * (double)w->floats.correct / n, 100 * (double)w->integers.correct / n, (long long)w->floats.n);
+    printf("\naccuracy  %.2f %% in f32, %.2f %% in %s, of %lld training images that gave no ranges\n",
+           100 * (double)w->floats.correct / n, 100 * (double)w->integers.correct / n, w->o->block ? "int4" : "int8",
+           (long long)w->floats.n);
     printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound, (long long)lost,
            (long long)won);
     printf("loss      %.4f, %.4f\n", w->floats.loss, w->integers.loss);
@@ -506,9 +510,9 @@ static void report_json(const quantizing *w) {
     json_integer(&j, "observed", wick_dataset_count(w->observed));
     json_integer(&j, "judged", w->floats.n);
     json_real(&j, "accuracy_f32", (double)w->floats.correct / n, 9);
-    json_real(&j, "accuracy_int8", (double)w->integers.correct / n, 9);
+    json_real(&j, w->o->block ? "accuracy_int4" : "accuracy_int8", (double)w->integers.correct / n, 9);
     json_real(&j, "loss_f32", w->floats.loss, 9);
-    json_real(&j, "loss_int8", w->integers.loss, 9);
+    json_real(&j, w->o->block ? "loss_int4" : "loss_int8", w->integers.loss, 9);
     json_real(&j, "drop_points", drop, 9);
     json_real(&j, "drop_bound_points", bound, 9);
     json_integer(&j, "lost", lost);
@@ -516,7 +520,7 @@ static void report_json(const quantizing *w) {
     json_integer(&j, "weight_bytes_f32", w->bytes[0]);
     json_integer(&j, "file_bytes", w->bytes[1]);
     json_real(&j, "seconds_f32", w->seconds[0], 6);
-    json_real(&j, "seconds_int8", w->seconds[1], 6);
+    json_real(&j, w->o->block ? "seconds_int4" : "seconds_int8", w->seconds[1], 6);
     json_open(&j, "layers", '[');
     for (int i = 0; i < wick_quantizer_layers(w->q); i++) {
         const wick_quantizer_layer l = wick_quantizer_layer_at(w->q, i);
@@ -560,7 +564,12 @@ int cmd_quantize(cli_options *o) {
     quantizing w = {.o = o};
     source_options form;
     const size_t end = strlen(o->out);
-    const char *split = "train";
+    const char *split = "train",
+               *of_activations[] = {"calibration", "percentile", "per-tensor", "reduce-range", "epochs"};
+    for (int i = 0; i < 5; i++)
+        if (o->block && options_given(o, of_activations[i]))
+            return log_fail(CLI_USAGE, "--%s is for 8 bits: --block leaves activations as they are", of_activations[i]);
+    if (o->block & (o->block - 1)) return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);
     if (end <= 5 || strcmp(o->out + end - 5, ".onnx") != 0)
         return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
     if (path_same(o->out, o->model)) return log_fail(CLI_USAGE, "--out %s is the model itself", o->out);
@@ -572,7 +581,7 @@ int cmd_quantize(cli_options *o) {
     if (code == CLI_OK) code = classifier_open_data(&w.c, o->data, &split, true, &form, &w.all);
     if (code == CLI_OK) wick_model_set_training(w.c.model, false);
     if (code == CLI_OK) code = choose_images(&w);
-    if (code == CLI_OK) talk("ranges of %lld images", (long long)wick_dataset_count(w.observed));
+    if (code == CLI_OK && !o->block) talk("ranges of %lld images", (long long)wick_dataset_count(w.observed));
     if (code == CLI_OK) code = make_quantizer(&w);
     if (code == CLI_OK) talk("judged on %lld others", (long long)wick_dataset_count(w.judged));
     if (code == CLI_OK) code = judge(&w, false, &w.floats);

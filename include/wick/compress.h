@@ -27,6 +27,10 @@ typedef enum wick_calibration {
 } wick_calibration;
 
 typedef struct wick_quantizer_options {
+    /* 0: 8 bits for weights and activations. Else only products of matrices are layers, and only their weights are
+     * quantised: to 4 bits in blocks of so many along what is summed, a power of 2 from 16 on (wick_quantize_blocks).
+     * Nothing need be observed then */
+    int64_t block;
     wick_calibration calibration;
     double percentile; /* 0: 99.999 */
     double momentum;   /* of MOVING, how much of the average stays at each batch; 0: 0.9 */
@@ -68,7 +72,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_quantizer_finish(wick_quantizer *q);
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out,
                                                           void *user);
 /* The states of wick_quantizer_apply, once it is finished; freed with q. A weight W of the model is W (i8) and W_scale
- * here, the bias B of a convolution B (i32) and B_scale; others are those of the model. */
+ * here, the bias B of a convolution B (i32) and B_scale; in 4 bits W is u8 [n, blocks, block / 2]. Others are those of
+ * the model. */
 WICK_API wick_model *wick_quantizer_model(wick_quantizer *q);
 
 /* Quantisation-aware training. start_training, once the quantizer is finished, makes a model of f32 parameters: the

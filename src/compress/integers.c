@@ -1,6 +1,8 @@
 /* integers.c: scales and integers of what was observed. */
 #define WICK_NO_SITES
 #include "compress/quantizer.h"
+#include "wick/quantize.h"
+#include "wick/shape.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,10 +106,35 @@ static void make_scales(wick_quantizer *q) {
     }
 }
 
+/* 4 bits in blocks along what is summed: W is [k, n] to the product, and its blocks lie along rows of [n, k]. */
+static wick_status make_blocks(wick_quantizer *q, layer *l) {
+    wick_tensor *w = wick_transpose(wick_from(q->ctx, WICK_F32, 2, l->type.dims, l->weights), 0, 1), *scales, *back;
+    wick_tensor *made = wick_quantize_blocks(w, q->options.block, &scales, NULL);
+    const void *data, *as;
+    back = wick_dequantize_blocks(made, scales, NULL, l->type.dims[0]);
+    WICK_TRY(wick_eval(q->ctx, 3, (wick_tensor *[]){made, scales, back}, NULL));
+    WICK_TRY(wick_data(made, &data));
+    WICK_TRY(state(q, l->name, "", WICK_U8, 3, made->value->type.dims, data, &l->q));
+    WICK_TRY(wick_data(scales, &data));
+    WICK_TRY(state(q, l->name, "_scale", WICK_F32, 2, scales->value->type.dims, data, &l->scale));
+    WICK_TRY(wick_data(back, &as));
+    double signal = 0, noise = 0;
+    const int64_t k = l->type.dims[0], n = l->type.dims[1];
+    for (int64_t i = 0; i < k * n; i++) {
+        const double value = (double)l->weights[i], error = value - (double)((const float *)as)[i % n * k + i / n];
+        if (!isfinite(value))
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
+        signal += value * value, noise += error * error;
+    }
+    l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
+    return WICK_OK;
+}
+
 wick_status wick_quantizer_finish(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
-    if (!q->observations) return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
+    if (!q->observations && !q->options.block)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
     q->finished = false;
     wick_model_free(&q->model);
     WICK_TRY(wick_quantizer_take_trained(q));
@@ -126,8 +153,9 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     wick_status status = scope ? wick_model_new(ctx, &q->model) : out_of_memory(ctx);
     for (int i = 0; i < q->n_layers && status == WICK_OK; i++)
         if (!q->layers[i].kept)
-            status =
-                make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels), (int32_t *)(scale + channels));
+            status = q->options.block ? make_blocks(q, &q->layers[i])
+                                      : make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels),
+                                                   (int32_t *)(scale + channels));
     wick_scope_close(&scope);
     wick_release(&ctx->alloc, scale, size);
     q->finished = status == WICK_OK;

@@ -175,10 +175,11 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
     wick_arena_free(&scratch);
     WICK_TRY(status);
     if (!q->n_layers)
-        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
-                            "quantizer: the function has no convolution and no product of f32 with weights");
+        return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "quantizer: the function has no %sproduct of f32 with weights",
+                            o->block ? "" : "convolution and no ");
     WICK_TRY(keep_by_name(q, o->keep));
     WICK_TRY(fetch_weights(q));
+    if (o->block) return WICK_OK;
     WICK_TRY(wick_compile(ctx, observed, q, q->n_in, q->in, q->n_observed, NULL, &q->plan));
     WICK_TRY(wick_workspace_new(q->plan, &q->workspace));
     q->seen = wick_arena_zalloc(&q->arena, ((size_t)q->n_observed + 1) * sizeof(void *));
@@ -206,6 +207,9 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "quantizer: no such calibration, or percentile %g is not above 50 and at most 100, or "
                                  "momentum %g not between 0 and 1",
                                  o.percentile, o.momentum);
+    if (o.block && (o.block < 16 || o.block & (o.block - 1)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: blocks of %lld are none of a power of 2 from 16 on",
+                                 (long long)o.block);
     wick_quantizer *q = wick_calloc(&ctx->alloc, sizeof *q);
     if (!q) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory quantising");
     *q = (wick_quantizer){
@@ -240,6 +244,7 @@ static const char *reader(const wick_quantizer *q, int i) {
 wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
     if (!q) return WICK_ERR_INVALID;
     if (!in) return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: in is NULL");
+    if (q->options.block) return WICK_OK; /* activations stay as they are */
     const wick_status status = wick_run(q->workspace, in, q->seen);
     if (status != WICK_OK)
         return wick_context_fail(q->ctx, status, "quantizer: %s", wick_workspace_error(q->workspace));
@@ -280,8 +285,8 @@ wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i) {
                                   .kept = l->kept,
                                   .weights = wick_type_count(&l->type),
                                   .weight_sqnr = made ? l->sqnr : (double)NAN,
-                                  .low = made ? (float)q->sites[l->site].low : NAN,
-                                  .high = made ? (float)q->sites[l->site].high : NAN};
+                                  .low = made && !q->options.block ? (float)q->sites[l->site].low : NAN,
+                                  .high = made && !q->options.block ? (float)q->sites[l->site].high : NAN};
 }
 void wick_quantizer_keep(wick_quantizer *q, int i, bool kept) {
     if (!q || i < 0 || i >= q->n_layers || q->layers[i].kept == kept) return;

@@ -94,7 +94,7 @@ static wick_status layer_inputs(const replay *p, const layer *l, wick_tensor **i
     } else if (l->kept) {
         WICK_TRY(keep_trained(p->q, l->name, l->trained, &in[1]));
         if (l->bias) WICK_TRY(keep_trained(p->q, l->bias_name, l->bias_trained, &in[2]));
-    } else {
+    } else if (!p->q->options.block) {
         in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
         if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
     }
@@ -114,7 +114,10 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         const layer *l = &p->q->layers[p->r->layer[node->position]];
         wick_here(node->site);
         WICK_TRY(layer_inputs(p, l, in));
-        out[0] = wick_record(NULL, node->op, node->n_in, in, node->attr, node->attr_size);
+        if (p->q->options.block && !l->kept)
+            out[0] = wick_int4_linear(in[0], l->q, l->scale, NULL, NULL);
+        else
+            out[0] = wick_record(NULL, node->op, node->n_in, in, node->attr, node->attr_size);
     } else if (node->op == &wick_op_data) {
         WICK_TRY(run_leaf(p, node, out));
     } else {

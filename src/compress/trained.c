@@ -16,6 +16,8 @@ static wick_status start(wick_quantizer *q, const char *name, int rank, const in
 wick_status wick_quantizer_start_training(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
+    if (q->options.block)
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "quantizer: weights of 4 bits are not trained");
     if (!q->finished || q->trained)
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  q->trained ? "quantizer: it is trained already"

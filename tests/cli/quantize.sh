@@ -52,6 +52,17 @@ test_training() {
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)
     awk "BEGIN { exit !($floats - $kept < 0.05) }" || fail "$floats became $kept"
 }
+test_weights_of_4_bits() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o four.onnx --block 32 && has out "in int4" && has out "fc1.weight" && lacks out "conv1.weight" && lacks err ranges
+    expect 0 "$wick" inspect four.onnx && has out "2 com.microsoft::MatMulNBits"
+    expect 0 "$wick" eval four.onnx --data data --json && four=$(json out accuracy)
+    expect 0 "$wick" eval run --json && floats=$(json out accuracy)
+    awk "BEGIN { exit !($floats - $four < 0.05) }" || fail "$floats became $four"
+    expect 2 "$wick" quantize run -o b.onnx --block 24 && has err "no power of 2"
+    expect 2 "$wick" quantize run -o b.onnx --block 8 && has err "from 16 on"
+    expect 2 "$wick" quantize run -o b.onnx --block 32 --epochs 1 && has err "--epochs is for 8 bits"
+}
 # Nothing is below a bound of 0: every flip of the sign counts, or else all is good.
 test_the_bound_of_the_drop() {
     make_run coarse "conv 2 3, relu, flatten, linear classes" || return

@@ -234,6 +234,46 @@ TEST(onnx_has_the_same_numbers) {
     tear_down();
 }
 
+static wick_status linear(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_nn_linear(model, "l", in[0], 5);
+    return WICK_OK;
+}
+/* Weights of 4 bits alone: results are those of the weights that the blocks stand for, whatever K is. */
+TEST(weights_of_4_bits_in_blocks) {
+    for (int64_t k = 7; k < 200; k += 64) {
+        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.seed = 3}) == WICK_OK &&
+                wick_model_new(ctx, &model) == WICK_OK);
+        const wick_spec spec = {.dtype = WICK_F32, .rank = 2, .dims = {3, k}};
+        wick_quantizer *q = NULL;
+        wick_plan *plan = NULL;
+        CHECK(wick_quantizer_new(ctx, model, linear, NULL, 1, &spec, 1, &(wick_quantizer_options){.block = 24}, &q) ==
+              WICK_ERR_INVALID);
+        REQUIRE(wick_quantizer_new(ctx, model, linear, NULL, 1, &spec, 1, &(wick_quantizer_options){.block = 32}, &q) ==
+                WICK_OK);
+        REQUIRE(wick_quantizer_finish(q) == WICK_OK); /* nothing is observed */
+        CHECK(wick_quantizer_start_training(q) == WICK_ERR_UNSUPPORTED);
+        CHECK_MSG(wick_quantizer_layer_at(q, 0).weight_sqnr > 18, "%g dB", wick_quantizer_layer_at(q, 0).weight_sqnr);
+        wick_scope *scope = wick_scope_open(ctx);
+        draw(3);
+        wick_model *m = wick_quantizer_model(q);
+        wick_tensor *w =
+            wick_dequantize_blocks(wick_model_find(m, "l.weight"), wick_model_find(m, "l.weight_scale"), NULL, k);
+        wick_tensor *want =
+            wick_linear(wick_from(ctx, WICK_F32, WICK_DIMS(3, k), x), w, wick_model_find(model, "l.bias"));
+        const void *data;
+        float got[15];
+        REQUIRE(wick_data(want, &data) == WICK_OK);
+        CHECK(wick_compile(ctx, wick_quantizer_apply, q, 1, &spec, 1, NULL, &plan) == WICK_OK &&
+              run_plan(plan, x, got));
+        CHECK_MSG(sqnr(data, got, 15) > 100, "%g dB", sqnr(data, got, 15));
+        wick_scope_close(&scope);
+        wick_plan_free(&plan);
+        wick_quantizer_free(&q);
+        tear_down();
+    }
+}
+
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static float w1[4] = {0.5f, -1, 0, 0}, b1[2] = {100000, 3};
