@@ -145,7 +145,7 @@ static int make_quantizer(quantizing *w) {
     if (code == CLI_OK && c->onnx &&
         (status = step_compile(&prepared, c, record_prepared, c, batch, 1, 1, false, 0, 0, NULL)) != WICK_OK)
         code = failed(w, status, CLI_BAD_FILE);
-    if (code == CLI_OK && !w->o->block) code = observe(w, loader, &prepared, x);
+    if (code == CLI_OK) code = observe(w, loader, &prepared, x);
     if (code == CLI_OK && (status = wick_quantizer_finish(w->q)) != WICK_OK) code = failed(w, status, CLI_BAD_FILE);
     step_free(&prepared);
     wick_loader_free(&loader);
@@ -581,7 +581,8 @@ int cmd_quantize(cli_options *o) {
     if (code == CLI_OK) code = classifier_open_data(&w.c, o->data, &split, true, &form, &w.all);
     if (code == CLI_OK) wick_model_set_training(w.c.model, false);
     if (code == CLI_OK) code = choose_images(&w);
-    if (code == CLI_OK && !o->block) talk("ranges of %lld images", (long long)wick_dataset_count(w.observed));
+    if (code == CLI_OK)
+        talk(o->block ? "rounded for %lld images" : "ranges of %lld images", (long long)wick_dataset_count(w.observed));
     if (code == CLI_OK) code = make_quantizer(&w);
     if (code == CLI_OK) talk("judged on %lld others", (long long)wick_dataset_count(w.judged));
     if (code == CLI_OK) code = judge(&w, false, &w.floats);

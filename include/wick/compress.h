@@ -29,7 +29,8 @@ typedef enum wick_calibration {
 typedef struct wick_quantizer_options {
     /* 0: 8 bits for weights and activations. Else only products of matrices are layers, and only their weights are
      * quantised: to 4 bits in blocks of so many along what is summed, a power of 2 from 16 on (wick_quantize_blocks).
-     * Nothing need be observed then */
+     * Nothing need be observed then; what is, makes later weights of a column make up for the rounding of earlier ones
+     * (GPTQ, Frantar et al. 2022), where at most 4,096 are summed */
     int64_t block;
     wick_calibration calibration;
     double percentile; /* 0: 99.999 */

@@ -108,8 +108,12 @@ static void make_scales(wick_quantizer *q) {
 
 /* 4 bits in blocks along what is summed: W is [k, n] to the product, and its blocks lie along rows of [n, k]. */
 static wick_status make_blocks(wick_quantizer *q, layer *l) {
+    if (!wick_calibrator_fits(l->weights, wick_type_count(&l->type)))
+        return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
     wick_tensor *w = wick_transpose(wick_from(q->ctx, WICK_F32, 2, l->type.dims, l->weights), 0, 1), *scales, *back;
-    wick_tensor *made = wick_quantize_blocks(w, q->options.block, &scales, NULL);
+    wick_tensor *made = NULL;
+    if (l->gram && q->observations) WICK_TRY(wick_quantizer_gptq(q, l, &made, &scales));
+    if (!made) made = wick_quantize_blocks(w, q->options.block, &scales, NULL);
     const void *data, *as;
     back = wick_dequantize_blocks(made, scales, NULL, l->type.dims[0]);
     WICK_TRY(wick_eval(q->ctx, 3, (wick_tensor *[]){made, scales, back}, NULL));
@@ -122,8 +126,6 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
     const int64_t k = l->type.dims[0], n = l->type.dims[1];
     for (int64_t i = 0; i < k * n; i++) {
         const double value = (double)l->weights[i], error = value - (double)((const float *)as)[i % n * k + i / n];
-        if (!isfinite(value))
-            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
         signal += value * value, noise += error * error;
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;

@@ -161,6 +161,17 @@ static wick_status keep_by_name(wick_quantizer *q, const char *pattern) {
                         "quantizer: no layer's name matches \"%.100s\"; the first is %s", pattern, q->layers[0].name);
 }
 
+static wick_status make_grams(wick_quantizer *q) {
+    for (int i = 0; i < q->n_layers; i++) {
+        layer *l = &q->layers[i];
+        const int64_t k = l->type.dims[0];
+        if (k < 1 || k > MOST_GRAM) continue;
+        if (!(l->gram = wick_arena_zalloc(&q->arena, (size_t)(k * k) * sizeof *l->gram))) return out_of_memory(q->ctx);
+        q->n_observed++;
+    }
+    return WICK_OK;
+}
+
 static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_quantizer_options *o) {
     wick_context *ctx = q->ctx;
     q->in = wick_arena_zalloc(&q->arena, ((size_t)q->n_in + 1) * sizeof *q->in);
@@ -179,8 +190,10 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
                             o->block ? "" : "convolution and no ");
     WICK_TRY(keep_by_name(q, o->keep));
     WICK_TRY(fetch_weights(q));
-    if (o->block) return WICK_OK;
-    WICK_TRY(wick_compile(ctx, observed, q, q->n_in, q->in, q->n_observed, NULL, &q->plan));
+    if (o->block) WICK_TRY(make_grams(q));
+    if (!q->n_observed) return WICK_OK;
+    WICK_TRY(wick_compile(ctx, o->block ? wick_quantizer_record_grams : observed, q, q->n_in, q->in, q->n_observed,
+                          NULL, &q->plan));
     WICK_TRY(wick_workspace_new(q->plan, &q->workspace));
     q->seen = wick_arena_zalloc(&q->arena, ((size_t)q->n_observed + 1) * sizeof(void *));
     for (int i = 0; i < q->n_observed && q->seen; i++) {
@@ -241,13 +254,27 @@ static const char *reader(const wick_quantizer *q, int i) {
     return q->sites[i].op->name;
 }
 
+static wick_status observe_grams(wick_quantizer *q) {
+    for (int i = 0, n = 0; i < q->n_layers; i++) {
+        const layer *l = &q->layers[i];
+        if (l->gram && !wick_calibrator_fits(q->seen[n++], l->type.dims[0] * l->type.dims[0]))
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID,
+                                     "quantizer: NaN or Inf in what %s takes: nothing of this batch was counted",
+                                     l->name);
+    }
+    wick_quantizer_add_grams(q);
+    q->observations++;
+    return WICK_OK;
+}
+
 wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
     if (!q) return WICK_ERR_INVALID;
     if (!in) return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: in is NULL");
-    if (q->options.block) return WICK_OK; /* activations stay as they are */
+    if (!q->n_observed) return q->observations++, WICK_OK;
     const wick_status status = wick_run(q->workspace, in, q->seen);
     if (status != WICK_OK)
         return wick_context_fail(q->ctx, status, "quantizer: %s", wick_workspace_error(q->workspace));
+    if (q->options.block) return observe_grams(q);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0, n = 0; i < q->n_sites; i++) {
             if (!q->sites[i].calibrator) continue;

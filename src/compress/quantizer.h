@@ -20,6 +20,7 @@ typedef struct layer {
     bool kept;
     int site; /* of what it takes */
     double sqnr;
+    double *gram; /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
     wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
     wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */
 } layer;
@@ -106,6 +107,15 @@ static inline void wick_replay_need(const replay *p, const wick_value *v) { p->n
 wick_status wick_replay_run(const replay *p);
 /* The whole of it: fn's outputs for these inputs. */
 wick_status wick_quantizer_record(wick_quantizer *q, purpose why, wick_tensor *const *in, wick_tensor **out);
+
+/* ---- gptq.c ------------------------------------------------------------------------------------------------------ */
+
+enum { MOST_GRAM = 4096 }; /* K of layers that have one: 128 MiB */
+/* x^T x of what each layer takes that has a gram. A wick_function, whose user is the quantizer. */
+wick_status wick_quantizer_record_grams(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user);
+void wick_quantizer_add_grams(wick_quantizer *q); /* what it gave, q->seen */
+/* Weights and scales as wick_quantize_blocks has them, in the innermost scope; *made NULL: H has no factor. */
+wick_status wick_quantizer_gptq(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales);
 
 /* ---- trained.c --------------------------------------------------------------------------------------------------- */
 

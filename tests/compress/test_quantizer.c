@@ -274,6 +274,54 @@ TEST(weights_of_4_bits_in_blocks) {
     }
 }
 
+/* Inputs that follow from fewer numbers, as those of real layers do: of what plain rounding loses of the results, most
+ * is won back. */
+static void draw_related(float *to, int64_t rows, int64_t k) {
+    for (int64_t i = 0; i < rows; i++) {
+        double z[12];
+        for (int j = 0; j < 12; j++) z[j] = test_rand_real(-1, 1);
+        for (int64_t j = 0; j < k; j++)
+            to[i * k + j] = (float)(sin((double)(j + 1)) * z[j % 12] + cos((double)j) * z[j / 7 % 12] +
+                                    0.05 * test_rand_real(-1, 1));
+    }
+}
+TEST(what_is_observed_makes_up_for_rounding) {
+    enum { R = 64, K = 150 };
+    static float want[R * 5], got[2][R * 5], seen[8][R * K];
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.seed = 3}) == WICK_OK &&
+            wick_model_new(ctx, &model) == WICK_OK);
+    const wick_spec spec = {.dtype = WICK_F32, .rank = 2, .dims = {R, K}};
+    for (int b = 0; b < 8; b++) draw_related(seen[b], R, K);
+    draw_related(x, R, K);
+    for (int way = 0; way < 3; way++) { /* floats, rounded, with observations */
+        wick_quantizer *q = NULL;
+        wick_plan *plan = NULL;
+        REQUIRE(wick_quantizer_new(ctx, model, linear, NULL, 1, &spec, 1, &(wick_quantizer_options){.block = 32}, &q) ==
+                WICK_OK);
+        for (int b = 0; b < 8 && way == 2; b++) CHECK(wick_quantizer_observe(q, (const void *[]){seen[b]}) == WICK_OK);
+        REQUIRE(wick_quantizer_finish(q) == WICK_OK);
+        CHECK(wick_compile(ctx, way ? wick_quantizer_apply : linear, way ? q : NULL, 1, &spec, 1, NULL, &plan) ==
+                  WICK_OK &&
+              run_plan(plan, x, way ? got[way - 1] : want));
+        wick_plan_free(&plan);
+        wick_quantizer_free(&q);
+    }
+    CHECK_MSG(sqnr(want, got[1], R * 5) > sqnr(want, got[0], R * 5) + 5, "%g dB, then %g", sqnr(want, got[0], R * 5),
+              sqnr(want, got[1], R * 5));
+    /* NaN is refused, and inputs that are always 0 are none to go by */
+    wick_quantizer *q = NULL;
+    REQUIRE(wick_quantizer_new(ctx, model, linear, NULL, 1, &spec, 1, &(wick_quantizer_options){.block = 16}, &q) ==
+            WICK_OK);
+    memset(seen[0], 0, sizeof seen[0]);
+    CHECK(wick_quantizer_observe(q, (const void *[]){seen[0]}) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
+    CHECK(wick_quantizer_layer_at(q, 0).weight_sqnr > 18);
+    seen[0][5] = NAN;
+    CHECK(wick_quantizer_observe(q, (const void *[]){seen[0]}) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "NaN or Inf in what l.weight takes");
+    wick_quantizer_free(&q);
+    tear_down();
+}
+
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static float w1[4] = {0.5f, -1, 0, 0}, b1[2] = {100000, 3};
