@@ -1,6 +1,7 @@
 /* wick ops: what can be recorded in a graph, and what else computes. */
 #include "options.h"
 #include "log.h"
+#include "signatures.h"
 
 #include "wick/onnx.h"
 #include "wick/registry.h"
@@ -17,6 +18,13 @@ static void format_inputs(const wick_op_info *op, char *text, size_t size) {
         snprintf(text, size, "%d", op->min_inputs);
     else
         snprintf(text, size, "%d to %d", op->min_inputs, op->max_inputs);
+}
+
+/* Of wick_NAME; NULL: an op that only others record. */
+static const signature *signature_of(const char *op) {
+    for (const signature *s = signatures; s->name; s++)
+        if (strcmp(s->name + strlen("wick_"), op) == 0) return s;
+    return NULL;
 }
 
 static void write_json(json *j, const char *key, int i) {
@@ -38,6 +46,9 @@ static void write_json(json *j, const char *key, int i) {
     json_bool(j, "differentiable", op.differentiable);
     json_text(j, "onnx", op.onnx[0] ? op.onnx : NULL);
     json_text(j, "torch", op.torch[0] ? op.torch : NULL);
+    const signature *s = signature_of(op.name);
+    json_text(j, "c", s ? s->text : NULL);
+    json_text(j, "header", s ? s->header : NULL);
     json_text(j, "flops", op.flops[0] ? op.flops : NULL);
     json_close(j, '}');
 }
@@ -64,6 +75,8 @@ static void print_one(int i) {
     line("ONNX", "", op.onnx);
     line("PyTorch", "torch.", op.torch);
     line("FLOPs", "", op.flops);
+    const signature *s = signature_of(op.name);
+    if (s) line("C", "", s->text), line("header", "", s->header);
     if (op.flops[0] && !op.function) printf("\n  n: elements of the first result, m: of the first input\n");
 }
 

@@ -382,6 +382,7 @@ END
     expect 1 "$wick" inspect "$lenet/model.onnx" --svg nowhere/x.svg && has err nowhere
 }
 test_ops() {
+    expect 0 "$wick" ops matmul && has out "wick_tensor *wick_matmul(wick_tensor *a, wick_tensor *b)" && has out "wick/ops.h"
     expect 0 "$wick" ops --onnx && has out "Conv  " && has out "TreeEnsembleRegressor" && has out "ai.onnx.ml"
     expect 0 "$wick" ops --onnx Resize && has out "Resize" && lacks out Conv
     expect 0 "$wick" ops --onnx --json && valid_json out && has out '{"domain": "", "name": "Conv", "since": 1, "until": null}'

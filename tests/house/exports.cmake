@@ -1,5 +1,5 @@
 # What the shared library shows and what it asks of others.
-#   cmake -DLIBRARY=libwick.so -DNM=nm -DREADELF=readelf -DINCLUDES=DIR,DIR -DSANITIZED=0|1 -DSONAME=libwick.so.0
+#   cmake -DLIBRARY=libwick.so -DNM=nm -DREADELF=readelf -DINCLUDES=DIR,DIR -DSANITIZED=0|1 -DSONAME=libwick.so.0.1
 #         -P exports.cmake
 cmake_minimum_required(VERSION 3.21)
 string(REPLACE "," ";" INCLUDES "${INCLUDES}")

@@ -12,7 +12,7 @@ lib=$(dirname "$(find "$prefix" -name libwick.a)")
 for file in include/wick/wick.h include/wick/elementwise.h; do
     [ -f "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
-soname=libwick.so.${version%%.*}
+case $version in 0.*) soname=libwick.so.${version%.*} ;; *) soname=libwick.so.${version%%.*} ;; esac # as CMakeLists.txt says
 [ "$(readlink "$lib/$soname")" = "libwick.so.$version" ] || { echo "no $soname"; exit 1; }
 
 if [ -x "$prefix/bin/wick" ] && [ -d "$build/pages" ]; then # not when it was compiled for another machine
