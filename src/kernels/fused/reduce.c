@@ -401,12 +401,19 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     }
 }
 
-/* What the kernel of chunks makes itself of the program's inputs, x, a number and maybe g; below 0: nothing. */
+/* What the kernel of chunks makes itself of inputs x, m and maybe g, of which m is a number: (x - m)^2 or g (x - m).
+ * Below 0: nothing. */
 static int summed_as(const reduction *r) {
-    if (r->l->in_kind[1] != WICK_FUSED_SAME) return -1;
-    return r->l->program == 1 + WICK_PROGRAM_centred_square ? WICK_RED_OF_SQUARES
-           : r->l->program == 1 + WICK_PROGRAM_centred_mul  ? WICK_RED_OF_PRODUCTS
-                                                            : -1;
+    const wick_fused *f = r->m->f;
+    const wick_fused_instr *sub = &f->instr[0], *last = &f->instr[1];
+    if (f->n_in < 2 || f->n_instr != 2 || last->dst != r->reg || r->l->in_kind[1] != WICK_FUSED_SAME) return -1;
+    for (int i = 0; i < f->n_in; i++)
+        if (f->in[i].dtype != WICK_F32 || (i != 1 && r->l->in_kind[i] <= WICK_FUSED_STILL)) return -1;
+    if (sub->op != WICK_EW_sub || sub->src[0] != 0 || sub->src[1] != 1) return -1;
+    if (f->n_in == 2 && last->op == WICK_EW_square && last->src[0] == sub->dst) return WICK_RED_OF_SQUARES;
+    return f->n_in == 3 && last->op == WICK_EW_mul && last->src[0] == 2 && last->src[1] == sub->dst
+               ? WICK_RED_OF_PRODUCTS
+               : -1;
 }
 
 /* Chunks of the unit that was entered from the first on, before end, to dst, cols values each: one, or whole ones of a
