@@ -32,7 +32,7 @@ typedef struct wick_tuning {
 typedef struct wick_tuning_field {
     const char *name, *doc; /* static; NULL outside [0, wick_tuning_count()) */
     int64_t fallback, low, high; /* the fallback of what work takes is that of the tier in use */
-    bool is_cost;                /* it is said of the machine, and nothing is cut by it */
+    bool is_cost;                /* it is said of the machine: measured, not tried */
     int64_t *(*of)(wick_tuning *tuning); /* its place */
 } wick_tuning_field;
 WICK_API int wick_tuning_count(void);

@@ -3,8 +3,8 @@
  * which are compiled, are on the page of their family: gemm/gemm_tuning.h and the top of its file. */
 #include "kernels/tuning.h"
 
-/* name, default, range, what it is. Behind the sizes stand costs: of AVX-512 (two cores of a Zen 4), and for others
- * what their vectors make of it. */
+/* name, default, range, what it is. Behind the sizes stand costs: of AVX-512 as measured once
+ * (docs/kernels.md), and for other tiers what their vectors make of it. */
 #define SIZES(X)                                                                                                       \
     X(parallel_flops, 40000, 1000, 100000000, "arithmetic of a step from which on threads are woken for it")           \
     X(parallel_bytes, 64000, 1000, 100000000, "bytes that a step moves from which on threads are woken for it")        \

@@ -1,20 +1,21 @@
 /* Any tuning gives the same bits: sizes of tasks, blocks and thresholds, drawn from their ranges, on every tier and on
  * threads. */
+#include "kernels/kernels.h"
 #include "kernels/tuning.h"
 #include "exec/mlp.h"
 
 /* Products of all layouts and of few and many rows, sums of every mode, programs with many registers, results that are
  * written past the caches. */
-enum { RESULTS = 25 };
+enum { RESULTS = 28 };
 static const wick_spec specs[] = {
     {"a", WICK_F32, 2, {300, 530}},   {"b", WICK_F32, 2, {530, 170}},   {"bt", WICK_F32, 2, {170, 530}},
-    {"bytes", WICK_I8, 2, {70, 200}}, {"x", WICK_F32, 3, {6, 210, 70}},
+    {"bytes", WICK_I8, 2, {70, 200}}, {"x", WICK_F32, 3, {6, 210, 70}}, {"pages", WICK_F32, 2, {64, 1024}},
 };
 enum { INPUTS = WICK_COUNTOF(specs) };
 
 static wick_status many(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    wick_tensor *a = in[0], *b = in[1], *bt = in[2], *bytes = in[3], *x = in[4];
+    wick_tensor *a = in[0], *b = in[1], *bt = in[2], *bytes = in[3], *x = in[4], *pages = in[5];
     wick_tensor *y = wick_tanh(wick_mul(wick_add(x, wick_like(x, 0.25)), wick_exp(wick_neg(wick_square(x)))));
     int n = 0;
     out[n++] = wick_matmul(a, b);
@@ -23,6 +24,9 @@ static wick_status many(wick_context *c, wick_tensor *const *in, wick_tensor **o
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 1, 1), b);
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 5, 1), b);
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 40, 1), b);
+    out[n++] = wick_matmul(wick_slice(a, 0, 0, 2, 1), wick_transpose(bt, 0, 1)); /* columns, near and far */
+    out[n++] = wick_matmul(wick_slice(pages, 0, 0, 1, 1), wick_transpose(pages, 0, 1));
+    out[n++] = wick_matmul(wick_slice(pages, 0, 0, 3, 1), wick_transpose(pages, 0, 1));
     out[n++] = wick_matmul(wick_slice(a, 0, 0, 110, 1), wick_transpose(bt, 0, 1));
     out[n++] = wick_matmul(wick_cast(a, WICK_F64), wick_cast(b, WICK_F64));
     out[n++] = wick_matmul(wick_cast(a, WICK_BF16), wick_cast(b, WICK_BF16));
@@ -147,6 +151,28 @@ TEST(training_gives_the_same_bits_with_any_tuning) {
         CHECK_MSG(!round || !memcmp(first, other, sizeof first), "round %d: weights differ", round);
         wick_context_free(&ctx);
     }
+}
+
+/* A copy by rows of constant columns is worth a fourth of the last cache. */
+TEST(thresholds_follow_the_size_of_the_last_cache) {
+    for (int tier = WICK_TIER_BASE; tier < WICK_TIER_COUNT; tier++) {
+        if (!wick_tier_force((wick_tier)tier)) continue;
+        const wick_gemm product = {.type = WICK_CF32,
+                                   .m = 1,
+                                   .n = 128,
+                                   .k = 9216,
+                                   .a_row = 9216,
+                                   .a_col = 1,
+                                   .b_row = 1,
+                                   .b_col = 9216,
+                                   .c_row = 128};
+        const wick_tuning small = wick_tuning_whole(&(wick_tuning){.cost_l3_bytes = 16 << 20});
+        CHECK(wick_gemm_wants_rows(&product)); /* 4.5 MiB, of 32 */
+        const wick_tuning *const before = wick_tuning_enter(&small);
+        CHECK(!wick_gemm_wants_rows(&product));
+        wick_tuning_enter(before);
+    }
+    wick_tier_force(wick_tier_best());
 }
 
 TEST(zero_is_the_default_and_the_rest_is_kept_within_its_range) {

@@ -40,8 +40,7 @@ typedef struct wick_winograd_to {
 
 typedef struct wick_winograd_kernels {
     int lanes;
-    /* bytes of U up to which products() is the faster way: on Zen 4 (1 MB of L2) 32 to 64 channels of 24 x 24 take 94
-     * us for 98 with AVX-512, 123 for 104 with AVX2 */
+    /* bytes of U up to which products() is the faster way: a share of L2 that goes by the width of vectors */
     size_t near;
     /* V[k][tile][channel] of n tiles side by side, the first of which reads from pixel `first` on; lines of `width`
      * pixels. */

@@ -67,7 +67,7 @@ typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2)
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
 
 /* From memory one stream does not come as fast as memory allows by the CPU's own prefetching: each line asks for the
- * one so many bytes on. On Zen 4 sums of 64 MB take 0.7 to 0.85 of the time; from L3 they would take a tenth more. */
+ * one so many bytes on. What comes from L3 would be slower by it. */
 #if VECTOR_BYTES == 64
 #define ASK(p)      __builtin_prefetch((const char *)(p) + 8192, 0, 3)
 #define FAR_S(T, p) (*(p))

@@ -15,6 +15,8 @@ enum {
     GEMM_OUTER = 16,  /* k = 1: rows of C are written one after the other */
     GEMM_THIN = 32,   /* few rows: a kernel of its own goes over B in place */
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
+    GEMM_FAR = 64,    /* of THIN: B comes from memory, or from a cache that other cores share */
+    GEMM_CROWDED = 128 /* of THIN: it comes from memory, and its columns share sets of L1 */
 };
 
 static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_gemm_kernels)};
@@ -80,12 +82,18 @@ static double gemm_bytes(const wick_gemm_kernel *q, const gemm_view *v) {
     return (double)q->elem * (double)v->k * (double)v->n;
 }
 
+/* Bytes of the last cache that operands of a thin product may take, beside what others keep there. */
+static double l3_share(const wick_tuning *t) { return (double)t->cost_l3_bytes / WICK_GEMM_L3_SHARE; }
+
+static bool is_crowded(const wick_gemm_kernel *q, const gemm_view *v) {
+    return v->b_col != 1 && !q->squares && share_sets(q, v->b_col);
+}
 /* Whether a thin product reads B as from far: it is in no near cache, or its columns share sets of L1, so that those of
  * one group are all that stay there. */
 static bool gemm_is_far(const wick_gemm_kernel *q, const gemm_view *v) {
     const double bytes = gemm_bytes(q, v);
     if (v->b_col == 1) return bytes > WICK_GEMM_FAR_BY_ROWS;
-    return bytes > (!q->squares && share_sets(q, v->b_col) ? WICK_GEMM_FAR_BY_COLUMNS / 4 : WICK_GEMM_FAR_BY_COLUMNS);
+    return bytes * (is_crowded(q, v) ? 4 : 1) > l3_share(wick_tuning_now());
 }
 
 /* Why a way is not taken; NULL: it is. In the order in which they are tried. */
@@ -116,7 +124,7 @@ bool wick_gemm_wants_rows(const wick_gemm *g) {
     const wick_gemm_kernel *q = wick_gemm_kernel_of(g->type);
     const gemm_view v = gemm_view_of(g, 0);
     return !g->narrow && !q->rows && v.b_row == 1 && v.b_col != 1 && v.k > 1 && v.n > 1 && v.m <= WICK_GEMM_FEW_NEAR &&
-           gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS;
+           gemm_bytes(q, &v) <= l3_share(wick_tuning_now());
 }
 
 int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
@@ -209,14 +217,15 @@ void wick_gemm_prepare(wick_gemm *g) {
         const int64_t thin = WICK_MIN(
             1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
             WICK_GEMM_MAX_TASKS);
-        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= WICK_GEMM_COPY_ROWS
+        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= l3_share(tuning)
                                                                           ? WICK_GEMM_SWEEP_NEAR
                                                                           : WICK_GEMM_SWEEP_TASK)
                                                : ceil_div(v.n, lanes));
         do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
         /* the last one's columns fill a vector */
         while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1);
-        g->how |= GEMM_THIN;
+        g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
+        if (is_crowded(q, &v) && gemm_bytes(q, &v) > l3_share(tuning)) g->how |= GEMM_CROWDED;
         g->mc = v.m;
         g->tasks = ceil_div(v.n, g->nc);
         return;
@@ -328,9 +337,8 @@ static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1,
                         .b = b + c0 * v->b_col * elem,
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
-                        .far = gemm_is_far(q, v),
-                        .crowded = !by_rows && !q->squares && share_sets(q, v->b_col) &&
-                                   gemm_bytes(q, v) > WICK_GEMM_FAR_BY_COLUMNS,
+                        .far = g->how & GEMM_FAR,
+                        .crowded = g->how & GEMM_CROWDED,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,

@@ -71,8 +71,7 @@ GEMM_INLINE GEMM_NAME(vec) GEMM_NAME(relu)(GEMM_NAME(vec) x) {
 #endif
 }
 
-/* Transposing works on vectors of at most 32 bytes: shuffles of 64 bytes cost twice as much where it was measured (Zen
- * 4). */
+/* Transposing works on vectors of at most 32 bytes: shuffles of 64 bytes may cost twice as much. */
 enum { GEMM_NAME(LT) = WICK_MIN(GEMM_VEC_BYTES, 32) / (int)sizeof(GEMM_T) };
 typedef GEMM_T GEMM_NAME(tvec) __attribute__((vector_size(WICK_MIN(GEMM_VEC_BYTES, 32))));
 typedef GEMM_T GEMM_NAME(tvecu)
