@@ -259,6 +259,7 @@ static wick_status print_step(wick_c_printer *p, const wick_step *s) {
     case WICK_STEP_STAGE:
     case WICK_STEP_PROGRAM_END:
     case WICK_STEP_MIRROR:
+    case WICK_STEP_CHANNEL_LOOP:
     case WICK_STEP_OTHER:
         break;
     }

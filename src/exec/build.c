@@ -1,5 +1,6 @@
 /* build.c: from what was walked to a plan: copy, passes, lowering, memory. */
 #include "exec/exec.h"
+#include "exec/rewrite/rewrite.h"
 #include "kernels/tuning.h"
 #include "ops/cost.h"
 
@@ -17,32 +18,6 @@ static wick_status note_types(wick_plan *plan) {
 
 /* ---- what is packed once ----------------------------------------------------------------------------------------- */
 
-/* What is known of a buffer of the arena while it is decided what stays. */
-typedef struct staying {
-    bool read;    /* so far: who writes now begins another value in its place */
-    bool renewed; /* it has several values, one after the other */
-    bool changes; /* some step that writes it doesn't give the same each time */
-    bool needed;  /* kept steps write it */
-    bool run;     /* steps read it that run each time */
-} staying;
-
-/* Does the step give the same each time, as long as the leaves in `fixed` do, and all that write what it writes or
- * reads? */
-static bool gives_the_same(const wick_lower *l, const wick_step *s, const bool *fixed, const staying *of) {
-    bool writes = false;
-    if (s->fault || s->tap || s->jump || s->commits || !s->tasks) return false;
-    for (int k = 0; k < s->n_refs; k++) {
-        const wick_buffer *b = &l->buffers[s->refs[k].buffer];
-        const staying *at = &of[s->refs[k].buffer];
-        if (b->kind == WICK_BUFFER_TEMP ? at->renewed || at->changes
-                                        : s->refs[k].write || (b->kind != WICK_BUFFER_CONST &&
-                                                               !(b->kind == WICK_BUFFER_LEAF && fixed[b->index])))
-            return false;
-        writes |= s->refs[k].write;
-    }
-    return writes;
-}
-
 enum { KEPT_SMALL = 64 << 10 }; /* bytes of results that are kept in any case */
 
 /* Is what the step gives worth its place? Results no larger than what they are made of, and what packs weights, whose
@@ -59,10 +34,15 @@ static bool is_worth_keeping(const wick_lower *l, const wick_step *s) {
  * one after the other, unless there are loops or branches. */
 static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_walk *w) {
     if (!w->traced) return WICK_OK;
-    staying *of = wick_arena_zalloc(&plan->arena, (l->n_buffers + 1) * sizeof *of);
-    bool *fixed = of ? wick_arena_zalloc(&plan->arena, 2 * (plan->n_leaves + 1) + l->n_steps) : NULL;
-    if (!fixed) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
-    bool *keeps = fixed + plan->n_leaves + 1, *same = keeps + plan->n_leaves + 1, jumps = false, more = true;
+    bool *keeps = wick_arena_zalloc(&plan->arena, plan->n_leaves + 1); /* by leaf: kept steps depend on it */
+    bool *fixed = wick_arena_zalloc(l->temp, plan->n_leaves + 1);      /* by leaf: it is the same in each run */
+    bool *same = wick_arena_zalloc(l->temp, l->n_steps + 1);           /* by step: it gives the same */
+    /* by buffer: its value is the same; kept steps write it; steps read it that run each time; it keeps its place */
+    bool *known = wick_arena_zalloc(l->temp, l->n_buffers + 1), *needed = wick_arena_zalloc(l->temp, l->n_buffers + 1),
+         *run = wick_arena_zalloc(l->temp, l->n_buffers + 1), *stays = wick_arena_zalloc(l->temp, l->n_buffers + 1);
+    bool jumps = false, more = true;
+    if (!keeps || !fixed || !same || !known || !needed || !run || !stays)
+        return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
     for (size_t i = 0; i < plan->n_leaves; i++) {
         const wick_value *leaf = w->leaves[i];
         /* that may change at any time is nothing to share */
@@ -70,47 +50,39 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
     }
     for (int r = 0; r < l->n_results; r++)
         if (l->results[r].leaf >= 0) fixed[l->results[r].leaf] = false;
+    for (size_t i = 0; i < l->n_buffers; i++) {
+        const wick_buffer *b = &l->buffers[i];
+        known[i] = b->kind == WICK_BUFFER_TEMP || b->kind == WICK_BUFFER_CONST ||
+                   (b->kind == WICK_BUFFER_LEAF && fixed[b->index]);
+    }
     for (size_t i = 0; i < l->n_steps; i++) {
         const wick_step *s = &l->steps[i];
-        same[i] = true;
         jumps |= s->jump != 0;
-        for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].read |= !s->refs[k].write;
-        for (int k = 0; k < s->n_refs; k++)
-            of[s->refs[k].buffer].renewed |= s->refs[k].write && of[s->refs[k].buffer].read;
+        for (int k = 0; s->tasks && k < s->n_refs; k++) same[i] |= s->refs[k].write;
     }
-    while (more) { /* what one step changes, others that write there can't keep */
-        more = false;
-        for (size_t i = 0; i < l->n_steps; i++) {
-            const wick_step *s = &l->steps[i];
-            if (!same[i] || gives_the_same(l, s, fixed, of)) continue;
-            same[i] = false;
-            more = true;
-            for (int k = 0; k < s->n_refs; k++) of[s->refs[k].buffer].changes |= s->refs[k].write;
-        }
-    }
-    for (more = true; more;) {
+    if (!wick_constant_steps(l->temp, l->steps, l->n_steps, l->n_buffers, known, same))
+        return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    while (more) {
         more = false;
         for (size_t i = l->n_steps; i-- > 0;) {
             wick_step *s = &l->steps[i];
-            bool needed = same[i] && !s->kept && is_worth_keeping(l, s);
-            for (int k = 0; k < s->n_refs; k++)
-                needed |= same[i] && !s->kept && s->refs[k].write && of[s->refs[k].buffer].needed;
-            if (!needed) continue;
+            if (!same[i] || s->kept) continue;
+            bool keep = is_worth_keeping(l, s);
+            for (int k = 0; k < s->n_refs; k++) keep |= s->refs[k].write && needed[s->refs[k].buffer];
+            if (!keep) continue;
             s->kept = more = true;
             for (int k = 0; k < s->n_refs; k++) {
                 const wick_buffer *b = &l->buffers[s->refs[k].buffer];
-                of[s->refs[k].buffer].needed |= b->kind == WICK_BUFFER_TEMP;
+                needed[s->refs[k].buffer] |= b->kind == WICK_BUFFER_TEMP;
                 if (b->kind == WICK_BUFFER_LEAF) keeps[b->index] = true, plan->keeps = keeps;
             }
         }
     }
     for (size_t i = 0; i < l->n_steps; i++)
-        for (int k = 0; !l->steps[i].kept && k < l->steps[i].n_refs; k++) of[l->steps[i].refs[k].buffer].run = true;
-    bool *stays = wick_arena_zalloc(&plan->arena, l->n_buffers + 1);
-    if (!stays) return wick_msg_set(&plan->ctx->msg, WICK_ERR_NOMEM, "out of memory while planning");
+        for (int k = 0; !l->steps[i].kept && k < l->steps[i].n_refs; k++) run[l->steps[i].refs[k].buffer] = true;
     for (size_t i = 0; i < l->n_buffers; i++) {
         wick_buffer *b = &l->buffers[i];
-        if (!of[i].needed || !(of[i].run || jumps)) continue;
+        if (!needed[i] || !(run[i] || jumps)) continue;
         stays[i] = true;
         plan->kept_bytes += WICK_ALIGN_UP(b->size, WICK_ALIGN);
         b->first = 0;
@@ -139,8 +111,8 @@ static wick_status predict(wick_plan *plan) {
     return WICK_OK;
 }
 
-static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wick_wanted *wanted,
-                         const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
+static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, size_t n,
+                         const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
     plan->graph = wick_graph_from_walk(ctx, &plan->arena, w, n, wanted);
@@ -151,10 +123,12 @@ static wick_status build(wick_plan *plan, const wick_walk *w, size_t n, const wi
     wick_lower l = {.ctx = ctx,
                     .graph = plan->graph,
                     .arena = &plan->arena,
+                    .temp = temp,
                     .msg = msg,
-                    .keeps = !passes->required_only && w->traced,
-                    .bands = !passes->required_only};
+                    .keeps = !passes->required_only && w->traced};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
+    /* compiled functions may be printed as code, too */
+    WICK_TRY(wick_rewrite_steps(&l, !passes->required_only, w->traced ? &plan->lowered : NULL));
     l.node = NULL;
     if (!passes->required_only) WICK_TRY(keep_what_stays(plan, &l, w));
     WICK_TRY(wick_plan_memory(&l, &plan->arena_bytes, &plan->live_bytes));
@@ -198,7 +172,10 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
     memset(ctx->decisions, 0, sizeof ctx->decisions);
     const wick_tuning *was = wick_tuning_enter(&ctx->tuning);
-    wick_status status = build(plan, w, n, wanted, leaf_layouts, passes);
+    wick_arena temp;
+    wick_arena_init(&temp, &plan->alloc, 16 * 1024);
+    wick_status status = build(plan, &temp, w, n, wanted, leaf_layouts, passes);
+    wick_arena_free(&temp);
     wick_tuning_enter(was);
     ctx->target = NULL; /* also after a failure in the middle of a pass */
     if (status != WICK_OK) {

@@ -39,6 +39,7 @@ struct wick_plan {
     wick_buffer *buffers;
     size_t n_buffers;
     wick_step *steps;
+    const wick_step *lowered; /* of compiled functions: the same before they were rewritten, for printers of code */
     size_t n_steps;
     wick_operand *operands; /* by value id */
     /* by buffer: the type of the first value that fills it; others may take its place, and views show it. NULL: none */

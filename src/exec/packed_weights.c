@@ -129,8 +129,7 @@ static bool put(writer *w, const void *data, size_t size) {
 static bool says_all(const wick_step *s) {
     static const bool says[] = {[WICK_STEP_PACK] = true,    [WICK_STEP_INT8_PACK] = true,   [WICK_STEP_COPY] = true,
                                 [WICK_STEP_PROGRAM] = true, [WICK_STEP_PROGRAM_END] = true, [WICK_STEP_JOIN] = true};
-    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind] &&
-           !(s->kind == WICK_STEP_PROGRAM && ((const wick_step_program *)s->args)->channel_loop);
+    return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind];
 }
 
 /* Steps in order, each with all it goes by: buffers by their order of appearance, states by who they are. *all is false

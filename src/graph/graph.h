@@ -124,6 +124,11 @@ wick_status wick_lower_graph(wick_lower *l, const wick_layout *leaf_layouts);
 /* Emits the steps of a region where the steps of its node go. params: by number of its inputs; results: where its
  * outputs then lie. */
 wick_status wick_lower_region(wick_lower *l, wick_graph *region, const wick_operand *params, wick_operand *results);
+/* Finds the steps that give the same in each run. They have no effects, and all of their buffers stay: hold one value,
+ * which is the same in each run. stays, by buffer, and same, by step: on entry what may be so, as far as the caller
+ * knows; then what is. arena: for what it needs meanwhile. false: out of memory. */
+bool wick_constant_steps(wick_arena *arena, const wick_step *steps, size_t n_steps, size_t n_buffers, bool *stays,
+                         bool *same);
 /* Gives every TEMP buffer its place. arena: bytes in all; live: the largest sum of buffers in use at once. */
 wick_status wick_plan_memory(wick_lower *l, size_t *arena, size_t *live);
 

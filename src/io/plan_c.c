@@ -108,7 +108,7 @@ static wick_status make_random(wick_c_writing *w, const wick_c_entry *e, int *nu
     *number = -1;
     const wick_step_random *first = NULL;
     for (size_t i = 0; i < e->plan->n_steps && !first; i++)
-        if (e->plan->steps[i].kind == WICK_STEP_RANDOM) first = e->plan->steps[i].args;
+        if (e->plan->lowered[i].kind == WICK_STEP_RANDOM) first = e->plan->lowered[i].args;
     if (!first) return WICK_OK;
     char *name = wick_arena_alloc(&w->arena, strlen(e->verb) + sizeof ".random");
     uint64_t *data = wick_arena_zalloc(&w->arena, 2 * sizeof *data);
@@ -182,59 +182,31 @@ static bool is_shared(const wick_step *s, int ref) {
     return false;
 }
 
-/* Does the step give the same in each run, where `known` says of which buffers that is so? */
-static bool gives_the_same(const wick_step *s, const bool *known) {
-    bool same =
-        wick_c_is_printed(s) && s->kind != WICK_STEP_INT8_PACK && !s->fault && !s->tap && !s->jump && !s->commits;
-    for (int k = 0; same && k < s->n_refs; k++) same = known[s->refs[k].buffer];
-    return same;
-}
-
-/* Buffers that depend on nothing but constants and weights: all steps that write one do, and it has one value, all of
- * it written before any is read. */
-static bool *find_known(wick_c_writing *w, bool *folded) {
+/* Finds steps that depend on nothing but constants and weights, and are printed otherwise; bytes of scratch of each. */
+static bool find_folded(wick_c_writing *w, size_t *scratch) {
     const wick_plan *p = w->plan;
-    bool *known = wick_arena_zalloc(&w->arena, 2 * (p->n_buffers + 1)), *read = known ? known + p->n_buffers + 1 : NULL,
-         jumps = false, more = true;
-    int *writers = wick_arena_zalloc(&w->arena, (p->n_buffers + 1) * sizeof *writers);
-    if (!known || !writers) return NULL;
+    bool *known = wick_arena_zalloc(&w->arena, p->n_buffers + 1);
+    if (!known) return false;
     for (size_t i = 0; i < p->n_buffers; i++)
         known[i] = w->buffers[i].place == WICK_C_DATA || w->buffers[i].place == WICK_C_ARENA;
-    for (size_t i = 0; i < p->n_steps; i++) {
-        const wick_step *s = &p->steps[i];
-        jumps |= s->jump != 0;
-        for (int k = 0; k < s->n_refs; k++) read[s->refs[k].buffer] |= !s->refs[k].write;
-        for (int k = 0; k < s->n_refs; k++) {
-            if (!s->refs[k].write) continue;
-            writers[s->refs[k].buffer]++;
-            if (read[s->refs[k].buffer]) known[s->refs[k].buffer] = false;
-        }
-    }
-    for (size_t i = 0; i < p->n_buffers; i++)
-        known[i] &= w->buffers[i].place == WICK_C_DATA ? !writers[i] : writers[i] == 1 || (writers[i] && !jumps);
-    for (size_t i = 0; i < p->n_steps; i++) folded[i] = true;
-    while (more) {
-        more = false;
-        for (size_t i = 0; i < p->n_steps; i++) {
-            const wick_step *s = &p->steps[i];
-            if (!folded[i] || gives_the_same(s, known)) continue;
-            folded[i] = false;
-            more = true;
-            for (int k = 0; k < s->n_refs; k++) known[s->refs[k].buffer] &= !s->refs[k].write;
-        }
-    }
-    return known;
+    for (size_t i = 0; i < p->n_steps; i++)
+        w->folded[i] = wick_c_is_printed(&p->lowered[i]) && p->lowered[i].kind != WICK_STEP_INT8_PACK;
+    if (!wick_constant_steps(&w->arena, p->lowered, p->n_steps, p->n_buffers, known, w->folded)) return false;
+    *scratch = 0;
+    for (size_t i = 0; i < p->n_steps; i++)
+        if (w->folded[i]) *scratch = WICK_MAX(*scratch, p->lowered[i].scratch);
+    return true;
 }
 
 /* Runs the steps that give the same each time. */
 static wick_status fold(wick_c_writing *w) {
     const wick_plan *p = w->plan;
-    char *scratch = wick_arena_alloc(&w->arena, p->scratch + 2 * WICK_ALIGN);
-    const bool *known = find_known(w, w->folded);
-    if (!known || !scratch) return wick_c_no_memory(w);
+    size_t bytes;
+    char *scratch = find_folded(w, &bytes) ? wick_arena_alloc(&w->arena, bytes + 2 * WICK_ALIGN) : NULL;
+    if (!scratch) return wick_c_no_memory(w);
     scratch += (WICK_ALIGN - (uintptr_t)scratch % WICK_ALIGN) % WICK_ALIGN;
     for (size_t i = 0; i < p->n_steps; i++) {
-        const wick_step *s = &p->steps[i];
+        const wick_step *s = &p->lowered[i];
         if (!w->folded[i]) continue;
         void *ptr[WICK_STEP_BUFFERS];
         for (int k = 0; k < s->n_refs; k++) {
@@ -290,7 +262,7 @@ static wick_status lay_out(wick_c_writing *w) {
         if (w->folded[i] || !wick_c_is_printed(s)) continue;
         if (wick_c_own_scratch(s, w->buffers)) s = with_scratch(w, &l, s, wick_c_own_scratch(s, w->buffers));
         if (!s) return wick_c_no_memory(w);
-        for (int k = 0; k < wick_c_own_refs(s); k++) {
+        for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
             const bool shared = is_shared(s, k);
             /* nothing is laid out for it */

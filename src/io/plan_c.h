@@ -31,21 +31,11 @@ typedef struct wick_c_writing {
 
 wick_status wick_c_no_memory(wick_c_writing *w);
 static inline const wick_step *wick_c_step_at(const wick_c_writing *w, size_t i) {
-    return w->changed[i] ? w->changed[i] : &w->plan->steps[i];
+    return w->changed[i] ? w->changed[i] : &w->plan->lowered[i];
 }
 static inline bool wick_c_is_printed(const wick_step *s) {
     return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_STAGE &&
            s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR;
-}
-/* Without those of programs that ride along, whose own steps are printed. */
-static inline int wick_c_own_refs(const wick_step *s) {
-    const wick_channel_loop *channel_loop =
-        s->kind == WICK_STEP_PROGRAM ? ((const wick_step_program *)s->args)->channel_loop : NULL;
-    if (channel_loop) return channel_loop->own;
-    const wick_epilogue *epilogue = s->kind == WICK_STEP_CONV   ? &((const wick_step_conv *)s->args)->epilogue
-                                    : s->kind == WICK_STEP_GEMM ? &((const wick_step_gemm *)s->args)->epilogue
-                                                                : NULL;
-    return epilogue && epilogue->program ? epilogue->refs : s->n_refs;
 }
 
 /* What holds halves, or is made of them, is kept as halves; results go where operands end. Plain code alone: variants

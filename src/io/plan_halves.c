@@ -12,7 +12,7 @@ static bool is_left(const wick_c_writing *w, size_t i) {
 static bool is_touched(const wick_c_writing *w, uint32_t buffer, size_t begin, size_t end, bool reads) {
     for (size_t i = begin; i < end; i++) {
         const wick_step *s = wick_c_step_at(w, i);
-        for (int k = 0; k < wick_c_own_refs(s) && is_left(w, i); k++)
+        for (int k = 0; k < s->n_refs && is_left(w, i); k++)
             if (s->refs[k].buffer == buffer && (reads || s->refs[k].write)) return true;
     }
     return false;
@@ -42,7 +42,7 @@ static bool converts(const wick_step *s, int k) {
 /* The step, to be changed; NULL: out of memory. */
 static wick_step *changed(wick_c_writing *w, size_t i) {
     const wick_step *s = wick_c_step_at(w, i);
-    const int n = wick_c_own_refs(s);
+    const int n = s->n_refs;
     wick_step *copy = wick_arena_alloc(&w->arena, sizeof *copy);
     wick_ref *refs = wick_arena_alloc(&w->arena, (size_t)n * sizeof *refs);
     if (!copy || !refs) return NULL;
@@ -115,7 +115,7 @@ static wick_status read_halves(wick_c_writing *w, size_t i) {
     size_t last = i;
     for (size_t j = i + 1; j < w->plan->n_steps; j++) {
         const wick_step *r = wick_c_step_at(w, j);
-        for (int k = 0; k < wick_c_own_refs(r) && is_left(w, j); k++) {
+        for (int k = 0; k < r->n_refs && is_left(w, j); k++) {
             if (r->refs[k].buffer != wide) continue;
             if (r->refs[k].write || r->refs[k].offset || !converts(r, k)) return WICK_OK;
             last = j;
@@ -123,7 +123,7 @@ static wick_status read_halves(wick_c_writing *w, size_t i) {
     }
     if (last == i || is_touched(w, from, i + 1, last + 1, false)) return WICK_OK;
     for (size_t j = i + 1; j <= last; j++)
-        for (int k = 0; k < wick_c_own_refs(wick_c_step_at(w, j)) && is_left(w, j); k++)
+        for (int k = 0; k < wick_c_step_at(w, j)->n_refs && is_left(w, j); k++)
             if (wick_c_step_at(w, j)->refs[k].buffer == wide) WICK_TRY(redirect(w, j, k, from, 0, halves));
     w->folded[i] = true;
     return WICK_OK;
@@ -171,7 +171,7 @@ static wick_dtype written(const wick_c_writing *w, const wick_step *s, int k) {
 
 /* f32 that holds halves, and which all steps convert that have it. */
 static wick_status narrow(wick_c_writing *w, size_t i) {
-    for (int k = 0; k < wick_c_own_refs(wick_c_step_at(w, i)); k++) {
+    for (int k = 0; k < wick_c_step_at(w, i)->n_refs; k++) {
         const wick_step *s = wick_c_step_at(w, i);
         const uint32_t buffer = s->refs[k].buffer;
         wick_c_buffer *b = &w->buffers[buffer];
@@ -181,7 +181,7 @@ static wick_status narrow(wick_c_writing *w, size_t i) {
         bool all = halves != 0;
         for (int change = 0; change < 2 && all; change++)
             for (size_t j = 0; j < w->plan->n_steps; j++)
-                for (int n = 0; n < wick_c_own_refs(wick_c_step_at(w, j)) && is_left(w, j) && all; n++) {
+                for (int n = 0; n < wick_c_step_at(w, j)->n_refs && is_left(w, j) && all; n++) {
                     const wick_step *r = wick_c_step_at(w, j);
                     if (r->refs[n].buffer != buffer) continue;
                     if (change)
@@ -224,7 +224,7 @@ static wick_status reuse(wick_c_writing *w, size_t i) {
 wick_status wick_c_convert_in_place(wick_c_writing *w) {
     const size_t n = w->plan->n_steps;
     for (size_t i = 0; i < n; i++)
-        if (w->plan->steps[i].jump) return WICK_OK;
+        if (w->plan->lowered[i].jump) return WICK_OK;
     for (size_t i = 0; i < n && !w->isa; i++) {
         if (is_left(w, i)) WICK_TRY(read_halves(w, i));
         if (is_left(w, i)) WICK_TRY(narrow(w, i));

@@ -143,7 +143,7 @@ static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, i
                          void *scratch) {
     void *p[WICK_STEP_CONV_REFS];
     for (int i = 0; i < WICK_STEP_CONV_REFS; i++) p[i] = a->at[i] ? ptr[a->at[i] - 1] : NULL;
-    for (int64_t stop; begin < end; begin = stop) { /* with a rider task by task */
+    for (int64_t stop; begin < end; begin = stop) { /* with an epilogue task by task */
         stop = a->epilogue.program ? begin + 1 : end;
         wick_conv_run(&a->conv, stage, begin, stop, p[WICK_STEP_CONV_A], p[WICK_STEP_CONV_B], p[WICK_STEP_CONV_BIAS],
                       p[WICK_STEP_CONV_DST], p[WICK_STEP_CONV_SHARED], scratch);
@@ -152,7 +152,7 @@ static int64_t run_stage(const wick_step_conv *a, int stage, void *const *ptr, i
              unit++) {
             int64_t first, count;
             wick_conv_unit_pixels(&a->conv, unit, &first, &count);
-            wick_ride(&a->epilogue, first * channels, 1, 0, count * channels, ptr, scratch);
+            wick_epilogue_run(&a->epilogue, first * channels, 1, 0, count * channels, ptr, scratch);
         }
     }
     return -1;

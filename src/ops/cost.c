@@ -53,11 +53,10 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     w.far_bytes = WICK_MIN(w.far_bytes, w.bytes);
     w.bytes -= w.far_bytes;
     switch (s->kind) {
-    case WICK_STEP_PROGRAM: {
-        const wick_step_program *a = s->args;
-        for (int i = 0; a->channel_loop && i < a->channel_loop->runs; i++)
-            add_program(&w, t, &a->channel_loop->part[i].fused);
-        if (!a->channel_loop) add_program(&w, t, &a->fused);
+    case WICK_STEP_PROGRAM: add_program(&w, t, &((const wick_step_program *)s->args)->fused); break;
+    case WICK_STEP_CHANNEL_LOOP: {
+        const wick_channel_loop *loop = s->args;
+        for (int i = 0; i < loop->runs; i++) add_program(&w, t, &loop->part[i].fused);
         break;
     }
     case WICK_STEP_PROGRAM_END:
@@ -89,7 +88,8 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     return w;
 }
 
-double wick_ride_ns(const wick_tuning *t, const wick_step *program, double result_bytes, double runs, double *without) {
+double wick_epilogue_ns(const wick_tuning *t, const wick_step *program, double result_bytes, double runs,
+                        double *without) {
     const wick_fused *f = &((const wick_step_program *)program->args)->fused;
     wick_work w = {.bytes = program->bytes};
     add_program(&w, t, f);

@@ -42,7 +42,6 @@ static wick_status infer_gather(wick_infer *i) {
 static int64_t run_gather(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
     const wick_step_gather *a = args;
-    if (a->gather_reduce) return wick_gather_reduce_run(a, ptr, begin, end, scratch);
     if (a->blocks == 1)
         return wick_gather_rows(a->elem, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), a->n, a->inner,
                                 a->count, ptr[0], ptr[1], ptr[2], a->nontemporal);
@@ -358,8 +357,7 @@ static placed_part place_join(wick_lower *l, const wick_node *node, int axis, co
     placed_part p = {.part = -1};
     wick_step *s = l->n_steps ? &l->steps[l->n_steps - 1] : NULL;
     if (!s || s->kind != WICK_STEP_JOIN) return p;
-    /* arguments are the plan's own, which is being made */
-    wick_join *join = &((wick_step_join *)(uintptr_t)s->args)->join;
+    const wick_join *join = &((const wick_step_join *)s->args)->join;
     wick_ref *to = &s->refs[join->n];
     wick_buffer *was = &l->buffers[to->buffer], *is = &l->buffers[out->buffer];
     const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)out->type->dtype);
@@ -380,8 +378,12 @@ static placed_part place_join(wick_lower *l, const wick_node *node, int axis, co
         wick_operand in = wick_lower_in(l, node, i);
         if (in.buffer == p.buffer && !shows_placed(&p, &in, out->buffer)) return (placed_part){.part = -1};
     }
-    join->block = p.block * elem / join->width;
-    join->block_step = p.step * elem;
+    wick_step_join *placed = wick_arena_alloc(l->arena, sizeof *placed);
+    if (!placed) return (placed_part){.part = -1};
+    *placed = *(const wick_step_join *)s->args;
+    placed->join.block = p.block * elem / join->width;
+    placed->join.block_step = p.step * elem;
+    s->args = placed;
     *to = (wick_ref){out->buffer, true, p.at * elem};
     is->first = is->last = (int32_t)l->n_steps - 1;
     was->first = was->last = -1;

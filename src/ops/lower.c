@@ -23,11 +23,11 @@ static wick_status out_of_memory(wick_lower *l) {
     return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
 }
 
-/* Arrays that grow in the plan's arena; the old ones stay there until the plan dies, at most as much again. */
-static bool arena_grow(wick_lower *l, void **array, size_t *cap, size_t n, size_t elem) {
+/* Arrays that grow in an arena; the old ones stay there as long as it does, at most as much again. */
+static bool arena_grow(wick_arena *arena, void **array, size_t *cap, size_t n, size_t elem) {
     if (n < *cap) return true;
     size_t cap_new = *cap ? *cap * 2 : 32;
-    void *p = wick_arena_alloc(l->arena, cap_new * elem);
+    void *p = wick_arena_alloc(arena, cap_new * elem);
     if (!p) return false;
     if (n) memcpy(p, *array, n * elem);
     *array = p;
@@ -36,7 +36,7 @@ static bool arena_grow(wick_lower *l, void **array, size_t *cap, size_t n, size_
 }
 
 static wick_status buffer_new(wick_lower *l, const wick_buffer *buffer, uint32_t *id) {
-    if (!arena_grow(l, (void **)&l->buffers, &l->cap_buffers, l->n_buffers, sizeof *l->buffers))
+    if (!arena_grow(l->arena, (void **)&l->buffers, &l->cap_buffers, l->n_buffers, sizeof *l->buffers))
         return out_of_memory(l);
     l->buffers[l->n_buffers] = *buffer;
     l->buffers[l->n_buffers].first = l->buffers[l->n_buffers].last = -1;
@@ -101,7 +101,7 @@ wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, i
 
 wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size,
                             const wick_ref *refs, int n_refs) {
-    if (!arena_grow(l, (void **)&l->steps, &l->cap_steps, l->n_steps, sizeof *l->steps)) return out_of_memory(l);
+    if (!arena_grow(l->arena, (void **)&l->steps, &l->cap_steps, l->n_steps, sizeof *l->steps)) return out_of_memory(l);
     wick_step *s = &l->steps[l->n_steps];
     *s = *step;
     void *args_copy = wick_arena_alloc(l->arena, args_size);
@@ -125,6 +125,16 @@ wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *ar
     /* nothing, however often: 2^40 matrices of no rows */
     if (writes && empty && !s->fault && !s->tap && !s->jump) s->tasks = 0;
     l->n_steps++;
+    return WICK_OK;
+}
+
+wick_status wick_lower_note_program(wick_lower *l, const wick_fused *fused) {
+    wick_fused *kept = wick_arena_alloc(l->temp, sizeof *kept);
+    if (!kept ||
+        !arena_grow(l->temp, (void **)&l->lowered, &l->cap_lowered, l->n_lowered, sizeof *l->lowered))
+        return out_of_memory(l);
+    *kept = *fused;
+    l->lowered[l->n_lowered++] = (wick_lowered_program){l->n_steps, kept};
     return WICK_OK;
 }
 

@@ -76,7 +76,8 @@ typedef enum wick_step_kind {
     WICK_STEP_ARG,
     WICK_STEP_SCAN,
     WICK_STEP_SORT,
-    WICK_STEP_ALONG
+    WICK_STEP_ALONG,
+    WICK_STEP_CHANNEL_LOOP /* of executed steps alone (exec/rewrite) */
 } wick_step_kind;
 
 /* The number at the position of a fault, and the extent that it must fit. */
@@ -104,7 +105,7 @@ typedef struct wick_step {
     /* where the first word of its first buffer is not 0 then, so many steps on (back: below 0); 0: the next one */
     int32_t jump;
     double repeat;          /* times that it runs, at most; 0: once */
-    bool rides;             /* an earlier step does it, piece by piece (steps.h) */
+    bool rides;             /* an earlier step does it, piece by piece (exec/rewrite); never so as lowered */
     bool converts;          /* it lays an image out anew, by planes or by pixels, and does nothing else */
     /* lays out an operand: where that depends on constants and states alone, the result is worth keeping between runs
      */
@@ -118,10 +119,17 @@ typedef struct wick_result {
     int32_t leaf; /* >= 0: it becomes the new data of this leaf, in place. Otherwise an OUTPUT buffer. */
 } wick_result;
 
+/* A program as it was before it was prepared, and the first of its one or two steps: for what rewrites steps. */
+typedef struct wick_lowered_program {
+    size_t step;
+    const wick_fused *fused;
+} wick_lowered_program;
+
 typedef struct wick_lower {
     wick_context *ctx;
     wick_graph *graph;
     wick_arena *arena; /* of the plan */
+    wick_arena *temp;  /* until it is made */
     wick_msg *msg;
     wick_buffer *buffers;
     size_t n_buffers, cap_buffers;
@@ -134,12 +142,10 @@ typedef struct wick_lower {
     int32_t *result;        /* by value id: first result it is, or -1 */
     wick_result *results;
     int n_results;
-    wick_node *node; /* being lowered */
-    /* programs may run channel by channel, one after the other: not where each op is a kernel of its own */
-    bool bands;
-    struct wick_channel_loop *channel_loop; /* that the next program may be a part of, if its step is this one: */
-    size_t channel_loop_next;
+    const wick_node *node; /* being lowered */
     const void *programs[64]; /* some of the steps' programs, by a hash: equal ones are one */
+    wick_lowered_program *lowered; /* all of them, in order, in temp */
+    size_t n_lowered, cap_lowered;
     bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;
 
@@ -165,6 +171,8 @@ void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at
 /* Copies args and refs. Adds a step for node l->node; bytes are those of args' own counting. */
 wick_status wick_lower_step(wick_lower *l, const wick_step *step, const void *args, size_t args_size,
                             const wick_ref *refs, int n_refs);
+/* Of the program whose first step comes next. */
+wick_status wick_lower_note_program(wick_lower *l, const wick_fused *fused);
 /* An operand's pointer: at its element of index 0. */
 wick_ref wick_lower_ref(const wick_operand *at, bool write);
 /* Emits a strided, converting copy between operands of the same dims. */

@@ -99,9 +99,9 @@ static int64_t run_gemm(const void *args, void *const *ptr, int64_t begin, int64
         if (m->epilogue.program && wick_gemm_task_block(&m->gemm, t, rows, cols)) {
             const int64_t at = (n * m->gemm.m + rows[0]) * m->gemm.n + cols[0], width = cols[1] - cols[0];
             if (width == m->gemm.n)
-                wick_ride(&m->epilogue, at, 1, 0, (rows[1] - rows[0]) * width, ptr, scratch);
+                wick_epilogue_run(&m->epilogue, at, 1, 0, (rows[1] - rows[0]) * width, ptr, scratch);
             else
-                wick_ride(&m->epilogue, at, rows[1] - rows[0], m->gemm.n, width, ptr, scratch);
+                wick_epilogue_run(&m->epilogue, at, rows[1] - rows[0], m->gemm.n, width, ptr, scratch);
         }
         begin += t_end - t;
     }

@@ -53,7 +53,7 @@ static wick_status place_result(wick_lower *l, wick_node *node, int r, const wic
         }
     }
     if (!reduces && result < 0) {
-        /* what rides on a product rather than another input, which that may read too */
+        /* what may become an epilogue writes over the product rather than another input, which that may read too */
         for (int i = 0; i < 2 * node->n_in; i++) {
             const int k = i % node->n_in;
             const bool product = node->in[k]->node &&
@@ -85,6 +85,12 @@ static int64_t run_stage1(const void *args, void *const *ptr, int64_t begin, int
     wick_fused_run_native(f, ((const wick_step_program *)args)->native, 1, begin, end, ptr, ptr[f->n_in + f->n_out],
                           scratch);
     return -1;
+}
+
+void wick_epilogue_run(const wick_epilogue *e, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr,
+                       void *scratch) {
+    wick_fused_run_rows(&e->program->fused, e->program->native, at, rows, row_step, n, ptr + e->refs,
+                        (char *)scratch + e->scratch);
 }
 
 /* Reduced dims go to the middle: [kept ones before the last reduced][reduced][kept ones after]. Of images, [N, C, dims]
@@ -225,19 +231,16 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
         a.native = wick_jit_find(l->ctx->jit, f, note, sizeof note);
         if (note[0]) wick_remark(l->ctx, "jit", l->node, "%s", note);
     }
-    const size_t first = l->n_steps;
+    WICK_TRY(wick_lower_note_program(l, &plain));
     WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
-    if (node->flags & WICK_NODE_RIDES && !reduces) return wick_lower_ride(l, l->n_steps - 1);
-    if (reduces && !f->tasks2) WICK_TRY(wick_lower_gather_reduce(l, &plain));
-    if (!f->tasks2) return wick_lower_channel_loop(l, &plain, f, first, refs);
+    if (!f->tasks2) return WICK_OK;
     step = (wick_step){.name = "reduce_combine",
                        .kind = WICK_STEP_PROGRAM_END,
                        .run = run_stage1,
                        .tasks = f->tasks2,
                        .scratch = f->scratch,
                        .bytes = 2.0 * (double)f->partials};
-    WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));
-    return wick_lower_channel_loop(l, &plain, f, first, refs);
+    return lower_program_step(l, &step, &a, refs, n_refs);
 }
 
 wick_status wick_lower_elementwise(wick_lower *l, wick_node *node) {

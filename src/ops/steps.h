@@ -14,10 +14,10 @@
 typedef struct wick_step_program {
     wick_fused fused; /* prepared */
     const struct wick_native *native; /* or NULL: none will be there */
-    const struct wick_channel_loop *channel_loop;     /* NULL: or this program's step runs all of it */
 } wick_step_program;
 
-/* Programs of one channel of images each, run one after the other for each channel (channel_loop.c). */
+/* CHANNEL_LOOP: programs of one channel of images each, run one after the other for each channel
+ * (exec/rewrite/channel_loop.c). */
 enum { WICK_CHANNEL_LOOP_PARTS = 12 };
 typedef struct wick_channel_loop_part {
     wick_fused fused;
@@ -28,29 +28,21 @@ typedef struct wick_channel_loop_part {
 typedef struct wick_channel_loop {
     int64_t channels;
     size_t head;                /* its step */
-    /* parts, as many as may join, and those that run in it; those over images; refs, and those that the head's program
-     * has by itself */
-    int n, runs, full, n_refs, own;
+    int n, runs, full, n_refs;  /* parts, as many as may join, and those that run in it; those over images; refs */
     wick_ref refs[WICK_STEP_BUFFERS];
     wick_channel_loop_part part[WICK_CHANNEL_LOOP_PARTS];
 } wick_channel_loop;
-/* The program f, as it was before it was prepared, has the steps from `first` to the last and these refs: it becomes
- * one more part of the band before it, or begins one. */
-wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first,
-                                    const wick_ref *refs);
 
-/* A program that a GEMM or CONV runs on what each task has made, while it is in cache (ride.c). It is a step of its own
- * too, which is marked: who runs plans leaves that out, who prints them needs not know. */
+/* A program that a GEMM or CONV runs on what each task has made, while it is in cache (exec/rewrite/epilogue.c). As
+ * lowered there is none: it is a step of its own. */
 typedef struct wick_epilogue {
     const wick_step_program *program; /* NULL: none */
     int refs;                         /* the number of its first ref among the step's */
     size_t scratch;                   /* where its own begins */
 } wick_epilogue;
-/* The program's step, number `at`, is put into an earlier one where that can be; remarks say what became of it. */
-wick_status wick_lower_ride(wick_lower *l, size_t at);
 /* Rows of n elements of what the step writes: wick_fused_run_rows. */
-void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr,
-               void *scratch);
+void wick_epilogue_run(const wick_epilogue *e, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr,
+                       void *scratch);
 
 /* GEMM: A, B, C, packed B if there are tasks_pack, bias if .bias; also of MIRROR, which copies half of C. */
 typedef struct wick_step_gemm {
@@ -145,22 +137,8 @@ typedef struct wick_step_gather {
     int64_t outer, n, inner, count;
     int64_t block, blocks; /* of the index, a task each; of one block: */
     int64_t per_task;      /* rows of outer */
-    bool nontemporal;             /* the caches */
-    const struct wick_gather_reduce *gather_reduce; /* NULL, or what it does instead: */
+    bool nontemporal;
 } wick_step_gather;
-/* Slices are gathered some at a time, and reduced while they are in L1 (gather_reduce.c): the reduction's step, which
- * follows, has been done then. A unit is `each` slices, `units` at a time. */
-typedef struct wick_gather_reduce {
-    wick_fused fused; /* of so many units */
-    int gathered;     /* the number of what is gathered among its inputs */
-    int64_t all, units, each, per_task;
-    size_t room;                       /* bytes of what is gathered at a time */
-    int64_t step[2 * WICK_FUSED_MAX_IO]; /* bytes of each operand from a unit to the next */
-} wick_gather_reduce;
-/* The last step, a reduction, is done by the gather before it, if what that makes is for it alone. fused: the program
- * as it was before it was prepared. */
-wick_status wick_lower_gather_reduce(wick_lower *l, const wick_fused *fused);
-int64_t wick_gather_reduce_run(const wick_step_gather *g, void *const *ptr, int64_t begin, int64_t end, void *scratch);
 
 /* RESAMPLE: x, y. */
 typedef struct wick_step_resample {

@@ -369,6 +369,45 @@ TEST(a_plan_holds_the_body_once_and_sees_captured_states_as_they_are) {
     wick_context_free(&ctx);
 }
 
+static wick_status give_twice(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in;
+    out[0] = wick_sin(wick_mul(user, wick_like(user, 2)));
+    return WICK_OK;
+}
+static wick_status give_thrice(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in;
+    out[0] = wick_sin(wick_mul(user, wick_like(user, 3)));
+    return WICK_OK;
+}
+static wick_status choose(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    wick_tensor *x;
+    wick_if(ctx, in[0], give_twice, give_thrice, user, 1, &x);
+    out[0] = wick_add(x, in[1]);
+    return WICK_OK;
+}
+/* What each of them gives is the same in each run, and kept; what the branch gives is not. */
+TEST(bodies_of_an_if_that_give_what_stays_take_turns) {
+    wick_context *ctx = context_of(1, false);
+    REQUIRE(ctx != NULL);
+    wick_tensor *w = wick_full(ctx, WICK_F64, 1, (int64_t[]){3}, 0.5);
+    CHECK_OK(ctx, wick_eval(ctx, 1, &w, NULL));
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    const wick_spec spec[2] = {{"yes", WICK_BOOL, 0, {0}}, {"x", WICK_F64, 1, {3}}};
+    CHECK_OK(ctx, wick_compile(ctx, choose, w, 2, spec, 1, NULL, &plan));
+    CHECK_OK(ctx, wick_workspace_new(plan, &ws));
+    for (int i = 0; i < 6; i++) {
+        const uint8_t yes = i % 3 != 1;
+        double y[3];
+        CHECK_INT(wick_run(ws, (const void *[]){&yes, (double[3]){1, 2, 3}}, (void *[]){y}), WICK_OK);
+        const double expected = sin(yes ? 1 : 1.5) + 3;
+        CHECK_MSG(fabs(y[2] - expected) < 1e-14, "run %d: %g, not %g", i, y[2], expected);
+    }
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
 static wick_status add_number(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     out[0] = wick_add(in[0], wick_like(in[0], *(double *)user));

@@ -271,7 +271,7 @@ TEST(a_schedule_runs_what_frees_memory_first) {
     }
     BENCH_COLLECT(&b, sum);
     CHECK_INT(wick_run_passes(b.graph, &(wick_pass_choice){0}, &b.msg), WICK_OK);
-    wick_lower l = {.ctx = b.ctx, .graph = b.graph, .arena = &b.arena, .msg = &b.msg};
+    wick_lower l = {.ctx = b.ctx, .graph = b.graph, .arena = &b.arena, .temp = &b.arena, .msg = &b.msg};
     wick_layout layout;
     wick_layout_contiguous(&layout, &x->value->type);
     CHECK_INT(wick_lower_graph(&l, &layout), WICK_OK);

@@ -1,6 +1,7 @@
 /* ride.c: elementwise kernels that read all of what a product or a convolution makes are marked: they may run on each
  * part of it as soon as that is there, in cache, instead of in a pass of their own. Whatever they compute, and whoever
- * else reads the product; the arithmetic is the same. Lowering says where it can be done (ops/ride.c). */
+ * else reads the product; the arithmetic is the same. A later stage says where it can be done
+ * (exec/rewrite/epilogue.c). */
 #include "graph/passes/rewrite.h"
 
 /* A program without a reduction? */

@@ -2,16 +2,15 @@
  * statistics do, run channel by channel: what all of them read of one is in a cache after the first. Only where images
  * lie by planes and come from memory; channels that are neighbours share lines.
  *
- * A band is the first one's step; the others stay steps of the plan too, marked, so that who prints plans as code
- * prints them one by one. What a program makes of a channel is what it makes of all: the order of its sums counts the
- * other channels (wick_fused.columns), so bits are the same. */
+ * The first one's step becomes the loop. What a program makes of a channel is what it makes of all: the order of its
+ * sums counts the other channels (wick_fused.columns), so bits are the same. */
+#include "exec/rewrite/rewrite.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
 
 enum { CHANNELS = 16, FULL = 2 }; /* the fewest, a task each; programs over whole images that are worth it */
 
 static int64_t run_channel_loop(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
-    const wick_channel_loop *channel_loop = ((const wick_step_program *)args)->channel_loop;
+    const wick_channel_loop *channel_loop = args;
     for (int64_t channel = begin; channel < end; channel++)
         for (int i = 0; i < channel_loop->runs; i++) {
             const wick_channel_loop_part *p = &channel_loop->part[i];
@@ -67,57 +66,60 @@ static bool crosses(const wick_channel_loop *channel_loop, const wick_channel_lo
     return false;
 }
 
-/* Makes the step at the head the band's, with all parts so far. */
-static wick_status settle(wick_lower *l) {
-    wick_channel_loop *channel_loop = l->channel_loop;
-    wick_step *head = &l->steps[channel_loop->head];
-    wick_step_program *args = wick_arena_alloc(l->arena, sizeof *args);
-    if (!args) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
-    memcpy(args, head->args, sizeof *args);
-    args->channel_loop = channel_loop;
-    channel_loop->runs = channel_loop->n;
-    head->args = args;
+/* Makes the step at the head the loop, with all parts so far; `next` is the step behind them. */
+static wick_status settle(wick_rewriting *r, size_t next) {
+    wick_channel_loop *loop = r->channel_loop;
+    wick_step *head = wick_rewriting_step(r, loop->head);
+    if (!head) return wick_rewriting_no_memory(r);
+    loop->runs = loop->n;
+    head->kind = WICK_STEP_CHANNEL_LOOP;
+    head->args = loop;
+    head->args_size = sizeof *loop;
     head->run = run_channel_loop;
-    head->tasks = channel_loop->channels;
-    head->refs = channel_loop->refs;
-    head->n_refs = channel_loop->n_refs;
-    for (int i = 0; i < channel_loop->n; i++)
-        head->scratch = WICK_MAX(head->scratch, channel_loop->part[i].fused.scratch);
-    for (size_t i = channel_loop->head + 1; i < l->n_steps; i++) l->steps[i].rides = true;
-    for (int k = 0; k < channel_loop->n_refs; k++) {
-        wick_buffer *b = &l->buffers[channel_loop->refs[k].buffer];
-        b->first = WICK_MIN(b->first, (int32_t)channel_loop->head);
-    }
-    wick_remark(l->ctx, "ride", l->node, "taken: runs channel by channel with %s (%s)", head->name,
+    head->tasks = loop->channels;
+    head->refs = loop->refs;
+    head->n_refs = loop->n_refs;
+    for (int i = 0; i < loop->n; i++) head->scratch = WICK_MAX(head->scratch, loop->part[i].fused.scratch);
+    for (size_t i = loop->head + 1; i < next; i++) r->l->steps[i].rides = true;
+    wick_rewriting_lives(r, loop->head, loop->refs, loop->n_refs);
+    wick_remark(r->l->ctx, "ride", r->l->node, "taken: runs channel by channel with %s (%s)", head->name,
                 head->node->site ? head->node->site : "?");
     return WICK_OK;
 }
 
-wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wick_fused *prepared, size_t first,
-                                    const wick_ref *refs) {
-    wick_channel_loop *channel_loop = l->channel_loop && l->channel_loop_next == first ? l->channel_loop : NULL;
-    l->channel_loop = NULL;
-    /* where memory is short, one after the other */
-    if (!l->bands || l->node->phase || l->ctx->live_target) return WICK_OK;
-    if (!channel_loop) { /* sums of images by channel begin one */
-        const int64_t bytes = prepared->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->in[0].dtype);
-        if (!prepared->layout.planes || f->dims[f->rank - 1] < CHANNELS || bytes < l->ctx->tuning.stream_bytes / 4)
-            return WICK_OK;
-        channel_loop = wick_arena_zalloc(l->arena, sizeof *channel_loop);
-        if (!channel_loop) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
-        channel_loop->channels = f->dims[f->rank - 1];
-        channel_loop->head = first;
-        channel_loop->own = channel_loop->n_refs = l->steps[first].n_refs;
-        memcpy(channel_loop->refs, l->steps[first].refs, (size_t)channel_loop->own * sizeof *channel_loop->refs);
-    }
-    const int channel = channel_dim(f, channel_loop->channels);
-    const int n_refs = f->n_in + f->n_out;
-    if (channel < 0 || channel_loop->n == WICK_CHANNEL_LOOP_PARTS || channel_loop->n_refs + n_refs > WICK_STEP_BUFFERS)
+/* A loop that the program may begin, or NULL in *loop: sums of images by channel begin one. */
+static wick_status begin(wick_rewriting *r, const wick_lowered_program *p, wick_channel_loop **loop) {
+    const wick_lower *l = r->l;
+    const wick_step *s = &l->steps[p->step];
+    const wick_fused *f = p->fused, *prepared = s->args;
+    const int64_t bytes = prepared->layout.total * (int64_t)wick_dtype_size((wick_dtype)f->in[0].dtype);
+    *loop = NULL;
+    if (!prepared->layout.planes || f->dims[f->rank - 1] < CHANNELS || bytes < l->ctx->tuning.stream_bytes / 4)
         return WICK_OK;
-    wick_channel_loop_part *p = &channel_loop->part[channel_loop->n];
+    if (!(*loop = wick_arena_zalloc(l->arena, sizeof **loop))) return wick_rewriting_no_memory(r);
+    (*loop)->channels = f->dims[f->rank - 1];
+    (*loop)->head = p->step;
+    (*loop)->n_refs = s->n_refs;
+    memcpy((*loop)->refs, s->refs, (size_t)s->n_refs * sizeof *s->refs);
+    return WICK_OK;
+}
+
+wick_status wick_rewrite_channel_loop(wick_rewriting *r, const wick_lowered_program *lowered) {
+    const wick_fused *f = lowered->fused;
+    const wick_step *s = &r->l->steps[lowered->step];
+    wick_channel_loop *loop = r->channel_loop && r->channel_loop_next == lowered->step ? r->channel_loop : NULL;
+    r->channel_loop = NULL;
+    /* where memory is short, one after the other */
+    if (!r->channel_loops || s->node->phase || r->l->ctx->live_target) return WICK_OK;
+    if (!loop) WICK_TRY(begin(r, lowered, &loop));
+    if (!loop) return WICK_OK;
+    const int channel = channel_dim(f, loop->channels);
+    const int n_refs = f->n_in + f->n_out;
+    if (channel < 0 || loop->n == WICK_CHANNEL_LOOP_PARTS || loop->n_refs + n_refs > WICK_STEP_BUFFERS) return WICK_OK;
+    wick_channel_loop_part *p = &loop->part[loop->n];
     int64_t count = 1;
     for (int d = 0; d < f->rank; d++) count *= f->dims[d];
-    const bool full = count != channel_loop->channels;
+    const bool full = count != loop->channels;
     for (int k = 0; k < n_refs; k++) {
         const wick_fused_io *io = k < f->n_in ? &f->in[k] : &f->out[k - f->n_in];
         p->step[k] = io->strides[channel] * (int64_t)wick_dtype_size((wick_dtype)io->dtype);
@@ -126,13 +128,11 @@ wick_status wick_lower_channel_loop(wick_lower *l, const wick_fused *f, const wi
     }
     p->n_refs = n_refs;
     p->fused = *f;
-    if (!of_a_channel(&p->fused, channel, channel_loop->channels, full) || crosses(channel_loop, p, refs))
-        return WICK_OK;
-    for (int k = 0; k < n_refs; k++)
-        p->ref[k] = channel_loop->n ? find_ref(channel_loop->refs, &channel_loop->n_refs, &refs[k]) : k;
-    channel_loop->n++;
-    channel_loop->full += full;
-    l->channel_loop = channel_loop;
-    l->channel_loop_next = l->n_steps;
-    return full && channel_loop->full >= FULL ? settle(l) : WICK_OK;
+    if (!of_a_channel(&p->fused, channel, loop->channels, full) || crosses(loop, p, s->refs)) return WICK_OK;
+    for (int k = 0; k < n_refs; k++) p->ref[k] = loop->n ? find_ref(loop->refs, &loop->n_refs, &s->refs[k]) : k;
+    loop->n++;
+    loop->full += full;
+    r->channel_loop = loop;
+    r->channel_loop_next = lowered->step + 1 + (((const wick_fused *)s->args)->tasks2 > 0);
+    return full && loop->full >= FULL ? settle(r, r->channel_loop_next) : WICK_OK;
 }

@@ -1,27 +1,20 @@
-/* ride.c: elementwise programs that run on what a product or a convolution makes, task by task, while it is in cache.
- * Nothing is computed otherwise than by a step of their own: the bits are the same, and who prints plans as code prints
- * two steps. */
+/* epilogue.c: elementwise programs that run on what a product or a convolution makes, task by task, while it is in
+ * cache. Nothing is computed otherwise than by a step of their own: the bits are the same. */
+#include "exec/rewrite/rewrite.h"
 #include "kernels/fused/fused.h"
-#include "kernels/fused/native.h"
 #include "ops/cost.h"
 #include "ops/ops.h"
 
 /* steps between the two that are looked at; tasks that make any number of threads busy */
 enum { WAY_BACK = 16, TASKS_ENOUGH = 16 };
 
-void wick_ride(const wick_epilogue *r, int64_t at, int64_t rows, int64_t row_step, int64_t n, void *const *ptr,
-               void *scratch) {
-    wick_fused_run_rows(&r->program->fused, r->program->native, at, rows, row_step, n, ptr + r->refs,
-                        (char *)scratch + r->scratch);
-}
-
 /* Which ref of the step is its result. */
 static int result_of(const wick_step *s) {
     return s->kind == WICK_STEP_CONV ? ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_DST] - 1 : 2;
 }
-static wick_epilogue *epilogue_of(const wick_step *s) { /* arguments are the plan's own, which is being made */
-    return s->kind == WICK_STEP_CONV ? &((wick_step_conv *)(uintptr_t)s->args)->epilogue
-                                     : &((wick_step_gemm *)(uintptr_t)s->args)->epilogue;
+static const wick_epilogue *epilogue_of(const wick_step *s) {
+    return s->kind == WICK_STEP_CONV ? &((const wick_step_conv *)s->args)->epilogue
+                                     : &((const wick_step_gemm *)s->args)->epilogue;
 }
 
 /* Does the program read all that the step writes, element by element in the order of memory? */
@@ -75,57 +68,60 @@ static double runs_within(const wick_step *s) {
                : (double)s->tasks * (double)(rows[1] - rows[0]);
 }
 
-wick_status wick_lower_ride(wick_lower *l, size_t at) {
-    wick_step *program = &l->steps[at];
+/* The program, step `at`, becomes the epilogue of step i. */
+static wick_status take(wick_rewriting *r, size_t i, size_t at) {
+    wick_step *s = wick_rewriting_step(r, i);
+    wick_step *program = &r->l->steps[at];
+    void *args = s ? wick_rewriting_args(r, s) : NULL;
+    if (!args) return wick_rewriting_no_memory(r);
+    const size_t scratch = WICK_ALIGN_UP(s->scratch, WICK_ALIGN);
+    const wick_epilogue epilogue = {program->args, s->n_refs, scratch};
+    if (!wick_rewriting_join_refs(r, s, program)) return wick_rewriting_no_memory(r);
+    if (s->kind == WICK_STEP_CONV) {
+        wick_step_conv *conv = args;
+        conv->epilogue = epilogue;
+        wick_conv_make_pixels(&conv->conv);
+        conv->conv.nontemporal = false; /* it is read again at once */
+        s->tasks = conv->conv.tasks[1];
+    } else {
+        ((wick_step_gemm *)args)->epilogue = epilogue;
+    }
+    s->scratch = scratch + program->scratch;
+    program->rides = true;
+    wick_rewriting_lives(r, i, program->refs, program->n_refs);
+    return WICK_OK;
+}
+
+wick_status wick_rewrite_epilogue(wick_rewriting *r, const wick_lowered_program *p) {
+    wick_lower *l = r->l;
+    const size_t at = p->step;
+    const wick_step *program = &l->steps[at];
     const wick_fused *f = program->args;
     if (f->layout.total == 0 || program->tasks == 0) return WICK_OK;
     for (size_t i = at; i-- > 0 && at - i <= WAY_BACK;) {
-        wick_step *s = &l->steps[i];
+        const wick_step *s = &l->steps[i];
         if ((s->kind != WICK_STEP_CONV && s->kind != WICK_STEP_GEMM) || !reads_whole(program, s)) continue;
-        const char *why = why_not(l, i, at);
+        const char *site = s->node->site ? s->node->site : "?", *why = why_not(l, i, at);
         if (why) {
-            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, s->node->site ? s->node->site : "?",
-                        why);
+            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, site, why);
             return WICK_OK;
         }
         double apart;
-        const double within = wick_ride_ns(
+        const double within = wick_epilogue_ns(
             &l->ctx->tuning, program, (double)l->buffers[s->refs[result_of(s)].buffer].size, runs_within(s), &apart);
         if (within > apart) {
             wick_remark(l->ctx, "ride", l->node,
-                        "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name,
-                        s->node->site ? s->node->site : "?", within * 1e-3, apart * 1e-3);
+                        "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name, site,
+                        within * 1e-3, apart * 1e-3);
             return WICK_OK;
         }
         uint32_t number;
         const bool out = wick_left_out(l->ctx, WICK_CHOOSES_RIDE, &number);
         wick_remark(l->ctx, "ride", l->node,
                     "%s ride:%u: within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g",
-                    out ? "left out, as asked for:" : "taken as", number, s->name, s->node->site ? s->node->site : "?",
-                    (apart - within) * 1e-3, apart * 1e-3);
-        if (out) return WICK_OK;
-        wick_ref *refs = wick_arena_alloc(l->arena, (size_t)(s->n_refs + program->n_refs) * sizeof *refs);
-        if (!refs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
-        memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
-        memcpy(refs + s->n_refs, program->refs, (size_t)program->n_refs * sizeof *refs);
-        if (s->kind == WICK_STEP_CONV) {
-            wick_convolution *conv = &((wick_step_conv *)(uintptr_t)s->args)->conv;
-            wick_conv_make_pixels(conv);
-            s->tasks = conv->tasks[1];
-        }
-        const size_t scratch = WICK_ALIGN_UP(s->scratch, WICK_ALIGN);
-        *epilogue_of(s) = (wick_epilogue){program->args, s->n_refs, scratch};
-        s->refs = refs;
-        s->n_refs += program->n_refs;
-        s->scratch = scratch + program->scratch;
-        program->rides = true;
-        /* it is read again at once */
-        if (s->kind == WICK_STEP_CONV) ((wick_step_conv *)(uintptr_t)s->args)->conv.nontemporal = false;
-        for (int k = 0; k < program->n_refs; k++) {
-            wick_buffer *b = &l->buffers[program->refs[k].buffer];
-            b->first = WICK_MIN(b->first, (int32_t)i);
-        }
-        return WICK_OK;
+                    out ? "left out, as asked for:" : "taken as", number, s->name, site, (apart - within) * 1e-3,
+                    apart * 1e-3);
+        return out ? WICK_OK : take(r, i, at);
     }
     return WICK_OK;
 }
