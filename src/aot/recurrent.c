@@ -1,11 +1,11 @@
-/* aot_recurrent.c: recurrent layers: a function for each direction, which takes one sample after the other through
+/* recurrent.c: recurrent layers: a function for each direction, which takes one sample after the other through
  * time, forward or back. What each step gets from its input is there already (a product of all steps); the product with
- * the state (back: with its gradient) is printed as others are, and what is done elementwise beside it by aot_cells.c.
+ * the state (back: with its gradient) is printed as others are, and what is done elementwise beside it by cells.c.
  */
 #include <stddef.h>
 #include <stdio.h>
 
-#include "codegen/aot_cells.h"
+#include "aot/cells.h"
 
 #define line wick_c_line
 #define FIELD(name) offsetof(wick_recurrent_data, name)

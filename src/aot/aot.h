@@ -1,8 +1,8 @@
 /* aot.h: plans as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own.
  * One function for each kernel, plain loops with the extents in them, in the order in which the base tier sums, so that
- * the bits are that tier's. Layer 5: it knows steps (ops/steps.h) and not plans. */
-#ifndef WICK_CODEGEN_AOT_H
-#define WICK_CODEGEN_AOT_H
+ * the bits are that tier's. Steps (ops/steps.h) are what it knows; plans are in plan.c. */
+#ifndef WICK_AOT_AOT_H
+#define WICK_AOT_AOT_H
 
 #include "codegen/text.h"
 #include "ops/steps.h"

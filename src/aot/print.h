@@ -1,8 +1,8 @@
-/* aot_print.h: between the file as a whole (aot.c) and its kernels (aot_products.c, aot_kernels.c). */
-#ifndef WICK_CODEGEN_AOT_PRINT_H
-#define WICK_CODEGEN_AOT_PRINT_H
+/* print.h: between the file as a whole (aot.c) and its kernels (products.c, kernels.c). */
+#ifndef WICK_AOT_PRINT_H
+#define WICK_AOT_PRINT_H
 
-#include "codegen/aot.h"
+#include "aot/aot.h"
 #include "codegen/expr_c.h"
 
 typedef struct wick_c_constant_array {
@@ -93,7 +93,7 @@ void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool pa
  * the last one narrower. */
 int wick_c_packed_columns(wick_c_printer *p, const wick_gemm *g, const char *b, wick_dtype held, int64_t lanes);
 
-/* ---- over vectors, in aot_vectors.c ------------------------------------------------------------------------------ */
+/* ---- over vectors, in vectors.c ---------------------------------------------------------------------------------- */
 
 /* Where weights [groups * co, ci, taps] are read, seen from what comes out: elements from one group, output, source and
  * tap to the next, and where the first tap is. The gradient of the input has sources and outputs exchanged, and reads
@@ -120,7 +120,7 @@ size_t wick_c_vector_scratch(const wick_convolution *c);
 void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution *c, wick_text *t);
 int64_t wick_c_panel(const wick_c_model *m, int64_t outputs);
 
-/* ---- lines, in aot_lines.c --------------------------------------------------------------------------------------- */
+/* ---- lines, in lines.c ------------------------------------------------------------------------------------------- */
 
 #define LL(x) ((long long)(x))
 /* A line at a depth of braces. */

@@ -1,9 +1,9 @@
-/* aot_random.c: random numbers, a block of Philox words after the other: those of a plan whose workspace has run as
+/* random.c: random numbers, a block of Philox words after the other: those of a plan whose workspace has run as
  * often as the state says (docs/numerics.md); and what is drawn by them: whole numbers, orders, by rejection, by
  * weight. */
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 #include "kernels/random/random.h"
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
 /* aot.c: what a file of C is made of: constants, functions, the call of each, and what they need above them. How a
- * kernel is printed is in aot_products.c and aot_kernels.c. */
-#include "codegen/aot_print.h"
+ * kernel is printed is in products.c and kernels.c. */
+#include "aot/print.h"
 
 #include <ctype.h>
 

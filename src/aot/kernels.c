@@ -1,10 +1,10 @@
-/* aot_kernels.c: copies, programs, pooling, softmax, norms and concatenation as loops. Each prints the sums of the base
+/* kernels.c: copies, programs, pooling, softmax, norms and concatenation as loops. Each prints the sums of the base
  * tier: which terms make a chain, in which order, and where a chain is cut (lanes in softmax); docs/numerics.md says it
  * in words. */
 #include <math.h>
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 #include "kernels/window/window.h"
 
 #define line wick_c_line

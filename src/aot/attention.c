@@ -1,9 +1,9 @@
-/* aot_attention.c: attention. Forward, a query after the other: the sums of kernels/attention over the same blocks of
+/* attention.c: attention. Forward, a query after the other: the sums of kernels/attention over the same blocks of
  * keys, whose maxima move. Back, a key after the other of a block, by the queries of a block: no tile of scores is
  * kept. */
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 #include "kernels/attention/attention.h"
 #include "ops/ops.h"
 

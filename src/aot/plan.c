@@ -1,5 +1,5 @@
-/* plan_c.c: plans as files of C: what is known already is computed, weights that kernels would pack are left as they
- * are, memory is laid out anew for the steps that are left, and codegen prints them. */
+/* plan.c: plans as files of C: what is known already is computed, weights that kernels would pack are left as they
+ * are, memory is laid out anew for the steps that are left, and aot.c prints them. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "codegen/expr_c.h"
-#include "io/plan_c.h"
+#include "aot/plan.h"
 
 enum { MOST_NAME = 64 };
 

@@ -2,7 +2,7 @@
  * computes in f32, and halves of what comes out; printed code converts as it loads and stores. f32 that holds nothing
  * but halves (copies, maxima and relu of them) is kept as halves, too. No bit of a value changes. */
 #include "codegen/expr_c.h"
-#include "io/plan_c.h"
+#include "aot/plan.h"
 
 static bool is_left(const wick_c_writing *w, size_t i) {
     return !w->folded[i] && wick_c_is_printed(wick_c_step_at(w, i));

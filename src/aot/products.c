@@ -1,10 +1,10 @@
-/* aot_products.c: products and convolutions as loops, with the sums of the base tier: which terms make a chain, in
+/* products.c: products and convolutions as loops, with the sums of the base tier: which terms make a chain, in
  * which order, and where a chain is cut (blocks of k); docs/numerics.md says it in words. Padding is passed over: its
  * zeros change no sum that begins with +0. */
 #include <math.h>
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 #include "kernels/convert/halves.h"
 #include "kernels/gemm/gemm_tuning.h"
 

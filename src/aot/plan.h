@@ -1,8 +1,8 @@
-/* plan_c.h: a plan on its way to C (plan_c.c), for what makes its values halves (plan_halves.c). */
-#ifndef WICK_IO_PLAN_C_H
-#define WICK_IO_PLAN_C_H
+/* plan.h: a plan on its way to C (plan.c), for what makes its values halves (plan_halves.c). */
+#ifndef WICK_AOT_PLAN_H
+#define WICK_AOT_PLAN_H
 
-#include "codegen/aot.h"
+#include "aot/aot.h"
 #include "exec/exec.h"
 #include "wick/codegen.h"
 

@@ -1,4 +1,4 @@
-/* aot_int8.c: products and convolutions of 8-bit integers. Zero points are taken from both sides before they are
+/* int8.c: products and convolutions of 8-bit integers. Zero points are taken from both sides before they are
  * multiplied, so that padding is passed over; weights whose zero point is 0 stay bytes. Sums are exact, and what
  * becomes of them is that of kernels/int8. What is known of weights, scales and biases is computed when the code is
  * written; for the rest the step that packs for the kernels prints functions that lay it out in the run, in the place
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 
 #define line wick_c_line
 

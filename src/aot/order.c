@@ -1,8 +1,8 @@
-/* aot_order.c: what goes along an axis in its order: places of the largest, running sums and extremes, sorting. Loops
+/* order.c: what goes along an axis in its order: places of the largest, running sums and extremes, sorting. Loops
  * over the middle of [outer, n, inner]. */
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 
 #define line wick_c_line
 

@@ -1,8 +1,8 @@
-/* aot_lines.c: lines of printed C. */
+/* lines.c: lines of printed C. */
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 
 void wick_c_line(wick_text *t, int depth, const char *fmt, ...) {
     char text[512];

@@ -1,9 +1,9 @@
-/* aot_cells.c: the elementwise part of a step of recurrent cells, unit by unit: kernels/recurrent/cell_body.h with the
+/* cells.c: the elementwise part of a step of recurrent cells, unit by unit: kernels/recurrent/cell_body.h with the
  * choices made. Arrays are rows of a sample's: in (of x), pre (the sums of products), h, c, side, gates; backward h and
  * c are their gradients. */
 #include <stdio.h>
 
-#include "codegen/aot_cells.h"
+#include "aot/cells.h"
 
 #define line wick_c_line
 

@@ -1,9 +1,9 @@
-/* aot_moves.c: slices and elements by index, and weighted sums of neighbours along an axis: what tables say where to
+/* moves.c: slices and elements by index, and weighted sums of neighbours along an axis: what tables say where to
  * read. */
 #include <stddef.h>
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 
 #define line wick_c_line
 

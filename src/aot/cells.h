@@ -1,8 +1,8 @@
-/* aot_cells.h: between recurrent loops (aot_recurrent.c) and what they do for each unit (aot_cells.c). */
-#ifndef WICK_CODEGEN_AOT_CELLS_H
-#define WICK_CODEGEN_AOT_CELLS_H
+/* cells.h: between recurrent loops (recurrent.c) and what they do for each unit (cells.c). */
+#ifndef WICK_AOT_CELLS_H
+#define WICK_AOT_CELLS_H
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 
 /* Of a direction; which arrays there are is as in wick_recurrent_data. */
 typedef struct wick_c_cell {

@@ -1,8 +1,8 @@
-/* aot_gradients.c: kernels of training as loops, beside those of aot_products.c and aot_kernels.c: gradients of
+/* gradients.c: kernels of training as loops, beside those of products.c and kernels.c: gradients of
  * convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of the base tier. */
 #include <stdio.h>
 
-#include "codegen/aot_print.h"
+#include "aot/print.h"
 #include "kernels/gemm/gemm_tuning.h"
 #include "kernels/window/window.h"
 
