@@ -198,72 +198,10 @@ static void print_note(wick_c_printer *p, const wick_step *s) {
 }
 
 static wick_status print_step(wick_c_printer *p, const wick_step *s) {
-    /* it may have nothing to do in the run */
-    if (s->kind != WICK_STEP_INT8_PACK || wick_c_scratch(s, p->f->buffers, p->m->isa)) print_note(p, s);
-    switch (s->kind) {
-    case WICK_STEP_COPY:
-        return wick_c_print_copy(p, s);
-    case WICK_STEP_PROGRAM:
-        return wick_c_print_program(p, s);
-    case WICK_STEP_GEMM:
-        return wick_c_print_gemm(p, s);
-    case WICK_STEP_CONV:
-        return wick_c_print_conv(p, s);
-    case WICK_STEP_MAX_POOL:
-    case WICK_STEP_MEAN_POOL:
-        return wick_c_print_pool(p, s);
-    case WICK_STEP_SOFTMAX:
-        return wick_c_print_softmax(p, s);
-    case WICK_STEP_LAYER_NORM:
-        return wick_c_print_layer_norm(p, s);
-    case WICK_STEP_JOIN:
-        return wick_c_print_join(p, s);
-    case WICK_STEP_CONV_SUM:
-        return wick_c_print_conv_sum(p, s);
-    case WICK_STEP_MAX_POOL_PUT:
-    case WICK_STEP_MEAN_POOL_SHARE:
-        return wick_c_print_pool_gradient(p, s);
-    case WICK_STEP_CROSS_ENTROPY:
-        return wick_c_print_cross_entropy(p, s);
-    case WICK_STEP_ONE_HOT:
-        return wick_c_print_one_hot(p, s);
-    case WICK_STEP_CHECK:
-        return wick_c_print_check(p, s);
-    case WICK_STEP_GATHER:
-        return wick_c_print_gather(p, s);
-    case WICK_STEP_RESAMPLE:
-        return wick_c_print_resample(p, s);
-    case WICK_STEP_RECURRENT:
-        return wick_c_print_recurrent(p, s);
-    case WICK_STEP_ATTENTION:
-        return wick_c_print_attention(p, s);
-    case WICK_STEP_INTEGERS:
-        return wick_c_print_integers(p, s);
-    case WICK_STEP_INT8_PACK:
-        return wick_c_print_int8_pack(p, s);
-    case WICK_STEP_INT8:
-        return wick_c_print_int8(p, s);
-    case WICK_STEP_RANDOM:
-        return wick_c_print_random(p, s);
-    case WICK_STEP_DRAW:
-        return wick_c_print_draw(p, s);
-    case WICK_STEP_ARG:
-        return wick_c_print_arg(p, s);
-    case WICK_STEP_SCAN:
-        return wick_c_print_scan(p, s);
-    case WICK_STEP_SORT:
-        return wick_c_print_sort(p, s);
-    case WICK_STEP_ALONG:
-        return wick_c_print_along(p, s);
-    case WICK_STEP_PACK:
-    case WICK_STEP_STAGE:
-    case WICK_STEP_PROGRAM_END:
-    case WICK_STEP_MIRROR:
-    case WICK_STEP_CHANNEL_LOOP:
-    case WICK_STEP_OTHER:
-        break;
-    }
-    return wick_c_refuse(p, s, "its kernel has no printer yet");
+    const wick_c_step_printer *kind = wick_c_step_printer_of(s);
+    if (!kind->print) return wick_c_refuse(p, s, "its kernel has no printer yet");
+    if (wick_c_prints(s, p->f->buffers, p->m->isa)) print_note(p, s);
+    return kind->print(p, s);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */

@@ -70,15 +70,25 @@ typedef struct wick_c_text {
     size_t const_bytes;                /* of weights and other constants, apart or not */
 } wick_c_text;
 
-/* What the printed code of a step needs of the buffer that its kernel keeps packed weights in: bytes, of the arena, for
- * that step alone. 0: nothing. */
-size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
-/* Bytes of the arena that the printed code of a step needs besides its operands: it is printed with a ref of them
- * behind its own. */
-size_t wick_c_own_scratch(const wick_step *step, const wick_c_buffer *buffers);
-/* The ref of a recurrent step that is such a buffer, or -1. */
-int wick_c_recurrent_packed(const wick_step *step);
-int wick_c_int8_packed(const wick_step *step); /* the same of steps of 8-bit integers */
+/* How steps of a kind are printed (steps.c): what lays out memory and what prints code look here. */
+struct wick_c_printer;
+typedef struct wick_c_step_printer {
+    wick_status (*print)(struct wick_c_printer *p, const wick_step *s); /* NULL: they can't be */
+    bool elsewhere; /* nothing is printed for them: a later step of the same op does what they do */
+    bool packs;     /* nothing is printed for them unless they need scratch; they are not computed beforehand */
+    /* Is the ref for the kernel alone: packed operands, partial sums? NULL: none is. Printed code has `scratch` bytes
+     * of the arena there, for the step alone; NULL or 0: nothing. */
+    bool (*shares)(const wick_step *s, int ref);
+    size_t (*scratch)(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
+    /* The ref that a step before it packs, unless that one has nothing to do. NULL: none. */
+    int (*packed)(const wick_step *s);
+    /* Bytes of the arena besides its operands: it is printed with a ref of them behind its own. NULL: none. */
+    size_t (*own_scratch)(const wick_step *s, const wick_c_buffer *buffers);
+} wick_c_step_printer;
+const wick_c_step_printer *wick_c_step_printer_of(const wick_step *step);
+size_t wick_c_scratch(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa); /* of the refs it shares */
+/* Is there code of the step, among those that are printed? */
+bool wick_c_prints(const wick_step *step, const wick_c_buffer *buffers, wick_c_isa isa);
 bool wick_c_converts(const wick_step *step); /* whether it is a convolution whose image and result may be such halves */
 /* WICK_ERR_UNSUPPORTED with the op and its place where a step has no printer, or its dtypes have none. */
 wick_status wick_c_print(const wick_c_model *model, wick_c_text *out, wick_msg *msg);

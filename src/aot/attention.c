@@ -123,12 +123,10 @@ static void print_forward(wick_text *t, const wick_attention_job *a, const char 
 
 /* Queries of a block, whose gradients are summed over a block of keys before they are added to the others. */
 static int64_t block_of(const wick_attention_job *a) { return WICK_MIN(a->queries, WICK_ATTENTION_QUERIES); }
-size_t wick_c_own_scratch(const wick_step *s, const wick_c_buffer *buffers) {
-    if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) < 0) return wick_c_int8_scratch(s, buffers);
-    if (s->kind == WICK_STEP_DRAW && s->node->op == &wick_op_multinomial)
-        return WICK_ALIGN_UP((size_t)(((const wick_step_draw *)s->args)->n + 1) * sizeof(double), 16);
-    const wick_step_attention *m = s->kind == WICK_STEP_ATTENTION ? s->args : NULL;
-    return m && m->stage == 1
+size_t wick_c_attention_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+    (void)buffers;
+    const wick_step_attention *m = s->args;
+    return m->stage == 1
                ? WICK_ALIGN_UP((size_t)WICK_MAX(block_of(&m->a) * m->a.dim, 1) * wick_ctype_size(m->a.type), 16)
                : 0;
 }
@@ -294,7 +292,7 @@ wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s) {
     }
     if (m->stage == 1) {
         wick_text_add(&p->calls, ", ");
-        wick_c_argument(p, &s->refs[s->n_refs - 1], dtype); /* wick_c_own_scratch */
+        wick_c_argument(p, &s->refs[s->n_refs - 1], dtype); /* its own scratch */
     }
     wick_text_add(&p->calls, ");\n");
     return WICK_OK;

@@ -42,7 +42,7 @@ static int32_t byte_at(const void *data, bool is_signed, int64_t i) {
     return !data ? 0 : is_signed ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
 }
 /* Where what is laid out in the run lies: packed by a step before, or, of a product without one, scratch of its own
- * (wick_c_own_scratch). */
+ * (wick_c_int8_own_scratch). */
 static const wick_ref *packed_of(const int8_print *q) {
     return ref_at(q, WICK_INT8_AT_PACKED) ? ref_at(q, WICK_INT8_AT_PACKED)
            : q->bytes                     ? &q->from->refs[q->from->n_refs - 1]
@@ -82,7 +82,13 @@ static int8_print print_of(const wick_step *from, const wick_c_buffer *buffers) 
     return q;
 }
 
-size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers) { return print_of(s, buffers).bytes; }
+size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
+    (void)isa;
+    return print_of(s, buffers).bytes;
+}
+size_t wick_c_int8_own_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+    return wick_c_int8_packed(s) < 0 ? print_of(s, buffers).bytes : 0;
+}
 int wick_c_int8_packed(const wick_step *s) { return ((const wick_step_int8 *)s->args)->at[WICK_INT8_AT_PACKED] - 1; }
 
 static int64_t lanes_of(const wick_c_printer *p, const int8_print *q) {

@@ -1,5 +1,5 @@
-/* moves.c: slices and elements by index, and weighted sums of neighbours along an axis: what tables say where to
- * read. */
+/* moves.c: slices and elements by index, weighted sums of neighbours along an axis (what tables say where to read), and
+ * triangles of matrices. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -102,6 +102,34 @@ wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s) {
         wick_c_argument(p, &s->refs[k], k == 1 ? WICK_I64 : dtype);
     }
     wick_text_add(&p->calls, ")) return 2;\n");
+    return WICK_OK;
+}
+
+/* ---- triangles --------------------------------------------------------------------------------------------------- */
+
+wick_status wick_c_print_triangle(wick_c_printer *p, const wick_step *s) {
+    const wick_step_triangle *m = s->args;
+    const wick_dtype dtype = (wick_dtype)s->node->out[0].type.dtype;
+    const char *type = wick_c_memory(dtype);
+    if (!type) return wick_c_refuse(p, s, "its elements are not written as C yet");
+    wick_text t = {0};
+    wick_text_add(&t, "(const %s *x, %s *y) {\n", type, type);
+    line(&t, 1, "for (long r = 0; r < %lld; r++, x += %lld, y += %lld) {", LL(m->rows), LL(m->n), LL(m->n));
+    line(&t, 2, "const long edge = r %% %lld + %lld;", LL(m->m), LL(m->attr.k));
+    line(&t, 2, "for (long c = 0; c < %lld; c++) y[c] = c %s edge ? x[c] : 0;", LL(m->n), m->attr.upper ? ">=" : "<=");
+    if (m->attr.diagonal != 1) {
+        wick_text_add(&t, "        if (edge >= 0 && edge < %lld) y[edge] = ", LL(m->n));
+        if (m->attr.diagonal) wick_text_add(&t, "x[edge] * ");
+        wick_c_number(&t, wick_ctype_of(dtype), m->attr.diagonal);
+        wick_text_add(&t, ";\n");
+    }
+    line(&t, 1, "}");
+    wick_text_add(&t, "}\n");
+    wick_c_kernel(p, "triangle", &t);
+    wick_c_argument(p, &s->refs[0], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, &s->refs[1], dtype);
+    wick_text_add(&p->calls, ");\n");
     return WICK_OK;
 }
 

@@ -167,21 +167,6 @@ static wick_status place_buffers(wick_c_writing *w) {
     return WICK_OK;
 }
 
-/* Refs of a step that what is printed does not use: packed operands, and partial sums. */
-static bool is_shared(const wick_step *s, int ref) {
-    if (s->kind == WICK_STEP_GEMM) return ref == 3 && ((const wick_step_gemm *)s->args)->gemm.tasks_pack;
-    if (s->kind == WICK_STEP_CONV)
-        return ref + 1 == ((const wick_step_conv *)s->args)->at[WICK_STEP_CONV_SHARED] &&
-               ((const wick_step_conv *)s->args)->conv.what != WICK_CONV_WEIGHT;
-    if (s->kind == WICK_STEP_INT8_PACK) return wick_c_int8_packed(s) == ref;
-    if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_packed(s) == ref;
-    if (s->kind == WICK_STEP_SCAN) return ref >= 2 + ((const wick_step_scan *)s->args)->index;
-    if (s->kind == WICK_STEP_SORT) return ref >= 3;
-    if (s->kind == WICK_STEP_PROGRAM)
-        return ref == ((const wick_fused *)s->args)->n_in + ((const wick_fused *)s->args)->n_out;
-    return false;
-}
-
 /* Finds steps that depend on nothing but constants and weights, and are printed otherwise; bytes of scratch of each. */
 static bool find_folded(wick_c_writing *w, size_t *scratch) {
     const wick_plan *p = w->plan;
@@ -190,7 +175,7 @@ static bool find_folded(wick_c_writing *w, size_t *scratch) {
     for (size_t i = 0; i < p->n_buffers; i++)
         known[i] = w->buffers[i].place == WICK_C_DATA || w->buffers[i].place == WICK_C_ARENA;
     for (size_t i = 0; i < p->n_steps; i++)
-        w->folded[i] = wick_c_is_printed(&p->lowered[i]) && p->lowered[i].kind != WICK_STEP_INT8_PACK;
+        w->folded[i] = wick_c_is_printed(&p->lowered[i]) && !wick_c_step_printer_of(&p->lowered[i])->packs;
     if (!wick_constant_steps(&w->arena, p->lowered, p->n_steps, p->n_buffers, known, w->folded)) return false;
     *scratch = 0;
     for (size_t i = 0; i < p->n_steps; i++)
@@ -260,13 +245,15 @@ static wick_status lay_out(wick_c_writing *w) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = wick_c_step_at(w, i);
         if (w->folded[i] || !wick_c_is_printed(s)) continue;
-        if (wick_c_own_scratch(s, w->buffers)) s = with_scratch(w, &l, s, wick_c_own_scratch(s, w->buffers));
+        const wick_c_step_printer *kind = wick_c_step_printer_of(s);
+        const size_t own = kind->own_scratch ? kind->own_scratch(s, w->buffers) : 0;
+        if (own) s = with_scratch(w, &l, s, own);
         if (!s) return wick_c_no_memory(w);
         for (int k = 0; k < s->n_refs; k++) {
             wick_buffer *b = &l.buffers[s->refs[k].buffer];
-            const bool shared = is_shared(s, k);
+            const bool shared = kind->shares && kind->shares(s, k);
             /* nothing is laid out for it */
-            if (s->kind == WICK_STEP_INT8 && wick_c_int8_packed(s) == k && b->first < 0) continue;
+            if (kind->packed && kind->packed(s) == k && b->first < 0) continue;
             if ((shared && !wick_c_scratch(s, w->buffers, w->isa)) ||
                 w->buffers[s->refs[k].buffer].place != WICK_C_ARENA)
                 continue;
@@ -407,8 +394,7 @@ static wick_status write_c(wick_c_writing *w, int n, const wick_c_entry *entries
         WICK_TRY(make_function(w, &entries[i], &functions[i]));
         functions[i].random = random[i];
         for (size_t k = 0; k < functions[i].n_steps; k++)
-            kernels += functions[i].steps[k]->kind != WICK_STEP_INT8_PACK ||
-                       wick_c_scratch(functions[i].steps[k], functions[i].buffers, w->isa);
+            kernels += wick_c_prints(functions[i].steps[k], functions[i].buffers, w->isa);
     }
     m.arena_bytes = w->arena_bytes;
     wick_c_text text;

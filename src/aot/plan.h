@@ -34,8 +34,7 @@ static inline const wick_step *wick_c_step_at(const wick_c_writing *w, size_t i)
     return w->changed[i] ? w->changed[i] : &w->plan->lowered[i];
 }
 static inline bool wick_c_is_printed(const wick_step *s) {
-    return s->tasks > 0 && s->kind != WICK_STEP_PACK && s->kind != WICK_STEP_STAGE &&
-           s->kind != WICK_STEP_PROGRAM_END && s->kind != WICK_STEP_MIRROR;
+    return s->tasks > 0 && !wick_c_step_printer_of(s)->elsewhere;
 }
 
 /* What holds halves, or is made of them, is kept as halves; results go where operands end. Plain code alone: variants

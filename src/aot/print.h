@@ -67,6 +67,7 @@ wick_status wick_c_print_one_hot(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_check(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_gather(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_along(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_triangle(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_draw(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_arg(wick_c_printer *p, const wick_step *s);
@@ -78,9 +79,19 @@ wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8_pack(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);
-/* of a step that packs: what isn't known when the code is made */
-size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers);
-size_t wick_c_recurrent_scratch(const wick_step *s); /* bytes: the states of a sample, and what its gates are made of */
+
+/* Scratch of steps, as their rows in the table have it (steps.c). Of convolutions, weights and frames; of what packs
+ * for products of 8-bit integers, what isn't known when the code is made; of recurrences, the states of a sample and
+ * what its gates are made of. */
+size_t wick_c_conv_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
+size_t wick_c_int8_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
+size_t wick_c_recurrent_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa);
+size_t wick_c_int8_own_scratch(const wick_step *s, const wick_c_buffer *buffers);
+size_t wick_c_attention_scratch(const wick_step *s, const wick_c_buffer *buffers);
+size_t wick_c_draw_scratch(const wick_step *s, const wick_c_buffer *buffers);
+/* The ref that packed operands are in, or -1. */
+int wick_c_recurrent_packed(const wick_step *s);
+int wick_c_int8_packed(const wick_step *s);
 
 /* bf16 or f16 where all n elements are such numbers, as weights of a model that holds them so are, or one that mixed
  * precision rounds: they stay 2 bytes. Else `dtype`. */

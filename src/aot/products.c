@@ -759,11 +759,9 @@ static size_t scratch_weights(const wick_convolution *c) {
     const int64_t taps = c->winograd ? 16 : c->kernel[0] * c->kernel[1] * c->kernel[2];
     return WICK_ALIGN_UP((size_t)(c->groups * c->co * c->ci * taps) * wick_ctype_size(c->type), 16);
 }
-size_t wick_c_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
-    if (s->kind == WICK_STEP_INT8_PACK) return wick_c_int8_scratch(s, buffers);
-    if (s->kind == WICK_STEP_RECURRENT) return wick_c_recurrent_scratch(s);
-    const wick_step_conv *m = s->kind == WICK_STEP_CONV ? s->args : NULL;
-    if (!m || m->conv.what == WICK_CONV_WEIGHT) return 0;
+size_t wick_c_conv_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
+    const wick_step_conv *m = s->args;
+    if (m->conv.what == WICK_CONV_WEIGHT) return 0;
     const wick_convolution *c = &m->conv, geometry = transposed(c);
     const bool known = buffers[s->refs[m->at[WICK_STEP_CONV_B] - 1].buffer].place == WICK_C_DATA;
     if (known && is_vectors(c, isa)) return wick_c_vector_scratch(&geometry);

@@ -64,7 +64,13 @@ wick_status wick_c_print_random(wick_c_printer *p, const wick_step *s) {
 
 /* ---- from random bits and from uniform numbers ------------------------------------------------------------------- */
 
-/* Places by weight: their rows are doubles in scratch of its own (wick_c_own_scratch), which becomes their sums, or
+size_t wick_c_draw_scratch(const wick_step *s, const wick_c_buffer *buffers) {
+    (void)buffers;
+    if (s->node->op != &wick_op_multinomial) return 0;
+    return WICK_ALIGN_UP((size_t)(((const wick_step_draw *)s->args)->n + 1) * sizeof(double), 16);
+}
+
+/* Places by weight: their rows are doubles in scratch of its own (wick_c_draw_scratch), which becomes their sums, or
  * times of arrival. */
 static wick_status print_multinomial(wick_c_printer *p, const wick_step *s) {
     const wick_step_draw *m = s->args;

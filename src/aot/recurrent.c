@@ -23,7 +23,8 @@ int wick_c_recurrent_packed(const wick_step *s) { return ref_of(s->args, FIELD(p
 static int64_t scratch_rows(const wick_recurrent *r) {
     return 1 + (r->cell == WICK_CELL_LSTM) + wick_cell_gates(r->cell) + (r->cell == WICK_CELL_GRU_RESET_FIRST);
 }
-size_t wick_c_recurrent_scratch(const wick_step *s) {
+size_t wick_c_recurrent_scratch(const wick_step *s, const wick_c_buffer *buffers, wick_c_isa isa) {
+    (void)buffers, (void)isa;
     const wick_recurrent *r = &((const wick_step_recurrent *)s->args)->r;
     return WICK_ALIGN_UP((size_t)(scratch_rows(r) * r->hidden) * wick_ctype_size(r->type), 16);
 }

@@ -28,20 +28,77 @@ static void add_epilogue(wick_work *w, const wick_tuning *t, const wick_epilogue
     if (r->program) add_program(w, t, &r->program->fused);
 }
 
-static wick_rate family(const wick_step *s) {
-    switch (s->kind) {
-    case WICK_STEP_MAX_POOL:
-    case WICK_STEP_MEAN_POOL:
-    case WICK_STEP_MEAN_POOL_SHARE: return WICK_RATE_POOL;
-    case WICK_STEP_SOFTMAX:
-    case WICK_STEP_LAYER_NORM:
-    case WICK_STEP_CROSS_ENTROPY: return WICK_RATE_ROWS;
-    case WICK_STEP_ATTENTION: return WICK_RATE_ATTENTION;
-    case WICK_STEP_RECURRENT: return WICK_RATE_RECURRENT;
-    case WICK_STEP_INT8: return WICK_RATE_INT8;
-    default: return s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER;
-    }
+static void add_program_step(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    add_program(w, t, &((const wick_step_program *)s->args)->fused);
 }
+
+static void add_channel_loop(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    const wick_channel_loop *loop = s->args;
+    for (int i = 0; i < loop->runs; i++) add_program(w, t, &loop->part[i].fused);
+}
+
+static void add_sums(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    (void)t;
+    w->ops[WICK_RATE_REDUCE] = s->bytes / 4;
+}
+
+static void add_pack(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    (void)t; /* taps of a convolution lie apart */
+    w->ops[WICK_RATE_OTHER] = s->bytes / (s->node->op == &wick_op_matmul ? 16 : 4);
+}
+
+static void add_gemm(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    const wick_step_gemm *a = s->args;
+    /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
+    const bool transposed = a->gemm.b_row == 1 && a->gemm.n > 1;
+    w->ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : transposed ? 5 : 1);
+    add_epilogue(w, t, &a->epilogue);
+}
+
+static void add_conv(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    const wick_step_conv *a = s->args;
+    const wick_convolution *c = &a->conv;
+    const double pad = padded(c->what == WICK_CONV_DATA ? c->ci : c->co);
+    if (c->depthwise) w->ops[WICK_RATE_DEPTHWISE] = s->flops;
+    else if (c->winograd) w->ops[WICK_RATE_WINOGRAD] = s->flops;
+    else w->ops[WICK_RATE_CONV] = s->flops * pad;
+    add_epilogue(w, t, &a->epilogue);
+}
+
+static void add_put(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    (void)t; /* element by element, with branches */
+    w->ops[WICK_RATE_OTHER] = 3 * s->flops;
+}
+
+static void add_other(wick_work *w, const wick_tuning *t, const wick_step *s) {
+    (void)t;
+    w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
+}
+
+/* By kind of step: what adds its operations; or, without that, the rate of its FLOPs. No row: add_other. */
+static const struct {
+    void (*add)(wick_work *w, const wick_tuning *t, const wick_step *s);
+    wick_rate rate;
+} kinds[WICK_STEP_KINDS] = {
+    [WICK_STEP_PACK] = {.add = add_pack},
+    [WICK_STEP_PROGRAM] = {.add = add_program_step},
+    [WICK_STEP_PROGRAM_END] = {.add = add_sums},
+    [WICK_STEP_CHANNEL_LOOP] = {.add = add_channel_loop},
+    [WICK_STEP_GEMM] = {.add = add_gemm},
+    [WICK_STEP_CONV] = {.add = add_conv},
+    [WICK_STEP_CONV_SUM] = {.add = add_sums},
+    [WICK_STEP_MAX_POOL] = {.rate = WICK_RATE_POOL},
+    [WICK_STEP_MAX_POOL_PUT] = {.add = add_put},
+    [WICK_STEP_MEAN_POOL] = {.rate = WICK_RATE_POOL},
+    [WICK_STEP_MEAN_POOL_SHARE] = {.rate = WICK_RATE_POOL},
+    [WICK_STEP_SOFTMAX] = {.rate = WICK_RATE_ROWS},
+    [WICK_STEP_LAYER_NORM] = {.rate = WICK_RATE_ROWS},
+    [WICK_STEP_CROSS_ENTROPY] = {.rate = WICK_RATE_ROWS},
+    [WICK_STEP_ATTENTION] = {.rate = WICK_RATE_ATTENTION},
+    [WICK_STEP_RECURRENT] = {.rate = WICK_RATE_RECURRENT},
+    [WICK_STEP_INT8] = {.rate = WICK_RATE_INT8},
+};
+_Static_assert(WICK_RATE_LIGHT == 0, "which no row has: 0 is that there is none");
 
 wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_buffer *buffers) {
     wick_work w = {.bytes = s->bytes, .tasks = (double)s->tasks};
@@ -52,39 +109,9 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     }
     w.far_bytes = WICK_MIN(w.far_bytes, w.bytes);
     w.bytes -= w.far_bytes;
-    switch (s->kind) {
-    case WICK_STEP_PROGRAM: add_program(&w, t, &((const wick_step_program *)s->args)->fused); break;
-    case WICK_STEP_CHANNEL_LOOP: {
-        const wick_channel_loop *loop = s->args;
-        for (int i = 0; i < loop->runs; i++) add_program(&w, t, &loop->part[i].fused);
-        break;
-    }
-    case WICK_STEP_PROGRAM_END:
-    case WICK_STEP_CONV_SUM: w.ops[WICK_RATE_REDUCE] = s->bytes / 4; break;
-    case WICK_STEP_PACK:
-        w.ops[WICK_RATE_OTHER] = s->bytes / (s->node->op == &wick_op_matmul ? 16 : 4);
-        break; /* taps of a convolution lie apart */
-    case WICK_STEP_GEMM: {
-        const wick_step_gemm *a = s->args;
-        /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
-        const bool turned = a->gemm.b_row == 1 && a->gemm.n > 1;
-        w.ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : turned ? 5 : 1);
-        add_epilogue(&w, t, &a->epilogue);
-        break;
-    }
-    case WICK_STEP_CONV: {
-        const wick_step_conv *a = s->args;
-        const wick_convolution *c = &a->conv;
-        const double pad = padded(c->what == WICK_CONV_DATA ? c->ci : c->co);
-        if (c->depthwise) w.ops[WICK_RATE_DEPTHWISE] = s->flops;
-        else if (c->winograd) w.ops[WICK_RATE_WINOGRAD] = s->flops;
-        else w.ops[WICK_RATE_CONV] = s->flops * pad;
-        add_epilogue(&w, t, &a->epilogue);
-        break;
-    }
-    case WICK_STEP_MAX_POOL_PUT: w.ops[WICK_RATE_OTHER] = 3 * s->flops; break; /* element by element, with branches */
-    default: w.ops[family(s)] = s->flops; break;
-    }
+    if (kinds[s->kind].add) kinds[s->kind].add(&w, t, s);
+    else if (kinds[s->kind].rate) w.ops[kinds[s->kind].rate] = s->flops;
+    else add_other(&w, t, s);
     return w;
 }
 

@@ -42,7 +42,8 @@ typedef struct wick_ref {
     int64_t offset; /* bytes */
 } wick_ref;
 
-/* What a step computes, and its arguments: see steps.h. */
+/* What a step computes, and its arguments: see steps.h. A new kind is one here, its arguments there, a row in the table
+ * of costs (cost.c) and one in that of printers (aot/steps.c). */
 typedef enum wick_step_kind {
     WICK_STEP_OTHER,
     WICK_STEP_STAGE, /* of what a later step, its last stage, has in its arguments as a whole */
@@ -77,7 +78,9 @@ typedef enum wick_step_kind {
     WICK_STEP_SCAN,
     WICK_STEP_SORT,
     WICK_STEP_ALONG,
-    WICK_STEP_CHANNEL_LOOP /* of executed steps alone (exec/rewrite) */
+    WICK_STEP_TRIANGLE,
+    WICK_STEP_CHANNEL_LOOP, /* of executed steps alone (exec/rewrite) */
+    WICK_STEP_KINDS
 } wick_step_kind;
 
 /* The number at the position of a fault, and the extent that it must fit. */

@@ -140,6 +140,13 @@ typedef struct wick_step_gather {
     bool nontemporal;
 } wick_step_gather;
 
+/* TRIANGLE: x, y, `rows` rows of matrices [m, n]. */
+typedef struct wick_step_triangle {
+    triangle_attr attr;
+    int64_t m, n, rows, per_task;
+    size_t elem;
+} wick_step_triangle;
+
 /* RESAMPLE: x, y. */
 typedef struct wick_step_resample {
     wick_resample table;

@@ -2,6 +2,7 @@
  * made of. */
 #include "ops/factor.h"
 #include "ops/ops.h"
+#include "ops/steps.h"
 #include "wick/shape.h"
 
 static wick_status infer_triangle(wick_infer *i) {
@@ -13,14 +14,9 @@ static wick_status infer_triangle(wick_infer *i) {
     return WICK_OK;
 }
 
-typedef struct triangle_args {
-    triangle_attr attr;
-    int64_t m, n, rows, per_task; /* rows of all matrices */
-    size_t elem;
-} triangle_args;
 static int64_t run_triangle(const void *args, void *const *ptr, int64_t begin, int64_t end, void *scratch) {
     (void)scratch;
-    const triangle_args *a = args;
+    const wick_step_triangle *a = args;
     const size_t all = (size_t)a->n * a->elem;
     for (int64_t r = begin * a->per_task; r < WICK_MIN(end * a->per_task, a->rows); r++) {
         const int64_t edge = r % a->m + a->attr.k, cut = WICK_MAX(WICK_MIN(edge + !a->attr.upper, a->n), 0);
@@ -50,7 +46,7 @@ static wick_status lower_triangle(wick_lower *l, wick_node *node) {
     wick_operand in, out;
     WICK_TRY(wick_lower_in_contiguous(l, node, 0, &in));
     WICK_TRY(wick_lower_out(l, node, 0, &out));
-    triangle_args a;
+    wick_step_triangle a;
     memset(&a, 0, sizeof a);
     memcpy(&a.attr, node->attr, sizeof a.attr);
     a.m = in.type->dims[in.type->rank - 2];
@@ -59,6 +55,7 @@ static wick_status lower_triangle(wick_lower *l, wick_node *node) {
     a.rows = a.n ? wick_type_count(in.type) / a.n : 0;
     a.per_task = 1 + TASK_BYTES / (1 + a.n * (int64_t)a.elem);
     wick_step step = {.name = "triangle",
+                      .kind = WICK_STEP_TRIANGLE,
                       .run = run_triangle,
                       .tasks = (a.rows + a.per_task - 1) / a.per_task,
                       .bytes = 2 * (double)wick_type_bytes(in.type)};

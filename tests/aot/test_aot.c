@@ -132,6 +132,14 @@ NET(weights_are_folded) {
 NET(layer_normed) { return wick_layer_norm(x, MADE(ctx, 1100), MADE(ctx, 1100), 1e-5); }
 NET(plainly_normed) { return wick_add(wick_layer_norm(x, NULL, NULL, 1e-3), wick_rms_norm(x, MADE(ctx, 9), 1e-6)); }
 NET(powers) { return wick_pow(wick_abs(x), MADE(ctx, 9)); } /* of functions whose comments name others */
+NET(triangles) { /* of wide and square matrices, with edges inside and beyond, of halves and bytes too */
+    wick_tensor *square = wick_slice(x, -1, 0, 5, 1), *half = wick_cast(wick_triu(x, 0), WICK_BF16);
+    wick_tensor *low = wick_add(wick_tril(x, -2), wick_triu(x, 3));
+    wick_tensor *beyond = wick_add(wick_tril(x, 9), wick_triu(x, 9));
+    wick_tensor *parts[] = {low, beyond, wick_cast(wick_tril(half, 1), WICK_F32),
+                            wick_cast(wick_triu(wick_cast(x, WICK_I8), 1), WICK_F32)};
+    return wick_sum(wick_add(wick_concat(4, parts, 0), wick_matmul(wick_tril(square, 0), x)), WICK_AXES(0), false);
+}
 NET(joined) { return wick_concat(3, (wick_tensor *[]){x, wick_neg(x), MADE(ctx, 4, 12)}, 1); }
 NET(turns) { /* small arguments, and others far beyond what parts of pi/2 reduce */
     wick_tensor *far = wick_mul(x, wick_like(x, 1e25)), *apart = wick_where(wick_gt(x, wick_like(x, 0.5)), far, x);
@@ -520,6 +528,7 @@ static const net nets[] = {
     {"rnn", 3, {3, 20, 6}, rnn, WICK_F32},
     {"rnn_of_doubles", 3, {4, 2, 6}, rnn_of_doubles, WICK_F64},
     {"gathered", 3, {2, 4, 5}, gathered, WICK_F32},
+    {"triangles", 3, {3, 5, 7}, triangles, WICK_F32},
     {"padded_in_place", 4, {2, 3, 20, 33}, padded_in_place, WICK_F32},
     {"padded_round", 4, {2, 3, 4, 3}, padded_round, WICK_F32},
     {"bags_of_rows", 2, {11, 40}, bags_of_rows, WICK_F32},
