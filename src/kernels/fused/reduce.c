@@ -49,6 +49,7 @@ typedef struct reduction {
     int64_t out_dims[WICK_MAX_DIMS];
     uint8_t *out;
     int64_t transposed; /* the first of the units that buffers hold turned; -1: none */
+    int sums;           /* of planes: WICK_RED_OF_..., below 0: what the program makes */
 } reduction;
 
 /* Points inputs that lie across units at unit u, turned; offsets: of it, in elements. Those beside it come along. */
@@ -401,11 +402,12 @@ static void run_short_lines(reduction *r, int64_t first, int64_t last) {
     }
 }
 
-/* What the kernel of chunks makes itself of inputs x, m and maybe g, of which m is a number: (x - m)^2 or g (x - m).
+/* What the kernel of chunks makes itself of inputs x, m and maybe g, of which m is a number: x, (x - m)^2 or g (x - m).
  * Below 0: nothing. */
 static int summed_as(const reduction *r) {
     const wick_fused *f = r->m->f;
     const wick_fused_instr *sub = &f->instr[0], *last = &f->instr[1];
+    if (f->n_instr == 0) return WICK_RED_OF_X;
     if (f->n_in < 2 || f->n_instr != 2 || last->dst != r->reg || r->l->in_kind[1] != WICK_FUSED_SAME) return -1;
     for (int i = 0; i < f->n_in; i++)
         if (f->in[i].dtype != WICK_F32 || (i != 1 && r->l->in_kind[i] <= WICK_FUSED_STILL)) return -1;
@@ -428,7 +430,7 @@ static int64_t reduce_chunks(reduction *r, int64_t first, int64_t end, uint8_t *
     /* what goes on in another place is copied */
     const int64_t run = m->f->dims[m->f->rank - 1], here = (run - first * chunk % run) / chunk;
     const int64_t n = WICK_MAX(WICK_MIN(WICK_MIN(whole, here), WICK_MIN(m->f->block / chunk, CHUNKS_AT_ONCE)), 1);
-    const int of = m->f->n_instr ? summed_as(r) : WICK_RED_OF_X;
+    const int of = r->sums;
     int x = of ? 0 : r->reg, g = of == WICK_RED_OF_PRODUCTS ? 2 : x;
     if (of < 0) {
         wick_machine_block(m, first * chunk, n * chunk);
@@ -568,6 +570,7 @@ void wick_reduce_run(wick_machine *m, int stage, int64_t begin, int64_t end, voi
                    .cols = l->cols,
                    .transposed = -1};
     memcpy(r.out_dims, l->out_dims, sizeof r.out_dims);
+    if (l->planes) r.sums = summed_as(&r);
     const int64_t last = WICK_MIN(end * l->task_items, l->units);
     switch ((wick_fused_mode)l->mode) {
     case WICK_FUSED_BARE:
