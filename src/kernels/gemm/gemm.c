@@ -16,7 +16,7 @@ enum {
     GEMM_THIN = 32,   /* few rows: a kernel of its own goes over B in place */
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
     GEMM_FAR = 64,    /* of THIN: B comes from memory, or from a cache that other cores share */
-    GEMM_CROWDED = 128 /* of THIN: it comes from memory, and its columns share sets of L1 */
+    GEMM_CROWDED = 128, /* of THIN: it comes from memory, and its columns share sets of L1 */
 };
 
 static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_gemm_kernels)};
