@@ -137,8 +137,9 @@ NET(triangles) { /* of wide and square matrices, with edges inside and beyond, o
     wick_tensor *low = wick_add(wick_tril(x, -2), wick_triu(x, 3));
     wick_tensor *beyond = wick_add(wick_tril(x, 9), wick_triu(x, 9));
     wick_tensor *parts[] = {low, beyond, wick_cast(wick_tril(half, 1), WICK_F32),
-                            wick_cast(wick_triu(wick_cast(x, WICK_I8), 1), WICK_F32)};
-    return wick_sum(wick_add(wick_concat(4, parts, 0), wick_matmul(wick_tril(square, 0), x)), WICK_AXES(0), false);
+                            wick_cast(wick_triu(wick_cast(x, WICK_I8), 1), WICK_F32),
+                            wick_matmul(wick_tril(square, 0), x)};
+    return wick_concat(5, parts, 0);
 }
 NET(joined) { return wick_concat(3, (wick_tensor *[]){x, wick_neg(x), MADE(ctx, 4, 12)}, 1); }
 NET(turns) { /* small arguments, and others far beyond what parts of pi/2 reduce */
