@@ -111,16 +111,18 @@ static wick_status predict(wick_plan *plan) {
     return WICK_OK;
 }
 
-static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, size_t n,
-                         const wick_wanted *wanted, const wick_layout *leaf_layouts, const wick_pass_choice *passes) {
+static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, size_t n, const wick_wanted *wanted,
+                         const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_planning *planning) {
     wick_context *ctx = plan->ctx;
     wick_msg *msg = &ctx->msg;
     plan->graph = wick_graph_from_walk(ctx, &plan->arena, w, n, wanted);
     if (!plan->graph) return wick_msg_set(msg, WICK_ERR_NOMEM, "out of memory while planning");
+    plan->graph->planning = planning;
     WICK_TRY(wick_run_passes(plan->graph, passes, msg));
     /* Op by op, states are written by copies at the very end: a check after any op can still stop the run. */
     for (size_t i = 0; passes->required_only && i < plan->graph->n; i++) plan->graph->nodes[i]->phase = 0;
     wick_lower l = {.ctx = ctx,
+                    .planning = planning,
                     .graph = plan->graph,
                     .arena = &plan->arena,
                     .temp = temp,
@@ -159,7 +161,7 @@ static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, 
 }
 
 static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
-                              const wick_layout *leaf_layouts, const wick_pass_choice *passes,
+                              const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_planning *planning,
                               wick_packed_weights *packs, wick_plan **out) {
     *out = NULL;
     wick_plan *plan = wick_calloc(&ctx->alloc, sizeof *plan);
@@ -170,11 +172,11 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
     plan->n_leaves = w->n_leaves;
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
-    memset(ctx->decisions, 0, sizeof ctx->decisions);
+    memset(planning->decisions, 0, sizeof planning->decisions);
     const wick_tuning *was = wick_tuning_enter(&ctx->tuning);
     wick_arena temp;
     wick_arena_init(&temp, &plan->alloc, 16 * 1024);
-    wick_status status = build(plan, &temp, w, n, wanted, leaf_layouts, passes);
+    wick_status status = build(plan, &temp, w, n, wanted, leaf_layouts, passes, planning);
     wick_arena_free(&temp);
     wick_tuning_enter(was);
     ctx->target = NULL; /* also after a failure in the middle of a pass */
@@ -182,6 +184,7 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
         wick_plan_release(plan);
         return status;
     }
+    plan->graph->planning = NULL;
     ctx->plans_built++;
     *out = plan;
     return WICK_OK;
@@ -196,7 +199,9 @@ enum { TRIES = 24, REFINED = 3, STUCK = 8 };
  * the arena fits, then larger ones for less to be made again. On success *target is the best; 0: nothing has to be. */
 static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
                                const wick_layout *leaf_layouts, const wick_pass_choice *passes,
-                               wick_packed_weights *packs, size_t *target) {
+                               const wick_planning *planning, wick_packed_weights *packs, size_t *target) {
+    wick_planning tried = *planning;
+    tried.options = NULL; /* who listens hears of the plan that it becomes, not of tries */
     const size_t budget = passes->memory_budget;
     size_t least = SIZE_MAX, fails = 0, now = 0, fits = 0;
     /* by which the graph is copied from what was walked; passes count on, on the copies */
@@ -205,9 +210,8 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
     int refined = 0, stuck = 0;
     for (int i = 0; i < TRIES && refined < REFINED && stuck < STUCK; i++) {
         wick_plan *plan;
-        ctx->live_target = now;
-        const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, packs, &plan);
-        ctx->live_target = 0;
+        tried.live_target = now;
+        const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, &tried, packs, &plan);
         ctx->walk = walk;
         WICK_TRY(status);
         const size_t arena = plan->arena_bytes;
@@ -240,21 +244,13 @@ static wick_status find_target(wick_context *ctx, const wick_walk *w, size_t n, 
 }
 
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
-                            const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_packed_weights *packs,
-                            wick_plan **out) {
+                            const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_planning *planning,
+                            wick_packed_weights *packs, wick_plan **out) {
     *out = NULL;
-    size_t target = 0;
-    if (passes->memory_budget) {
-        const wick_compile_options *told = ctx->told; /* of the plan that it becomes, not of tries */
-        ctx->told = NULL;
-        const wick_status status = find_target(ctx, w, n, wanted, leaf_layouts, passes, packs, &target);
-        ctx->told = told;
-        WICK_TRY(status);
-    }
-    ctx->live_target = target;
-    const wick_status status = build_once(ctx, w, n, wanted, leaf_layouts, passes, packs, out);
-    ctx->live_target = 0;
-    return status;
+    planning->live_target = 0;
+    if (passes->memory_budget)
+        WICK_TRY(find_target(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, &planning->live_target));
+    return build_once(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, out);
 }
 
 void wick_plan_release(wick_plan *plan) {

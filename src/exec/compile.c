@@ -126,22 +126,20 @@ static wick_status compile(tracer *t, int n_in, int n_out, const wick_compile_op
         if (v->array && !state_of_leaf(t, v)) layouts[i] = v->array->layout;
         layouts[i].offset = 0;
     }
-    ctx->told = options;
-    ctx->precision = options && options->precision != WICK_PRECISION_F32
-                         ? options->precision == WICK_PRECISION_F16 ? WICK_F16 : WICK_BF16
-                         : 0;
-    wick_status status = wick_precision_wide(options ? options->wide : NULL, &ctx->precision_wide, &ctx->msg);
-    if (status == WICK_OK && ctx->precision_wide && !ctx->precision)
+    wick_planning planning = {.options = options};
+    if (options && options->precision != WICK_PRECISION_F32)
+        planning.precision = options->precision == WICK_PRECISION_F16 ? WICK_F16 : WICK_BF16;
+    wick_status status = wick_precision_wide(options ? options->wide : NULL, &planning.precision_wide, &ctx->msg);
+    if (status == WICK_OK && planning.precision_wide && !planning.precision)
         status = wick_msg_set(
             &ctx->msg, WICK_ERR_INVALID,
             "mixed precision narrows no op here: ops that stay wide need a precision of bf16 or f16 beside them");
-    if (status == WICK_OK) status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, packs, out);
-    if (status == WICK_OK && options && (status = wick_check_left_out(ctx, options->without)) != WICK_OK) {
+    if (status == WICK_OK)
+        status = wick_plan_build(ctx, w, t->n_wanted, t->wanted, layouts, passes, &planning, packs, out);
+    if (status == WICK_OK && (status = wick_check_left_out(&planning, &ctx->msg)) != WICK_OK) {
         wick_plan_release(*out);
         *out = NULL;
     }
-    ctx->told = NULL;
-    ctx->precision = 0;
     wick_release(&ctx->alloc, layouts, bytes);
     WICK_TRY(status);
     wick_plan *p = *out;

@@ -97,7 +97,7 @@ static wick_status plan_for(wick_context *ctx, wick_cache *c, const wick_walk *w
     }
     /* Planning walks too: what was walked is copied before that. */
     WICK_TRY(wick_plan_build(ctx, w, n, wanted, c->layouts, &(wick_pass_choice){.required_only = ctx->options.eager},
-                             NULL, &p));
+                             &(wick_planning){0}, NULL, &p));
     p->key = wick_alloc(&ctx->alloc, w->n_key);
     p->n_key = p->key ? w->n_key : 0;
     p->memory = wick_memory_new(p, wick_pool_threads(ctx->pool));

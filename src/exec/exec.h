@@ -131,11 +131,11 @@ wick_status wick_recording_make(wick_context *ctx, wick_function fn, void *user,
                                 int n_out, wick_arena *arena, wick_recording *out);
 void wick_recording_drop(wick_recording *recording); /* what it counted; the arena is the caller's */
 
-/* A plan for what was walked. leaf_layouts: by leaf. packs: where what it keeps between runs goes; NULL: to its arena.
- * The context has the error. */
+/* A plan for what was walked. leaf_layouts: by leaf. planning: what is asked of it; gets the decisions that were taken.
+ * packs: where what it keeps between runs goes; NULL: to its arena. The context has the error. */
 wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, const wick_wanted *wanted,
-                            const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_packed_weights *packs,
-                            wick_plan **out);
+                            const wick_layout *leaf_layouts, const wick_pass_choice *passes, wick_planning *planning,
+                            wick_packed_weights *packs, wick_plan **out);
 void wick_plan_release(wick_plan *plan);
 /* wick_compile for a function that has other plans, which share packs. */
 wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, int n_in, const wick_spec *in,

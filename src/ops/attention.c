@@ -166,7 +166,7 @@ static wick_status lower_attention(wick_lower *l, wick_node *node) {
         refs[n++] = wick_lower_ref(&out[i], true);
     }
     x.stage = back;
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_attention_name(a, x.stage), wick_attention_rejected(a, x.stage, rejected),
                           rejected);

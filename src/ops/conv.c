@@ -221,7 +221,7 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
     }
     wick_conv_prepare(k);
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_conv_name(k), wick_conv_rejected(k, rejected), rejected);
     }

@@ -387,7 +387,7 @@ static placed_part place_join(wick_lower *l, const wick_node *node, int axis, co
     *to = (wick_ref){out->buffer, true, p.at * elem};
     is->first = is->last = (int32_t)l->n_steps - 1;
     was->first = was->last = -1;
-    wick_remark(l->ctx, "ride", node, "taken: %s (%s) writes its rows where they belong in this result", s->name,
+    wick_remark(l->planning, "ride", node, "taken: %s (%s) writes its rows where they belong in this result", s->name,
                 s->node->site ? s->node->site : "?");
     return p;
 }

@@ -134,7 +134,7 @@ static wick_status lower(wick_lower *l, wick_node *node) {
     if (linear) {
         p->f64 = x->dtype == WICK_F64;
         wick_int4_prepare(p);
-        if (wick_remarks(l->ctx)) {
+        if (wick_remarks(l->planning)) {
             wick_rejected rejected[WICK_REJECTED];
             wick_lower_remark(l, node, wick_int4_name(p), wick_int4_rejected(p, rejected), rejected);
         }

@@ -220,7 +220,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->high = attr->high;
     p->keep = wick_lower_is_kept(l, node->in[1]);
     wick_int8_prepare(p);
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_int8_name(p), wick_int8_rejected(p, rejected), rejected);
     }

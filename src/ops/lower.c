@@ -16,7 +16,7 @@ void wick_lower_remark(const wick_lower *l, const wick_node *node, const char *k
     wick_str s = wick_str_on(text, sizeof text);
     wick_str_add(&s, "%s", kernel);
     for (int i = 0; i < n; i++) wick_str_add(&s, "; not %s: %s", others[i].kernel, others[i].why);
-    wick_remark(l->ctx, "kernel", node, "%s", text);
+    wick_remark(l->planning, "kernel", node, "%s", text);
 }
 
 static wick_status out_of_memory(wick_lower *l) {
@@ -159,7 +159,7 @@ wick_status wick_lower_copy(wick_lower *l, const wick_operand *from, const wick_
         c.src_strides[i] = from->layout.strides[i];
         c.dst_strides[i] = to->layout.strides[i];
     }
-    if (l->node && wick_remarks(l->ctx)) {
+    if (l->node && wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, l->node, wick_copy_name(&c), wick_copy_rejected(&c, rejected), rejected);
     }

@@ -130,6 +130,7 @@ typedef struct wick_lowered_program {
 
 typedef struct wick_lower {
     wick_context *ctx;
+    wick_planning *planning;
     wick_graph *graph;
     wick_arena *arena; /* of the plan */
     wick_arena *temp;  /* until it is made */

@@ -292,7 +292,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
                       .flops = flops_matmul(node),
                       .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
     WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_gemm_name(g), wick_gemm_rejected(g, rejected), rejected);
     }

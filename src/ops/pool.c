@@ -172,7 +172,7 @@ static wick_status lower_pool(wick_lower *l, wick_node *node) {
     refs[node->n_in] = wick_lower_ref(&at[node->n_in], true);
     bytes += (double)wick_type_bytes(&node->out[0].type);
     w->far = bytes >= (double)l->ctx->tuning.stream_bytes;
-    if (pooling && wick_remarks(l->ctx)) {
+    if (pooling && wick_remarks(l->planning)) {
         const bool max = node->op == &wick_op_max_pool;
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_windows_name(w, max), wick_windows_rejected(w, max, rejected), rejected);

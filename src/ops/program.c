@@ -203,7 +203,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
     }
     const wick_fused plain = *f;
     wick_fused_prepare(f);
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_fused_name(f), wick_fused_rejected(f, rejected), rejected);
     }
@@ -229,7 +229,7 @@ wick_status wick_lower_program(wick_lower *l, wick_node *node, wick_node *const 
     if (l->ctx->jit) {
         char note[256];
         a.native = wick_jit_find(l->ctx->jit, f, note, sizeof note);
-        if (note[0]) wick_remark(l->ctx, "jit", l->node, "%s", note);
+        if (note[0]) wick_remark(l->planning, "jit", l->node, "%s", note);
     }
     WICK_TRY(wick_lower_note_program(l, &plain));
     WICK_TRY(lower_program_step(l, &step, &a, refs, n_refs));

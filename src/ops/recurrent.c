@@ -262,7 +262,7 @@ static wick_status lower_recurrent(wick_lower *l, wick_node *node) {
         a.field[a.n++] = f->results[k].field;
     }
     wick_recurrent_prepare(r);
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         bool peephole = false, ggates = false;
         wick_rejected rejected[WICK_REJECTED];
         for (int k = 0; k < a.n; k++) peephole |= a.field[k] == FIELD(peephole), ggates |= a.field[k] == FIELD(ggates);

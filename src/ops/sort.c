@@ -70,7 +70,7 @@ static wick_status lower_sort(wick_lower *l, wick_node *node) {
                                  .n = in.type->dims[last],
                                  .k = out.type->dims[last]}};
     wick_sort_prepare(&a.sort);
-    if (wick_remarks(l->ctx)) {
+    if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_sort_name(&a.sort), wick_sort_rejected(&a.sort, rejected), rejected);
     }

@@ -4,8 +4,8 @@
 
 #include "tensor/op.h"
 
-void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...) {
-    if (!wick_remarks(ctx)) return;
+void wick_remark(const wick_planning *planning, const char *pass, const wick_node *node, const char *fmt, ...) {
+    if (!wick_remarks(planning)) return;
     char text[1024], name[256];
     wick_str s = wick_str_on(name, sizeof name);
     wick_str_add(&s, "%s ", node->op->name);
@@ -14,7 +14,7 @@ void wick_remark(const wick_context *ctx, const char *pass, const wick_node *nod
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    ctx->told->on_remark(ctx->told->user, pass, name, node->site, text);
+    planning->options->on_remark(planning->options->user, pass, name, node->site, text);
 }
 
 static const char *const choosers[WICK_CHOOSERS] = {
@@ -39,11 +39,12 @@ static const char *after(const char *names) {
     return names + (*names == ',');
 }
 
-bool wick_left_out(wick_context *ctx, wick_chooser pass, uint32_t *number) {
-    *number = ++ctx->decisions[pass];
+bool wick_left_out(wick_planning *planning, wick_chooser pass, uint32_t *number) {
     wick_chooser named;
     uint32_t n;
-    for (const char *names = ctx->told ? ctx->told->without : NULL; names && *names; names = after(names))
+    *number = planning ? ++planning->decisions[pass] : 0;
+    const char *names = planning && planning->options ? planning->options->without : NULL;
+    for (; names && *names; names = after(names))
         if (wick_names_decision(names, &named, &n) && named == pass && n == *number) return true;
     return false;
 }
@@ -56,14 +57,16 @@ static bool is_out(const char *names, wick_chooser pass) {
     return false;
 }
 
-wick_status wick_check_left_out(wick_context *ctx, const char *names) {
+wick_status wick_check_left_out(const wick_planning *planning, wick_msg *msg) {
+    const char *names = planning->options ? planning->options->without : NULL;
     wick_chooser pass;
     uint32_t n;
     for (const char *name = names; name && *name; name = after(name))
-        if (wick_names_decision(name, &pass, &n) && (n == 0 || n > ctx->decisions[pass]) && !is_out(names, pass))
-            return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
+        if (wick_names_decision(name, &pass, &n) && (n == 0 || n > planning->decisions[pass]) &&
+            !is_out(names, pass))
+            return wick_msg_set(msg, WICK_ERR_INVALID,
                                 "there is no decision '%s:%u' to leave out: %s took %u here", choosers[pass], n,
-                                choosers[pass], ctx->decisions[pass]);
+                                choosers[pass], planning->decisions[pass]);
     return WICK_OK;
 }
 

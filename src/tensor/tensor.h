@@ -25,6 +25,7 @@ typedef struct wick_array wick_array;
 typedef struct wick_value wick_value;
 typedef struct wick_node wick_node;
 typedef struct wick_graph wick_graph;
+typedef struct wick_planning wick_planning;
 typedef struct wick_error wick_error;
 struct wick_op;
 
@@ -242,9 +243,6 @@ struct wick_context {
     atomic_size_t tensor_bytes;
     /* of wick_recompute: that being recorded, or 0, and how many there were since the last evaluation */
     uint32_t segment, segments;
-    wick_dtype precision;       /* that products narrow f32 to (the precision pass): WICK_BF16, WICK_F16; 0: none */
-    uint32_t precision_wide;    /* bits of rows of that pass whose ops stay f32 (wick_precision_wide) */
-    size_t live_target;         /* bytes of intermediates that the checkpoint pass aims at; 0: it keeps to marks */
     uint64_t nodes_recorded, plans_built, plan_hits, evals;
     uint64_t recorded_at_eval; /* nodes_recorded at the last evaluation */
     char numerics[96];
@@ -262,10 +260,17 @@ struct wick_context {
         size_t n, slots;
     } texts; /* of wick_intern */
     struct wick_jit *jit; /* compiles fused programs (ops/native.h); NULL: off */
-    /* of the function that is being compiled: who wants to know what happens to it; NULL: nobody */
-    const wick_compile_options *told;
-    uint32_t decisions[WICK_CHOOSERS]; /* of that compilation, so far */
 };
+
+/* What is asked of a plan that is being made, for passes and lowering. All zero, or NULL: nothing. */
+struct wick_planning {
+    const wick_compile_options *options; /* who wants to know what happens; what is left out. NULL: nobody, nothing */
+    wick_dtype precision;    /* that products narrow f32 to (the precision pass): WICK_BF16, WICK_F16; 0: none */
+    uint32_t precision_wide; /* bits of rows of that pass whose ops stay f32 (wick_precision_wide) */
+    size_t live_target;      /* bytes of intermediates that the checkpoint pass aims at; 0: it keeps to marks */
+    uint32_t decisions[WICK_CHOOSERS]; /* so far */
+};
+static inline size_t wick_live_target(const wick_planning *planning) { return planning ? planning->live_target : 0; }
 
 /* Begins work that ends at `deadline`, with what is around it at the latest (0: only then), or when the host cancels;
  * what it returns wick_context_unwatch takes. */
@@ -275,17 +280,19 @@ static inline void wick_context_unwatch(wick_context *ctx, const wick_watch *was
 wick_status wick_context_spend(wick_context *ctx, size_t units, wick_msg *msg);
 /* Says what a pass, or the choice of a kernel ("lower"), decided about a node, to who asked for it (on_remark of
  * wick_compile_options). */
-void wick_remark(const wick_context *ctx, const char *pass, const wick_node *node, const char *fmt, ...)
+void wick_remark(const wick_planning *planning, const char *pass, const wick_node *node, const char *fmt, ...)
     WICK_PRINTF(4, 5);
 /* The name up to a comma, of a list of what to leave out: is it that of one decision, "fuse:3"? */
 bool wick_names_decision(const char *name, wick_chooser *pass, uint32_t *number);
 /* A pass is about to do something that it decided: counted from 1 as *number, which its remark tells ("taken as
  * fuse:3"). true: it was told to leave that one out. */
-bool wick_left_out(wick_context *ctx, wick_chooser pass, uint32_t *number);
+bool wick_left_out(wick_planning *planning, wick_chooser pass, uint32_t *number);
 /* Is each decision that was to be left out among those that were taken? */
-wick_status wick_check_left_out(wick_context *ctx, const char *names);
+wick_status wick_check_left_out(const wick_planning *planning, wick_msg *msg);
 /* where saying it takes work */
-static inline bool wick_remarks(const wick_context *ctx) { return ctx->told && ctx->told->on_remark; }
+static inline bool wick_remarks(const wick_planning *planning) {
+    return planning && planning->options && planning->options->on_remark;
+}
 
 /* A handle in the innermost scope naming value (a reference to whose node is taken over), or the poison of running out
  * of memory. */
@@ -343,6 +350,7 @@ typedef struct wick_symbol {
 /* A graph of its own: nodes in topological order, in an arena. As a region: inputs are its parameters. */
 struct wick_graph {
     wick_context *ctx;
+    wick_planning *planning; /* of the plan that it becomes; NULL: of none */
     wick_arena *arena;
     wick_node **nodes;
     size_t n, cap;

@@ -15,10 +15,10 @@ TEST(products_narrow_and_the_rest_stays_wide) {
     BENCH_COLLECT(&b, wick_exp(z));
     bench_pass(&b, wick_pass_precision);
     CHECK_INT(bench_count(&b, "cast"), 0);
-    b.ctx->precision = WICK_BF16;
+    wick_planning planning = {.precision = WICK_BF16};
+    b.graph->planning = &planning;
     bench_pass(&b, wick_pass_precision);
     bench_pass(&b, wick_pass_dce);
-    b.ctx->precision = 0;
     CHECK_GRAPH(&b, "%0 f32[2,3] = data()\n"
                     "%1 f32[3,3] = data()\n"
                     "%2 bf16[2,3] = cast(%0) to=bf16\n"
@@ -39,10 +39,10 @@ TEST(convolutions_round_operands_and_results) {
     wick_tensor *x = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 4)),
                 *w = wick_ones(b.ctx, WICK_F32, WICK_DIMS(1, 1, 2));
     BENCH_COLLECT(&b, wick_relu(wick_conv(x, w, NULL, NULL)));
-    b.ctx->precision = WICK_F16;
+    wick_planning planning = {.precision = WICK_F16};
+    b.graph->planning = &planning;
     bench_pass(&b, wick_pass_precision);
     bench_pass(&b, wick_pass_dce);
-    b.ctx->precision = 0;
     CHECK_GRAPH(&b, "%0 f32[1,1,4] = data()\n"
                     "%1 f32[1,1,2] = data()\n"
                     "%2 f16[1,1,4] = cast(%0) to=f16\n"

@@ -82,7 +82,7 @@ static wick_status settle(wick_rewriting *r, size_t next) {
     for (int i = 0; i < loop->n; i++) head->scratch = WICK_MAX(head->scratch, loop->part[i].fused.scratch);
     for (size_t i = loop->head + 1; i < next; i++) r->l->steps[i].rides = true;
     wick_rewriting_lives(r, loop->head, loop->refs, loop->n_refs);
-    wick_remark(r->l->ctx, "ride", r->l->node, "taken: runs channel by channel with %s (%s)", head->name,
+    wick_remark(r->l->planning, "ride", r->l->node, "taken: runs channel by channel with %s (%s)", head->name,
                 head->node->site ? head->node->site : "?");
     return WICK_OK;
 }
@@ -110,7 +110,7 @@ wick_status wick_rewrite_channel_loop(wick_rewriting *r, const wick_lowered_prog
     wick_channel_loop *loop = r->channel_loop && r->channel_loop_next == lowered->step ? r->channel_loop : NULL;
     r->channel_loop = NULL;
     /* where memory is short, one after the other */
-    if (!r->channel_loops || s->node->phase || r->l->ctx->live_target) return WICK_OK;
+    if (!r->channel_loops || s->node->phase || wick_live_target(r->l->planning)) return WICK_OK;
     if (!loop) WICK_TRY(begin(r, lowered, &loop));
     if (!loop) return WICK_OK;
     const int channel = channel_dim(f, loop->channels);

@@ -103,21 +103,21 @@ wick_status wick_rewrite_epilogue(wick_rewriting *r, const wick_lowered_program 
         if ((s->kind != WICK_STEP_CONV && s->kind != WICK_STEP_GEMM) || !reads_whole(program, s)) continue;
         const char *site = s->node->site ? s->node->site : "?", *why = why_not(l, i, at);
         if (why) {
-            wick_remark(l->ctx, "ride", l->node, "not within %s (%s): %s", s->name, site, why);
+            wick_remark(l->planning, "ride", l->node, "not within %s (%s): %s", s->name, site, why);
             return WICK_OK;
         }
         double apart;
         const double within = wick_epilogue_ns(
             &l->ctx->tuning, program, (double)l->buffers[s->refs[result_of(s)].buffer].size, runs_within(s), &apart);
         if (within > apart) {
-            wick_remark(l->ctx, "ride", l->node,
+            wick_remark(l->planning, "ride", l->node,
                         "not within %s (%s): predicted %.3g us there, %.3g as a step of its own", s->name, site,
                         within * 1e-3, apart * 1e-3);
             return WICK_OK;
         }
         uint32_t number;
-        const bool out = wick_left_out(l->ctx, WICK_CHOOSES_RIDE, &number);
-        wick_remark(l->ctx, "ride", l->node,
+        const bool out = wick_left_out(l->planning, WICK_CHOOSES_RIDE, &number);
+        wick_remark(l->planning, "ride", l->node,
                     "%s ride:%u: within %s (%s), on what each of its tasks has made; predicted to save %.3g us of %.3g",
                     out ? "left out, as asked for:" : "taken as", number, s->name, site, (apart - within) * 1e-3,
                     apart * 1e-3);

@@ -92,7 +92,7 @@ wick_status wick_rewrite_gather_reduce(wick_rewriting *r, const wick_lowered_pro
     s->scratch = b.room + b.fused.scratch;
     l->steps[p->step].rides = true;
     wick_rewriting_lives(r, p->step - 1, program->refs, program->n_refs);
-    wick_remark(l->ctx, "ride", l->node, "taken: within gather (%s), some groups of slices at a time",
+    wick_remark(l->planning, "ride", l->node, "taken: within gather (%s), some groups of slices at a time",
                 gather->site ? gather->site : "?");
     return WICK_OK;
 }

@@ -144,13 +144,13 @@ static wick_node *rule(wick_graph *graph, wick_node *node) {
         if (mask->rank > p->rank || (mask->dims[i] != 1 && mask->dims[i] != p->dims[i + p->rank - mask->rank]))
             why = "the mask makes the scores larger";
     if (why) {
-        wick_remark(graph->ctx, "attention", node, "not taken as attention: %s", why);
+        wick_remark(graph->planning, "attention", node, "not taken as attention: %s", why);
         return NULL;
     }
     wick_here(node->site);
     wick_node *made = attention(graph, node, &f);
     if (made)
-        wick_remark(graph->ctx, "attention", node, "softmax(%g q k^T%s) v is the op attention", f.scale,
+        wick_remark(graph->planning, "attention", node, "softmax(%g q k^T%s) v is the op attention", f.scale,
                     f.mask   ? " + mask"
                     : f.seen ? ", masked"
                              : "");

@@ -309,7 +309,7 @@ static bool copy_node(copier *c, uint32_t at) {
     c->flops += wick_node_flops(node);
     c->made++;
     if (!s->transient[at])
-        wick_remark(s->graph->ctx, "checkpoint", node,
+        wick_remark(s->graph->planning, "checkpoint", node,
                     "not kept for gradients but made again: %lld bytes less, %.4g MFLOP more",
                     (long long)bytes_of(node), wick_node_flops(node) * 1e-6);
     return true;
@@ -360,7 +360,7 @@ static bool rewrite(saver *s, wick_node **copies) {
 }
 
 wick_status wick_pass_checkpoint(wick_graph *graph, wick_msg *msg) {
-    const int64_t target = (int64_t)graph->ctx->live_target;
+    const int64_t target = (int64_t)wick_live_target(graph->planning);
     const size_t n = graph->n;
     bool any = false, late = false;
     for (size_t i = 0; i < n; i++) {

@@ -30,7 +30,7 @@ static wick_node *rectified_conv(wick_graph *graph, const wick_node *relu, const
 
 /* Of a bias or a ReLU behind a product: says why it stays a pass of its own. */
 static void remark_left(wick_graph *graph, const wick_node *node) {
-    if (!wick_remarks(graph->ctx) || !(node->op->flags & WICK_OP_ELEMENTWISE) ||
+    if (!wick_remarks(graph->planning) || !(node->op->flags & WICK_OP_ELEMENTWISE) ||
         (node->op->ew != WICK_EW_add && node->op->ew != WICK_EW_relu))
         return;
     for (int k = 0; k < node->n_in; k++) {
@@ -41,7 +41,7 @@ static void remark_left(wick_graph *graph, const wick_node *node) {
         if (node->in[k]->id != 1) why = "what lies between is read by others too";
         else if (node->op->ew == WICK_EW_add && op == &wick_op_conv) why = "convolutions take a bias as an input";
         else if (!wick_dtype_is_float(product->out[0].type.dtype)) why = "products of integers have no epilogue";
-        wick_remark(graph->ctx, "epilogue", product, "%s not taken along: %s", node->op->name, why);
+        wick_remark(graph->planning, "epilogue", product, "%s not taken along: %s", node->op->name, why);
     }
 }
 
@@ -74,7 +74,7 @@ static wick_node *with_epilogue(wick_graph *graph, wick_node *node) {
 
 static wick_node *taken_or_left(wick_graph *graph, wick_node *node) {
     wick_node *made = with_epilogue(graph, node);
-    if (made) wick_remark(graph->ctx, "epilogue", made, "%s taken along", node->op->name);
+    if (made) wick_remark(graph->planning, "epilogue", made, "%s taken along", node->op->name);
     else remark_left(graph, node);
     return made;
 }

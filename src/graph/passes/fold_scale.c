@@ -166,13 +166,13 @@ static wick_node *rule(wick_graph *graph, wick_node *node) {
             return NULL;
         const char *why = why_not(graph, &s, at);
         if (why) {
-            wick_remark(graph->ctx, "fold_scale", node, "not into the %s before it: %s", s.product->op->name, why);
+            wick_remark(graph->planning, "fold_scale", node, "not into the %s before it: %s", s.product->op->name, why);
             return NULL;
         }
         wick_node *made = taken(graph, node, &s, v);
         if (!made) graph->failed = true;
         else
-            wick_remark(graph->ctx, "fold_scale", node, "taken into the %s of the %s before it",
+            wick_remark(graph->planning, "fold_scale", node, "taken into the %s of the %s before it",
                         multiplies ? "weights" : "bias", s.product->op->name);
         return made;
     }

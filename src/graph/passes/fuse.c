@@ -189,7 +189,7 @@ static bool loses(const fuser *f, uint32_t g, const extent *e, const wick_node *
     const wick_type *space = space_of(f, g);
     if (!wick_type_is_static(space)) return *together = 0, false;
     *together = program_ns(f, e, (double)wick_type_count(space), reduction);
-    return *together > apart && !f->graph->ctx->live_target;
+    return *together > apart && !wick_live_target(f->graph->planning);
 }
 
 /* Group b becomes part of group a, if it may. No node after `at` is in a group yet. */
@@ -493,11 +493,11 @@ static void number_all(fuser *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->of[i] != i || f->size[i] < 2) continue;
         uint32_t number;
-        const bool out = wick_left_out(f->graph->ctx, WICK_CHOOSES_FUSE, &number);
-        if (wick_remarks(f->graph->ctx)) {
+        const bool out = wick_left_out(f->graph->planning, WICK_CHOOSES_FUSE, &number);
+        if (wick_remarks(f->graph->planning)) {
             double apart = 0;
             for (uint32_t m = i; m != NONE; m = f->next[m]) apart += alone_ns(f, f->nodes[m]);
-            wick_remark(f->graph->ctx, "fuse", f->nodes[i],
+            wick_remark(f->graph->planning, "fuse", f->nodes[i],
                         "%s fuse:%u: one kernel for it and %u more; predicted to save %.3g us of %.3g",
                         out ? "left out, as asked for:" : "taken as", number, f->size[i] - 1,
                         (apart - (double)f->ns[i]) * 1e-3, apart * 1e-3);
@@ -511,7 +511,7 @@ static void remark_apart(fuser *f) {
         for (uint32_t r = f->readers_at[i]; r < f->readers_at[i + 1]; r++) {
             const char *why = why_apart(f, i, f->readers[r]);
             if (why)
-                wick_remark(f->graph->ctx, "fuse", f->nodes[i], "not with %s (%s): %s",
+                wick_remark(f->graph->planning, "fuse", f->nodes[i], "not with %s (%s): %s",
                             f->nodes[f->readers[r]]->op->name,
                             f->nodes[f->readers[r]]->site ? f->nodes[f->readers[r]]->site : "?", why);
         }
@@ -561,7 +561,7 @@ wick_status wick_pass_fuse(wick_graph *graph, wick_msg *msg) {
             place_reduction(&f, graph->nodes[i]);
     }
     number_all(&f);
-    if (wick_remarks(graph->ctx)) remark_apart(&f);
+    if (wick_remarks(graph->planning)) remark_apart(&f);
     bool good = rebuild(&f);
     wick_release(&graph->ctx->alloc, memory, bytes);
     wick_resolve_outputs(graph);

@@ -80,13 +80,13 @@ static bool decide(wick_graph *graph, wick_node *const *group, int members) {
     double saved, apart;
     uint32_t number;
     if (!wins(graph, group, members, &saved, &apart)) {
-        wick_remark(graph->ctx, "merge", group[0],
+        wick_remark(graph->planning, "merge", group[0],
                     "not with %d more of the same input: predicted to take %.3g us more than %.3g", members - 1,
                     -saved * 1e-3, apart * 1e-3);
         return false;
     }
-    const bool out = wick_left_out(graph->ctx, WICK_CHOOSES_MERGE, &number);
-    wick_remark(graph->ctx, "merge", group[0],
+    const bool out = wick_left_out(graph->planning, WICK_CHOOSES_MERGE, &number);
+    wick_remark(graph->planning, "merge", group[0],
                 "%s merge:%u: one product for it and %d more of the same input; predicted to save %.3g us of %.3g",
                 out ? "left out, as asked for:" : "taken as", number, members - 1, saved * 1e-3, apart * 1e-3);
     return !out;

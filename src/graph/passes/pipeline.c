@@ -88,7 +88,7 @@ wick_status wick_passes_without(const char *names, uint64_t *bits, wick_msg *msg
 
 /* Hands the graph to who wants to see it, as text. */
 static wick_status show(wick_graph *graph, const char *pass, wick_msg *msg) {
-    const wick_compile_options *told = graph->ctx->told;
+    const wick_compile_options *told = graph->planning ? graph->planning->options : NULL;
     const wick_allocator *alloc = &graph->ctx->alloc;
     for (size_t size = 4096; told && told->on_pass; size *= 4) {
         char *text = wick_alloc(alloc, size);
@@ -129,6 +129,7 @@ static wick_status run(wick_graph *graph, const wick_pass_choice *choice, bool i
     for (size_t i = 0; i < graph->n; i++) { /* bodies of loops and branches are graphs like any other */
         const wick_node *node = graph->nodes[i];
         for (int r = 0; r < node->n_regions && node->op != &wick_op_fused; r++) {
+            node->regions[r]->planning = graph->planning;
             WICK_TRY(run(node->regions[r], choice, true, msg));
             any = true;
         }

@@ -27,10 +27,10 @@ static const row list[] = {
     {&wick_op_permute, FOLLOWS, 1},     {&wick_op_slice, FOLLOWS, 1},
 };
 
-static const row *row_of(const wick_context *ctx, const wick_node *node) {
+static const row *row_of(const wick_planning *planning, const wick_node *node) {
     static const row wide = {NULL, WIDE, 0};
     for (size_t i = 0; i < WICK_COUNTOF(list); i++)
-        if (list[i].op == node->op && node->in[0]->type.dtype == WICK_F32 && !(ctx->precision_wide >> i & 1))
+        if (list[i].op == node->op && node->in[0]->type.dtype == WICK_F32 && !(planning->precision_wide >> i & 1))
             return &list[i];
     return &wide;
 }
@@ -67,9 +67,9 @@ static wick_tensor *cast_to(wick_context *ctx, wick_value *v, wick_dtype dtype) 
     return wick_cast(wick_tensor_new(ctx, v), dtype);
 }
 
-static wick_tensor *narrowed(wick_context *ctx, wick_value *v) {
+static wick_tensor *narrowed(wick_graph *graph, wick_value *v) {
     if (!v->grad) {
-        v->grad = cast_to(ctx, v, ctx->precision);
+        v->grad = cast_to(graph->ctx, v, graph->planning->precision);
         if (!v->grad->error) v->grad->value->node->segment = v->node->segment;
     }
     return v->grad;
@@ -84,15 +84,17 @@ static wick_tensor *widened(wick_tensor *x) {
 }
 
 /* Records what stands for node, and forwards its results. false: it stays as it is. */
-static bool replace(wick_context *ctx, wick_node *node, const row *r) {
+static bool replace(wick_graph *graph, wick_node *node, const row *r) {
+    wick_context *ctx = graph->ctx;
+    const wick_dtype narrow = graph->planning->precision;
     enum { MOST = 8 };
     wick_tensor *in[MOST], *out[2];
     if (node->n_in > MOST || node->n_out > 2) return false;
     for (int k = 0; k < node->n_in; k++) {
         wick_value *v = node->in[k];
         if (k >= r->operands || v->type.dtype != WICK_F32) in[k] = wick_tensor_new(ctx, v);
-        else if (r->how != ROUNDED) in[k] = narrowed(ctx, v);
-        else in[k] = v->node->segment == WICK_SEGMENT_WIDENED ? wick_tensor_new(ctx, v) : widened(narrowed(ctx, v));
+        else if (r->how != ROUNDED) in[k] = narrowed(graph, v);
+        else in[k] = v->node->segment == WICK_SEGMENT_WIDENED ? wick_tensor_new(ctx, v) : widened(narrowed(graph, v));
         if (in[k]->error) return false;
     }
     wick_record_n(ctx, node->op, node->n_in, in, node->attr, node->attr_size, node->n_out, out);
@@ -100,14 +102,14 @@ static bool replace(wick_context *ctx, wick_node *node, const row *r) {
     out[0]->value->node->slot[0] = node->slot[0];
     out[0]->value->node->slot[1] = node->slot[1];
     out[0]->value->node->segment = node->segment;
-    wick_tensor *rounded = r->how == ROUNDED ? wick_cast(out[0], ctx->precision) : out[0], *wide = widened(rounded);
+    wick_tensor *rounded = r->how == ROUNDED ? wick_cast(out[0], narrow) : out[0], *wide = widened(rounded);
     if (rounded->error || wide->error) return false;
     rounded->value->node->segment = node->segment;
     node->out[0].forward = wide->value;
     for (int k = 1; k < node->n_out; k++) node->out[k].forward = out[k]->value;
-    wick_remark(ctx, "precision", node, "%s: %s",
+    wick_remark(graph->planning, "precision", node, "%s: %s",
                 r->how == FOLLOWS ? "a view of what is narrow" : "operands and results narrow, sums in f32",
-                wick_dtype_name(ctx->precision));
+                wick_dtype_name(narrow));
     return true;
 }
 
@@ -118,7 +120,7 @@ static bool narrows(const wick_node *node, const row *r) {
 
 wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg) {
     wick_context *ctx = graph->ctx;
-    if (!ctx->precision) return WICK_OK;
+    if (!graph->planning || !graph->planning->precision) return WICK_OK;
     wick_node **old = graph->nodes;
     const size_t n = graph->n;
     const char *site = wick_site();
@@ -133,9 +135,9 @@ wick_status wick_pass_precision(wick_graph *graph, wick_msg *msg) {
     for (size_t i = 0; i < n && good; i++) {
         wick_node *node = old[i];
         wick_resolve_inputs(node);
-        const row *r = row_of(ctx, node);
+        const row *r = row_of(graph->planning, node);
         wick_here(node->site);
-        if (!narrows(node, r) || !replace(ctx, node, r)) good = wick_graph_push(graph, node);
+        if (!narrows(node, r) || !replace(graph, node, r)) good = wick_graph_push(graph, node);
     }
     ctx->target = NULL;
     for (size_t i = 0; i < graph->n; i++)

@@ -141,13 +141,13 @@ static bool run(remake *r, size_t n, bool *is_output, wick_node **order) {
         if (readers + (others > 0) < 2 || graph->n + (size_t)readers > 2 * n) continue;
         double stored, saved = saves_ns(r, i, list, readers, others, &stored);
         /* memory is worth something, too: no more than storing takes */
-        if (saved < -stored && !graph->ctx->live_target) {
-            wick_remark(graph->ctx, "rematerialise", graph->nodes[i],
+        if (saved < -stored && !wick_live_target(graph->planning)) {
+            wick_remark(graph->planning, "rematerialise", graph->nodes[i],
                         "stored for %d readers: making it again for each is predicted to take %.3g us more", readers,
                         -saved * 1e-3);
             continue;
         }
-        wick_remark(graph->ctx, "rematerialise", graph->nodes[i],
+        wick_remark(graph->planning, "rematerialise", graph->nodes[i],
                     "made again for each of %d readers instead of stored: predicted to save %.3g us of %.3g", readers,
                     saved * 1e-3, stored * 1e-3);
         for (int k = others == 0; k < readers; k++)

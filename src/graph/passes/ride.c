@@ -21,7 +21,7 @@ static bool is_product(const wick_value *v) {
 wick_status wick_pass_ride(wick_graph *graph, wick_msg *msg) {
     (void)msg;
     /* both results are alive at once: where memory is short, one after the other */
-    if (graph->ctx->live_target) return WICK_OK;
+    if (wick_live_target(graph->planning)) return WICK_OK;
     for (size_t i = 0; i < graph->n; i++) {
         wick_node *node = graph->nodes[i];
         if (!is_elementwise(node)) continue;
