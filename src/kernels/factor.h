@@ -4,7 +4,7 @@
 #ifndef WICK_KERNELS_FACTOR_H
 #define WICK_KERNELS_FACTOR_H
 
-#include "kernels/kernels.h"
+#include "kernels/types.h"
 
 typedef struct wick_triangle {
     /* which triangle is read; ones on the diagonal, which is not read; the transpose of it */

@@ -4,7 +4,8 @@
 #ifndef WICK_KERNELS_PACKING_H
 #define WICK_KERNELS_PACKING_H
 
-#include "kernels/kernels.h"
+#include "kernels/conv/conv_api.h"
+#include "kernels/recurrent/recurrent_api.h"
 
 void wick_gemm_keep_packing(wick_gemm *g);
 /* Of a prepared product whose B is another one each time: what stage 0 would pack, tasks pack for themselves, where

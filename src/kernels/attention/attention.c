@@ -1,5 +1,6 @@
 /* attention.c: control flow of attention: blocks of queries and keys, what is packed, and which products make what. */
 #include "kernels/attention/attention.h"
+#include "kernels/random/random_api.h"
 
 enum { BQ = WICK_ATTENTION_QUERIES, BK = WICK_ATTENTION_KEYS };
 /* A task has about so many multiply-adds at least; the backward pass is cut into about so many tasks, by heads and by

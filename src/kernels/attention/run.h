@@ -1,5 +1,5 @@
-/* run.h: attention, y = softmax(scale Q K^T + mask) V over each head, f32 and f64. Stages and tasks as everywhere in
- * kernels.h.
+/* run.h: attention, y = softmax(scale Q K^T + mask) V over each head, f32 and f64. Stages and tasks as kernels.h
+ * has them.
  *
  * Scores are made tile by tile and forgotten: memory is that of q, k, v and the results, both ways (Dao, Fu, Ermon,
  * Rudra, Re 2022; Milakov, Gimelshein 2018 for the softmax that moves its maximum). Strides are in elements, of batch,
@@ -7,7 +7,7 @@
 #ifndef WICK_KERNELS_ATTENTION_RUN_H
 #define WICK_KERNELS_ATTENTION_RUN_H
 
-#include "kernels/kernels.h"
+#include "kernels/types.h"
 
 typedef struct wick_attention_job {
     wick_ctype type; /* WICK_CF32 or WICK_CF64 */

@@ -1,4 +1,4 @@
-/* conv_ref.h: the oracle: the definition in kernels.h as loops. Compiled into conv_tier.c for tier ref, once per type.
+/* conv_ref.h: the oracle: the definition in conv_api.h as loops. Compiled into conv_tier.c for tier ref, once per type.
  */
 static double CONV_NAME(at)(const CONV_T *channel, const int64_t *dims, int64_t channels, const int64_t *i) {
     for (int d = 0; d < 3; d++)

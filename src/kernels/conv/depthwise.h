@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_CONV_DEPTHWISE_H
 #define WICK_KERNELS_CONV_DEPTHWISE_H
 
-#include "kernels/kernels.h"
+#include "kernels/conv/conv_api.h"
 
 /* Cuts the work and lays out the scratch; what plan_weight chose (chunks) stays. */
 void wick_depthwise_prepare(wick_convolution *c);

@@ -5,7 +5,7 @@
 #ifndef WICK_KERNELS_CONV_FEW_H
 #define WICK_KERNELS_CONV_FEW_H
 
-#include "kernels/kernels.h"
+#include "kernels/conv/conv_api.h"
 
 enum { WICK_FEW_OUTPUTS = 8 };
 

@@ -10,7 +10,7 @@
 #ifndef WICK_KERNELS_CONV_WINOGRAD_H
 #define WICK_KERNELS_CONV_WINOGRAD_H
 
-#include "kernels/kernels.h"
+#include "kernels/conv/conv_api.h"
 
 /* Whether a convolution is done this way; it must not depend on more than shapes and the tier. */
 const char *wick_winograd_refused(const wick_convolution *c); /* why it is not; NULL: it is */

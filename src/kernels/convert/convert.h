@@ -3,7 +3,7 @@
 #ifndef WICK_KERNELS_CONVERT_H
 #define WICK_KERNELS_CONVERT_H
 
-#include "kernels/kernels.h"
+#include "kernels/convert/convert_api.h"
 
 /* dst and src do not overlap. */
 typedef void (*wick_convert_fn)(void *dst, const void *src, size_t n);

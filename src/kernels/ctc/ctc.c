@@ -2,7 +2,7 @@
  * blanks between them and around, alpha[t][s] is the log of the probability of all prefixes that are at l'[s] after
  * step t, and beta[t][s] that of all ends after t, without t's own factor. */
 #include "kernels/elementwise/math.h"
-#include "kernels/kernels.h"
+#include "kernels/ctc/ctc_api.h"
 
 /* alpha of all steps, two rows of beta. */
 size_t wick_ctc_scratch(const wick_ctc *c) {

@@ -4,6 +4,7 @@
  *
  * Every function runs twice: without memory it only finds out how much it needs. */
 #include "kernels/dense/dense.h"
+#include "kernels/gemm/gemm_api.h"
 
 enum { DENSE_BLOCK = 48, DENSE_COLUMNS = 192 }; /* of a panel; of a strip of what is beside it */
 

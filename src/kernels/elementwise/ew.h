@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_EW_H
 #define WICK_KERNELS_EW_H
 
-#include "kernels/kernels.h"
+#include "kernels/types.h"
 
 /* dst may be exactly one of the inputs if their elements have the same size; otherwise nothing overlaps. Unused
  * inputs are not looked at. */

@@ -3,7 +3,7 @@
 #ifndef WICK_KERNELS_FFT_FFT_H
 #define WICK_KERNELS_FFT_FFT_H
 
-#include "kernels/kernels.h"
+#include "kernels/fft/fft_api.h"
 
 enum {
     WICK_FFT_PRIME = 13,           /* the largest radix */

@@ -1,6 +1,6 @@
 /* overlap.c: frames of a row added up where they were, in order. Bound by memory, and sums have the same bits in every
  * tier. */
-#include "kernels/kernels.h"
+#include "kernels/fft/fft_api.h"
 
 #define OVERLAP(T, name)                                                                                               \
     static void name(int64_t frames, int64_t n, int64_t hop, int64_t t, int64_t row, const void *xv, void *yv) {       \

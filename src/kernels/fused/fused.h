@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_FUSED_H
 #define WICK_KERNELS_FUSED_H
 
-#include "kernels/kernels.h"
+#include "kernels/fused/fused_api.h"
 
 /* Registers: inputs, then one per instruction. */
 #define WICK_FUSED_MAX_REGS (WICK_FUSED_MAX_IO + WICK_FUSED_MAX_OPS)

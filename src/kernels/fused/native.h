@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "kernels/elementwise/ew.h"
+#include "kernels/fused/fused_api.h"
 
 /* in[r]: n >= 1 elements of input r's ctype, or one element for a number; out[i]: n elements of result i's ctype.
  * out[i] may be an input of the same elements. rows: by instruction, the built-in kernel, for those that the loop

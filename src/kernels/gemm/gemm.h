@@ -10,7 +10,7 @@
 #ifndef WICK_KERNELS_GEMM_GEMM_H
 #define WICK_KERNELS_GEMM_GEMM_H
 
-#include "kernels/kernels.h"
+#include "kernels/gemm/gemm_api.h"
 
 /* One call of a tile kernel: C[rows x cols] from A[rows x k] and B[k x cols]. */
 typedef struct wick_gemm_tile {

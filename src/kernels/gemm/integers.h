@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_GEMM_INTEGERS_H
 #define WICK_KERNELS_GEMM_INTEGERS_H
 
-#include "kernels/kernels.h"
+#include "kernels/gemm/gemm_api.h"
 
 typedef void wick_matmul_integers_fn(int64_t begin, int64_t end, int64_t n, int64_t k, int64_t a_row, int64_t a_col,
                                      const void *a, const void *b, void *c);

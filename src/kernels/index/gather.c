@@ -3,6 +3,7 @@
  * The elements are opaque: what counts is the size of a slice (inner * elem bytes). Slices of the sizes that single
  * elements have get a loop of loads and stores; longer ones, such as the rows of an embedding table, go to memcpy. */
 #include "kernels/convert/convert.h"
+#include "kernels/index/index_api.h"
 
 /* Turns a Python-like index into an offset in [0, n), or -1. */
 static inline int64_t place(int64_t index, int64_t n) {

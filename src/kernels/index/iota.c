@@ -1,5 +1,5 @@
 /* iota.c: 0, 1, 2 ... */
-#include "kernels/kernels.h"
+#include "kernels/index/index_api.h"
 
 void wick_iota(bool wide, int64_t begin, int64_t end, void *dst) {
     int64_t *wide_dst = dst;

@@ -1,6 +1,6 @@
 /* join.c: rows of several tensors side by side, written in one pass: each row of the result is touched once, in order.
  */
-#include "kernels/kernels.h"
+#include "kernels/index/index_api.h"
 
 void wick_join_rows(const wick_join *j, int64_t begin, int64_t end, const void *const *parts, void *dst) {
     char *to = (char *)dst + begin * j->width;

@@ -1,5 +1,5 @@
 /* nonzero.c: the places of a mask that are true, in order. */
-#include "kernels/kernels.h"
+#include "kernels/index/index_api.h"
 
 int64_t wick_count_true(int64_t count, const uint8_t *mask) {
     int64_t n = 0;

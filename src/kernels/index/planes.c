@@ -1,6 +1,6 @@
 /* planes.c: values put to places of a plane and taken from there; windows that slid over an axis put back. Bound by
  * memory: one version serves every tier. */
-#include "kernels/kernels.h"
+#include "kernels/index/index_api.h"
 
 static inline bool is_inside(int64_t at, int64_t extent) { return (uint64_t)at < (uint64_t)extent; }
 

@@ -1,5 +1,5 @@
 /* ravel.c: tuples of indices become places in a row-major array, each checked against its extent. */
-#include "kernels/kernels.h"
+#include "kernels/index/index_api.h"
 
 int64_t wick_ravel_index(int n, const int64_t *dims, int64_t begin, int64_t end, const int64_t *index, int64_t *dst) {
     int64_t first = -1;

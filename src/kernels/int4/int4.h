@@ -10,7 +10,7 @@
 #ifndef WICK_KERNELS_INT4_INT4_H
 #define WICK_KERNELS_INT4_INT4_H
 
-#include "kernels/kernels.h"
+#include "kernels/int4/int4_api.h"
 
 enum { WICK_INT4_FEW = 4 };
 

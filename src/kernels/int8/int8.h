@@ -24,7 +24,7 @@
 #ifndef WICK_KERNELS_INT8_INT8_H
 #define WICK_KERNELS_INT8_INT8_H
 
-#include "kernels/kernels.h"
+#include "kernels/int8/int8_api.h"
 
 /* Sums of a tile, each column's from start on; columns of one vector only where there are no more. */
 typedef struct wick_int8_tile {

@@ -5,7 +5,7 @@
 #ifndef WICK_KERNELS_RANDOM_H
 #define WICK_KERNELS_RANDOM_H
 
-#include "kernels/kernels.h"
+#include "kernels/random/random_api.h"
 
 /* What the blocks of one wick_random_key share. */
 typedef struct wick_random_blocks {

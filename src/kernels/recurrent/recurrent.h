@@ -3,9 +3,9 @@
 #ifndef WICK_KERNELS_RECURRENT_H
 #define WICK_KERNELS_RECURRENT_H
 
-#include "kernels/kernels.h"
+#include "kernels/recurrent/recurrent_api.h"
 
-/* Rows of one sample at one step, all of one type; the meaning of gates is that of kernels.h. */
+/* Rows of one sample at one step, all of one type; the meaning of gates is that of recurrent_api.h. */
 typedef struct wick_cell_row {
     int64_t n; /* units */
     const uint8_t *act;

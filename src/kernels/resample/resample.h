@@ -1,9 +1,9 @@
 /* resample.h: what each tier of the resampling kernels offers to the dispatch in resample.c; the meaning is that of
- * kernels.h. */
+ * resample_api.h. */
 #ifndef WICK_KERNELS_RESAMPLE_H
 #define WICK_KERNELS_RESAMPLE_H
 
-#include "kernels/kernels.h"
+#include "kernels/resample/resample_api.h"
 
 typedef void wick_resample_fn(const wick_resample *r, int64_t begin, int64_t end, const void *x, void *y);
 typedef struct wick_resample_table {

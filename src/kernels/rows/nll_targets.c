@@ -1,5 +1,5 @@
 /* nll_targets.c: what smoothing, class weights and an ignored label change of the losses that wick_nll_rows wrote. */
-#include "kernels/kernels.h"
+#include "kernels/rows/rows_api.h"
 
 #define BODY_T    float
 #define BODY_NAME row_f32

@@ -1,8 +1,8 @@
-/* rows.h: what each tier of the row kernels offers to the dispatch in rows.c; the meaning is that of kernels.h. */
+/* rows.h: what each tier of the row kernels offers to the dispatch in rows.c; the meaning is that of rows_api.h. */
 #ifndef WICK_KERNELS_ROWS_H
 #define WICK_KERNELS_ROWS_H
 
-#include "kernels/kernels.h"
+#include "kernels/rows/rows_api.h"
 
 typedef void wick_softmax_rows_fn(bool log, bool nontemporal, int64_t begin, int64_t end, int64_t cols, const void *x,
                                   void *y);

@@ -1,5 +1,5 @@
 /* nms.c: boxes that overlap better ones, left out. */
-#include "kernels/kernels.h"
+#include "kernels/sample/sample_api.h"
 
 /* What is computed of f32 boxes is rounded to f32 step by step, as other programs have it: 7 / 10 is not above a limit
  * of 0.7. */

@@ -1,6 +1,6 @@
 /* roi.c: RoIAlign (He, Gkioxari, Dollar, Girshick: Mask R-CNN, 2017): values of a field at regular places of boxes,
  * averaged by bins. Scattered reads: one version in plain C serves every tier. */
-#include "kernels/kernels.h"
+#include "kernels/sample/sample_api.h"
 
 typedef enum roi_what { ROI_MEAN, ROI_MAX, ROI_PUT } roi_what;
 typedef struct neighbours {

@@ -1,9 +1,9 @@
 /* sample.h: what each tier of the kernels over taps offers to the dispatch in sample.c; the meaning is that of
- * kernels.h. */
+ * sample_api.h. */
 #ifndef WICK_KERNELS_SAMPLE_H
 #define WICK_KERNELS_SAMPLE_H
 
-#include "kernels/kernels.h"
+#include "kernels/sample/sample_api.h"
 
 typedef struct wick_taps_table {
     void (*sum[2])(const wick_taps *t, int64_t begin, int64_t end, const void *x, const int64_t *index,

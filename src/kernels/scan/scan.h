@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_SCAN_H
 #define WICK_KERNELS_SCAN_H
 
-#include "kernels/kernels.h"
+#include "kernels/scan/scan_api.h"
 
 enum { WICK_SCAN_COLUMNS = 64 }; /* of a block */
 

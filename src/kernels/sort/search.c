@@ -1,5 +1,5 @@
 /* search.c: places in sorted lists, runs of equal elements, counts. Exact, hence the same in every tier. */
-#include "kernels/kernels.h"
+#include "kernels/sort/sort_api.h"
 
 /* How many of a rising list are below x, or (right) not above it. NaN is the largest: for it, how many are numbers, or
  * all. The bisection has no jumps that depend on values, half of which would be mispredicted. */

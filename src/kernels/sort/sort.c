@@ -5,7 +5,7 @@
  * of the key, so that equal ones keep their order both ways. Rows of up to CHUNK are sorted by one task each; longer
  * ones in chunks that are then merged, pairs of runs in each stage, by tasks of CHUNK results. Of few wanted (top k),
  * each chunk keeps those that beat the last of the best so far. */
-#include "kernels/kernels.h"
+#include "kernels/sort/sort_api.h"
 #include "kernels/sort/sort_keys.h"
 
 /* SELECT_MOST: longer rows are gone over once, with the best so far at hand */

@@ -1,6 +1,6 @@
 /* trees.c: ensembles of decision trees. Reads at places that the data choose: one version in plain C serves every tier.
  */
-#include "kernels/kernels.h"
+#include "kernels/types.h"
 #include "kernels/trees/trees.h"
 
 /* rows of a task, fewer where results are many; rows in step */

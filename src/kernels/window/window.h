@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_WINDOW_WINDOW_H
 #define WICK_KERNELS_WINDOW_WINDOW_H
 
-#include "kernels/kernels.h"
+#include "kernels/window/window_api.h"
 
 /* What output o of dim d looks at: inputs first, first + step, ... below end. */
 typedef struct wick_span {
