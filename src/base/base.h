@@ -68,6 +68,8 @@ void wick_str_add(wick_str *s, const char *fmt, ...) WICK_PRINTF(2, 3);
 #define wick_sub_overflows(a, b, out) __builtin_sub_overflow((a), (b), (out))
 #define wick_mul_overflows(a, b, out) __builtin_mul_overflow((a), (b), (out))
 
+static inline int64_t wick_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /* The greatest common divisor; of 0 and 0 it is 0. Neither is INT64_MIN. */
 static inline int64_t wick_common_divisor(int64_t a, int64_t b) {
     while (b) {

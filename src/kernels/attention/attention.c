@@ -10,7 +10,6 @@ enum { TASK_WORK = 800000, BACK_TASKS = 16, MAX_SPLITS = 8, FAR = 2048, BACK_CAC
 
 static const wick_attention_kernels *const tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_attention_kernels)};
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t lanes_of(const wick_attention_job *a, int64_t n) { return (int64_t)WICK_ALIGN_UP(n, a->gemm->lanes); }
 static const void *at_index(const void *p, const int64_t *strides, int64_t batch, int64_t head, int64_t row,
                             int64_t elem) {
@@ -48,14 +47,14 @@ static layout layout_of(const wick_attention_job *a, int stage) {
 void wick_attention_prepare(wick_attention_job *a) {
     a->gemm = wick_gemm_kernel_of(a->type);
     a->code = &tiers[wick_tier_current()]->type[a->type == WICK_CF64];
-    const int64_t elem = a->gemm->elem, blocks = ceil_div(a->queries, BQ), key_blocks = ceil_div(a->keys, BK);
+    const int64_t elem = a->gemm->elem, blocks = wick_ceil_div(a->queries, BQ), key_blocks = wick_ceil_div(a->keys, BK);
     const double work = (double)BQ * (double)a->keys * (double)(a->dim + a->value_dim + 16);
     const int64_t units = a->batch * a->heads * blocks, back = a->batch * a->kv_heads;
     a->per_task = WICK_MAX(1, (int64_t)(TASK_WORK / (work + 1)));
-    a->tasks[0] = a->value_dim || a->queries ? ceil_div(units, a->per_task) : 0;
-    a->splits = WICK_MAX(1, WICK_MIN(WICK_MIN(MAX_SPLITS, key_blocks), ceil_div(BACK_TASKS, WICK_MAX(1, back))));
-    a->split_keys = ceil_div(key_blocks, a->splits) * BK;
-    if (key_blocks) a->splits = ceil_div(a->keys, a->split_keys);
+    a->tasks[0] = a->value_dim || a->queries ? wick_ceil_div(units, a->per_task) : 0;
+    a->splits = WICK_MAX(1, WICK_MIN(WICK_MIN(MAX_SPLITS, key_blocks), wick_ceil_div(BACK_TASKS, WICK_MAX(1, back))));
+    a->split_keys = wick_ceil_div(key_blocks, a->splits) * BK;
+    if (key_blocks) a->splits = wick_ceil_div(a->keys, a->split_keys);
     a->tasks[1] = back * a->splits;
     a->tasks[2] = a->splits > 1 ? units : 0;
     a->parts = a->splits > 1 ? (size_t)(a->splits * a->batch * a->heads * a->queries * a->dim * elem) : 0;
@@ -72,7 +71,7 @@ void wick_attention_prepare(wick_attention_job *a) {
 static void product(const wick_gemm_kernel *q, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row,
                     int64_t a_col, const void *b, int64_t b_row, void *c, int64_t c_row, bool add) {
     if (!m) return;
-    const int64_t tiles = ceil_div(m, wick_gemm_tile_rows(q, a_row)), height = m / tiles, taller = m % tiles;
+    const int64_t tiles = wick_ceil_div(m, wick_gemm_tile_rows(q, a_row)), height = m / tiles, taller = m % tiles;
     for (int64_t col = 0; col < n; col += q->nr) {
         wick_gemm_tile t = {.k = k,
                             .a_row = a_row,
@@ -83,7 +82,7 @@ static void product(const wick_gemm_kernel *q, int64_t m, int64_t n, int64_t k, 
                             .c_col = 1,
                             .cols = WICK_MIN(q->nr, n - col),
                             .add = add};
-        wick_gemm_tile_fn *const *by_rows = q->tiles + (ceil_div(t.cols, q->lanes) - 1) * q->mr - 1;
+        wick_gemm_tile_fn *const *by_rows = q->tiles + (wick_ceil_div(t.cols, q->lanes) - 1) * q->mr - 1;
         for (int64_t i = 0, row = 0; i < tiles; i++) {
             const int64_t rows = height + (i < taller);
             t.a = (const char *)a + row * a_row * q->elem;
@@ -292,7 +291,7 @@ void wick_attention_run(const wick_attention_job *a, int stage, int64_t begin, i
         }
         return;
     }
-    const int64_t blocks = ceil_div(a->queries, BQ), units = a->batch * a->heads * blocks,
+    const int64_t blocks = wick_ceil_div(a->queries, BQ), units = a->batch * a->heads * blocks,
                   each = stage ? 1 : a->per_task;
     for (int64_t i = begin * each; i < WICK_MIN(units, end * each); i++) {
         const int64_t pair = i / blocks, batch = pair / a->heads, head = pair % a->heads, query = i % blocks * BQ;

@@ -23,9 +23,9 @@ static const wick_conv_kernels *const conv_tiers[WICK_TIER_COUNT] = {WICK_TIER_E
 
 /* Cuts dim c->cut into slabs of at most so many rows, equally. */
 static void cut_rows(wick_convolution *c, int64_t count, int64_t most) {
-    c->slabs = WICK_MAX(1, conv_ceil_div(count, WICK_MAX(most, 1)));
-    c->rows = WICK_MAX(1, conv_ceil_div(count, c->slabs));
-    c->slabs = WICK_MAX(1, conv_ceil_div(count, c->rows));
+    c->slabs = WICK_MAX(1, wick_ceil_div(count, WICK_MAX(most, 1)));
+    c->rows = WICK_MAX(1, wick_ceil_div(count, c->slabs));
+    c->slabs = WICK_MAX(1, wick_ceil_div(count, c->rows));
 }
 
 static void lay_out_scratch(wick_convolution *c) {
@@ -103,34 +103,34 @@ static void plan_weight(wick_convolution *c, int64_t row, double work) {
     const double want = 1 + work * (double)c->groups * (double)c->batch / WICK_CONV_TASK_WORK;
     const double most = WICK_MAX(1.0, (double)CONV_PARTIALS / ((double)(c->groups * m) * (double)(c->co * elem)));
     c->chunks = WICK_MIN(c->batch, WICK_MIN((int64_t)WICK_MIN(want, most), CONV_CHUNKS));
-    c->chunks = conv_ceil_div(c->batch, conv_ceil_div(c->batch, c->chunks));
+    c->chunks = wick_ceil_div(c->batch, wick_ceil_div(c->batch, c->chunks));
     c->splits = c->depthwise ? 1
                              : WICK_MIN((int64_t)WICK_MIN(want / (double)(c->chunks * c->groups) + 1, 64.0),
-                                        conv_ceil_div(m, 8 * c->gemm->mr));
+                                        wick_ceil_div(m, 8 * c->gemm->mr));
     c->units = c->chunks * groups * c->splits;
-    c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / (work * (double)conv_ceil_div(c->batch, c->chunks)));
+    c->per_task = (int64_t)WICK_MAX(1.0, WICK_CONV_TASK_WORK / (work * (double)wick_ceil_div(c->batch, c->chunks)));
     c->shared = (size_t)(c->chunks * c->groups * m * c->co * elem);
     c->tasks[2] = c->depthwise
                       ? 1
-                      : conv_ceil_div(c->groups * c->ci, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * taps * c->co),
+                      : wick_ceil_div(c->groups * c->ci, (int64_t)WICK_ALIGN_UP(1 + 50000 / (c->chunks * taps * c->co),
                                                                                 c->ci < 64 ? 4 : 16));
 }
 
 /* Fewer tasks than there is work for: fewer units each, then panels of output channels for themselves. */
 static void share_units(wick_convolution *c, double work) {
     const int64_t want = (int64_t)WICK_MIN(work / WICK_CONV_LEAST_PART, WICK_CONV_TASKS),
-                  tasks = conv_ceil_div(c->units, c->per_task);
+                  tasks = wick_ceil_div(c->units, c->per_task);
     if (c->units == 0 || tasks >= want) return;
     c->per_task = WICK_MAX(1, c->units / want);
     if (c->winograd || c->whole) return;
-    c->splits = WICK_MIN(conv_panels_of(c), conv_ceil_div(want, conv_ceil_div(c->units, c->per_task)));
+    c->splits = WICK_MIN(conv_panels_of(c), wick_ceil_div(want, wick_ceil_div(c->units, c->per_task)));
     c->units *= c->splits;
 }
 
 /* No fewer tasks than make 16 threads busy, where there are units for it. */
 static void cut_tasks(wick_convolution *c) {
     c->per_task = WICK_MIN(c->per_task, WICK_MAX(1, c->units / WICK_GEMM_MAX_TASKS));
-    c->tasks[1] = conv_ceil_div(c->units, c->per_task);
+    c->tasks[1] = wick_ceil_div(c->units, c->per_task);
 }
 
 void wick_conv_prepare(wick_convolution *c) {
@@ -169,7 +169,7 @@ void wick_conv_prepare(wick_convolution *c) {
     for (int d = 1; d >= 0; d--)
         if (dims[d] > (data ? c->stride[d] : 1)) c->cut = d;
     int64_t counts[3], row = 1; /* outputs of the largest phase; of one row of a slab */
-    for (int d = 0; d < 3; d++) counts[d] = data ? conv_ceil_div(c->in[d], c->stride[d]) : c->out[d];
+    for (int d = 0; d < 3; d++) counts[d] = data ? wick_ceil_div(c->in[d], c->stride[d]) : c->out[d];
     for (int64_t d = c->cut + 1; d < 3; d++) row *= counts[d];
     const double work =
         (double)c->ci * (double)c->co * (double)taps * (double)conv_product(c->out); /* of a group of an image */
@@ -188,12 +188,12 @@ void wick_conv_prepare(wick_convolution *c) {
         const double by_work = 0.999 + of_task / WICK_MAX(per_row, 1.0), by_cache = CONV_SLAB / row_bytes;
         const double by_tasks = (double)counts[c->cut] * (double)(phases * c->batch) / WICK_GEMM_MAX_TASKS;
         const int64_t least =
-            by_panels ? CONV_MIN_PIXELS : WICK_MIN(CONV_MIN_PIXELS, conv_ceil_div(counts[c->cut] * row, 2));
+            by_panels ? CONV_MIN_PIXELS : WICK_MIN(CONV_MIN_PIXELS, wick_ceil_div(counts[c->cut] * row, 2));
         cut_rows(c, counts[c->cut],
-                 (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)conv_ceil_div(least, row)));
+                 (int64_t)WICK_MAX(WICK_MAX(by_work, WICK_MIN(by_cache, by_tasks)), (double)wick_ceil_div(least, row)));
         if (c->winograd) { /* slabs of whole tiles, so that tiles are the same however the image is cut */
             c->rows += c->rows % 2;
-            c->slabs = conv_ceil_div(counts[c->cut], c->rows);
+            c->slabs = wick_ceil_div(counts[c->cut], c->rows);
         }
         c->units = phases * c->slabs * c->batch;
         shared = by_panels || c->winograd;

@@ -11,7 +11,7 @@ static void clip_taps(const wick_convolution *c, const conv_state *s, int64_t ro
     const wick_conv_axis *x = &s->box.axis[1];
     const int64_t rows = (c->what == WICK_CONV_DATA ? c->out : c->in)[1], lo = s->box.lo[1] + row * x->step,
                   pieces = s->n_taps / x->taps;
-    const int64_t first = WICK_MIN(x->taps, lo < 0 ? conv_ceil_div(-lo, x->tap_at) : 0);
+    const int64_t first = WICK_MIN(x->taps, lo < 0 ? wick_ceil_div(-lo, x->tap_at) : 0);
     *begin = first * pieces;
     *end = WICK_MAX(first, lo < rows ? WICK_MIN(x->taps, (rows - 1 - lo) / x->tap_at + 1) : 0) * pieces;
 }
@@ -23,7 +23,7 @@ static void clip_columns(const wick_convolution *c, const conv_state *s, const c
     const int64_t tap = k->from / s->pixel, columns = (c->what == WICK_CONV_DATA ? c->out : c->in)[2],
                   lo = s->box.lo[2] + tap * x->tap_at;
     if (k->n != 1 || s->run < s->pixel || (k->from + k->k - 1) / s->pixel != tap) return;
-    if (lo < 0) *begin = WICK_MIN(conv_ceil_div(-lo, x->step), *end);
+    if (lo < 0) *begin = WICK_MIN(wick_ceil_div(-lo, x->step), *end);
     *end = WICK_MAX(*begin, lo < columns ? WICK_MIN(*end, (columns - 1 - lo) / x->step + 1) : 0);
 }
 
@@ -62,13 +62,13 @@ static void correlate_panel(const wick_convolution *c, const conv_state *s, wick
                 to_x = b->n[2]; /* columns of padding need no products either, but where sums begin or end */
         if (clip && t.add && !last) clip_columns(c, s, &k, &from_x, &to_x);
         if (from_x == to_x) continue;
-        const int64_t tiles = conv_ceil_div(to_x - from_x, wick_gemm_tile_rows(q, t.a_row)),
+        const int64_t tiles = wick_ceil_div(to_x - from_x, wick_gemm_tile_rows(q, t.a_row)),
                       height = (to_x - from_x) / tiles, taller = (to_x - from_x) % tiles;
         const int64_t block = (k.n > 1 ? k.n * s->run : k.k) * width * elem,
                       part = (next ? next_bytes * k.n / WICK_MAX(s->n_taps, 1) : block) /
                              (s->n_rows * tiles); /* with each tile */
         t.ahead = next ? next : packed + (k.first * s->run + k.from) * width * elem + block;
-        t.ahead_step = conv_ceil_div(part, WICK_MAX(t.k * k.n, 1));
+        t.ahead_step = wick_ceil_div(part, WICK_MAX(t.k * k.n, 1));
         if (next) next += part * s->n_rows * tiles;
         for (int64_t row = 0; row < s->n_rows; row++) {
             const char *from = src + (s->rows[row] + k.from + from_x * t.a_row) * elem;
@@ -109,7 +109,7 @@ static void correlate_pixels(const wick_convolution *c, const conv_state *s, int
                         .bias_mode = bias ? 1 : 0,
                         .relu = c->relu,
                         .far = wick_gemm_c_is_far(result_bytes(c))};
-    const int64_t tiles = conv_ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles,
+    const int64_t tiles = wick_ceil_div(b->n[2], wick_gemm_tile_rows(q, t.a_row)), height = b->n[2] / tiles,
                   taller = b->n[2] % tiles;
     for (int64_t row = 0; row < s->n_rows; row++) {
         char *to = dst + conv_row_pixel(c, b, row) * c->groups * outputs * elem;
@@ -121,7 +121,7 @@ static void correlate_pixels(const wick_convolution *c, const conv_state *s, int
             const char *next = i + 1 < tiles         ? (const char *)t.a + bytes
                                : row + 1 < s->n_rows ? src + (s->rows[row + 1] + s->taps[0]) * elem
                                                      : NULL;
-            t.ahead_step = next ? conv_ceil_div(bytes, panels * t.k) : 0;
+            t.ahead_step = next ? wick_ceil_div(bytes, panels * t.k) : 0;
             t.b = packed;
             for (int64_t panel = first_panel; panel < end_panel; panel++) {
                 const int64_t first = group * outputs + panel * q->nr, width = conv_panel_width(c, panel);

@@ -13,12 +13,12 @@ wick_conv_axis wick_conv_axis_of(const wick_convolution *c, int d, int64_t phase
                                 .tap_at = dil,
                                 .dst_step = 1};
     wick_conv_axis x = {.step = 1, .dst0 = ((phase - pad) % s + s) % s, .dst_step = s};
-    x.count = x.dst0 < c->in[d] ? conv_ceil_div(c->in[d] - x.dst0, s) : 0;
+    x.count = x.dst0 < c->in[d] ? wick_ceil_div(c->in[d] - x.dst0, s) : 0;
     int64_t first = 0, every = 1; /* taps of the phase, as they lie in the kernel; they are read from the last */
     while (every * dil % s) every++;
     while (first < c->kernel[d] && first * dil % s != phase) first = first + 1 < every ? first + 1 : c->kernel[d];
     if (first >= c->kernel[d]) return x; /* no tap: zeros */
-    x.taps = conv_ceil_div(c->kernel[d] - first, every);
+    x.taps = wick_ceil_div(c->kernel[d] - first, every);
     x.tap0 = first + (x.taps - 1) * every;
     x.tap_step = -every;
     x.tap_at = every * dil / s;
@@ -29,7 +29,7 @@ wick_conv_axis wick_conv_axis_of(const wick_convolution *c, int d, int64_t phase
 /* Of all phases of a dim together, without dilation: outputs are the first input of every stride. */
 wick_conv_axis wick_conv_whole_axis_of(const wick_convolution *c, int d) {
     wick_conv_axis all = {
-        .step = 1, .count = conv_ceil_div(c->in[d], c->stride[d]), .tap_at = 1, .dst_step = c->stride[d]};
+        .step = 1, .count = wick_ceil_div(c->in[d], c->stride[d]), .tap_at = 1, .dst_step = c->stride[d]};
     int64_t end = INT64_MIN;
     all.lo = INT64_MAX;
     for (int64_t phase = 0; phase < c->stride[d]; phase++) {

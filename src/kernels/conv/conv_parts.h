@@ -8,7 +8,6 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tuning.h"
 
-static inline int64_t conv_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t conv_product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
 /* Elements of weights that are transposed at once, on the stack. */
@@ -105,7 +104,7 @@ const char *wick_conv_whole_refused(const wick_convolution *c);
 /* Output channels of a group in panels of nr, the last one of whole vectors: elements of the panels before `panel`, for
  * k = 1. */
 static inline int64_t conv_panels_of(const wick_convolution *c) {
-    return conv_ceil_div(c->what == WICK_CONV_DATA ? c->ci : c->co, c->gemm->nr);
+    return wick_ceil_div(c->what == WICK_CONV_DATA ? c->ci : c->co, c->gemm->nr);
 }
 static inline int64_t conv_panel_width(const wick_convolution *c, int64_t panel) {
     const int64_t outputs = c->what == WICK_CONV_DATA ? c->ci : c->co;

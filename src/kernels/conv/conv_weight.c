@@ -12,14 +12,14 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
     const wick_gemm_kernel *q = c->gemm;
     const conv_box *b = &s->box;
     const int64_t elem = q->elem, y_pixel = c->groups * c->co, a_col = b->axis[2].step * s->pixel;
-    const int64_t tiles = conv_ceil_div(s->run, q->mr), height = s->run / tiles,
+    const int64_t tiles = wick_ceil_div(s->run, q->mr), height = s->run / tiles,
                   taller = s->run % tiles; /* of a run of taps */
-    const int64_t turns = conv_ceil_div(
-        (end - begin) * conv_ceil_div(c->co, q->nr) * conv_ceil_div(s->n_rows, conv_pieces_of_block(b->n[2])), 2);
+    const int64_t turns = wick_ceil_div(
+        (end - begin) * wick_ceil_div(c->co, q->nr) * wick_ceil_div(s->n_rows, conv_pieces_of_block(b->n[2])), 2);
     int64_t turn = 0;
     for (conv_block p = {0}; conv_next_block(&p, s->n_rows, b->n[2], conv_pieces_of_block(b->n[2])); add = true)
         for (int64_t o = 0; o < c->co; o += q->nr) {
-            const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = conv_ceil_div(cols, q->lanes);
+            const int64_t cols = WICK_MIN(q->nr, c->co - o), vecs = wick_ceil_div(cols, q->lanes);
             wick_gemm_tile t = {.k = p.k,
                                 .pieces = p.n,
                                 .piece_at = s->rows + p.first,
@@ -41,7 +41,7 @@ static void add_products(const wick_convolution *c, const conv_state *s, int64_t
                 const int64_t i = tile % tiles, row = i * height + WICK_MIN(i, taller), n = height + (i < taller);
                 const int64_t part = next_bytes[turn % 2] / turns;
                 t.ahead = next[turn % 2] ? next[turn % 2] + turn / 2 * part : NULL;
-                t.ahead_step = conv_ceil_div(part, WICK_MAX(p.k * p.n, 1));
+                t.ahead_step = wick_ceil_div(part, WICK_MAX(p.k * p.n, 1));
                 turn++;
                 t.a = x + (s->taps[tile / tiles] + row + p.from * a_col) * elem;
                 t.c = partial + ((tile / tiles * s->run + row) * c->co + o) * elem;
@@ -54,7 +54,7 @@ void wick_conv_run_weight(const wick_convolution *c, int64_t begin, int64_t end,
                           char *partials, char *scratch) {
     const int64_t elem = c->code->elem, taps = conv_product(c->kernel), part = taps * c->ci * c->co * elem;
     const int64_t x_image = c->groups * c->ci * conv_product(c->in) * elem, y_pixel = c->groups * c->co * elem,
-                  images = conv_ceil_div(c->batch, c->chunks);
+                  images = wick_ceil_div(c->batch, c->chunks);
     const int64_t of_slab[2] = {x_image / c->slabs, conv_product(c->out) * y_pixel / c->slabs};
     conv_state s = wick_conv_state_in(c, scratch);
     for (int64_t u = begin * c->per_task; u < WICK_MIN(c->units, end * c->per_task); u++) {
@@ -65,7 +65,7 @@ void wick_conv_run_weight(const wick_convolution *c, int64_t begin, int64_t end,
                 wick_conv_state_move(c, &s, 0, slab);
                 const char *from = wick_conv_state_source(c, &s, x + n * x_image),
                            *to = y + (n * conv_product(c->out) + conv_row_pixel(c, &s.box, 0)) * y_pixel;
-                const int64_t tiles = s.n_taps * conv_ceil_div(s.run, c->gemm->mr);
+                const int64_t tiles = s.n_taps * wick_ceil_div(s.run, c->gemm->mr);
                 const bool more = n + 1 < c->batch || slab + 1 < c->slabs;
                 const char *const next[2] = {more ? x + n * x_image + (slab + 1) * of_slab[0] : NULL,
                                              more ? y + n * conv_product(c->out) * y_pixel + (slab + 1) * of_slab[1]
@@ -123,7 +123,7 @@ CONV_SUM(sum_f32, float)
 CONV_SUM(sum_f64, double)
 
 void wick_conv_run_sums(const wick_convolution *c, int64_t begin, int64_t end, const void *partials, void *dst) {
-    const int64_t channels = c->depthwise ? 1 : c->groups * c->ci, per_task = conv_ceil_div(channels, c->tasks[2]);
+    const int64_t channels = c->depthwise ? 1 : c->groups * c->ci, per_task = wick_ceil_div(channels, c->tasks[2]);
     begin *= per_task;
     end = WICK_MIN(channels, end * per_task);
     if (c->type == WICK_CF32)

@@ -30,7 +30,6 @@ enum {
 };
 
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t phases_of(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? product(c->stride) : 1; }
 static const int64_t *source_dims(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->out : c->in; }
 static const int64_t *other_dims(const wick_convolution *c) { return c->what == WICK_CONV_DATA ? c->in : c->out; }
@@ -100,7 +99,7 @@ static const char *both_refused(const wick_convolution *c) {
     if (c->kernel[2] != 3) return "a row has not three taps";
     if (c->dilation[2] != 1) return "there is a dilation";
     if (c->pad[2] != 1) return "the padding is not 1";
-    if (c->out[2] < ceil_div(c->in[2], 2)) return "there is no output for the last inputs";
+    if (c->out[2] < wick_ceil_div(c->in[2], 2)) return "there is no output for the last inputs";
     return c->cut == 2 ? "there is one row only" : NULL;
 }
 
@@ -157,9 +156,9 @@ void wick_depthwise_prepare(wick_convolution *c) {
     if (c->cut == 1 && strips_of_columns(c)) c->cut = 2;
     c->block = WICK_MIN(most, c->groups);
     /* that are units of their own */
-    c->blocks = scratch[0] || scratch[1] || weight ? ceil_div(c->groups, c->block) : 1;
+    c->blocks = scratch[0] || scratch[1] || weight ? wick_ceil_div(c->groups, c->block) : 1;
     /* rows of all phases together */
-    const int64_t count = data ? ceil_div(c->in[c->cut], c->stride[c->cut]) : c->out[c->cut];
+    const int64_t count = data ? wick_ceil_div(c->in[c->cut], c->stride[c->cut]) : c->out[c->cut];
     const double of_row =
         (double)taps * (double)product(c->out) * (double)c->groups / (double)count / (double)c->blocks;
     double rows = (double)count;
@@ -171,12 +170,13 @@ void wick_depthwise_prepare(wick_convolution *c) {
         rows = WICK_MIN(rows, WICK_MAX(0.999 + of_task / WICK_MAX(of_row, 1.0),
                                        (double)count * (double)(c->batch * c->blocks) / UNITS));
     /* an even number of strips: two threads have as much to do */
-    if (c->cut == 2 && c->in[1] > 1) rows = (double)ceil_div(count, WICK_ALIGN_UP(ceil_div(count, STRIP), 2));
-    c->slabs = ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
-    c->rows = ceil_div(count, c->slabs);
-    c->slabs = ceil_div(count, c->rows);
+    if (c->cut == 2 && c->in[1] > 1) rows = (double)wick_ceil_div(count, WICK_ALIGN_UP(wick_ceil_div(count, STRIP), 2));
+    c->slabs = wick_ceil_div(count, (int64_t)WICK_MAX(rows, 1.0));
+    c->rows = wick_ceil_div(count, c->slabs);
+    c->slabs = wick_ceil_div(count, c->rows);
     c->units = weight ? c->chunks * c->blocks : c->slabs * c->batch * c->blocks;
-    const double of_unit = of_row * (weight ? (double)count * (double)ceil_div(c->batch, c->chunks) : (double)c->rows);
+    const double of_unit =
+        of_row * (weight ? (double)count * (double)wick_ceil_div(c->batch, c->chunks) : (double)c->rows);
     c->per_task = (int64_t)WICK_MAX(1.0, (weight ? TASK_WORK : of_task) / WICK_MAX(of_unit, 1.0));
     c->nontemporal = !nontemporal_refused(c);
     c->ahead = !c->planes[0] && from_memory(c, 2);
@@ -225,7 +225,7 @@ typedef struct reads_inside {
 
 static reads_inside inside_of(const wick_conv_axis *x, int64_t width) {
     const int64_t reach = (x->taps - 1) * x->tap_at, room = width - 1 - reach - x->lo,
-                  begin = WICK_MIN(x->count, x->lo < 0 ? ceil_div(-x->lo, x->step) : 0);
+                  begin = WICK_MIN(x->count, x->lo < 0 ? wick_ceil_div(-x->lo, x->step) : 0);
     return (reads_inside){begin, room < 0 ? begin : WICK_MAX(begin, WICK_MIN(x->count, room / x->step + 1))};
 }
 
@@ -493,7 +493,7 @@ void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, c
                         const char *bias, char *dst, char *scratch) {
     const bool weight = c->what == WICK_CONV_WEIGHT;
     const int64_t elem = c->code->elem, taps = product(c->kernel), image = c->groups * elem,
-                  images = weight ? ceil_div(c->batch, c->chunks) : 1;
+                  images = weight ? wick_ceil_div(c->batch, c->chunks) : 1;
     const void **pointers = (const void **)(void *)(scratch + c->at_taps);
     unit u = {
         .c = c, .weights = b, .bias = bias, .zeros = scratch + c->at_rows, .src = pointers, .second = pointers + taps};

@@ -235,15 +235,14 @@ static int fit_block_to_runs(const wick_fused *f, int block) {
     return block;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Tasks of about task_items: an even number of equal ones, so that two threads have as much to do, and halves of what
  * products before and after give each of them. */
 static void cut_evenly(wick_fused *f) {
     wick_fused_layout *l = &f->layout;
-    int64_t tasks = ceil_div(l->total, l->task_items);
-    if (tasks > 1) tasks += tasks % 2, l->task_items = ceil_div(ceil_div(l->total, tasks), f->block) * f->block;
-    f->tasks = ceil_div(l->total, l->task_items);
+    int64_t tasks = wick_ceil_div(l->total, l->task_items);
+    if (tasks > 1)
+        tasks += tasks % 2, l->task_items = wick_ceil_div(wick_ceil_div(l->total, tasks), f->block) * f->block;
+    f->tasks = wick_ceil_div(l->total, l->task_items);
 }
 
 static void plan_plain(wick_fused *f) {
@@ -252,7 +251,7 @@ static void plan_plain(wick_fused *f) {
     f->block = fit_block_to_runs(f, f->block);
     int64_t items = TASK_WORK / (f->n_instr + 1);
     l->task_items = WICK_MAX(items / f->block, 1) * f->block;
-    if (l->total <= 2 * l->task_items) l->task_items = ceil_div(WICK_MAX(l->total, 1), f->block) * f->block;
+    if (l->total <= 2 * l->task_items) l->task_items = wick_ceil_div(WICK_MAX(l->total, 1), f->block) * f->block;
     cut_evenly(f);
 }
 
@@ -287,7 +286,7 @@ static void tile_cols(wick_fused *f) {
     if (edge > first && !l->planes) { /* dims[edge - 1] is the one to cut */
         edge--;
         l->tile = WICK_MAX(longest / cols, 1);
-        l->tiles = ceil_div(f->dims[edge], l->tile);
+        l->tiles = wick_ceil_div(f->dims[edge], l->tile);
     } else if (edge < f->rank)
         l->tile = f->dims[edge];
     l->cols = cols * (l->tiles > 1 ? l->tile : 1);
@@ -313,7 +312,7 @@ static const char *short_refused(const wick_fused *f) {
     const wick_fused_layout *l = &f->layout;
     if (l->units <= 1) return "there is one row of results";
     if (l->tiles != 1) return "results are cut into tiles";
-    if (ceil_div(l->reduced, l->lane_rows) > WICK_RED_RUN) return "there is much to each result";
+    if (wick_ceil_div(l->reduced, l->lane_rows) > WICK_RED_RUN) return "there is much to each result";
     return unit_items_of(f) * 2 <= f->block ? NULL : "a block has no room for what two results are made of";
 }
 static const char *split_refused(const wick_fused *f) {
@@ -336,9 +335,9 @@ static void plan_reduction(wick_fused *f, size_t size) {
     l->planes = has_planes(f);
     tile_cols(f);
     l->units = product(f->dims, 0, l->n_unit) * l->tiles;
-    const int64_t line = l->lane_rows * l->cols, lines = ceil_div(l->reduced, l->lane_rows);
+    const int64_t line = l->lane_rows * l->cols, lines = wick_ceil_div(l->reduced, l->lane_rows);
     const int64_t unit_items = unit_items_of(f), unit_work = unit_work_of(f);
-    l->chunks = ceil_div(lines, WICK_RED_CHUNK);
+    l->chunks = wick_ceil_div(lines, WICK_RED_CHUNK);
     l->chunk_group = 1;
     l->space = l->n_unit;
     if (l->reduced == 0) {
@@ -353,7 +352,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
         f->block = (int)(f->block / unit_items * unit_items);
         const int64_t per_block = f->block / unit_items;
         l->task_items = WICK_MAX(TASK_WORK / unit_work / per_block, 1) * per_block;
-        f->tasks = ceil_div(l->units, l->task_items);
+        f->tasks = wick_ceil_div(l->units, l->task_items);
         return;
     }
     const int64_t whole = l->planes ? WICK_RED_CHUNK * line : line;
@@ -363,7 +362,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
         const int64_t chunk_work = WICK_RED_CHUNK * line * (f->n_instr + 1);
         l->mode = WICK_FUSED_SPLIT;
         l->task_items = WICK_MAX(TASK_WORK / chunk_work, 1);
-        l->chunk_group = ceil_div(l->chunks, l->task_items);
+        l->chunk_group = wick_ceil_div(l->chunks, l->task_items);
         f->tasks = l->units * l->chunk_group;
         f->tasks2 = l->units;
         f->partials = (size_t)(l->units * l->chunks * l->cols) * size;
@@ -371,7 +370,7 @@ static void plan_reduction(wick_fused *f, size_t size) {
     }
     l->mode = WICK_FUSED_LONG;
     l->task_items = WICK_MAX(TASK_WORK / unit_work, 1);
-    f->tasks = ceil_div(l->units, l->task_items);
+    f->tasks = wick_ceil_div(l->units, l->task_items);
 }
 
 /* Results of a reduction are stored over the kept dims: in short mode all of them, else the trailing ones of a unit. */
@@ -491,7 +490,7 @@ static int whole_block(const wick_fused *f) {
     int64_t run = WHOLE_BLOCK;
     for (int i = 0; i < f->n_in; i++)
         if (f->layout.in_kind[i] == WICK_FUSED_STILL) run = f->layout.in_run[i];
-    for (int64_t parts = ceil_div(run, WHOLE_BLOCK); run / parts >= RUN_MIN; parts++)
+    for (int64_t parts = wick_ceil_div(run, WHOLE_BLOCK); run / parts >= RUN_MIN; parts++)
         if (run % parts == 0) return (int)(run / parts);
     return WHOLE_BLOCK;
 }
@@ -580,8 +579,8 @@ void wick_fused_prepare(wick_fused *f) {
     classify(f, f->block);
     if (f->reduces) {
         if (l->transposed) { /* tasks of whole lines */
-            l->task_items = ceil_div(l->task_items, WICK_RED_TURNED) * WICK_RED_TURNED;
-            f->tasks = ceil_div(l->units, l->task_items);
+            l->task_items = wick_ceil_div(l->task_items, WICK_RED_TURNED) * WICK_RED_TURNED;
+            f->tasks = wick_ceil_div(l->units, l->task_items);
         }
         plan_results(f);
         wick_native_reach(f);
@@ -594,13 +593,13 @@ void wick_fused_prepare(wick_fused *f) {
     if (l->program && !f->reduces) {
         f->block = whole_block(f);
         l->task_items = l->task_items < WHOLE_TASK ? WHOLE_TASK / f->block * f->block
-                                                   : ceil_div(l->task_items, f->block) * f->block;
+                                                   : wick_ceil_div(l->task_items, f->block) * f->block;
         cut_evenly(f);
         classify(f, f->block);
     }
     const int64_t bytes = bytes_in_line(f);
     l->far = (l->planes ? (int64_t)sizeof(float) : bytes) * l->total >= STREAM_BYTES;
-    l->part = (int)ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
+    l->part = (int)wick_ceil_div(WICK_ASK_BYTES, WICK_MAX(bytes, 4) * 64) * 64;
     if (l->far && bytes &&
         (f->reduces ? (f->n_instr || l->mode == WICK_FUSED_SHORT) && !l->planes : !l->streams || packs(f)))
         shorten_block(f, bytes);

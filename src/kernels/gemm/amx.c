@@ -31,8 +31,6 @@ const wick_amx_kernel *wick_amx_now(void) {
 }
 void wick_amx_use(const wick_amx_kernel *kernel) { atomic_store_explicit(&used, kernel, memory_order_relaxed); }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
 enum { STEP = 32, SIDE = WICK_AMX_SIDE }; /* elements along k of a step */
@@ -48,8 +46,8 @@ static const struct {
 static int64_t steps_of(const wick_gemm *g) { return g->kc / STEP; }
 static int64_t part_bytes(const wick_gemm *g) { return steps_of(g) * WICK_AMX_TILE; }
 static int64_t panel_bytes(const wick_gemm *g) { return g->parts * part_bytes(g); }
-static int64_t panels_of(int64_t n) { return ceil_div(n, SIDE); }
-static int64_t blocks_of(const wick_gemm *g) { return ceil_div(g->k, g->kc); }
+static int64_t panels_of(int64_t n) { return wick_ceil_div(n, SIDE); }
+static int64_t blocks_of(const wick_gemm *g) { return wick_ceil_div(g->k, g->kc); }
 
 /* A task's scratch, or what stage 0 makes. */
 typedef struct amx_room {
@@ -117,21 +115,22 @@ bool wick_amx_prepare(wick_gemm *g) {
     g->amx = q;
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
     g->how = 0;
-    g->kc = WICK_ALIGN_UP(ceil_div(g->k, ceil_div(g->k, most[g->parts])), STEP);
+    g->kc = WICK_ALIGN_UP(wick_ceil_div(g->k, wick_ceil_div(g->k, most[g->parts])), STEP);
     /* Blocks of C are halved until there are some tasks: packing is repeated for each, so that they stay large. */
     g->mc = WICK_MIN(WICK_ALIGN_UP(g->m, 2 * SIDE), WICK_AMX_MC);
     g->nc = WICK_MIN(WICK_ALIGN_UP(g->n, 2 * SIDE), WICK_AMX_NC);
-    while (ceil_div(g->m, g->mc) * ceil_div(g->n, g->nc) < WICK_AMX_TASKS && WICK_MAX(g->mc, g->nc) > WICK_AMX_SMALL) {
+    while (wick_ceil_div(g->m, g->mc) * wick_ceil_div(g->n, g->nc) < WICK_AMX_TASKS &&
+           WICK_MAX(g->mc, g->nc) > WICK_AMX_SMALL) {
         int64_t *larger = g->mc > g->nc ? &g->mc : &g->nc;
         *larger = (int64_t)WICK_ALIGN_UP(*larger / 2, 2 * SIDE);
     }
-    g->tasks = ceil_div(g->m, g->mc) * ceil_div(g->n, g->nc);
+    g->tasks = wick_ceil_div(g->m, g->mc) * wick_ceil_div(g->n, g->nc);
     g->tasks_pack = 0;
     g->packed = 0;
     if (g->keep) {
         const int64_t panels = panels_of(g->n);
         g->packed = (size_t)(blocks_of(g) * panels * (panel_bytes(g) + 4));
-        g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (SIDE * g->k));
+        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (SIDE * g->k));
     }
     g->scratch = room_of(g, NULL).bytes;
     return true;
@@ -173,7 +172,7 @@ static float power(int e) {
  * Returns its scale. */
 static int32_t pack_panel(const wick_gemm *g, bool of_a, const char *src, int64_t width, int64_t k, int64_t across,
                           int64_t along, char *dst, char *transposed, char *part) {
-    const int64_t elem = g->narrow ? 2 : 4, steps = ceil_div(k, STEP), padded = steps * STEP;
+    const int64_t elem = g->narrow ? 2 : 4, steps = wick_ceil_div(k, STEP), padded = steps * STEP;
     bool down_k = of_a ? along == 1 : across != 1; /* neighbours are along k */
     if (width < SIDE || k < padded || (along != 1 && across != 1)) {
         down_k = along == 1;
@@ -224,7 +223,7 @@ enum { PACK_STACK = WICK_AMX_TILE * 16 + WICK_AMX_SIDE * WICK_AMX_KC_1 * 4 };
 
 void wick_amx_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
     _Alignas(64) char room[PACK_STACK]; /* stage 0 has no scratch */
-    const int64_t panels = panels_of(g->n), per_task = ceil_div(panels, g->tasks_pack);
+    const int64_t panels = panels_of(g->n), per_task = wick_ceil_div(panels, g->tasks_pack);
     int32_t *scales = shared_scales(g, packed);
     for (int64_t block = 0; block < blocks_of(g); block++)
         for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
@@ -253,7 +252,7 @@ static void plain_tile(const wick_gemm *g, const float *a, const float *b, int64
         for (int64_t i = 0; i < rows; i += q->mr) {
             t.a = a + i * g->a_row;
             t.c = sums + i * 2 * SIDE + j;
-            q->tiles[(ceil_div(t.cols, q->lanes) - 1) * q->mr + WICK_MIN(q->mr, rows - i) - 1](&t);
+            q->tiles[(wick_ceil_div(t.cols, q->lanes) - 1) * q->mr + WICK_MIN(q->mr, rows - i) - 1](&t);
         }
     }
 }
@@ -325,7 +324,7 @@ static void run_block(const wick_gemm *g, const amx_task *t, const char *panels_
         a_part[p] = plans[g->parts - 1].a[p] * apart;
         b_part[p] = plans[g->parts - 1].b[p] * apart;
     }
-    wick_amx_block block = {.steps = ceil_div(t->k, STEP),
+    wick_amx_block block = {.steps = wick_ceil_div(t->k, STEP),
                             .a_step = WICK_AMX_TILE,
                             .b_step = WICK_AMX_TILE,
                             .a_row = WICK_AMX_ROW,
@@ -354,7 +353,7 @@ static void run_block(const wick_gemm *g, const amx_task *t, const char *panels_
 
 void wick_amx_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a, const void *b, const void *bias,
                   void *c, const void *packed, void *scratch) {
-    const int64_t across = ceil_div(g->n, g->nc), elem = g->narrow ? 2 : 4;
+    const int64_t across = wick_ceil_div(g->n, g->nc), elem = g->narrow ? 2 : 4;
     amx_task t = {.a = a, .b = b, .bias = bias, .c = c, .room = room_of(g, scratch)};
     g->amx->begin(SIDE, SIDE);
     for (int64_t i = begin; i < end; i++) {

@@ -43,15 +43,13 @@ static gemm_view gemm_view_of(const wick_gemm *g, uint32_t how) {
     return (gemm_view){g->m, g->n, g->k, g->a_row, g->a_col, g->b_row, g->b_col, g->c_row, 1, g->bias};
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* In sixteenths of a vector multiply-add, per step of k. */
 static int64_t gemm_cost(const wick_gemm_kernel *q, const gemm_view *v) {
     const bool squares = q->squares && v->m <= q->few_by_columns && v->n >= q->columns;
-    const int64_t vecs = ceil_div(v->n, q->lanes), pack = v->b_col == 1   ? 0
-                                                          : v->b_row != 1 ? 32
-                                                          : squares       ? WICK_GEMM_SQUARES_COST
-                                                                          : WICK_GEMM_PACK_COST;
+    const int64_t vecs = wick_ceil_div(v->n, q->lanes), pack = v->b_col == 1   ? 0
+                                                               : v->b_row != 1 ? 32
+                                                               : squares       ? WICK_GEMM_SQUARES_COST
+                                                                               : WICK_GEMM_PACK_COST;
     /* Fewer than four rows cannot hide the latency of the multiply-add. */
     return vecs * (16 * WICK_MAX(v->m, 2) + pack * q->lanes);
 }
@@ -72,7 +70,7 @@ bool wick_gemm_c_is_far(int64_t bytes) { return bytes > WICK_GEMM_NEAR_C; }
 /* Bytes of a task's packed block of A: [tile][k][mr rounded up to whole vectors]. */
 static size_t gemm_packed_a(const wick_gemm *g, const gemm_view *v) {
     const wick_gemm_kernel *q = g->kernel;
-    const int64_t tiles = ceil_div(WICK_MIN(g->mc, v->m), q->mr);
+    const int64_t tiles = wick_ceil_div(WICK_MIN(g->mc, v->m), q->mr);
     const size_t width = WICK_ALIGN_UP(q->mr, q->lanes);
     return WICK_ALIGN_UP((size_t)(tiles * WICK_MIN(g->kc, v->k) * q->elem) * width, WICK_ALIGN);
 }
@@ -150,11 +148,11 @@ static void gemm_cut(const gemm_view *v, double work, int64_t want, const wick_t
     const int64_t enough = WICK_MIN(want, WICK_MAX(WICK_GEMM_FEW_TASKS, (int64_t)(work / WICK_GEMM_LARGE_WORK)));
     const int64_t rows[2] = {tuning->gemm_block_rows / 2, WICK_GEMM_LEAST_ROWS},
                   cols[2] = {WICK_GEMM_LOW_COLUMNS, WICK_GEMM_LEAST_COLUMNS};
-    *down = ceil_div(v->m, tuning->gemm_block_rows);
-    *across = ceil_div(v->n, WICK_GEMM_NC);
+    *down = wick_ceil_div(v->m, tuning->gemm_block_rows);
+    *across = wick_ceil_div(v->n, WICK_GEMM_NC);
     for (int i = 0; i < 2; i++) {
-        while (*down * *across < enough && ceil_div(v->m, *down) > rows[i]) ++*down;
-        while (*down * *across < enough && ceil_div(v->n, *across) > cols[i]) ++*across;
+        while (*down * *across < enough && wick_ceil_div(v->m, *down) > rows[i]) ++*down;
+        while (*down * *across < enough && wick_ceil_div(v->n, *across) > cols[i]) ++*across;
     }
 }
 
@@ -181,21 +179,21 @@ void wick_gemm_prepare(wick_gemm *g) {
     g->how = 0;
     g->tasks = g->tasks_pack = 0;
     g->packed = g->scratch = 0;
-    g->kc = g->k ? WICK_ALIGN_UP(ceil_div(g->k, ceil_div(g->k, WICK_GEMM_KC)), 8) : 8;
+    g->kc = g->k ? WICK_ALIGN_UP(wick_ceil_div(g->k, wick_ceil_div(g->k, WICK_GEMM_KC)), 8) : 8;
     g->mc = g->m;
     g->nc = g->n;
     if (g->m == 0 || g->n == 0) return;
     if (g->k == 0 && g->accumulate && !g->bias && !g->relu) return;
     if (q->rows) {
         g->mc = 1 + tuning->gemm_task_work / 8 / (g->n * (g->k + 1));
-        g->tasks = ceil_div(g->m, g->mc);
+        g->tasks = wick_ceil_div(g->m, g->mc);
         return;
     }
 
     if (!outer_refused(g, q)) {
         g->how = GEMM_OUTER;
         g->mc = 1 + WICK_GEMM_PACK_WORK / g->n;
-        g->tasks = ceil_div(g->m, g->mc);
+        g->tasks = wick_ceil_div(g->m, g->mc);
         return;
     }
     gemm_view v = gemm_view_of(g, 0);
@@ -205,7 +203,7 @@ void wick_gemm_prepare(wick_gemm *g) {
         v = transposed;
     }
 
-    const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = ceil_div(v.n, nr);
+    const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = wick_ceil_div(v.n, nr);
     const double work = (double)v.m * (double)v.n * (double)(v.k + 8);
     const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * (double)tuning->gemm_task_work
                              ? WICK_GEMM_MAX_TASKS
@@ -217,17 +215,17 @@ void wick_gemm_prepare(wick_gemm *g) {
         const int64_t thin = WICK_MIN(
             1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
             WICK_GEMM_MAX_TASKS);
-        across = WICK_MIN(thin, by_rows && far ? ceil_div(v.n * elem, gemm_bytes(q, &v) <= l3_share(tuning)
-                                                                          ? WICK_GEMM_SWEEP_NEAR
-                                                                          : WICK_GEMM_SWEEP_TASK)
-                                               : ceil_div(v.n, lanes));
-        do g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), lanes);
+        across = WICK_MIN(thin, by_rows && far ? wick_ceil_div(v.n * elem, gemm_bytes(q, &v) <= l3_share(tuning)
+                                                                               ? WICK_GEMM_SWEEP_NEAR
+                                                                               : WICK_GEMM_SWEEP_TASK)
+                                               : wick_ceil_div(v.n, lanes));
+        do g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), lanes);
         /* the last one's columns fill a vector */
         while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1);
         g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
         if (is_crowded(q, &v) && gemm_bytes(q, &v) > l3_share(tuning)) g->how |= GEMM_CROWDED;
         g->mc = v.m;
-        g->tasks = ceil_div(v.n, g->nc);
+        g->tasks = wick_ceil_div(v.n, g->nc);
         return;
     }
     const bool large = (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes;
@@ -237,16 +235,16 @@ void wick_gemm_prepare(wick_gemm *g) {
         /* B that tasks read where it lies is the same for all: C is cut by rows first, as what follows an update or an
          * elementwise program is. */
         const bool rows_first = v.b_col == 1 && !large && !(g->how & GEMM_SWAP);
-        if (rows_first) across = WICK_MIN(across, ceil_div(want, WICK_MAX(WICK_MIN(want, v.m / (4 * q->mr)), 1)));
-        down = WICK_MAX(WICK_MIN(ceil_div(want, across), ceil_div(v.m, 2 * q->mr)),
-                        ceil_div(v.m, tuning->gemm_block_rows));
-        if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
-        across = WICK_MAX(across, ceil_div(v.n, WICK_GEMM_NC));
+        if (rows_first) across = WICK_MIN(across, wick_ceil_div(want, WICK_MAX(WICK_MIN(want, v.m / (4 * q->mr)), 1)));
+        down = WICK_MAX(WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(v.m, 2 * q->mr)),
+                        wick_ceil_div(v.m, tuning->gemm_block_rows));
+        if (down > 1) across = WICK_MIN(across, wick_ceil_div(want, down));
+        across = WICK_MAX(across, wick_ceil_div(v.n, WICK_GEMM_NC));
     }
-    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), nr);
-    g->mc = ceil_div(v.m, down);
-    down = ceil_div(v.m, g->mc);
-    g->tasks = ceil_div(v.n, g->nc) * down;
+    g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), nr);
+    g->mc = wick_ceil_div(v.m, down);
+    down = wick_ceil_div(v.m, g->mc);
+    g->tasks = wick_ceil_div(v.n, g->nc) * down;
 
     const int64_t b_row = (v.b_row < 0 ? -v.b_row : v.b_row) * elem;
     bool panel = v.n % lanes != 0 && !q->masks;
@@ -267,7 +265,7 @@ void wick_gemm_prepare(wick_gemm *g) {
     }
     if (g->how & GEMM_SHARE_B) {
         g->packed = (size_t)(panels * nr * v.k * elem);
-        g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
+        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
     }
     gemm_scratch(g, &v, panel);
 }
@@ -277,18 +275,18 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
     const wick_gemm_kernel *q = g->kernel;
     const wick_tuning *tuning = wick_tuning_now();
     const gemm_view v = gemm_view_of(g, g->how);
-    const int64_t panels = ceil_div(v.n, q->nr),
+    const int64_t panels = wick_ceil_div(v.n, q->nr),
                   want = WICK_MIN(
                       1 + (int64_t)((double)v.m * (double)v.n * (double)(v.k + 8) / (double)tuning->gemm_task_work),
                       WICK_GEMM_FEW_TASKS);
-    const int64_t across = WICK_MAX(WICK_MIN(panels, want), ceil_div(v.n, WICK_GEMM_NC)),
-                  nc = (int64_t)WICK_ALIGN_UP(ceil_div(v.n, across), q->nr);
+    const int64_t across = WICK_MAX(WICK_MIN(panels, want), wick_ceil_div(v.n, WICK_GEMM_NC)),
+                  nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), q->nr);
     /* of A, by one panel after the other */
     const double passed = (double)v.m * (double)(nc > q->nr ? WICK_MIN(g->kc, v.k) : v.k) * (double)q->elem;
     if (passed > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
     g->nc = nc;
     g->mc = v.m;
-    g->tasks = ceil_div(v.n, g->nc);
+    g->tasks = wick_ceil_div(v.n, g->nc);
     g->tasks_pack = 0;
     g->packed = 0;
     g->how = (g->how & ~(uint32_t)(GEMM_SHARE_B | GEMM_PACK_A)) | GEMM_PACK_B;
@@ -315,7 +313,7 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
     }
     const wick_gemm_kernel *q = g->kernel;
     const gemm_view v = gemm_view_of(g, g->how);
-    const int64_t panels = ceil_div(v.n, q->nr), per_task = ceil_div(panels, g->tasks_pack);
+    const int64_t panels = wick_ceil_div(v.n, q->nr), per_task = wick_ceil_div(panels, g->tasks_pack);
     for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
         const int64_t col = j * q->nr;
         q->pack(v.k, WICK_MIN(q->nr, v.n - col), (const char *)b + col * v.b_col * q->elem, v.b_row, v.b_col,
@@ -366,7 +364,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
     const int64_t elem = q->elem, nr = q->nr, lanes = q->lanes, kb = WICK_MIN(g->kc, v->k);
     /* Tiles of nearly equal height: 64 rows are 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. */
     const int64_t highest = g->how & GEMM_PACK_A ? q->mr : wick_gemm_tile_rows(q, v->a_row),
-                  tiles = r1 - r0 <= highest ? 1 : ceil_div(r1 - r0, highest);
+                  tiles = r1 - r0 <= highest ? 1 : wick_ceil_div(r1 - r0, highest);
     const int64_t height = tiles == 1 ? r1 - r0 : (r1 - r0) / tiles, taller = r1 - r0 - height * tiles;
     const int64_t a_width = (int64_t)WICK_ALIGN_UP(q->mr, lanes);
     char *const packed_a = g->how & GEMM_PACK_A ? scratch + g->scratch - gemm_packed_a(g, v) : NULL;
@@ -415,7 +413,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
                     next = packed + (c0 * v->k + (k0 + k) * nr) * elem,
                     next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;
             }
-            t.ahead_step = ask_rows ? v->b_row * elem : next ? ceil_div(next_bytes, tiles * k) : 0;
+            t.ahead_step = ask_rows ? v->b_row * elem : next ? wick_ceil_div(next_bytes, tiles * k) : 0;
             int64_t vecs = 1;
             while (vecs * lanes < t.cols) vecs++;
             wick_gemm_tile_fn *const *const by_rows = q->tiles + (vecs - 1) * q->mr - 1;
@@ -451,7 +449,7 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
  * packed a panel uses it, and of one that is more than A and C, so that mostly a core reads a part of it; whoever runs
  * all tasks goes by rows of A. */
 static void gemm_place(const wick_gemm *g, const gemm_view *v, int64_t t, bool all, int64_t *row, int64_t *col) {
-    const int64_t across = g->tasks == 1 ? 1 : ceil_div(v->n, g->nc), down = g->tasks / across;
+    const int64_t across = g->tasks == 1 ? 1 : wick_ceil_div(v->n, g->nc), down = g->tasks / across;
     const bool by_columns = (g->how & GEMM_SHARE_B || v->k * v->n > v->m * (v->k + v->n)) && !all;
     *row = (by_columns ? t % down : t / across) * g->mc;
     *col = (by_columns ? t / down : t % across) * g->nc;

@@ -16,8 +16,6 @@ enum {
 /* Elements of a column that are widened before they are transposed. */
 enum { NARROW_CHUNK = 64, NARROW_COLUMNS = 32 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Why a way is not taken; NULL: it is. */
 static const char *dot_refused(const wick_gemm *g) {
     if (g->narrow != WICK_BF16) return "there are none of this dtype";
@@ -72,7 +70,7 @@ static narrow_shape shape_of(const wick_gemm *g) {
     const int64_t lanes = g->kernel->lanes, mr = g->kernel->mr;
     return (narrow_shape){lanes, mr, g->kernel->nr, g->how & NARROW_DOT ? 2 : 1, (int64_t)WICK_ALIGN_UP(mr, lanes)};
 }
-static int64_t groups_of(const narrow_shape *s, int64_t k) { return ceil_div(k, s->group); }
+static int64_t groups_of(const narrow_shape *s, int64_t k) { return wick_ceil_div(k, s->group); }
 /* of f32, as far apart */
 static int64_t tile_rows(const wick_gemm *g) {
     return wick_gemm_tile_rows(g->kernel, g->how & NARROW_PACK_A ? 1 : g->a_row / 2);
@@ -88,7 +86,7 @@ static int64_t columns_at_once(const wick_gemm *g) {
 static size_t bytes_of_a(const wick_gemm *g) {
     if (!(g->how & NARROW_PACK_A)) return 0;
     const narrow_shape s = shape_of(g);
-    return (size_t)(ceil_div(WICK_MIN(g->mc, g->m), tile_rows(g)) * groups_of(&s, g->k) * s.width) * 4;
+    return (size_t)(wick_ceil_div(WICK_MIN(g->mc, g->m), tile_rows(g)) * groups_of(&s, g->k) * s.width) * 4;
 }
 static size_t bytes_of_b(const wick_gemm *g) {
     const narrow_shape s = shape_of(g);
@@ -114,7 +112,7 @@ void wick_narrow_prepare(wick_gemm *g) {
     g->packed = g->scratch = 0;
     /* f16 is cut as f32 is: the same bits as of operands that were cast. */
     const int64_t most = g->narrow == WICK_BF16 ? WICK_GEMM_KC_BF16 : WICK_GEMM_KC;
-    g->kc = g->k ? WICK_ALIGN_UP(ceil_div(g->k, ceil_div(g->k, most)), 8) : 8;
+    g->kc = g->k ? WICK_ALIGN_UP(wick_ceil_div(g->k, wick_ceil_div(g->k, most)), 8) : 8;
     g->mc = g->m;
     g->nc = g->n;
     if (g->m == 0 || g->n == 0) return;
@@ -122,7 +120,7 @@ void wick_narrow_prepare(wick_gemm *g) {
                  task = (double)tuning->gemm_task_work * (g->how & NARROW_DOT ? 2 : 1);
     if (g->kernel->rows) { /* the reference */
         g->mc = 1 + tuning->gemm_task_work / 8 / (g->n * (g->k + 1));
-        g->tasks = ceil_div(g->m, g->mc);
+        g->tasks = wick_ceil_div(g->m, g->mc);
         g->scratch = (size_t)(2 * g->k) * 4 + 4;
         return;
     }
@@ -131,39 +129,42 @@ void wick_narrow_prepare(wick_gemm *g) {
     if (!sweep_refused(g, dot)) {
         g->how = NARROW_SWEEP;
         const int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
-        g->nc = (int64_t)WICK_ALIGN_UP(WICK_MAX(ceil_div(g->n, want), WICK_MIN(g->n, WICK_GEMM_NARROW_SWEEP)),
+        g->nc = (int64_t)WICK_ALIGN_UP(WICK_MAX(wick_ceil_div(g->n, want), WICK_MIN(g->n, WICK_GEMM_NARROW_SWEEP)),
                                        NARROW_COLUMNS);
-        g->tasks = ceil_div(g->n, g->nc);
+        g->tasks = wick_ceil_div(g->n, g->nc);
         g->scratch = (size_t)(g->m * ((int64_t)WICK_ALIGN_UP(g->k, WICK_SWEEP_STEPS) + 2 * g->nc)) * 4;
         return;
     }
     if (!dot || g->a_col != 1) g->how |= NARROW_PACK_A;
 
-    const int64_t panels = ceil_div(g->n, s.nr),
+    const int64_t panels = wick_ceil_div(g->n, s.nr),
                   want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
-    int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr));
-    down = WICK_MAX(down, ceil_div(g->m, tuning->gemm_block_rows));
+    int64_t across = WICK_MIN(panels, want),
+            down = WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(g->m, 2 * s.mr));
+    down = WICK_MAX(down, wick_ceil_div(g->m, tuning->gemm_block_rows));
     if (g->how & NARROW_PACK_A) /* all of k of a task's rows stay in L2 */
-        down = WICK_MAX(down, ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A /
-                                                                    (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
+        down =
+            WICK_MAX(down, wick_ceil_div(g->m, WICK_MAX(2 * s.mr, WICK_GEMM_NARROW_A /
+                                                                      (s.width * 4 * groups_of(&s, g->k) / s.mr + 1))));
     const int64_t widest = WICK_MAX(2, g->n / WICK_GEMM_NARROW_COLUMNS);
     if (g->how & NARROW_PACK_A && g->m > 4 * s.mr && across > widest) { /* tasks of other columns pack A again */
         across = widest;
-        down = WICK_MAX(down, WICK_MIN(ceil_div(want, across), ceil_div(g->m, 2 * s.mr)));
+        down = WICK_MAX(down, WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(g->m, 2 * s.mr)));
     }
     if (packs_its_own(g) && panels >= WICK_MIN(want / 2, WICK_GEMM_FEW_TASKS)) down = 1;
-    else if (down > 1) across = WICK_MIN(across, ceil_div(want, down));
-    across = WICK_MAX(across, ceil_div(g->n, WICK_GEMM_NC));
-    g->nc = (int64_t)WICK_ALIGN_UP(ceil_div(g->n, across), columns_at_once(g));
-    g->mc = ceil_div(g->m, down);
+    else if (down > 1)
+        across = WICK_MIN(across, wick_ceil_div(want, down));
+    across = WICK_MAX(across, wick_ceil_div(g->n, WICK_GEMM_NC));
+    g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(g->n, across), columns_at_once(g));
+    g->mc = wick_ceil_div(g->m, down);
     if (g->how & NARROW_PACK_A && down > 1) g->mc = (int64_t)WICK_ALIGN_UP(g->mc, s.mr); /* whole tiles */
-    down = ceil_div(g->m, g->mc);
-    g->tasks = ceil_div(g->n, g->nc) * down;
+    down = wick_ceil_div(g->m, g->mc);
+    g->tasks = wick_ceil_div(g->n, g->nc) * down;
 
     if (dot ? g->keep || down > 1 : down > 1) { /* f32 panels are twice what B takes: not for their own sake */
         g->how |= NARROW_SHARE_B;
         g->packed = (size_t)(panels * s.nr * groups_of(&s, g->k)) * 4;
-        g->tasks_pack = ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (s.nr * g->k + 1));
+        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (s.nr * g->k + 1));
     }
     g->scratch = WICK_ALIGN_UP(bytes_of_a(g), WICK_ALIGN) + WICK_ALIGN_UP(bytes_of_b(g), WICK_ALIGN) + bytes_of_sums(g);
 }
@@ -214,7 +215,8 @@ void wick_narrow_keep_packing(wick_gemm *g) { g->how &= NARROW_DOT; }
 
 void wick_narrow_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
     const narrow_shape s = shape_of(g);
-    const int64_t panels = ceil_div(g->n, s.nr), per_task = ceil_div(panels, g->tasks_pack), all = groups_of(&s, g->k);
+    const int64_t panels = wick_ceil_div(g->n, s.nr), per_task = wick_ceil_div(panels, g->tasks_pack),
+                  all = groups_of(&s, g->k);
     for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
         const int64_t cols = WICK_MIN(s.nr, g->n - j * s.nr);
         const uint16_t *from = (const uint16_t *)b + j * s.nr * g->b_col;
@@ -331,7 +333,7 @@ static void dot_tile(const wick_gemm *g, const narrow_task *t, const narrow_shap
 
 static void wide_tile(const wick_gemm *g, const narrow_task *t, const narrow_shape *s, int64_t i, int64_t rows,
                       int64_t cols, int64_t k0, int64_t k, const char *b, float *sums, int64_t sums_row) {
-    const int64_t vectors = ceil_div(cols, s->lanes);
+    const int64_t vectors = wick_ceil_div(cols, s->lanes);
     const wick_gemm_tile w = {.k = k,
                               .a = t->packed_a + (i * g->k + k0) * s->width * 4,
                               .a_row = 1,
@@ -468,7 +470,7 @@ void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void 
             sweep_columns(g, t * g->nc, WICK_MIN(g->n, (t + 1) * g->nc), rows, b, bias, c, total, total + g->m * g->nc);
         return;
     }
-    const int64_t across = ceil_div(g->n, g->nc), down = ceil_div(g->m, g->mc);
+    const int64_t across = wick_ceil_div(g->n, g->nc), down = wick_ceil_div(g->m, g->mc);
     /* all of them: rows of A are packed once. Else neighbours have the same columns, which the same core has packed */
     const bool by_rows = begin == 0 && end == g->tasks;
     narrow_task task = {.a = a, .b = b, .bias = bias, .packed = packed, .c = c};
@@ -482,7 +484,7 @@ void wick_narrow_run(const wick_gemm *g, int64_t begin, int64_t end, const void 
         task.r1 = WICK_MIN(g->m, task.r0 + g->mc);
         task.c0 = column * g->nc;
         task.c1 = WICK_MIN(g->n, task.c0 + g->nc);
-        task.tiles = ceil_div(task.r1 - task.r0, tile_rows(g));
+        task.tiles = wick_ceil_div(task.r1 - task.r0, tile_rows(g));
         task.height = (task.r1 - task.r0) / task.tiles;
         task.taller = (task.r1 - task.r0) % task.tiles;
         if (task.packed_a && other_rows) pack_rows_of_a(g, &task);

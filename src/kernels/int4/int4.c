@@ -9,7 +9,6 @@ enum { INT4_COLUMNS = 64 };
 
 static const wick_int4_kernel *const int4_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_int4_kernel)};
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t lanes_of_a_row(const wick_int4 *p) { return (int64_t)WICK_ALIGN_UP(p->k, 8 * p->kernel->lanes); }
 
 /* Why one pass over the weights is not taken; NULL: it is. */
@@ -32,24 +31,25 @@ void wick_int4_prepare(wick_int4 *p) {
     p->rows = p->m;
     p->cols = p->n;
     /* As f32 weights are cut, so that many rows have the bits of such. */
-    p->kc = p->k ? WICK_ALIGN_UP(ceil_div(p->k, ceil_div(p->k, WICK_GEMM_KC)), 8) : 8;
+    p->kc = p->k ? WICK_ALIGN_UP(wick_ceil_div(p->k, wick_ceil_div(p->k, WICK_GEMM_KC)), 8) : 8;
     if (!p->m || !p->n) return;
     const double work = (double)p->m * (double)p->n * (double)(p->k + 8),
                  task = (double)wick_tuning_now()->gemm_task_work;
     int64_t want = work >= WICK_GEMM_MAX_TASKS * task ? WICK_GEMM_MAX_TASKS : 1 + (int64_t)(work / task);
     if (p->f64 || p->kernel->columns || !few_refused(p)) {
-        p->cols = WICK_MAX(ceil_div(p->n, want), WICK_MIN(p->n, INT4_COLUMNS));
-        p->tasks = ceil_div(p->n, p->cols);
+        p->cols = WICK_MAX(wick_ceil_div(p->n, want), WICK_MIN(p->n, INT4_COLUMNS));
+        p->tasks = wick_ceil_div(p->n, p->cols);
         if (!p->f64 && !p->kernel->columns) p->scratch = (size_t)(p->m * lanes_of_a_row(p)) * sizeof(float);
         return;
     }
-    const int64_t nr = p->tiles->nr, panels = ceil_div(p->n, nr);
+    const int64_t nr = p->tiles->nr, panels = wick_ceil_div(p->n, nr);
     /* tasks below one another make the same panels */
-    int64_t across = WICK_MIN(panels, want), down = WICK_MIN(ceil_div(want, across), ceil_div(p->m, 4 * p->tiles->mr));
-    across = WICK_MAX(across, ceil_div(p->n, WICK_GEMM_NC));
-    p->cols = ceil_div(ceil_div(p->n, across), nr) * nr;
-    p->rows = ceil_div(p->m, down);
-    p->tasks = ceil_div(p->n, p->cols) * ceil_div(p->m, p->rows);
+    int64_t across = WICK_MIN(panels, want),
+            down = WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(p->m, 4 * p->tiles->mr));
+    across = WICK_MAX(across, wick_ceil_div(p->n, WICK_GEMM_NC));
+    p->cols = wick_ceil_div(wick_ceil_div(p->n, across), nr) * nr;
+    p->rows = wick_ceil_div(p->m, down);
+    p->tasks = wick_ceil_div(p->n, p->cols) * wick_ceil_div(p->m, p->rows);
     p->scratch = (size_t)(WICK_MIN(p->kc, p->k) * nr) * sizeof(float);
 }
 
@@ -73,7 +73,7 @@ static void lay_out(const wick_int4 *p, const float *a, float *lanes) {
 static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
                        float *panel) {
     const wick_gemm_kernel *q = p->tiles;
-    const int64_t tiles = ceil_div(r1 - r0, wick_gemm_tile_rows(q, p->k)), height = (r1 - r0) / tiles,
+    const int64_t tiles = wick_ceil_div(r1 - r0, wick_gemm_tile_rows(q, p->k)), height = (r1 - r0) / tiles,
                   taller = (r1 - r0) % tiles;
     int64_t k0 = 0;
     do { /* once for k = 0 */
@@ -95,7 +95,7 @@ static void run_panels(const wick_int4 *p, const wick_int4_data *d, int64_t r0, 
                                 .bias_mode = d->bias && last,
                                 .far = wick_gemm_c_is_far(p->m * p->n * (int64_t)sizeof(float))};
             wick_gemm_tile_fn *const *const by_rows =
-                q->tiles + (cols <= q->lanes ? 0 : ceil_div(cols, q->lanes) - 1) * q->mr - 1;
+                q->tiles + (cols <= q->lanes ? 0 : wick_ceil_div(cols, q->lanes) - 1) * q->mr - 1;
             for (int64_t i = 0, row = r0, rows; i < tiles; i++, row += rows) {
                 rows = height + (i < taller);
                 t.a = (const float *)d->a + row * p->k + k0;
@@ -139,7 +139,7 @@ void wick_int4_run(const wick_int4 *p, int64_t begin, int64_t end, const wick_in
         p->kernel->few[p->m - 1](p, d, c0, c1, scratch);
         return;
     }
-    const int64_t across = ceil_div(p->n, p->cols);
+    const int64_t across = wick_ceil_div(p->n, p->cols);
     for (int64_t t = begin; t < end; t++) {
         const int64_t r0 = t / across * p->rows, c0 = t % across * p->cols;
         run_panels(p, d, r0, WICK_MIN(p->m, r0 + p->rows), c0, WICK_MIN(p->n, c0 + p->cols), scratch);

@@ -59,7 +59,6 @@ int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
     return n;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t product(const int64_t *x) { return x[0] * x[1] * x[2]; }
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
@@ -119,7 +118,7 @@ void wick_int8_prepare(wick_int8 *p) {
         p->in_place = false;
         p->rows = p->m;
         p->cols = WICK_ALIGN_UP(WICK_MAX(INT8_SWEEP_LEAST, (int64_t)WICK_MIN(each, (double)INT8_SWEEP_MOST)), 64);
-        p->tasks = ceil_div(p->n, p->cols);
+        p->tasks = wick_ceil_div(p->n, p->cols);
         size_t scratch = 0;
         reserve(&scratch, (size_t)(p->rows * p->padded * q->elem) + INT8_SLACK);
         p->at_sums = reserve(&scratch, (size_t)p->rows * sizeof(int32_t));
@@ -129,7 +128,7 @@ void wick_int8_prepare(wick_int8 *p) {
         p->scratch = scratch;
         return;
     }
-    const int64_t panels = ceil_div(p->n, q->nr);
+    const int64_t panels = wick_ceil_div(p->n, q->nr);
     const bool bytes = q->group == 4 && !moved_a(p) && !p->row_sums && p->k % q->along == 0;
     bool every_pixel = p->conv;
     for (int d = 0; d < 3 && every_pixel; d++)
@@ -144,27 +143,27 @@ void wick_int8_prepare(wick_int8 *p) {
     p->own = packs_its_own(p) && panels >= across / 2;
     if (p->own) {
         p->rows = p->m;
-        across = WICK_MIN(across, p->in_place ? panels : ceil_div(panels, 2)); /* each task lays out A */
+        across = WICK_MIN(across, p->in_place ? panels : wick_ceil_div(panels, 2)); /* each task lays out A */
     } else {
         /* Rows are cut so that a task has enough to do, goes over a panel of B some times, and lays out no more than
          * stays in a cache; then columns. */
         const int64_t most = WICK_MAX(q->mr, p->in_place ? p->m : INT8_ROWS / WICK_MAX(p->padded * q->elem, 1));
         p->rows = (int64_t)WICK_MAX(1.0, WICK_MIN((double)p->m, task_work / row_work));
         p->rows = WICK_MAX(p->rows, INT8_TILES * q->mr);
-        p->rows = WICK_MIN(WICK_MIN(most, ceil_div(p->rows, q->mr) * q->mr), p->m);
-        p->rows = ceil_div(p->m, ceil_div(p->m, p->rows));
-        across = (int64_t)WICK_MIN((double)(p->in_place ? panels : ceil_div(panels, 4)),
+        p->rows = WICK_MIN(WICK_MIN(most, wick_ceil_div(p->rows, q->mr) * q->mr), p->m);
+        p->rows = wick_ceil_div(p->m, wick_ceil_div(p->m, p->rows));
+        across = (int64_t)WICK_MIN((double)(p->in_place ? panels : wick_ceil_div(panels, 4)),
                                    1 + row_work * (double)p->rows / task_work);
     }
-    p->cols = ceil_div(panels, across) * q->nr;
-    p->tasks = ceil_div(p->m, p->rows) * ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1);
+    p->cols = wick_ceil_div(panels, across) * q->nr;
+    p->tasks = wick_ceil_div(p->m, p->rows) * wick_ceil_div(p->n, p->cols) * (p->conv ? p->groups : 1);
 
     size_t at = 0;
     if (!p->own) {
         reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
         p->at_columns = reserve(&at, wick_int8_columns_bytes(width_of(p)));
         p->packed = at;
-        p->tasks_pack = ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
+        p->tasks_pack = wick_ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
         if (p->conv && product(p->kernel_dims) > 1) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
         at = 0;
     }
@@ -258,7 +257,7 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
     }
     char *packed = (char *)d->packed + (size_t)which * p->packed;
     const int8_columns to = wick_int8_columns_at(p, packed, width_of(p));
-    const int64_t nr = q->nr, panels = ceil_div(p->n, nr), per_task = ceil_div(panels, p->tasks_pack),
+    const int64_t nr = q->nr, panels = wick_ceil_div(p->n, nr), per_task = wick_ceil_div(panels, p->tasks_pack),
                   taps = p->conv ? product(p->kernel_dims) : 1;
     const uint8_t *b = (const uint8_t *)d->b + (p->conv ? which * p->n * p->k : 0);
     if (begin == 0) wick_int8_set_bounds(p, d, &to);
@@ -423,7 +422,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         return;
     }
     const wick_int8_kernel *q = p->kernel;
-    const int64_t down = ceil_div(p->m, p->rows), across = ceil_div(p->n, p->cols),
+    const int64_t down = wick_ceil_div(p->m, p->rows), across = wick_ceil_div(p->n, p->cols),
                   size = p->result < WICK_INT8_U8 ? 4 : 1, bytes = p->padded * q->elem;
     const int64_t c_row = p->conv ? p->groups * p->n : p->n;
     uint8_t *laid = scratch;
@@ -458,7 +457,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
                     row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
             had = t / across;
         }
-        const int64_t tiles = ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
+        const int64_t tiles = wick_ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
         for (int64_t j = column * p->cols; j < j1; j += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, p->n - j);
             wick_int8_tile_fn *const *by_rows = p->amx ? NULL : q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;

@@ -16,7 +16,6 @@ enum {
     CONV_WOVEN_SLACK = 256
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t pixel_of(const wick_int8 *p) { return p->groups * p->ci * p->kernel->elem; } /* bytes, laid out */
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
@@ -48,8 +47,8 @@ typedef struct woven {
 } woven;
 static woven woven_of(const wick_int8 *p) {
     const int64_t lines = p->kernel_dims[0] * p->kernel_dims[1], group = p->kernel->group;
-    if (lines > 1) return (woven){false, lines, ceil_div(lines, group), p->kernel_dims[2], p->dilation[2]};
-    return (woven){true, group, 1, ceil_div(p->kernel_dims[2], group), group * p->dilation[2]};
+    if (lines > 1) return (woven){false, lines, wick_ceil_div(lines, group), p->kernel_dims[2], p->dilation[2]};
+    return (woven){true, group, 1, wick_ceil_div(p->kernel_dims[2], group), group * p->dilation[2]};
 }
 /* Steps of a line, for so many outputs, and bytes of one set. */
 static int64_t woven_pixels(const wick_int8 *p, const woven *w, int64_t outputs) {
@@ -69,13 +68,13 @@ static int64_t slack_of(const wick_int8 *p) {
 static void cut(wick_int8 *p, int64_t want) {
     p->task_x = p->out[2];
     p->task_y = WICK_MAX(want / p->out[2], 1);
-    if (want < p->out[2]) p->task_x = ceil_div(p->out[2], ceil_div(p->out[2], want));
+    if (want < p->out[2]) p->task_x = wick_ceil_div(p->out[2], wick_ceil_div(p->out[2], want));
     while (p->task_y > 1 && !p->in_place && laid_bytes(p) > CONV_LINES) p->task_y--;
-    while (p->task_x > 64 && !p->in_place && laid_bytes(p) > 4 * CONV_LINES) p->task_x = ceil_div(p->task_x, 2);
-    p->task_y = ceil_div(p->out[1], ceil_div(p->out[1], p->task_y));
+    while (p->task_x > 64 && !p->in_place && laid_bytes(p) > 4 * CONV_LINES) p->task_x = wick_ceil_div(p->task_x, 2);
+    p->task_y = wick_ceil_div(p->out[1], wick_ceil_div(p->out[1], p->task_y));
 }
 static int64_t blocks_of(const wick_int8 *p) {
-    return p->out[0] * ceil_div(p->out[1], p->task_y) * ceil_div(p->out[2], p->task_x);
+    return p->out[0] * wick_ceil_div(p->out[1], p->task_y) * wick_ceil_div(p->out[2], p->task_x);
 }
 
 static size_t reserve(size_t *at, size_t bytes) {
@@ -86,7 +85,7 @@ static size_t reserve(size_t *at, size_t bytes) {
 
 void wick_int8_conv_prepare(wick_int8 *p) {
     const wick_int8_kernel *q = p->kernel;
-    const int64_t taps = p->kernel_dims[0] * p->kernel_dims[1] * p->kernel_dims[2], panels = ceil_div(p->n, q->nr);
+    const int64_t taps = p->kernel_dims[0] * p->kernel_dims[1] * p->kernel_dims[2], panels = wick_ceil_div(p->n, q->nr);
     bool every_pixel = true, padded = false;
     for (int d = 0; d < 3; d++) {
         every_pixel &= p->kernel_dims[d] == 1 && p->stride[d] == 1 && !p->pad[d] && p->in[d] == p->out[d];
@@ -113,8 +112,8 @@ void wick_int8_conv_prepare(wick_int8 *p) {
     p->rows = p->task_y * p->task_x;
     const int64_t across =
         p->depthwise ? 1 : (int64_t)WICK_MIN((double)panels, 1 + row_work * (double)p->rows / task_work);
-    p->cols = ceil_div(panels, across) * q->nr;
-    p->tasks = blocks_of(p) * (p->depthwise ? 1 : ceil_div(p->n, p->cols) * p->groups);
+    p->cols = wick_ceil_div(panels, across) * q->nr;
+    p->tasks = blocks_of(p) * (p->depthwise ? 1 : wick_ceil_div(p->n, p->cols) * p->groups);
 
     const woven w = woven_of(p);
     p->fold = p->depthwise && p->stride[2] == 1 && q->lanes % p->groups == 0 ? q->lanes / p->groups : 1;
@@ -180,7 +179,7 @@ typedef struct block {
     int64_t z, y0, y1, x0, x1; /* outputs */
 } block;
 static block block_at(const wick_int8 *p, int64_t i) {
-    const int64_t across = ceil_div(p->out[2], p->task_x), down = ceil_div(p->out[1], p->task_y),
+    const int64_t across = wick_ceil_div(p->out[2], p->task_x), down = wick_ceil_div(p->out[1], p->task_y),
                   x = i % across * p->task_x, y = i / across % down * p->task_y;
     return (block){i / across / down, y, WICK_MIN(p->out[1], y + p->task_y), x, WICK_MIN(p->out[2], x + p->task_x)};
 }
@@ -264,7 +263,7 @@ void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, con
             for (int64_t x = b.x0, outputs; x < b.x1; x += outputs) {
                 outputs = WICK_MIN(most, b.x1 - x);
                 dots.v = scratch + p->at_raw + (x - b.x0) * p->stride[2] * n * 4;
-                dots.outputs = ceil_div(outputs, p->fold);
+                dots.outputs = wick_ceil_div(outputs, p->fold);
                 q->dots(&dots);
                 f.sums = dots.sums;
                 f.c = (char *)d->c + ((b.z * p->out[1] + y) * p->out[2] + x) * n * size;
@@ -284,8 +283,8 @@ void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, con
 
 void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
     const wick_int8_kernel *q = p->kernel;
-    const int64_t across = ceil_div(p->n, p->cols), c_row = p->groups * p->n, size = p->result < WICK_INT8_U8 ? 4 : 1,
-                  elem = q->elem, *kernel = p->kernel_dims;
+    const int64_t across = wick_ceil_div(p->n, p->cols), c_row = p->groups * p->n,
+                  size = p->result < WICK_INT8_U8 ? 4 : 1, elem = q->elem, *kernel = p->kernel_dims;
     const int64_t pixel = pixel_of(p), pitch = p->in_place ? p->in[2] * pixel : pitch_of(p),
                   panel = q->nr * p->padded * elem;
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums;
@@ -300,7 +299,7 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
         const int64_t column = t % across, group = t / across % p->groups, at = t / across / p->groups,
                       j1 = WICK_MIN(p->n, (column + 1) * p->cols);
         const block b = block_at(p, at);
-        const int64_t tiles = ceil_div(b.x1 - b.x0, q->mr), height = (b.x1 - b.x0) / tiles,
+        const int64_t tiles = wick_ceil_div(b.x1 - b.x0, q->mr), height = (b.x1 - b.x0) / tiles,
                       taller = (b.x1 - b.x0) % tiles;
         const int64_t line = p->stride[1] * pitch;
         const char *const packed = (const char *)d->packed + (size_t)group * p->packed;

@@ -19,8 +19,6 @@ int wick_cell_gates(wick_cell cell) { return cell == WICK_CELL_RNN ? 1 : cell ==
 /* Widths of the saved rows, in H. */
 static int saved_of(wick_cell cell) { return cell == WICK_CELL_RNN ? 1 : 4; }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static int64_t stride_for(int64_t n, int64_t elem) { return n * elem % 1024 ? n : n + WICK_ALIGN / elem; }
 
 /* Where things are in the scratch, in bytes. */
@@ -49,8 +47,8 @@ void wick_recurrent_prepare(wick_recurrent *r) {
     r->h_stride = stride_for(h, elem);
     r->g_stride = stride_for(gates * h, elem);
     r->blocks = WICK_MAX(1, WICK_MIN(RECURRENT_BLOCKS, r->batch / RECURRENT_BLOCK));
-    r->block = WICK_MAX(1, ceil_div(r->batch, r->blocks));
-    r->blocks = ceil_div(r->batch, r->block);
+    r->block = WICK_MAX(1, wick_ceil_div(r->batch, r->blocks));
+    r->blocks = wick_ceil_div(r->batch, r->block);
     r->tasks = r->batch ? r->blocks * r->directions : 0;
     r->products = first ? 2 : 1;
     size_t gemm_scratch = 0;
