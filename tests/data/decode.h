@@ -4,13 +4,8 @@
 
 #include <stdio.h>
 
+#include "context.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(const wick_allocator *allocator) {
-    wick_context *ctx = NULL;
-    const wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = allocator});
-    return status == WICK_OK ? ctx : NULL;
-}
 
 static const char *path_of(const char *name) {
     static char path[1024];

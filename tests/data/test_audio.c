@@ -8,7 +8,7 @@
 #include "golden/golden.h"
 
 TEST(every_sort_of_wav_is_read_as_libsndfile_reads_it) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     golden *first = golden_load("audio.txt");
     REQUIRE(ctx && first);
     int count = 0;
@@ -71,7 +71,7 @@ static wick_status decode(wick_context *ctx, const file *f, int64_t channels, wi
 }
 
 TEST(channels_are_kept_apart_or_mixed) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     wick_audio *a;
     file f = head();
@@ -96,7 +96,7 @@ TEST(channels_are_kept_apart_or_mixed) {
 }
 
 TEST(other_chunks_are_passed_over_and_streams_go_to_the_end) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     wick_audio *a;
     file f = head();
@@ -129,7 +129,7 @@ TEST(other_chunks_are_passed_over_and_streams_go_to_the_end) {
 /* Lengths that writers into a pipe leave: all that is there is samples, and the file says that it didn't know. What is
  * shorter than it says is cut off. */
 TEST(recordings_that_do_not_say_how_long_they_are) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     static const struct {
         uint32_t said;
@@ -161,7 +161,7 @@ TEST(recordings_that_do_not_say_how_long_they_are) {
 }
 
 TEST(recordings_of_other_kinds_are_named) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     wick_audio *a;
     CHECK_INT(wick_audio_decode(ctx, "FORM\0\0\1\0AIFFCOMM", 16, "x.wav", 0, &a), WICK_ERR_FORMAT);
@@ -174,7 +174,7 @@ TEST(recordings_of_other_kinds_are_named) {
 }
 
 TEST(what_cannot_be_read_is_named) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     static const struct {
         uint32_t kind, channels, rate, bits;
@@ -227,7 +227,7 @@ TEST(what_cannot_be_read_is_named) {
 
 /* Every beginning of every file is refused; changed bits are refused or read, and never more than that. */
 TEST(cut_and_damaged_files_are_refused_or_read) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     DIR *dir = opendir(path_of(""));
     REQUIRE(ctx && dir);
     int count = 0;
@@ -292,7 +292,7 @@ static wick_audio *tone(wick_context *ctx, int64_t rate, double hertz, int64_t n
 /* The oracle is the tone itself: away from the ends it comes out as it would have been recorded at the other rate, or
  * not at all beyond its Nyquist frequency. */
 TEST(a_tone_at_another_rate_is_the_same_tone) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     static const int64_t rates[][2] = {{44100, 16000}, {16000, 48000}, {48000, 16000}, {22050, 8000},
                                        {16000, 16000}, {8000, 44101},  {44101, 8000},  {1000, 768000}};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
@@ -339,7 +339,7 @@ TEST(a_tone_at_another_rate_is_the_same_tone) {
 TEST(running_out_of_memory_is_an_error) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
-    wick_context *ctx = new_context(&allocator);
+    wick_context *ctx = new_context(.threads = 1, .allocator = &allocator);
     REQUIRE(ctx);
     wick_audio *a;
     const int64_t live = memory.live;

@@ -2,13 +2,9 @@
 #include <limits.h>
 
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
-}
 
 /* Sample i: i % 4 + 1 rows of 2 numbers 10 i, 10 i + 1, ..., and the class i % 3. Sample 7 cannot be read. */
 typedef struct rows {
@@ -46,7 +42,7 @@ static wick_dataset_source rows_source(rows *r) {
 }
 
 TEST(a_set_of_callbacks_is_asked_with_checked_numbers) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     rows r = {0};
     const wick_dataset_source s = rows_source(&r);
     wick_dataset *d;
@@ -101,7 +97,7 @@ TEST(a_set_of_callbacks_is_asked_with_checked_numbers) {
 }
 
 TEST(sources_that_make_no_sense_are_refused_and_stay_the_callers) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     rows r = {0};
     wick_dataset *d;
     static const struct {
@@ -140,7 +136,7 @@ TEST(sources_that_make_no_sense_are_refused_and_stay_the_callers) {
 }
 
 TEST(arrays_are_a_set_without_a_copy) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     static float x[5][3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {10, 11, 12}, {13, 14, 15}};
     static const uint8_t small[5] = {0, 1, 2, 1, 0};
     static const int64_t large[5] = {0, 1, 5, 1, 0};
@@ -168,7 +164,7 @@ TEST(arrays_are_a_set_without_a_copy) {
 }
 
 TEST(moments_are_of_what_get_gives) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     static const uint8_t pixels[4][2] = {{0, 255}, {10, 20}, {30, 40}, {7, 9}};
     wick_dataset *d;
     REQUIRE(ctx && wick_dataset_of_arrays(ctx, 4, 1, &(wick_spec){"x", WICK_U8, 1, {2}}, (const void *[]){pixels}, -1,

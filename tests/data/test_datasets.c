@@ -6,14 +6,9 @@
 
 #include "base/counting_alloc.h"
 #include "library.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(const wick_allocator *allocator) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = allocator}) == WICK_OK ? ctx
-                                                                                                            : NULL;
-}
 
 /* ---- a set that counts: sample i is "x", i32 [2], {10 i, i}, "rows", u8 [-1], i % 4 bytes of i, and the
  * class i % 3 ---- */
@@ -66,7 +61,7 @@ static int64_t which(const wick_dataset *d, int64_t i) {
 }
 
 TEST(subset_concat_repeat_and_filter_are_lists) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *d = counting_set(ctx, &s, 10), *sub, *cat, *rep, *none;
     REQUIRE(d && wick_dataset_subset(ctx, d, 4, (int64_t[]){7, 0, 7, 3}, &sub) == WICK_OK);
@@ -101,7 +96,7 @@ static bool is_even(void *user, const wick_dataset *d, int64_t i, wick_status *s
     return which(d, i) % 2 == 0;
 }
 TEST(filter_asks_once_and_may_fail) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *d = counting_set(ctx, &s, 10), *large = counting_set(ctx, &s, 11), *even;
     int64_t calls = 0;
@@ -116,7 +111,7 @@ TEST(filter_asks_once_and_may_fail) {
 }
 
 TEST(split_is_stratified_disjoint_and_follows_the_seed) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *d = counting_set(ctx, &s, 1000), *part[3], *again[3];
     const double shares[] = {0.7, 0.2, 0.1};
@@ -152,7 +147,7 @@ TEST(split_is_stratified_disjoint_and_follows_the_seed) {
 }
 
 TEST(a_mixture_draws_by_weight_and_takes_each_set_in_turn) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s, t;
     wick_dataset *a = counting_set(ctx, &s, 7), *b = counting_set(ctx, &t, 1000), *empty, *mix, *again;
     REQUIRE(wick_dataset_subset(ctx, a, 0, NULL, &empty) == WICK_OK);
@@ -190,7 +185,7 @@ TEST(a_mixture_draws_by_weight_and_takes_each_set_in_turn) {
 }
 
 TEST(sets_that_do_not_fit_are_not_joined) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *a = counting_set(ctx, &s, 4), *b, *out;
     const int32_t x[8] = {0};
@@ -208,7 +203,7 @@ TEST(sets_that_do_not_fit_are_not_joined) {
 }
 
 TEST(zip_puts_fields_side_by_side) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *a = counting_set(ctx, &s, 4), *b, *out, *other;
     const float z[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -250,7 +245,7 @@ static int64_t twice_length(void *user, int64_t i, int field, int64_t was) {
     return (void)user, (void)field, (void)was, 2 * (i % 4);
 }
 TEST(map_makes_others_of_samples) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *d = counting_set(ctx, &s, 9), *out, *none;
     REQUIRE(
@@ -280,7 +275,7 @@ TEST(map_makes_others_of_samples) {
 }
 
 TEST(a_cache_keeps_what_was_asked_for_last_within_its_budget) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *d = counting_set(ctx, &s, 100), *c;
     uint64_t hits, misses;
@@ -327,7 +322,7 @@ static void *ask(void *arg) {
 }
 TEST(threads_share_a_cache) {
     enum { THREADS = 4 };
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     source s;
     wick_dataset *d = counting_set(ctx, &s, 100), *c;
     REQUIRE(wick_dataset_cached(ctx, d, 40 * 384, &c) == WICK_OK);
@@ -401,7 +396,7 @@ static void check_same(const wick_dataset *a, const wick_dataset *b) {
 }
 
 TEST(pictures_are_the_same_from_folders_archives_and_record_files) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set, *other;
     REQUIRE(ctx && begin());
     run("mkdir -p train/cat train/dog test/cat test/dog && cp $G/images/rgb8.png train/cat/1.png && cp "
@@ -468,7 +463,7 @@ TEST(pictures_are_the_same_from_folders_archives_and_record_files) {
 }
 
 TEST(recordings_are_as_long_as_they_are_and_batches_pad_them) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set, *packed;
     REQUIRE(ctx && begin());
     run("mkdir -p a b && cp $G/audio/pcm_16_1.wav a/ && cp $G/audio/float_2.wav b/ && cp $G/audio/pcm_u8_1.wav b/");
@@ -502,7 +497,7 @@ TEST(recordings_are_as_long_as_they_are_and_batches_pad_them) {
 }
 
 TEST(damaged_files_are_named_by_whoever_asks_for_them) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     wick_fault fault = {""};
     REQUIRE(ctx && begin());
@@ -539,7 +534,7 @@ TEST(damaged_files_are_named_by_whoever_asks_for_them) {
 }
 
 TEST(tensors_are_columns_without_a_copy) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set, *none;
     const float x[6] = {1, 2, 3, 4, 5, 6};
     const uint8_t y[3] = {2, 0, 1};
@@ -574,7 +569,7 @@ TEST(tensors_are_columns_without_a_copy) {
  * those of the low frequencies. Its colours, which may be stored coarser, are further off. */
 TEST(jpegs_are_decoded_at_a_fraction_of_their_size) {
     static const char *const names[] = {"color420.jpg", "color444.jpg", "grey.jpg", "progressive.jpg"};
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx && begin());
     for (int f = 0; f < 4; f++) {
         char line[256];
@@ -649,7 +644,7 @@ TEST(recordings_of_several_rates_become_of_one) {
                 {"set/b/2.wav", 44100, 4000},
                 {"set/b/3.wav", 7919, 1000},
                 {"set/b/4.wav", 8000, 1}};
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx && begin());
     run("mkdir -p set/a set/b");
     for (int i = 0; i < 5; i++) write_wav(made[i].name, made[i].rate, made[i].n);
@@ -743,7 +738,7 @@ static bool make_shards(const char *ends) {
     return system(line) == 0;
 }
 TEST(shards_of_pythons_tarfile_are_samples) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     wick_fault fault = {""};
     if (system("python3 -c 0 2>/dev/null")) SKIP("no python3");
@@ -830,7 +825,7 @@ static int64_t read_through(wick_context *ctx, const wick_dataset *stream, const
     return n;
 }
 TEST(shards_read_from_front_to_back_have_the_same_samples) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set, *stream;
     wick_status status;
     wick_fault fault;
@@ -902,7 +897,7 @@ TEST(shards_read_from_front_to_back_have_the_same_samples) {
 }
 
 TEST(lines_come_without_their_ends) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     REQUIRE(ctx && begin());
     run("printf 'one\\r\\n\\ntwo words\\nend' >a && : >b && printf '\\n' >c");
@@ -927,7 +922,7 @@ TEST(lines_come_without_their_ends) {
 TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
     counting c = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&c);
-    wick_context *ctx = new_context(&allocator);
+    wick_context *ctx = new_context(.threads = 1, .allocator = &allocator);
     source s;
     REQUIRE(ctx);
     wick_dataset *d = counting_set(ctx, &s, 20);

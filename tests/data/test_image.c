@@ -68,7 +68,7 @@ static int check_all(wick_context *ctx, const char *ending, double most) {
 }
 
 TEST(every_type_of_png_is_read) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     NEED_PNG;
     CHECK_INT(check_all(ctx, ".png", 0), 12);
@@ -76,7 +76,7 @@ TEST(every_type_of_png_is_read) {
 }
 
 TEST(jpeg_is_read_as_others_read_it) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     NEED_JPEG;
     CHECK_INT(check_all(ctx, ".jpg", 1), 4); /* decoders may round differently */
@@ -88,7 +88,7 @@ TEST(jpeg_is_read_as_others_read_it) {
 }
 
 TEST(grey_and_color_become_each_other) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     NEED_JPEG;
     wick_image *m, *grey;
@@ -111,7 +111,7 @@ TEST(grey_and_color_become_each_other) {
 }
 
 TEST(other_sizes_are_as_torch_makes_them) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     NEED_JPEG;
     golden *first = golden_load("images.txt");
@@ -139,7 +139,7 @@ TEST(other_sizes_are_as_torch_makes_them) {
 TEST(a_long_thin_picture_is_resized_in_linear_time) {
     /* one pass over the row for each output row would be 10^11 steps: the test's time limit */
     enum { LONG = 1 << 24, SIDE = 2048 };
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     uint8_t *file = malloc(12 + LONG);
     REQUIRE(file);
@@ -165,7 +165,7 @@ TEST(a_long_thin_picture_is_resized_in_linear_time) {
 }
 
 TEST(idx_files_hold_many_pictures) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     wick_image *m;
     uint8_t file[64] = {0, 0, 8, 4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2};
@@ -292,7 +292,7 @@ TEST(bitmaps_of_every_depth_are_read_and_cut_ones_are_refused) {
          {1, 2, 3, 9, 4, 5, 6, 9, 7, 8, 9, 9, 11, 12, 13, 9, 14, 15, 16, 9, 17, 18, 19, 9},
          {13, 16, 19, 3, 6, 9, 12, 15, 18, 2, 5, 8, 11, 14, 17, 1, 4, 7}},
     };
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     uint8_t file[128];
     wick_image *m;
@@ -320,7 +320,7 @@ TEST(bitmaps_of_every_depth_are_read_and_cut_ones_are_refused) {
 }
 
 TEST(what_is_no_picture_is_named) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     wick_image *m;
     CHECK_INT(wick_image_open(ctx, path_of("none.png"), 0, &m), WICK_ERR_IO);
@@ -355,7 +355,7 @@ static void put(uint8_t *at, uint32_t v) {
 TEST(a_size_that_lies_allocates_nothing) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
-    wick_context *ctx = new_context(&allocator);
+    wick_context *ctx = new_context(.threads = 1, .allocator = &allocator);
     REQUIRE(ctx);
     NEED_PNG;
     static const struct {
@@ -387,7 +387,7 @@ TEST(a_size_that_lies_allocates_nothing) {
 
 /* JPEG: the frame header of a baseline file, ff c0, has its height and width at 5 and 7. */
 TEST(a_jpeg_that_lies_is_refused) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     NEED_JPEG;
     size_t size = 0;
@@ -443,7 +443,7 @@ static void abuse(wick_context *ctx, const char *name) {
 }
 
 TEST(cut_and_damaged_files_are_refused_or_read) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     NEED_PNG;
     NEED_JPEG;
@@ -463,7 +463,7 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
 TEST(running_out_of_memory_is_an_error) {
     counting memory = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&memory);
-    wick_context *ctx = new_context(&allocator);
+    wick_context *ctx = new_context(.threads = 1, .allocator = &allocator);
     REQUIRE(ctx);
     NEED_PNG;
     wick_image *m, *other;

@@ -4,16 +4,12 @@
 #include <unistd.h>
 
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
 static char folder[64];
 
-static wick_context *new_context(int threads) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = threads});
-    return status == WICK_OK ? ctx : NULL;
-}
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
     (void)st, (void)type, (void)at;
     return remove(path);
@@ -82,14 +78,14 @@ static bool have(wick_context *ctx, const char *picture) {
     wick_image_free(&m);
     return here;
 }
-#define SETUP(threads)                                          \
-    wick_context *ctx = new_context(threads);                   \
-    wick_dataset *d = NULL;                                     \
-    REQUIRE(ctx != NULL);                                       \
-    if (!have(ctx, "rgb8.png")) {                               \
-        wick_context_free(&ctx);                                \
-        SKIP("libspng (Debian: libspng0) is not on this machine"); \
-    }                                                           \
+#define SETUP(n)                                                                                                       \
+    wick_context *ctx = new_context(.threads = n);                                                                     \
+    wick_dataset *d = NULL;                                                                                            \
+    REQUIRE(ctx != NULL);                                                                                              \
+    if (!have(ctx, "rgb8.png")) {                                                                                      \
+        wick_context_free(&ctx);                                                                                       \
+        SKIP("libspng (Debian: libspng0) is not on this machine");                                                     \
+    }                                                                                                                  \
     REQUIRE(folder_make())
 #define TEARDOWN            \
     wick_dataset_free(&d);  \
@@ -275,7 +271,7 @@ TEST(many_pictures_are_the_same_at_any_number_of_threads) {
 
 static void installed(const char *split, int64_t count, double mean, double deviation, uint64_t sum,
                       const uint8_t last[3]) {
-    wick_context *ctx = new_context(2);
+    wick_context *ctx = new_context(.threads = 2);
     wick_dataset *d;
     REQUIRE(ctx != NULL);
     const wick_status status = wick_dataset_open(ctx, "cifar10", split, &d);

@@ -4,14 +4,9 @@
 
 #include "base/counting_alloc.h"
 #include "library.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
-    return status == WICK_OK ? ctx : NULL;
-}
 
 /* ---- a folder of IDX files --------------------------------------------------------------------------------------- */
 
@@ -63,7 +58,7 @@ static void write_split(const char *prefix, int count) {
 }
 
 TEST(a_folder_is_read) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d;
     REQUIRE(ctx != NULL && folder_make());
     write_split("train", 11);
@@ -103,7 +98,7 @@ TEST(a_folder_is_read) {
 
 TEST(the_number_of_dims_in_a_name_may_be_any) {
     static const char *const endings[] = {"", ".gz"};
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d;
     char from[160], name[64];
     REQUIRE(ctx != NULL && folder_make());
@@ -136,7 +131,7 @@ TEST(the_number_of_dims_in_a_name_may_be_any) {
 }
 
 TEST(faults_are_refused_and_name_the_file) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d;
     REQUIRE(ctx != NULL && folder_make());
     CHECK(wick_dataset_open(ctx, folder, "train", &d) != WICK_OK); /* no files */
@@ -166,7 +161,7 @@ TEST(faults_are_refused_and_name_the_file) {
 }
 
 TEST(a_named_set_is_searched_and_its_labels_are_checked) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d;
     char sub[160];
     REQUIRE(ctx != NULL && folder_make());
@@ -211,7 +206,7 @@ TEST(a_named_set_is_searched_and_its_labels_are_checked) {
 
 TEST(sets_known_by_name_are_listed) {
     NEEDS_ZLIB; /* for those that are here */
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d;
     REQUIRE(ctx != NULL);
     int n = 0;
@@ -226,7 +221,7 @@ TEST(sets_known_by_name_are_listed) {
 
 static void installed_set(const char *name, double mean, double deviation, const char *nine) {
     NEEDS_ZLIB;
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d;
     REQUIRE(ctx != NULL);
     for (int split = 0; split < 2; split++) {
@@ -254,7 +249,7 @@ TEST(fashion_mnist_is_as_known) { installed_set("fashion-mnist", 0.2860, 0.3530,
 /* ---- the loader -------------------------------------------------------------------------------------------------- */
 
 #define SETUP(count)                                                                                                   \
-    wick_context *ctx = new_context();                                                                                 \
+    wick_context *ctx = new_context(.threads = 1);                                                                     \
     wick_dataset *data = NULL;                                                                                         \
     wick_loader *loader = NULL;                                                                                        \
     REQUIRE(ctx != NULL && folder_make());                                                                             \
@@ -525,7 +520,7 @@ TEST(augmentation_depends_on_seed_epoch_and_sample_alone) {
 TEST(a_limited_set_is_spread_over_the_whole) {
     CHECK(folder_make());
     write_split("train", 10);
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *d = NULL;
     REQUIRE(wick_dataset_open(ctx, folder, "train", &d) == WICK_OK);
     for (int most = -1; most < 12; most += most < 0 ? 11 : 1) CHECK(wick_dataset_limit(ctx, d, most) == WICK_OK);

@@ -3,15 +3,11 @@
 #include "io/safetensors.h"
 
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
 enum { COUNT = 47, CLASSES = 4, H = 6, W = 5, PIXELS = 3 * H * W };
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
-}
 
 static double off(const float *x, const wick_safetensors_tensor *want) {
     double most = 0;
@@ -27,7 +23,7 @@ static double off(const float *x, const wick_safetensors_tensor *want) {
 TEST(batches_are_mixed_as_pytorch_mixes_them) {
     wick_safetensors file;
     wick_msg msg;
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx && wick_safetensors_open(&file, WICK_SOURCE_DIR "/tests/golden/mix.safetensors", &msg) == WICK_OK);
     int mixed = 0, cut = 0, left = 0;
     for (size_t i = 0; i < (size_t)file.count; i++) {
@@ -123,7 +119,7 @@ TEST(any_number_of_workers_mixes_the_same_batches_also_of_what_can_be_read) {
     static const char text[] = "crop=2,flip,normalise=0.5/0.25,mixup=0.3,cutmix=1:0.8",
                       plain[] = "crop=2,flip,normalise=0.5/0.25";
     static float x[COUNT][PIXELS];
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     source s = {0};
     wick_dataset *set = new_set(ctx, &s, CLASSES);
     wick_transform *t, *t0;
@@ -184,7 +180,7 @@ TEST(any_number_of_workers_mixes_the_same_batches_also_of_what_can_be_read) {
 }
 
 TEST(a_run_resumed_within_an_epoch_mixes_what_an_undisturbed_one_mixes) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     source s = {0};
     wick_dataset *set = new_set(ctx, &s, CLASSES);
     wick_transform *t;
@@ -213,7 +209,7 @@ TEST(a_run_resumed_within_an_epoch_mixes_what_an_undisturbed_one_mixes) {
 TEST(signals_of_one_length_are_mixed) {
     static float rows[8][3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {9, 9, 9}, {0, 1, 0}};
     static int64_t labels[8] = {0, 1, 0, 1, 0, 1, 0, 1};
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     const wick_spec fields[] = {{"row", WICK_F32, 1, {3}}, {"label", WICK_I64, 0, {0}}},
                     varied = {"audio", WICK_F32, 1, {-1}};
     wick_dataset *set;
@@ -262,7 +258,7 @@ TEST(what_cannot_be_mixed_is_refused) {
                {"mixup=1 ", "column 1"},
                {"blurs,cutmix=1", "none of crop"},
                {"cutmix=nan", "column 1"}};
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     source s = {0};
     wick_dataset *set = new_set(ctx, &s, CLASSES), *none = new_set(ctx, &s, 0);
     const wick_spec *image = wick_dataset_field(set, 0);

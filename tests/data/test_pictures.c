@@ -46,7 +46,7 @@ static bool have(wick_context *ctx, const char *name) {
 
 /* Names that end so; how many were read. -1: none could be, for want of the library. */
 static int check_all(const char *end) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     golden *first = golden_load("pictures.txt");
     int count = 0;
     for (const golden *g = first; g && ctx; g = g->next) {
@@ -95,7 +95,7 @@ TEST(jpeg_2000_is_read) {
 /* However few bytes it takes. */
 TEST(blank_pictures_of_any_size_are_read) {
     static const char *const names[] = {"blank.tif", "blank.jp2", "blank.webp"};
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         wick_image *m;
@@ -113,7 +113,7 @@ TEST(blank_pictures_of_any_size_are_read) {
 /* The context's option leaves them as they are stored, which is what turn1 is. */
 TEST(pictures_are_turned_as_they_say) {
     static const char *const kinds[] = {".jpg", ".png", ".webp", ".tif"};
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     golden *first = golden_load("pictures.txt");
     REQUIRE(ctx && first);
     int counts[4] = {0}, kind;
@@ -168,7 +168,7 @@ TEST(what_is_wrong_with_a_pixmap_or_a_gif_is_said) {
         ROW("GIF89a\1\0\1\0\x80\0\0\1\2\3\4\5\6,\0\0\0\0\1\0\1\0\0\x09\1\x1a\0;", "codes of 9 bits"),
         ROW("GIF89a\xff\xff\xff\xff\x80\0\0\1\2\3\4\5\6,\0\0\0\0\1\0\1\0\0\2\1\x0c\0;", "more than the limit"),
     };
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         wick_image *m;
@@ -210,7 +210,7 @@ static void abuse(wick_context *ctx, const char *name) {
 }
 
 TEST(cut_and_damaged_files_are_refused_or_read) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     DIR *dir = opendir(path_of(""));
     REQUIRE(ctx && dir);
     int count = 0;
@@ -226,7 +226,7 @@ TEST(cut_and_damaged_files_are_refused_or_read) {
 
 /* EXIF that lies: offsets and counts beyond the segment, other types. The picture stays as it is stored. */
 TEST(damaged_exif_turns_nothing) {
-    wick_context *ctx = new_context(NULL);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     if (!have(ctx, "turn6.jpg")) {
         wick_context_free(&ctx);

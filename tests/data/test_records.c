@@ -45,7 +45,7 @@ static bool begin(void) {
     made = true;
     reads = HONEST;
     snprintf(path, sizeof path, "%s/a.wrec", folder);
-    ctx = new_context(NULL);
+    ctx = new_context(.threads = 1);
     return ctx != NULL;
 }
 static void end(void) {
@@ -535,7 +535,7 @@ TEST(memory_that_runs_out_is_an_error_and_leaks_nothing) {
     REQUIRE(begin());
     counting c = {.fail_at = -1};
     const wick_allocator allocator = counting_allocator(&c);
-    wick_context *own = new_context(&allocator);
+    wick_context *own = new_context(.threads = 1, .allocator = &allocator);
     REQUIRE(own);
     for (int kind = 0; kind < 2; kind++) {
         bool done = false;

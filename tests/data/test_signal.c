@@ -3,13 +3,9 @@
 #include "io/safetensors.h"
 
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
-}
 
 static bool open_goldens(wick_safetensors *file) {
     wick_msg msg;
@@ -28,7 +24,7 @@ static float *copy_of(const wick_safetensors_tensor *t) {
 /* Each case as samples of a fixed and of a varying length, on every tier. */
 TEST(transforms_give_what_numpy_scipy_and_pytorch_give) {
     wick_safetensors file;
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx && open_goldens(&file));
     const wick_safetensors_tensor *noises = wick_safetensors_find(&file, "noise");
     float *noise = copy_of(noises);
@@ -98,7 +94,7 @@ TEST(transforms_give_what_numpy_scipy_and_pytorch_give) {
 TEST(log_mel_is_that_of_the_op) {
     enum { N = 3000 };
     static float x[N], out[64 * 40];
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_transform *t;
     wick_fault fault;
     for (int i = 0; i < N; i++) x[i] = (float)test_rand_real(-0.5, 0.5);
@@ -172,7 +168,7 @@ TEST(texts_that_make_no_sense_are_refused_with_their_column) {
          "gain=1,gain=1",
          "16 steps", 1},
     };
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_transform *t;
     REQUIRE(ctx);
     for (size_t i = 0; i < WICK_COUNTOF(bad); i++) {
@@ -197,7 +193,7 @@ TEST(any_text_and_any_length_is_refused_or_gives_numbers) {
         "logmel=",   "mfcc=", "specaugment=", "normalise", ",",    ",",       "=",       ":",      "/",
         "1",         "2",     "0.5",          "8",         "20",   "8000",    "-",       "e",      " "};
     static float x[100 * 3];
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     int good = 0;
     for (int i = 0; i < 300; i++) x[i] = (float)test_rand_real(0, 1);
@@ -231,7 +227,7 @@ TEST(without_chance_nothing_is_drawn) {
     static float x[90], a[90], b[90];
     static uint8_t pixels[12 * 10];
     static float p[8 * 6], q[8 * 6];
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_fault fault;
     for (int i = 0; i < 90; i++) x[i] = (float)i;
     for (int i = 0; i < 120; i++) pixels[i] = (uint8_t)(i * 2);
@@ -287,7 +283,7 @@ static int64_t tone_label(void *user, int64_t i) { return (void)user, i % 3; }
 TEST(a_loader_makes_spectrograms_the_same_for_any_number_of_workers) {
     enum { COUNT = 41 };
     static tones user = {COUNT};
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     const wick_dataset_source source = {.count = COUNT,
                                         .n_fields = 2,

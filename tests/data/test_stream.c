@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -63,11 +64,6 @@ static wick_stream_source source_of(numbers *s) {
 }
 static numbers numbers_to(int64_t count) { return (numbers){.count = count, .broken = -1, .bad = -1}; }
 
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 2}) == WICK_OK ? ctx : NULL;
-}
-
 enum { MOST = 4000 };
 typedef struct taken {
     int64_t n, numbers[MOST], batches;
@@ -109,7 +105,7 @@ typedef struct given {
 static bool open_as(given *g, numbers *s, const wick_stream_options *o, const wick_loader_options *lo) {
     const wick_stream_source source = source_of(s);
     g->loader = NULL, g->set = NULL;
-    if (!(g->ctx = new_context())) return false;
+    if (!(g->ctx = new_context(.threads = 2))) return false;
     if (wick_dataset_of_stream(g->ctx, &source, o, &g->set) == WICK_OK &&
         wick_loader_new(g->ctx, g->set, lo, &g->loader) == WICK_OK)
         return true;
@@ -243,7 +239,7 @@ TEST(what_cannot_begin_anew_is_read_once_or_goes_on) {
     static taken t;
     numbers s = numbers_to(40);
     wick_stream_source source = source_of(&s);
-    given g = {new_context(), NULL, NULL};
+    given g = {new_context(.threads = 2), NULL, NULL};
     REQUIRE(g.ctx != NULL);
     source.begin = NULL;
     REQUIRE(wick_dataset_of_stream(g.ctx, &source, NULL, &g.set) == WICK_OK);
@@ -345,7 +341,7 @@ static wick_status twice(void *user, int64_t index, const void *const *in, const
 }
 
 TEST(a_stream_may_be_mapped_and_nothing_else) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 2);
     numbers s = numbers_to(60);
     const wick_stream_source source = source_of(&s);
     wick_dataset *set, *other;
@@ -381,7 +377,7 @@ TEST(a_stream_may_be_mapped_and_nothing_else) {
 }
 
 TEST(what_a_stream_cannot_do_is_refused) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 2);
     numbers s = numbers_to(60);
     wick_stream_source source = source_of(&s);
     wick_dataset *set;

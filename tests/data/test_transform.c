@@ -3,13 +3,9 @@
 
 #include "base/counting_alloc.h"
 #include "kernels/pixels/pixels.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
-}
 
 static bool open_goldens(wick_safetensors *file) {
     wick_msg msg;
@@ -22,7 +18,7 @@ static bool open_goldens(wick_safetensors *file) {
 /* Values are some f32 roundings off, which a division by 0.2 makes larger. */
 TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
     wick_safetensors file;
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx && open_goldens(&file));
     double worst = 0;
     for (size_t i = 0; i < (size_t)file.count; i++) {
@@ -77,7 +73,7 @@ TEST(transforms_give_what_pytorch_and_numpy_give_on_every_tier) {
 /* Points and boxes to f32's precision; of masks all but pixels whose middle comes from an edge between two. */
 TEST(points_boxes_and_masks_go_where_the_picture_goes) {
     wick_safetensors file;
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx && open_goldens(&file));
     int cases = 0;
     int64_t pixels = 0, wrong = 0;
@@ -128,7 +124,7 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
     enum { COUNT = 11, H = 12, W = 10, POINTS = 3 };
     static uint8_t pixels[COUNT][H][W], masks[COUNT][H][W];
     static float points[COUNT][POINTS][2], boxes[COUNT][2][4];
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     wick_transform *t;
     /* A mask of what is bright, a point in the middle of a pixel that is the only one of its value, and a box around
@@ -265,7 +261,7 @@ TEST(texts_that_make_no_sense_are_refused_with_their_column) {
         {"blur=3,flip", "blur comes behind"},
         {"grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey,grey", "16 steps"},
     };
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     const wick_spec rgb = {"x", WICK_U8, 3, {3, 12, 14}}, grey = {"x", WICK_U8, 2, {12, 14}};
     wick_transform *t;
     REQUIRE(ctx);
@@ -293,7 +289,7 @@ TEST(any_text_is_read_or_refused) {
                                         "jitter=", "grey", "normalise", "erase", "affine=", "blur=",   "mixup=",
                                         "cutmix=", ",",    "=",         ":",     "/",       "x",       "1",
                                         "2",       "0.5",  "9",         "-",     "e",       " ",       "nan"};
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx);
     int good = 0;
     for (int i = 0; i < 40000; i++) {
@@ -323,7 +319,7 @@ TEST(a_loader_applies_them_the_same_for_any_number_of_workers) {
     enum { COUNT = 37, H = 16, W = 15 };
     static uint8_t pixels[COUNT][3][H][W], labels[COUNT];
     static float want[2 * COUNT][3][12][10];
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     wick_loader *loader;
     wick_transform *t, *same, *other;

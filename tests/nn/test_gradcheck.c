@@ -1,13 +1,8 @@
 /* The gradient check itself: finds a wrong gradient and says where, restores what it moved. */
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
-    return status == WICK_OK ? ctx : NULL;
-}
 
 static wick_tensor *cubes(wick_context *ctx, wick_tensor *const *x, void *user) {
     (void)ctx, (void)user;
@@ -40,7 +35,7 @@ static wick_tensor *noisy(wick_context *ctx, wick_tensor *const *x, void *user) 
 }
 
 #define SETUP                                                                                                          \
-    wick_context *ctx = new_context();                                                                                 \
+    wick_context *ctx = new_context(.threads = 1);                                                                     \
     REQUIRE(ctx != NULL);                                                                                              \
     const double a[3] = {1, -2, 0.5}, b[3] = {3, 0.25, -1};                                                            \
     wick_tensor *x[2] = {wick_from(ctx, WICK_F64, WICK_DIMS(3), a), wick_from(ctx, WICK_F64, WICK_DIMS(3), b)};        \

@@ -1,21 +1,20 @@
 /* Layers: values and gradients against PyTorch's (golden/layers.txt), gradients against differences, dropout's
  * statistics. */
 #include "golden/golden.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
 static const double tolerance = 1e-9;
 static golden *goldens;
 
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1, .seed = 3});
+static wick_context *golden_context(void) {
     if (!goldens) goldens = golden_load("layers.txt");
-    return status == WICK_OK && goldens ? ctx : NULL;
+    return goldens ? new_context(.threads = 1, .seed = 3) : NULL;
 }
 
 #define SETUP                                                                                                          \
-    wick_context *ctx = new_context();                                                                                 \
+    wick_context *ctx = golden_context();                                                                              \
     wick_model *model = NULL;                                                                                          \
     REQUIRE(ctx != NULL);                                                                                              \
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK)

@@ -1,6 +1,7 @@
 /* Metrics against scikit-learn's (golden/metrics.txt), and what it has no word for. */
 #include "base/base.h"
 #include "golden/golden.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -10,10 +11,6 @@ static const golden *get(const char *name) {
     const golden *g = golden_find(goldens, name);
     if (!g) fprintf(stderr, "no golden %s\n", name), exit(1);
     return g;
-}
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
 }
 static wick_tensor *tensor(wick_context *ctx, const char *name, wick_dtype dtype) {
     const golden *g = get(name);
@@ -27,7 +24,7 @@ static double item(wick_tensor *t) {
 }
 
 TEST(expressions_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     wick_tensor *logits = tensor(ctx, "logits", WICK_F64), *labels = tensor(ctx, "labels", WICK_I32),
                 *taken = tensor(ctx, "predictions", WICK_I64);
@@ -64,7 +61,7 @@ TEST(scores_of_counts_agree) {
 }
 
 TEST(areas_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     const char *const sets[] = {"smooth", "ties", "few"};
     double area;
@@ -85,7 +82,7 @@ TEST(areas_agree) {
 }
 
 TEST(equal_logits_and_nan_never_help) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     const float rows[12] = {1, 1, 1, /**/ 1, 1, 1, /**/ NAN, 2, 1, /**/ 0, NAN, 1};
     const int64_t labels[4] = {0, 2, 1, 1};
@@ -109,7 +106,7 @@ static void refused(wick_context *ctx, wick_tensor *t, wick_status status, const
     CHECK_STR_HAS(wick_context_error(ctx), says)
 
 TEST(mistakes_are_named) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     const int64_t values[2] = {0, 3};
     const double nan[2] = {0, NAN};

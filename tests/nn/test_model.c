@@ -1,17 +1,11 @@
 /* Named state: made once, found again, refused when it is something else; first values; paths. */
 #include "base/counting_alloc.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
-static wick_context *new_context(uint64_t seed) {
-    wick_context *ctx = NULL;
-    wick_context_options options = {.threads = 1, .seed = seed};
-    wick_status status = wick_context_new(&ctx, &options);
-    return status == WICK_OK ? ctx : NULL;
-}
-
 #define SETUP                                                                                                          \
-    wick_context *ctx = new_context(1);                                                                                \
+    wick_context *ctx = new_context(.threads = 1, .seed = 1);                                                          \
     wick_model *model = NULL;                                                                                          \
     REQUIRE(ctx != NULL);                                                                                              \
     REQUIRE(wick_model_new(ctx, &model) == WICK_OK)
@@ -172,7 +166,7 @@ TEST(first_values_have_the_documented_distribution) {
 TEST(first_values_depend_on_seed_and_name_only) {
     float x[3][64];
     for (int run = 0; run < 3; run++) {
-        wick_context *ctx = new_context(run == 2 ? 6 : 5);
+        wick_context *ctx = new_context(.threads = 1, .seed = run == 2 ? 6 : 5);
         wick_model *model;
         REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
         /* what else was made or drawn before makes no difference */

@@ -4,6 +4,7 @@
 #define WICK_TESTS_OPS_DRIVER_H
 
 #include "ops/ops.h"
+#include "context.h"
 #include "test.h"
 #include "wick/ops.h"
 
@@ -330,11 +331,9 @@ static const char *const kind_names[KINDS] = {
 };
 static inline void count(kind k, long n) { test_count(kind_names[k], n); }
 
-static inline wick_context *new_context(bool eager, int threads) {
-    wick_context *ctx = NULL;
+static inline wick_context *driver_context(bool eager, int threads) {
     setenv("WICK_VERIFY", "1", 1); /* the verifier runs after every pass, whatever the build */
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 5, .eager = eager});
-    return status == WICK_OK ? ctx : NULL;
+    return new_context(.threads = threads, .seed = 5, .eager = eager);
 }
 
 #endif

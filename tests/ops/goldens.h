@@ -4,14 +4,11 @@
 #ifndef WICK_TESTS_GOLDENS_H
 #define WICK_TESTS_GOLDENS_H
 
+#include "context.h"
 #include "golden/cases.h"
 #include "ops/refusals.h"
 
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    if (!open_goldens() || wick_context_new(&ctx, &(wick_context_options){.threads = 2}) != WICK_OK) return NULL;
-    return ctx;
-}
+static wick_context *golden_context(void) { return open_goldens() ? new_context(.threads = 2) : NULL; }
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
@@ -66,7 +63,7 @@ typedef struct named_case {
     build_fn build;
 } named_case;
 static __attribute__((unused)) void check_all(const named_case *cases, size_t n) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t i = 0; i < n; i++) check(ctx, cases[i].name, cases[i].build);
     wick_context_free(&ctx);
@@ -79,7 +76,7 @@ static __attribute__((unused)) void check_on_tiers(wick_context **ctx, const cha
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++)
         if (wick_tier_force((wick_tier)tier)) {
             wick_context_free(ctx);
-            *ctx = new_context();
+            *ctx = golden_context();
             check(*ctx, name, build);
         }
     wick_tier_force(wick_tier_best());

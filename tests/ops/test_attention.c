@@ -22,7 +22,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 }
 
 static void check_cases(void) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     CHECK(check_every_case(&ctx, build) > 60);
     wick_context_free(&ctx);
@@ -56,7 +56,7 @@ static size_t arena(wick_context *ctx, int64_t length, const wick_attention_opti
     return info.arena_bytes + info.scratch_bytes;
 }
 TEST(memory_grows_with_the_length_and_not_with_its_square) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const wick_attention_options cases[] = {{.causal = false}, {.causal = true}, {.dropout = 0.2}};
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
@@ -72,7 +72,7 @@ TEST(memory_grows_with_the_length_and_not_with_its_square) {
 /* ---- layouts: heads beside each other, as one projection makes them ---------------------------------------------- */
 
 TEST(views_of_one_projection_are_read_in_place) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_random_normal(ctx, WICK_F64, WICK_DIMS(2, 70, 3, 4, 8)), *q[3], *copy[3];
     CHECK_OK(ctx, wick_eval(ctx, 1, &x, NULL));
@@ -103,7 +103,7 @@ TEST(views_of_one_projection_are_read_in_place) {
 
 /* With values that are the rows of the unit matrix the result is the weights. */
 TEST(dropout_zeroes_a_share_of_the_weights_anew_each_time) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     enum { L = 150, N = 6 * L * L };
     static float eye[L][L], w[2][N];
@@ -143,7 +143,7 @@ static wick_tensor *dropped(wick_context *ctx, wick_tensor *const *x, void *user
     return wick_sum(wick_square(out[0]), WICK_ALL_AXES, false);
 }
 TEST(gradients_with_dropout_are_those_of_the_same_weights) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static double values[2 * 70 * 3 + 131 * 3 + 131 * 2];
     for (size_t i = 0; i < WICK_COUNTOF(values); i++) values[i] = test_rand_real(-2, 2);
@@ -159,7 +159,7 @@ TEST(a_few_queries_agree_with_the_plain_form) {
     const wick_tier before = wick_tier_current();
     for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
-        wick_context *ctx = new_context();
+        wick_context *ctx = golden_context();
         REQUIRE(ctx != NULL);
         for (int64_t queries = 1; queries <= 18; queries++) {
             wick_tensor *x[3] = {wick_random_normal(ctx, WICK_F64, WICK_DIMS(1, 4, queries, 5)),
@@ -195,7 +195,7 @@ TEST(many_keys_agree_with_the_plain_form) {
     static const int64_t lengths[] = {64 * 128 + 130, 64 * 128, 129};
     for (int tier = 1; tier < WICK_TIER_COUNT; tier++) {
         if (!wick_tier_force((wick_tier)tier)) continue;
-        wick_context *ctx = new_context();
+        wick_context *ctx = golden_context();
         REQUIRE(ctx != NULL);
         for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
             for (int causal = 0; causal < 3; causal++) {
@@ -229,7 +229,7 @@ TEST(many_keys_agree_with_the_plain_form) {
 /* ---- half types, and errors -------------------------------------------------------------------------------------- */
 
 TEST(half_types_are_computed_in_f32_and_rounded_once) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const wick_dtype types[2] = {WICK_F16, WICK_BF16};
     for (int i = 0; i < 2; i++) {
@@ -246,7 +246,7 @@ TEST(half_types_are_computed_in_f32_and_rounded_once) {
 }
 
 TEST(what_does_not_fit_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *q = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4, 5, 8)),
                 *k = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4, 6, 8));

@@ -63,7 +63,7 @@ TEST(values_and_gradients_are_pytorchs) { check_all(cases, WICK_COUNTOF(cases));
 TEST(every_golden_was_compared) { check_all_compared(); }
 
 TEST(half_types_are_rounded_once) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *a = wick_cast(wick_random_normal(ctx, WICK_F32, WICK_DIMS(6, 100)), WICK_BF16),
                 *b = wick_cast(wick_random_normal(ctx, WICK_F32, WICK_DIMS(6, 100)), WICK_BF16);
@@ -100,7 +100,7 @@ static double number(wick_tensor *x) {
 static double mean(wick_tensor *x) { return number(wick_mean(wick_cast(x, WICK_F64), WICK_ALL_AXES, false)); }
 
 TEST(dropouts_keep_what_they_promise) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     /* Whole channels, the others scaled. */
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(200, 50, 3, 2)), *y = wick_dropout_channels(x, 0.3);
@@ -118,7 +118,7 @@ TEST(dropouts_keep_what_they_promise) {
 }
 
 TEST(gumbel_softmax_draws_by_the_logits_and_passes_gradients) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const double chance[4] = {0.1, 0.2, 0.3, 0.4};
     double logs[4];
@@ -141,7 +141,7 @@ TEST(gumbel_softmax_draws_by_the_logits_and_passes_gradients) {
 }
 
 TEST(what_does_not_fit_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *a = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 4)), *b = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 5)),
                 *i = wick_ones(ctx, WICK_I32, WICK_DIMS(2, 4));

@@ -1,17 +1,12 @@
 /* Distributions: moments, chi-square, exact promises; with seeds that are fixed, so that a failure is one. */
 #include "ops/refusals.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
 #define COUNTOF(a) (sizeof(a) / sizeof *(a))
 enum { N = 200000 };
 
-static wick_context *new_context(int threads, bool eager) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 5, .eager = eager}) == WICK_OK
-               ? ctx
-               : NULL;
-}
 static double *values_of(wick_tensor *x) { /* as f64; freed by the caller */
     const int64_t n = wick_tensor_count(x);
     double *v = calloc((size_t)n + 1, sizeof *v);
@@ -74,7 +69,7 @@ static double truncated_cdf(double x, double unused) {
 }
 
 TEST(exponential_and_gamma_numbers_are_so_distributed) {
-    wick_context *ctx = new_context(2, false);
+    wick_context *ctx = new_context(.threads = 2, .seed = 5);
     REQUIRE(ctx != NULL);
     for (int k = 0; k < 2; k++) {
         const wick_dtype dtype = k ? WICK_F64 : WICK_F32;
@@ -97,7 +92,7 @@ TEST(exponential_and_gamma_numbers_are_so_distributed) {
 
 /* The mean is alpha, so the gradient's is 1; each is that of kernels' own test at its number. */
 TEST(gamma_numbers_move_with_alpha) {
-    wick_context *ctx = new_context(2, false);
+    wick_context *ctx = new_context(.threads = 2, .seed = 5);
     REQUIRE(ctx != NULL);
     static const double shapes[] = {0.3, 1, 2.5, 30, 2000};
     for (size_t i = 0; i < COUNTOF(shapes); i++)
@@ -121,7 +116,7 @@ TEST(gamma_numbers_move_with_alpha) {
 }
 
 TEST(truncated_normal_numbers_are_so_distributed_also_in_a_tail) {
-    wick_context *ctx = new_context(2, false);
+    wick_context *ctx = new_context(.threads = 2, .seed = 5);
     REQUIRE(ctx != NULL);
     static const double bounds[][2] = {{-2, 2}, {-0.3, 0.2}, {-1, 9},    {0.5, 0.7}, {2, 40},
                                        {6, 7},  {-40, -5},   {-7, -6.9}, {0, 1},     {-0.1, 30}};
@@ -172,7 +167,7 @@ static double chi_square(const double *v, int64_t draws, const double *chance, i
 }
 
 TEST(bernoulli_integers_and_choices_have_their_chances) {
-    wick_context *ctx = new_context(2, false);
+    wick_context *ctx = new_context(.threads = 2, .seed = 5);
     REQUIRE(ctx != NULL);
     double even[10], *v = values_of(wick_random_integers(ctx, WICK_I32, WICK_DIMS(N), -3, 7)), far;
     for (int i = 0; i < 10; i++) even[i] = 0.1;
@@ -206,7 +201,7 @@ TEST(bernoulli_integers_and_choices_have_their_chances) {
 }
 
 TEST(draws_without_replacement_are_distinct_and_follow_one_another) {
-    wick_context *ctx = new_context(2, false);
+    wick_context *ctx = new_context(.threads = 2, .seed = 5);
     REQUIRE(ctx != NULL);
     enum { ROWS = 60000 };
     static const double weights[] = {1, 3, 0, 2, 4};
@@ -239,7 +234,7 @@ TEST(draws_without_replacement_are_distinct_and_follow_one_another) {
 }
 
 TEST(every_order_is_as_likely_and_a_shuffle_keeps_the_slices) {
-    wick_context *ctx = new_context(1, false);
+    wick_context *ctx = new_context(.threads = 1, .seed = 5);
     REQUIRE(ctx != NULL);
     double orders[24000], even[24];
     for (int i = 0; i < 24; i++) even[i] = 1. / 24;
@@ -282,7 +277,7 @@ TEST(draws_are_the_same_at_any_number_of_threads_and_when_made_again) {
     enum { KINDS = 7, COUNT = 30000 };
     static double seen[4][KINDS][COUNT];
     for (int way = 0; way < 4; way++) {
-        wick_context *ctx = new_context(way == 1 ? 3 : way == 2 ? 8 : 1, way == 3);
+        wick_context *ctx = new_context(.threads = way == 1 ? 3 : way == 2 ? 8 : 1, .seed = 5, .eager = way == 3);
         REQUIRE(ctx != NULL);
         wick_tensor *rows = wick_ones(ctx, WICK_F32, WICK_DIMS(COUNT / 10, 10));
         wick_tensor *x[KINDS] = {wick_random_gamma(wick_full(ctx, WICK_F32, WICK_DIMS(COUNT), 0.7)),
@@ -300,7 +295,7 @@ TEST(draws_are_the_same_at_any_number_of_threads_and_when_made_again) {
         }
         wick_context_free(&ctx);
     }
-    wick_context *ctx = new_context(2, false);
+    wick_context *ctx = new_context(.threads = 2, .seed = 5);
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(1000)),
                 *mask = wick_random_bernoulli(wick_full(ctx, WICK_F32, WICK_DIMS(1000), 0.5)), *grad;
@@ -316,7 +311,7 @@ TEST(draws_are_the_same_at_any_number_of_threads_and_when_made_again) {
 }
 
 TEST(what_no_distribution_has_is_refused_by_name) {
-    wick_context *ctx = new_context(1, false);
+    wick_context *ctx = new_context(.threads = 1, .seed = 5);
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *ints = wick_cast(x, WICK_I32);
     const refusal cases[] = {

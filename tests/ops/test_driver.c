@@ -33,7 +33,7 @@ TEST(every_op_has_a_sample_or_is_known_to_need_none) {
 }
 
 TEST(samples_are_valid_and_reach_empty_inputs) {
-    wick_context *ctx = new_context(false, 1);
+    wick_context *ctx = driver_context(false, 1);
     REQUIRE(ctx != NULL);
     FOR_EACH_OP(op) {
         bool empty = false, differentiable = false;
@@ -60,7 +60,7 @@ TEST(samples_are_valid_and_reach_empty_inputs) {
 }
 
 TEST(results_are_finite_and_costs_are_not_negative) {
-    wick_context *ctx = new_context(false, 1);
+    wick_context *ctx = driver_context(false, 1);
     REQUIRE(ctx != NULL);
     FOR_EACH_OP(op) {
         for (int k = 0; k < SAMPLES; k++) {
@@ -154,7 +154,7 @@ static void check_ways(wick_context **ctx, const use *u) {
 
 static bool open_ways(wick_context **ctx) {
     bool good = true;
-    for (int w = 0; w < WAYS; w++) good &= (ctx[w] = new_context(ways[w].eager, ways[w].threads)) != NULL;
+    for (int w = 0; w < WAYS; w++) good &= (ctx[w] = driver_context(ways[w].eager, ways[w].threads)) != NULL;
     return good;
 }
 static void close_ways(wick_context **ctx) {
@@ -249,7 +249,7 @@ static void check_tiers(bool odd_values) {
     wick_context *ctx[WICK_TIER_COUNT] = {NULL};
     for (int t = 0; t <= (int)best; t++) {
         wick_tier_force((wick_tier)t);
-        ctx[t] = new_context(false, 2);
+        ctx[t] = driver_context(false, 2);
     }
     FOR_EACH_OP(op) {
         if (odd_values && op->flags & WICK_OP_SPREADS) continue;
@@ -328,7 +328,7 @@ static bool accepted(wick_context *ctx, const use *u, int n_in, bool run) {
 }
 
 TEST(wrong_dtypes_are_refused_or_work) {
-    wick_context *ctx = new_context(false, 1);
+    wick_context *ctx = driver_context(false, 1);
     REQUIRE(ctx != NULL);
     FOR_EACH_OP(op) {
         for (int k = 0; k < SAMPLES; k++) {
@@ -357,7 +357,7 @@ TEST(wrong_dtypes_are_refused_or_work) {
 }
 
 TEST(wrong_ranks_extents_and_counts_of_inputs_are_refused_cleanly) {
-    wick_context *ctx = new_context(false, 1);
+    wick_context *ctx = driver_context(false, 1);
     REQUIRE(ctx != NULL);
     FOR_EACH_OP(op) {
         for (int k = 0; k < SAMPLES; k++) {
@@ -465,7 +465,7 @@ static void check_gradient(wick_context *ctx, const use *u, bool second) {
 }
 
 static void check_gradients(bool second) {
-    wick_context *ctx = new_context(false, 1);
+    wick_context *ctx = driver_context(false, 1);
     REQUIRE(ctx != NULL);
     FOR_EACH_OP(op) {
         int checked = 0;

@@ -113,7 +113,7 @@ static bool is_fixed(const wick_op *op) {
 }
 
 TEST(expressions_of_every_ops_shapes_hold_at_random_values) {
-    wick_context *ctx = new_context(false, 1);
+    wick_context *ctx = driver_context(false, 1);
     REQUIRE(ctx != NULL);
     FOR_EACH_OP(op) {
         int good = 0;

@@ -17,7 +17,7 @@ static const named_case rows[] = {WICK_EW_TABLE(ROW_CASE)};
 TEST(elementwise_rows_agree) { check_all(rows, WICK_COUNTOF(rows)); }
 
 static void check_variants(const char *ending) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     int n = 0;
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
@@ -89,7 +89,7 @@ TEST(functions_with_numbers_agree) {
 
 /* Bounds that are no whole numbers make floats of integers; what a narrow dtype cannot hold is no bound. */
 TEST(clip_of_integers_keeps_them_where_it_can) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_arange(ctx, WICK_I8, -4, 1, 9), *y = wick_clip(x, -2.5, 3.5), *z = wick_clip(x, -1000, 2),
                 *w = wick_clip(x, -INFINITY, INFINITY);
@@ -108,7 +108,7 @@ TEST(clip_of_integers_keeps_them_where_it_can) {
 }
 
 TEST(integers_stay_exact_as_powers_and_where_they_are_rounded) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const int64_t a[] = {3, -3, 7, 2, 10, 0, 0, 1, -1, -1, 5, 1000003},
                   b[] = {39, 3, 0, 62, 18, 0, 5, -4, -3, -4, -1, 3};
@@ -142,7 +142,7 @@ TEST(gradients_at_zero_and_of_large_halves_are_numbers) {
                  {wick_xlogy, 0, 2, 0.69314718055994531, 0},
                  {wick_xlogy, 0, 0, 0, NAN},
                  {wick_xlogy, 0, -1, 0, 0}};
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         wick_tensor *in[2] = {wick_from(ctx, WICK_F64, WICK_SCALAR, &cases[i].a),
@@ -166,7 +166,7 @@ TEST(gradients_at_zero_and_of_large_halves_are_numbers) {
 }
 
 TEST(wrong_numbers_poison_with_their_op_and_value) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const char *text = "";
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 5));

@@ -1,15 +1,11 @@
 /* What a mistake in an op says: which op, which shapes, which line of the caller; how poison travels; what faults at
  * run time. */
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
-static wick_context *new_context(int threads) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = threads, .seed = 1});
-    return status == WICK_OK ? ctx : NULL;
-}
-#define SETUP                             \
-    wick_context *ctx = new_context(2);   \
+#define SETUP                                                                                                          \
+    wick_context *ctx = new_context(.threads = 2, .seed = 1);                                                          \
     REQUIRE(ctx != NULL)
 #define TEARDOWN wick_context_free(&ctx)
 
@@ -282,7 +278,7 @@ TEST(impossible_shapes_say_what_is_wrong) {
 
 TEST(inputs_of_different_contexts_are_refused) {
     SETUP;
-    wick_context *other = new_context(1);
+    wick_context *other = new_context(.threads = 1, .seed = 1);
     REQUIRE(other != NULL);
     wick_tensor *a = f32(ctx, WICK_DIMS(2)), *b = f32(other, WICK_DIMS(2));
     REFUSED(WICK_ERR_INVALID, wick_add(a, b), "add", "different contexts");
@@ -403,7 +399,7 @@ static void check_fault(wick_context *ctx, wick_tensor *t, const char *op, int l
 TEST(an_index_out_of_range_names_op_line_and_position) {
     static const int threads[] = {1, 2, 7};
     for (int k = 0; k < 3; k++) {
-        wick_context *ctx = new_context(threads[k]);
+        wick_context *ctx = new_context(.threads = threads[k], .seed = 1);
         REQUIRE(ctx != NULL);
         wick_tensor *x = f32(ctx, WICK_DIMS(3, 4)), *wide = f32(ctx, WICK_DIMS(4, 3)),
                     *rows = f32(ctx, WICK_DIMS(6, 3)), *src = f32(ctx, WICK_DIMS(6, 4));

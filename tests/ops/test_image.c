@@ -1,11 +1,7 @@
 /* Flip, pad and resize beyond what the goldens of test_windows.c say: views, threads, other dtypes, mistakes. */
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(int threads) {
-    wick_context *ctx = NULL;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = threads}) == WICK_OK ? ctx : NULL;
-}
 
 enum { FLIPPED, PADDED, SHRUNK, NEAREST, LINEAR, CORNERS, WAYS };
 static wick_tensor *way(int which, wick_tensor *x) { /* [N, C, H, W] */
@@ -20,7 +16,7 @@ static wick_tensor *way(int which, wick_tensor *x) { /* [N, C, H, W] */
 
 /* Value and gradient, one after the other. */
 static bool run(int which, bool view, int threads, float *out, size_t bytes[2]) {
-    wick_context *ctx = new_context(threads);
+    wick_context *ctx = new_context(.threads = threads);
     if (!ctx) return false;
     wick_tensor *x = wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, 2 * 23 * 3 * 40), WICK_DIMS(23, 2, 40, 3)), *grad;
     x = wick_sin(x);
@@ -55,7 +51,7 @@ TEST(views_and_threads_make_no_difference) {
 }
 
 TEST(any_dtype_can_be_flipped_padded_and_resized_to_the_nearest) {
-    wick_context *ctx = new_context(1);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     for (int d = 0; d <= WICK_BOOL; d++) {
         /* 0, 1, 2; bool: 0, 1, 1 */
@@ -75,7 +71,7 @@ TEST(any_dtype_can_be_flipped_padded_and_resized_to_the_nearest) {
 }
 
 TEST(half_types_are_resized_in_f32_and_rounded_once) {
-    wick_context *ctx = new_context(1);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     wick_tensor *x =
         wick_cast(wick_reshape(wick_arange(ctx, WICK_F32, -1, 0.03, 40), WICK_DIMS(1, 2, 4, 5)), WICK_BF16);
@@ -90,7 +86,7 @@ TEST(half_types_are_resized_in_f32_and_rounded_once) {
 }
 
 TEST(mistakes_name_the_op_and_the_shape) {
-    wick_context *ctx = new_context(1);
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3, 4)), *m = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3)),
                 *i = wick_zeros(ctx, WICK_I32, WICK_DIMS(1, 1, 4));

@@ -166,7 +166,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *a) {
 }
 
 TEST(values_and_gradients_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     int cases = 0;
     for (size_t i = 0; i < file.count; i++) {
@@ -569,7 +569,7 @@ TEST(distinct_slices_are_in_order_and_say_which_is_which) {
 }
 
 TEST(splits_and_chunks_are_views_of_the_whole) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = noise(ctx, WICK_F32, WICK_DIMS(3, 7)), *parts[4];
     int n = 0;
@@ -587,7 +587,7 @@ TEST(splits_and_chunks_are_views_of_the_whole) {
 }
 
 TEST(of_several_values_for_one_place_the_last_stays) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *base = wick_zeros(ctx, WICK_U8, WICK_DIMS(3)),
                 *index = wick_from(ctx, WICK_I32, WICK_DIMS(5), (int32_t[]){1, -1, 1, 2, 1});
@@ -605,7 +605,7 @@ TEST(of_several_values_for_one_place_the_last_stays) {
 }
 
 TEST(half_types_and_views_go_everywhere) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const wick_dtype halves[] = {WICK_F16, WICK_BF16, WICK_I8};
     for (size_t d = 0; d < WICK_COUNTOF(halves); d++) {
@@ -635,7 +635,7 @@ TEST(half_types_and_views_go_everywhere) {
 }
 
 TEST(padded_forms_agree_with_those_that_know_the_size) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_from(ctx, WICK_I32, WICK_DIMS(2, 4), (int32_t[]){3, 0, 1, 3, 0, 0, 7, 1}), *count, *inverse,
                 *counts, *number, *known;
@@ -676,7 +676,7 @@ static int64_t padded_from(int64_t i, int64_t n, wick_pad_mode mode) {
     return at < n ? at : period - at;
 }
 TEST(margins_may_be_longer_than_the_axis_and_have_gradients) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (int mode = 0; mode < 3; mode++)
         for (int64_t n = 1; n <= 4; n++)
@@ -735,7 +735,7 @@ TEST(a_slice_is_updated_where_the_run_says) {
 }
 
 TEST(sizes_that_depend_on_values_are_refused_in_compiled_functions_with_what_to_use) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const struct {
         function call;
@@ -760,7 +760,7 @@ TEST(sizes_that_depend_on_values_are_refused_in_compiled_functions_with_what_to_
 }
 
 TEST(indices_outside_fail_the_run_and_name_the_first) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 4));
     /* 4 and 5 for axis 0; none for axis 1 */
@@ -799,7 +799,7 @@ TEST(indices_outside_fail_the_run_and_name_the_first) {
 }
 
 TEST(what_does_not_fit_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3)), *v = wick_zeros(ctx, WICK_F32, WICK_DIMS(3)),
                 *i = wick_zeros(ctx, WICK_I64, WICK_DIMS(2, 3)), *parts[3], *none = NULL;

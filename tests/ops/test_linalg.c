@@ -19,7 +19,7 @@ static wick_tensor *build_einsum(wick_tensor **in, const int64_t *attr) {
 }
 
 TEST(expressions_have_numpys_values_and_pytorchs_gradients) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     int cases = 0;
     for (bound = 0; bound < 2; bound++) { /* also under a bound that no order keeps */
@@ -46,7 +46,7 @@ static int count_nodes(const wick_node *node, const char *name, double *flops) {
 }
 
 TEST(a_pair_summed_at_once_is_one_matrix_product_and_the_order_is_the_cheapest) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const struct {
         const char *text;
@@ -92,7 +92,7 @@ TEST(a_pair_summed_at_once_is_one_matrix_product_and_the_order_is_the_cheapest) 
 }
 
 TEST(integers_keep_their_dtype_and_mistakes_point_at_the_text) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *a = wick_ones(ctx, WICK_I32, WICK_DIMS(2, 3)), *b = wick_ones(ctx, WICK_I32, WICK_DIMS(3, 4)),
                 *u = wick_ones(ctx, WICK_U64, WICK_DIMS(3, 4));
@@ -178,7 +178,7 @@ static const named_case products[] = {
 };
 
 TEST(products_have_the_right_values_and_gradients_on_every_tier) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t i = 0; i < WICK_COUNTOF(products); i++) check_on_tiers(&ctx, products[i].name, products[i].build);
     wick_context_free(&ctx);
@@ -288,7 +288,7 @@ static build_fn build_of(const char *name) {
 }
 
 TEST(factorizations_have_pytorchs_values_and_gradients_on_every_tier) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     int cases = 0;
     for (size_t i = 0; i < file.count; i++) {
@@ -308,7 +308,7 @@ TEST(factorizations_have_pytorchs_values_and_gradients_on_every_tier) {
         for (int tier = 0; tier < WICK_TIER_COUNT; tier++) {
             if (!wick_tier_force((wick_tier)tier)) continue;
             wick_context_free(&ctx); /* plans are of one tier */
-            ctx = new_context();
+            ctx = golden_context();
             /* f32 too where it is exact enough for the comparison; elsewhere conditions of matrices are in the way. */
             check_as(ctx, name, build, WICK_F64);
         }
@@ -342,7 +342,7 @@ static void check_eigh(wick_tensor *a, double scale) {
 
 TEST(symmetric_eigenvalues_of_matrices_that_are_special) {
     enum { N = 40 };
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static double x[N * N];
     for (int kind = 0; kind < 8; kind++)
@@ -399,7 +399,7 @@ static void check_svd(const char *what, wick_tensor *a, double scale) {
 }
 TEST(singular_values_of_matrices_that_are_special) {
     enum { M = 50, N = 37, KINDS = 11 };
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static double x[M * N];
     for (int kind = 0; kind < KINDS; kind++)
@@ -443,7 +443,7 @@ TEST(singular_values_of_matrices_that_are_special) {
 /* Half of it is computed, and copied: the bits of the product with a transpose that lies elsewhere. */
 TEST(a_matrix_times_its_own_transpose_has_the_bits_of_any_product) {
     static const int64_t sizes[][2] = {{63, 5}, {64, 1}, {65, 70}, {97, 600}, {200, 33}, {513, 40}};
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (int type = 0; type < 2; type++)
         for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) {
@@ -467,7 +467,7 @@ TEST(a_matrix_times_its_own_transpose_has_the_bits_of_any_product) {
 
 TEST(factors_multiply_to_the_matrix_at_any_size_and_type) {
     static const int64_t sizes[] = {1, 2, 3, 16, 47, 48, 49, 96, 97, 130, 200};
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (int type = 0; type < 2; type++)
         for (size_t i = 0; i < WICK_COUNTOF(sizes); i++) {
@@ -557,7 +557,7 @@ TEST(a_large_matrix_has_the_same_factors_alone_in_a_batch_and_with_more_threads)
 }
 
 TEST(general_eigenvalues_come_from_lapack_or_its_absence_is_said) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *a = wick_random_normal(ctx, WICK_F64, WICK_DIMS(3, 12, 12)), *w, *v;
     wick_eig(a, &w, &v);
@@ -601,7 +601,7 @@ static wick_tensor *eig_loss(wick_context *ctx, wick_tensor *x) {
                     wick_sum(wick_complex_abs2(dot), WICK_ALL_AXES, false));
 }
 TEST(general_eigenvalues_have_gradients) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_random_normal(ctx, WICK_F64, WICK_DIMS(2, 5, 5)), *g, *gg;
     REQUIRE(wick_eval(ctx, 1, &x, NULL) == WICK_OK);
@@ -638,7 +638,7 @@ TEST(general_eigenvalues_have_gradients) {
 }
 
 TEST(matrices_without_factors_are_named_at_run_time) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const double bad[] = {4, 0, 0, 4, 1, 2, 2, 1}; /* the second has a negative eigenvalue */
     wick_tensor *a = wick_from(ctx, WICK_F64, WICK_DIMS(2, 2, 2), bad), *l = wick_cholesky(a, false);
@@ -660,7 +660,7 @@ TEST(matrices_without_factors_are_named_at_run_time) {
 }
 
 TEST(what_does_not_fit_a_factorization_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *a = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3)), *s = wick_ones(ctx, WICK_F32, WICK_DIMS(3, 3)),
                 *v = wick_ones(ctx, WICK_F32, WICK_DIMS(4)), *q, *r;

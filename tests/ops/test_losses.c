@@ -64,7 +64,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 }
 
 TEST(values_and_gradients_agree_on_every_tier) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     CHECK(check_every_case(&ctx, build) > 400);
     wick_context_free(&ctx);

@@ -20,14 +20,14 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 }
 
 TEST(values_and_gradients_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     CHECK(check_every_case(&ctx, build) > 40);
     wick_context_free(&ctx);
 }
 
 TEST(what_cannot_be_normalised_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 6, 3)), *w = wick_ones(ctx, WICK_F32, WICK_DIMS(6)),
                 *ints = wick_cast(x, WICK_I32);
@@ -54,7 +54,7 @@ TEST(what_cannot_be_normalised_is_refused_by_name) {
 
 /* Sums of many squares in half types would overflow or lose everything. */
 TEST(half_types_are_computed_in_f32_and_rounded_once) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *wide =
         wick_mul(wick_sin(wick_arange(ctx, WICK_F32, 0, 1, 2 * 4 * 600)), wick_constant(ctx, WICK_F32, 300));

@@ -75,7 +75,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 }
 
 TEST(values_and_gradients_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const int cases = check_every_case(&ctx, build);
     CHECK(cases > 200);
@@ -83,7 +83,7 @@ TEST(values_and_gradients_agree) {
 }
 
 TEST(a_spectrogram_and_back_is_the_signal_whatever_the_frames) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_random_normal(ctx, WICK_F64, WICK_DIMS(2, 1000)),
                 *w = wick_window(ctx, WICK_WINDOW_HANN, WICK_F64, 400, false, 0);
@@ -110,7 +110,7 @@ static wick_status mfcc_and_gradient(wick_context *ctx, wick_tensor *const *in, 
     return WICK_OK;
 }
 TEST(tables_made_in_a_compiled_function_are_part_of_it) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_mel_options o = {.stft = {.n_fft = 64, .hop = 32}, .n_mels = 12, .n_mfcc = 5, .sample_rate = 8000};
     const wick_spec spec = {.dtype = WICK_F64, .rank = 2, .dims = {2, 400}};
@@ -138,7 +138,7 @@ TEST(tables_made_in_a_compiled_function_are_part_of_it) {
 }
 
 TEST(other_dtypes_are_computed_in_f32) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_arange(ctx, WICK_F32, -1, 0.125, 20);
     CHECK(wick_tensor_dtype(wick_rfft(wick_cast(x, WICK_F16), 0, -1, WICK_FFT_BACKWARD)) == WICK_F16);
@@ -155,7 +155,7 @@ TEST(other_dtypes_are_computed_in_f32) {
 }
 
 TEST(what_does_not_fit_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 10)), *c = wick_zeros(ctx, WICK_F32, WICK_DIMS(3, 10, 2)),
                 *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(5));

@@ -3,13 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx;
-    return wick_context_new(&ctx, &(wick_context_options){.threads = 1}) == WICK_OK ? ctx : NULL;
-}
 
 /* Small whole numbers, which every dtype holds. */
 static wick_tensor *numbers(wick_context *ctx, wick_dtype dtype, int rank, const int64_t *dims) {
@@ -33,7 +29,7 @@ static bool same(wick_tensor *y, wick_dtype dtype, wick_tensor *wide) {
 }
 
 TEST(sums_by_index_maxima_and_counts_take_every_type) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     const int64_t at[4] = {2, 0, 2, 2};
     const wick_pool_options window = {.kernel = {3, 2}, .stride = {2, 2}, .pad = {1, 0}};
@@ -65,7 +61,7 @@ TEST(sums_by_index_maxima_and_counts_take_every_type) {
 }
 
 TEST(sums_by_index_of_half_types_are_rounded_once) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     double sum = 0;
     wick_tensor *ones = wick_ones(ctx, WICK_BF16, WICK_DIMS(1000, 1)),
@@ -79,7 +75,7 @@ TEST(sums_by_index_of_half_types_are_rounded_once) {
 TEST(random_numbers_of_half_types_are_those_of_f32_rounded) {
     static const wick_dtype half[] = {WICK_F16, WICK_BF16};
     for (int i = 0; i < 2; i++) {
-        wick_context *ctx = new_context();
+        wick_context *ctx = new_context(.threads = 1);
         REQUIRE(ctx != NULL);
         double most = 0, mean = 0, differ = 1;
         wick_context_set_random(ctx, 5, 0);

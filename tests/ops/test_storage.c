@@ -69,7 +69,7 @@ TEST(f32_rounds_to_f8_to_nearest_even_and_saturates_where_asked) {
     const wick_tier before = wick_tier_current();
     for (int tier = 0; tier <= (int)wick_tier_best(); tier++) {
         REQUIRE(wick_tier_force((wick_tier)tier));
-        wick_context *ctx = new_context();
+        wick_context *ctx = golden_context();
         REQUIRE(ctx != NULL);
         array *in = find("values", "in");
         REQUIRE(in && in->rank == 1);
@@ -145,7 +145,7 @@ static bool same_bytes(wick_tensor *a, wick_tensor *b, size_t size) {
 
 TEST(casts_to_and_from_every_dtype_go_through_f32) {
     set_codes();
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t k = 0; k < FORMATS; k++)
         for (int d = 0; d < WICK_DTYPE_COUNT; d++) {
@@ -168,7 +168,7 @@ TEST(casts_to_and_from_every_dtype_go_through_f32) {
 }
 
 TEST(saturating_casts_keep_to_the_range_of_any_dtype) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const struct {
         wick_dtype from, to;
@@ -272,7 +272,7 @@ TEST(formats_of_blocks_load_exactly_and_round_to_the_nearest_on_every_tier) {
 }
 
 TEST(formats_of_blocks_are_cast_saturated_and_moved) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const float x[] = {-100, -2.4f, 0.3f, 100, 0};
     float y[5];
@@ -301,7 +301,7 @@ static const struct {
 #define PACKED WICK_COUNTOF(packed)
 
 TEST(packed_integers_are_cast_and_packed_as_onnx_does) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t k = 0; k < PACKED; k++)
         for (int wide = 0; wide < 2; wide++) {
@@ -328,7 +328,7 @@ TEST(packed_integers_are_cast_and_packed_as_onnx_does) {
 }
 
 TEST(packed_integers_saturate_floats_and_wrap_integers_unless_asked) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const float odd[] = {1e30f, -1e30f, INFINITY, -INFINITY, NAN, 0.99f, -0.99f};
     for (size_t k = 0; k < PACKED; k++) {
@@ -418,7 +418,7 @@ TEST(packed_tensors_are_made_reshaped_assigned_and_planned) {
 }
 
 TEST(compiled_functions_take_and_give_packed_tensors) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const wick_spec specs[2] = {{.dtype = WICK_I4, .rank = 1, .dims = {7}}, {.dtype = WICK_F32, .rank = 0}};
     wick_plan *plan = NULL;
@@ -458,7 +458,7 @@ static wick_status unchanged(wick_context *ctx, wick_tensor *const *in, wick_ten
 }
 
 TEST(loops_and_branches_carry_them) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     /* 9 rounds to 8, 11 to 12, 13 to 12 */
     wick_tensor *x = wick_cast(wick_reshape(wick_arange(ctx, WICK_F32, 0, 1, 15), WICK_DIMS(5, 3)), WICK_F8_E5M2);
@@ -482,7 +482,7 @@ TEST(loops_and_branches_carry_them) {
 }
 
 TEST(constants_of_them_fold_and_numbers_are_slots) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(3));
     for (int d = WICK_BOOL + 1; d < WICK_DTYPE_COUNT; d++) {
@@ -502,7 +502,7 @@ TEST(constants_of_them_fold_and_numbers_are_slots) {
 }
 
 TEST(packed_tensors_print_and_refuse_what_needs_addresses) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     char text[64];
     wick_tensor *x = wick_arange(ctx, WICK_I4, -8, 5, 4),
@@ -593,7 +593,7 @@ TEST(moves_give_the_codes_as_they_are) {
 
 TEST(text_is_that_of_the_same_values_in_f32) {
     set_codes();
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t k = 0; k < FORMATS; k++)
         for (int part = 0; part < 4; part++) {
@@ -610,7 +610,7 @@ TEST(text_is_that_of_the_same_values_in_f32) {
 /* ---- what computes ----------------------------------------------------------------------------------------------- */
 
 TEST(nothing_computes_in_a_dtype_for_storage) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t k = 0; k < FORMATS; k++) {
         wick_tensor *x = wick_ones(ctx, f8[k].dtype, WICK_DIMS(2, 2)), *f = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 2));
@@ -640,7 +640,7 @@ TEST(nothing_computes_in_a_dtype_for_storage) {
 #define CALL(call) {#call, wick_##call}
 
 TEST(every_function_refuses_them_cleanly) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (int d = WICK_BOOL + 1; d < WICK_DTYPE_COUNT; d++) {
         const wick_dtype dtype = (wick_dtype)d;
@@ -810,7 +810,7 @@ static wick_status weigh(wick_context *ctx, void *user, wick_tensor *const *in, 
 }
 
 TEST(states_plans_and_gradients_pass_them_by) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_arange(ctx, WICK_F32, 1, 1, 5),
                 *w = wick_cast(wick_full(ctx, WICK_F32, WICK_DIMS(5), 3), WICK_F8_E4M3FN), *out[2];

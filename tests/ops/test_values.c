@@ -26,7 +26,7 @@ TEST(reductions_over_any_axes_agree) {
         const char *key;
         int n, axes[3];
     } sets[] = {{"all", 0, {0}}, {"0", 1, {0}}, {"1", 1, {-2}}, {"2", 1, {2}}, {"02", 2, {-1, 0}}, {"12", 2, {1, 2}}};
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t o = 0; o < WICK_COUNTOF(ops); o++)
         for (size_t s = 0; s < WICK_COUNTOF(sets); s++)
@@ -68,7 +68,7 @@ TEST(reductions_of_odd_values_and_integers_agree) {
         {{"prod.int", build_prod}, 1, {1}},
         {{"max.int", build_max}, 1, {1}},
     };
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     over.keep = false;
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
@@ -206,7 +206,7 @@ TEST(views_agree) { check_all(viewed, WICK_COUNTOF(viewed)); }
 /* ---- casts ------------------------------------------------------------------------------------------------------- */
 
 TEST(casts_between_all_dtypes_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (int s = 0; s <= WICK_BOOL; s++) /* those for storage: test_storage.c */
         for (int d = 0; d <= WICK_BOOL; d++) {
@@ -249,7 +249,7 @@ TEST(casts_of_floats_to_integers_saturate) {
                   {WICK_U32, 0, UINT32_MAX},
                   {WICK_U64, 0, UINT64_MAX}};
     static const wick_dtype floats[] = {WICK_F64, WICK_F32, WICK_BF16, WICK_F16};
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     for (size_t f = 0; f < WICK_COUNTOF(floats); f++)
         for (size_t i = 0; i < WICK_COUNTOF(limits); i++) {

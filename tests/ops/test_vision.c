@@ -88,7 +88,7 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 }
 
 TEST(values_and_gradients_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     CHECK(check_every_case(&ctx, build) > 150);
     wick_context_free(&ctx);
@@ -107,7 +107,7 @@ static wick_tensor *ramp(wick_context *ctx, int rank, const int64_t *dims) {
 }
 
 TEST(pairs_undo_each_other) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = ramp(ctx, WICK_DIMS(2, 8, 4, 6)), *three = ramp(ctx, WICK_DIMS(1, 2, 4, 6, 8));
     CHECK(largest(wick_sub(wick_pixel_unshuffle(wick_pixel_shuffle(x, 2), 2), x)) == 0);
@@ -143,7 +143,7 @@ TEST(pairs_undo_each_other) {
 
 /* Layouts are the plan's: what follows a convolution has its channels last. */
 TEST(channels_last_inside_a_plan_changes_no_value) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = ramp(ctx, WICK_DIMS(2, 3, 7, 6)), *w = ramp(ctx, WICK_DIMS(5, 3, 3, 3)), *y[2];
     wick_tensor *grid =
@@ -173,7 +173,7 @@ TEST(channels_last_inside_a_plan_changes_no_value) {
 }
 
 TEST(nms_is_torchvisions_for_one_class_and_padded_to_any_size) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     static const float boxes[] = {0, 0, 2, 2, 0, 0, 2, 1.9f, 5, 5, 6, 6, 0.1f, 0, 2, 2, 5, 5, 6, 7},
                        scores[] = {0.5f, 0.9f, 0.3f, 0.7f, 0.2f};
@@ -198,7 +198,7 @@ static wick_status keep(wick_context *ctx, wick_tensor *const *in, wick_tensor *
     return WICK_OK;
 }
 TEST(a_compiled_function_cannot_wait_for_a_size) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const wick_spec in[] = {{.dtype = WICK_F32, .rank = 2, .dims = {5, 4}},
                             {.dtype = WICK_F32, .rank = 1, .dims = {5}}};
@@ -209,7 +209,7 @@ TEST(a_compiled_function_cannot_wait_for_a_size) {
 }
 
 TEST(what_does_not_fit_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_ones(ctx, WICK_F32, WICK_DIMS(2, 6, 5, 4)), *v = wick_ones(ctx, WICK_F32, WICK_DIMS(6)),
                 *ints = wick_cast(x, WICK_I32);
@@ -281,7 +281,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
 }
 
 TEST(half_types_are_computed_in_f32_and_rounded_once) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     const int64_t size[] = {7, 9};
     for (int d = 0; d < 2; d++) {

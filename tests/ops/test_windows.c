@@ -57,14 +57,14 @@ static wick_tensor *build(wick_tensor **in, const int64_t *attr) {
 }
 
 TEST(values_and_gradients_agree) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     CHECK(check_every_case(&ctx, build) > 100);
     wick_context_free(&ctx);
 }
 
 TEST(what_does_not_fit_is_refused_by_name) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 4, 8, 8)),
                 *w = wick_zeros(ctx, WICK_F32, WICK_DIMS(6, 4, 3, 3)), *b = wick_zeros(ctx, WICK_F32, WICK_DIMS(6));
@@ -114,7 +114,7 @@ TEST(what_does_not_fit_is_refused_by_name) {
 /* As TensorFlow's SAME has it where strides do not divide: the padding made by an op of its own is another way to the
  * same numbers. */
 TEST(padding_at_the_end_alone_is_that_of_a_padded_image) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_random_uniform(ctx, WICK_F64, WICK_DIMS(2, 3, 10, 7));
     x = wick_sub(x, wick_like(x, 2)); /* below 0: padding with zeros would show */
@@ -146,7 +146,7 @@ TEST(padding_at_the_end_alone_is_that_of_a_padded_image) {
 }
 
 TEST(half_types_are_computed_in_f32_and_rounded_once) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     REQUIRE(ctx != NULL);
     wick_tensor *x = wick_arange(ctx, WICK_F32, -1, 0.03125, 64),
                 *w = wick_full(ctx, WICK_F32, WICK_DIMS(1, 1, 3), 0.3);

@@ -2,16 +2,15 @@
  * resuming, refusals. */
 #include "base/counting_alloc.h"
 #include "golden/golden.h"
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
 
 static golden *goldens;
 
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
+static wick_context *golden_context(void) {
     if (!goldens) goldens = golden_load("optim.txt");
-    return status == WICK_OK && goldens ? ctx : NULL;
+    return goldens ? new_context(.threads = 1) : NULL;
 }
 
 /* ---- the tiny problem of make_optim.py --------------------------------------------------------------------------- */
@@ -40,7 +39,7 @@ static wick_tensor *half(problem *p, const char *name, int part) {
 }
 
 static bool problem_open(problem *p, const wick_optim_options *options, wick_dtype dtype) {
-    *p = (problem){.ctx = new_context(), .parts = options->accumulate > 1 ? options->accumulate : 1, .dtype = dtype};
+    *p = (problem){.ctx = golden_context(), .parts = options->accumulate > 1 ? options->accumulate : 1, .dtype = dtype};
     if (!p->ctx || wick_model_new(p->ctx, &p->model) != WICK_OK) return false;
     for (int i = 0; i < 2; i++) {
         const golden *g = golden_find(goldens, i ? "b" : "w");
@@ -356,7 +355,7 @@ TEST(every_rule_takes_parameters_of_any_shape) {
     for (int kind = 0; kind < WICK_OPTIM_KINDS; kind++)
         for (int rank = 0; rank <= 3; rank++)
             for (int shape = 0; shape < (rank ? 4 : 1); shape++) {
-                wick_context *ctx = new_context();
+                wick_context *ctx = golden_context();
                 wick_model *model;
                 wick_optimizer *optimizer;
                 const wick_optim_options options = {.kind = (wick_optim_kind)kind,
@@ -423,7 +422,7 @@ TEST(a_loss_that_is_not_finite_changes_nothing) {
 }
 
 TEST(bad_options_are_refused_with_a_reason) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     wick_model *model;
     REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
     const struct {
@@ -508,7 +507,7 @@ TEST(bad_options_are_refused_with_a_reason) {
 }
 
 TEST(steps_that_cannot_be_are_refused) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = golden_context();
     wick_model *model;
     wick_optimizer *optimizer;
     REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK &&
@@ -531,7 +530,7 @@ TEST(steps_that_cannot_be_are_refused) {
 
 TEST(parameters_outside_of_the_loss_stay_as_they_are) {
     for (int accumulate = 1; accumulate <= 2; accumulate++) {
-        wick_context *ctx = new_context();
+        wick_context *ctx = golden_context();
         wick_model *model;
         wick_optimizer *optimizer;
         wick_optim_options options = {

@@ -1,14 +1,9 @@
 /* The zoo: names and numbers are read or refused with a reason; built networks have the promised shapes. */
 #include <math.h>
 
+#include "context.h"
 #include "test.h"
 #include "wick/wick.h"
-
-static wick_context *new_context(void) {
-    wick_context *ctx = NULL;
-    wick_status status = wick_context_new(&ctx, &(wick_context_options){.threads = 1});
-    return status == WICK_OK ? ctx : NULL;
-}
 
 TEST(the_list_is_complete_and_bounded) {
     CHECK(wick_zoo_count() >= 1);
@@ -20,7 +15,7 @@ TEST(the_list_is_complete_and_bounded) {
 }
 
 TEST(texts_are_read) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     wick_network n;
     CHECK(wick_zoo_find(ctx, "mlp", &n) == WICK_OK && n.n_widths == 2 && n.widths[0] == 512 && n.widths[1] == 256 &&
@@ -35,7 +30,7 @@ TEST(texts_are_read) {
 }
 
 TEST(mistakes_are_named) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     REQUIRE(ctx != NULL);
     const char *const bad[] = {"",
                                "cnm",
@@ -74,7 +69,7 @@ TEST(mistakes_are_named) {
 }
 
 TEST(an_mlp_flattens_samples_and_has_its_layers) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_model *model;
     wick_network n;
     REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
@@ -103,7 +98,7 @@ TEST(an_mlp_flattens_samples_and_has_its_layers) {
 TEST(every_architecture_takes_images_of_usual_sizes) {
     for (int i = 0; i < wick_zoo_count(); i++)
         for (int colour = 0; colour < 2; colour++) {
-            wick_context *ctx = new_context();
+            wick_context *ctx = new_context(.threads = 1);
             wick_model *model = NULL;
             REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
             wick_network n;
@@ -123,7 +118,7 @@ TEST(every_architecture_takes_images_of_usual_sizes) {
 }
 
 TEST(a_model_with_a_limit_holds_no_more_numbers) {
-    wick_context *ctx = new_context();
+    wick_context *ctx = new_context(.threads = 1);
     wick_model *model = NULL;
     REQUIRE(ctx != NULL && wick_model_new(ctx, &model) == WICK_OK);
     wick_model_set_limit(model, 20);
