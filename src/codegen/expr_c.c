@@ -249,15 +249,92 @@ static void print_fold(wick_text *out, const wick_fused *f, wick_ctype type, con
     wick_text_add(out, ";\n");
 }
 
+/* An element of the reduced dims goes to its lane. One run of lines is added in order; */
+static void print_lane(wick_text *out, const wick_fused *f, wick_ctype type, long long lanes, const char *value,
+                       int depth) {
+    char last[64];
+    indent(out, depth);
+    wick_text_add(out, "lane[n %% %lld] = n < %lld ? %s : (", lanes, lanes, value);
+    snprintf(last, sizeof last, "lane[n %% %lld]", lanes);
+    print_joined(out, f, type, last, value);
+    wick_text_add(out, ");\n");
+    indent(out, depth);
+    wick_text_add(out, "n++;\n");
+}
+
+/* of more, runs are added pairwise up to a chunk, and chunks pairwise. */
+static void print_runs(wick_text *out, const wick_fused *f, wick_ctype type, long long lanes, const char *value,
+                       int depth) {
+    const long long reduced = (long long)f->layout.reduced, run = WICK_RED_RUN * lanes, chunk = WICK_RED_CHUNK * lanes;
+    indent(out, depth);
+    wick_text_add(out, "const long in_run = n++ %% %lld, at = in_run %% %lld;\n", run, lanes);
+    indent(out, depth);
+    wick_text_add(out, "part[parts][at] = in_run < %lld ? %s : (", lanes, value);
+    print_joined(out, f, type, "part[parts][at]", value);
+    wick_text_add(out, ");\n");
+    indent(out, depth);
+    wick_text_add(out, "if (n %% %lld != 0 && n != %lld) continue;\n", run, reduced);
+    indent(out, depth);
+    wick_text_add(out, "width[parts++] = in_run < %lld ? at + 1 : %lld;\n", lanes, lanes);
+    indent(out, depth);
+    wick_text_add(out, "const int ends = n %% %lld == 0 || n == %lld;\n", chunk, reduced);
+    indent(out, depth);
+    wick_text_add(out, "for (long k = ++runs; parts > 1 && (ends || k %% 2 == 0); k /= 2) {\n");
+    indent(out, depth + 1);
+    wick_text_add(out, "parts--;\n");
+    indent(out, depth + 1);
+    wick_text_add(out, "for (long j = 0; j < width[parts]; j++) part[parts - 1][j] = ");
+    print_joined(out, f, type, "part[parts - 1][j]", "part[parts][j]");
+    wick_text_add(out, ";\n");
+    indent(out, depth);
+    wick_text_add(out, "}\n");
+    indent(out, depth);
+    wick_text_add(out, "if (!ends) continue;\n");
+    print_fold(out, f, type, "part[0]", "width[0]", lanes, depth);
+    indent(out, depth);
+    wick_text_add(out, "sums[n_sums++] = part[0][0];\n");
+    indent(out, depth);
+    wick_text_add(out, "parts = runs = 0;\n");
+    indent(out, depth);
+    wick_text_add(out, "for (long k = ++chunks; n_sums > 1 && (n == %lld || k %% 2 == 0); k /= 2) {\n", reduced);
+    indent(out, depth + 1);
+    wick_text_add(out, "n_sums--;\n");
+    indent(out, depth + 1);
+    wick_text_add(out, "sums[n_sums - 1] = ");
+    print_joined(out, f, type, "sums[n_sums - 1]", "sums[n_sums]");
+    wick_text_add(out, ";\n");
+    indent(out, depth);
+    wick_text_add(out, "}\n");
+}
+
+/* The sum of everything, scaled, to the output. */
+static void print_total(wick_text *out, const wick_fused *f, wick_ctype type, const char *sum, int depth) {
+    wick_text scaled = {.alloc = out->alloc};
+    wick_text_add(&scaled, "%s", sum);
+    if (f->scale != 1 && type <= WICK_CF64) {
+        wick_text_add(&scaled, " * ");
+        wick_c_number(&scaled, type, type == WICK_CF32 ? (double)(float)f->scale : f->scale);
+    }
+    out->failed = out->failed || scaled.failed;
+    if (!scaled.failed) {
+        const bool narrow = !wick_fused_native((wick_dtype)f->out[0].dtype);
+        wick_text in_brackets = {.alloc = out->alloc};
+        wick_text_add(&in_brackets, "%s%s%s", narrow ? "(" : "", scaled.at, narrow ? ")" : "");
+        if (in_brackets.at) print_store(out, f, 0, in_brackets.at, depth);
+        out->failed = out->failed || in_brackets.failed;
+        wick_text_free(&in_brackets);
+    }
+    wick_text_free(&scaled);
+}
+
 /* A result at a time: its elements in lanes; up to 16 lines of lanes are added in order, such runs pairwise up to a
  * chunk of 128 lines, lanes by halves, and chunks pairwise. */
 static void print_reduction(wick_text *out, const wick_fused *f, wick_c_uses *uses) {
     const wick_fused_layout *l = &f->layout;
     const wick_ctype type = wick_ctype_of((wick_dtype)f->out[0].dtype);
     const char *t = wick_c_type(type);
-    const long long lanes = (long long)WICK_MAX(l->lane_rows, 1), reduced = (long long)l->reduced,
-                    run = WICK_RED_RUN * lanes, chunk = WICK_RED_CHUNK * lanes;
-    const bool is_short = reduced <= run;
+    const long long lanes = (long long)WICK_MAX(l->lane_rows, 1), reduced = (long long)l->reduced;
+    const bool is_short = reduced <= WICK_RED_RUN * lanes;
     char value[32], last[64];
     int depth = 1;
     for (int d = 0; d < f->rank; d++)
@@ -278,77 +355,15 @@ static void print_reduction(wick_text *out, const wick_fused *f, wick_c_uses *us
     const int outer = depth;
     for (int d = l->n_unit; d < l->n_unit + f->n_red && reduced; d++) open_loop(out, depth++, d, f->dims[d]);
     if (reduced) print_registers(out, f, depth, uses);
-    if (reduced && is_short) {
-        indent(out, depth);
-        wick_text_add(out, "lane[n %% %lld] = n < %lld ? %s : (", lanes, lanes, value);
-        snprintf(last, sizeof last, "lane[n %% %lld]", lanes);
-        print_joined(out, f, type, last, value);
-        wick_text_add(out, ");\n");
-        indent(out, depth);
-        wick_text_add(out, "n++;\n");
-    } else if (reduced) {
-        indent(out, depth);
-        wick_text_add(out, "const long in_run = n++ %% %lld, at = in_run %% %lld;\n", run, lanes);
-        indent(out, depth);
-        wick_text_add(out, "part[parts][at] = in_run < %lld ? %s : (", lanes, value);
-        print_joined(out, f, type, "part[parts][at]", value);
-        wick_text_add(out, ");\n");
-        indent(out, depth);
-        wick_text_add(out, "if (n %% %lld != 0 && n != %lld) continue;\n", run, reduced);
-        indent(out, depth);
-        wick_text_add(out, "width[parts++] = in_run < %lld ? at + 1 : %lld;\n", lanes, lanes);
-        indent(out, depth);
-        wick_text_add(out, "const int ends = n %% %lld == 0 || n == %lld;\n", chunk, reduced);
-        indent(out, depth);
-        wick_text_add(out, "for (long k = ++runs; parts > 1 && (ends || k %% 2 == 0); k /= 2) {\n");
-        indent(out, depth + 1);
-        wick_text_add(out, "parts--;\n");
-        indent(out, depth + 1);
-        wick_text_add(out, "for (long j = 0; j < width[parts]; j++) part[parts - 1][j] = ");
-        print_joined(out, f, type, "part[parts - 1][j]", "part[parts][j]");
-        wick_text_add(out, ";\n");
-        indent(out, depth);
-        wick_text_add(out, "}\n");
-        indent(out, depth);
-        wick_text_add(out, "if (!ends) continue;\n");
-        print_fold(out, f, type, "part[0]", "width[0]", lanes, depth);
-        indent(out, depth);
-        wick_text_add(out, "sums[n_sums++] = part[0][0];\n");
-        indent(out, depth);
-        wick_text_add(out, "parts = runs = 0;\n");
-        indent(out, depth);
-        wick_text_add(out, "for (long k = ++chunks; n_sums > 1 && (n == %lld || k %% 2 == 0); k /= 2) {\n", reduced);
-        indent(out, depth + 1);
-        wick_text_add(out, "n_sums--;\n");
-        indent(out, depth + 1);
-        wick_text_add(out, "sums[n_sums - 1] = ");
-        print_joined(out, f, type, "sums[n_sums - 1]", "sums[n_sums]");
-        wick_text_add(out, ";\n");
-        indent(out, depth);
-        wick_text_add(out, "}\n");
-    }
+    if (reduced && is_short) print_lane(out, f, type, lanes, value, depth);
+    if (reduced && !is_short) print_runs(out, f, type, lanes, value, depth);
     close_loops(out, depth, outer);
     depth = outer;
     if (reduced && is_short) {
         snprintf(last, sizeof last, "%lld", WICK_MIN(lanes, reduced));
         print_fold(out, f, type, "lane", last, lanes, depth);
     }
-    wick_text scaled = {.alloc = out->alloc};
-    wick_text_add(&scaled, "%s", !reduced ? "sum" : is_short ? "lane[0]" : "sums[0]");
-    if (f->scale != 1 && type <= WICK_CF64) {
-        wick_text_add(&scaled, " * ");
-        wick_c_number(&scaled, type, type == WICK_CF32 ? (double)(float)f->scale : f->scale);
-    }
-    out->failed = out->failed || scaled.failed;
-    if (!scaled.failed) {
-        const bool narrow = !wick_fused_native((wick_dtype)f->out[0].dtype);
-        wick_text in_brackets = {.alloc = out->alloc};
-        wick_text_add(&in_brackets, "%s%s%s", narrow ? "(" : "", scaled.at, narrow ? ")" : "");
-        if (in_brackets.at) print_store(out, f, 0, in_brackets.at, depth);
-        out->failed = out->failed || in_brackets.failed;
-        wick_text_free(&in_brackets);
-    }
-    wick_text_free(&scaled);
+    print_total(out, f, type, !reduced ? "sum" : is_short ? "lane[0]" : "sums[0]", depth);
     close_loops(out, depth, 1);
 }
 

@@ -84,140 +84,193 @@ static void grad_failed(wick_gradient *g, wick_context *ctx, const wick_msg *msg
         if (g->need[i]) g->gin[i] = poison;
 }
 
-void wick_grad_scan(wick_gradient *g) {
-    const control_attr *a = g->node->attr;
-    wick_context *ctx = g->in[0]->ctx;
-    wick_graph *outer = ctx->target, *region = g->node->regions[0];
-    const int first = wick_control_lead(a), n_params = a->n_state + a->n_x + a->n_captured;
-    wick_msg msg = {0};
-    /* Which states carry gradients, which captured values ask for one. */
-    const size_t room = (size_t)(3 * n_params + 2 * a->n_state + a->n_y + 8);
-    wick_tensor **lists = wick_arena_zalloc(outer->arena, 8 * room * sizeof *lists);
-    wick_graph *back = wick_graph_new(ctx, outer->arena);
-    wick_graph **regions = wick_arena_alloc(outer->arena, sizeof *regions);
-    control_attr *attr = wick_arena_zalloc(outer->arena, wick_control_attr_bytes((int)(2 * room)));
-    if (!lists || !back || !regions || !attr) {
-        grad_failed(g, ctx, &msg);
-        return;
-    }
-    wick_tensor **in = lists, **given = lists + room, **results = lists + 2 * room, **gs = lists + 3 * room,
-                **wrt = lists + 4 * room, **grads = lists + 5 * room, **outs = lists + 6 * room,
-                **all = lists + 7 * room;
-    int n_in = 0, n_state = 0, n_x = 0, n_wrt = 0, n_y = 0;
-    if (a->conditional) in[n_in++] = g->out[g->n_out - 1];
-    if (a->counted) in[n_in++] = g->in[0];
-    const int counted = n_in;
-    ctx->target = back;
+/* The gradient of a scan while it is recorded. Tensors of the body that goes back are made with its graph as target. */
+typedef struct scan_gradient {
+    wick_gradient *g;
+    const control_attr *a;
+    wick_context *ctx;
+    wick_graph *back;
+    int first; /* of the scan's inputs: state 0 */
+    /* of the scan's body, by its parameters and results: what stands for them, and gradients of the results */
+    wick_tensor **given, **results, **gs;
+    /* by state and captured value: gradients of a state's history, where one comes; sums for those that ask for one */
+    wick_tensor **ghist, **sums;
+    wick_tensor **wrt, **grads, **outs; /* what the body that goes back derives by, and gives */
+    wick_tensor **in, **all;            /* of the new node: inputs, results */
+    int n_in, n_state, n_x, n_y;        /* of the new node */
+} scan_gradient;
+
+static bool scan_lists(scan_gradient *s, size_t room) {
+    wick_arena *arena = s->ctx->target->arena;
+    wick_tensor **lists = wick_arena_zalloc(arena, 10 * room * sizeof *lists);
+    if (!lists) return false;
+    wick_tensor ***const list[10] = {&s->in,    &s->given, &s->results, &s->gs,   &s->wrt,
+                                     &s->grads, &s->outs,  &s->all,     &s->sums, &s->ghist};
+    for (size_t i = 0; i < WICK_COUNTOF(list); i++) *list[i] = lists + i * room;
+    return true;
+}
+
+static wick_type scan_row(const wick_type *rows) {
+    wick_type row = *rows;
+    memmove(row.dims, row.dims + 1, sizeof row.dims - sizeof row.dims[0]);
+    row.dims[WICK_MAX_DIMS - 1] = 0;
+    row.rank--;
+    return row;
+}
+
+/* Parameters of the body that goes back: states, rows, captured values. */
+static void scan_params(scan_gradient *s) {
+    const control_attr *a = s->a;
+    wick_gradient *g = s->g;
+    const wick_node *node = g->node;
+    wick_context *ctx = s->ctx;
     /* states: gradients of states, sums for captured values */
     for (int k = 0; k < a->n_state; k++) {
-        if (!is_real(g->node->in[first + k])) continue;
-        gs[a->conditional + k] = wick_control_param(ctx, &g->node->out[k].type, n_state++);
+        if (!is_real(node->in[s->first + k])) continue;
+        s->gs[a->conditional + k] = wick_control_param(ctx, &node->out[k].type, s->n_state++);
     }
-    wick_tensor **sums = wick_arena_zalloc(outer->arena, (size_t)(a->n_captured + 1) * sizeof *sums);
-    for (int k = 0; k < a->n_captured && sums; k++) {
-        const int i = first + a->n_state + a->n_x + k;
-        if (g->need[i]) sums[k] = wick_control_param(ctx, &g->node->in[i]->type, n_state++);
+    for (int k = 0; k < a->n_captured; k++) {
+        const int i = s->first + a->n_state + a->n_x + k;
+        if (g->need[i]) s->sums[k] = wick_control_param(ctx, &node->in[i]->type, s->n_state++);
     }
     /* rows: states before the round, x, gradients of y */
-    for (int k = 0; k < a->n_state; k++) given[k] = wick_control_param(ctx, &g->node->out[k].type, n_state + n_x++);
+    for (int k = 0; k < a->n_state; k++)
+        s->given[k] = wick_control_param(ctx, &node->out[k].type, s->n_state + s->n_x++);
     for (int k = 0; k < a->n_x; k++) {
-        wick_type row = g->node->in[first + a->n_state + k]->type;
-        memmove(row.dims, row.dims + 1, sizeof row.dims - sizeof row.dims[0]);
-        row.dims[WICK_MAX_DIMS - 1] = 0;
-        row.rank--;
-        given[a->n_state + k] = wick_control_param(ctx, &row, n_state + n_x++);
+        const wick_type row = scan_row(&node->in[s->first + a->n_state + k]->type);
+        s->given[a->n_state + k] = wick_control_param(ctx, &row, s->n_state + s->n_x++);
     }
     for (int k = 0; k < a->n_y; k++) {
         if (!g->gout[a->n_state + k]) continue;
-        wick_type row = g->node->out[a->n_state + k].type;
-        memmove(row.dims, row.dims + 1, sizeof row.dims - sizeof row.dims[0]);
-        row.dims[WICK_MAX_DIMS - 1] = 0;
-        row.rank--;
-        gs[a->conditional + a->n_state + k] = wick_control_param(ctx, &row, n_state + n_x++);
+        const wick_type row = scan_row(&node->out[a->n_state + k].type);
+        s->gs[a->conditional + a->n_state + k] = wick_control_param(ctx, &row, s->n_state + s->n_x++);
     }
-    wick_tensor **ghist = wick_arena_zalloc(outer->arena, (size_t)(a->n_state + 1) * sizeof *ghist);
-    for (int k = 0; k < a->n_state && ghist; k++) /* of the history, where a gradient of a gradient comes through it */
+    for (int k = 0; k < a->n_state; k++) /* of the history, where a gradient of a gradient comes through it */
         if (g->gout[a->n_state + a->n_y + k])
-            ghist[k] = wick_control_param(ctx, &g->node->out[k].type, n_state + n_x++);
+            s->ghist[k] = wick_control_param(ctx, &node->out[k].type, s->n_state + s->n_x++);
     for (int k = 0; k < a->n_captured; k++)
-        given[a->n_state + a->n_x + k] =
-            wick_control_param(ctx, &g->node->in[first + a->n_state + a->n_x + k]->type, n_state + n_x + k);
-    bool good = sums && ghist && !back->failed && replay(back, region, given, results);
-    if (good) {
-        for (int k = 0; k < a->n_state; k++)
-            if (gs[a->conditional + k]) wrt[n_wrt++] = given[k];
-        for (int k = 0; k < a->n_captured; k++)
-            if (sums[k]) wrt[n_wrt++] = given[a->n_state + a->n_x + k];
-        for (int k = 0; k < a->n_x; k++)
-            if (g->need[first + a->n_state + k]) wrt[n_wrt++] = given[a->n_state + k];
-        pull(region->n_outputs, results, gs, n_wrt, wrt, grads);
-        int at = 0, m = 0;
-        for (int k = 0; k < a->n_state; k++)
-            if (gs[a->conditional + k]) outs[m++] = ghist[k] ? wick_add(grads[at], ghist[k]) : grads[at], at++;
-        for (int k = 0; k < a->n_captured; k++)
-            if (sums[k]) outs[m++] = wick_add(sums[k], grads[at++]);
-        for (; at < n_wrt; at++) outs[m++] = grads[at], n_y++;
-        good = give(back, m, outs, &msg);
+        s->given[a->n_state + a->n_x + k] =
+            wick_control_param(ctx, &node->in[s->first + a->n_state + a->n_x + k]->type, s->n_state + s->n_x + k);
+}
+
+/* The scan's body again, then its gradients: what a round back gives. */
+static bool scan_body(scan_gradient *s, wick_msg *msg) {
+    const control_attr *a = s->a;
+    wick_graph *region = s->g->node->regions[0];
+    if (s->back->failed || !replay(s->back, region, s->given, s->results)) return false;
+    int n_wrt = 0;
+    for (int k = 0; k < a->n_state; k++)
+        if (s->gs[a->conditional + k]) s->wrt[n_wrt++] = s->given[k];
+    for (int k = 0; k < a->n_captured; k++)
+        if (s->sums[k]) s->wrt[n_wrt++] = s->given[a->n_state + a->n_x + k];
+    for (int k = 0; k < a->n_x; k++)
+        if (s->g->need[s->first + a->n_state + k]) s->wrt[n_wrt++] = s->given[a->n_state + k];
+    pull(region->n_outputs, s->results, s->gs, n_wrt, s->wrt, s->grads);
+    wick_tensor **grads = s->grads;
+    int at = 0, m = 0;
+    for (int k = 0; k < a->n_state; k++)
+        if (s->gs[a->conditional + k]) s->outs[m++] = s->ghist[k] ? wick_add(grads[at], s->ghist[k]) : grads[at], at++;
+    for (int k = 0; k < a->n_captured; k++)
+        if (s->sums[k]) s->outs[m++] = wick_add(s->sums[k], grads[at++]);
+    for (; at < n_wrt; at++) s->outs[m++] = grads[at], s->n_y++;
+    return give(s->back, m, s->outs, msg);
+}
+
+/* What the new node takes behind the conditions: first states, then rows, then captured values. */
+static void scan_inputs(scan_gradient *s) {
+    const control_attr *a = s->a;
+    wick_gradient *g = s->g;
+    wick_tensor **in = s->in + s->n_in;
+    for (int k = 0; k < a->n_state; k++)
+        if (s->gs[a->conditional + k])
+            *in++ = g->gout[k] ? g->gout[k]
+                               : wick_expand(wick_like(g->out[k], 0), wick_tensor_rank(g->out[k]),
+                                             wick_tensor_dims(g->out[k]));
+    for (int k = 0; k < a->n_captured; k++)
+        if (s->sums[k]) {
+            wick_tensor *v = g->in[s->first + a->n_state + a->n_x + k];
+            *in++ = wick_expand(wick_like(v, 0), wick_tensor_rank(v), wick_tensor_dims(v));
+        }
+    for (int k = 0; k < a->n_state; k++) *in++ = g->out[a->n_state + a->n_y + k];
+    for (int k = 0; k < a->n_x; k++) *in++ = g->in[s->first + a->n_state + k];
+    for (int k = 0; k < a->n_y; k++)
+        if (g->gout[a->n_state + k]) *in++ = g->gout[a->n_state + k];
+    for (int k = 0; k < a->n_state; k++)
+        if (s->ghist[k]) *in++ = g->gout[a->n_state + a->n_y + k];
+    for (int k = 0; k < a->n_captured; k++) *in++ = g->in[s->first + a->n_state + a->n_x + k];
+    s->n_in = (int)(in - s->in);
+}
+
+/* Types of the new node's results: states, rows of y, histories of states. */
+static bool scan_types(const scan_gradient *s, int counted, control_attr *attr, wick_msg *msg) {
+    const int n_state = s->n_state, n_out = 2 * n_state + s->n_y;
+    for (int k = 0; k < n_state; k++) attr->out[k] = s->in[counted + k]->value->type;
+    for (int k = n_state; k < n_out; k++) {
+        const wick_type *row = k < n_state + s->n_y ? &s->back->outputs[k]->type : &attr->out[k - n_state - s->n_y];
+        int64_t dims[WICK_MAX_DIMS + 1] = {s->a->rounds};
+        memcpy(dims + 1, row->dims, row->rank * sizeof *dims);
+        if (row->rank == WICK_MAX_DIMS || !wick_type_set(&attr->out[k], (wick_dtype)row->dtype, row->rank + 1, dims)) {
+            wick_msg_set(msg, WICK_ERR_SHAPE,
+                         "the gradient of a scan needs its sums for each round: captured values have at most %d dims",
+                         WICK_MAX_DIMS - 1);
+            return false;
+        }
     }
+    return true;
+}
+
+void wick_grad_scan(wick_gradient *g) {
+    const control_attr *a = g->node->attr;
+    wick_context *ctx = g->in[0]->ctx;
+    wick_graph *outer = ctx->target;
+    const int first = wick_control_lead(a), n_params = a->n_state + a->n_x + a->n_captured;
+    wick_msg msg = {0};
+    const size_t room = (size_t)(3 * n_params + 2 * a->n_state + a->n_y + 8);
+    scan_gradient s = {.g = g, .a = a, .ctx = ctx, .first = first, .back = wick_graph_new(ctx, outer->arena)};
+    wick_graph **regions = wick_arena_alloc(outer->arena, sizeof *regions);
+    control_attr *attr = wick_arena_zalloc(outer->arena, wick_control_attr_bytes((int)(2 * room)));
+    if (!s.back || !regions || !attr || !scan_lists(&s, room)) {
+        grad_failed(g, ctx, &msg);
+        return;
+    }
+    if (a->conditional) s.in[s.n_in++] = g->out[g->n_out - 1];
+    if (a->counted) s.in[s.n_in++] = g->in[0];
+    const int counted = s.n_in;
+    ctx->target = s.back;
+    scan_params(&s);
+    const bool good = scan_body(&s, &msg);
     ctx->target = outer;
-    good = good && finish(back, outer, &msg);
-    if (!good) {
+    if (!good || !finish(s.back, outer, &msg)) {
         ctx->target = outer;
         grad_failed(g, ctx, &msg);
         return;
     }
-    /* The node itself. */
-    for (int k = 0; k < a->n_state; k++)
-        if (gs[a->conditional + k])
-            in[n_in++] = g->gout[k] ? g->gout[k]
-                                    : wick_expand(wick_like(g->out[k], 0), wick_tensor_rank(g->out[k]),
-                                                  wick_tensor_dims(g->out[k]));
-    for (int k = 0; k < a->n_captured; k++)
-        if (sums[k]) {
-            wick_tensor *v = g->in[first + a->n_state + a->n_x + k];
-            in[n_in++] = wick_expand(wick_like(v, 0), wick_tensor_rank(v), wick_tensor_dims(v));
-        }
-    for (int k = 0; k < a->n_state; k++) in[n_in++] = g->out[a->n_state + a->n_y + k];
-    for (int k = 0; k < a->n_x; k++) in[n_in++] = g->in[first + a->n_state + k];
-    for (int k = 0; k < a->n_y; k++)
-        if (g->gout[a->n_state + k]) in[n_in++] = g->gout[a->n_state + k];
-    for (int k = 0; k < a->n_state; k++)
-        if (ghist[k]) in[n_in++] = g->gout[a->n_state + a->n_y + k];
-    for (int k = 0; k < a->n_captured; k++) in[n_in++] = g->in[first + a->n_state + a->n_x + k];
-    *attr = (control_attr){.n_state = n_state,
-                           .n_x = n_x,
-                           .n_y = n_y,
+    scan_inputs(&s);
+    *attr = (control_attr){.n_state = s.n_state,
+                           .n_x = s.n_x,
+                           .n_y = s.n_y,
                            .n_captured = a->n_captured,
                            .rounds = a->rounds,
                            .reverse = !a->reverse,
                            .counted = counted != 0};
-    const int n_out = 2 * n_state + n_y;
-    for (int k = 0; k < n_state; k++) attr->out[k] = in[counted + k]->value->type;
-    for (int k = n_state; k < n_out; k++) {
-        const wick_type *row = k < n_state + n_y ? &back->outputs[k]->type : &attr->out[k - n_state - n_y];
-        int64_t dims[WICK_MAX_DIMS + 1] = {a->rounds};
-        memcpy(dims + 1, row->dims, row->rank * sizeof *dims);
-        if (row->rank == WICK_MAX_DIMS || !wick_type_set(&attr->out[k], (wick_dtype)row->dtype, row->rank + 1, dims)) {
-            wick_msg_set(&msg, WICK_ERR_SHAPE,
-                         "the gradient of a scan needs its sums for each round: captured values have at most %d dims",
-                         WICK_MAX_DIMS - 1);
-            grad_failed(g, ctx, &msg);
-            return;
-        }
+    if (!scan_types(&s, counted, attr, &msg)) {
+        grad_failed(g, ctx, &msg);
+        return;
     }
-    regions[0] = back;
-    wick_record_n(ctx, &wick_op_scan, n_in, in, attr, wick_control_attr_bytes(n_out), n_out, all);
-    if (!all[0]->error) {
-        all[0]->value->node->regions = regions;
-        all[0]->value->node->n_regions = 1;
+    const int n_out = 2 * s.n_state + s.n_y;
+    regions[0] = s.back;
+    wick_record_n(ctx, &wick_op_scan, s.n_in, s.in, attr, wick_control_attr_bytes(n_out), n_out, s.all);
+    if (!s.all[0]->error) {
+        s.all[0]->value->node->regions = regions;
+        s.all[0]->value->node->n_regions = 1;
     }
-    int at = 0, row = n_state;
+    int at = 0, row = s.n_state;
     for (int k = 0; k < a->n_state; k++)
-        if (gs[a->conditional + k]) g->gin[first + k] = all[at++];
+        if (s.gs[a->conditional + k]) g->gin[first + k] = s.all[at++];
     for (int k = 0; k < a->n_captured; k++)
-        if (sums[k]) g->gin[first + a->n_state + a->n_x + k] = all[at++];
+        if (s.sums[k]) g->gin[first + a->n_state + a->n_x + k] = s.all[at++];
     for (int k = 0; k < a->n_x; k++)
-        if (g->need[first + a->n_state + k]) g->gin[first + a->n_state + k] = all[row++];
+        if (g->need[first + a->n_state + k]) g->gin[first + a->n_state + k] = s.all[row++];
 }
 
 void wick_grad_if(wick_gradient *g) {

@@ -98,18 +98,11 @@ static void extend_lives(wick_lower *l, int32_t first, int32_t last) {
 
 static bool is_read(const wick_lower *l, const wick_value *v) { return l->last_use[v->id] || l->result[v->id] >= 0; }
 
-wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
+/* Parameters of the body: states get their first values, rows of x a place, captured values are where they are. */
+static wick_status scan_params(wick_lower *l, wick_node *node, wick_operand *params) {
     const control_attr *a = node->attr;
-    wick_graph *region = node->regions[0];
-    const int n_params = a->n_state + a->n_x + a->n_captured, n_results = a->conditional + a->n_state + a->n_y;
-    wick_operand *params = wick_arena_zalloc(l->arena, (size_t)(n_params + 1) * sizeof *params),
-                 *results = wick_arena_zalloc(l->arena, (size_t)(n_results + 1) * sizeof *results);
-    wick_operand *outs = wick_arena_zalloc(l->arena, (size_t)(node->n_out + 1) * sizeof *outs);
     wick_type *rows = wick_arena_zalloc(l->arena, (size_t)(a->n_x + 1) * sizeof *rows);
-    if (!params || !results || !outs || !rows)
-        return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
-    uint32_t count;
-    WICK_TRY(wick_lower_temp(l, sizeof(counter), &count));
+    if (!rows) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
     for (int k = 0; k < a->n_state; k++) {
         const wick_operand in = wick_lower_in(l, node, wick_control_lead(a) + k);
         WICK_TRY(lower_contiguous(l, &node->out[k].type, &params[k]));
@@ -123,7 +116,12 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
     }
     for (int k = 0; k < a->n_captured; k++)
         params[a->n_state + a->n_x + k] = wick_lower_in(l, node, wick_control_lead(a) + a->n_state + a->n_x + k);
-    /* results by row, and the history where somebody reads it */
+    return WICK_OK;
+}
+
+/* Places for results by row, and for the history where somebody reads it. Loops that may end early clear them. */
+static wick_status scan_results(wick_lower *l, wick_node *node, wick_operand *outs) {
+    const control_attr *a = node->attr;
     for (int k = a->n_state; k < 2 * a->n_state + a->n_y; k++) {
         if (k >= a->n_state + a->n_y && !is_read(l, &node->out[k])) continue;
         WICK_TRY(wick_lower_out(l, node, k, &outs[k]));
@@ -136,6 +134,66 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
                                               .bytes = a->conditional || a->counted ? (double)bytes : 0},
                                  &(size_t){a->conditional || a->counted ? bytes : 0}, sizeof(size_t), &ref, 1));
     }
+    return WICK_OK;
+}
+
+/* What a round gave becomes the next one's states. */
+static wick_status scan_pass_on(wick_lower *l, const control_attr *a, wick_operand *params, wick_operand *results) {
+    /* states that exchange places: the old ones are read before any is written */
+    for (int k = 0; k < a->n_state; k++) {
+        wick_operand *r = &results[a->conditional + k];
+        for (int j = 0; j < a->n_state; j++) {
+            if (j == k || r->buffer != params[j].buffer) continue;
+            wick_operand kept;
+            WICK_TRY(lower_contiguous(l, r->type, &kept));
+            WICK_TRY(wick_lower_copy(l, r, &kept));
+            *r = kept;
+            break;
+        }
+    }
+    for (int k = 0; k < a->n_state; k++) {
+        wick_operand *r = &results[a->conditional + k];
+        if (r->buffer == params[k].buffer) { /* itself, or its elements in another order */
+            if (wick_layout_equal(&r->layout, &params[k].layout, r->type) && r->layout.offset == 0) continue;
+            wick_operand kept;
+            WICK_TRY(lower_contiguous(l, r->type, &kept));
+            WICK_TRY(wick_lower_copy(l, r, &kept));
+            *r = kept;
+        }
+        WICK_TRY(wick_lower_copy(l, r, &params[k]));
+    }
+    return WICK_OK;
+}
+
+/* After the last round: states, and how many rounds there were. */
+static wick_status scan_leave(wick_lower *l, wick_node *node, const wick_operand *params, wick_operand *outs,
+                              uint32_t count) {
+    const control_attr *a = node->attr;
+    for (int k = 0; k < a->n_state; k++) {
+        WICK_TRY(wick_lower_out(l, node, k, &outs[k]));
+        WICK_TRY(wick_lower_copy(l, &params[k], &outs[k]));
+    }
+    if (a->conditional && is_read(l, &node->out[node->n_out - 1])) {
+        wick_operand *out = &outs[node->n_out - 1];
+        WICK_TRY(wick_lower_out(l, node, node->n_out - 1, out));
+        WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_count", .run = run_count, .tasks = 1}, "", 1,
+                                 (wick_ref[]){{count, false, 0}, wick_lower_ref(out, true)}, 2));
+    }
+    return WICK_OK;
+}
+
+wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
+    const control_attr *a = node->attr;
+    wick_graph *region = node->regions[0];
+    const int n_params = a->n_state + a->n_x + a->n_captured, n_results = a->conditional + a->n_state + a->n_y;
+    wick_operand *params = wick_arena_zalloc(l->arena, (size_t)(n_params + 1) * sizeof *params),
+                 *results = wick_arena_zalloc(l->arena, (size_t)(n_results + 1) * sizeof *results);
+    wick_operand *outs = wick_arena_zalloc(l->arena, (size_t)(node->n_out + 1) * sizeof *outs);
+    if (!params || !results || !outs) return wick_lower_fail(l, WICK_ERR_NOMEM, "out of memory while planning");
+    uint32_t count;
+    WICK_TRY(wick_lower_temp(l, sizeof(counter), &count));
+    WICK_TRY(scan_params(l, node, params));
+    WICK_TRY(scan_results(l, node, outs));
     wick_ref refs[2] = {{count, true, 0}};
     if (wick_control_lead(a)) {
         wick_operand flag = wick_lower_in(l, node, 0);
@@ -164,29 +222,7 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
         WICK_TRY(wick_lower_copy(l, &results[0], &flag));
         refs[1] = wick_lower_ref(&flag, false);
     }
-    /* states that exchange places: the old ones are read before any is written */
-    for (int k = 0; k < a->n_state; k++) {
-        wick_operand *r = &results[a->conditional + k];
-        for (int j = 0; j < a->n_state; j++) {
-            if (j == k || r->buffer != params[j].buffer) continue;
-            wick_operand kept;
-            WICK_TRY(lower_contiguous(l, r->type, &kept));
-            WICK_TRY(wick_lower_copy(l, r, &kept));
-            *r = kept;
-            break;
-        }
-    }
-    for (int k = 0; k < a->n_state; k++) {
-        wick_operand *r = &results[a->conditional + k];
-        if (r->buffer == params[k].buffer) { /* itself, or its elements in another order */
-            if (wick_layout_equal(&r->layout, &params[k].layout, r->type) && r->layout.offset == 0) continue;
-            wick_operand kept;
-            WICK_TRY(lower_contiguous(l, r->type, &kept));
-            WICK_TRY(wick_lower_copy(l, r, &kept));
-            *r = kept;
-        }
-        WICK_TRY(wick_lower_copy(l, r, &params[k]));
-    }
+    WICK_TRY(scan_pass_on(l, a, params, results));
     const size_t last = l->n_steps;
     WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_next", .run = run_next, .tasks = 1}, &args, sizeof args,
                              refs, 1 + a->conditional));
@@ -195,17 +231,7 @@ wick_status wick_lower_scan(wick_lower *l, wick_node *node) {
     for (size_t s = body; s <= last; s++)
         l->steps[s].repeat = WICK_MAX(1, l->steps[s].repeat) * (double)WICK_MAX(a->rounds, 1);
     extend_lives(l, (int32_t)body, (int32_t)last);
-    for (int k = 0; k < a->n_state; k++) {
-        WICK_TRY(wick_lower_out(l, node, k, &outs[k]));
-        WICK_TRY(wick_lower_copy(l, &params[k], &outs[k]));
-    }
-    if (a->conditional && is_read(l, &node->out[node->n_out - 1])) {
-        wick_operand *out = &outs[node->n_out - 1];
-        WICK_TRY(wick_lower_out(l, node, node->n_out - 1, out));
-        WICK_TRY(wick_lower_step(l, &(wick_step){.name = "scan_count", .run = run_count, .tasks = 1}, "", 1,
-                                 (wick_ref[]){{count, false, 0}, wick_lower_ref(out, true)}, 2));
-    }
-    return WICK_OK;
+    return scan_leave(l, node, params, outs, count);
 }
 
 wick_status wick_lower_if(wick_lower *l, wick_node *node) {

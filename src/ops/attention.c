@@ -424,6 +424,84 @@ static wick_tensor *four_dims(wick_tensor *x, const wick_type *lead, bool is_mas
     return wick_reshape(x, 4, (int64_t[]){batch, dims[lead_rank - 1], dims[lead_rank], dims[lead_rank + 1]});
 }
 
+/* lead: the leading dims that q, k and v share. Returns NULL; or what is wrong with them. */
+static wick_tensor *share_lead(wick_tensor *const in[3], const wick_attention_options *o, wick_type *lead) {
+    wick_context *ctx = in[0]->ctx;
+    for (int i = 0; i < 3; i++) {
+        const int rank = wick_tensor_rank(in[i]);
+        if (rank < 2)
+            return wick_poison(ctx, WICK_ERR_SHAPE,
+                               "attention: argument %d has %d dims; it needs [..., length, features]", i + 1, rank);
+        wick_type own = in[i]->value->type;
+        own.rank = (uint8_t)(rank - 2);
+        if (o->grouped && own.rank) { /* heads do not broadcast: the op checks that they divide */
+            own.dims[own.rank - 1] = 1;
+            if (rank != wick_tensor_rank(in[0]))
+                return wick_poison(ctx, WICK_ERR_SHAPE, "attention: grouped heads need q, k and v of one rank");
+        }
+        if (!wick_broadcast(lead, &own)) {
+            char text[3][96];
+            for (int t = 0; t < 3; t++) {
+                wick_str s = wick_str_on(text[t], sizeof text[t]);
+                wick_type_print(&s, &in[t]->value->type);
+            }
+            return wick_poison(ctx, WICK_ERR_SHAPE, "attention(%s, %s, %s): leading dims do not broadcast%s", text[0],
+                               text[1], text[2],
+                               o->grouped ? "" : "; heads of keys that several of q share need the option grouped");
+        }
+    }
+    if (o->grouped && lead->rank) lead->dims[lead->rank - 1] = wick_tensor_dim(in[0], -3);
+    return NULL;
+}
+
+/* A mask as numbers that are added to scores, of four dims. */
+static wick_tensor *added_mask(wick_context *ctx, wick_tensor *mask, const wick_type *lead, wick_dtype computed) {
+    if (mask->error) return mask;
+    if (wick_tensor_dtype(mask) == WICK_BOOL) {
+        wick_tensor *zero = wick_constant(ctx, computed, 0);
+        mask = wick_where(mask, zero, wick_like(zero, -INFINITY));
+    } else if (!wick_dtype_is_float(wick_tensor_dtype(mask)))
+        return wick_poison(ctx, WICK_ERR_DTYPE, "attention: a mask of %s; it is bool or of floats",
+                           wick_dtype_name(wick_tensor_dtype(mask)));
+    mask = wick_as(mask, computed);
+    if (wick_tensor_rank(mask) > lead->rank + 2)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "attention: the mask has %d dims, more than the scores' %d",
+                           wick_tensor_rank(mask), lead->rank + 2);
+    return four_dims(mask, lead, true);
+}
+
+/* q, k or v of four dims: batch, heads, length, features. */
+static wick_tensor *with_heads(wick_tensor *x, const wick_type *lead, bool grouped, wick_dtype computed) {
+    x = wick_as(x, computed);
+    /* heads of 1 broadcast: expanded by a stride of 0 */
+    if (!grouped && lead->rank && wick_tensor_rank(x) >= 2) {
+        while (!x->error && wick_tensor_rank(x) < lead->rank + 2) x = wick_unsqueeze(x, 0);
+        int64_t dims[WICK_MAX_DIMS];
+        memcpy(dims, wick_tensor_dims(x), (size_t)wick_tensor_rank(x) * sizeof *dims);
+        if (dims[lead->rank - 1] != lead->dims[lead->rank - 1]) {
+            dims[lead->rank - 1] = lead->dims[lead->rank - 1];
+            x = wick_expand(x, lead->rank + 2, dims);
+        }
+    }
+    return four_dims(x, lead, false);
+}
+
+/* By ops that store the scores; ins: q, k, v, and the mask if there is one. */
+static wick_tensor *checked_plain(const attention_attr *attr, int n, wick_tensor *const *ins) {
+    wick_infer check = {.op = &wick_op_attention, .n_in = n, .attr = attr};
+    const wick_type *types[4];
+    wick_type results[2];
+    for (int i = 0; i < n; i++) {
+        if (!ins[i] || ins[i]->error) return ins[i];
+        types[i] = &ins[i]->value->type;
+    }
+    check.in = types, check.out = results;
+    if (infer_attention(&check)) return wick_poison(ins[0]->ctx, WICK_ERR_SHAPE, "attention: %s", check.text);
+    const int64_t kv = wick_tensor_dim(ins[1], 1);
+    return ungrouped(plain_attention(attr, grouped(ins[0], kv), grouped(ins[1], kv), grouped(ins[2], kv),
+                                     attr->masked ? grouped(ins[3], kv) : NULL));
+}
+
 wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, const wick_attention_options *options) {
     static const wick_attention_options none;
     const wick_attention_options *o = options ? options : &none;
@@ -441,60 +519,12 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
         return wick_poison(ctx, WICK_ERR_INVALID, "attention: causal and causal_end exclude each other");
     wick_tensor *in[3] = {q, k, v}, *mask = o->mask;
     wick_type lead = {.rank = 0};
-    for (int i = 0; i < 3; i++) {
-        const int rank = wick_tensor_rank(in[i]);
-        if (rank < 2)
-            return wick_poison(ctx, WICK_ERR_SHAPE,
-                               "attention: argument %d has %d dims; it needs [..., length, features]", i + 1, rank);
-        wick_type own = in[i]->value->type;
-        own.rank = (uint8_t)(rank - 2);
-        if (o->grouped && own.rank) { /* heads do not broadcast: the op checks that they divide */
-            own.dims[own.rank - 1] = 1;
-            if (rank != wick_tensor_rank(q))
-                return wick_poison(ctx, WICK_ERR_SHAPE, "attention: grouped heads need q, k and v of one rank");
-        }
-        if (!wick_broadcast(&lead, &own)) {
-            char text[3][96];
-            for (int t = 0; t < 3; t++) {
-                wick_str s = wick_str_on(text[t], sizeof text[t]);
-                wick_type_print(&s, &in[t]->value->type);
-            }
-            return wick_poison(ctx, WICK_ERR_SHAPE, "attention(%s, %s, %s): leading dims do not broadcast%s", text[0],
-                               text[1], text[2],
-                               o->grouped ? "" : "; heads of keys that several of q share need the option grouped");
-        }
-    }
-    if (o->grouped && lead.rank) lead.dims[lead.rank - 1] = wick_tensor_dim(q, -3);
+    wick_tensor *wrong = share_lead(in, o, &lead);
+    if (wrong) return wrong;
     const wick_dtype computed = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
-    if (mask) {
-        if (mask->error) return mask;
-        if (wick_tensor_dtype(mask) == WICK_BOOL) {
-            wick_tensor *zero = wick_constant(ctx, computed, 0);
-            mask = wick_where(mask, zero, wick_like(zero, -INFINITY));
-        } else if (!wick_dtype_is_float(wick_tensor_dtype(mask)))
-            return wick_poison(ctx, WICK_ERR_DTYPE, "attention: a mask of %s; it is bool or of floats",
-                               wick_dtype_name(wick_tensor_dtype(mask)));
-        mask = wick_as(mask, computed);
-        if (wick_tensor_rank(mask) > lead.rank + 2)
-            return wick_poison(ctx, WICK_ERR_SHAPE, "attention: the mask has %d dims, more than the scores' %d",
-                               wick_tensor_rank(mask), lead.rank + 2);
-        mask = four_dims(mask, &lead, true);
-    }
-    for (int i = 0; i < 3; i++) {
-        wick_type of = lead;
-        in[i] = wick_as(in[i], computed);
-        /* heads of 1 broadcast: expanded by a stride of 0 */
-        if (!o->grouped && lead.rank && wick_tensor_rank(in[i]) >= 2) {
-            while (!in[i]->error && wick_tensor_rank(in[i]) < lead.rank + 2) in[i] = wick_unsqueeze(in[i], 0);
-            int64_t dims[WICK_MAX_DIMS];
-            memcpy(dims, wick_tensor_dims(in[i]), (size_t)wick_tensor_rank(in[i]) * sizeof *dims);
-            if (dims[lead.rank - 1] != lead.dims[lead.rank - 1]) {
-                dims[lead.rank - 1] = lead.dims[lead.rank - 1];
-                in[i] = wick_expand(in[i], lead.rank + 2, dims);
-            }
-        }
-        in[i] = four_dims(in[i], &of, false);
-    }
+    if (mask) mask = added_mask(ctx, mask, &lead, computed);
+    if (mask && mask->error) return mask;
+    for (int i = 0; i < 3; i++) in[i] = with_heads(in[i], &lead, o->grouped, computed);
     if (in[0]->error || in[1]->error || in[2]->error) return in[0]->error ? in[0] : in[1]->error ? in[1] : in[2];
     const int64_t queries = wick_tensor_dim(in[0], 2), keys = wick_tensor_dim(in[1], 2),
                   dim = wick_tensor_dim(in[0], 3);
@@ -516,18 +546,7 @@ wick_tensor *wick_attention(wick_tensor *q, wick_tensor *k, wick_tensor *v, cons
     }
     wick_tensor *y;
     if (plain) {
-        wick_infer check = {.op = &wick_op_attention, .n_in = n, .attr = &attr};
-        const wick_type *types[4];
-        wick_type results[2];
-        for (int i = 0; i < n; i++) {
-            if (!ins[i] || ins[i]->error) return ins[i];
-            types[i] = &ins[i]->value->type;
-        }
-        check.in = types, check.out = results;
-        if (infer_attention(&check)) return wick_poison(ctx, WICK_ERR_SHAPE, "attention: %s", check.text);
-        const int64_t kv = wick_tensor_dim(in[1], 1);
-        y = ungrouped(plain_attention(&attr, grouped(in[0], kv), grouped(in[1], kv), grouped(in[2], kv),
-                                      mask ? grouped(mask, kv) : NULL));
+        y = checked_plain(&attr, n, ins);
     } else {
         wick_record_n(NULL, &wick_op_attention, n, ins, &attr, sizeof attr, 2, out);
         y = out[0];

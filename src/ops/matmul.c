@@ -193,15 +193,14 @@ static wick_status lower_integers(wick_lower *l, wick_node *node) {
                            3);
 }
 
-static wick_status lower_matmul(wick_lower *l, wick_node *node) {
-    if (!wick_dtype_is_float(node->out[0].type.dtype)) return lower_integers(l, node);
-    wick_operand a = wick_lower_in(l, node, 0), b = wick_lower_in(l, node, 1), c;
-    const wick_type *ta = a.type, *tb = b.type, *tc = &node->out[0].type;
-    int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
-    WICK_TRY(wick_lower_out(l, node, 0, &c));
-    wick_step_gemm m;
-    memset(&m, 0, sizeof m);
-    wick_gemm *g = &m.gemm;
+/* The product of a node, or of a batch: m, from the operands' types and layouts. Returns whether all products of the
+ * batch have one B; *batch: how many there are. */
+static bool describe_matmul(wick_lower *l, wick_node *node, const wick_operand *a, const wick_operand *b,
+                            wick_step_gemm *m, int64_t *batch) {
+    const wick_type *ta = a->type, *tb = b->type, *tc = &node->out[0].type;
+    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
+    memset(m, 0, sizeof *m);
+    wick_gemm *g = &m->gemm;
     g->type = wick_ctype_of((wick_dtype)tc->dtype);
     if (tc->dtype == WICK_F16 || tc->dtype == WICK_BF16) {
         g->narrow = g->result = tc->dtype;
@@ -210,31 +209,73 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     g->m = ta->dims[ta->rank - 2];
     g->k = ta->dims[ta->rank - 1];
     g->n = tb->dims[tb->rank - 1];
-    g->a_row = a.layout.strides[ta->rank - 2];
-    g->a_col = a.layout.strides[ta->rank - 1];
-    g->b_row = b.layout.strides[tb->rank - 2];
-    g->b_col = b.layout.strides[tb->rank - 1];
+    g->a_row = a->layout.strides[ta->rank - 2];
+    g->a_col = a->layout.strides[ta->rank - 1];
+    g->b_row = b->layout.strides[tb->rank - 2];
+    g->b_col = b->layout.strides[tb->rank - 1];
     g->c_row = g->n;
-    m.batch_rank = tc->rank - 2;
-    int64_t batch = 1;
+    m->batch_rank = tc->rank - 2;
+    *batch = 1;
     bool shared = true;
-    for (int i = 0; i < m.batch_rank; i++) {
+    for (int i = 0; i < m->batch_rank; i++) {
         int ia = i - (tc->rank - ta->rank), ib = i - (tc->rank - tb->rank);
-        m.batch[i] = tc->dims[i];
-        m.a[i] = ia < 0 || ta->dims[ia] == 1 ? 0 : a.layout.strides[ia] * elem;
-        m.b[i] = ib < 0 || tb->dims[ib] == 1 ? 0 : b.layout.strides[ib] * elem;
-        shared &= m.b[i] == 0 || m.batch[i] <= 1;
-        batch *= tc->dims[i];
+        m->batch[i] = tc->dims[i];
+        m->a[i] = ia < 0 || ta->dims[ia] == 1 ? 0 : a->layout.strides[ia] * elem;
+        m->b[i] = ib < 0 || tb->dims[ib] == 1 ? 0 : b->layout.strides[ib] * elem;
+        shared &= m->b[i] == 0 || m->batch[i] <= 1;
+        *batch *= tc->dims[i];
     }
     /* One product instead of a batch, when the rows of all of A lie at one stride and B is shared. */
-    if (m.batch_rank && shared && batch > 1 && wick_layout_is_contiguous(&a.layout, ta) &&
-        wick_type_count(ta) == batch * g->m * g->k) {
-        g->m *= batch;
+    if (m->batch_rank && shared && *batch > 1 && wick_layout_is_contiguous(&a->layout, ta) &&
+        wick_type_count(ta) == *batch * g->m * g->k) {
+        g->m *= *batch;
         g->a_row = g->k; /* the stride of a dim of 1 says nothing */
         g->a_col = 1;
-        batch = 1;
-        m.batch_rank = 0;
+        *batch = 1;
+        m->batch_rank = 0;
     }
+    return shared;
+}
+
+/* A step that packs B at ref b to a buffer of its own, *packed. */
+static wick_status lower_packing(wick_lower *l, const wick_step_gemm *m, bool shared, int64_t batch, int64_t elem,
+                                 const wick_ref *b, wick_ref *packed) {
+    const wick_gemm *g = &m->gemm;
+    const size_t bytes = shared ? g->packed : (size_t)(m->packed * batch);
+    WICK_TRY(wick_lower_temp(l, bytes, &packed->buffer));
+    packed->write = true;
+    wick_step pack = {.name = "gemm_pack",
+                      .kind = WICK_STEP_PACK,
+                      .packs = true,
+                      .run = run_pack,
+                      .tasks = g->tasks_pack * (shared ? 1 : batch),
+                      .scratch = g->scratch,
+                      .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
+    wick_step_gemm packing;
+    memset(&packing, 0, sizeof packing);
+    packing.gemm = m->gemm;
+    packing.packed = m->packed;
+    wick_gemm_keep_packing(&packing.gemm);
+    if (!shared) {
+        packing.batch_rank = m->batch_rank;
+        memcpy(packing.batch, m->batch, sizeof m->batch);
+        memcpy(packing.b, m->b, sizeof m->b);
+    }
+    WICK_TRY(wick_lower_step(l, &pack, &packing, sizeof packing, (wick_ref[]){*b, *packed}, 2));
+    packed->write = false;
+    return WICK_OK;
+}
+
+static wick_status lower_matmul(wick_lower *l, wick_node *node) {
+    if (!wick_dtype_is_float(node->out[0].type.dtype)) return lower_integers(l, node);
+    wick_operand a = wick_lower_in(l, node, 0), b = wick_lower_in(l, node, 1), c;
+    const wick_type *ta = a.type, *tb = b.type, *tc = &node->out[0].type;
+    const int64_t elem = (int64_t)wick_dtype_size((wick_dtype)tc->dtype);
+    WICK_TRY(wick_lower_out(l, node, 0, &c));
+    wick_step_gemm m;
+    int64_t batch;
+    const bool shared = describe_matmul(l, node, &a, &b, &m, &batch);
+    wick_gemm *g = &m.gemm;
     if (m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) && wick_gemm_wants_rows(g)) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
         g->b_row = g->n;
@@ -256,28 +297,7 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
     int n_refs = 3;
     if (g->tasks_pack && batch && g->tasks) {
-        size_t bytes = shared ? g->packed : (size_t)(m.packed * batch);
-        WICK_TRY(wick_lower_temp(l, bytes, &refs[3].buffer));
-        refs[3].write = true;
-        wick_step pack = {.name = "gemm_pack",
-                          .kind = WICK_STEP_PACK,
-                          .packs = true,
-                          .run = run_pack,
-                          .tasks = g->tasks_pack * (shared ? 1 : batch),
-                          .scratch = g->scratch,
-                          .bytes = (double)bytes + (double)(g->k * g->n * elem) * (double)(shared ? 1 : batch)};
-        wick_step_gemm packing;
-        memset(&packing, 0, sizeof packing);
-        packing.gemm = m.gemm;
-        packing.packed = m.packed;
-        wick_gemm_keep_packing(&packing.gemm);
-        if (!shared) {
-            packing.batch_rank = m.batch_rank;
-            memcpy(packing.batch, m.batch, sizeof m.batch);
-            memcpy(packing.b, m.b, sizeof m.b);
-        }
-        WICK_TRY(wick_lower_step(l, &pack, &packing, sizeof packing, (wick_ref[]){refs[1], refs[3]}, 2));
-        refs[3].write = false;
+        WICK_TRY(lower_packing(l, &m, shared, batch, elem, &refs[1], &refs[3]));
         n_refs = 4;
     }
     if (node->n_in == 3) {

@@ -252,6 +252,29 @@ static wick_tensor *appended(wick_tensor *past, wick_tensor *x, int64_t b, int64
     return n == 1 ? parts[0] : wick_concat(n, parts, 2);
 }
 
+/* What is added to scores: -Inf for keys behind `last`, or a window before it. */
+static wick_tensor *hidden_keys(onnx_call *c, wick_tensor *places, int64_t all, int64_t window) {
+    const int64_t batch = wick_tensor_dim(places, 0), s = wick_tensor_dim(places, 1);
+    wick_tensor *key = wick_reshape(wick_arange(c->ctx, WICK_I64, 0, 1, all), 4, (int64_t[]){1, 1, 1, all}),
+                *last = wick_reshape(places, 4, (int64_t[]){batch, 1, s, 1});
+    wick_tensor *visible = wick_le(key, last);
+    if (window > 0) visible = wick_logical_and(visible, wick_gt(key, wick_sub(last, number(last, (double)window))));
+    return wick_where(visible, wick_constant(c->ctx, WICK_F32, 0), wick_constant(c->ctx, WICK_F32, -INFINITY));
+}
+
+/* Attention whose scores stay within +-cap. */
+static wick_tensor *capped(onnx_call *c, wick_tensor *q, wick_tensor *k, wick_tensor *v, wick_tensor *bias,
+                           double scale, double cap) {
+    const int64_t heads = wick_tensor_dim(q, 1), own = wick_tensor_dim(k, 1);
+    if (scale == 0) scale = 1 / sqrt((double)wick_tensor_dim(q, 3));
+    const wick_dtype dtype = wick_tensor_dtype(q);
+    if (own != heads) k = wick_repeat_interleave(k, heads / own, 1), v = wick_repeat_interleave(v, heads / own, 1);
+    wick_tensor *scores = wick_mul(wick_matmul(wick_cast(q, WICK_F32), wick_transpose(wick_cast(k, WICK_F32), 2, 3)),
+                                   wick_constant(c->ctx, WICK_F32, scale));
+    scores = wick_mul(wick_tanh(wick_div(scores, number(scores, cap))), number(scores, cap));
+    return wick_cast(joined(wick_matmul(wick_softmax(wick_add(scores, bias), 3), wick_cast(v, WICK_F32))), dtype);
+}
+
 /* Decoders of language models: how many keys each sample has is read from seqlens_k (less one), which has to be known.
  */
 static void group_query_attention(onnx_call *c) {
@@ -325,27 +348,11 @@ static void group_query_attention(onnx_call *c) {
     wick_onnx_set(c, 1, k);
     wick_onnx_set(c, 2, v);
     k = wick_slice(k, 2, 0, all, 1), v = wick_slice(v, 2, 0, all, 1);
-    wick_tensor *key = wick_reshape(wick_arange(c->ctx, WICK_I64, 0, 1, all), 4, (int64_t[]){1, 1, 1, all}),
-                *last = wick_reshape(places, 4, (int64_t[]){batch, 1, s, 1});
-    wick_tensor *visible = wick_le(key, last);
-    if (window > 0) visible = wick_logical_and(visible, wick_gt(key, wick_sub(last, number(last, (double)window))));
-    wick_tensor *bias =
-        wick_where(visible, wick_constant(c->ctx, WICK_F32, 0), wick_constant(c->ctx, WICK_F32, -INFINITY));
+    wick_tensor *bias = hidden_keys(c, places, all, window);
     if (wick_onnx_has(c, 10))
         bias = wick_add(bias, wick_cast(wick_slice(wick_onnx_tensor(c, 10), 3, 0, all, 1), WICK_F32));
-    double scale = wick_onnx_float(c, "scale", 0);
-    if (cap == 0) {
-        wick_onnx_set(c, 0, attend(q, k, v, bias, scale, false));
-        return;
-    }
-    if (scale == 0) scale = 1 / sqrt((double)wick_tensor_dim(q, 3));
-    const wick_dtype dtype = wick_tensor_dtype(q);
-    if (own != heads) k = wick_repeat_interleave(k, heads / own, 1), v = wick_repeat_interleave(v, heads / own, 1);
-    wick_tensor *scores = wick_mul(wick_matmul(wick_cast(q, WICK_F32), wick_transpose(wick_cast(k, WICK_F32), 2, 3)),
-                                   wick_constant(c->ctx, WICK_F32, scale));
-    scores = wick_mul(wick_tanh(wick_div(scores, number(scores, cap))), number(scores, cap));
-    wick_onnx_set(
-        c, 0, wick_cast(joined(wick_matmul(wick_softmax(wick_add(scores, bias), 3), wick_cast(v, WICK_F32))), dtype));
+    const double scale = wick_onnx_float(c, "scale", 0);
+    wick_onnx_set(c, 0, cap == 0 ? attend(q, k, v, bias, scale, false) : capped(c, q, k, v, bias, scale, cap));
 }
 
 static const onnx_op ops[] = {

@@ -232,14 +232,75 @@ static int64_t place_of(const named *names, size_t n, int64_t tree, int64_t node
     return found ? found->place : -1;
 }
 
-/* TreeEnsembleClassifier and -Regressor: nodes by the numbers of their trees and their own; entries name their leaves.
- * The prefix is that of the entries' attributes, "class" or "target". */
-static bool read_names(onnx_call *c, const char *prefix, source *s) {
-    static const char *const parts[] = {"treeids", "nodeids", "ids", "weights"};
+/* Nodes that name others, as they are listed. `by` finds them. */
+typedef struct listed_nodes {
+    size_t n;
+    const int64_t *trees, *ids, *feature, *on_true, *on_false, *missing;
+    onnx_list modes, splits;
+    named *by;
+    source_node *nodes;
+    bool *child; /* of another */
+} listed_nodes;
+
+static bool read_nodes(onnx_call *c, const listed_nodes *l) {
     static const char *const modes_by_name[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                                 "BRANCH_EQ",  "BRANCH_NEQ", "LEAF"};
     static const uint8_t hows[] = {WICK_TREE_LE, WICK_TREE_LT, WICK_TREE_GE,  WICK_TREE_GT,
                                    WICK_TREE_EQ, WICK_TREE_NE, WICK_TREE_LEAF};
+    for (size_t i = 0; i < l->n; i++) {
+        size_t m = 0;
+        while (m < 7 && !wick_bytes_are((wick_bytes){l->modes.texts[i].at, l->modes.texts[i].size}, modes_by_name[m]))
+            m++;
+        if (m == 7)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %zu has mode \"%.*s\"", i,
+                                  (int)WICK_MIN(l->modes.texts[i].size, (size_t)40), l->modes.texts[i].at);
+        if (!wick_onnx_spend(c, 128)) return false;
+        source_node *node = &l->nodes[i];
+        *node = (source_node){.how = hows[m],
+                              .feature = l->feature[i],
+                              .split = l->splits.floats[i],
+                              .missing = l->missing && l->missing[i]};
+        if (node->how == WICK_TREE_LEAF) {
+            node->feature = 0;
+            continue;
+        }
+        node->yes = place_of(l->by, l->n, l->trees[i], l->on_true[i]);
+        node->no = place_of(l->by, l->n, l->trees[i], l->on_false[i]);
+        if (node->yes < 0 || node->no < 0)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld goes on to a node that does not exist",
+                                  (long long)l->trees[i], (long long)l->ids[i]);
+        l->child[node->yes] = l->child[node->no] = true;
+    }
+    return true;
+}
+
+/* A tree's root is nobody's child: the node that is listed first, else the only test that is none. */
+static bool find_roots(onnx_call *c, const listed_nodes *l, int64_t *roots, int64_t *n_roots) {
+    const named *by = l->by;
+    for (size_t i = 0, k; i < l->n; i = k) {
+        int64_t first = by[i].place, root = -1;
+        bool one = true;
+        for (k = i; k < l->n && by[k].tree == by[i].tree; k++) {
+            const int64_t at = by[k].place;
+            first = WICK_MIN(first, at);
+            if (l->child[at] || l->nodes[at].how == WICK_TREE_LEAF) continue;
+            one = root < 0;
+            root = at;
+        }
+        if (!l->child[first])
+            root = first;
+        else if (root < 0 || !one)
+            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has no root: its nodes lie on circles",
+                                  (long long)by[i].tree);
+        roots[(*n_roots)++] = root;
+    }
+    return true;
+}
+
+/* TreeEnsembleClassifier and -Regressor: nodes by the numbers of their trees and their own; entries name their leaves.
+ * The prefix is that of the entries' attributes, "class" or "target". */
+static bool read_names(onnx_call *c, const char *prefix, source *s) {
+    static const char *const parts[] = {"treeids", "nodeids", "ids", "weights"};
     char names[4][24];
     for (int i = 0; i < 4; i++) {
         wick_str text = wick_str_on(names[i], sizeof names[i]);
@@ -274,43 +335,19 @@ static bool read_names(onnx_call *c, const char *prefix, source *s) {
         if (!by_name(&by[i - 1], &by[i], NULL))
             return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has node %lld twice", (long long)by[i].tree,
                                   (long long)by[i].node);
-    for (size_t i = 0; i < n; i++) {
-        size_t m = 0;
-        while (m < 7 && !wick_bytes_are((wick_bytes){modes.texts[i].at, modes.texts[i].size}, modes_by_name[m])) m++;
-        if (m == 7)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "node %zu has mode \"%.*s\"", i,
-                                  (int)WICK_MIN(modes.texts[i].size, (size_t)40), modes.texts[i].at);
-        if (!wick_onnx_spend(c, 128)) return false;
-        source_node *node = &s->nodes[i];
-        *node = (source_node){
-            .how = hows[m], .feature = feature[i], .split = splits.floats[i], .missing = n_missing && missing[i]};
-        if (node->how == WICK_TREE_LEAF) {
-            node->feature = 0;
-            continue;
-        }
-        node->yes = place_of(by, n, trees[i], on_true[i]), node->no = place_of(by, n, trees[i], on_false[i]);
-        if (node->yes < 0 || node->no < 0)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld: node %lld goes on to a node that does not exist",
-                                  (long long)trees[i], (long long)ids[i]);
-        child[node->yes] = child[node->no] = true;
-    }
-    /* A tree's root is nobody's child: the node that is listed first, else the only test that is none. */
-    for (size_t i = 0, k; i < n; i = k) {
-        int64_t first = by[i].place, root = -1;
-        bool one = true;
-        for (k = i; k < n && by[k].tree == by[i].tree; k++) {
-            const int64_t at = by[k].place;
-            first = WICK_MIN(first, at);
-            if (child[at] || s->nodes[at].how == WICK_TREE_LEAF) continue;
-            one = root < 0;
-            root = at;
-        }
-        if (!child[first]) root = first;
-        else if (root < 0 || !one)
-            return wick_onnx_fail(c, WICK_ERR_FORMAT, "tree %lld has no root: its nodes lie on circles",
-                                  (long long)by[i].tree);
-        roots[n_roots++] = root;
-    }
+    const listed_nodes listed = {.n = n,
+                                 .trees = trees,
+                                 .ids = ids,
+                                 .feature = feature,
+                                 .on_true = on_true,
+                                 .on_false = on_false,
+                                 .missing = n_missing ? missing : NULL,
+                                 .modes = modes,
+                                 .splits = splits,
+                                 .by = by,
+                                 .nodes = s->nodes,
+                                 .child = child};
+    if (!read_nodes(c, &listed) || !find_roots(c, &listed, roots, &n_roots)) return false;
     if (!wick_onnx_sort(c, roots, (size_t)n_roots, sizeof *roots, by_number)) return false;
     /* Entries, leaf by leaf. */
     named *entries = wick_onnx_alloc(c, (size_t)n_entries, sizeof *entries);

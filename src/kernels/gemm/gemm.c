@@ -167,6 +167,84 @@ static void gemm_scratch(wick_gemm *g, const gemm_view *v, bool panel) {
     }
 }
 
+static double gemm_work(const gemm_view *v) { return (double)v->m * (double)v->n * (double)(v->k + 8); }
+
+/* Few rows: a task takes columns of C, and passes over its part of B once. */
+static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tuning *tuning) {
+    const wick_gemm_kernel *q = g->kernel;
+    const bool by_rows = v->b_col == 1, far = gemm_is_far(q, v);
+    const int64_t thin = WICK_MIN(
+        1 + (int64_t)WICK_MIN(gemm_work(v) * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
+        WICK_GEMM_MAX_TASKS);
+    int64_t across = WICK_MIN(thin, by_rows && far ? wick_ceil_div(v->n * q->elem, gemm_bytes(q, v) <= l3_share(tuning)
+                                                                                       ? WICK_GEMM_SWEEP_NEAR
+                                                                                       : WICK_GEMM_SWEEP_TASK)
+                                                   : wick_ceil_div(v->n, q->lanes));
+    do g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v->n, across), q->lanes);
+    /* the last one's columns fill a vector */
+    while (!by_rows && (v->n - 1) % g->nc + 1 < q->columns && across-- > 1);
+    g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
+    if (is_crowded(q, v) && gemm_bytes(q, v) > l3_share(tuning)) g->how |= GEMM_CROWDED;
+    g->mc = v->m;
+    g->tasks = wick_ceil_div(v->n, g->nc);
+}
+
+/* Which rows and columns of C a task makes; large: of B. Returns into how many parts rows are cut. */
+static int64_t gemm_cut_tiles(wick_gemm *g, const gemm_view *v, bool large, const wick_tuning *tuning) {
+    const wick_gemm_kernel *q = g->kernel;
+    const double work = gemm_work(v);
+    const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * (double)tuning->gemm_task_work
+                             ? WICK_GEMM_MAX_TASKS
+                             : 1 + (int64_t)(work / (double)tuning->gemm_task_work);
+    /* Of small products columns are cut first: such tasks share no part of B. */
+    int64_t across = WICK_MIN(wick_ceil_div(v->n, q->nr), want), down = 1;
+    if (want >= WICK_GEMM_FEW_TASKS) {
+        gemm_cut(v, work, want, tuning, &down, &across);
+    } else {
+        /* B that tasks read where it lies is the same for all: C is cut by rows first, as what follows an update or an
+         * elementwise program is. */
+        const bool rows_first = v->b_col == 1 && !large && !(g->how & GEMM_SWAP);
+        if (rows_first) across = WICK_MIN(across, wick_ceil_div(want, WICK_MAX(WICK_MIN(want, v->m / (4 * q->mr)), 1)));
+        down = WICK_MAX(WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(v->m, 2 * q->mr)),
+                        wick_ceil_div(v->m, tuning->gemm_block_rows));
+        if (down > 1) across = WICK_MIN(across, wick_ceil_div(want, down));
+        across = WICK_MAX(across, wick_ceil_div(v->n, WICK_GEMM_NC));
+    }
+    g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v->n, across), q->nr);
+    g->mc = wick_ceil_div(v->m, down);
+    down = wick_ceil_div(v->m, g->mc);
+    g->tasks = wick_ceil_div(v->n, g->nc) * down;
+    return down;
+}
+
+/* Whether B is packed: by stage 0 for all tasks, or by each for itself. Returns whether tasks need room for a panel. */
+static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool large) {
+    const wick_gemm_kernel *q = g->kernel;
+    const int64_t b_row = (v->b_row < 0 ? -v->b_row : v->b_row) * q->elem;
+    bool panel = v->n % q->lanes != 0 && !q->masks;
+    if (g->keep) {
+        g->how |= GEMM_SHARE_B;
+        panel = false;
+    } else {
+        /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
+        const bool turned_b = v->b_col != 1,
+                   far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
+        /* in place, vectors of rows that aren't whole lines lie in two */
+        const bool packs = turned_b || far_rows,
+                   share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0;
+        if (share && !(g->how & GEMM_SWAP))
+            g->how |= GEMM_SHARE_B, panel = false;
+        else if (packs)
+            g->how |= GEMM_PACK_B, panel = true;
+    }
+    if (g->how & GEMM_SHARE_B) {
+        const int64_t panels = wick_ceil_div(v->n, q->nr);
+        g->packed = (size_t)(panels * q->nr * v->k * q->elem);
+        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (q->nr * v->k + 1));
+    }
+    return panel;
+}
+
 void wick_gemm_prepare(wick_gemm *g) {
     if (wick_amx_prepare(g)) return;
     if (g->narrow) {
@@ -189,7 +267,6 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->tasks = wick_ceil_div(g->m, g->mc);
         return;
     }
-
     if (!outer_refused(g, q)) {
         g->how = GEMM_OUTER;
         g->mc = 1 + WICK_GEMM_PACK_WORK / g->n;
@@ -202,72 +279,13 @@ void wick_gemm_prepare(wick_gemm *g) {
         g->how = GEMM_SWAP;
         v = transposed;
     }
-
-    const int64_t nr = q->nr, lanes = q->lanes, elem = q->elem, panels = wick_ceil_div(v.n, nr);
-    const double work = (double)v.m * (double)v.n * (double)(v.k + 8);
-    const int64_t want = work >= (double)WICK_GEMM_MAX_TASKS * (double)tuning->gemm_task_work
-                             ? WICK_GEMM_MAX_TASKS
-                             : 1 + (int64_t)(work / (double)tuning->gemm_task_work);
-    /* Of small products columns are cut first: such tasks share no part of B. */
-    int64_t across = WICK_MIN(panels, want), down = 1;
-    const bool by_rows = v.b_col == 1, far = gemm_is_far(q, &v);
     if (!gemv_refused(g, q, &v)) {
-        const int64_t thin = WICK_MIN(
-            1 + (int64_t)WICK_MIN(work * WICK_GEMM_THIN_COST / (double)tuning->gemm_task_work, WICK_GEMM_MAX_TASKS),
-            WICK_GEMM_MAX_TASKS);
-        across = WICK_MIN(thin, by_rows && far ? wick_ceil_div(v.n * elem, gemm_bytes(q, &v) <= l3_share(tuning)
-                                                                               ? WICK_GEMM_SWEEP_NEAR
-                                                                               : WICK_GEMM_SWEEP_TASK)
-                                               : wick_ceil_div(v.n, lanes));
-        do g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), lanes);
-        /* the last one's columns fill a vector */
-        while (!by_rows && (v.n - 1) % g->nc + 1 < q->columns && across-- > 1);
-        g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
-        if (is_crowded(q, &v) && gemm_bytes(q, &v) > l3_share(tuning)) g->how |= GEMM_CROWDED;
-        g->mc = v.m;
-        g->tasks = wick_ceil_div(v.n, g->nc);
+        gemm_cut_few_rows(g, &v, tuning);
         return;
     }
-    const bool large = (double)v.k * (double)v.n * (double)elem >= (double)tuning->gemm_share_bytes;
-    if (want >= WICK_GEMM_FEW_TASKS) {
-        gemm_cut(&v, work, want, tuning, &down, &across);
-    } else {
-        /* B that tasks read where it lies is the same for all: C is cut by rows first, as what follows an update or an
-         * elementwise program is. */
-        const bool rows_first = v.b_col == 1 && !large && !(g->how & GEMM_SWAP);
-        if (rows_first) across = WICK_MIN(across, wick_ceil_div(want, WICK_MAX(WICK_MIN(want, v.m / (4 * q->mr)), 1)));
-        down = WICK_MAX(WICK_MIN(wick_ceil_div(want, across), wick_ceil_div(v.m, 2 * q->mr)),
-                        wick_ceil_div(v.m, tuning->gemm_block_rows));
-        if (down > 1) across = WICK_MIN(across, wick_ceil_div(want, down));
-        across = WICK_MAX(across, wick_ceil_div(v.n, WICK_GEMM_NC));
-    }
-    g->nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), nr);
-    g->mc = wick_ceil_div(v.m, down);
-    down = wick_ceil_div(v.m, g->mc);
-    g->tasks = wick_ceil_div(v.n, g->nc) * down;
-
-    const int64_t b_row = (v.b_row < 0 ? -v.b_row : v.b_row) * elem;
-    bool panel = v.n % lanes != 0 && !q->masks;
-    if (g->keep) {
-        g->how |= GEMM_SHARE_B;
-        panel = false;
-    } else {
-        /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
-        const bool turned_b = v.b_col != 1,
-                   far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
-        /* in place, vectors of rows that aren't whole lines lie in two */
-        const bool packs = turned_b || far_rows,
-                   share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0;
-        if (share && !(g->how & GEMM_SWAP))
-            g->how |= GEMM_SHARE_B, panel = false;
-        else if (packs)
-            g->how |= GEMM_PACK_B, panel = true;
-    }
-    if (g->how & GEMM_SHARE_B) {
-        g->packed = (size_t)(panels * nr * v.k * elem);
-        g->tasks_pack = wick_ceil_div(panels, 1 + WICK_GEMM_PACK_WORK / (nr * v.k + 1));
-    }
-    gemm_scratch(g, &v, panel);
+    const bool large = (double)v.k * (double)v.n * (double)q->elem >= (double)tuning->gemm_share_bytes;
+    const int64_t down = gemm_cut_tiles(g, &v, large, tuning);
+    gemm_scratch(g, &v, gemm_place_b(g, &v, down, large));
 }
 
 void wick_gemm_pack_in_tasks(wick_gemm *g) {
@@ -276,9 +294,7 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
     const wick_tuning *tuning = wick_tuning_now();
     const gemm_view v = gemm_view_of(g, g->how);
     const int64_t panels = wick_ceil_div(v.n, q->nr),
-                  want = WICK_MIN(
-                      1 + (int64_t)((double)v.m * (double)v.n * (double)(v.k + 8) / (double)tuning->gemm_task_work),
-                      WICK_GEMM_FEW_TASKS);
+                  want = WICK_MIN(1 + (int64_t)(gemm_work(&v) / (double)tuning->gemm_task_work), WICK_GEMM_FEW_TASKS);
     const int64_t across = WICK_MAX(WICK_MIN(panels, want), wick_ceil_div(v.n, WICK_GEMM_NC)),
                   nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), q->nr);
     /* of A, by one panel after the other */
