@@ -3,7 +3,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "data/csv.h"
+#include "data/formats/csv.h"
 #include "base/counting_alloc.h"
 #include "test.h"
 #include "wick/wick.h"

@@ -1,8 +1,8 @@
 /* The IDX reader: every type, plain and gzip, hostile files, and MNIST itself. */
 #include <unistd.h>
 
-#include "data/gzip.h"
-#include "data/idx.h"
+#include "data/formats/gzip.h"
+#include "data/formats/idx.h"
 #include "test.h"
 
 static wick_msg msg;

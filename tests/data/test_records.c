@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/counting_alloc.h"
-#include "data/records.h"
+#include "data/formats/records.h"
 #include "test.h"
 #include "wick/wick.h"
 #define SAMPLES "records"

@@ -1,5 +1,5 @@
 /* The tar reader: archives of Python's tarfile in three formats, and hostile ones. */
-#include "data/tar.h"
+#include "data/formats/tar.h"
 #include "test.h"
 
 static wick_msg msg;

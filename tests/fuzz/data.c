@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 
 #include "base/inflate.h"
-#include "data/gzip.h"
-#include "data/idx.h"
-#include "data/tar.h"
+#include "data/formats/gzip.h"
+#include "data/formats/idx.h"
+#include "data/formats/tar.h"
 #include "fuzz.h"
 #include "wick/datasets.h"
 

@@ -2,8 +2,8 @@
  * with the sums made right again, so that what lies opens. */
 #include <stdio.h>
 
-#include "data/records.h"
-#include "data/squeeze.h"
+#include "data/formats/records.h"
+#include "data/formats/squeeze.h"
 #include "fuzz.h"
 
 enum { BLOCK = WICK_RECORDS_BLOCK, ENTRY = WICK_RECORDS_ENTRY, MOST = 1 << 22 };

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/idx.h"
+#include "data/formats/idx.h"
 #include "io/safetensors.h"
 #include "scratch.h"
 
