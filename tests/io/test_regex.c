@@ -1,5 +1,5 @@
 /* Regular expressions: what matches as a whole, what is no expression, and that time stays in bounds. */
-#include "io/onnx/regex.h"
+#include "io/onnx/import/regex.h"
 #include "test.h"
 
 static int match(const char *pattern, const char *text, size_t size) {

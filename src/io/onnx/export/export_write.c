@@ -1,7 +1,7 @@
 /* export_write.c: the ONNX graph as a file, with weights in it or in a safetensors file beside it. Large data are
  * written from where they lie; both files replace older ones only when they are whole, the weights first. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * Where the points leave open which of two expressions it is, that is refused too. Where the function records other ops
  * than elsewhere, the written model is run there (export_check.c). */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "io/onnx/onnx.h"
-#include "io/onnx/regex.h"
+#include "io/onnx/import/regex.h"
 #include "wick/data.h"
 #include "wick/shape.h"
 

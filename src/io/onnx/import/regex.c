@@ -1,7 +1,7 @@
 /* regex.c: Thompson's construction (1968), written to an array of instructions with relative jumps: a part of it stays
  * right where it is moved or copied, so that quantifiers and "|" put instructions around what stands there, and nothing
  * recurses. Matching follows all paths at once. */
-#include "io/onnx/regex.h"
+#include "io/onnx/import/regex.h"
 
 enum {
     MOST_CODE = 20000,

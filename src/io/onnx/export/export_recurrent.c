@@ -2,7 +2,7 @@
  * there to be seen, its weights and bias become W and B, else W is the identity. Gates stand in another order in ONNX.
  */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 #include "wick/sequence.h"
 
 enum { IN_X, IN_W, IN_H0, IN_C0, IN_PEEPHOLE, IN_BIAS, IN_LENGTHS, IN_COUNT }; /* bits of recurrent_attr.present */

@@ -3,7 +3,7 @@
  * What a file calls a node becomes a row of the table when the walk from the roots first meets it, so that children lie
  * behind their parents. A node that is met twice lies on a circle or in two trees, and is refused. */
 #define WICK_NO_SITES
-#include "io/onnx/ml.h"
+#include "io/onnx/import/ml.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* ops_contrib_quant.c: quantised ops of ONNX Runtime (com.microsoft). Products are summed in integers; what is no sum
  * of products is made of the numbers that the quantised ones stand for, and rounded again. */
 #define WICK_NO_SITES
-#include "io/onnx/contrib.h"
+#include "io/onnx/import/contrib.h"
 
 #include "wick/pointwise.h"
 #include "wick/quantize.h"

@@ -1,6 +1,6 @@
 /* ops_classifiers.c: linear models and support vector machines (ai.onnx.ml). */
 #define WICK_NO_SITES
-#include "io/onnx/ml.h"
+#include "io/onnx/import/ml.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* export_quant.c: quantisation. Products in integers are said as ONNX's tools say them: floats between DequantizeLinear
  * and QuantizeLinear; sums alone as MatMulInteger and ConvInteger. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 #include "wick/quantize.h"
 
 #include <math.h>

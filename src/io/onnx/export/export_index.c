@@ -1,6 +1,6 @@
 /* export_index.c: what reads and writes by index, sorts and counts. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 #include "wick/index.h"
 
 static void gather(onnx_export *e, const wick_node *node) {

@@ -1,6 +1,6 @@
 /* ml.c: lists in attributes, labels of classes, and scores as they are wanted (ai.onnx.ml). */
 #define WICK_NO_SITES
-#include "io/onnx/ml.h"
+#include "io/onnx/import/ml.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * no condition, else of Loop; of If. What a region captures it reads by its name outside. */
 #define WICK_NO_SITES
 #include "exec/control.h"
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 enum { GRAPH_IN = 11, GRAPH_OUT = 12, MOST_DEPTH = 32 };
 

@@ -1,6 +1,6 @@
 /* export_shape.c: views, reductions, what joins and cuts. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 static void same(onnx_export *e, const wick_node *node) { wick_export_set(e, node, 0, wick_export_in(e, node, 0)); }
 

@@ -2,7 +2,7 @@
  * have a fixed size and what is left over is filled; ONNX's ops give as many as there are, so that each is followed by
  * what fills and cuts. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 static onnx_name *zero_of(onnx_export *e, wick_dtype d) { return wick_export_scalar(e, d, 0); }
 static onnx_name *one_row(onnx_export *e, int64_t n) { return wick_export_list(e, 1, &n); }

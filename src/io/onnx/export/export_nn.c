@@ -1,7 +1,7 @@
 /* export_nn.c: products, convolutions, pooling, normalisation, attention; and groups of plain ops that ONNX has a name
  * for. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 #include <math.h>
 

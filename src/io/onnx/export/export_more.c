@@ -1,7 +1,7 @@
 /* export_more.c: what is rarer in networks that evaluate: losses, running products and extremes, sampling at points,
  * regions of images. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 #include "kernels/kernels.h"
 
 /* (logits [N, C], labels [N], weights [C] or nothing) -> losses [N], softmax [N, C]: (1 - s) w[y] nll + s / C sum over

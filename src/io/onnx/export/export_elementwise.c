@@ -3,7 +3,7 @@
  * inputs are counted by /2 or /3 behind its name (none: 1), its attributes stand in braces: "a 3 Add/2 0 6 Clip/3
  * Gelu{approximate=tanh}". Names of ops in here are those of ONNX. ">u" takes what was made last as u (v, w). */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 #include <math.h>
 #include <stdlib.h>

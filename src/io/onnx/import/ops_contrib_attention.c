@@ -1,7 +1,7 @@
 /* ops_contrib_attention.c: attention as ONNX Runtime's optimiser and exporters of language models write it
  * (com.microsoft). */
 #define WICK_NO_SITES
-#include "io/onnx/contrib.h"
+#include "io/onnx/import/contrib.h"
 
 #include <math.h>
 

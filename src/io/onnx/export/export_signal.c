@@ -1,7 +1,7 @@
 /* export_signal.c: Fourier transforms, frames, windows. What is linear and has no op in ONNX is a product with the
  * matrix of it, which the op itself makes: its results for unit vectors. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 enum { MOST_MATRIX = 1 << 24 }; /* elements */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/onnx/ml.h"
+#include "io/onnx/import/ml.h"
 #include "wick/index.h"
 #include "wick/pointwise.h"
 #include "wick/sort.h"

@@ -1,5 +1,5 @@
 /* proto_write.c: the writer of protocol buffers. */
-#include "io/onnx/proto_write.h"
+#include "io/onnx/export/proto_write.h"
 
 enum { VARINT = 0, BYTES = 2, FIXED32 = 5 };
 

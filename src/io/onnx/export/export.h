@@ -14,7 +14,7 @@
 #include "exec/exec.h"
 #include "graph/extents.h"
 #include "io/onnx/onnx.h"
-#include "io/onnx/proto_write.h"
+#include "io/onnx/export/proto_write.h"
 
 /* A value of the ONNX graph. */
 typedef struct onnx_name {

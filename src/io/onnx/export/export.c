@@ -1,6 +1,6 @@
 /* export.c: what a function records, and the ONNX graph made of it. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * broadcast, or where a branch of its code changes. There no graph tells whether the written one holds, but its numbers
  * do. */
 #define WICK_NO_SITES
-#include "io/onnx/export.h"
+#include "io/onnx/export/export.h"
 
 #include <stdio.h>
 
