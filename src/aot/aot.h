@@ -1,11 +1,12 @@
 /* aot.h: plans as C11 that stands alone: one source file, one header, and weights as arrays or as a file of their own.
  * One function for each kernel, plain loops with the extents in them, in the order in which the base tier sums, so that
- * the bits are that tier's. Steps (ops/steps.h) are what it knows; plans are in plan.c. */
+ * the bits are that tier's. Steps (ops/lowering/steps.h) are what it knows; plans
+ * are in plan.c. */
 #ifndef WICK_AOT_AOT_H
 #define WICK_AOT_AOT_H
 
 #include "codegen/text.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 
 typedef enum wick_c_place {
     WICK_C_NOWHERE,

@@ -35,7 +35,7 @@
 
 #include "codegen/native_c.h"
 #include "kernels/fused/fused.h"
-#include "ops/native.h"
+#include "ops/lowering/native.h"
 
 enum {
     MOST_PROGRAMS = 1024,           /* of a context */

@@ -2,7 +2,7 @@
 #include "exec/exec.h"
 #include "exec/rewrite/rewrite.h"
 #include "kernels/tuning.h"
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 
 static wick_status note_types(wick_plan *plan) {
     plan->shown = wick_arena_zalloc(&plan->arena, (plan->n_buffers + 1) * sizeof *plan->shown);

@@ -4,7 +4,7 @@
 #include "exec/exec.h"
 #include "kernels/gemm/amx.h"
 #include "kernels/tuning.h"
-#include "ops/native.h"
+#include "ops/lowering/native.h"
 
 static const char oom_text[] = "out of memory";
 

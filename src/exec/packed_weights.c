@@ -7,7 +7,7 @@
  * other run can be reading it then: it holds the state, as all readers do, and whoever wrote the state had it alone; so
  * whoever has begun since sees the new version too, and waits. */
 #include "exec/exec.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 
 typedef struct wick_pack {
     struct wick_pack *next;

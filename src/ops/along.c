@@ -2,7 +2,7 @@
  * iota. */
 #include "kernels/index/along.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/index.h"
 #include "wick/ops.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/attention.h"
 
 /* Inputs of attention: q [B, H, Lq, D], k [B, Hkv, Lk, D], v [B, Hkv, Lk, Dv], then mask and seed as there are; of

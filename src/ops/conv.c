@@ -2,7 +2,7 @@
  * y). */
 #include "kernels/packing.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 /* "Convolution" as in networks: correlation. Formulas: Dumoulin, Visin 2016, "A guide to convolution arithmetic for

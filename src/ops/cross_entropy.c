@@ -1,6 +1,6 @@
 /* cross_entropy.c: cross-entropy from logits, with class indices (one node) or class probabilities (a composition). */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 /* (logits [N, C], labels [N], weights [C] or nothing) -> losses [N], softmax [N, C]. */

@@ -2,7 +2,7 @@
  * again is an op of random bits, one number of 64 an element, and of nothing else that is random: it runs again, fuses
  * and checkpoints like any op. */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 #include "wick/shape.h"
 

@@ -1,6 +1,6 @@
 /* index.c: gather, scatter-add, one-hot, concat. */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 static double no_flops(const wick_node *node) { return (void)node, 0; }

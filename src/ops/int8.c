@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
 

@@ -1,7 +1,7 @@
 /* matmul.c: matrix products: batches broadcast, and transposed or sliced operands are used where they lie. */
 #include "kernels/packing.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/linalg.h"
 #include "wick/ops.h"
 

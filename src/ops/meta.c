@@ -1,6 +1,6 @@
 /* meta.c: ops about the graph itself: gradients, effects, fused groups; and the list of all ops. */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 static double no_flops(const wick_node *node) { return (void)node, 0; }

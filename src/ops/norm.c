@@ -1,6 +1,6 @@
 /* norm.c: softmax, log-softmax, layer norm, RMS norm and batch norm; what is made of them is in norms.c. */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 /* Rows per task: about 16 Ki elements, so that small products of rows stay one task. */

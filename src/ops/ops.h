@@ -3,7 +3,7 @@
 #define WICK_OPS_INTERNAL_H
 
 #include "ops/attrs.h"
-#include "ops/lower.h"
+#include "ops/lowering/lower.h"
 #include "wick/loss.h"
 #include "wick/ops.h"
 

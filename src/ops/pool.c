@@ -1,7 +1,7 @@
 /* pool.c: pooling over the last 1 to 3 dims of [N, C, dims]. The gradient of max_pool puts into the largest's place,
  * whose transpose picks from there; avg_pool's is its transpose. Each is another's gradient. */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/image.h"
 
 static int64_t outputs(const pool_attr *a, int d, int64_t in) {

@@ -1,9 +1,9 @@
 /* program.c: elementwise nodes and reductions become one fused program each. */
 #include "kernels/fused/native.h"
-#include "ops/lower.h"
-#include "ops/native.h"
+#include "ops/lowering/lower.h"
+#include "ops/lowering/native.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 
 /* Strides of an operand over an iteration space it broadcasts to. */
 static void broadcast_strides(const wick_operand *at, const wick_type *space, int64_t *strides) {

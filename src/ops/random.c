@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 static wick_status infer_random(wick_infer *i) {

@@ -6,7 +6,7 @@
 
 #include "kernels/packing.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/sequence.h"
 
 /* What an input or result is: its shape follows from the steps T, samples B, directions D and units H. */

@@ -1,6 +1,6 @@
 /* reduce.c: sums and their kin over any axes, and the index of the largest. */
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
 static void reduced_type(const wick_type *in, uint32_t axes, bool keepdims, wick_type *out) {

@@ -2,7 +2,7 @@
  * made of. */
 #include "ops/factor.h"
 #include "ops/ops.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/shape.h"
 
 static wick_status infer_triangle(wick_infer *i) {

@@ -259,7 +259,7 @@ struct wick_context {
         const char **table; /* open addressing: a power of two of slots, at most half used */
         size_t n, slots;
     } texts; /* of wick_intern */
-    struct wick_jit *jit; /* compiles fused programs (ops/native.h); NULL: off */
+    struct wick_jit *jit; /* compiles fused programs (ops/lowering/native.h); NULL: off */
 };
 
 /* What is asked of a plan that is being made, for passes and lowering. All zero, or NULL: nothing. */

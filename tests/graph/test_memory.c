@@ -2,7 +2,7 @@
  * alive. */
 #include "exec/mlp.h"
 #include "graph/graphs.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "wick/transformer.h"
 #include "zoo/training.h"
 

@@ -6,7 +6,7 @@
 
 #include "exec/exec.h"
 #include "kernels/fused/programs.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 #include "test.h"
 #include "wick/wick.h"
 

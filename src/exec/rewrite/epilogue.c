@@ -2,7 +2,7 @@
  * cache. Nothing is computed otherwise than by a step of their own: the bits are the same. */
 #include "exec/rewrite/rewrite.h"
 #include "kernels/fused/fused.h"
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 #include "ops/ops.h"
 
 /* steps between the two that are looked at; tasks that make any number of threads busy */

@@ -4,7 +4,7 @@
 #ifndef WICK_EXEC_REWRITE_REWRITE_H
 #define WICK_EXEC_REWRITE_REWRITE_H
 
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 
 struct wick_channel_loop;
 

@@ -8,7 +8,7 @@
  * one by one on a model of what is in use when each node runs. The model is rough (it guesses what fusion will keep in
  * registers); the plan is exact, so build.c asks again with another target until the plan fits. */
 #include "graph/passes/rewrite.h"
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 
 #define NONE UINT32_MAX
 enum {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "graph/passes/rewrite.h"
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 
 #define NONE UINT32_MAX
 #define MAX_OPS 48

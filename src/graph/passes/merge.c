@@ -8,7 +8,7 @@
  * times as fast for three of one row and 8 columns, 1.1 for one row of 128 with k = 128; 1.3 times for 4 columns each,
  * whatever the rows, 1.1 for 8; 0.6 for 16, which fill one vector.) */
 #include "graph/passes/rewrite.h"
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 #include "wick/ops.h"
 
 enum { FEW_ROWS = 6, VECTOR = 16, MOST = 8, PART_BLOCKS = 10 };

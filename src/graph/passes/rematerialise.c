@@ -4,7 +4,7 @@
  * values that elementwise ops and reductions alone read: others have to be stored anyway. The same arithmetic on the
  * same numbers: the bits stay. Copies that come together in one fused node become one again there. */
 #include "graph/passes/rewrite.h"
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 
 /* elements of values that are not worth it; copies of one node, of a cast that widens */
 enum { SMALL = 4096, READERS = 4, MOST = 16 };

@@ -1,6 +1,6 @@
 /* cost.c: the work of a step, as the model of kernels/cost.h counts it. Time depends on it and bits never do: what is
  * left out makes a prediction worse, not a result. */
-#include "ops/cost.h"
+#include "ops/lowering/cost.h"
 
 #include "ops/ops.h"
 

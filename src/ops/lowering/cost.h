@@ -3,7 +3,7 @@
 #define WICK_OPS_COST_H
 
 #include "kernels/cost.h"
-#include "ops/steps.h"
+#include "ops/lowering/steps.h"
 
 /* Of a program that runs on `runs` parts of a product's result, in ns; without: of one that reads that from memory, as
  * a step. */

@@ -5,7 +5,7 @@
 
 #include "kernels/attention/run.h"
 #include "ops/attrs.h"
-#include "ops/lower.h"
+#include "ops/lowering/lower.h"
 
 /* COPY: wick_copy; source, destination.
  * PROGRAM: wick_step_program; inputs, results, and with partials these. PROGRAM_END is its second stage, and has no

@@ -1,5 +1,5 @@
 /* lower.c: the pieces of a plan that ops emit: buffers, steps, copies. */
-#include "ops/lower.h"
+#include "ops/lowering/lower.h"
 
 wick_status wick_lower_fail(wick_lower *l, wick_status status, const char *fmt, ...) {
     va_list args;
