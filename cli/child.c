@@ -1,6 +1,6 @@
 #include "child.h"
 
-#include "log.h"
+#include "term/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

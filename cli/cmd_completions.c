@@ -1,6 +1,6 @@
 /* wick completions: a script that teaches a shell the commands, the options and what their values may be. */
 #include "options.h"
-#include "log.h"
+#include "term/log.h"
 
 #include "wick/data.h"
 #include "wick/registry.h"

@@ -1,7 +1,7 @@
 /* wick ops: what can be recorded in a graph, and what else computes. */
 #include "options.h"
-#include "log.h"
 #include "signatures.h"
+#include "term/log.h"
 
 #include "wick/onnx.h"
 #include "wick/registry.h"

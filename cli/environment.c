@@ -1,7 +1,7 @@
 #include "environment.h"
 
 #include "paths.h"
-#include "log.h"
+#include "term/log.h"
 
 #include "wick/context.h"
 

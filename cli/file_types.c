@@ -1,7 +1,7 @@
 #include "file_types.h"
 
 #include "paths.h"
-#include "log.h"
+#include "term/log.h"
 
 #include "wick/kinds.h"
 

@@ -1,8 +1,8 @@
 #include "help.h"
 
-#include "convert.h"
+#include "onnx/convert.h"
 #include "options.h"
-#include "page.h"
+#include "term/page.h"
 
 #include "wick/zoo.h"
 

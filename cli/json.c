@@ -1,6 +1,6 @@
 #include "json.h"
 
-#include "utf8.h"
+#include "term/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "help.h"
 #include "hints.h"
 #include "options.h"
-#include "streams.h"
-#include "log.h"
+#include "term/streams.h"
+#include "term/log.h"
 #include "tuned.h"
 
 #include "wick/context.h"

@@ -2,7 +2,7 @@
 #ifndef WICK_CLI_STEP_H
 #define WICK_CLI_STEP_H
 
-#include "classifier.h"
+#include "train/classifier.h"
 
 typedef struct step {
     wick_plan *plan;

@@ -2,7 +2,7 @@
 #include "results.h"
 
 #include "../json_read.h"
-#include "../log.h"
+#include "../term/log.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "../json.h"
 #include "../json_read.h"
-#include "../log.h"
+#include "../term/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* page.c: the results as one HTML page, the roofline and a table for each suite; and the tables in Markdown. */
 #include "tables.h"
 
-#include "../chart.h"
-#include "../html.h"
-#include "../log.h"
+#include "../report/chart.h"
+#include "../report/html.h"
+#include "../term/log.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "../json.h"
 #include "../paths.h"
-#include "../log.h"
+#include "../term/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

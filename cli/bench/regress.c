@@ -3,7 +3,7 @@
 
 #include "../options.h"
 #include "../paths.h"
-#include "../log.h"
+#include "../term/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

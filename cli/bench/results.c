@@ -2,7 +2,7 @@
 
 #include "tables.h"
 
-#include "../log.h"
+#include "../term/log.h"
 
 #include <math.h>
 #include <stdlib.h>

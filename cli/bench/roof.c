@@ -1,6 +1,6 @@
 #include "roof.h"
 
-#include "../machine.h"
+#include "machine.h"
 
 #include <stdio.h>
 #include <string.h>

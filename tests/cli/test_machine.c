@@ -1,5 +1,5 @@
 /* What the command reads of /proc and /sys, on made-up machines. */
-#include "../../cli/machine.c"
+#include "../../cli/bench/machine.c"
 #include "base/base.h"
 #include "base/made_files.h"
 

@@ -14,8 +14,8 @@ static const struct layer {
 } layers[] = {
     {"src/base", 0},  {"src/runtime", 1}, {"src/kernels", 1},  {"src/tensor", 2},  {"src/ops", 3},
     {"src/graph", 4}, {"src/codegen", 5}, {"src/exec", 5},     {"src/aot", 6},     {"src/nn", 6},
-    {"src/optim", 6}, {"src/data", 6},    {"src/io", 6},       {"src/compress", 6}, {"src/profile", 6},
-    {"src/dist", 6},  {"src/zoo", 7},     {"cli", 7},          {"bindings", 7},     {"examples", 7},
+    {"src/optim", 6}, {"src/data", 6},    {"src/io", 6},       {"src/compress", 6}, {"src/zoo", 7},
+    {"cli", 7},       {"examples", 7},
 };
 enum {
     PUBLIC_ONLY = 7
@@ -160,9 +160,12 @@ TEST(a_folder_includes_only_what_stands_above_it) {
     includes_seen = 0;
     CHECK(walk("src", check_includes) > 50);
     walk("cli", check_includes);
-    walk("bindings", check_includes);
     walk("examples", check_includes);
     CHECK_MSG(includes_seen > 100, "only %d includes were found", includes_seen);
+}
+
+TEST(the_table_of_layers_lists_what_exists) {
+    for (size_t i = 0; i < WICK_COUNTOF(layers); i++) CHECK_MSG(exists(layers[i].folder), "no %s", layers[i].folder);
 }
 
 TEST(the_rule_itself_refuses_what_it_should) {

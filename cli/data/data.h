@@ -1,0 +1,49 @@
+/* data.h: what the actions of wick data share (cmd_data.c). */
+#ifndef WICK_CLI_DATA_H
+#define WICK_CLI_DATA_H
+
+#include "../cli.h"
+
+#include <stdio.h>
+
+#include "wick/data.h"
+#include "wick/files.h"
+#include "wick/kinds.h"
+
+typedef struct data_job {
+    const cli_options *o;
+    wick_context *ctx;
+    wick_files *f;
+    const char *path, *to; /* to: of actions that write; else NULL */
+    double shown;          /* when the last line of progress was */
+    bool live;             /* it stands on a terminal */
+} data_job;
+
+/* Each is an exit code; what went wrong has been said. */
+int data_info(data_job *d);
+int data_head(data_job *d);
+int data_stats(data_job *d);
+int data_verify(data_job *d);
+int data_pack(data_job *d);
+int data_unpack(data_job *d);
+int data_split(data_job *d);
+int data_bench(data_job *d); /* which opens the path by itself: d->f is not looked at */
+
+/* A table or tensors, which are no set of files: the path, or SPLIT.csv and so on of the folder, malloc'ed; NULL: it is
+ * something else. What an action does with them. */
+char *data_find_table(const char *path, const char *split);
+int data_table(data_job *d, const char *action);
+
+/* What a file's own bytes are: "picture", "recording" or "file"; of arrays "array". */
+const char *data_what(const data_job *d, const wick_file *file);
+/* Whether an array can be drawn, as [channels, height, width]. */
+bool data_is_picture(const wick_spec *array, int64_t shape[3]);
+/* How far it is, on standard error: live on a terminal, elsewhere a line every ten seconds. False: interrupted. */
+bool data_progress(data_job *d, const char *doing, int64_t done, int64_t of);
+void data_progress_end(data_job *d);
+int data_failed(data_job *d, wick_status status, int blame);
+
+/* Draws a recording: its samples over time, and its spectrogram in dB below the loudest. */
+wick_status draw_audio(FILE *out, wick_context *ctx, const wick_audio *audio, const char *title);
+
+#endif

@@ -1,0 +1,166 @@
+/* convert_onnx.c: wick convert's rows to ONNX: from a checkpoint or the folder of a run, and from ONNX for another
+ * opset or with its weights elsewhere. */
+#include "../train/classifier.h"
+#include "convert.h"
+#include "ports.h"
+#include "../term/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "net.safetensors" for "folder/net.onnx", malloc'ed, where --external asks for it. */
+static char *weights_name(const cli_options *o) {
+    const char *slash = strrchr(o->files[0], '/'), *name = slash ? slash + 1 : o->files[0];
+    const size_t stem = strlen(name) - strlen(".onnx"), size = stem + sizeof ".safetensors";
+    char *text = malloc(size);
+    if (text) {
+        memcpy(text, name, stem);
+        memcpy(text + stem, ".safetensors", sizeof ".safetensors");
+    }
+    return text;
+}
+
+static int said(wick_context *ctx, wick_status status) {
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+}
+
+/* The same where all that is read has been read. */
+static int wrote(wick_context *ctx, wick_status status) {
+    return status == WICK_ERR_IO ? log_fail(CLI_FAILED, "%s", log_why(ctx, status)) : said(ctx, status);
+}
+
+/* Pixels from 0 to 1 [N, ...] -> logits: what the training did to pixels is part of the model. */
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    classifier *c = user;
+    wick_tensor *x = in[0];
+    const double deviation = c->deviation > 0 ? c->deviation : 1;
+    if (c->mean != 0) x = wick_sub(x, wick_constant(ctx, WICK_F32, c->mean));
+    if (deviation != 1) x = wick_div(x, wick_constant(ctx, WICK_F32, deviation));
+    out[0] = classifier_logits(c, x);
+    return WICK_OK;
+}
+static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
+
+/* What floats are, for who runs the model elsewhere; *doc NULL: they are pixels. */
+static int describe_samples(const classifier *c, char **doc) {
+    const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
+    if (!c->floats) return talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255"), CLI_OK;
+    if (table)
+        talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not "
+             "in its graph",
+             (long long)c->pixels);
+    if (c->rate && c->transform)
+        talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
+             c->transform, (long long)c->rate);
+    const int n =
+        c->coding
+            ? asprintf(doc, "image: a sample as it was learned from; logits: a score for each class. Coded as:\n%s",
+                       c->coding)
+            : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
+    if (n >= 0) return CLI_OK;
+    *doc = NULL;
+    return log_fail(CLI_FAILED, "out of memory");
+}
+
+int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, const char *weights, const char *path) {
+    static const wick_onnx_symbol batch = {"N", 0, 0};
+    wick_spec specs[2];
+    char *doc = NULL;
+    int code = describe_samples(c, &doc);
+    if (code == CLI_OK) {
+        const wick_onnx_save_options options = {
+            .opset = (int)opset,
+            .outputs = (const char *const[]){"logits"},
+            .n_symbols = 1,
+            .symbols = &batch,
+            .weights = weights,
+            .graph = c->onnx ? "network" : c->arch,
+            .prepare = prepare,
+            .doc = doc ? doc : "image: pixels from 0 to 1, channels first; logits: a score for each class"};
+        classifier_specs(c, 1, specs);
+        specs[0].name = "image";
+        code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, 1, path, &options));
+    }
+    free(doc);
+    return code;
+}
+
+int convert_run_to_onnx(wick_context *ctx, const cli_options *o) {
+    classifier c = {0};
+    char *weights = weights_name(o);
+    int code = weights ? classifier_load(&c, ctx, o->model) : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK)
+        code = convert_classifier_to_onnx(&c, c.model, o->opset, o->external ? weights : NULL, o->files[0]);
+    classifier_free(&c);
+    free(weights);
+    return code;
+}
+
+/* With the extents open that --dim gives no number. Where they can't be, it is refused, or with --fix-open they are 1,
+ * which is said. */
+static int resave(wick_context *ctx, const cli_options *o, wick_onnx *onnx, wick_spec *specs,
+                  const wick_onnx_save_options *options) {
+    char open[512], why[1024];
+    if (!ports_specs(o, onnx, -1, specs))
+        return log_fail(CLI_BAD_FILE, "%s: not all inputs are tensors of known dims", o->model);
+    wick_status status = wick_onnx_resave(onnx, specs, o->files[0], options);
+    ports_open(onnx, specs, open, sizeof open);
+    if (status == WICK_OK || status == WICK_ERR_IO || !*open) return wrote(ctx, status);
+    snprintf(why, sizeof why, "%s", log_why(ctx, status));
+    wick_context_clear_error(ctx);
+    if (!o->fix_open) {
+        talk("open extents are %s; --dim NAME=N gives one a number, --dim NAME=A..B what it is for, --input NAME=N "
+             "makes an input a constant, --fix-open makes all that are open 1",
+             open);
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
+    }
+    ports_specs(o, onnx, 1, specs);
+    status = wick_onnx_resave(onnx, specs, o->files[0], options);
+    if (status == WICK_OK)
+        return talk("with %s open it can't be recorded (%s): written for 1 each; --dim NAME=N gives other numbers",
+                    open, why),
+               CLI_OK;
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+}
+
+/* The ranges of --dim, for extents that stay open; to be freed. */
+static wick_dim *ranges(const cli_options *o, const wick_onnx *onnx, port_dim **all, int *n) {
+    int n_all = 0;
+    *n = 0;
+    if (ports_dims(o, onnx, all, &n_all) != CLI_OK) return NULL;
+    wick_dim *list = calloc((size_t)n_all + 1, sizeof *list);
+    for (int k = 0; k < n_all && list; k++)
+        if ((*all)[k].given && (*all)[k].range.max > (*all)[k].range.min) list[(*n)++] = (*all)[k].range;
+    return list;
+}
+
+int convert_onnx_to_onnx(wick_context *ctx, const cli_options *o) {
+    wick_onnx *onnx = NULL;
+    char *weights = weights_name(o);
+    const wick_onnx_limits limits = {.memory = (size_t)o->max_memory << 20};
+    int code =
+        weights ? said(ctx, wick_onnx_open(ctx, o->model, &limits, &onnx)) : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && *wick_onnx_unsupported(onnx))
+        code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(onnx));
+    if (code == CLI_OK && o->dims.n) code = ports_check_dims(o, onnx);
+    if (code == CLI_OK) code = ports_fix_inputs(o, onnx);
+    if (code == CLI_OK) {
+        port_dim *dims = NULL;
+        int n = 0;
+        wick_dim *open_for = ranges(o, onnx, &dims, &n);
+        wick_spec *specs = calloc((size_t)wick_onnx_inputs(onnx) + 1, sizeof *specs);
+        const wick_onnx_save_options options = {.opset = (int)o->opset,
+                                                .n_ranges = n,
+                                                .ranges = open_for,
+                                                .weights = o->external ? weights : NULL,
+                                                .graph = wick_onnx_get_info(onnx).graph};
+        code = specs && open_for ? resave(ctx, o, onnx, specs, &options) : log_fail(CLI_FAILED, "out of memory");
+        free(specs);
+        free(open_for);
+        free(dims);
+    }
+    wick_onnx_free(&onnx);
+    free(weights);
+    return code;
+}

@@ -1,0 +1,409 @@
+#include "classifier_parts.h"
+
+#include "../file_types.h"
+#include "../paths.h"
+#include "../term/log.h"
+
+#include "wick/image.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
+
+/* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
+static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
+    const int rank = wick_tensor_rank(logits);
+    if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
+    if (rank == 2)
+        return log_fail(
+            blame,
+            "%s: the network gives %lld number%s an image, the data has %lld class%s: end it with \"linear classes\"",
+            whose, (long long)wick_tensor_dim(logits, 1), plural(wick_tensor_dim(logits, 1)), (long long)c->classes,
+            c->classes == 1 ? "" : "es");
+    char shape[WICK_MAX_DIMS * 24] = "";
+    for (int d = 1, n = 0; d < rank; d++)
+        n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%lld", d > 1 ? ", " : "",
+                      (long long)wick_tensor_dim(logits, d));
+    return log_fail(blame,
+                    "%s: the network gives [%s] an image, not the %lld numbers of its classes: \"flatten\" or "
+                    "\"globalpool\" belongs before \"linear classes\"",
+                    whose, shape, (long long)c->classes);
+}
+
+/* Makes the parameters: recording the network once is what creates them. */
+int classifier_make_parameters(classifier *c, const char *whose, int blame) {
+    const bool training = wick_model_training(c->model);
+    wick_model_set_training(c->model, false); /* one image is no batch */
+    wick_scope *scope = wick_scope_open(c->ctx);
+    if (!scope) return classifier_out_of_memory();
+    int64_t dims[WICK_MAX_DIMS] = {1};
+    memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
+    const char *text;
+    wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
+    wick_status status = wick_tensor_error(logits, &text);
+    int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
+                                 : log_fail(log_code(status, blame), "%s: %s", whose, text);
+    wick_scope_close(&scope);
+    wick_model_set_training(c->model, training);
+    return code;
+}
+
+/* c->names becomes c->class_names; false: there are not as many as classes. */
+int classifier_split_names(classifier *c, bool *fits) {
+    char *copy = strdup(c->names);
+    c->class_names = calloc((size_t)c->classes, sizeof *c->class_names);
+    int64_t count = 0;
+    for (char *at = copy, *next = copy; c->class_names && at; at = next) {
+        next = strchr(at, '\t');
+        if (next) *next++ = '\0';
+        if (count < c->classes) c->class_names[count] = at;
+        count++;
+    }
+    *fits = count == c->classes;
+    if (copy && c->class_names) return CLI_OK;
+    free(copy);
+    return classifier_out_of_memory();
+}
+
+/* Joined by tabs: those of the data set, or numbers. */
+int classifier_join_names(classifier *c, const wick_dataset *dataset) {
+    size_t size;
+    FILE *out = open_memstream(&c->names, &size);
+    if (!out) return classifier_out_of_memory();
+    for (int64_t k = 0; k < c->classes; k++) {
+        if (k) fputc('\t', out);
+        if (dataset)
+            fputs(wick_dataset_class_name(dataset, k), out);
+        else
+            fprintf(out, "%lld", (long long)k);
+    }
+    bool whole = !ferror(out);
+    return fclose(out) == 0 && whole ? CLI_OK : classifier_out_of_memory();
+}
+
+/* What a data set says of its samples and classes. */
+int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                        const char *transform, const char *label, const char *arch) {
+    *c = (classifier){.ctx = ctx, .deviation = 1, .floats = wick_dataset_field(dataset, 0)->dtype == WICK_F32};
+    if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
+        return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
+                        wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
+    if ((c->floats && *transform && !(c->transform = strdup(transform))) || (*label && !(c->label = strdup(label))))
+        return classifier_out_of_memory();
+    int code = classifier_sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
+    if (code != CLI_OK) return code;
+    c->classes = wick_dataset_classes(dataset);
+    if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
+    const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
+    if (status == WICK_ERR_SHAPE)
+        return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", log_why(ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    bool fits;
+    code = classifier_join_names(c, dataset);
+    if (code == CLI_OK) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK && !fits) code = log_fail(CLI_BAD_FILE, "%s: the name of a class has a tab in it", data);
+    if (code != CLI_OK) return code;
+    c->arch = strdup(arch);
+    c->data = strdup(data);
+    return c->arch && c->data ? CLI_OK : classifier_out_of_memory();
+}
+
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                           const char *transform, const char *label, const char *arch, int blame) {
+    int code = classifier_describe(c, ctx, dataset, data, transform, label, arch);
+    if (code != CLI_OK) return code;
+    if (wick_model_new(ctx, &c->model) != WICK_OK) return classifier_out_of_memory();
+    wick_status status = wick_zoo_find(ctx, c->arch, &c->network);
+    if (status != WICK_OK) return log_fail(blame, "%s", log_why(ctx, status));
+    return classifier_make_parameters(c, c->arch, blame);
+}
+
+void classifier_free(classifier *c) {
+    if (c->onnx) c->model = NULL; /* is freed with it */
+    wick_onnx_free(&c->onnx);
+    wick_model_free(&c->model);
+    free(c->arch);
+    free(c->data);
+    free(c->transform);
+    free(c->label);
+    free(c->coding);
+    free(c->names);
+    if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
+    free(c->class_names);
+    c->arch = c->data = c->names = c->transform = c->label = c->coding = NULL;
+    c->class_names = NULL;
+}
+
+int64_t classifier_parameters(const classifier *c) {
+    int64_t count = 0;
+    for (int i = 0; i < wick_model_count(c->model); i++) {
+        wick_named state = wick_model_at(c->model, i);
+        if (state.role == WICK_ROLE_PARAM) count += wick_tensor_count(state.tensor);
+    }
+    return count;
+}
+
+bool classifier_add_meta(const classifier *c, meta *list) {
+    char dims[WICK_MAX_DIMS * 24] = "";
+    for (int i = 0, n = 0; i < c->rank; i++)
+        n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
+    return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
+           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) &&
+           meta_add(list, "mean", "%.17g", c->mean) && meta_add(list, "deviation", "%.17g", c->deviation) &&
+           meta_add(list, "data", "%s", c->data) && (!c->floats || meta_add(list, "floats", "1")) &&
+           (!c->as_stored || meta_add(list, "as-stored", "1")) &&
+           (!c->transform || meta_add(list, "transform", "%s", c->transform)) &&
+           (!c->label || meta_add(list, "label", "%s", c->label)) &&
+           (!c->rate || meta_add(list, "rate", "%lld", (long long)c->rate)) &&
+           (!c->coding || meta_add(list, "coding", "%s", c->coding)) &&
+           (!(c->separator || c->decimal || c->no_header) ||
+            meta_add(list, "form", "%d %d %d", c->separator, c->decimal, c->no_header)) &&
+           (!c->onnx || meta_add(list, "onnx.crc32c", "%08lx", (unsigned long)c->onnx_crc));
+}
+
+static bool read_dims(classifier *c, const char *text) {
+    c->rank = 0;
+    c->pixels = 1;
+    for (const char *s = text;; s++) {
+        char *end;
+        long long extent = strtoll(s, &end, 10);
+        if (end == s || extent < 1 || extent > CLASSIFIER_MOST_PIXELS / c->pixels || c->rank == WICK_MAX_DIMS - 1)
+            return false;
+        c->dims[c->rank++] = extent;
+        c->pixels *= extent;
+        if (*end == '\0') return true;
+        if (*end != ',') return false;
+        s = end;
+    }
+}
+
+/* How the text of a table is to be read: separator, decimal, whether it has no header, as numbers. */
+static bool read_form(classifier *c, const char *text) {
+    int separator, decimal, no_header, n = 0;
+    if (sscanf(text, "%d %d %d%n", &separator, &decimal, &no_header, &n) != 3 || text[n] || separator < -128 ||
+        separator > 127 || (decimal && decimal != ',' && decimal != '.'))
+        return false;
+    c->separator = (char)separator;
+    c->decimal = (char)decimal;
+    c->no_header = no_header != 0;
+    return true;
+}
+
+static bool read_real(double *value, const char *text) {
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+enum { ARCH, DIMS, CLASSES, MEAN, DEVIATION, DATA, KEYS };
+static const char *const keys[KEYS] = {"arch", "dims", "classes", "mean", "deviation", "data"};
+
+bool classifier_is_in(const wick_checkpoint *file) {
+    bool all = true;
+    for (int i = 0; i < KEYS; i++) all &= wick_checkpoint_meta(file, keys[i]) != NULL;
+    return all;
+}
+
+static bool is_onnx(const classifier *c) { return strncmp(c->arch, "onnx:", 5) == 0; }
+
+/* Fills in what the metadata says; it is as little trusted as any file. */
+static int read_meta(classifier *c, const wick_checkpoint *file, const char *path) {
+    const char *value[KEYS];
+    for (int i = 0; i < KEYS; i++) {
+        value[i] = wick_checkpoint_meta(file, keys[i]);
+        if (!value[i])
+            return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path,
+                            keys[i]);
+    }
+    double classes;
+    c->arch = strdup(value[ARCH]);
+    if (!c->arch) return classifier_out_of_memory();
+    if (!is_onnx(c) && wick_zoo_find(c->ctx, c->arch, &c->network) != WICK_OK)
+        return log_fail(CLI_BAD_FILE, "%s: %s", path, wick_context_error(c->ctx));
+    if (!read_dims(c, value[DIMS])) return log_fail(CLI_BAD_FILE, "%s: bad dims '%s'", path, value[DIMS]);
+    if (!read_real(&classes, value[CLASSES]) || !(classes >= 1 && classes <= CLASSIFIER_MOST_CLASSES) ||
+        classes != floor(classes))
+        return log_fail(CLI_BAD_FILE, "%s: bad classes '%s'", path, value[CLASSES]);
+    c->classes = (int64_t)classes;
+    if (!read_real(&c->mean, value[MEAN]) || !read_real(&c->deviation, value[DEVIATION]) || c->deviation < 0)
+        return log_fail(CLI_BAD_FILE, "%s: bad mean '%s' or deviation '%s'", path, value[MEAN], value[DEVIATION]);
+    c->data = strdup(value[DATA]);
+    if (!c->data) return classifier_out_of_memory();
+    const char *transform = wick_checkpoint_meta(file, "transform"), *label = wick_checkpoint_meta(file, "label");
+    const char *rate = wick_checkpoint_meta(file, "rate"), *limit = wick_checkpoint_meta(file, "limit");
+    c->limit = limit ? strtoll(limit, NULL, 10) : 0;
+    c->floats = wick_checkpoint_meta(file, "floats") != NULL;
+    c->as_stored = wick_checkpoint_meta(file, "as-stored") != NULL;
+    c->rate = rate ? strtoll(rate, NULL, 10) : 0;
+    if (c->rate < 0) return log_fail(CLI_BAD_FILE, "%s: bad rate '%s'", path, rate);
+    const char *coding =
+        wick_checkpoint_meta(file, "coding"); /* of tables and tensors; not in the first files that were written */
+    if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) ||
+        (coding && !(c->coding = strdup(coding))))
+        return classifier_out_of_memory();
+    const char *form = wick_checkpoint_meta(file, "form");
+    if (form && !read_form(c, form)) return log_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
+    const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
+    bool fits = false;
+    int code = CLI_OK;
+    if (!names)
+        code = classifier_join_names(c, NULL);
+    else if (!(c->names = strdup(names)))
+        code = classifier_out_of_memory();
+    if (code == CLI_OK) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK && !fits)
+        code = log_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
+    return code;
+}
+
+static double spec_elements(wick_spec spec) {
+    double elements = 1;
+    for (int i = 0; i < spec.rank; i++) elements *= (double)spec.dims[i];
+    return elements;
+}
+
+int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path) {
+    *c = (classifier){.ctx = ctx};
+    int code = read_meta(c, file, path);
+    if (code != CLI_OK) return code;
+    if (is_onnx(c)) {
+        code = classifier_build_onnx(c, path, wick_checkpoint_meta(file, "onnx.crc32c"));
+        if (code != CLI_OK) return code;
+        wick_model_set_training(c->model, false);
+        return classifier_make_parameters(c, path, CLI_BAD_FILE);
+    }
+    /* A small file can't make us reserve the memory of a giant network. */
+    double elements = 0;
+    for (int i = 0; i < wick_checkpoint_count(file); i++) elements += spec_elements(wick_checkpoint_tensor(file, i));
+    if (wick_model_new(c->ctx, &c->model) != WICK_OK) return classifier_out_of_memory();
+    wick_model_set_limit(c->model, (int64_t)fmax(1, fmin(elements, 0x1p62)));
+    wick_model_set_training(c->model, false);
+    code = classifier_make_parameters(c, path, CLI_BAD_FILE);
+    wick_model_set_limit(c->model, 0); /* they are all there; an optimizer may add its states */
+    return code;
+}
+
+static int load_from(classifier *c, const wick_checkpoint *file, const char *path) {
+    int code = classifier_build(c, c->ctx, file, path);
+    if (code != CLI_OK) return code;
+    wick_status status = wick_checkpoint_load(file, c->model, false);
+    if (status == WICK_OK) return CLI_OK;
+    return log_fail(log_code(status, CLI_BAD_FILE), "%s: %s", path, log_why(c->ctx, status));
+}
+
+int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes) {
+    *c = (classifier){.ctx = ctx, .classes = classes};
+    if (!read_dims(c, dims))
+        return log_fail(CLI_USAGE, "--input needs the extents of an image, 28,28 or 3,32,32, not '%s'", dims);
+    c->arch = strdup(arch);
+    if (!c->arch || wick_model_new(ctx, &c->model) != WICK_OK) return classifier_out_of_memory();
+    if (wick_zoo_find(ctx, c->arch, &c->network) != WICK_OK) return log_fail(CLI_USAGE, "%s", wick_context_error(ctx));
+    return CLI_OK;
+}
+
+/* Why a model can't be opened; in the folder of a run without a whole epoch, what can be. */
+static int not_opened(wick_context *ctx, wick_status status, const char *model, const char *path) {
+    const bool folder = path_is_folder(model);
+    char *last = folder && !path_exists(path) ? path_join(model, "last.safetensors") : NULL;
+    int code =
+        last && path_exists(last)
+            ? log_fail(CLI_BAD_FILE, "%s: no epoch is done yet; the weights so far are in %s", model, last)
+        : folder && !path_exists(path)
+            ? log_fail(CLI_BAD_FILE, "%s: cannot open: no such file, and %s is no folder of wick train without it",
+                       path, model)
+            : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    free(last);
+    return code;
+}
+
+int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path) {
+    *file = NULL;
+    *path = path_is_folder(model) ? path_join(model, "best.safetensors") : strdup(model);
+    if (!*path) return classifier_out_of_memory();
+    const file_kind *kind = kind_of(*path);
+    int code = CLI_OK;
+    if (kind && !(kind->as & AS_RUN)) { /* what can't be read is told below */
+        code = kind_refuse(*path, kind, "a checkpoint of wick train");
+        free(*path);
+        *path = NULL;
+        return code;
+    }
+    wick_status status = wick_checkpoint_open(ctx, *path, file);
+    if (status == WICK_OK) return meta_note(*file, *path), CLI_OK;
+    code = not_opened(ctx, status, model, *path);
+    free(*path);
+    *path = NULL;
+    return code;
+}
+
+int classifier_load(classifier *c, wick_context *ctx, const char *path) {
+    *c = (classifier){.ctx = ctx};
+    wick_checkpoint *file;
+    char *file_path;
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".onnx") == 0) {
+        const int opened = classifier_open_onnx(c, ctx, path, NULL);
+        return opened == CLI_OK ? classifier_adapt_onnx(c, path, 0, false) : opened;
+    }
+    int code = model_open(ctx, path, &file, &file_path);
+    if (code == CLI_OK) code = load_from(c, file, file_path);
+    wick_checkpoint_free(&file);
+    free(file_path);
+    return code;
+}
+
+wick_tensor *classifier_network(classifier *c, wick_tensor *x) {
+    wick_here(NULL); /* layers name themselves, and not what was recorded before */
+    return c->onnx ? wick_onnx_forward(c->onnx, x) : wick_zoo_build(&c->network, c->model, x, c->classes);
+}
+wick_spec classifier_network_spec(const classifier *c, int64_t n) {
+    wick_spec specs[2];
+    classifier_specs(c, n, specs);
+    return c->onnx ? classifier_onnx_spec(c, n) : specs[0];
+}
+static wick_tensor *network(classifier *c, wick_tensor *x) {
+    wick_tensor *y;
+    if (!c->quantizer) return classifier_network(c, x);
+    const wick_status status =
+        (c->trained ? wick_quantizer_apply_trained : wick_quantizer_apply)(c->ctx, &x, &y, c->quantizer);
+    if (status == WICK_OK) return y;
+    char why[1024];
+    snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
+    return wick_poison(c->ctx, status, "%s", why);
+}
+
+wick_tensor *classifier_prepared(classifier *c, wick_tensor *x) {
+    wick_here(NULL);
+    if (!c->onnx) return x;
+    const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
+    if (c->net[0]) {
+        x = wick_interpolate(x, 2, NULL, c->net + 1, &smooth);
+        if (c->net[0] != c->dims[0])
+            x = wick_expand(x, 4, (const int64_t[]){wick_tensor_dim(x, 0), c->net[0], c->net[1], c->net[2]});
+    }
+    const wick_dtype takes = classifier_onnx_spec(c, 1).dtype;
+    int64_t least;
+    uint64_t most;
+    if (classifier_takes_integers(c, &least, &most)) x = wick_cast(wick_round(x), takes);
+    return c->last ? wick_permute(x, 4, (const int[]){0, 2, 3, 1}) : x;
+}
+
+wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
+    x = classifier_prepared(c, x);
+    if (c->onnx) {
+        wick_tensor *y = network(c, x);
+        const int64_t n = wick_tensor_dim(x, 0);
+        const bool flat =
+            wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;
+        return flat ? y : wick_reshape(y, 2, (const int64_t[]){n, c->classes}); /* [n, classes, 1, 1] */
+    }
+    return network(c, x);
+}
+
+void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
+    specs[0] = (wick_spec){.name = "images", .dtype = WICK_F32, .rank = c->rank + 1, .dims = {n}};
+    memcpy(specs[0].dims + 1, c->dims, (size_t)c->rank * sizeof *c->dims);
+    specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
+}

@@ -1,0 +1,122 @@
+/* classifier.h: a model together with what its checkpoint says about it: the network, the images it takes and how their
+ * pixels are normalised. */
+#ifndef WICK_CLI_CLASSIFIER_H
+#define WICK_CLI_CLASSIFIER_H
+
+#include "../cli.h"
+#include "meta.h"
+#include "source.h"
+
+#include "wick/compress.h"
+#include "wick/data.h"
+#include "wick/io.h"
+#include "wick/onnx.h"
+#include "wick/zoo.h"
+
+typedef struct classifier {
+    wick_context *ctx;
+    wick_model *model;
+    char *arch; /* as wick_zoo_find reads it, or "onnx:FILE" or "onnx:FILE,head" (with another head than the file's),
+                   FILE beside the checkpoint */
+    wick_onnx *onnx; /* that file, which then has the model; or NULL */
+    bool last;       /* of images [C, H, W], the ONNX file takes [H, W, C] */
+    int64_t net[3];  /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single
+                        channel is given for each; 0: as they are */
+    bool bounded; /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
+    wick_network network;
+    wick_quantizer *quantizer; /* of classifier_network: logits are what it gives; or NULL */
+    bool trained; /* what its wick_quantizer_apply_trained gives */
+    int rank; /* of one image */
+    int64_t dims[WICK_MAX_DIMS];
+    int64_t pixels, classes;
+    uint32_t onnx_crc; /* of the file that the network is of, and those beside it */
+    double mean, deviation;
+    bool as_stored;  /* pictures are not turned as their EXIF orientation says */
+    bool floats;     /* samples are f32, as they are or as `transform` makes them; else pixels, by mean and deviation */
+    char *transform; /* of floats; without chance where the model is tested or used. NULL: none */
+    int64_t limit;   /* samples of each split that it was trained and chosen with; 0: all, or not known */
+    int64_t rate; /* of recordings, samples a second: those that it is used on are resampled to it; 0: samples are none,
+                     or stay as they are */
+    char *label;  /* the column or tensor of the data that is the class, as --label; NULL: one of the usual */
+    char *coding; /* what was learned of a table or of tensors, as source_open gives it; NULL: nothing */
+    char separator, decimal; /* of a table, where the training was told; 0: found */
+    bool no_header;
+    char *names;              /* of the classes, with tabs between */
+    const char **class_names; /* each by itself */
+    char *data;               /* the set it was trained on, as --data takes it */
+} classifier;
+
+/* A new one, for the samples of a data set. transform and label: as --transform of floats and --label say, or "". Exit
+ * codes; what went wrong has been said. blame: the code when the network is. */
+int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                           const char *transform, const char *label, const char *arch, int blame);
+/* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are
+ * classes, or head asks for it. */
+int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
+                        const char *path, bool head, int blame);
+/* Such a file by itself, to be trained: `classes` of them, or (0) as many as it has outputs. Between the two calls
+ * c->rank, dims and pixels may be set to what images are, where the file leaves it open. */
+int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits);
+int classifier_adapt_onnx(classifier *c, const char *path, int64_t classes, bool head);
+/* What --input-range says, instead of what the data or the checkpoint say. "" and "auto" change nothing. An input of
+ * integers has pixels as bytes, and no range that makes fractions. */
+int classifier_set_range(classifier *c, const char *text, const char *whose, int blame);
+/* Whether n samples, as the network gets them, are such that its input can hold them, where that is of integers. Exit
+ * codes; what went wrong has been said. */
+int classifier_check_samples(const classifier *c, const float *x, int64_t n);
+/* Puts the ONNX file that it was made of, and the files beside it, into the folder, as classifier_build looks for them.
+ */
+int classifier_keep_onnx(const classifier *c, const char *path, const char *folder);
+/* Before classifier_logits is recorded in a plan for a batch of n. A status of the context. */
+wick_status classifier_prepare(classifier *c, int64_t n);
+#define CLASSIFIER_ONNX "model.onnx" /* in the folder of a run */
+/* A new one, for images of these extents ("3,32,32"), whose pixels and data set nobody knows. It has no parameters yet.
+ */
+int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes);
+/* Whether a checkpoint says what wick train writes into its own. */
+bool classifier_is_in(const wick_checkpoint *file);
+/* The network of such a checkpoint, without its weights. */
+int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path);
+/* Opens a checkpoint, or the best one in a run's folder; *path, malloc'ed, is its name. NULLs where it fails. */
+int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, char **path);
+/* From what model_open opens, or from an ONNX file, which knows no names of classes and no data. */
+int classifier_load(classifier *c, wick_context *ctx, const char *path);
+void classifier_free(classifier *c);
+
+int64_t classifier_parameters(const classifier *c); /* how many numbers are trained */
+bool classifier_add_meta(const classifier *c, meta *list);
+/* [n, dims...] f32 -> [n, classes]. */
+wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
+/* Of these two parts: samples as the network takes them, resized and turned for an ONNX file, and the network. */
+wick_tensor *classifier_prepared(classifier *c, wick_tensor *x);
+wick_tensor *classifier_network(classifier *c, wick_tensor *x);
+/* What the network takes for a batch of n. */
+wick_spec classifier_network_spec(const classifier *c, int64_t n);
+/* What a plan takes for a batch of n: images f32 and labels i64. */
+void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
+/* How the context reads pictures from now on: as the model's were, of its size. */
+void classifier_set_pictures(const classifier *c);
+/* The same with what eval and predict say of an ONNX file: --as-stored and --image-size. Exit codes. */
+int classifier_pictures_of(classifier *c, const cli_options *o);
+/* "224x224" or "224" as [height, width]; "" is 0, 0. Exit codes; what went wrong has been said. */
+int classifier_read_size(const char *text, const char *whose, int blame, int64_t size[2]);
+/* What pictures an ONNX file takes, as [height, width]; false: it doesn't say. */
+bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]);
+/* Opens a split that the model is to look at, as it learned to read its own: "" is the data set it was trained on, of
+ * which *split is taken; of another file all, which *split is then, unless it was asked for (chosen). form: what the
+ * command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
+int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
+                         wick_dataset **out);
+/* As wick_status source_open, by what the model learned, with its classes. */
+wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
+                                  wick_dataset **out);
+/* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been
+ * said. */
+int classifier_transform(const classifier *c, const wick_dataset *dataset, wick_transform **out);
+/* From now on it takes the samples of that data set, if they fit: an ONNX file by itself, images that are resized. Exit
+ * codes; what went wrong has been said. */
+int classifier_take(classifier *c, const wick_dataset *dataset, const char *name);
+/* Says, with an exit code, how a data set does not fit the model. */
+int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, const char *name);
+
+#endif

@@ -1,0 +1,407 @@
+/* wick predict: shows images and the probability that the model gives each class. */
+#include "../file_types.h"
+#include "../options.h"
+#include "../term/picture.h"
+#include "../step.h"
+#include "source.h"
+#include "../term/log.h"
+#include "../tuned.h"
+
+#include "wick/data.h"
+#include "wick/transform.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAR_WIDTH = 30, MOST_IMAGES = 100000, FIRST_OF_FILE = 16 /* without --index */ };
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = wick_softmax(classifier_logits(user, in[0]), 1);
+    return WICK_OK;
+}
+
+/* Reads "3,7,20-24" piece by piece: the next range, or false when the list is over, or wrong where it points. */
+static bool next_range(const char **list, int64_t *first, int64_t *last) {
+    const char *s = *list;
+    char *end;
+    if (*s < '0' || *s > '9') return false;
+    errno = 0;
+    *first = *last = strtoll(s, &end, 10);
+    if (*end == '-') {
+        s = end + 1;
+        if (*s < '0' || *s > '9') return false;
+        *last = strtoll(s, &end, 10);
+    }
+    if (errno || *last < *first || (*end != ',' && *end != '\0') || (*end == ',' && end[1] == '\0')) return false;
+    *list = *end ? end + 1 : end;
+    return true;
+}
+
+typedef struct viewer {
+    const cli_options *o;
+    classifier *c;
+    const wick_dataset *dataset; /* NULL: files */
+    const char *split;
+    bool drawn;                  /* images of this shape can be shown */
+    int64_t shape[3];
+    step step;
+    float *x, *probability;
+    int64_t *order; /* classes as they are shown */
+    json json;      /* held back in memory until the last image: a failure prints another object instead */
+    char *text;
+    size_t text_size;
+} viewer;
+
+static const float *by_probability; /* qsort has no argument for it */
+static int likelier(const void *a, const void *b) {
+    float p = by_probability[*(const int64_t *)a], q = by_probability[*(const int64_t *)b];
+    return (p < q) - (p > q);
+}
+
+/* An image to look at. */
+typedef struct subject {
+    const uint8_t *pixels; /* NULL: `sample` has floats */
+    const float *sample; /* as the network takes it */
+    const char *file;     /* NULL: it is of the data set */
+    int64_t index, label; /* label -1: nobody says */
+    bool alone;           /* in its file */
+} subject;
+
+static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
+    const char *const *names = v->c->class_names;
+    bool color = log_color(stdout);
+    if (s->file) log_print("%s", s->file);
+    if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
+    if (s->label >= 0)
+        log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
+    else log_print(": taken for %s\n", names[best]);
+    if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, color);
+    for (int64_t i = 0; i < shown; i++) {
+        int64_t k = v->order[i];
+        log_print("%16s %6.2f %%  ", names[k], 100 * (double)v->probability[k]);
+        picture_bar(stdout, (double)v->probability[k], BAR_WIDTH, color);
+        fputc('\n', stdout);
+    }
+    fputc('\n', stdout);
+}
+
+static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) {
+    const char *const *names = v->c->class_names;
+    json *j = &v->json;
+    json_open(j, NULL, '{');
+    if (s->file) json_text(j, "file", s->file);
+    json_integer(j, "index", s->index);
+    if (s->label >= 0) {
+        json_integer(j, "label", s->label);
+        json_text(j, "label_name", names[s->label]);
+    }
+    json_integer(j, "predicted", best);
+    json_text(j, "predicted_name", names[best]);
+    json_open(j, "probabilities", '{');
+    for (int64_t i = 0; i < shown; i++) json_real(j, names[v->order[i]], (double)v->probability[v->order[i]], 7);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+static int look(viewer *v, const subject *s) {
+    const classifier *c = v->c;
+    double deviation = c->deviation > 0 ? c->deviation : 1;
+    for (int64_t i = 0; i < c->pixels; i++)
+        v->x[i] = s->sample ? s->sample[i] : (float)((s->pixels[i] / 255.0 - c->mean) / deviation);
+    const int fits = classifier_check_samples(c, v->x, 1);
+    if (fits != CLI_OK) return fits;
+    if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
+        return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+    int64_t best = 0;
+    for (int64_t k = 0; k < c->classes; k++) {
+        v->order[k] = k;
+        if (v->probability[k] > v->probability[best]) best = k;
+    }
+    int64_t shown = v->o->top > 0 && v->o->top < c->classes ? v->o->top : c->classes;
+    if (v->o->top > 0) {
+        by_probability = v->probability;
+        qsort(v->order, (size_t)c->classes, sizeof *v->order, likelier);
+    }
+    if (v->o->json)
+        show_json(v, s, best, shown);
+    else
+        show(v, s, best, shown);
+    return CLI_OK;
+}
+
+/* Sample `index` of a data set; file: where it is from, NULL: --data. */
+static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
+    const int64_t count = wick_dataset_count(d);
+    const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
+    const subject s = {.pixels = wick_dataset_sample(d, index),
+                       .sample = floats ? wick_dataset_at(d, index, 0) : NULL,
+                       .file = file,
+                       .index = index,
+                       .label = wick_dataset_label(d, index)};
+    if (s.pixels || s.sample) return look(v, &s);
+    return log_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
+                     floats ? "samples" : "images", (long long)count - 1);
+}
+
+/* Rows of a table, or samples of tensors, read as the model's own were. */
+static int look_at_rows(viewer *v, const char *file) {
+    wick_dataset *d = NULL;
+    source_options form;
+    const char *split = source_is_divided(v->c->ctx, file) ? v->split : "all";
+    int64_t first, last;
+    int code = source_read_options(v->o, &form);
+    form.unlabelled = true;
+    if (code == CLI_OK) code = classifier_open_data(v->c, file, &split, true, &form, &d);
+    const int64_t count = code == CLI_OK ? wick_dataset_count(d) : 0;
+    const bool chosen = options_given(v->o, "index");
+    char few[32];
+    snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
+    const char *list = chosen ? v->o->index : few;
+    while (code == CLI_OK && next_range(&list, &first, &last))
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, file, i);
+    if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
+        talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count,
+             FIRST_OF_FILE);
+    wick_dataset_free(&d);
+    return code;
+}
+
+/* Whether it learned from recordings. */
+static bool hears(const classifier *c) { return c->rate && c->transform; }
+
+/* A recording at the rate of those that the model learned from. */
+static wick_status open_recording(viewer *v, const char *file, wick_audio **out) {
+    wick_context *ctx = v->c->ctx;
+    wick_audio *other;
+    wick_status status = wick_audio_open(ctx, file, 1, out);
+    if (status != WICK_OK) return status;
+    const int64_t rate = wick_audio_rate(*out);
+    if (wick_audio_unmeasured(*out))
+        talk("%s: doesn't say how long it is, as what was written into a pipe: all samples that are there are taken",
+             file);
+    if (rate == v->c->rate) return WICK_OK;
+    talk("%s: %lld samples a second are resampled to %lld, as the model learned from", file, (long long)rate,
+         (long long)v->c->rate);
+    status = wick_audio_resample(ctx, *out, v->c->rate, &other);
+    wick_audio_free(out);
+    *out = status == WICK_OK ? other : NULL;
+    return status;
+}
+
+/* What the run's --transform makes of a recording, without chance. */
+static int look_at_recording(viewer *v, const char *file) {
+    const classifier *c = v->c;
+    const wick_spec in = {"audio", WICK_F32, 1, {-1}};
+    wick_audio *audio = NULL;
+    wick_transform *t = NULL;
+    wick_fault fault = {0};
+    int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
+    if (code != CLI_OK) return code;
+    wick_status status = open_recording(v, file, &audio);
+    if (status == WICK_OK)
+        status = wick_transform_new(c->ctx, c->transform,
+                                    &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
+    if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
+    const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
+    const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
+    if (code == CLI_OK && !length) code = log_fail(CLI_BAD_FILE, "%s: has no sample", file);
+    int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
+    for (int d = 1; code == CLI_OK && d < wick_transform_output(t)->rank; d++)
+        count *= wick_transform_output(t)->dims[d];
+    void *work = scratch ? aligned_alloc(64, (scratch + 63) / 64 * 64) : NULL;
+    float *sample = step_buffer(c->pixels, sizeof *sample);
+    if (code == CLI_OK && (!sample || (scratch && !work))) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && count != c->pixels)
+        code = log_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
+                         (long long)c->pixels);
+    if (code == CLI_OK &&
+        wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK)
+        code = log_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
+    if (code == CLI_OK) code = look(v, &(subject){.sample = sample, .file = file, .label = -1, .alone = true});
+    free(sample);
+    free(work);
+    wick_transform_free(&t);
+    wick_audio_free(&audio);
+    return code;
+}
+
+/* The pictures of a file, made what the model takes: grey or RGB, and of its size. */
+static int look_at_file(viewer *v, const char *file) {
+    wick_context *ctx = v->c->ctx;
+    wick_image *image, *other;
+    int code = kind_check(file, AS_PICTURE, "a picture");
+    if (code != CLI_OK) return code;
+    wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
+    if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
+        status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
+        wick_image_free(&image);
+        image = other;
+    }
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    const int64_t count = wick_image_count(image);
+    const bool chosen = options_given(v->o, "index");
+    char few[32];
+    snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
+    const char *list = chosen ? v->o->index : few;
+    int64_t first, last;
+    while (code == CLI_OK && next_range(&list, &first, &last))
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) {
+            const subject s = {
+                .pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
+            code = i < count ? look(v, &s)
+                             : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i,
+                                        file, (long long)count, plural(count));
+        }
+    wick_image_free(&image);
+    if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
+        talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
+             FIRST_OF_FILE);
+    return code;
+}
+
+static int check_list(const char *list) {
+    int64_t first, last, total = 0;
+    const char *s = list;
+    while (*s || s == list) {
+        if (!next_range(&s, &first, &last))
+            return log_fail(CLI_USAGE, "--index '%s' is not a list like 3,7,20-24", list);
+        total += last - first < MOST_IMAGES ? last - first + 1 : MOST_IMAGES + 1;
+        if (total > MOST_IMAGES)
+            return log_fail(CLI_USAGE, "--index '%s' asks for more than %d images", list, MOST_IMAGES);
+    }
+    return CLI_OK;
+}
+
+static int look_at_all(viewer *v) {
+    classifier *c = v->c;
+    v->x = step_buffer(c->pixels, sizeof *v->x);
+    v->probability = step_buffer(c->classes, sizeof *v->probability);
+    v->order = step_buffer(c->classes, sizeof *v->order);
+    if (!v->x || !v->probability || !v->order) return log_fail(CLI_FAILED, "out of memory");
+    wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
+    if (v->o->json) json_open(&v->json, NULL, '[');
+    const char *list = v->o->index;
+    int64_t first, last;
+    int code = CLI_OK;
+    /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the
+     * failure. */
+    int failed = CLI_OK;
+    for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
+        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i])
+               : hears(v->c)                  ? look_at_recording(v, v->o->files[i])
+                                              : look_at_file(v, v->o->files[i]);
+        if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
+        if (failed == CLI_OK) failed = code;
+        code = CLI_OK;
+    }
+    if (code == CLI_OK) code = failed;
+    while (!v->o->n_files && code == CLI_OK && next_range(&list, &first, &last))
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, v->dataset, NULL, i);
+    if (v->o->json) json_close(&v->json, ']');
+    return code;
+}
+
+static int look_in_json(viewer *v) {
+    v->json.out = open_memstream(&v->text, &v->text_size);
+    if (!v->json.out) return log_fail(CLI_FAILED, "out of memory");
+    int code = look_at_all(v);
+    bool whole = fclose(v->json.out) == 0;
+    if (code == CLI_OK && !whole) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK) {
+        json j = log_json_open();
+        json_bool(&j, "ok", true);
+        json_text(&j, "model", v->o->model);
+        json_raw(&j, "images", v->text);
+        log_json_close(&j);
+    }
+    free(v->text);
+    return code;
+}
+
+/* The images are those of files, or of a data set. */
+static int find_images(viewer *v, wick_dataset **dataset) {
+    const cli_options *o = v->o;
+    classifier *c = v->c;
+    if (o->n_files) {
+        v->drawn = picture_shape(c->rank, c->dims, v->shape);
+        if (hears(c)) return CLI_OK;
+        bool rows = true;
+        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
+        if (rows && c->floats && c->transform)
+            return log_fail(CLI_BAD_FILE,
+                             "wick predict looks at samples as they are, and those of %s go through a --transform: "
+                             "wick eval measures the model on all of them",
+                             o->model);
+        if (!rows && c->floats && !c->onnx)
+            return log_fail(CLI_BAD_FILE,
+                             "%s learned from numbers, not from pictures, of which it doesn't know the scale: give "
+                             "samples as those of %s",
+                             o->model, c->data);
+        if (v->drawn || rows) return CLI_OK;
+        return log_fail(CLI_BAD_FILE,
+                        "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]",
+                        o->model, c->rank, plural(c->rank));
+    }
+    source_options form;
+    int code = source_read_options(o, &form);
+    form.unlabelled = true;
+    if (code == CLI_OK) code = classifier_open_data(c, o->data, &v->split, options_given(o, "split"), &form, dataset);
+    if (code != CLI_OK) return code;
+    v->dataset = *dataset;
+    const bool floats = c->floats && !c->transform && wick_dataset_at(*dataset, 0, 0);
+    if (floats) return CLI_OK;
+    const char *noun = source_noun(*dataset), *data = o->data[0] ? o->data : c->data;
+    if (!wick_dataset_sample(*dataset, 0) && strcmp(noun, "image") == 0)
+        return log_fail(CLI_BAD_FILE,
+                         "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the "
+                         "model on all of them",
+                         data);
+    if (!wick_dataset_sample(*dataset, 0))
+        return log_fail(CLI_BAD_FILE,
+                         "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model "
+                         "on all of them, wick convert makes ONNX of it, which wick run gives files to",
+                         noun, data);
+    const int rank = wick_dataset_rank(*dataset);
+    v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
+    if (!o->json && !v->drawn)
+        talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));
+    return CLI_OK;
+}
+
+static int check_options(const cli_options *o) {
+    static const char *const of_sets[] = {"data", "split"};
+    for (size_t i = 0; o->n_files && i < sizeof of_sets / sizeof of_sets[0]; i++)
+        if (options_given(o, of_sets[i]))
+            return log_fail(CLI_USAGE, "--%s is for images of a data set; %s is a file", of_sets[i], o->files[0]);
+    return check_list(o->index);
+}
+
+int cmd_predict(cli_options *o) {
+    wick_context *ctx;
+    classifier c = {0};
+    viewer v = {.o = o, .c = &c, .split = o->split};
+    wick_dataset *dataset = NULL;
+    int code = check_options(o);
+    if (code != CLI_OK) return code;
+    if (wick_context_new(&ctx, &(wick_context_options){
+                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    code = classifier_load(&c, ctx, o->model);
+    if (code == CLI_OK) code = classifier_pictures_of(&c, o);
+    if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
+        code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
+    if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK) code = find_images(&v, &dataset);
+    if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
+    step_free(&v.step);
+    free(v.x);
+    free(v.probability);
+    free(v.order);
+    classifier_free(&c);
+    wick_dataset_free(&dataset);
+    wick_context_free(&ctx);
+    return code;
+}

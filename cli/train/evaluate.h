@@ -1,0 +1,44 @@
+/* evaluate.h: measures a classifier on a data set. The plans are compiled once, for any number of rounds. */
+#ifndef WICK_CLI_EVALUATE_H
+#define WICK_CLI_EVALUATE_H
+
+#include "metrics.h"
+#include "../step.h"
+
+typedef struct evaluator {
+    classifier *c;
+    const wick_dataset *dataset;
+    wick_loader *loader;
+    wick_transform *transform; /* NULL: none */
+    step full, rest; /* batches of `batch`, and the smaller last one */
+    int64_t batch, tail;
+    const int64_t *y; /* labels of the batch, the loader's */
+    float *logits;
+    int64_t *predicted;
+    /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
+    int64_t top;
+    /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.
+     * NULL: not called. */
+    void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
+    void *user;
+    /* Of the last round. */
+    class_counts *classes;
+    /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
+    int64_t *confusion;
+} evaluator;
+
+/* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
+enum { MOST_CONFUSION = 4096 };
+
+typedef struct evaluation {
+    int64_t count, correct;
+    int64_t top_correct; /* the label is among the `top` likeliest */
+    double loss;         /* mean over the images */
+} evaluation;
+
+/* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */
+int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset);
+int evaluator_run(evaluator *e, evaluation *result);
+void evaluator_free(evaluator *e);
+
+#endif

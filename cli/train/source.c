@@ -1,0 +1,279 @@
+#include "source_kinds.h"
+
+#include "class_folders.h"
+#include "../paths.h"
+#include "../term/log.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { MOST_SHARDS = 4096 };
+
+static int64_t label_of(void *user, int64_t i);
+static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
+    const owned *o = user;
+    void *to[WICK_DATASET_FIELDS] = {NULL};
+    to[0] = out[0];
+    if (o->label) to[o->label] = out[1];
+    const wick_status status = wick_dataset_get(o->set, i, to, fault);
+    if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
+    return status;
+}
+static const void *at(void *user, int64_t i, int field) {
+    return field ? NULL : wick_dataset_at(((const owned *)user)->set, i, 0);
+}
+static int64_t length(void *user, int64_t i, int field) {
+    return wick_dataset_length(((const owned *)user)->set, i, field);
+}
+static int64_t label_of(void *user, int64_t i) {
+    const owned *o = user;
+    const int64_t label = wick_dataset_label(o->set, i);
+    return o->classes && label >= 0 ? o->classes[label] : label;
+}
+static const char *class_name(void *user, int64_t k) {
+    const owned *o = user;
+    return o->class_names ? o->class_names[k] : wick_dataset_class_name(o->set, k);
+}
+void source_drop(owned *o) {
+    wick_dataset_free(&o->set);
+    wick_dataset_free(&o->rest);
+    wick_dataset_free(&o->whole);
+    wick_csv_free(&o->csv);
+    free(o->coding);
+    free(o->names);
+    free(o->class_names);
+    free(o->classes);
+}
+static void release(void *user) {
+    source_drop(user);
+    free(user);
+}
+
+wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
+    int label = 0;
+    for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
+        const wick_spec *f = wick_dataset_field(o->set, k);
+        if (f->dtype == WICK_I64 && f->rank == 0) label = k;
+    }
+    for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding;
+         k++) /* fields of shards have their endings' names */
+        if (strchr(wick_dataset_field(o->set, k)->name, '.'))
+            return wick_context_fail(
+                ctx, WICK_ERR_FORMAT,
+                "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in "
+                "WebDataset; name files KEY.png and KEY.cls, without other dots",
+                path, wick_dataset_field(o->set, k)->name);
+    if (!bare && (!label || !wick_dataset_classes(o->set)))
+        return wick_context_fail(
+            ctx, WICK_ERR_FORMAT,
+            "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label",
+            path);
+    owned *copy = malloc(sizeof *copy);
+    if (!copy) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
+    *copy = *o;
+    copy->label = label;
+    copy->coding = NULL;
+    const int64_t classes = o->class_names ? o->known : wick_dataset_classes(o->set);
+    const wick_dataset_source source = {.count = wick_dataset_count(o->set),
+                                        .n_fields = 2,
+                                        .fields = {*wick_dataset_field(o->set, 0), {"label", WICK_I64, 0, {0}}},
+                                        .get = get,
+                                        .at = at,
+                                        .length = length,
+                                        .label = label_of,
+                                        .classes = classes,
+                                        .class_name = class_name,
+                                        .rate = wick_dataset_rate(o->set),
+                                        .note = wick_dataset_note(o->set),
+                                        .free = release,
+                                        .user = copy};
+    const wick_status status = wick_dataset_new(ctx, &source, out);
+    if (status != WICK_OK) free(copy);
+    return status;
+}
+
+bool source_ends(const char *name, const char *end) {
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcasecmp(name + n - m, end) == 0;
+}
+
+bool source_is_label(const char *name, const char *label) {
+    static const char *const usual[] = {"label", "labels", "class", "target", "y"};
+    if (label && *label) return strcmp(name, label) == 0;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strcasecmp(name, usual[i]) == 0) return true;
+    return false;
+}
+
+wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]) {
+    return wick_dataset_split(ctx, set, 2, (const double[]){0.8, 0.2}, 1, parts);
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* SPLIT-*.tar and so on of a folder, in the order of their names; how many, -1: out of memory. */
+static int list_shards(const char *folder, const char *split, char **paths) {
+    static const char *const kinds[] = {".tar", ".tar.gz", ".tgz", ".tar.zst"};
+    const size_t n = strlen(split);
+    int count = 0;
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e && count < MOST_SHARDS; e = readdir(dir)) {
+        bool is = strncmp(e->d_name, split, n) == 0 && e->d_name[n] == '-', packed = false;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) packed |= source_ends(e->d_name, kinds[k]);
+        if (!is || !packed) continue;
+        if (!(paths[count] = path_join(folder, e->d_name))) {
+            while (count) free(paths[--count]);
+            closedir(dir);
+            return -1;
+        }
+        count++;
+    }
+    if (dir) closedir(dir);
+    if (count) qsort(paths, (size_t)count, sizeof *paths, by_name);
+    return count;
+}
+
+static wick_status open_shards(wick_context *ctx, const char *folder, const char *split, owned *o, bool *found) {
+    char **paths = calloc(MOST_SHARDS, sizeof *paths);
+    int n = paths ? list_shards(folder, split, paths) : -1;
+    *found = n != 0;
+    wick_status status = n < 0 ? wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", folder) : WICK_OK;
+    if (n > 0) status = wick_dataset_of_shards(ctx, n, (const char *const *)paths, &o->set);
+    while (n > 0) free(paths[--n]);
+    free(paths);
+    return status;
+}
+
+int source_read_options(const cli_options *o, source_options *so) {
+    const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
+    *so = (source_options){.label = o->label,
+                           .rate = o->rate,
+                           .skip = o->skip_columns,
+                           .separator = *separator,
+                           .no_header = o->no_header,
+                           .layout = o->layout};
+    if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0) so->separator = '\t';
+    else if (*separator && (separator[1] || strchr("\"\r\n", *separator)))
+        return log_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
+    if (strcmp(decimal, "auto") != 0) so->decimal = strcmp(decimal, "comma") == 0 ? ',' : *decimal ? '.' : 0;
+    return CLI_OK;
+}
+
+/* ---- any of them ------------------------------------------------------------------------------------------------- */
+
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+char *source_find_file(const char *data, const char *split) {
+    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (source_ends(data, kinds[k]) && is_file(data)) return strdup(data);
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", split, kinds[k]);
+        char *path = path_join(data, name);
+        if (path && is_file(path)) return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* "test" is a fifth, "train" the rest, "all" both. */
+static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
+    if (strcmp(split, "all") == 0) return WICK_OK;
+    wick_dataset *parts[2];
+    const wick_status status = source_split(ctx, o->set, parts);
+    if (status != WICK_OK) return status;
+    const int which = strcmp(split, "test") == 0;
+    o->whole = o->set;
+    o->set = parts[which];
+    o->rest = parts[!which];
+    return WICK_OK;
+}
+
+const char *source_noun(const wick_dataset *dataset) {
+    const wick_spec *sample = wick_dataset_field(dataset, 0);
+    if (source_is_audio(dataset)) return "recording";
+    return sample->dtype == WICK_U8 ? "image" : sample->rank <= 1 ? "row" : "sample";
+}
+bool source_is_audio(const wick_dataset *dataset) {
+    const wick_spec *f = wick_dataset_field(dataset, 0);
+    return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;
+}
+
+bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
+bool source_is_file(const char *data) {
+    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (source_ends(data, kinds[k]) && is_file(data)) return true;
+    return false;
+}
+
+/* Whatever is no table and no tensors. */
+static wick_status open_others(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                               owned *o, wick_dataset **out) {
+    bool found = false;
+    wick_status status = path_is_folder(data) ? open_shards(ctx, data, split, o, &found) : WICK_OK;
+    if (status != WICK_OK || o->set) return status;
+    status = wick_dataset_open(ctx, data, split, out);
+    if (status == WICK_OK) return WICK_OK;
+    char why[1024];
+    snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+    const wick_status first = status;
+    const wick_files_options options = {.split = split, .rate = so->rate};
+    char *own = path_join(data, split), packed[32];
+    snprintf(packed, sizeof packed, "%s.wrec", split);
+    char *records = path_join(data, packed);
+    /* A folder without splits would be taken as a whole, for each of them. */
+    const bool there = (own && path_is_folder(own)) || (records && is_file(records));
+    free(own), free(records);
+    status = there ? wick_dataset_of_files(ctx, data, &options, &o->set)
+             : first == WICK_ERR_IO || strcmp(split, "all") == 0
+                 ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set)
+                 : first;
+    /* What is wrong with pictures in memory is wrong. */
+    if (first != WICK_ERR_IO && strcmp(split, "all") != 0 &&
+        (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8))
+        source_drop(o), *o = (owned){0}, status = first;
+    return status != WICK_OK && status == first ? wick_context_fail(ctx, first, "%s", why) : status;
+}
+
+wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *so, char **coding,
+                        wick_dataset **out) {
+    owned o = {0};
+    *out = NULL;
+    if (coding) *coding = NULL;
+    if (source_ends(data, ".npy") && is_file(data))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: is one array, samples without classes: numpy.savez(\"set.npz\", x=samples, "
+                                 "y=classes) makes a file of both",
+                                 data);
+    char *file = source_find_file(data, split);
+    const bool parted = file && strcmp(file, data) == 0;
+    wick_status status = WICK_OK;
+    if (file) {
+        status = source_ends(file, ".csv") || source_ends(file, ".tsv")
+                     ? source_open_table(ctx, file, so, parted, &o)
+                     : source_open_tensors(ctx, file, split, so, parted, &o);
+        if (status == WICK_OK && parted && !o.divided) status = take_part(ctx, split, &o);
+    } else status = open_others(ctx, data, split, so, &o, out);
+    free(file);
+    if (*out) return WICK_OK;
+    if (status == WICK_OK && so->rate && source_is_audio(o.set) && wick_dataset_rate(o.set) != so->rate)
+        status = wick_context_fail(
+            ctx, WICK_ERR_UNSUPPORTED,
+            "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data,
+            (long long)so->rate);
+    if (status == WICK_OK) status = source_wrap(ctx, &o, data, so->unlabelled, out);
+    if (status != WICK_OK) source_drop(&o);
+    else if (coding) *coding = o.coding;
+    else free(o.coding);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* source.h: whatever a network can be trained on and tested with. */
+#ifndef WICK_CLI_SOURCE_H
+#define WICK_CLI_SOURCE_H
+
+#include "../cli.h"
+
+#include "wick/data.h"
+
+/* How the samples are read, beyond where they are. Zero: as they say themselves. */
+typedef struct source_options {
+    const char *label; /* the column or tensor that is the class; NULL or "": "label", "labels", "class", "target" or
+                          "y", or of a table the last one */
+    int64_t rate;      /* of recordings, what they are resampled to; 0: they stay as they are */
+    const char *skip;  /* columns of a table that are left out, a pattern; NULL or "": none */
+    char separator, decimal; /* of a table; 0: found */
+    bool no_header;
+    const char *layout; /* of tensors of pictures, "nchw" or "nhwc"; NULL, "" or "auto": found */
+    const char *coding; /* what source_open gave of the data that the model learned from: these are read as those were.
+                           NULL: they are what is learned from */
+    int64_t classes;    /* with a coding, how many the model knows; 0: as many as there are */
+    bool unlabelled;    /* with a coding: samples need no class, which is -1 then */
+    bool told;          /* of a file that is no part of a folder: what is worth telling of it has been told */
+} source_options;
+
+/* What the options of a command say of it. An exit code; what went wrong has been said. */
+int source_read_options(const cli_options *o, source_options *so);
+
+/* What wick_dataset_open takes, images u8 in memory; else, as samples of two fields, what is learned from and "label",
+ * i64:
+ *
+ *   tables     FILE.csv or .tsv, or a folder with SPLIT.csv: "features", f32 [n]
+ *   tensors    FILE.npz or .safetensors, or a folder with SPLIT.npz: one of them is the label, the other is learned
+ *              from
+ *   shards     a folder with SPLIT-*.tar, also .tar.gz and .tar.zst, as WebDataset lays them out
+ *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
+ *              an archive or a record file of such
+ *
+ * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
+ * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
+ * is what was learned of a table or of tensors, NULL of others; it may be NULL. *out owns all that it is made of. A
+ * failure is the context's error; WICK_ERR_IO: there is no such split. */
+wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *options,
+                        char **coding, wick_dataset **out);
+/* Whether it is the name of a file that is read as a table or as tensors. */
+bool source_is_file(const char *data);
+/* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */
+bool source_is_divided(wick_context *ctx, const char *path);
+/* That file, or SPLIT.csv and so on of the folder; malloc'ed, NULL: none. */
+char *source_find_file(const char *data, const char *split);
+bool source_is_tabbed(const char *path); /* by its name, a table with tabs */
+/* Makes the classes of *dataset those of the model, by their names. Numbers are taken as they are. A class that the
+ * model does not know, and of which there is a sample, is an error. */
+wick_status source_match_classes(wick_context *ctx, const char *data, const char *const *names, int64_t classes,
+                                 wick_dataset **dataset);
+/* Whether the samples are recordings. */
+bool source_is_audio(const wick_dataset *dataset);
+/* What a sample is: "image", "recording", "row" or "sample". */
+const char *source_noun(const wick_dataset *dataset);
+
+#endif
