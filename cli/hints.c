@@ -34,7 +34,7 @@ static const hint commands[] = {
     {"split pack unpack head stats dataset datasets",
      "wick data ACTION PATH: info, head, stats, verify, pack, unpack, split, bench"},
     {"optimize optimise autotune", "wick tune fits sizes of tasks to this machine"},
-    {"version -v -V", "wick --version"},
+    {"version", "wick --version"},
     {"man usage commands", "wick help COMMAND, or wick help --man COMMAND"},
     {"serve server api", "no command serves; examples/serve_onnx.c is such a program"},
 };

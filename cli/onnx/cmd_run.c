@@ -317,14 +317,23 @@ static wick_status output_json(json *j, const runner *r, int i, const labels *na
     return status;
 }
 
+/* In memory first: a failure on the way leaves no half of an object on standard output. */
 static int show_json(const runner *r, const labels *names) {
-    json j = log_json_open();
+    char *text = NULL;
+    size_t size;
+    json j = {.out = open_memstream(&text, &size)};
+    if (!j.out) return log_fail(CLI_FAILED, "out of memory");
     wick_status status = WICK_OK;
+    json_open(&j, NULL, '{');
     json_bool(&j, "ok", true);
     json_open(&j, "outputs", '[');
     for (int i = 0; i < r->n_out && status == WICK_OK; i++) status = output_json(&j, r, i, names);
     json_close(&j, ']');
-    log_json_close(&j);
+    json_close(&j, '}');
+    const bool whole = !ferror(j.out);
+    if (fclose(j.out) != 0 || !whole) status = WICK_ERR_NOMEM;
+    if (status == WICK_OK) puts(text);
+    free(text);
     return status == WICK_OK ? CLI_OK : runner_failed(r, status);
 }
 
@@ -366,8 +375,10 @@ static int run(runner *r) {
             if (status != WICK_OK) code = runner_failed(r, status);
         } else code = run_sequence(r, steps);
     }
+    const bool files = shown && *r->o->output;
+    if (code == CLI_OK && files && r->o->json) code = write_outputs(r); /* "ok" is said when nothing can fail */
     if (code == CLI_OK && shown) code = show(r, &names);
-    if (code == CLI_OK && shown && *r->o->output) code = write_outputs(r);
+    if (code == CLI_OK && files && !r->o->json) code = write_outputs(r);
     runner_forget(r);
     if (code == CLI_OK && timed && (code = runner_feed(r, 0)) == CLI_OK) code = runner_bench(r);
     labels_free(&names);

@@ -104,9 +104,12 @@ static void shell_text(FILE *out, const char *text) {
         return;
     }
     fputs("&#39;", out);
-    for (; *text; text++) {
-        if (*text == '\'') fputs("&#39;\\&#39;&#39;", out);
-        else html_text(out, (const char[]){*text, 0});
+    for (;;) { /* whole pieces: a character may be several bytes */
+        const size_t n = strcspn(text, "'");
+        html_print(out, "%.*s", (int)n, text);
+        text += n;
+        if (!*text++) break;
+        fputs("&#39;\\&#39;&#39;", out);
     }
     fputs("&#39;", out);
 }

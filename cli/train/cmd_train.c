@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct training {
     cli_options *o;
@@ -226,13 +227,19 @@ static int fix_teachers(cli_options *o) {
     return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
-/* Paths are kept from the root: a run may be resumed in another folder. */
+static bool is_stream(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* Paths are kept from the root: a run may be resumed in another folder. That of a stream, as /dev/fd/63, stays what it
+ * is: what /dev/fd leads to has the number of this process in it. */
 static int fix_paths(cli_options *o) {
     const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx,
                                                                                         o->weights};
     for (int i = 0; i < 4; i++) {
         bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_exists(values[i]));
-        if (!path) continue;
+        if (!path || (i == 1 && values[i][0] == '/' && is_stream(values[i]))) continue;
         char *whole = i == 1 ? path_placed(values[i])
                              : path_absolute(values[i]); /* a log that is a link is refused, not followed */
         if (!whole)

@@ -24,14 +24,15 @@ static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
     return end;
 }
 
-/* A device or a pipe has no lines to keep, and reading might wait for ever. */
+/* A device or a pipe has no lines to keep, and reading might wait for ever. Links to one are followed, as /dev/stdout
+ * and a shell's >(...) are links; those to a file are not. */
 static int open_log(const char *path, bool *lines) {
     struct stat st;
-    *lines = lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
-    const int fd =
-        open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND : O_WRONLY) | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644);
+    *lines = stat(path, &st) != 0 || S_ISREG(st.st_mode);
+    const int fd = open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW : O_WRONLY) | O_CLOEXEC | O_NOCTTY,
+                        0644);
     if (fd < 0 || fstat(fd, &st) != 0) return fd;
-    const int error = *lines && !S_ISREG(st.st_mode) ? EINVAL : *lines && st.st_nlink > 1 ? EMLINK : 0;
+    const int error = *lines != S_ISREG(st.st_mode) ? EINVAL : *lines && st.st_nlink > 1 ? EMLINK : 0;
     if (!error) return fd;
     close(fd);
     errno = error;

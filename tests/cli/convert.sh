@@ -58,6 +58,21 @@ test_example() {
     expect 1 "$(dirname "$program")/session" nowhere.onnx && has err nowhere.onnx
     expect 0 "$wick" verify xor.onnx
 }
+test_memory_is_bounded() {
+    make_data data 60 20
+    expect 0 "$wick" train --data data --hidden 600,600 --batch 20 --epochs 1 --quiet --out wide || return
+    expect 0 "$wick" convert wide wide.onnx
+    expect 1 "$wick" convert wide.onnx less.onnx --max-memory 1 && has err "memory" && [ ! -e less.onnx ] || fail "less.onnx was made"
+    expect 0 "$wick" convert wide.onnx less.onnx --max-memory 64
+}
+# One object, also where it is a file that cannot be written.
+test_json_of_a_run_that_fails() {
+    make_data data 60 20
+    expect 0 "$wick" train --data data --hidden 6 --batch 20 --epochs 1 --quiet --out failing || return
+    expect 0 "$wick" convert failing failing.onnx && mkdir -p outputs/logits.npy
+    expect 1 "$wick" run failing.onnx --input image=random --json --output outputs && valid_json out && has out '"ok": false' && lacks out '"ok": true'
+    expect 0 "$wick" run failing.onnx --input image=random --json --output others && valid_json out && has out '"ok": true' && [ -s others/logits.npy ] || fail "no logits.npy"
+}
 test_weights() {
     local from
     for from in stored.npz deflated.npz model.safetensors.index.json; do

@@ -26,6 +26,22 @@ test_log_that_can_not_be_written() {
     expect 1 "$wick" train "${quick[@]}" --out log1 --log nowhere/at/all.jsonl && has err nowhere
     [ -e /dev/full ] && expect 1 "$wick" train "${quick[@]}" --out log2 --log /dev/full && has err /dev/full
 }
+# What is no file is written to as it is: a log can go on to another program.
+test_log_to_a_stream() {
+    local code
+    [ -e /dev/stdout ] && [ -d /dev/fd ] || { echo "  skipped: the system has no /dev/fd"; return 0; }
+    "$wick" train "${quick[@]}" --out log3 --log /dev/stdout --quiet 2>err | cat >out
+    code=${PIPESTATUS[0]}
+    [ "$code" = 0 ] || fail "exit code $code: $(cat err)"
+    has out '{"step": 60, "epoch": 3, "train_loss"' && has out log3/best.safetensors
+    mkfifo streamed
+    grep -c step streamed >lines & expect 0 "$wick" train "${quick[@]}" --out log4 --log /dev/fd/7 --quiet 7>streamed
+    wait $! && [ "$(cat lines)" = 63 ] || fail "$(cat lines) lines"
+    grep -c step streamed >lines & expect 0 "$wick" train --resume log4 --epochs 4 --log /dev/fd/7 --quiet 7>streamed
+    wait $! && [ "$(cat lines)" = 21 ] || fail "$(cat lines) lines, resumed"
+    # Standard output that is a file is one to a link's end: nothing of it is cut off.
+    expect 1 "$wick" train "${quick[@]}" --out log5 --log /dev/stdout && has err "symbolic link"
+}
 test_full_disk() {
     mkdir -p small
     mount -t tmpfs -o size=200k tmpfs small 2>/dev/null || { echo "  skipped: no tmpfs can be mounted here"; return 0; }

@@ -205,6 +205,11 @@ test_extreme_numbers() {
     { row 1 1e308 1 1 1; row 2 1e308 1 1 2; } >extreme/log.jsonl
     expect 0 "$wick" report extreme && check_page extreme/report.html
 }
+test_names_of_several_bytes() {
+    cp -r data "données d'été"
+    expect 0 "$wick" train --data "données d'été" --hidden 8 --epochs 1 --batch 30 --out named --quiet
+    expect 0 "$wick" report named && check_page named/report.html && has named/report.html "/données d&#39;\\&#39;&#39;été&#39;"
+}
 test_log_that_is_no_file() {
     cp -r run strange && rm strange/log.jsonl && mkfifo strange/log.jsonl
     expect 3 timeout 60 "$wick" report strange && has err "not a regular file"

@@ -27,6 +27,7 @@ test_no_command() { expect 2 "$wick" && has err "wick train"; }
 test_unknown_command() {
     expect 2 "$wick" trian && has err "did you mean train?"
     expect 2 "$wick" --epochs 3 train && has err "--epochs before a command"
+    expect 2 "$wick" -v && has err "-v before a command"
 }
 test_unknown_option() {
     expect 2 "$wick" train --epoch 3 && has err "did you mean --epochs?"
