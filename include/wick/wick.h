@@ -2,14 +2,14 @@
  *
  *   context types          threads, memory, errors; dtypes and statuses
  *   tensor ops             handles, scopes, what is recorded. ops.h brings the families: elementwise, pointwise, shape,
- *                          reduce, index, sort, loss, image, linalg, signal, sequence, attention, control, distance, quantize
+ *                          reduce, index, sort, loss, image, linalg, signal, sequence, attention, control, quantize ...
  *   plan dynamic           compiled functions, and those of many shapes; kernel.h makes one of a formula, custom.h an op
- *   nn transformer optim   models and layers, optimizers; zoo.h has networks by name, metrics.h what they are judged by
+ *   nn transformer optim   models and layers, optimizers; zoo.h has networks by name, metrics.h what judges them
  *   session onnx codegen   a model by names, ONNX in and out, models as C
  *   compress               fewer bits
- *   loader transform       batches and what happens to samples. dataset.h is the interface of a data set, datasets.h makes
- *                          them of others and of files, data.h has pictures and recordings, records.h the record file,
- *                          files.h labelled files to pack
+ *   loader transform       batches and what happens to samples. dataset.h is the interface of a data set, datasets.h
+ *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
+ *                          file, files.h labelled files to pack
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
