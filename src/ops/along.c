@@ -6,7 +6,6 @@
 #include "wick/index.h"
 #include "wick/ops.h"
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void print_along(wick_str *s, const wick_node *node) {
     static const char *const hows[] = {"set", "add", "mul", "max", "min"};
     const along_attr *attr = node->attr;
@@ -120,7 +119,7 @@ const wick_op wick_op_take_along_axis = {.name = "take_along_axis",
                                          .flags = WICK_OP_FAULTS | WICK_OP_MOVES,
                                          .infer = infer_take,
                                          .grad = grad_take,
-                                         .flops = no_flops,
+                                         .flops = wick_no_flops,
                                          .lower = lower_take,
                                          .print = print_along,
                                          .sample = sample_take};
@@ -342,7 +341,7 @@ const wick_op wick_op_ravel_index = {.name = "ravel_index",
                                      .n_out = 1,
                                      .flags = WICK_OP_FAULTS,
                                      .infer = infer_ravel,
-                                     .flops = no_flops,
+                                     .flops = wick_no_flops,
                                      .lower = lower_ravel,
                                      .print = print_ravel,
                                      .sample = sample_ravel};
@@ -393,7 +392,7 @@ const wick_op wick_op_iota = {.name = "iota",
                               .cost = "0",
                               .n_out = 1,
                               .infer = infer_iota,
-                              .flops = no_flops,
+                              .flops = wick_no_flops,
                               .lower = lower_iota,
                               .sample = sample_iota};
 

@@ -7,7 +7,6 @@
 #include "wick/reduce.h"
 #include "wick/shape.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 static bool is_half(const wick_tensor *x) {
     return wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16;
 }
@@ -83,7 +82,7 @@ wick_tensor *wick_cross(wick_tensor *a, wick_tensor *b, int axis) {
 }
 
 wick_tensor *wick_cov(wick_tensor *x, double correction) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const wick_dtype dtype = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x);
     if (!wick_dtype_is_float(dtype))
@@ -100,22 +99,22 @@ wick_tensor *wick_cov(wick_tensor *x, double correction) {
 }
 
 wick_tensor *wick_corrcoef(wick_tensor *x) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const wick_dtype dtype = wick_tensor_dtype(x);
     wick_tensor *c = wick_cov(is_half(x) ? wick_as(x, WICK_F32) : x, 1);
-    if (is_bad(c)) return c;
+    if (wick_is_bad(c)) return c;
     if (wick_tensor_rank(c) == 0) return wick_as(wick_div(c, c), dtype);
     wick_tensor *deviation = wick_sqrt(wick_diagonal(c, 0, 0, 1));
     return wick_as(wick_clip(wick_div(wick_div(c, wick_unsqueeze(deviation, 1)), deviation), -1, 1), dtype);
 }
 
 wick_tensor *wick_diff(wick_tensor *x, int64_t n, int axis) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int at = wick_axis(axis, wick_tensor_rank(x));
     if (at < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "diff: axis %d of a %d-d tensor", axis, wick_tensor_rank(x));
     if (n < 0) return wick_poison(x->ctx, WICK_ERR_INVALID, "diff: %lld times", (long long)n);
     if (n >= wick_tensor_dim(x, at)) return wick_slice(x, at, 0, 0, 1);
-    for (; n > 0 && !is_bad(x); n--) {
+    for (; n > 0 && !wick_is_bad(x); n--) {
         wick_tensor *from = wick_slice(x, at, 1, INT64_MAX, 1), *to = wick_slice(x, at, 0, -1, 1);
         x = wick_tensor_dtype(x) == WICK_BOOL ? wick_ne(from, to) : wick_sub(from, to);
     }

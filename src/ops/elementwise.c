@@ -254,7 +254,6 @@ static void grad_cast(wick_gradient *g) {
     if (wick_dtype_is_float(wick_tensor_dtype(g->out[0])))
         g->gin[0] = wick_cast(g->gout[0], wick_tensor_dtype(g->in[0]));
 }
-static double no_flops(const wick_node *node) { return (void)node, 0; }
 static wick_status lower_cast(wick_lower *l, wick_node *node) {
     if (wick_node_fuses(node)) return wick_lower_elementwise(l, node);
     wick_operand in, out;
@@ -293,7 +292,7 @@ const wick_op wick_op_cast = {.name = "cast",
                               .ew = WICK_FUSED_CAST,
                               .infer = infer_cast,
                               .grad = grad_cast,
-                              .flops = no_flops,
+                              .flops = wick_no_flops,
                               .lower = lower_cast,
                               .print = print_cast,
                               .sample = sample_cast};

@@ -353,8 +353,6 @@ FACTOR(eigh, 2, 1, 1, NULL, "linalg.eigh", "60 m k, k rows of a matrix",
 FACTOR(svd, 3, 1, 1, NULL, "linalg.svd", "60 m k, k columns of a matrix",
        "singular values and vectors of matrices that are not wide")
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
-
 /* ---- the check: a factorization that failed is a fault of the run ------------------------------------------------ */
 
 static wick_status infer_check(wick_infer *i) {
@@ -404,7 +402,7 @@ const wick_op wick_op_check_factor = {.name = "check_factor",
                                       .flags = WICK_OP_FAULTS,
                                       .infer = infer_check,
                                       .grad = grad_check,
-                                      .flops = no_flops,
+                                      .flops = wick_no_flops,
                                       .lower = lower_check,
                                       .sample = sample_check};
 wick_tensor *wick_check_factor(wick_tensor *x, wick_tensor *info, bool positive) {

@@ -164,10 +164,9 @@ FFT_OP(irfft, grad_irfft, sample_hermitian, NULL, "5/2 n log2 of the length", "i
 
 /* ---- complex numbers --------------------------------------------------------------------------------------------- */
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 /* NULL, or what is wrong with x as complex numbers. */
 static wick_tensor *not_complex(wick_tensor *x, const char *name) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);
     if (rank && wick_tensor_dim(x, -1) == 2) return NULL;
     return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s: complex numbers need a last dim of 2; the %d-d tensor has %lld",
@@ -181,7 +180,7 @@ static wick_tensor *part(wick_tensor *x, int which, const char *name) {
 wick_tensor *wick_real(wick_tensor *x) { return part(x, 0, "real"); }
 wick_tensor *wick_imag(wick_tensor *x) { return part(x, 1, "imag"); }
 wick_tensor *wick_complex(wick_tensor *re, wick_tensor *im) {
-    if (is_bad(re)) return re;
+    if (wick_is_bad(re)) return re;
     if (!im) im = wick_expand(wick_like(re, 0), wick_tensor_rank(re), wick_tensor_dims(re));
     if (!wick_promote_pair(&re, &im, "complex")) return re;
     wick_type both = re->value->type;
@@ -202,7 +201,7 @@ wick_tensor *wick_complex_abs2(wick_tensor *x) {
 }
 wick_tensor *wick_complex_abs(wick_tensor *x) {
     wick_tensor *square = wick_complex_abs2(x);
-    if (is_bad(square)) return square;
+    if (wick_is_bad(square)) return square;
     wick_tensor *zero = wick_eq(square, wick_like(square, 0)); /* the root's gradient there would be infinite */
     return wick_where(zero, wick_like(square, 0), wick_sqrt(wick_where(zero, wick_like(square, 1), square)));
 }
@@ -221,7 +220,7 @@ static wick_tensor *with_length(wick_tensor *x, int64_t n, int axis) {
 
 static wick_tensor *transform(const char *name, const wick_op *op, wick_tensor *x, int64_t n, int axis,
                               wick_fft_norm norm, bool inverse) {
-    if (is_bad(x)) return wick_record(NULL, op, 1, &x, NULL, 0);
+    if (wick_is_bad(x)) return wick_record(NULL, op, 1, &x, NULL, 0);
     const wick_fourier_what what = what_of(op);
     const bool pairs = what != WICK_FFT_REAL;
     if (pairs) {

@@ -5,7 +5,6 @@
 
 /* ---- sliding_window: [.., extent, ..] -> [.., count, .., size] --------------------------------------------------- */
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void window_type(const window_attr *a, const wick_type *x, wick_type *y) {
     *y = *x;
     y->dims[a->axis] = a->count;
@@ -72,7 +71,7 @@ const wick_op wick_op_sliding_window = {.name = "sliding_window",
                                         .flags = WICK_OP_VIEW | WICK_OP_MOVES,
                                         .infer = infer_window,
                                         .grad = grad_window,
-                                        .flops = no_flops,
+                                        .flops = wick_no_flops,
                                         .view = view_window,
                                         .print = print_window,
                                         .sample = sample_window};
@@ -247,7 +246,7 @@ const wick_op wick_op_plane_put = {.name = "plane_put",
                                    .flags = WICK_OP_FAULTS,
                                    .infer = infer_plane,
                                    .grad = grad_plane,
-                                   .flops = no_flops,
+                                   .flops = wick_no_flops,
                                    .lower = lower_plane,
                                    .print = print_plane,
                                    .sample = sample_put};
@@ -259,7 +258,7 @@ const wick_op wick_op_plane_take = {.name = "plane_take",
                                     .flags = WICK_OP_FAULTS,
                                     .infer = infer_plane,
                                     .grad = grad_plane,
-                                    .flops = no_flops,
+                                    .flops = wick_no_flops,
                                     .lower = lower_plane,
                                     .print = print_plane,
                                     .sample = sample_take};

@@ -3,7 +3,6 @@
 #include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void print_axis(wick_str *s, const wick_node *node) {
     wick_str_add(s, "axis=%d", (int)((const axis_attr *)node->attr)->axis);
 }
@@ -117,7 +116,7 @@ const wick_op wick_op_gather = {.name = "gather",
                                 .flags = WICK_OP_FAULTS | WICK_OP_MOVES,
                                 .infer = infer_gather,
                                 .grad = grad_gather,
-                                .flops = no_flops,
+                                .flops = wick_no_flops,
                                 .lower = lower_gather,
                                 .print = print_axis,
                                 .sample = sample_index};
@@ -273,7 +272,7 @@ const wick_op wick_op_one_hot = {.name = "one_hot",
                                  .max_in = 1,
                                  .n_out = 1,
                                  .infer = infer_one_hot,
-                                 .flops = no_flops,
+                                 .flops = wick_no_flops,
                                  .lower = lower_one_hot,
                                  .print = print_classes,
                                  .sample = sample_one_hot};
@@ -468,7 +467,7 @@ const wick_op wick_op_concat = {.name = "concat",
                                 .flags = WICK_OP_MOVES,
                                 .infer = infer_concat,
                                 .grad = grad_concat,
-                                .flops = no_flops,
+                                .flops = wick_no_flops,
                                 .lower = lower_concat,
                                 .print = print_axis,
                                 .sample = sample_concat};

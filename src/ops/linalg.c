@@ -5,7 +5,6 @@
 #include "ops/factor.h"
 #include "wick/linalg.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 static wick_tensor *turned(wick_tensor *x) { return wick_transpose(x, -1, -2); }
 static wick_tensor *times(wick_tensor *x, double by) { return wick_mul(x, wick_like(x, by)); }
 static wick_dtype computed_in(const wick_tensor *x) { return wick_tensor_dtype(x) == WICK_F64 ? WICK_F64 : WICK_F32; }
@@ -13,7 +12,7 @@ static wick_tensor *back_to(wick_tensor *y, wick_dtype d) { return wick_dtype_is
 
 /* What is wrong with a as matrices (square ones), or NULL. */
 static wick_tensor *refuse(const char *name, wick_tensor *a, bool square) {
-    if (is_bad(a)) return a ? a : NULL;
+    if (wick_is_bad(a)) return a ? a : NULL;
     if (wick_tensor_rank(a) < 2)
         return wick_poison(a->ctx, WICK_ERR_SHAPE, "%s(%s): needs matrices", name, wick_shown_of(a).text);
     if (square && wick_tensor_dim(a, -1) != wick_tensor_dim(a, -2))
@@ -203,7 +202,7 @@ typedef struct shape {
 static int64_t count_of(shape s) { return s.cols < 0 ? s.rows : s.rows * s.cols; }
 /* x [..., tail dims of s] as [..., count]. */
 static wick_tensor *flat(wick_tensor *x, shape s) {
-    if (is_bad(x) || s.cols < 0) return x;
+    if (wick_is_bad(x) || s.cols < 0) return x;
     int64_t dims[WICK_MAX_DIMS];
     const int rank = wick_tensor_rank(x);
     memcpy(dims, wick_tensor_dims(x), (size_t)rank * sizeof *dims);
@@ -219,7 +218,7 @@ static void unpack(wick_tensor *y, int n, wick_tensor **parts, const shape *shap
     int64_t at = 0, dims[WICK_MAX_DIMS];
     for (int i = 0; i < n; at += count_of(shapes[i++])) {
         parts[i] = wick_slice(y, -1, at, at + count_of(shapes[i]), 1);
-        if (is_bad(parts[i]) || shapes[i].cols < 0) continue;
+        if (wick_is_bad(parts[i]) || shapes[i].cols < 0) continue;
         const int rank = wick_tensor_rank(y);
         memcpy(dims, wick_tensor_dims(y), (size_t)rank * sizeof *dims);
         dims[rank - 1] = shapes[i].rows;

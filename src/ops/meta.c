@@ -3,7 +3,8 @@
 #include "ops/lowering/steps.h"
 #include "wick/ops.h"
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
+double wick_no_flops(const wick_node *node) { return (void)node, 0; }
+
 static wick_status infer_same(wick_infer *i) {
     *i->out = *i->in[0];
     return WICK_OK;
@@ -25,7 +26,7 @@ const wick_op wick_op_stop_gradient = {.name = "stop_gradient",
                                        .n_out = 1,
                                        .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE,
                                        .infer = infer_same,
-                                       .flops = no_flops,
+                                       .flops = wick_no_flops,
                                        .view = view_same};
 wick_tensor *wick_stop_gradient(wick_tensor *x) { return wick_record(NULL, &wick_op_stop_gradient, 1, &x, NULL, 0); }
 
@@ -49,7 +50,7 @@ const wick_op wick_op_custom_gradient = {.name = "custom_gradient",
                                          .flags = WICK_OP_VIEW | WICK_OP_POINTERS,
                                          .infer = infer_same,
                                          .grad = grad_custom,
-                                         .flops = no_flops,
+                                         .flops = wick_no_flops,
                                          .view = view_same};
 wick_tensor *wick_custom_gradient(wick_tensor *y, int n, wick_tensor *const *xs, wick_gradient_rule rule, void *user) {
     wick_tensor *in[64];
@@ -282,7 +283,7 @@ const wick_op wick_op_tap = {.name = "tap",
                              .n_out = 1,
                              .flags = WICK_OP_EFFECT | WICK_OP_POINTERS | WICK_OP_MOVES | WICK_OP_WHOLE,
                              .infer = infer_same,
-                             .flops = no_flops,
+                             .flops = wick_no_flops,
                              .lower = lower_tap};
 wick_status wick_tap(wick_tensor *x, wick_tap_fn fn, void *user) {
     wick_tap_attr attr = {fn, user};
@@ -327,7 +328,7 @@ const wick_op wick_op_check_finite = {.name = "check_finite",
                                       .n_out = 1,
                                       .flags = WICK_OP_EFFECT | WICK_OP_FAULTS,
                                       .infer = infer_check,
-                                      .flops = no_flops,
+                                      .flops = wick_no_flops,
                                       .lower = lower_check};
 wick_status wick_check_finite(wick_tensor *x) {
     if (x && !x->error && (wick_tensor_dtype(x) == WICK_F16 || wick_tensor_dtype(x) == WICK_BF16))

@@ -36,6 +36,11 @@ extern const wick_op wick_op_cast;
 #define WICK_OP_DECLARE(name) extern const wick_op wick_op_##name;
 WICK_OP_LIST(WICK_OP_DECLARE)
 
+/* The flops of ops that compute nothing. */
+double wick_no_flops(const wick_node *node);
+/* Out of memory, or poison. */
+static inline bool wick_is_bad(const wick_tensor *x) { return !x || x->error; }
+
 /* Every op, elementwise ones first. */
 int wick_ops_count(void);
 const wick_op *wick_ops_at(int i);

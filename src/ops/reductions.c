@@ -6,27 +6,26 @@
 #include "wick/ops.h"
 #include "wick/reduce.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 static wick_tensor *not_float(wick_tensor *x, const char *op) {
     return wick_poison(x->ctx, WICK_ERR_DTYPE, "%s(%s): of a dtype that is not float; cast it", op,
                        wick_shown_of(x).text);
 }
 
 wick_tensor *wick_logsumexp(wick_tensor *x, int n, const int *axes, bool keepdims) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if (!wick_dtype_is_float(wick_tensor_dtype(x))) return not_float(x, "logsumexp");
     if (wick_tensor_count(x) == 0) return wick_log(wick_sum(wick_exp(x), n, axes, keepdims));
     wick_tensor *most = wick_stop_gradient(wick_max(x, n, axes, true));
-    if (is_bad(most)) return most;
+    if (wick_is_bad(most)) return most;
     most = wick_where(wick_isfinite(most), most, wick_like(most, 0));
     wick_tensor *sum = wick_log(wick_sum(wick_exp(wick_sub(x, most)), n, axes, keepdims));
-    if (is_bad(sum)) return sum;
+    if (wick_is_bad(sum)) return sum;
     return wick_add(sum, keepdims ? most : wick_reshape(most, wick_tensor_rank(sum), wick_tensor_dims(sum)));
 }
 
 /* The root, with a gradient of 0 where x is 0. */
 static wick_tensor *root(wick_tensor *x) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     wick_tensor *zero = wick_like(x, 0), *is_zero = wick_eq(x, zero);
     return wick_where(is_zero, zero, wick_sqrt(wick_where(is_zero, wick_like(x, 1), x)));
 }
@@ -41,7 +40,7 @@ wick_tensor *wick_std(wick_tensor *x, int n, const int *axes, double correction,
 }
 
 wick_tensor *wick_norm(wick_tensor *x, double p, int n, const int *axes, bool keepdims) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const wick_dtype d = wick_tensor_dtype(x);
     if (!wick_dtype_is_float(d)) return not_float(x, "norm");
     if (p != p) return wick_poison(x->ctx, WICK_ERR_INVALID, "norm(%s): p is NaN", wick_shown_of(x).text);
@@ -56,35 +55,36 @@ wick_tensor *wick_norm(wick_tensor *x, double p, int n, const int *axes, bool ke
                : p > 0                            ? wick_max(x, n, axes, keepdims)
                                                   : wick_min(x, n, axes, keepdims);
     wick_tensor *sum = wick_sum(power(x, p), n, axes, keepdims);
-    return is_bad(sum) ? sum : power(sum, 1 / p);
+    return wick_is_bad(sum) ? sum : power(sum, 1 / p);
 }
 
 wick_tensor *wick_count_nonzero(wick_tensor *x, int n, const int *axes, bool keepdims) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     return wick_sum(wick_as(wick_as(x, WICK_BOOL), WICK_I64), n, axes, keepdims);
 }
 wick_tensor *wick_any(wick_tensor *x, int n, const int *axes, bool keepdims) {
     wick_tensor *count = wick_count_nonzero(x, n, axes, keepdims);
-    return is_bad(count) ? count : wick_gt(count, wick_like(count, 0));
+    return wick_is_bad(count) ? count : wick_gt(count, wick_like(count, 0));
 }
 wick_tensor *wick_all(wick_tensor *x, int n, const int *axes, bool keepdims) {
-    wick_tensor *count = is_bad(x) ? x : wick_count_nonzero(wick_logical_not(wick_as(x, WICK_BOOL)), n, axes, keepdims);
-    return is_bad(count) ? count : wick_eq(count, wick_like(count, 0));
+    wick_tensor *count =
+        wick_is_bad(x) ? x : wick_count_nonzero(wick_logical_not(wick_as(x, WICK_BOOL)), n, axes, keepdims);
+    return wick_is_bad(count) ? count : wick_eq(count, wick_like(count, 0));
 }
 
 wick_tensor *wick_nansum(wick_tensor *x, int n, const int *axes, bool keepdims) {
-    if (is_bad(x) || !wick_dtype_is_float(wick_tensor_dtype(x))) return wick_sum(x, n, axes, keepdims);
+    if (wick_is_bad(x) || !wick_dtype_is_float(wick_tensor_dtype(x))) return wick_sum(x, n, axes, keepdims);
     return wick_sum(wick_replace_nan(x, wick_like(x, 0)), n, axes, keepdims);
 }
 wick_tensor *wick_nanmean(wick_tensor *x, int n, const int *axes, bool keepdims) {
-    if (is_bad(x) || !wick_dtype_is_float(wick_tensor_dtype(x))) return wick_mean(x, n, axes, keepdims);
+    if (wick_is_bad(x) || !wick_dtype_is_float(wick_tensor_dtype(x))) return wick_mean(x, n, axes, keepdims);
     wick_tensor *count = wick_count_nonzero(wick_eq(x, x), n, axes, keepdims);
     return wick_div(wick_nansum(x, n, axes, keepdims), wick_cast(count, wick_tensor_dtype(x)));
 }
 
 static wick_tensor *with_index(wick_tensor *x, wick_tensor *at, int axis, bool keepdims, wick_tensor **index) {
-    wick_tensor *y = is_bad(at) ? at : wick_take_along_axis(x, axis, at);
-    if (!keepdims && !is_bad(y)) {
+    wick_tensor *y = wick_is_bad(at) ? at : wick_take_along_axis(x, axis, at);
+    if (!keepdims && !wick_is_bad(y)) {
         y = wick_squeeze(y, axis);
         if (index) at = wick_squeeze(at, axis);
     }

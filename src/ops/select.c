@@ -8,11 +8,8 @@
 #include "wick/reduce.h"
 #include "wick/sort.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
-static double no_flops(const wick_node *node) { return (void)node, 0; }
-
 wick_tensor *wick_mean_of(wick_tensor *sum, wick_tensor *count) {
-    if (is_bad(sum)) return sum;
+    if (wick_is_bad(sum)) return sum;
     const wick_dtype d = wick_tensor_dtype(sum);
     if (wick_dtype_is_float(d)) return wick_div(sum, count);
     return wick_cast(wick_floor(wick_div(wick_cast(sum, WICK_F64), wick_cast(count, WICK_F64))), d);
@@ -31,7 +28,7 @@ wick_tensor *wick_needs_value(wick_tensor *x, const char *op, const char *instea
 
 wick_tensor *wick_scatter_reduce(wick_tensor *base, int axis, wick_tensor *index, wick_tensor *src, wick_put how,
                                  bool include_self) {
-    if (include_self || how == WICK_PUT_SET || is_bad(base) || is_bad(index) || is_bad(src))
+    if (include_self || how == WICK_PUT_SET || wick_is_bad(base) || wick_is_bad(index) || wick_is_bad(src))
         return wick_put_along_axis(base, axis, index, src, how);
     if ((unsigned)how > WICK_PUT_MEAN)
         return wick_poison(base->ctx, WICK_ERR_INVALID, "scatter_reduce: there is no reduction %d", (int)how);
@@ -51,7 +48,8 @@ wick_tensor *wick_scatter_reduce(wick_tensor *base, int axis, wick_tensor *index
 }
 
 wick_tensor *wick_scatter(wick_tensor *base, int axis, wick_tensor *index, wick_tensor *src, wick_put how) {
-    if (is_bad(base) || is_bad(index) || is_bad(src)) return wick_put_along_axis(base, axis, index, src, how);
+    if (wick_is_bad(base) || wick_is_bad(index) || wick_is_bad(src))
+        return wick_put_along_axis(base, axis, index, src, how);
     const wick_type *t = &base->value->type, *of = &index->value->type, *s = &src->value->type;
     const int a = wick_axis(axis, t->rank);
     bool good = a >= 0 && s->rank == t->rank - 1 + of->rank;
@@ -80,7 +78,7 @@ static wick_tensor *tuples(wick_tensor *x, int from, wick_tensor *index, int *k)
 }
 
 wick_tensor *wick_gather_nd(wick_tensor *x, int batch_dims, wick_tensor *index) {
-    if (is_bad(x) || is_bad(index)) return wick_gather(x, 0, index);
+    if (wick_is_bad(x) || wick_is_bad(index)) return wick_gather(x, 0, index);
     const int rank = wick_tensor_rank(x), of = wick_tensor_rank(index), b = batch_dims;
     int k = 0;
     bool good = b >= 0 && b < of && b < rank;
@@ -96,7 +94,7 @@ wick_tensor *wick_gather_nd(wick_tensor *x, int batch_dims, wick_tensor *index) 
     if (b) { /* each batch has its own places */
         for (int i = 0; i < of - 1; i++) dims[i] = i < b ? wick_tensor_dims(x)[i] : 1;
         wick_tensor *batch = wick_reshape(wick_positions(x->ctx, WICK_I64, batches), of - 1, dims);
-        at = wick_add(at, wick_mul(batch, is_bad(batch) ? batch : wick_like(batch, (double)places)));
+        at = wick_add(at, wick_mul(batch, wick_is_bad(batch) ? batch : wick_like(batch, (double)places)));
     }
     dims[0] = batches * places;
     for (int i = b + k; i < rank; i++) dims[1 + i - b - k] = wick_tensor_dims(x)[i];
@@ -104,7 +102,8 @@ wick_tensor *wick_gather_nd(wick_tensor *x, int batch_dims, wick_tensor *index) 
 }
 
 wick_tensor *wick_scatter_nd(wick_tensor *base, wick_tensor *index, wick_tensor *src, wick_put how) {
-    if (is_bad(base) || is_bad(index) || is_bad(src)) return wick_put_along_axis(base, 0, index, src, how);
+    if (wick_is_bad(base) || wick_is_bad(index) || wick_is_bad(src))
+        return wick_put_along_axis(base, 0, index, src, how);
     const int rank = wick_tensor_rank(base);
     int k;
     wick_tensor *at = tuples(base, 0, index, &k);
@@ -121,13 +120,13 @@ wick_tensor *wick_scatter_nd(wick_tensor *base, wick_tensor *index, wick_tensor 
 
 /* n indices, broadcast, as tuples; or the poison. */
 static wick_tensor *together(const char *op, wick_tensor *x, int n, wick_tensor *const *index) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if (n < 1 || n > wick_tensor_rank(x) || !index)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "%s(%s): %d indices", op, wick_shown_of(x).text, n);
     wick_tensor *parts[WICK_MAX_DIMS];
     wick_type t;
     for (int i = 0; i < n; i++) {
-        if (is_bad(index[i]))
+        if (wick_is_bad(index[i]))
             return index[i] ? index[i] : wick_poison(x->ctx, WICK_ERR_INVALID, "%s: index %d is NULL", op, i);
         if (!i) t = index[0]->value->type;
         parts[i] = wick_as_index(index[i]);
@@ -146,11 +145,11 @@ static wick_tensor *together(const char *op, wick_tensor *x, int n, wick_tensor 
 }
 wick_tensor *wick_index(wick_tensor *x, int n, wick_tensor *const *index) {
     wick_tensor *at = together("index", x, n, index);
-    return is_bad(at) ? at : wick_gather_nd(x, 0, at);
+    return wick_is_bad(at) ? at : wick_gather_nd(x, 0, at);
 }
 wick_tensor *wick_index_put(wick_tensor *x, int n, wick_tensor *const *index, wick_tensor *values, bool accumulate) {
     wick_tensor *at = together("index_put", x, n, index);
-    if (is_bad(at) || is_bad(values)) return is_bad(at) ? at : values;
+    if (wick_is_bad(at) || wick_is_bad(values)) return wick_is_bad(at) ? at : values;
     int64_t dims[2 * WICK_MAX_DIMS];
     int rank = 0;
     for (int i = 0; i + 1 < wick_tensor_rank(at); i++) dims[rank++] = wick_tensor_dims(at)[i];
@@ -161,32 +160,33 @@ wick_tensor *wick_index_put(wick_tensor *x, int n, wick_tensor *const *index, wi
 /* ---- embeddings -------------------------------------------------------------------------------------------------- */
 
 wick_tensor *wick_embedding(wick_tensor *weight, wick_tensor *index, int64_t padding) {
-    if (!is_bad(weight) && wick_tensor_rank(weight) != 2)
+    if (!wick_is_bad(weight) && wick_tensor_rank(weight) != 2)
         return wick_poison(weight->ctx, WICK_ERR_SHAPE, "embedding: the weight is %s, not [rows, d]",
                            wick_shown_of(weight).text);
     wick_tensor *y = wick_gather(weight, 0, index);
-    if (padding < 0 || is_bad(y)) return y;
+    if (padding < 0 || wick_is_bad(y)) return y;
     wick_tensor *pad = wick_eq(wick_as_index(index), wick_like(wick_as_index(index), (double)padding));
     return wick_where(wick_unsqueeze(pad, -1), wick_stop_gradient(y), y);
 }
 
 wick_tensor *wick_embedding_bag(wick_tensor *weight, wick_tensor *index, wick_tensor *offsets, wick_tensor *scale,
                                 wick_bag mode) {
-    if (is_bad(weight) || is_bad(index)) return is_bad(weight) ? weight : index;
+    if (wick_is_bad(weight) || wick_is_bad(index)) return wick_is_bad(weight) ? weight : index;
     wick_context *ctx = weight->ctx;
     const int rank = wick_tensor_rank(index);
     if (wick_tensor_rank(weight) != 2 || rank != (offsets ? 1 : 2) ||
-        (offsets && !is_bad(offsets) && wick_tensor_rank(offsets) != 1) || (unsigned)mode > WICK_BAG_MAX)
+        (offsets && !wick_is_bad(offsets) && wick_tensor_rank(offsets) != 1) || (unsigned)mode > WICK_BAG_MAX)
         return wick_poison(
             ctx, WICK_ERR_SHAPE,
             "embedding_bag(%s, %s): takes weight [rows, d] and index [bags, m], or index [total] and offsets [bags]",
             wick_shown_of(weight).text, wick_shown_of(index).text);
-    if (scale && !is_bad(scale) && (mode != WICK_BAG_SUM || !wick_same_dims(&scale->value->type, &index->value->type)))
+    if (scale && !wick_is_bad(scale) &&
+        (mode != WICK_BAG_SUM || !wick_same_dims(&scale->value->type, &index->value->type)))
         return wick_poison(ctx, WICK_ERR_SHAPE, "embedding_bag(%s, %s): scale is for sums, and of the index's shape",
                            wick_shown_of(weight).text, wick_shown_of(index).text);
     wick_tensor *rows = wick_gather(weight, 0, index);
     if (scale) rows = wick_mul(rows, wick_unsqueeze(scale, -1));
-    if (is_bad(rows)) return rows;
+    if (wick_is_bad(rows)) return rows;
     wick_tensor *zero = wick_like(rows, 0);
     const int64_t d = wick_tensor_dims(weight)[1], total = wick_tensor_count(index);
     if (!offsets) {
@@ -195,15 +195,15 @@ wick_tensor *wick_embedding_bag(wick_tensor *weight, wick_tensor *index, wick_te
                : mode == WICK_BAG_MEAN ? wick_mean(rows, WICK_AXES(1), false)
                                        : wick_max(rows, WICK_AXES(1), false);
     }
-    if (is_bad(offsets)) return offsets;
+    if (wick_is_bad(offsets)) return offsets;
     const int64_t gather_reduce = wick_tensor_count(offsets);
     wick_tensor *at = wick_positions(ctx, WICK_I64, total), *bag = wick_searchsorted(wick_as_index(offsets), at, true);
-    if (is_bad(bag)) return bag;
+    if (wick_is_bad(bag)) return bag;
     bag = wick_sub(bag, wick_like(bag, 1)); /* of each index */
     wick_tensor *base =
         wick_expand(mode == WICK_BAG_MAX ? wick_like(rows, -INFINITY) : zero, WICK_DIMS(gather_reduce, d));
     wick_tensor *y = wick_scatter(base, 0, bag, rows, mode == WICK_BAG_MAX ? WICK_PUT_MAX : WICK_PUT_ADD);
-    if (mode == WICK_BAG_SUM || is_bad(y)) return y;
+    if (mode == WICK_BAG_SUM || wick_is_bad(y)) return y;
     wick_tensor *one = wick_like(bag, 1), *none = wick_like(bag, 0);
     wick_tensor *count = wick_unsqueeze(
         wick_scatter(wick_expand(none, 1, &gather_reduce), 0, bag, wick_expand(one, 1, &total), WICK_PUT_ADD), -1);
@@ -214,7 +214,7 @@ wick_tensor *wick_embedding_bag(wick_tensor *weight, wick_tensor *index, wick_te
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
 static wick_tensor *as_mask(const char *op, wick_tensor *mask) {
-    if (is_bad(mask) || wick_tensor_dtype(mask) == WICK_BOOL) return mask;
+    if (wick_is_bad(mask) || wick_tensor_dtype(mask) == WICK_BOOL) return mask;
     return wick_poison(mask->ctx, WICK_ERR_DTYPE, "%s: the mask is %s, not bool", op, wick_shown_of(mask).text);
 }
 
@@ -224,7 +224,8 @@ wick_tensor *wick_masked_fill(wick_tensor *x, wick_tensor *mask, double value) {
 
 wick_tensor *wick_masked_scatter(wick_tensor *x, wick_tensor *mask, wick_tensor *src) {
     mask = as_mask("masked_scatter", mask);
-    if (is_bad(x) || is_bad(mask) || is_bad(src)) return is_bad(x) ? x : is_bad(mask) ? mask : src;
+    if (wick_is_bad(x) || wick_is_bad(mask) || wick_is_bad(src))
+        return wick_is_bad(x) ? x : wick_is_bad(mask) ? mask : src;
     if (!wick_same_dims(&x->value->type, &mask->value->type) || wick_tensor_dtype(src) != wick_tensor_dtype(x))
         return wick_poison(x->ctx, WICK_ERR_SHAPE,
                            "masked_scatter(%s, %s, %s): x and mask must have one shape, x and src one dtype",
@@ -255,16 +256,16 @@ static wick_tensor *true_places(wick_tensor *mask) {
 }
 
 wick_tensor *wick_nonzero(wick_tensor *x) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     wick_tensor *bad = wick_needs_value(x, "nonzero", "wick_nonzero_padded");
     if (bad) return bad;
     wick_tensor *mask = wick_as(x, WICK_BOOL);
-    return is_bad(mask) ? mask : true_places(mask);
+    return wick_is_bad(mask) ? mask : true_places(mask);
 }
 
 wick_tensor *wick_masked_select(wick_tensor *x, wick_tensor *mask) {
     mask = as_mask("masked_select", mask);
-    if (is_bad(x) || is_bad(mask)) return is_bad(x) ? x : mask;
+    if (wick_is_bad(x) || wick_is_bad(mask)) return wick_is_bad(x) ? x : mask;
     wick_tensor *bad = wick_needs_value(mask, "masked_select", "wick_where, or wick_nonzero_padded and wick_gather");
     if (bad) return bad;
     wick_type t = x->value->type;
@@ -272,8 +273,9 @@ wick_tensor *wick_masked_select(wick_tensor *x, wick_tensor *mask) {
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "masked_select(%s, %s): the shapes do not broadcast",
                            wick_shown_of(x).text, wick_shown_of(mask).text);
     wick_tensor *places = true_places(wick_flatten(wick_expand(mask, t.rank, t.dims), 0));
-    return is_bad(places) ? places
-                          : wick_gather(wick_flatten(wick_expand(x, t.rank, t.dims), 0), 0, wick_flatten(places, 0));
+    return wick_is_bad(places)
+               ? places
+               : wick_gather(wick_flatten(wick_expand(x, t.rank, t.dims), 0), 0, wick_flatten(places, 0));
 }
 
 /* ---- nonzero, padded --------------------------------------------------------------------------------------------- */
@@ -362,14 +364,14 @@ const wick_op wick_op_nonzero = {.name = "nonzero",
                                  .max_in = 1,
                                  .n_out = 2,
                                  .infer = infer_nonzero,
-                                 .flops = no_flops,
+                                 .flops = wick_no_flops,
                                  .lower = lower_nonzero,
                                  .print = print_nonzero,
                                  .sample = sample_nonzero};
 
 wick_tensor *wick_nonzero_padded(wick_tensor *x, int64_t size, int64_t fill, wick_tensor **count) {
     nonzero_attr attr = {size, fill};
-    wick_tensor *in = is_bad(x) ? x : wick_as(x, WICK_BOOL), *out[2];
+    wick_tensor *in = wick_is_bad(x) ? x : wick_as(x, WICK_BOOL), *out[2];
     wick_record_n(NULL, &wick_op_nonzero, 1, &in, &attr, sizeof attr, 2, out);
     if (count) *count = out[1];
     return out[0];

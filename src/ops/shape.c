@@ -3,7 +3,6 @@
 #include "wick/ops.h"
 #include "wick/shape.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 static void poison_all(int n, wick_tensor **out, wick_tensor *poison) {
     for (int i = 0; i < n; i++) out[i] = i && poison ? wick_poison_like(poison->ctx, poison->error) : poison;
 }
@@ -21,7 +20,7 @@ wick_tensor *wick_stack(int n, wick_tensor *const *xs, int axis) {
         return wick_poison(ctx, WICK_ERR_NOMEM, "stack: out of memory for a list of %d tensors", n);
     wick_tensor *y = NULL;
     for (int i = 0; i < n && !y; i++) {
-        if (is_bad(xs[i]))
+        if (wick_is_bad(xs[i]))
             y = xs[i] ? xs[i] : wick_poison(ctx, WICK_ERR_INVALID, "stack: tensor %d is NULL", i);
         else if (!wick_same_dims(&xs[i]->value->type, &xs[0]->value->type) || wick_tensor_rank(xs[i]) == WICK_MAX_DIMS)
             y = wick_poison(ctx, WICK_ERR_SHAPE,
@@ -40,7 +39,7 @@ wick_tensor *wick_stack(int n, wick_tensor *const *xs, int axis) {
 
 void wick_split(wick_tensor *x, int axis, int n, const int64_t *sizes, wick_tensor **out) {
     if (!out) return;
-    if (is_bad(x) || n <= 0) {
+    if (wick_is_bad(x) || n <= 0) {
         poison_all(n, out, x);
         return;
     }
@@ -74,12 +73,12 @@ void wick_split(wick_tensor *x, int axis, int n, const int64_t *sizes, wick_tens
 void wick_chunk(wick_tensor *x, int n, int axis, wick_tensor **out, int *parts) {
     if (!out) return;
     if (parts) *parts = n;
-    const int a = is_bad(x) ? 0 : wick_axis(axis, wick_tensor_rank(x));
-    if (is_bad(x) || n <= 0 || a < 0) {
+    const int a = wick_is_bad(x) ? 0 : wick_axis(axis, wick_tensor_rank(x));
+    if (wick_is_bad(x) || n <= 0 || a < 0) {
         poison_all(n, out,
-                   is_bad(x) ? x
-                             : wick_poison(x->ctx, WICK_ERR_SHAPE, "chunk(%s): %d parts of axis %d",
-                                           wick_shown_of(x).text, n, axis));
+                   wick_is_bad(x) ? x
+                                  : wick_poison(x->ctx, WICK_ERR_SHAPE, "chunk(%s): %d parts of axis %d",
+                                                wick_shown_of(x).text, n, axis));
         return;
     }
     const int64_t extent = wick_tensor_dims(x)[a], size = (extent + n - 1) / n;
@@ -113,7 +112,7 @@ static wick_tensor *repeat(const char *op, wick_tensor *x, int axis, int64_t rep
 }
 
 wick_tensor *wick_tile(wick_tensor *x, int n, const int64_t *repeats) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);
     if (n < 0 || n > WICK_MAX_DIMS || (n && !repeats))
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "tile(%s): %d repeats", wick_shown_of(x).text, n);
@@ -128,7 +127,7 @@ wick_tensor *wick_tile(wick_tensor *x, int n, const int64_t *repeats) {
 }
 
 wick_tensor *wick_repeat_interleave(wick_tensor *x, int64_t repeats, int axis) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int a = wick_axis(axis, wick_tensor_rank(x));
     if (a < 0)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "repeat_interleave(%s): axis %d does not exist",
@@ -137,7 +136,7 @@ wick_tensor *wick_repeat_interleave(wick_tensor *x, int64_t repeats, int axis) {
 }
 
 wick_tensor *wick_roll(wick_tensor *x, int n, const int64_t *shifts, const int *axes) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if (n < 0 || (n && (!shifts || !axes)))
         return wick_poison(x->ctx, WICK_ERR_INVALID, "roll(%s): %d shifts%s", wick_shown_of(x).text, n,
                            n > 0 ? " at NULL" : "");
@@ -155,7 +154,7 @@ wick_tensor *wick_roll(wick_tensor *x, int n, const int64_t *shifts, const int *
 }
 
 wick_tensor *wick_move_axis(wick_tensor *x, int from, int to) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int rank = wick_tensor_rank(x), f = wick_axis(from, rank), t = wick_axis(to, rank);
     if (f < 0 || t < 0)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "move_axis(%s): axis %d to %d", wick_shown_of(x).text, from, to);
@@ -176,7 +175,7 @@ void wick_meshgrid(int n, wick_tensor *const *xs, bool xy, wick_tensor **out) {
     if (n <= 0) return;
     int64_t dims[WICK_MAX_DIMS];
     for (int i = 0; i < n; i++) {
-        if (is_bad(xs[i])) {
+        if (wick_is_bad(xs[i])) {
             poison_all(n, out, xs[i]);
             return;
         }
@@ -230,7 +229,7 @@ static wick_tensor *go_round(wick_tensor *x, int axis, int64_t before, int64_t t
 }
 
 wick_tensor *wick_pad_with(wick_tensor *x, int rank, const int64_t *before, const int64_t *after, wick_pad_mode mode) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if ((unsigned)mode > WICK_PAD_WRAP)
         return wick_poison(x->ctx, WICK_ERR_INVALID, "pad_with(%s): there is no mode %d", wick_shown_of(x).text,
                            (int)mode);
@@ -281,7 +280,7 @@ static wick_tensor *diagonals(wick_context *ctx, int64_t rows, int64_t cols) {
 static int64_t bounded(int64_t k) { return WICK_MAX(WICK_MIN(k, 1 << 30), -(1 << 30)); }
 
 wick_tensor *wick_diagonal_matrix(wick_tensor *x, int64_t k) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int rank = wick_tensor_rank(x);
     if (rank < 1 || rank == WICK_MAX_DIMS)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal_matrix(%s): needs 1 to %d axes", wick_shown_of(x).text,
@@ -295,7 +294,7 @@ wick_tensor *wick_diagonal_matrix(wick_tensor *x, int64_t k) {
     after[rank - 1] = k < 0 ? more : 0;
     wick_tensor *row = wick_unsqueeze(wick_pad(x, rank, before, after, 0), -2),
                 *at = diagonals(x->ctx, n + more, n + more);
-    return wick_where(wick_eq(at, is_bad(at) ? at : wick_like(at, (double)k)), row, wick_like(x, 0));
+    return wick_where(wick_eq(at, wick_is_bad(at) ? at : wick_like(at, (double)k)), row, wick_like(x, 0));
 }
 
 wick_tensor *wick_eye(wick_context *ctx, wick_dtype dtype, int64_t rows, int64_t cols, int64_t k) {
@@ -304,7 +303,7 @@ wick_tensor *wick_eye(wick_context *ctx, wick_dtype dtype, int64_t rows, int64_t
         return wick_poison(ctx, WICK_ERR_INVALID, "eye: there is no tensor of %lld x %lld", (long long)rows,
                            (long long)cols);
     wick_tensor *at = diagonals(ctx, rows, cols);
-    return wick_cast(wick_eq(at, is_bad(at) ? at : wick_like(at, (double)bounded(k))), dtype);
+    return wick_cast(wick_eq(at, wick_is_bad(at) ? at : wick_like(at, (double)bounded(k))), dtype);
 }
 
 wick_tensor *wick_linspace(wick_context *ctx, wick_dtype dtype, double start, double stop, int64_t count) {
@@ -323,5 +322,5 @@ wick_tensor *wick_linspace(wick_context *ctx, wick_dtype dtype, double start, do
 
 wick_tensor *wick_logspace(wick_context *ctx, wick_dtype dtype, double start, double stop, int64_t count, double base) {
     wick_tensor *at = wick_linspace(ctx, WICK_F64, start, stop, count);
-    return is_bad(at) ? at : wick_cast(wick_pow(wick_like(at, base), at), dtype);
+    return wick_is_bad(at) ? at : wick_cast(wick_pow(wick_like(at, base), at), dtype);
 }

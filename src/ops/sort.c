@@ -10,9 +10,6 @@
 #include "wick/shape.h"
 #include "wick/sort.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
-static double no_flops(const wick_node *node) { return (void)node, 0; }
-
 /* The dtype with kernels that has the order of d. */
 static wick_dtype ordered(wick_dtype d) {
     static const wick_dtype in[WICK_CTYPE_COUNT] = {WICK_F32, WICK_F64, WICK_I32, WICK_I64, WICK_U64, WICK_I32};
@@ -158,7 +155,7 @@ const wick_op wick_op_topk = {.name = "topk",
 static wick_tensor *along(const wick_op *op, const char *name, wick_tensor *x, int axis, const void *attr,
                           size_t attr_size, bool stays, bool keepdims, wick_tensor **index) {
     wick_tensor *out[2] = {x, x};
-    if (!is_bad(x)) {
+    if (!wick_is_bad(x)) {
         const int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
         const wick_dtype d = wick_tensor_dtype(x), c = ordered(d);
         if (a < 0) {
@@ -170,7 +167,7 @@ static wick_tensor *along(const wick_op *op, const char *name, wick_tensor *x, i
         x = wick_as(x, c);
         if (a != rank - 1) x = stays ? wick_transpose(x, a, -1) : wick_move_axis(x, a, -1);
         wick_record_n(NULL, op, 1, &x, attr, attr_size, 2, out);
-        for (int i = 0; i < 2 && !is_bad(out[i]); i++) {
+        for (int i = 0; i < 2 && !wick_is_bad(out[i]); i++) {
             if (stays && a != rank - 1) out[i] = wick_transpose(out[i], a, -1);
             if (!stays && keepdims) out[i] = wick_unsqueeze(out[i], a);
         }
@@ -191,7 +188,7 @@ wick_tensor *wick_argsort(wick_tensor *x, int axis, bool descending) {
 }
 wick_tensor *wick_topk(wick_tensor *x, int64_t k, int axis, bool largest, wick_tensor **index) {
     sort_attr attr = {largest, k};
-    if (!is_bad(x) && k < 0)
+    if (!wick_is_bad(x) && k < 0)
         x = wick_poison(x->ctx, WICK_ERR_INVALID, "topk(%s): k is %lld", wick_shown_of(x).text, (long long)k);
     return along(&wick_op_topk, "topk", x, axis, &attr, sizeof attr, true, true, index);
 }
@@ -287,7 +284,7 @@ wick_tensor *wick_nanmedian(wick_tensor *x, int axis, bool keepdims, wick_tensor
 }
 
 wick_tensor *wick_quantile(wick_tensor *x, double q, int axis, bool keepdims, wick_quantile_mode mode) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int a = wick_axis(axis, wick_tensor_rank(x));
     const wick_dtype d = wick_tensor_dtype(x);
     if (a < 0 || wick_tensor_dims(x)[a] == 0)
@@ -411,7 +408,7 @@ const wick_op wick_op_searchsorted = {.name = "searchsorted",
 wick_tensor *wick_searchsorted(wick_tensor *sorted, wick_tensor *values, bool right) {
     const int64_t attr = right;
     wick_tensor *in[2] = {sorted, values};
-    if (!is_bad(sorted) && !is_bad(values) && wick_promote_pair(&in[0], &in[1], "searchsorted")) {
+    if (!wick_is_bad(sorted) && !wick_is_bad(values) && wick_promote_pair(&in[0], &in[1], "searchsorted")) {
         const wick_dtype c = ordered(wick_tensor_dtype(in[0]));
         in[0] = wick_as(in[0], c), in[1] = wick_as(in[1], c);
     }
@@ -481,7 +478,7 @@ const wick_op wick_op_equal_runs = {
     .n_out = 4,
     .flags = WICK_OP_FAULTS,
     .infer = infer_runs,
-    .flops = no_flops,
+    .flops = wick_no_flops,
     .lower = lower_runs,
     .sample = sample_runs};
 
@@ -495,7 +492,7 @@ static void runs_of(wick_tensor *x, bool sorts, wick_tensor **out) {
     else
         in[1] = wick_positions(x->ctx, WICK_I64, wick_tensor_count(x));
     wick_record_n(NULL, &wick_op_equal_runs, 2, in, NULL, 0, 4, out);
-    if (is_bad(out[0])) return;
+    if (wick_is_bad(out[0])) return;
     out[0] = wick_as(out[0], d);
     out[1] = wick_reshape(out[1], rank, wick_tensor_dims(x));
 }
@@ -505,7 +502,7 @@ static wick_tensor *poisoned(wick_tensor *x, wick_tensor **inverse, wick_tensor 
     return x;
 }
 static wick_tensor *distinct(wick_tensor *x, const char *op, bool sorts, wick_tensor **inverse, wick_tensor **counts) {
-    if (is_bad(x)) return poisoned(x, inverse, counts);
+    if (wick_is_bad(x)) return poisoned(x, inverse, counts);
     wick_tensor *bad = wick_needs_value(x, op,
                                         sorts ? "wick_unique_padded" : "wick_ne of neighbours and wick_nonzero_padded"),
                 *out[4];
@@ -514,7 +511,7 @@ static wick_tensor *distinct(wick_tensor *x, const char *op, bool sorts, wick_te
     runs_of(x, sorts, out);
     wick_status status = WICK_OK;
     for (int i = 0; i < 4 && !status; i++)
-        if (is_bad(out[i])) return poisoned(out[i], inverse, counts);
+        if (wick_is_bad(out[i])) return poisoned(out[i], inverse, counts);
     status = wick_eval(x->ctx, 4, out, NULL);
     if (!status) status = wick_item(out[3], &number);
     if (status) return poisoned(wick_poison(x->ctx, status, "%s", wick_context_error(x->ctx)), inverse, counts);
@@ -530,7 +527,7 @@ wick_tensor *wick_unique_consecutive(wick_tensor *x, wick_tensor **inverse, wick
 }
 wick_tensor *wick_unique_padded(wick_tensor *x, wick_tensor **inverse, wick_tensor **counts, wick_tensor **number) {
     wick_tensor *out[4] = {x, x, x, x};
-    if (!is_bad(x)) runs_of(x, true, out);
+    if (!wick_is_bad(x)) runs_of(x, true, out);
     if (inverse) *inverse = out[1];
     if (counts) *counts = out[2];
     if (number) *number = out[3];
@@ -553,21 +550,21 @@ static wick_tensor *ranks_of(wick_tensor *k) {
 wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts,
                                      wick_tensor **number) {
     wick_tensor *y = x;
-    const int rank = is_bad(x) ? 0 : wick_tensor_rank(x), a = is_bad(x) ? 0 : wick_axis(axis, rank);
-    const int64_t all = is_bad(x) ? 0 : wick_tensor_count(x), n = all && a >= 0 ? wick_tensor_dim(x, a) : 0;
-    if (!is_bad(x) && (a < 0 || !all || n > (int64_t)1 << 31)) /* pairs of ranks fit into i64 */
+    const int rank = wick_is_bad(x) ? 0 : wick_tensor_rank(x), a = wick_is_bad(x) ? 0 : wick_axis(axis, rank);
+    const int64_t all = wick_is_bad(x) ? 0 : wick_tensor_count(x), n = all && a >= 0 ? wick_tensor_dim(x, a) : 0;
+    if (!wick_is_bad(x) && (a < 0 || !all || n > (int64_t)1 << 31)) /* pairs of ranks fit into i64 */
         y = wick_poison(x->ctx, WICK_ERR_SHAPE, "unique_axis(%s): %s %d", wick_shown_of(x).text,
                         a < 0  ? "there is no axis"
                         : !all ? "there are no elements along axis"
                                : "there are too many places in axis",
                         axis);
-    if (is_bad(y)) {
+    if (wick_is_bad(y)) {
         if (number) *number = y;
         return poisoned(y, inverse, counts);
     }
     const wick_dtype d = wick_tensor_dtype(x);
     wick_tensor *k = ranks_of(wick_reshape(wick_move_axis(wick_as(x, ordered(d)), a, 0), WICK_DIMS(n, all / n)));
-    while (!is_bad(k) && wick_tensor_dim(k, 1) > 1) {
+    while (!wick_is_bad(k) && wick_tensor_dim(k, 1) > 1) {
         const int64_t m = wick_tensor_dim(k, 1);
         wick_tensor *pairs =
             wick_add(wick_mul(wick_slice(k, 1, 0, m - 1, 2), wick_like(k, (double)n)), wick_slice(k, 1, 1, m, 2));
@@ -575,7 +572,7 @@ wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inv
         k = ranks_of(pairs);
     }
     k = wick_reshape(k, WICK_DIMS(n));
-    if (is_bad(k)) {
+    if (wick_is_bad(k)) {
         if (number) *number = k;
         return poisoned(k, inverse, counts);
     }
@@ -590,12 +587,12 @@ wick_tensor *wick_unique_axis_padded(wick_tensor *x, int axis, wick_tensor **inv
     return wick_where(wick_reshape(is_there, rank, along), wick_gather(x, a, first), wick_like(x, 0));
 }
 wick_tensor *wick_unique_axis(wick_tensor *x, int axis, wick_tensor **inverse, wick_tensor **counts) {
-    if (is_bad(x)) return poisoned(x, inverse, counts);
+    if (wick_is_bad(x)) return poisoned(x, inverse, counts);
     wick_tensor *bad = wick_needs_value(x, "unique_axis", "wick_unique_axis_padded"), *out[4];
     if (bad) return poisoned(bad, inverse, counts);
     out[0] = wick_unique_axis_padded(x, axis, &out[1], &out[2], &out[3]);
     double number = 0;
-    if (is_bad(out[0])) return poisoned(out[0], inverse, counts);
+    if (wick_is_bad(out[0])) return poisoned(out[0], inverse, counts);
     wick_status status = wick_eval(x->ctx, 4, out, NULL);
     if (!status) status = wick_item(out[3], &number);
     if (status) return poisoned(wick_poison(x->ctx, status, "%s", wick_context_error(x->ctx)), inverse, counts);
@@ -721,14 +718,14 @@ const wick_op wick_op_bincount = {.name = "bincount",
 
 wick_tensor *wick_bincount_fixed(wick_tensor *x, wick_tensor *weights, int64_t bins) {
     wick_tensor *in[2] = {wick_as_index(x), weights};
-    if (is_bad(weights) || (wick_tensor_dtype(weights) != WICK_F16 && wick_tensor_dtype(weights) != WICK_BF16))
+    if (wick_is_bad(weights) || (wick_tensor_dtype(weights) != WICK_F16 && wick_tensor_dtype(weights) != WICK_BF16))
         return wick_record(NULL, &wick_op_bincount, weights ? 2 : 1, in, &bins, sizeof bins);
     in[1] = wick_as(weights, WICK_F32);
     return wick_as(wick_record(NULL, &wick_op_bincount, 2, in, &bins, sizeof bins), wick_tensor_dtype(weights));
 }
 
 wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_t least) {
-    if (is_bad(x) || (weights && weights->error)) return is_bad(x) ? x : weights;
+    if (wick_is_bad(x) || (weights && weights->error)) return wick_is_bad(x) ? x : weights;
     wick_tensor *bad = wick_needs_value(x, "bincount", "wick_bincount_fixed");
     if (bad) return bad;
     if (!wick_dtype_is_integer(wick_tensor_dtype(x)) || least < 0)
@@ -752,14 +749,14 @@ wick_tensor *wick_bincount(wick_tensor *x, wick_tensor *weights, int64_t least) 
 }
 
 wick_tensor *wick_histogram_edges(wick_tensor *x, wick_tensor *edges, wick_tensor *weights) {
-    if (is_bad(x) || is_bad(edges)) return is_bad(x) ? x : edges;
+    if (wick_is_bad(x) || wick_is_bad(edges)) return wick_is_bad(x) ? x : edges;
     if (wick_tensor_rank(edges) != 1 || wick_tensor_count(edges) < 2 ||
         wick_tensor_dtype(edges) != wick_tensor_dtype(x))
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "histogram(%s, %s): the edges must be at least 2, of x's dtype",
                            wick_shown_of(x).text, wick_shown_of(edges).text);
     const int64_t bins = wick_tensor_count(edges) - 1;
     wick_tensor *at = wick_searchsorted(edges, x, true), *last = wick_slice(edges, 0, bins, bins + 1, 1);
-    if (is_bad(at)) return at;
+    if (wick_is_bad(at)) return at;
     wick_tensor *one = wick_like(at, 1), *end = wick_eq(x, wick_reshape(last, 0, NULL));
     /* below the first edge: -1 */
     return wick_bincount_fixed(wick_sub(wick_where(end, wick_like(at, (double)bins), at), one), weights, bins);
@@ -767,14 +764,14 @@ wick_tensor *wick_histogram_edges(wick_tensor *x, wick_tensor *edges, wick_tenso
 
 wick_tensor *wick_histogram(wick_tensor *x, int64_t bins, double low, double high, wick_tensor *weights,
                             wick_tensor **edges) {
-    if (!is_bad(x) && !wick_dtype_is_float(wick_tensor_dtype(x))) x = wick_as(x, WICK_F64);
+    if (!wick_is_bad(x) && !wick_dtype_is_float(wick_tensor_dtype(x))) x = wick_as(x, WICK_F64);
     wick_tensor *at = x;
-    if (!is_bad(x) && (bins < 1 || !(low < high)))
+    if (!wick_is_bad(x) && (bins < 1 || !(low < high)))
         at = wick_poison(x->ctx, WICK_ERR_INVALID,
                          "histogram(%s): %lld bins from %g to %g; takes at least one bin, low below high",
                          wick_shown_of(x).text, (long long)bins, low, high);
-    else if (!is_bad(x))
+    else if (!wick_is_bad(x))
         at = wick_linspace(x->ctx, wick_tensor_dtype(x), low, high, bins + 1);
     if (edges) *edges = at;
-    return is_bad(at) ? at : wick_histogram_edges(x, at, weights);
+    return wick_is_bad(at) ? at : wick_histogram_edges(x, at, weights);
 }

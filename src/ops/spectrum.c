@@ -5,7 +5,6 @@
 #include "wick/ops.h"
 #include "wick/signal.h"
 
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 /* What x is computed in. */
 static wick_dtype computed_in(const wick_tensor *x) { return wick_tensor_dtype(x) == WICK_F64 ? WICK_F64 : WICK_F32; }
 static wick_tensor *back_to(wick_tensor *y, wick_dtype d) { return wick_dtype_is_float(d) ? wick_as(y, d) : y; }
@@ -69,7 +68,7 @@ static wick_tensor *padded(wick_tensor *x, int64_t n, wick_stft_pad mode) {
 }
 
 wick_tensor *wick_stft(wick_tensor *x, const wick_stft_options *options) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if (!options) return wick_poison(x->ctx, WICK_ERR_INVALID, "stft: options are NULL");
     const wick_dtype d = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x);
@@ -79,17 +78,17 @@ wick_tensor *wick_stft(wick_tensor *x, const wick_stft_options *options) {
     wick_tensor *bad = settle("stft", x, &o);
     if (bad) return bad;
     x = wick_as(x, computed_in(x));
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if (!o.no_center) x = padded(x, o.n_fft / 2, o.pad);
     wick_tensor *frames = wick_frames(x, o.n_fft, o.hop);
     if (o.window) frames = wick_mul(frames, o.window);
     const wick_fft_norm norm = o.normalized ? WICK_FFT_ORTHO : WICK_FFT_BACKWARD;
     wick_tensor *y = o.two_sided ? wick_fft(wick_complex(frames, NULL), 0, -1, norm) : wick_rfft(frames, 0, -1, norm);
-    return back_to(is_bad(y) ? y : wick_transpose(y, rank - 1, rank), d);
+    return back_to(wick_is_bad(y) ? y : wick_transpose(y, rank - 1, rank), d);
 }
 
 wick_tensor *wick_istft(wick_tensor *x, const wick_stft_options *options) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     if (!options) return wick_poison(x->ctx, WICK_ERR_INVALID, "istft: options are NULL");
     const wick_dtype d = wick_tensor_dtype(x);
     const int rank = wick_tensor_rank(x) - 1; /* of complex numbers */
@@ -110,7 +109,7 @@ wick_tensor *wick_istft(wick_tensor *x, const wick_stft_options *options) {
                 *square = o.window ? wick_square(o.window) : wick_expand(one, 1, &o.n_fft);
     wick_tensor *y = wick_overlap_add(o.window ? wick_mul(frames, o.window) : frames, o.hop);
     wick_tensor *sum = wick_overlap_add(wick_expand(square, WICK_DIMS(n_frames, o.n_fft)), o.hop);
-    if (is_bad(y) || is_bad(sum)) return is_bad(y) ? y : sum;
+    if (wick_is_bad(y) || wick_is_bad(sum)) return wick_is_bad(y) ? y : sum;
     y = wick_div(y, wick_where(wick_gt(sum, wick_like(sum, 1e-11)), sum, one));
     const int64_t start = o.no_center ? 0 : o.n_fft / 2, end = wick_tensor_dim(y, -1) - start;
     if (!o.length && end <= start)
@@ -129,7 +128,7 @@ wick_tensor *wick_istft(wick_tensor *x, const wick_stft_options *options) {
 /* ---- mel spectrograms -------------------------------------------------------------------------------------------- */
 
 wick_tensor *wick_mel_spectrogram(wick_tensor *x, const wick_mel_options *options) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     wick_mel_options o = options ? *options : (wick_mel_options){0};
     if (!o.stft.n_fft) o.stft.n_fft = 400;
     if (!o.stft.win_length) o.stft.win_length = o.stft.n_fft;
@@ -141,7 +140,7 @@ wick_tensor *wick_mel_spectrogram(wick_tensor *x, const wick_mel_options *option
     const wick_dtype d = wick_tensor_dtype(x), computed = computed_in(x);
     if (!o.stft.window) o.stft.window = wick_window(x->ctx, WICK_WINDOW_HANN, computed, o.stft.win_length, false, 0);
     wick_tensor *spectrum = wick_stft(wick_as(x, computed), &o.stft);
-    if (is_bad(spectrum)) return spectrum;
+    if (wick_is_bad(spectrum)) return spectrum;
     wick_tensor *power = o.power == 1 ? wick_complex_abs(spectrum) : wick_complex_abs2(spectrum);
     if (o.power != 1 && o.power != 2) power = wick_pow(power, wick_like(power, o.power / 2));
     wick_tensor *filters = wick_mel_filters(x->ctx, computed, o.stft.n_fft / 2 + 1, o.n_mels, o.sample_rate, o.f_min,
@@ -152,10 +151,10 @@ wick_tensor *wick_mel_spectrogram(wick_tensor *x, const wick_mel_options *option
 }
 
 static wick_tensor *log_mel(wick_tensor *x, const wick_mel_options *options, double top_db) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const wick_dtype d = wick_tensor_dtype(x);
     wick_tensor *mel = wick_mel_spectrogram(wick_as(x, computed_in(x)), options);
-    if (is_bad(mel)) return mel;
+    if (wick_is_bad(mel)) return mel;
     if (options && options->log == WICK_LOG_NATURAL) return back_to(wick_log(wick_add(mel, wick_like(mel, 1e-6))), d);
     wick_tensor *db =
         wick_mul(wick_log(wick_maximum(mel, wick_like(mel, 1e-10))), wick_like(mel, 10 / wick_log_f64(10)));
@@ -172,7 +171,7 @@ wick_tensor *wick_log_mel(wick_tensor *x, const wick_mel_options *options) { ret
 static const double pi = 0x1.921fb54442d18p+1;
 
 wick_tensor *wick_mfcc(wick_tensor *x, const wick_mel_options *options) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int64_t n_mels = options && options->n_mels ? options->n_mels : 128,
                   n = options && options->n_mfcc ? options->n_mfcc : 40;
     if (n < 1 || n > n_mels || n_mels > 1 << 16)
@@ -189,7 +188,7 @@ wick_tensor *wick_mfcc(wick_tensor *x, const wick_mel_options *options) {
     wick_tensor *matrix = wick_from_f64(x->ctx, computed, WICK_DIMS(n_mels, n), values);
     wick_release(&x->ctx->alloc, values, bytes);
     wick_tensor *mel = log_mel(wick_as(x, computed), options, 80);
-    if (is_bad(mel)) return mel;
+    if (wick_is_bad(mel)) return mel;
     return back_to(wick_transpose(wick_matmul(wick_transpose(mel, -1, -2), matrix), -1, -2), d);
 }
 
@@ -253,7 +252,7 @@ static wick_tensor *dct_4(wick_tensor *x, int64_t n, bool ortho) {
 }
 
 wick_tensor *wick_dct(wick_tensor *x, int type, int axis, bool ortho) {
-    if (is_bad(x)) return x;
+    if (wick_is_bad(x)) return x;
     const int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
     if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "dct: axis %d of a %d-d tensor", axis, rank);
     if (rank == WICK_MAX_DIMS) return wick_poison(x->ctx, WICK_ERR_SHAPE, "dct: of more than 7 dims");
@@ -268,6 +267,6 @@ wick_tensor *wick_dct(wick_tensor *x, int type, int axis, bool ortho) {
         : type == 2 ? dct_2(x, n, ortho)
         : type == 3 ? dct_3(x, n, ortho)
                     : dct_4(x, n, ortho);
-    if (a != rank - 1 && !is_bad(x)) x = wick_transpose(x, a, -1);
+    if (a != rank - 1 && !wick_is_bad(x)) x = wick_transpose(x, a, -1);
     return back_to(x, d);
 }

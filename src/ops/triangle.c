@@ -75,7 +75,6 @@ static void grad_triangle(wick_gradient *g) {
     const triangle_attr *a = g->node->attr;
     g->gin[0] = wick_triangle_of(g->gout[0], a->upper, a->k, a->diagonal);
 }
-static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void sample_triangle(wick_sample *s) {
     static const wick_dtype dtypes[] = {WICK_F64, WICK_F64, WICK_F32, WICK_I8, WICK_F16, WICK_I64};
     const wick_dtype d = dtypes[s->random() % WICK_COUNTOF(dtypes)];
@@ -99,7 +98,7 @@ const wick_op wick_op_triangle = {.name = "triangle",
                                   .flags = WICK_OP_MOVES,
                                   .infer = infer_triangle,
                                   .grad = grad_triangle,
-                                  .flops = no_flops,
+                                  .flops = wick_no_flops,
                                   .lower = lower_triangle,
                                   .print = print_triangle,
                                   .sample = sample_triangle};

@@ -104,7 +104,6 @@ static void grad_update(wick_gradient *g) {
     if (g->need[1]) g->gin[1] = wick_gather(g->gout[0], (int)attr->axis, places(g->in[2], values->dims[attr->axis]));
 }
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
 static void print_update(wick_str *s, const wick_node *node) {
     const update_attr *attr = node->attr;
     wick_str_add(s, "axis=%d%s", (int)attr->axis, attr->grows ? " grows" : "");
@@ -133,7 +132,7 @@ const wick_op wick_op_update_slice = {.name = "update_slice",
                                       .flags = WICK_OP_MOVES | WICK_OP_FAULTS,
                                       .infer = infer_update,
                                       .grad = grad_update,
-                                      .flops = no_flops,
+                                      .flops = wick_no_flops,
                                       .lower = lower_update,
                                       .print = print_update,
                                       .sample = sample_update};

@@ -2,10 +2,7 @@
 #include "ops/ops.h"
 #include "wick/ops.h"
 
-static double no_flops(const wick_node *node) { return (void)node, 0; }
-
 static wick_tensor *poisoned(wick_tensor *x, const wick_op *op) { return wick_record(NULL, op, 1, &x, NULL, 0); }
-static bool is_bad(const wick_tensor *x) { return !x || x->error; }
 
 /* ---- reshape ----------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +98,7 @@ const wick_op wick_op_reshape = {.name = "reshape",
                                  .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE,
                                  .infer = infer_reshape,
                                  .grad = grad_reshape,
-                                 .flops = no_flops,
+                                 .flops = wick_no_flops,
                                  .view = view_reshape,
                                  .print = print_shape,
                                  .sample = sample_reshape};
@@ -109,7 +106,7 @@ const wick_op wick_op_reshape = {.name = "reshape",
 wick_tensor *wick_reshape(wick_tensor *x, int rank, const int64_t *dims) {
     shape_attr attr;
     memset(&attr, 0, sizeof attr);
-    if (!is_bad(x) && (rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)))
+    if (!wick_is_bad(x) && (rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)))
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "reshape: %d dims; at most %d", rank, WICK_MAX_DIMS);
     attr.type.rank = (uint8_t)rank;
     for (int i = 0; i < rank && rank <= WICK_MAX_DIMS; i++) attr.type.dims[i] = dims[i];
@@ -117,7 +114,7 @@ wick_tensor *wick_reshape(wick_tensor *x, int rank, const int64_t *dims) {
 }
 
 wick_tensor *wick_flatten(wick_tensor *x, int first_axis) {
-    if (is_bad(x)) return poisoned(x, &wick_op_reshape);
+    if (wick_is_bad(x)) return poisoned(x, &wick_op_reshape);
     const wick_type *t = &x->value->type;
     int axis = first_axis == t->rank ? t->rank : wick_axis(first_axis, t->rank);
     if (axis < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "flatten: axis %d of a %d-d tensor", first_axis, t->rank);
@@ -130,7 +127,7 @@ wick_tensor *wick_flatten(wick_tensor *x, int first_axis) {
 }
 
 wick_tensor *wick_squeeze(wick_tensor *x, int axis) {
-    if (is_bad(x)) return poisoned(x, &wick_op_reshape);
+    if (wick_is_bad(x)) return poisoned(x, &wick_op_reshape);
     const wick_type *t = &x->value->type;
     int a = wick_axis(axis, t->rank);
     if (a < 0 || t->dims[a] != 1)
@@ -143,7 +140,7 @@ wick_tensor *wick_squeeze(wick_tensor *x, int axis) {
 }
 
 wick_tensor *wick_unsqueeze(wick_tensor *x, int axis) {
-    if (is_bad(x)) return poisoned(x, &wick_op_reshape);
+    if (wick_is_bad(x)) return poisoned(x, &wick_op_reshape);
     const wick_type *t = &x->value->type;
     int a = wick_axis(axis, t->rank + 1);
     if (a < 0 || t->rank == WICK_MAX_DIMS)
@@ -198,7 +195,7 @@ const wick_op wick_op_permute = {.name = "permute",
                                  .flags = WICK_OP_VIEW | WICK_OP_MOVES,
                                  .infer = infer_permute,
                                  .grad = grad_permute,
-                                 .flops = no_flops,
+                                 .flops = wick_no_flops,
                                  .view = view_permute,
                                  .print = print_permute,
                                  .sample = sample_permute};
@@ -206,7 +203,7 @@ const wick_op wick_op_permute = {.name = "permute",
 wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
     permute_attr attr;
     memset(&attr, 0, sizeof attr);
-    if (!is_bad(x)) {
+    if (!wick_is_bad(x)) {
         uint32_t seen = 0;
         bool good = rank == wick_tensor_rank(x) && (axes || rank == 0);
         for (int i = 0; good && i < rank; i++) {
@@ -223,7 +220,7 @@ wick_tensor *wick_permute(wick_tensor *x, int rank, const int *axes) {
 }
 
 wick_tensor *wick_transpose(wick_tensor *x, int a, int b) {
-    if (is_bad(x)) return poisoned(x, &wick_op_permute);
+    if (wick_is_bad(x)) return poisoned(x, &wick_op_permute);
     int rank = wick_tensor_rank(x), axes[WICK_MAX_DIMS], ka = wick_axis(a, rank), kb = wick_axis(b, rank);
     if (ka < 0 || kb < 0)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "transpose: axes %d and %d of a %d-d tensor", a, b, rank);
@@ -281,7 +278,7 @@ const wick_op wick_op_expand = {.name = "expand",
                                 .flags = WICK_OP_VIEW | WICK_OP_MOVES,
                                 .infer = infer_expand,
                                 .grad = grad_expand,
-                                .flops = no_flops,
+                                .flops = wick_no_flops,
                                 .view = view_expand,
                                 .print = print_shape,
                                 .sample = sample_expand};
@@ -289,7 +286,7 @@ const wick_op wick_op_expand = {.name = "expand",
 wick_tensor *wick_expand(wick_tensor *x, int rank, const int64_t *dims) {
     shape_attr attr;
     memset(&attr, 0, sizeof attr);
-    if (!is_bad(x) && (rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)))
+    if (!wick_is_bad(x) && (rank < 0 || rank > WICK_MAX_DIMS || (rank && !dims)))
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "expand: %d dims; at most %d", rank, WICK_MAX_DIMS);
     attr.type.rank = (uint8_t)rank;
     for (int i = 0; i < rank && rank <= WICK_MAX_DIMS; i++) attr.type.dims[i] = dims[i];
@@ -356,13 +353,13 @@ const wick_op wick_op_slice = {.name = "slice",
                                .flags = WICK_OP_VIEW | WICK_OP_MOVES,
                                .infer = infer_slice,
                                .grad = grad_by_scatter,
-                               .flops = no_flops,
+                               .flops = wick_no_flops,
                                .view = view_slice,
                                .print = print_slice,
                                .sample = sample_slice};
 
 wick_tensor *wick_slice(wick_tensor *x, int axis, int64_t start, int64_t stop, int64_t step) {
-    if (is_bad(x)) return poisoned(x, &wick_op_slice);
+    if (wick_is_bad(x)) return poisoned(x, &wick_op_slice);
     int rank = wick_tensor_rank(x), a = wick_axis(axis, rank);
     if (a < 0) return wick_poison(x->ctx, WICK_ERR_SHAPE, "slice: axis %d of a %d-d tensor", axis, rank);
     if (step == 0) return wick_poison(x->ctx, WICK_ERR_INVALID, "slice: there is no step 0");
@@ -435,13 +432,13 @@ const wick_op wick_op_diagonal = {.name = "diagonal",
                                   .flags = WICK_OP_VIEW | WICK_OP_MOVES,
                                   .infer = infer_diagonal,
                                   .grad = grad_by_scatter,
-                                  .flops = no_flops,
+                                  .flops = wick_no_flops,
                                   .view = view_diagonal,
                                   .print = print_diagonal,
                                   .sample = sample_diagonal};
 
 wick_tensor *wick_diagonal(wick_tensor *x, int64_t offset, int a, int b) {
-    if (is_bad(x)) return poisoned(x, &wick_op_diagonal);
+    if (wick_is_bad(x)) return poisoned(x, &wick_op_diagonal);
     int rank = wick_tensor_rank(x), ka = wick_axis(a, rank), kb = wick_axis(b, rank);
     if (ka < 0 || kb < 0 || ka == kb)
         return wick_poison(x->ctx, WICK_ERR_SHAPE, "diagonal: axes %d and %d of a %d-d tensor", a, b, rank);
@@ -515,7 +512,7 @@ const wick_op wick_op_view_scatter = {.name = "view_scatter",
                                       .flags = WICK_OP_POINTERS | WICK_OP_MOVES,
                                       .infer = infer_scatter,
                                       .grad = grad_scatter,
-                                      .flops = no_flops,
+                                      .flops = wick_no_flops,
                                       .lower = lower_scatter,
                                       .sample = sample_scatter};
 
@@ -559,7 +556,7 @@ const wick_op wick_op_bit_cast = {.name = "bit_cast",
                                   .n_out = 1,
                                   .flags = WICK_OP_VIEW | WICK_OP_MOVES | WICK_OP_WHOLE,
                                   .infer = infer_bit_cast,
-                                  .flops = no_flops,
+                                  .flops = wick_no_flops,
                                   .view = view_bit_cast,
                                   .print = print_bit_cast,
                                   .sample = sample_bit_cast};
@@ -568,7 +565,7 @@ wick_tensor *wick_bit_cast(wick_tensor *x, wick_dtype dtype) {
     shape_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.type.dtype = (uint8_t)dtype;
-    return !is_bad(x) && x->value->type.dtype == dtype
+    return !wick_is_bad(x) && x->value->type.dtype == dtype
                ? x
                : wick_record(NULL, &wick_op_bit_cast, 1, &x, &attr, sizeof attr);
 }
