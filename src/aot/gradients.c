@@ -21,26 +21,100 @@ static void print_flush(wick_text *t, int depth, const char *width) {
 
 /* ---- a convolution's gradient of its input, by strides ----------------------------------------------------------- */
 
+/* What the parts of a strided convolution's text share: names of types and functions, and how chains are cut. */
+typedef struct strided {
+    const wick_convolution *c;
+    const char *fma, *y, *w, *load_y, *load_w;
+    bool merged, blocks, long_runs; /* rows of taps are runs; chains have blocks; runs are longer than these */
+} strided;
+
+/* Opens the loops over the taps that an input meets. Returns the depth. */
+static int open_taps(wick_text *t, int depth, const strided *s) {
+    const wick_convolution *c = s->c;
+    for (int d = 0; d < 3; d++) {
+        line(t, depth++, "for (long k%d = %lld; k%d >= 0; k%d--) {", d, LL(c->kernel[d] - 1), d, d);
+        line(t, depth, "const long t%d = i%d + %lld - k%d * %lld, o%d = t%d / %lld;", d, d, LL(c->pad[d]), d,
+             LL(c->dilation[d]), d, d, LL(c->stride[d]));
+        if (c->stride[d] > 1) line(t, depth, "if (t%d %% %lld != 0) continue;", d, LL(c->stride[d]));
+        if (!s->blocks) line(t, depth, "if (t%d < 0 || o%d >= %lld) continue;", d, d, LL(c->out[d]));
+        if (s->blocks && d == (s->merged ? 1 : 2)) {
+            line(t, depth, "if (at + run > %d) {", WICK_GEMM_KC);
+            print_flush(t, depth + 1, "width");
+            line(t, depth + 1, "at = 0;");
+            line(t, depth, "}");
+            if (!s->long_runs) line(t, depth, "at += run;");
+        }
+    }
+    if (s->blocks)
+        line(t, depth, "const int inside = t0 >= 0 && o0 < %lld && t1 >= 0 && o1 < %lld && t2 >= 0 && o2 < %lld;",
+             LL(c->out[0]), LL(c->out[1]), LL(c->out[2]));
+    if (s->blocks && !s->long_runs) line(t, depth, "if (!inside) continue;");
+    return depth;
+}
+
+/* A tap's terms, for all channels. */
+static void print_terms(wick_text *t, int depth, const strided *s) {
+    const wick_convolution *c = s->c;
+    const int64_t out = c->out[0] * c->out[1] * c->out[2], from = c->depthwise ? c->groups : c->groups * c->co;
+    char place[80];
+    snprintf(place, sizeof place, "((k0 * %lld + k1) * %lld + k2)", LL(c->kernel[1]), LL(c->kernel[2]));
+    char pixel[128];
+    snprintf(pixel, sizeof pixel, "(o0 * %lld + o1) * %lld + o2", LL(c->out[1]), LL(c->out[2]));
+    if (c->depthwise) {
+        if (c->planes[0])
+            line(t, depth, "const %s *v = y + (n * %lld + o) * %lld + %s;", s->y, LL(c->groups), LL(out), pixel);
+        else
+            line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld + o;", s->y, LL(out), pixel, LL(c->groups));
+        line(t, depth, "const %s *u = w + %s * %lld + o;", s->w, place, LL(c->groups));
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(u[j]), %s(v[j * %lld]), acc[j]);", s->fma,
+             s->load_w, s->load_y, LL(c->planes[0] ? out : 1));
+    } else {
+        char read[160];
+        snprintf(read, sizeof read, s->long_runs ? "(inside ? %s : 0)" : "%s", pixel);
+        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", s->y, LL(out), read, LL(from),
+             c->groups > 1 ? " + g * CO" : "");
+        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", s->w, c->groups > 1 ? "g * PER_GROUP + " : "",
+             place, LL(c->co));
+        line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(c->co));
+        if (s->long_runs) {
+            line(t, depth, "if (at == %d) {", WICK_GEMM_KC);
+            print_flush(t, depth + 1, "width");
+            line(t, depth + 1, "at = 0;");
+            line(t, depth, "}");
+            line(t, depth, "at++;");
+            line(t, depth, "if (inside)");
+            depth++;
+        }
+        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(v[c]), %s(u[c * width + j]), acc[j]);", s->fma,
+             s->load_y, s->load_w);
+        depth -= s->long_runs;
+        line(t, --depth, "}");
+    }
+}
+
 /* An input meets the taps that its place leaves it, from the last on. Blocks of a chain are those of the kernel: as
  * many rows of taps as fit, where these are neighbours. */
 void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes, wick_dtype held,
                           wick_dtype from_dtype, wick_dtype into) {
-    const char *type = wick_c_type(c->type), *fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA",
-               *y = wick_c_memory(from_dtype), *w = wick_c_memory(held), *load_y = wick_c_load(from_dtype),
-               *load_w = wick_c_load(held);
-    const int64_t in = c->in[0] * c->in[1] * c->in[2], out = c->out[0] * c->out[1] * c->out[2],
-                  taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
-    const int64_t outputs = c->depthwise ? c->groups : c->ci, to = c->depthwise ? c->groups : c->groups * c->ci,
-                  from = c->depthwise ? c->groups : c->groups * c->co;
+    const char *type = wick_c_type(c->type);
+    const int64_t in = c->in[0] * c->in[1] * c->in[2], taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const int64_t outputs = c->depthwise ? c->groups : c->ci, to = c->depthwise ? c->groups : c->groups * c->ci;
     int64_t every = 1;
     while (every * c->dilation[2] % c->stride[2]) every++;
     const bool merged = c->groups == 1 && every * c->dilation[2] == c->stride[2];
     const bool blocks = !c->depthwise && taps * c->co > WICK_GEMM_KC,
                long_runs = blocks && (merged ? c->kernel[2] : 1) * c->co > WICK_GEMM_KC;
-    char place[80];
-    snprintf(place, sizeof place, "((k0 * %lld + k1) * %lld + k2)", LL(c->kernel[1]), LL(c->kernel[2]));
+    const strided s = {.c = c,
+                       .fma = c->type == WICK_CF32 ? "WICK_FMAF" : "WICK_FMA",
+                       .y = wick_c_memory(from_dtype),
+                       .w = wick_c_memory(held),
+                       .load_y = wick_c_load(from_dtype),
+                       .load_w = wick_c_load(held),
+                       .merged = merged,
+                       .blocks = blocks,
+                       .long_runs = long_runs};
     int depth = 1;
-    wick_text_add(t, "(const %s *y, const %s *w, %s *x) {\n", y, w, wick_c_memory(into));
+    wick_text_add(t, "(const %s *y, const %s *w, %s *x) {\n", s.y, s.w, wick_c_memory(into));
     line(t, depth++, "for (long n = 0; n < %lld; n++) {", LL(c->batch));
     for (int d = 0; d < 3; d++) line(t, depth++, "for (long i%d = 0; i%d < %lld; i%d++) {", d, d, LL(c->in[d]), d);
     if (!c->depthwise && c->groups > 1) line(t, depth++, "for (long g = 0; g < %lld; g++) {", LL(c->groups));
@@ -56,56 +130,8 @@ void wick_c_print_strided(wick_text *t, const wick_convolution *c, int64_t lanes
                  LL(c->kernel[2]), LL(c->pad[2]), LL(c->dilation[2]), LL(c->stride[2]), LL(c->co));
     }
     const int chain = depth;
-    for (int d = 0; d < 3; d++) {
-        line(t, depth++, "for (long k%d = %lld; k%d >= 0; k%d--) {", d, LL(c->kernel[d] - 1), d, d);
-        line(t, depth, "const long t%d = i%d + %lld - k%d * %lld, o%d = t%d / %lld;", d, d, LL(c->pad[d]), d,
-             LL(c->dilation[d]), d, d, LL(c->stride[d]));
-        if (c->stride[d] > 1) line(t, depth, "if (t%d %% %lld != 0) continue;", d, LL(c->stride[d]));
-        if (!blocks) line(t, depth, "if (t%d < 0 || o%d >= %lld) continue;", d, d, LL(c->out[d]));
-        if (blocks && d == (merged ? 1 : 2)) {
-            line(t, depth, "if (at + run > %d) {", WICK_GEMM_KC);
-            print_flush(t, depth + 1, "width");
-            line(t, depth + 1, "at = 0;");
-            line(t, depth, "}");
-            if (!long_runs) line(t, depth, "at += run;");
-        }
-    }
-    if (blocks)
-        line(t, depth, "const int inside = t0 >= 0 && o0 < %lld && t1 >= 0 && o1 < %lld && t2 >= 0 && o2 < %lld;",
-             LL(c->out[0]), LL(c->out[1]), LL(c->out[2]));
-    if (blocks && !long_runs) line(t, depth, "if (!inside) continue;");
-    char pixel[128];
-    snprintf(pixel, sizeof pixel, "(o0 * %lld + o1) * %lld + o2", LL(c->out[1]), LL(c->out[2]));
-    if (c->depthwise) {
-        if (c->planes[0])
-            line(t, depth, "const %s *v = y + (n * %lld + o) * %lld + %s;", y, LL(c->groups), LL(out), pixel);
-        else
-            line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld + o;", y, LL(out), pixel, LL(c->groups));
-        line(t, depth, "const %s *u = w + %s * %lld + o;", w, place, LL(c->groups));
-        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(u[j]), %s(v[j * %lld]), acc[j]);", fma, load_w,
-             load_y, LL(c->planes[0] ? out : 1));
-    } else {
-        char read[160];
-        snprintf(read, sizeof read, long_runs ? "(inside ? %s : 0)" : "%s", pixel);
-        line(t, depth, "const %s *v = y + (n * %lld + %s) * %lld%s;", y, LL(out), read, LL(from),
-             c->groups > 1 ? " + g * CO" : "");
-        line(t, depth, "const %s *u = w + %sPANEL + %s * width * %lld;", w, c->groups > 1 ? "g * PER_GROUP + " : "",
-             place, LL(c->co));
-        line(t, depth++, "for (long c = 0; c < %lld; c++) {", LL(c->co));
-        if (long_runs) {
-            line(t, depth, "if (at == %d) {", WICK_GEMM_KC);
-            print_flush(t, depth + 1, "width");
-            line(t, depth + 1, "at = 0;");
-            line(t, depth, "}");
-            line(t, depth, "at++;");
-            line(t, depth, "if (inside)");
-            depth++;
-        }
-        line(t, depth, "for (long j = 0; j < width; j++) acc[j] = %s(%s(v[c]), %s(u[c * width + j]), acc[j]);", fma,
-             load_y, load_w);
-        depth -= long_runs;
-        line(t, --depth, "}");
-    }
+    depth = open_taps(t, depth, &s);
+    print_terms(t, depth, &s);
     while (depth > chain) line(t, --depth, "}");
     char sum[80];
     snprintf(sum, sizeof sum, "%s(%s)", wick_c_store(into), blocks ? "total[j] + acc[j]" : "acc[j]");

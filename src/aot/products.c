@@ -778,6 +778,90 @@ static wick_dtype converts(const wick_c_printer *p, const wick_step *s, const wi
     return wick_c_converts(s) ? p->f->buffers[ref->buffer].halves : (wick_dtype)0;
 }
 
+/* Weights that are not known yet are laid out before. */
+static void call_packing(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, int64_t lanes,
+                         const wick_ref *const *at, wick_dtype dtype) {
+    if (c->winograd)
+        print_stretching(p, c, view, lanes);
+    else
+        print_packing(p, c, view, lanes);
+    wick_c_argument(p, at[WICK_STEP_CONV_B], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
+    wick_text_add(&p->calls, ");\n");
+}
+
+/* By the vectors of one instruction set: the function, and its call. */
+static void print_vectors(wick_c_printer *p, const wick_convolution *c, wick_c_weights view, const char *weights,
+                          const wick_ref *const *at, wick_dtype dtype) {
+    wick_text t = (wick_text){0};
+    int number;
+    if (c->winograd) {
+        wick_c_print_vector_winograd(p->m, c, &t);
+        number = stretched_weights(p, c, view, (const float *)(const void *)weights, wick_c_panel(p->m, c->co));
+    } else {
+        number = wick_c_print_vector_conv(p, c, view, weights, &t);
+    }
+    wick_c_kernel(p, c->winograd ? "winograd" : "conv", &t);
+    wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
+    wick_text_add(&p->calls, ", ");
+    wick_c_constant_at(p, number, 0);
+    wick_text_add(&p->calls, ", ");
+    for (int k = 0; k < 2; k++) {
+        if (k ? !wick_c_has_frame(c) : !c->bias) continue;
+        wick_c_argument(p, at[k ? WICK_STEP_CONV_SHARED : WICK_STEP_CONV_BIAS], dtype);
+        wick_text_add(&p->calls, ", ");
+    }
+    if (c->winograd) {
+        wick_ref v = *at[WICK_STEP_CONV_SHARED];
+        v.offset += (int64_t)wick_c_frame_bytes(c);
+        wick_c_argument(p, &v, dtype);
+        wick_text_add(&p->calls, ", ");
+    }
+    wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);
+    wick_text_add(&p->calls, ");\n");
+}
+
+/* Of any groups, taps and strides: plain loops over pixels. */
+static void print_any(wick_text *t, conv_print *q, int64_t vector) {
+    const wick_convolution *c = q->c;
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    q->merged = c->groups == 1 && c->dilation[2] == 1;
+    const int64_t run = (q->merged ? c->kernel[2] : 1) * c->ci, pieces = taps * c->ci / run;
+    q->per_block = run > WICK_GEMM_KC ? 0 : WICK_GEMM_KC / run;
+    q->blocks = !q->per_block || pieces > q->per_block;
+    begin_conv(t, q);
+    /* Four pixels of a row at once read each weight once; where all of them are inside, and sums are many. */
+    const int64_t tiled = vector >= TILE_LANES && !may_leave(c, 2) ? c->out[2] - c->out[2] % TILE_PIXELS : 0;
+    if (!tiled) {
+        print_pixels(t, open_pixels(t, 1, c, 3), q, 1);
+    } else {
+        const int depth = open_pixels(t, 1, c, 2);
+        line(t, depth, "long o2 = 0;");
+        line(t, depth, "for (; o2 < %lld; o2 += %d) {", LL(tiled), TILE_PIXELS);
+        print_pixels(t, depth + 1, q, TILE_PIXELS);
+        line(t, depth, "}");
+        if (tiled < c->out[2]) {
+            line(t, depth, "for (; o2 < %lld; o2++) {", LL(c->out[2]));
+            print_pixels(t, depth + 1, q, 1);
+            line(t, depth, "}");
+        }
+    }
+    for (int depth = open_pixels(NULL, 1, c, tiled ? 2 : 3); depth > 1;) line(t, --depth, "}");
+    wick_text_add(t, "}\n");
+    if (c->groups > 1 && t->at) { /* the numbers behind the names */
+        char ci[32], co[32], per[32];
+        snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)),
+            snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
+        const char *const numbers[][2] = {{"PER_GROUP", per}, {"CI", ci}, {"CO", co}};
+        wick_text done = (wick_text){0};
+        wick_text_replaced(&done, t->at, t->len, numbers, 3);
+        done.failed = done.failed || t->failed;
+        wick_text_free(t);
+        *t = done;
+    }
+}
+
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_step_conv *m = s->args;
     if (m->conv.what == WICK_CONV_WEIGHT) return wick_c_print_conv_weight(p, s);
@@ -796,16 +880,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     const wick_c_weights view = view_of(&m->conv, m->conv.what == WICK_CONV_DATA && !strided);
     const wick_dtype held =
         known && !p->m->isa ? wick_c_held_as(dtype, weights, c->groups * c->co * c->ci * taps) : dtype;
-    if (!known) {
-        if (c->winograd)
-            print_stretching(p, c, view, lanes);
-        else
-            print_packing(p, c, view, lanes);
-        wick_c_argument(p, at[WICK_STEP_CONV_B], dtype);
-        wick_text_add(&p->calls, ", ");
-        wick_c_argument(p, at[WICK_STEP_CONV_SHARED], dtype);
-        wick_text_add(&p->calls, ");\n");
-    }
+    if (!known) call_packing(p, c, view, lanes, at, dtype);
     const wick_dtype from = converts(p, s, at[WICK_STEP_CONV_A]), into = converts(p, s, at[WICK_STEP_CONV_DST]);
     conv_print q = {.c = c,
                     .type = type,
@@ -815,35 +890,11 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
                     .into = into ? into : dtype,
                     .lanes = lanes,
                     .co = c->co};
-    wick_text t = (wick_text){0};
     if (known && is_vectors(&m->conv, p->m->isa)) {
-        int number;
-        if (c->winograd) {
-            wick_c_print_vector_winograd(p->m, c, &t);
-            number = stretched_weights(p, c, view, (const float *)(const void *)weights, wick_c_panel(p->m, c->co));
-        } else {
-            number = wick_c_print_vector_conv(p, c, view, weights, &t);
-        }
-        wick_c_kernel(p, c->winograd ? "winograd" : "conv", &t);
-        wick_c_argument(p, at[WICK_STEP_CONV_A], dtype);
-        wick_text_add(&p->calls, ", ");
-        wick_c_constant_at(p, number, 0);
-        wick_text_add(&p->calls, ", ");
-        for (int k = 0; k < 2; k++) {
-            if (k ? !wick_c_has_frame(c) : !c->bias) continue;
-            wick_c_argument(p, at[k ? WICK_STEP_CONV_SHARED : WICK_STEP_CONV_BIAS], dtype);
-            wick_text_add(&p->calls, ", ");
-        }
-        if (c->winograd) {
-            wick_ref v = *at[WICK_STEP_CONV_SHARED];
-            v.offset += (int64_t)wick_c_frame_bytes(c);
-            wick_c_argument(p, &v, dtype);
-            wick_text_add(&p->calls, ", ");
-        }
-        wick_c_argument(p, at[WICK_STEP_CONV_DST], dtype);
-        wick_text_add(&p->calls, ");\n");
+        print_vectors(p, c, view, weights, at, dtype);
         return WICK_OK;
     }
+    wick_text t = (wick_text){0};
     if (strided) {
         wick_c_print_strided(&t, &m->conv, lanes, q.held, q.from, q.into);
     } else if (c->depthwise) {
@@ -851,40 +902,7 @@ wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s) {
     } else if (c->winograd) {
         print_winograd(&t, &q);
     } else {
-        q.merged = c->groups == 1 && c->dilation[2] == 1;
-        const int64_t run = (q.merged ? c->kernel[2] : 1) * c->ci, pieces = taps * c->ci / run;
-        q.per_block = run > WICK_GEMM_KC ? 0 : WICK_GEMM_KC / run;
-        q.blocks = !q.per_block || pieces > q.per_block;
-        begin_conv(&t, &q);
-        /* Four pixels of a row at once read each weight once; where all of them are inside, and sums are many. */
-        const int64_t tiled = p->m->lanes >= TILE_LANES && !may_leave(c, 2) ? c->out[2] - c->out[2] % TILE_PIXELS : 0;
-        if (!tiled) {
-            print_pixels(&t, open_pixels(&t, 1, c, 3), &q, 1);
-        } else {
-            const int depth = open_pixels(&t, 1, c, 2);
-            line(&t, depth, "long o2 = 0;");
-            line(&t, depth, "for (; o2 < %lld; o2 += %d) {", LL(tiled), TILE_PIXELS);
-            print_pixels(&t, depth + 1, &q, TILE_PIXELS);
-            line(&t, depth, "}");
-            if (tiled < c->out[2]) {
-                line(&t, depth, "for (; o2 < %lld; o2++) {", LL(c->out[2]));
-                print_pixels(&t, depth + 1, &q, 1);
-                line(&t, depth, "}");
-            }
-        }
-        for (int depth = open_pixels(NULL, 1, c, tiled ? 2 : 3); depth > 1;) line(&t, --depth, "}");
-        wick_text_add(&t, "}\n");
-        if (c->groups > 1 && t.at) { /* the numbers behind the names */
-            char ci[32], co[32], per[32];
-            snprintf(ci, sizeof ci, "%lld", LL(c->ci)), snprintf(co, sizeof co, "%lld", LL(c->co)),
-                snprintf(per, sizeof per, "%lld", LL(c->co * c->ci * taps));
-            const char *const numbers[][2] = {{"PER_GROUP", per}, {"CI", ci}, {"CO", co}};
-            wick_text done = (wick_text){0};
-            wick_text_replaced(&done, t.at, t.len, numbers, 3);
-            done.failed = done.failed || t.failed;
-            wick_text_free(&t);
-            t = done;
-        }
+        print_any(&t, &q, p->m->lanes);
     }
     wick_c_kernel(p, strided ? "conv_data" : c->depthwise ? "depthwise" : c->winograd ? "winograd" : "conv", &t);
     wick_c_argument(p, at[WICK_STEP_CONV_A], q.from);
