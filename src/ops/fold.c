@@ -101,7 +101,6 @@ static int64_t run_sum(const void *args, void *const *ptr, int64_t begin, int64_
     wick_window_sum_run(&a->w, begin * a->per_task, WICK_MIN(end * a->per_task, a->outer), ptr[0], ptr[1]);
     return -1;
 }
-static double flops_sum(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
 static wick_status lower_sum(wick_lower *l, wick_node *node) {
     enum { TASK = 16384 };
     const window_attr *attr = node->attr;
@@ -119,7 +118,7 @@ static wick_status lower_sum(wick_lower *l, wick_node *node) {
     wick_step step = {.name = "window_sum",
                       .run = run_sum,
                       .tasks = (a.outer + a.per_task - 1) / a.per_task,
-                      .flops = flops_sum(node),
+                      .flops = wick_flops_per_input(node),
                       .bytes = (double)wick_type_bytes(x.type) + (double)wick_type_bytes(y.type)};
     return wick_lower_step(l, &step, &a, sizeof a, (wick_ref[]){wick_lower_ref(&x, false), wick_lower_ref(&y, true)},
                            2);
@@ -139,7 +138,7 @@ const wick_op wick_op_window_sum = {.name = "window_sum",
                                     .n_out = 1,
                                     .infer = infer_sum,
                                     .grad = grad_sum,
-                                    .flops = flops_sum,
+                                    .flops = wick_flops_per_input,
                                     .lower = lower_sum,
                                     .print = print_window,
                                     .sample = sample_sum};

@@ -4,6 +4,7 @@
 #include "wick/ops.h"
 
 double wick_no_flops(const wick_node *node) { return (void)node, 0; }
+double wick_flops_per_input(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
 
 static wick_status infer_same(wick_infer *i) {
     *i->out = *i->in[0];

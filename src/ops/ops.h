@@ -38,6 +38,8 @@ WICK_OP_LIST(WICK_OP_DECLARE)
 
 /* The flops of ops that compute nothing. */
 double wick_no_flops(const wick_node *node);
+/* One for each element of the first input. */
+double wick_flops_per_input(const wick_node *node);
 /* Out of memory, or poison. */
 static inline bool wick_is_bad(const wick_tensor *x) { return !x || x->error; }
 

@@ -28,8 +28,6 @@ static wick_status infer_reduce(wick_infer *i) {
     return WICK_OK;
 }
 
-static double flops_reduce(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
-
 /* y or its gradient with the reduced axes back as extents of 1, so that it broadcasts against the input. */
 static wick_tensor *with_axes(wick_tensor *y, const wick_node *node) {
     const wick_reduce_attr *attr = node->attr;
@@ -116,7 +114,7 @@ static void sample_reduce(wick_sample *s, uint32_t red, uint32_t mean) {
                                      .flags = WICK_OP_REDUCE,                                                          \
                                      .infer = infer_reduce,                                                            \
                                      .grad = grad_,                                                                    \
-                                     .flops = flops_reduce,                                                            \
+                                     .flops = wick_flops_per_input,                                                    \
                                      .lower = wick_lower_reduce,                                                       \
                                      .print = print_reduce,                                                            \
                                      .sample = sample_##name_};
@@ -256,7 +254,7 @@ const wick_op wick_op_argmax = {.name = "argmax",
                                 .max_in = 1,
                                 .n_out = 1,
                                 .infer = infer_arg,
-                                .flops = flops_reduce,
+                                .flops = wick_flops_per_input,
                                 .lower = lower_arg,
                                 .print = print_arg,
                                 .sample = sample_arg};
@@ -270,7 +268,7 @@ const wick_op wick_op_argmin = {.name = "argmin",
                                 .max_in = 1,
                                 .n_out = 1,
                                 .infer = infer_arg,
-                                .flops = flops_reduce,
+                                .flops = wick_flops_per_input,
                                 .lower = lower_arg,
                                 .print = print_arg,
                                 .sample = sample_arg};

@@ -36,7 +36,6 @@ static int64_t run_scan(const void *args, void *const *ptr, int64_t begin, int64
                   a->scan.stages > 1 ? ptr[2 + a->index] : NULL);
     return -1;
 }
-static double flops_scan(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
 static wick_status lower_scan(wick_lower *l, wick_node *node) {
     const scan_attr *attr = node->attr;
     wick_operand in, out, index;
@@ -67,7 +66,7 @@ static wick_status lower_scan(wick_lower *l, wick_node *node) {
                           .kind = last ? WICK_STEP_SCAN : WICK_STEP_STAGE,
                           .run = run_scan,
                           .tasks = a.scan.tasks[a.stage],
-                          .flops = last ? flops_scan(node) : 0,
+                          .flops = last ? wick_flops_per_input(node) : 0,
                           .bytes = last           ? 2.0 * (double)wick_type_bytes(in.type)
                                    : a.stage == 0 ? (double)wick_type_bytes(in.type)
                                                   : 0};
@@ -190,7 +189,7 @@ static void sample_scan(wick_sample *s, wick_scan_kind kind) {
                                      .n_out = n_out_,                                                                  \
                                      .infer = infer_scan,                                                              \
                                      .grad = grad_,                                                                    \
-                                     .flops = flops_scan,                                                              \
+                                     .flops = wick_flops_per_input,                                                    \
                                      .lower = lower_scan,                                                              \
                                      .print = print_scan,                                                              \
                                      .sample = sample_##name_};

@@ -222,7 +222,6 @@ static int64_t run_kth(const void *args, void *const *ptr, int64_t begin, int64_
                   ptr[1], ptr[2], scratch);
     return -1;
 }
-static double flops_kth(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
 static wick_status lower_kth(wick_lower *l, wick_node *node) {
     const kth_attr *attr = node->attr;
     wick_operand in, out, index;
@@ -236,7 +235,7 @@ static wick_status lower_kth(wick_lower *l, wick_node *node) {
                       .run = run_kth,
                       .tasks = (a.rows + a.per_task - 1) / a.per_task,
                       .scratch = wick_kth_scratch(a.type, a.n),
-                      .flops = flops_kth(node),
+                      .flops = wick_flops_per_input(node),
                       .bytes = (double)wick_type_bytes(in.type)};
     return wick_lower_step(
         l, &step, &a, sizeof a,
@@ -265,7 +264,7 @@ const wick_op wick_op_kthvalue = {.name = "kthvalue",
                                   .n_out = 2,
                                   .infer = infer_kth,
                                   .grad = grad_taken,
-                                  .flops = flops_kth,
+                                  .flops = wick_flops_per_input,
                                   .lower = lower_kth,
                                   .print = print_kth,
                                   .sample = sample_kth};
@@ -685,7 +684,6 @@ static void grad_bins(wick_gradient *g) { /* a weight goes to one bin, or to non
     }
     g->gin[1] = wick_where(inside, wick_gather(g->gout[0], 0, wick_where(inside, x, zero)), wick_like(g->gout[0], 0));
 }
-static double flops_bins(const wick_node *node) { return (double)wick_type_count(&node->in[0]->type); }
 static void print_bins(wick_str *s, const wick_node *node) {
     wick_str_add(s, "bins=%lld", (long long)*(const int64_t *)node->attr);
 }
@@ -711,7 +709,7 @@ const wick_op wick_op_bincount = {.name = "bincount",
                                   .n_out = 1,
                                   .infer = infer_bins,
                                   .grad = grad_bins,
-                                  .flops = flops_bins,
+                                  .flops = wick_flops_per_input,
                                   .lower = lower_bins,
                                   .print = print_bins,
                                   .sample = sample_bins};
