@@ -3,7 +3,7 @@
  *   context types          threads, memory, errors; dtypes and statuses
  *   tensor ops             handles, scopes, what is recorded. ops.h brings the families: elementwise, pointwise, shape,
  *                          reduce, index, sort, loss, image, linalg, signal, sequence, attention, control, quantize ...
- *   plan dynamic           compiled functions, and those of many shapes; kernel.h makes one of a formula, custom.h an op
+ *   plan dynamic           compiled functions, those of many shapes; kernel.h makes one of a formula, custom.h an op
  *   nn transformer optim   models and layers, optimizers; zoo.h has networks by name, metrics.h what judges them
  *   session onnx codegen   a model by names, ONNX in and out, models as C
  *   compress               fewer bits
