@@ -44,7 +44,7 @@ typedef enum cli_command_id {
     CMD_COUNT
 } cli_command_id;
 
-enum { CLI_MAX_OPTIONS = 240 };
+enum { CLI_MAX_OPTIONS = 128 };
 
 /* What an option that may be given several times was given, in order. */
 typedef struct cli_list {
@@ -52,7 +52,7 @@ typedef struct cli_list {
     int n;
 } cli_list;
 
-/* The values of all options; those that a command lacks are zero. Filled from the table in options.c. */
+/* The values of all options; those that a command lacks are zero. Filled from the command's table. */
 typedef struct cli_options {
     const char *program; /* argv[0] */
     cli_command_id command;
@@ -110,15 +110,17 @@ typedef struct cli_options {
     int64_t prefetch, cache;
     cli_list parts;
 
-    /* By row of the table: the text a value was read from, owned, and whether the command line gave it. */
+    /* By row of the command's table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
     bool given[CLI_MAX_OPTIONS];
 } cli_options;
 
+typedef struct option_row option_row; /* option_rows.h */
 typedef struct cli_command {
     const char *name, *arguments, *doc;
     bool needs_model, takes_files;
     int (*run)(cli_options *options); /* an exit code */
+    const option_row *options;        /* its own table */
 } cli_command;
 extern const cli_command cli_commands[CMD_COUNT];
 

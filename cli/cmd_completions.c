@@ -1,4 +1,5 @@
 /* wick completions: a script that teaches a shell the commands, the options and what their values may be. */
+#include "option_rows.h"
 #include "options.h"
 #include "term/log.h"
 
@@ -8,6 +9,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* clang-format off */
+const option_row cmd_completions_options[] = {
+    HEADING("Output"),
+    OPT_HELP,
+    OPTIONS_END
+};
+/* clang-format on */
 
 /* What may stand in an argument: words, files, folders, or what nobody can guess. */
 typedef struct guess {

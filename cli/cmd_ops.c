@@ -1,4 +1,5 @@
 /* wick ops: what can be recorded in a graph, and what else computes. */
+#include "option_rows.h"
 #include "options.h"
 #include "signatures.h"
 #include "term/log.h"
@@ -8,6 +9,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* clang-format off */
+const option_row cmd_ops_options[] = {
+    HEADING("Output"),
+    OPT_JSON,
+    OPT_HELP,
+    HEADING("Other"),
+    {"onnx", "", FLAG, "", AT(onnx_ops), 0, 0, "list ONNX's ops that Wick runs, with their opsets; OP is one of them then"},
+    OPTIONS_END
+};
+/* clang-format on */
 
 static void format_inputs(const wick_op_info *op, char *text, size_t size) {
     if (op->function)

@@ -290,15 +290,11 @@ static void options_of(const page *p, cli_command_id command) {
     while (options_at(command, n, &o)) n++;
     if (n <= FEW) fprintf(p->out, "\nOptions:\n");
     for (int i = 0; n <= FEW && options_at(command, i, &o); i++) option(p, &o);
-    const char *heading;
-    for (int h = 0; n > FEW && (heading = options_heading(h)); h++) {
-        bool any = false;
-        for (int i = 0; options_at(command, i, &o); i++) {
-            if (strcmp(o.heading, heading) != 0) continue;
-            if (!any) fprintf(p->out, "\n%s:\n", heading);
-            option(p, &o);
-            any = true;
-        }
+    const char *heading = NULL;
+    for (int i = 0; n > FEW && options_at(command, i, &o); i++) {
+        if (o.heading != heading) fprintf(p->out, "\n%s:\n", o.heading);
+        heading = o.heading;
+        option(p, &o);
     }
 }
 

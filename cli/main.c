@@ -3,6 +3,7 @@
 #include "environment.h"
 #include "help.h"
 #include "hints.h"
+#include "option_rows.h"
 #include "options.h"
 #include "term/streams.h"
 #include "term/log.h"
@@ -15,62 +16,63 @@
 
 const cli_command cli_commands[CMD_COUNT] = {
     [CMD_TRAIN] = {"train", "", "train a classifier of images, recordings or table rows, with checkpoints", false,
-                   false, cmd_train},
-    [CMD_EVAL] = {"eval", "MODEL", "measure a trained model on data with labels", true, false, cmd_eval},
+                   false, cmd_train, cmd_train_options},
+    [CMD_EVAL] = {"eval", "MODEL", "measure a trained model on data with labels", true, false, cmd_eval,
+                  cmd_eval_options},
     [CMD_PREDICT] = {"predict", "MODEL [FILE...]", "show images and what a model takes them for", true, true,
-                     cmd_predict},
+                     cmd_predict, cmd_predict_options},
     [CMD_REPORT] = {"report", "RUN", "draw a run: curves, mistakes, filters, memory and time, as one HTML page", true,
-                    false, cmd_report},
+                    false, cmd_report, cmd_report_options},
     [CMD_COMPARE] = {"compare", "A B",
                      "what differs between two safetensors files, or between a model's layers and a file of what they "
                      "gave elsewhere",
-                     true, true, cmd_compare},
+                     true, true, cmd_compare, cmd_compare_options},
     [CMD_RUN] = {"run", "MODEL.onnx", "run an ONNX model on inputs from files, or check the outputs it gives", true,
-                 false, cmd_run},
+                 false, cmd_run, cmd_run_options},
     [CMD_INSPECT] =
         {"inspect", "FILE",
          "what an ONNX model is: inputs, outputs, ops, cost, what Wick lacks of it; or what tensors a file holds", true,
-         false, cmd_inspect},
+         false, cmd_inspect, cmd_inspect_options},
     [CMD_VERIFY] = {"verify", "FILE",
                     "whether a model or another file that Wick reads is sound, wherever it comes from; exit 3 if not",
-                    true, false, cmd_verify},
+                    true, false, cmd_verify, cmd_verify_options},
     [CMD_CONVERT] = {"convert", "A B", "make a file of another kind: the ends of the names say from what and to what",
-                     true, true, cmd_convert},
+                     true, true, cmd_convert, cmd_convert_options},
     [CMD_QUANTIZE] = {"quantize", "MODEL",
                       "a trained classifier in 8 bits, as ONNX, and what that costs in accuracy, bytes and time", true,
-                      false, cmd_quantize},
+                      false, cmd_quantize, cmd_quantize_options},
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, a checkpoint holds, or a network costs", false, false,
-                  cmd_info},
-    [CMD_OPS] = {"ops", "[OP]", "list the ops, or tell about one", false, false, cmd_ops},
+                  cmd_info, cmd_info_options},
+    [CMD_OPS] = {"ops", "[OP]", "list the ops, or tell about one", false, false, cmd_ops, cmd_ops_options},
     [CMD_PLAN] =
         {"plan", "[MODEL]",
          "the kernels that a model runs as, in order: memory over time, arithmetic, bytes, and the least time for each",
-         false, false, cmd_plan},
+         false, false, cmd_plan, cmd_plan_options},
     [CMD_EXPLAIN] = {"explain", "[MODEL]",
                      "the same, run and timed, with what was fused or not, which kernels were chosen, and why", false,
-                     false, cmd_explain},
+                     false, cmd_explain, cmd_explain_options},
     [CMD_GRAPH] = {"graph", "[MODEL]", "the graph of a model as text or drawn, before and after each pass", false,
-                   false, cmd_graph},
+                   false, cmd_graph, cmd_graph_options},
     [CMD_COMPILE] =
         {"compile", "[MODEL]",
          "write a model as C11 that needs no library: one source file, one header, weights, one static arena", false,
-         false, cmd_compile},
+         false, cmd_compile, cmd_compile_options},
     [CMD_DOCTOR] = {"doctor", "", "what of this machine Wick uses, how fast it is, and what would help", false, false,
-                    cmd_doctor},
+                    cmd_doctor, cmd_doctor_options},
     [CMD_BENCH] = {"bench", "[ROW...]",
                    "how fast it is here, beside what the machine can do: rows by name, by suite, or by a pattern such "
                    "as gemm/f32_*",
-                   false, true, cmd_bench},
+                   false, true, cmd_bench, cmd_bench_options},
     [CMD_TUNE] =
         {"tune", "",
          "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't", false,
-         false, cmd_tune},
+         false, cmd_tune, cmd_tune_options},
     [CMD_DATA] = {"data", "ACTION PATH [TO]",
                   "look at a set of pictures, recordings or arrays, check it, split it, and pack it into a record file "
                   "or out of it",
-                  true, true, cmd_data},
+                  true, true, cmd_data, cmd_data_options},
     [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, false,
-                         cmd_completions},
+                         cmd_completions, cmd_completions_options},
 };
 
 /* Errors keep to --json wherever it stands, also behind the word that is wrong. */

@@ -155,15 +155,11 @@ static void command_page(cli_command_id id, FILE *out) {
     if (id == CMD_CONVERT) fputs(".SH CONVERSIONS\n", out);
     for (int i = 0; id == CMD_CONVERT && help_conversion(i, to, sizeof to, &from); i++) tagged(out, from, to);
     fputs(".SH OPTIONS\n", out);
-    const char *heading;
-    for (int h = 0; (heading = options_heading(h)); h++) {
-        bool any = false;
-        for (int i = 0; options_at(id, i, &option); i++) {
-            if (strcmp(option.heading, heading) != 0) continue;
-            if (!any) fprintf(out, ".SS %s\n", heading);
-            any = true;
-            one_option(out, &option);
-        }
+    const char *heading = NULL;
+    for (int i = 0; options_at(id, i, &option); i++) {
+        if (option.heading != heading) fprintf(out, ".SS %s\n", option.heading);
+        heading = option.heading;
+        one_option(out, &option);
     }
     examples(out, id);
     exit_status(out, id);

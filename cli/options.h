@@ -1,4 +1,5 @@
-/* options.h: one table gives every option of every command: parsing, defaults, --help and what a checkpoint keeps. */
+/* options.h: the table of a command gives its options: parsing, defaults and --help. What a checkpoint keeps of wick
+ * train is in a list of its own. */
 #ifndef WICK_CLI_OPTIONS_H
 #define WICK_CLI_OPTIONS_H
 
@@ -27,8 +28,14 @@ typedef struct option_view {
     bool flag, choices;
 } option_view;
 bool options_at(cli_command_id command, int i, option_view *out);
-const char *options_heading(int i); /* in the order of help; NULL past the last */
 
+/* Options of wick train that its checkpoints keep, in their order; the last has no name. */
+typedef struct kept_option {
+    const char *name;
+    bool changes;             /* a resumed run may be given another value */
+    const char *value, *means; /* what a value stands for that is none itself: 0, "no limit" */
+} kept_option;
+extern const kept_option train_kept[];
 /* The option that a run keeps in its checkpoints as number i: its name and its text; NULL past the last. */
 const char *options_kept(const cli_options *options, int i, const char **text);
 const char *options_fallback(int i); /* its default */

@@ -1,0 +1,53 @@
+/* The options of doctor, bench, tune, in the order of help. */
+#include "../option_rows.h"
+
+/* clang-format off */
+const option_row cmd_doctor_options[] = {
+    HEADING("Output"),
+    OPT_JSON,
+    OPT_COLOR,
+    OPT_HELP,
+    HEADING("Machine"),
+    OPT_THREADS,
+    HEADING("Other"),
+    {"no-measure", "", FLAG, "", AT(no_measure), 0, 0, "leave out the half second of measuring speeds"},
+    OPTIONS_END
+};
+
+const option_row cmd_bench_options[] = {
+    HEADING("Rows"),
+    {"list", "", FLAG, "", AT(list), 0, 0, "show the rows and their sizes, and measure none"},
+    {"size", "LIST", TEXT, "1K,64K,16M", AT(sizes), 0, 0, "elements, of rows that come in several sizes"},
+    {"threads", "LIST", TEXT, "1", AT(thread_counts), 0, 0, "numbers of threads, one after the other: 1,2. They, and peers, are kept on as many CPUs; one thread's time is what it computed"},
+    {"time", "S", REAL, "1", AT(time), 0, 1e6, "seconds for a row at most; a quarter of it will do where the median is known within 1 %; 0: a glance at each, and at the ceilings"},
+    HEADING("Measurements"),
+    {"peers", "PYTHON", TEXT, "", AT(peers), 0, 0, "race PyTorch, ONNX Runtime, OpenBLAS, BLIS and oneDNN too, in turn, where this interpreter has them: scripts/peers makes such an environment"},
+    {"memory", "", FLAG, "", AT(memory), 0, 0, "measure every row's memory too, in a process of its own; without it that of networks and of the suite memory"},
+    {"instructions", "", FLAG, "", AT(instructions), 0, 0, "count every row's instructions: by the CPU, or, where its counters can't be read, by valgrind's callgrind, which takes a while"},
+    {"runs", "N", INTEGER, "0", AT(runs), 0, MANY, "run each row N times and measure nothing but memory: for perf stat, valgrind and debuggers"},
+    {"against", "FILE.json", TEXT, "", AT(against), 0, 0, "beside what --json wrote earlier: which rows are faster or slower, by 2 % and more and not by chance (p < 0.05); exit 1 if any is slower"},
+    {"regress", "COMMIT", TEXT, "", AT(regress), 0, 0, "build that commit of the repository here in build/regress, run both versions in turn, and judge as --against does; this one should be a release build too"},
+    HEADING("Output"),
+    {"html", "FILE", TEXT, "", AT(html), 0, 0, "also draw it all, as one page"},
+    {"markdown", "FILE", TEXT, "", AT(markdown), 0, 0, "also write tables for documents"},
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_HELP,
+    OPTIONS_END
+};
+
+const option_row cmd_tune_options[] = {
+    HEADING("Output"),
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_COLOR,
+    OPT_HELP,
+    HEADING("Machine"),
+    OPT_THREADS,
+    HEADING("Other"),
+    {"time", "S", REAL, "20", AT(time), 0, 1e6, "seconds to measure for, about; 0: a glance, for trying it"},
+    {"show", "", FLAG, "", AT(show), 0, 0, "measure nothing: what is used now, and the file that it is from"},
+    {"reset", "", FLAG, "", AT(reset), 0, 0, "measure nothing: remove the file, so that the defaults hold"},
+    OPTIONS_END
+};
+/* clang-format on */
