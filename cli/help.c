@@ -39,7 +39,8 @@ static const char help_data[] = "PATH is a folder of files, CLASS/NAME; an archi
                                 "  bench             how fast batches of it can be made, and what holds them up; "
                                 "pictures in folders are decoded by the workers";
 const char help_file[] =
-    "FILE is a picture, IDX, a table (.csv), tensors (.npz) or a recording (.wav): what the model learned from.";
+    "FILE is a picture, a recording (.wav), a table (.csv), arrays (.npz) or pictures in MNIST's format (IDX): of the "
+    "kind that the model learned from.";
 
 const char *help_argument(cli_command_id command) {
     switch (command) {

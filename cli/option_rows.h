@@ -39,7 +39,7 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
 #define OPT_SEPARATOR {"separator", "CHAR", TEXT, "", AT(separator), 0, 0, "what is between the cells of a table: a character, or tab; without it, found"}
 #define OPT_DECIMAL {"decimal", "auto|point|comma", WORD, "auto", AT(decimal), 0, 0, "of a table: what is before the decimals of its numbers; auto: found"}
 #define OPT_NO_HEADER {"no-header", "", FLAG, "", AT(no_header), 0, 0, "of a table: the first line has values, not names"}
-#define OPT_DATA {"data", "SET", TEXT, "", AT(data), 0, 0, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives or pictures; without it, what the model was trained on"}
+#define OPT_DATA {"data", "SET", TEXT, "", AT(data), 0, 0, "other data, of any kind that wick train --data takes; without it, what the model was trained on"}
 #define OPT_AS_STORED {"as-stored", "", FLAG, "", AT(as_stored), 0, 0, "leave pictures as they are stored; without it they are turned as their EXIF orientation says, or as in the training"}
 #define OPT_FREEZE {"freeze", "PATTERN", LIST, "", AT(freeze), 0, 0, "parameters of such names are not trained: \"*.bias|conv1*\"; of those that no --group matches; may be given again"}
 #define OPT_CLASSES {"classes", "N", INTEGER, "10", AT(classes), 1, 1 << 20, "how many the network tells apart"}

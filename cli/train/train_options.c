@@ -4,13 +4,13 @@
 
 /* clang-format off */
 #define OPT_LAYOUT {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"}
-#define OPT_SPLIT {"split", "train|test|all", WORD, "test", AT(split), 0, 0, "part of the data; all: of a table or tensors in a file of its own, every row, as of one that the model was not trained on without it"}
+#define OPT_SPLIT {"split", "train|test|all", WORD, "test", AT(split), 0, 0, "which part of the data; all: every row of a table or of arrays in one file; without it, that is done with a file that the model was not trained on"}
 #define OPT_INPUT_RANGE {"input-range", "LOW,HIGH", TEXT, "", AT(input_range), 0, 0, "of a MODEL.onnx, what it takes pixels as: 0,255, 0,1, -1,1 ...; without it 0,1, or 0,255 where it takes integers"}
 #define OPT_IMAGE_SIZE {"image-size", "HxW", TEXT, "", AT(image_size), 0, 0, "of a MODEL.onnx that leaves its size open: resize pictures of the data to so many pixels, height and width: 224x224"}
 
 const option_row cmd_train_options[] = {
     HEADING("Data"),
-    {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "mnist, fashion-mnist, cifar10, or a folder of IDX files, archives, pictures, recordings or shards; a table (.csv), tensors (.npz, .safetensors)"},
+    {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
     {"label", "NAME", TEXT, "", AT(label), 0, 0, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
     {"separator", "CHAR", TEXT, "", AT(separator), 0, 0, "what is between the cells of a table: a character, or tab; without it, found of comma, semicolon, tab and |"},
     {"decimal", "auto|point|comma", WORD, "auto", AT(decimal), 0, 0, "of a table: what is before the decimals of its numbers; auto: found"},
@@ -122,7 +122,7 @@ const option_row cmd_predict_options[] = {
     OPT_IMAGE_SIZE,
     OPT_AS_STORED,
     OPT_SPLIT,
-    {"index", "LIST", TEXT, "0", AT(index), 0, 0, "samples to look at, of the data or of each FILE, from 0: 3,7,20-24; of an IDX FILE it is 0-15 without it"},
+    {"index", "LIST", TEXT, "0", AT(index), 0, 0, "which samples of the data, or of each FILE, by number from 0: 3,7,20-24; without it, of a FILE in MNIST's format (IDX), 0-15"},
     OPT_INPUT_RANGE,
     HEADING("Output"),
     {"top", "N", INTEGER, "0", AT(top), 0, 1000, "show the N likeliest classes; 0: all, in order"},
