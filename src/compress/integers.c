@@ -71,7 +71,7 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
     if (!l->bias) return WICK_OK;
     for (int64_t c = 0; c < channels; c++) {
         const float unit = (float)input_scale * scale[c];
-        bias[c] = (int32_t)rint((double)l->bias[c] / (double)unit);
+        bias[c] = unit > 0 ? (int32_t)rint((double)l->bias[c] / (double)unit) : 0; /* both are next to 0 */
         scale[c] = unit;
     }
     WICK_TRY(state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));

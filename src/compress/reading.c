@@ -113,7 +113,8 @@ const char *wick_quantizer_state_name(const wick_quantizer *q, const wick_subjec
     const wick_node *stack[64];
     int n = 0;
     stack[n++] = v->node;
-    while (n) {
+    /* parts that are shared are met as often as they are read: a name is not worth more than this */
+    for (int visits = 0; n && visits < 4096; visits++) {
         const wick_node *node = stack[--n];
         for (int k = 0; k < node->n_in && n < (int)WICK_COUNTOF(stack); k++) stack[n++] = node->in[k]->node;
         if (node->op != &wick_op_data) continue;

@@ -1,22 +1,23 @@
 /* subject.c: recording a function to rewrite it. */
 #include "compress/subject.h"
 
-/* Each input is a placeholder, so that what the caller computes before it is no part of the graph. */
-#define PLACEHOLDERS ((int64_t)1 << 32) /* numbers of them, above those of any compiled function */
+/* fn reads inputs of its own instead of the caller's tensors, so that what these are computed from is no part of the
+ * graph. They are numbered from here, above the inputs of any compiled function. */
+#define FIRST_INPUT ((int64_t)1 << 32)
 
 static wick_status record(wick_context *ctx, const char *who, wick_function fn, void *user, int n_in,
-                          wick_tensor *const *in, int n_out, wick_tensor **holder, wick_tensor **out) {
+                          wick_tensor *const *in, int n_out, wick_tensor **own, wick_tensor **out) {
     for (int k = 0; k < n_in; k++) {
         if (in[k]->error) return wick_fail_poison(ctx, in[k]);
         wick_input_attr attr;
         memset(&attr, 0, sizeof attr);
         attr.type = in[k]->value->type;
-        attr.index = PLACEHOLDERS + k;
-        holder[k] = wick_record(ctx, &wick_op_input, 0, NULL, &attr, sizeof attr);
-        if (holder[k]->error) return wick_fail_poison(ctx, holder[k]);
+        attr.index = FIRST_INPUT + k;
+        own[k] = wick_record(ctx, &wick_op_input, 0, NULL, &attr, sizeof attr);
+        if (own[k]->error) return wick_fail_poison(ctx, own[k]);
     }
     const size_t effects = ctx->frame->n_effects;
-    const wick_status status = fn(ctx, holder, out, user);
+    const wick_status status = fn(ctx, own, out, user);
     if (status != WICK_OK)
         return ctx->msg.status ? status : wick_msg_set(&ctx->msg, status, "%s: the function failed", who);
     for (int i = 0; i < n_out; i++) {
@@ -48,7 +49,7 @@ static wick_status check(wick_context *ctx, const char *who, const wick_graph *g
 
 /* The leaves of the walk as handles. */
 static wick_status take_leaves(wick_subject *s, const char *who, const wick_walk *w, int n_in, wick_tensor *const *in,
-                               wick_tensor *const *holder) {
+                               wick_tensor *const *own) {
     wick_context *ctx = s->ctx;
     uint64_t *slots = wick_arena_alloc(&s->arena, (w->n_slots + 1) * sizeof *slots);
     s->slots = slots;
@@ -58,7 +59,7 @@ static wick_status take_leaves(wick_subject *s, const char *who, const wick_walk
     for (size_t i = 0; i < w->n_leaves; i++) {
         wick_value *v = w->leaves[i];
         for (int k = 0; k < n_in && !s->leaf[i]; k++)
-            if (holder[k]->value == v) s->leaf[i] = in[k];
+            if (own[k]->value == v) s->leaf[i] = in[k];
         if (s->leaf[i]) continue;
         if (v->node->op == &wick_op_input)
             return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
@@ -91,17 +92,17 @@ wick_status wick_subject_record(wick_subject *s, wick_context *ctx, const char *
         wick_pass_cse, wick_pass_dce,      wick_pass_fold_scale, wick_pass_dce};
     *s = (wick_subject){.ctx = ctx};
     wick_arena_init(&s->arena, &ctx->alloc, 0);
-    wick_tensor **holder = wick_arena_zalloc(&s->arena, ((size_t)n_in + (size_t)n_out + 1) * sizeof(wick_tensor *));
+    wick_tensor **own = wick_arena_zalloc(&s->arena, ((size_t)n_in + (size_t)n_out + 1) * sizeof(wick_tensor *));
     wick_wanted *wanted = wick_arena_zalloc(&s->arena, ((size_t)n_out + 1) * sizeof *wanted);
-    if (!holder || !wanted) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory");
-    wick_tensor **out = holder + n_in;
-    WICK_TRY(record(ctx, who, fn, user, n_in, in, n_out, holder, out));
+    if (!own || !wanted) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory");
+    wick_tensor **out = own + n_in;
+    WICK_TRY(record(ctx, who, fn, user, n_in, in, n_out, own, out));
     for (int i = 0; i < n_out; i++) wanted[i].value = out[i]->value;
     wick_walk w = {0};
     wick_status status = wick_walk_run(ctx, &w, (size_t)n_out, wanted, 0, NULL, WICK_WALK_TRACED);
     if (status == WICK_OK && !(s->graph = wick_graph_from_walk(ctx, &s->arena, &w, (size_t)n_out, wanted)))
         status = wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory");
-    if (status == WICK_OK) status = take_leaves(s, who, &w, n_in, in, holder);
+    if (status == WICK_OK) status = take_leaves(s, who, &w, n_in, in, own);
     wick_walk_free(ctx, &w);
     WICK_TRY(status);
     WICK_TRY(check(ctx, who, s->graph));
