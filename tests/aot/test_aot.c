@@ -771,7 +771,7 @@ static void check_all(wick_c_options options, wick_tier tier, const char *flags)
 
 TEST(printed_plans_have_the_bits_of_the_base_tier_by_every_compiler) {
     for (int way = 0; way < COMPILED_WAYS; way++)
-        if (compiled_with(way) || way < 2)
+        if (compiled_with(way))
             check_by(way, nets, WICK_COUNTOF(nets), (wick_c_options){.lanes = way % 2 ? 16 : 0}, WICK_TIER_BASE, "");
     compiled_with_cc();
 }
@@ -854,7 +854,7 @@ TEST(no_call_of_a_kernel_is_dropped) {
     fprintf(file, "#include <stdint.h>\n%s\n%s", words, calls_of_one_kernel);
     fclose(file);
     for (int way = 0; way < COMPILED_WAYS; way++) {
-        if (!compiled_with(way) && way >= 2) continue;
+        if (!compiled_with(way)) continue;
         void *library = compiled_load(folder, "calls", ""), *at = library ? dlsym(library, "calls_run") : NULL;
         int (*run)(const void *, float *);
         float y[4] = {0};

@@ -87,7 +87,7 @@ TEST(small_models_have_the_bits_of_the_base_tier_and_of_others) {
                                                             arena[precision] = arena_bytes;
         precision = WICK_PRECISION_F32;
         for (int way = 0; way < COMPILED_WAYS; way++)
-            if (compiled_goes(i, way) && (compiled_with(way) || way < 2))
+            if (compiled_goes(i, way) && compiled_with(way))
                 check_model(folder, models[i], path, NULL, "");
         compiled_with_cc();
         CHECK_MSG(bytes[1] < bytes[0] * 6 / 10 && bytes[2] < bytes[0] * 6 / 10,
@@ -140,7 +140,7 @@ TEST(quantised_models_have_the_bits_of_the_base_tier) {
     for (size_t i = 0; i < WICK_COUNTOF(models); i++) {
         snprintf(path, sizeof path, WICK_SOURCE_DIR "/tests/golden/onnx/%s.onnx", models[i]);
         for (int way = 0; way < COMPILED_WAYS; way++)
-            if (compiled_goes(i, way) && (compiled_with(way) || way < 2))
+            if (compiled_goes(i, way) && compiled_with(way))
                 check_model(folder, models[i], path, NULL, "");
         compiled_with_cc();
     }

@@ -516,7 +516,7 @@ static void check_all(int lanes, wick_tier tier, const char *flags) {
 
 TEST(printed_training_steps_have_the_bits_of_the_base_tier_by_every_compiler) {
     for (int way = 0; way < COMPILED_WAYS; way++)
-        if (compiled_with(way) || way < 2)
+        if (compiled_with(way))
             check_by(way, nets, WICK_COUNTOF(nets), way % 2 ? 32 : 0, WICK_TIER_BASE, "");
     compiled_with_cc();
 }

@@ -102,7 +102,8 @@ test_peers() {
     expect 0 "$wick" bench gemm/vector_matrix moving/heads --size 1K --time 0.01 --peers python3 && lacks err "axes don't match" && lacks err "out of range"
     # whatever ends it, its peers end too, and no file is left
     for signal in INT TERM KILL; do
-        "$wick" bench gemm/f32_2048x2048x2048 --time 60 --peers python3 >out 2>err &
+        # a background job of a script ignores SIGINT, which env undoes
+        env --default-signal=INT "$wick" bench gemm/f32_2048x2048x2048 --time 60 --peers python3 >out 2>err &
         local pid=$! child=
         for _ in $(seq 300); do # the ceilings come before
             child=$(ps -o pid=,comm= --ppid $pid | awk '/python/ { print $1 }')
