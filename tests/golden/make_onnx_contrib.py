@@ -115,3 +115,8 @@ ms("q_attention", "QAttention", [u8(2, 4, 8), i8(8, 24), f32(24), s(.02), s(.01)
 ms("q_attention_past", "QAttention", [u8(2, 4, 8), u8(8, 24), f32(24), s(.02), s(.01), None, z(128), z(120), f32(2, 2, 2, 3, 4)], [F, F], num_heads=2, unidirectional=1, weights=(1,))
 w, r = i8(1, 3, 16), i8(1, 4, 16)
 ms("dynamic_lstm", "DynamicQuantizeLSTM", [f32(5, 2, 3), w, r, f32(1, 32), None, None, None, None, s([.005]), z([0], np.int8), s([.004]), z([0], np.int8)], [F, F, F], hidden_size=4, weights=(1, 2, 8, 9, 10, 11))
+w, r = i8(2, 6, 20), i8(2, 5, 20)
+ms("dynamic_lstm_both", "DynamicQuantizeLSTM", [f32(7, 3, 6), w, r, f32(2, 40), None, f32(2, 3, 5), f32(2, 3, 5), None, np.abs(f32(2, 20)) / 100 + s(.001), z(np.zeros((2, 20)), np.int8),
+   np.abs(f32(2, 20)) / 100 + s(.001), z(np.zeros((2, 20)), np.int8)], [F, F, F], hidden_size=5, direction="bidirectional", weights=(1, 2, 8, 9, 10, 11))
+ms("dynamic_lstm_zeros", "DynamicQuantizeLSTM", [f32(4, 2, 6), u8(1, 6, 20), u8(1, 5, 20), f32(1, 40), None, None, None, None, s([.004]), z([121]), s([.003]), z([133])], [F, F, F],
+   hidden_size=5, direction="reverse", weights=(1, 2, 8, 9, 10, 11))

@@ -20,7 +20,6 @@ static const struct tolerance {
     double rtol, atol;
 } tolerances[] = {
     {"sk_svc_probability", 1e-3, 1e-3},
-    {"ms_dynamic_lstm", 5e-2, 5e-3}, /* rounds each step's input, which Wick does not */
     {"ms_q_", 1e-4, 1},
     {"ort_", 5e-2, 5e-2}, /* a number that is rounded the other way goes on through all that follows */
     {"", 1e-4, 1e-5},

@@ -284,26 +284,6 @@ static void q_attention(onnx_call *c) {
     if (qkv) wick_onnx_self_attention(c, qkv, sizes, 5, 8, -1);
 }
 
-/* Weights are what is quantised; ONNX Runtime rounds the inputs of every step too, we do not. W and R are [directions,
- * in, 4 hidden]. */
-static void dynamic_quantize_lstm(onnx_call *c) {
-    wick_tensor *in[8];
-    for (int i = 0; i < 8; i++) in[i] = wick_onnx_optional(c, i);
-    for (int i = 1; i < 3; i++) {
-        const int at = 8 + 2 * (i - 1);
-        wick_tensor *scale = wick_onnx_tensor(c, at), *zero = wick_onnx_tensor(c, at + 1);
-        if (!in[i] || !scale || !zero || wick_tensor_rank(in[i]) != 3) {
-            wick_onnx_fail(c, WICK_ERR_SHAPE, "W or R is not there, or has not 3 dims");
-            return;
-        }
-        const int64_t dirs = wick_tensor_dim(in[i], 0), dims[3] = {dirs, 1, -1};
-        if (!dirs) return;
-        wick_tensor *w = wick_sub(wick_cast(in[i], WICK_F32), wick_reshape(wick_cast(zero, WICK_F32), 3, dims));
-        in[i] = wick_transpose(wick_mul(w, wick_reshape(wick_cast(scale, WICK_F32), 3, dims)), 1, 2);
-    }
-    wick_onnx_call_as(c, "LSTM", 14, 8, in);
-}
-
 /* Rows of ONNX's own that come with more types here. */
 static void quantize(onnx_call *c) {
     wick_tensor *in[3] = {wick_onnx_tensor(c, 0), wick_onnx_tensor(c, 1), wick_onnx_optional(c, 2)};
@@ -332,7 +312,7 @@ static const onnx_op ops[] = {
     {"DynamicQuantizeMatMul", 1, 0, dynamic_quantize_matmul, {0}},
     {"MatMulNBits", 1, 0, matmul_n_bits, {0}},
     {"QAttention", 1, 0, q_attention, {0}},
-    {"DynamicQuantizeLSTM", 1, 0, dynamic_quantize_lstm, {0}},
+    {"DynamicQuantizeLSTM", 1, 0, wick_onnx_dynamic_quantize_lstm, {0}},
     {"QuantizeLinear", 1, 0, quantize, {0}},
     {"DequantizeLinear", 1, 0, dequantize, {0}},
 };

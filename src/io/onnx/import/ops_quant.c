@@ -181,13 +181,30 @@ static bool is_row(const wick_tensor *t, int64_t n) {
 static bool is_one(const wick_tensor *t) { return is_row(t, 1); }
 static bool is_byte(wick_dtype d) { return d == WICK_U8 || d == WICK_I8; }
 
+wick_tensor *wick_onnx_column_sums(wick_tensor *b, wick_tensor *b_zero) {
+    wick_tensor *sums = wick_cast(wick_sum(wick_cast(b, WICK_I32), 1, (const int[]){-2}, true), WICK_I32);
+    if (!b_zero) return sums;
+    wick_tensor *k = wick_like(sums, (double)wick_tensor_dim(b, -2));
+    return wick_sub(sums, wick_mul(k, wick_cast(b_zero, WICK_I32)));
+}
+wick_tensor *wick_onnx_byte_product(wick_tensor *a, wick_tensor *a_zero, wick_tensor *b, wick_tensor *b_zero,
+                                    wick_tensor *sums) {
+    const wick_int8_options o = {.a_zero = sums ? NULL : a_zero, .b_zero = b_zero};
+    wick_tensor *y = wick_int8_matmul(a, b, &o);
+    if (!sums || !a_zero) return y;
+    return wick_sub(y, wick_mul(wick_reshape(wick_cast(a_zero, WICK_I32), WICK_SCALAR), sums));
+}
+
 static void matmul_integer(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = a ? wick_onnx_tensor(c, 1) : NULL, *za = wick_onnx_optional(c, 2),
                 *zb = wick_onnx_optional(c, 3);
     if (!b || c->status != WICK_OK) return;
     if (is_one(za) && is_row(zb, wick_tensor_rank(b) > 1 ? wick_tensor_dim(b, -1) : 1)) {
-        const wick_int8_options o = {.a_zero = wick_onnx_zero_point(c, 2), .b_zero = wick_onnx_zero_point(c, 3)};
-        wick_onnx_set(c, 0, wick_int8_matmul(a, b, &o));
+        wick_tensor *b_zero = wick_onnx_zero_point(c, 3);
+        const bool known = !c->in[1]->dynamic && (!zb || !c->in[3]->dynamic) && za && c->in[2]->dynamic,
+                   matrices = wick_tensor_rank(a) > 1 && wick_tensor_rank(b) > 1;
+        wick_tensor *sums = known && matrices ? wick_onnx_column_sums(b, b_zero) : NULL;
+        wick_onnx_set(c, 0, wick_onnx_byte_product(a, wick_onnx_zero_point(c, 2), b, b_zero, sums));
         return;
     }
     a = centred(c, a, za, WICK_MAX(wick_tensor_rank(a) - 2, 0)); /* zero points of rows */

@@ -3,7 +3,7 @@
 #define WICK_NO_SITES
 #include <math.h>
 
-#include "io/onnx/onnx.h"
+#include "io/onnx/import/contrib.h"
 #include "wick/control.h"
 #include "wick/pointwise.h"
 #include "wick/sequence.h"
@@ -115,6 +115,19 @@ static bool read_activations(onnx_call *c, int gates, int directions, activation
 
 /* ---- a loop of plain ops ----------------------------------------------------------------------------------------- */
 
+/* Weights b [in, 4 H] of one direction that stand for (b - zero) scale. scale and zero: one number, or one for each of
+ * 4 H; zero may be NULL. sums: wick_onnx_column_sums of b. */
+typedef struct byte_weights {
+    wick_tensor *b, *scale, *zero, *sums;
+} byte_weights;
+
+/* x, rounded to bytes by the range of all of it, times the weights. */
+static wick_tensor *byte_product(wick_tensor *x, const byte_weights *w) {
+    wick_tensor *scale, *point, *q = wick_onnx_quantise_range(x, &scale, &point);
+    wick_tensor *sum = wick_cast(wick_onnx_byte_product(q, point, w->b, w->zero, w->sums), WICK_F32);
+    return wick_mul(sum, wick_mul(scale, w->scale));
+}
+
 typedef struct step {
     int gates;
     bool masked, reset_first, input_forget;
@@ -122,10 +135,13 @@ typedef struct step {
     const activation *acts;
     int64_t units;
     wick_tensor *w, *bias, *peephole; /* of one direction; bias: a GRU's, of n, where r multiplies it. NULL: none */
+    const int *order;                 /* where each gate is; NULL: in its place */
+    byte_weights bytes;               /* instead of w, if there is a b */
 } step;
 
 static wick_tensor *gate(wick_tensor *x, const step *s, int k) {
-    return wick_slice(x, -1, k * s->units, (k + 1) * s->units, 1);
+    const int64_t at = s->order ? s->order[k] : k;
+    return wick_slice(x, -1, at * s->units, (at + 1) * s->units, 1);
 }
 static wick_tensor *clipped(wick_tensor *x, const step *s) { return s->clip > 0 ? wick_clip(x, -s->clip, s->clip) : x; }
 
@@ -161,9 +177,12 @@ static wick_status one_step(wick_context *ctx, wick_tensor *const *in, wick_tens
     const step *s = user;
     const int n_state = s->gates == 4 ? 2 : 1;
     wick_tensor *x = in[n_state], *counts = s->masked ? in[n_state + 1] : NULL, *next[2] = {NULL};
-    if (s->gates == 4) lstm_step(s, wick_add(x, wick_linear(in[0], s->w, NULL)), in[1], next);
+    wick_tensor *p = s->bytes.b      ? byte_product(in[0], &s->bytes)
+                     : s->gates != 3 ? wick_linear(in[0], s->w, NULL)
+                                     : NULL;
+    if (s->gates == 4) lstm_step(s, wick_add(x, p), in[1], next);
     else if (s->gates == 3) next[0] = gru_step(s, x, in[0]);
-    else next[0] = apply(&s->acts[0], clipped(wick_add(x, wick_linear(in[0], s->w, NULL)), s));
+    else next[0] = apply(&s->acts[0], clipped(wick_add(x, p), s));
     out[n_state] = counts ? wick_where(counts, next[0], wick_like(next[0], 0)) : next[0];
     for (int k = 0; k < n_state; k++) out[k] = counts ? wick_where(counts, next[k], in[k]) : next[k];
     return WICK_OK;
@@ -178,17 +197,33 @@ static wick_tensor *start(wick_tensor *given, int64_t d, wick_tensor *x, int64_t
                  : wick_expand(wick_like(x, 0), 2, (const int64_t[]){wick_tensor_dim(x, 1), units});
 }
 
-/* As wick_rnn, wick_gru and wick_lstm. */
+/* Weights [D, in, 4 H] of bytes with what they stand for: scales and zero points [D] or [D, 4 H]. */
+typedef struct quantised {
+    const int *order;
+    wick_tensor *scale[2], *zero[2]; /* of W, of R */
+} quantised;
+
+static byte_weights bytes_of(const quantised *q, int which, wick_tensor *w, int64_t d) {
+    byte_weights of = {.b = direction_of(w, d),
+                       .scale = direction_of(wick_cast(q->scale[which], WICK_F32), d),
+                       .zero = direction_of(q->zero[which], d)};
+    of.sums = wick_onnx_column_sums(of.b, of.zero);
+    return of;
+}
+
+/* As wick_rnn, wick_gru and wick_lstm; q: NULL, or what weights of an LSTM stand for. */
 static wick_tensor *looped(wick_context *ctx, int gates, wick_tensor *x, const wick_rnn_inputs *given,
-                           const wick_rnn_options *o, const activations *acts, wick_tensor **h_n, wick_tensor **c_n) {
+                           const wick_rnn_options *o, const activations *acts, const quantised *q, wick_tensor **h_n,
+                           wick_tensor **c_n) {
     const wick_dtype dtype = wick_tensor_dtype(x), computed = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
     const bool lstm = gates == 4, both = o->direction == WICK_RNN_BIDIRECTIONAL;
     x = wick_cast(o->batch_first ? wick_transpose(x, 0, 1) : x, computed);
     wick_tensor *const all[] = {given->w_ih,     given->w_hh, given->b_ih, given->b_hh,
                                 given->peephole, given->h0,   given->c0};
     wick_tensor *t[WICK_COUNTOF(all)], *y[2], *h[2], *cell[2];
-    for (size_t i = 0; i < WICK_COUNTOF(all); i++) t[i] = all[i] ? wick_cast(all[i], computed) : NULL;
-    const int64_t steps = wick_tensor_dim(x, 0), units = wick_tensor_dim(t[1], 2);
+    for (size_t i = 0; i < WICK_COUNTOF(all); i++)
+        t[i] = !all[i] || (q && i < 2) ? all[i] : wick_cast(all[i], computed);
+    const int64_t steps = wick_tensor_dim(x, 0), units = q ? wick_tensor_dim(t[1], 1) : wick_tensor_dim(t[1], 2);
     wick_tensor *counts = NULL; /* [T, B, 1] */
     if (given->lengths)
         counts = wick_lt(wick_reshape(wick_arange(ctx, WICK_I64, 0, 1, steps), 3, (const int64_t[]){steps, 1, 1}),
@@ -201,7 +236,8 @@ static wick_tensor *looped(wick_context *ctx, int gates, wick_tensor *x, const w
                   .clip = o->clip,
                   .acts = acts->at[d],
                   .units = units,
-                  .w = direction_of(t[1], d),
+                  .w = q ? NULL : direction_of(t[1], d),
+                  .order = q ? q->order : NULL,
                   .peephole = direction_of(t[4], d)};
         wick_tensor *bias = direction_of(t[2], d), *b_hh = direction_of(t[3], d);
         if (b_hh && gates == 3) { /* that of n goes where r is known */
@@ -211,7 +247,15 @@ static wick_tensor *looped(wick_context *ctx, int gates, wick_tensor *x, const w
                 0);
         }
         if (b_hh) bias = wick_add(bias, b_hh);
-        wick_tensor *rows[2] = {wick_linear(x, direction_of(t[0], d), bias), counts}, *out[3];
+        wick_tensor *rows[2] = {NULL, counts}, *out[3];
+        if (q) {
+            const byte_weights w = bytes_of(q, 0, t[0], d);
+            s.bytes = bytes_of(q, 1, t[1], d);
+            rows[0] = byte_product(x, &w);
+            if (bias) rows[0] = wick_add(rows[0], bias);
+        } else {
+            rows[0] = wick_linear(x, direction_of(t[0], d), bias);
+        }
         wick_tensor *states[2] = {start(t[5], d, x, units), lstm ? start(t[6], d, x, units) : NULL};
         const wick_scan_options how = {.n_state = 1 + lstm,
                                        .n_x = 1 + (counts != NULL),
@@ -240,10 +284,13 @@ static wick_tensor *of_some_steps(wick_tensor *state, wick_tensor *lengths) {
     return wick_where(wick_reshape(wick_gt(lengths, wick_like(lengths, 0)), 3, dims), state, zero);
 }
 
-static void recurrent(onnx_call *c, int gates, const int *order) {
+/* q: NULL, or the weights are of bytes and lie the other way round. */
+static void recurrent(onnx_call *c, int gates, const int *order, const quantised *q) {
     wick_tensor *x = wick_onnx_tensor(c, 0), *w = x ? wick_onnx_tensor(c, 1) : NULL,
-                *r = w ? wick_onnx_tensor(c, 2) : NULL;
+                *r = w ? wick_onnx_tensor(c, 2) : NULL, *const as_stored[2] = {w, r};
     if (!r) return;
+    if (q && wick_tensor_rank(w) == 3 && wick_tensor_rank(r) == 3)
+        w = wick_transpose(w, 1, 2), r = wick_transpose(r, 1, 2);
     wick_tensor *b = wick_onnx_optional(c, 3), *h0 = wick_onnx_optional(c, 5),
                 *c0 = gates == 4 ? wick_onnx_optional(c, 6) : NULL, *p = gates == 4 ? wick_onnx_optional(c, 7) : NULL;
     const bool batch_first = wick_onnx_int(c, "layout", 0);
@@ -272,19 +319,24 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
         wick_onnx_fail(c, WICK_ERR_SHAPE, "hidden_size is %lld, but R has %lld", (long long)says, (long long)hidden);
         return;
     }
-    wick_rnn_inputs in = {.w_ih = gates > 1 ? reorder(w, gates, order) : w,
-                          .w_hh = gates > 1 ? reorder(r, gates, order) : r,
+    const bool other_order = gates > 1 && !q;
+    wick_rnn_inputs in = {.w_ih = q             ? as_stored[0]
+                                  : other_order ? reorder(w, gates, order)
+                                                : w,
+                          .w_hh = q             ? as_stored[1]
+                                  : other_order ? reorder(r, gates, order)
+                                                : r,
                           .lengths = wick_onnx_optional(c, 4)};
     if (b) {
         const int64_t half = wick_tensor_dim(b, 1) / 2;
         in.b_ih = wick_slice(b, 1, 0, half, 1), in.b_hh = wick_slice(b, 1, half, 2 * half, 1);
-        if (gates > 1) in.b_ih = reorder(in.b_ih, gates, order), in.b_hh = reorder(in.b_hh, gates, order);
+        if (other_order) in.b_ih = reorder(in.b_ih, gates, order), in.b_hh = reorder(in.b_hh, gates, order);
     }
     if (p) in.peephole = reorder(p, 3, (int[]){0, 2, 1}); /* i o f */
     in.h0 = h0 && batch_first ? wick_transpose(h0, 0, 1) : h0;
     in.c0 = c0 && batch_first ? wick_transpose(c0, 0, 1) : c0;
     wick_tensor *h_n = NULL, *c_n = NULL, *y = NULL;
-    if (acts.plain) y = looped(c->ctx, gates, x, &in, &o, &acts, &h_n, &c_n);
+    if (acts.plain || q) y = looped(c->ctx, gates, x, &in, &o, &acts, q, &h_n, &c_n);
     else if (gates == 4) y = wick_lstm(x, &in, &o, &h_n, &c_n);
     else if (gates == 3) y = wick_gru(x, &in, &o, &h_n);
     else y = wick_rnn(x, &in, &o, &h_n);
@@ -300,9 +352,38 @@ static void recurrent(onnx_call *c, int gates, const int *order) {
     wick_onnx_set(c, 1, batch_first ? wick_transpose(h_n, 0, 1) : h_n);
     if (c_n) wick_onnx_set(c, 2, batch_first ? wick_transpose(c_n, 0, 1) : c_n);
 }
-static void lstm(onnx_call *c) { recurrent(c, 4, (int[]){0, 2, 3, 1}); } /* i o f c -> i f g o */
-static void gru(onnx_call *c) { recurrent(c, 3, (int[]){1, 0, 2}); }     /* z r h -> r z n */
-static void rnn(onnx_call *c) { recurrent(c, 1, NULL); }
+static const int lstm_order[] = {0, 2, 3, 1}; /* i o f c -> i f g o */
+static void lstm(onnx_call *c) { recurrent(c, 4, lstm_order, NULL); }
+static void gru(onnx_call *c) { recurrent(c, 3, (int[]){1, 0, 2}, NULL); } /* z r h -> r z n */
+static void rnn(onnx_call *c) { recurrent(c, 1, NULL, NULL); }
+
+/* Of com.microsoft: X is rounded to u8 as a whole and h in each step, by its range; products are summed in integers. */
+void wick_onnx_dynamic_quantize_lstm(onnx_call *c) {
+    quantised q = {.order = lstm_order};
+    for (int k = 0; k < 2; k++) {
+        wick_tensor *w = wick_onnx_tensor(c, 1 + k),
+                    *of[2] = {wick_onnx_tensor(c, 8 + 2 * k), wick_onnx_tensor(c, 9 + 2 * k)};
+        if (c->status != WICK_OK) return;
+        const wick_dtype dtype = wick_tensor_dtype(w);
+        if (wick_tensor_rank(w) != 3 || (dtype != WICK_I8 && dtype != WICK_U8) || wick_tensor_dtype(of[1]) != dtype) {
+            wick_onnx_fail(c, WICK_ERR_SHAPE, "W and R must be i8 or u8 of 3 dims, with zero points of their dtypes");
+            return;
+        }
+        const int64_t directions = wick_tensor_dim(w, 0), columns = wick_tensor_dim(w, 2);
+        for (int i = 0; i < 2; i++) {
+            const int64_t n = wick_tensor_count(of[i]);
+            if (n == 0 || (n != directions && n != directions * columns)) {
+                wick_onnx_fail(c, WICK_ERR_SHAPE, "%lld scales or zero points for %lld directions of %lld columns",
+                               (long long)n, (long long)directions, (long long)columns);
+                return;
+            }
+            of[i] = wick_reshape(of[i], n == directions ? 1 : 2, (int64_t[]){directions, columns});
+        }
+        q.scale[k] = of[0];
+        q.zero[k] = wick_onnx_zero_point(c, 9 + 2 * k) ? of[1] : NULL;
+    }
+    recurrent(c, 4, lstm_order, &q);
+}
 
 static const onnx_op ops[] = {
     {"LSTM", 1, 0, lstm, {0}},
