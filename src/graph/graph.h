@@ -93,6 +93,8 @@ wick_status wick_pass_transpose(wick_graph *graph, wick_msg *msg);   /* transpos
 wick_status wick_pass_fold(wick_graph *graph, wick_msg *msg);        /* elementwise ops of constants */
 wick_status wick_pass_cse(wick_graph *graph, wick_msg *msg);         /* equal nodes become one */
 wick_status wick_pass_dce(wick_graph *graph, wick_msg *msg);         /* nodes that nothing needs go */
+/* elementwise ops before a gather are done behind it */
+wick_status wick_pass_gather_first(wick_graph *graph, wick_msg *msg);
 /* scales and shifts behind products go into their weights */
 wick_status wick_pass_fold_scale(wick_graph *graph, wick_msg *msg);
 /* products take the bias and ReLU after them along */

@@ -215,7 +215,7 @@ wick_tensor *wick_onnx_zero_point(onnx_call *c, int i);
 wick_tensor *wick_onnx_quantise_range(wick_tensor *x, wick_tensor **scale, wick_tensor **point);
 /* Sums of the columns of b [..., k, n] less b_zero (one number, one a column, or NULL): i32 [..., 1, n]. */
 wick_tensor *wick_onnx_column_sums(wick_tensor *b, wick_tensor *b_zero);
-/* (a - a_zero) (b - b_zero) of bytes in i32. sums: those of wick_onnx_column_sums, by which a_zero is taken into account
+/* (a - a_zero) (b - b_zero) of bytes in i32. sums: those of wick_onnx_column_sums, by which a_zero is reckoned with
  * behind the product, so that what is packed of a constant b does not depend on it; NULL: within the product. */
 wick_tensor *wick_onnx_byte_product(wick_tensor *a, wick_tensor *a_zero, wick_tensor *b, wick_tensor *b_zero,
                                     wick_tensor *sums);
