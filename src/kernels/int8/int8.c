@@ -37,7 +37,9 @@ static const char *vnni_refused(const wick_int8 *p) {
 static const char *few_refused(const wick_int8 *p, const wick_int8_kernel *q) {
     if (p->conv) return "it is for products of matrices";
     if (p->m > WICK_INT8_FEW) return "there are more rows";
-    if (p->keep) return "B is kept packed";
+    /* Pairs take twice the bytes of B. From no near cache one row reads B as it is, sooner. */
+    const bool far = p->m == 1 && q->elem == 2 && p->n > INT8_FAR / WICK_MAX(p->k, 1);
+    if (p->keep && !far) return "B is kept packed";
     if (p->b_col != 1) return "rows of B are not contiguous";
     if (!p->k) return "there is nothing to multiply";
     return q->few ? NULL : "this tier has none";
