@@ -84,6 +84,9 @@ typedef struct cli_options {
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
+    const char *task, *target, *validation, *loss_name; /* of train */
+    double noise;
+    bool no_standardise;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */
     bool no_header;

@@ -167,7 +167,7 @@ static wick_status compare_files(wick_context *ctx, const cli_options *o, const 
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
-    out[0] = classifier_logits(user, in[0]);
+    out[0] = classifier_predictions(user, in[0]);
     return WICK_OK;
 }
 

@@ -30,22 +30,37 @@ static int wrote(wick_context *ctx, wick_status status) {
     return status == WICK_ERR_IO ? log_fail(CLI_FAILED, "%s", log_why(ctx, status)) : said(ctx, status);
 }
 
-/* Pixels from 0 to 1 [N, ...] -> logits: what the training did to pixels is part of the model. */
+/* The sample as an autoencoder makes it again, in the units of what it was given. */
+static wick_tensor *made_again(classifier *c, wick_tensor *x) {
+    wick_tensor *y = wick_reshape(classifier_logits(c, x), wick_tensor_rank(x), wick_tensor_dims(x));
+    if (c->standard) y = wick_add(wick_mul(y, classifier_state(c, STATE_DEVIATION)), classifier_state(c, STATE_MEAN));
+    if (!c->floats) y = wick_add(wick_mul(y, wick_like(y, c->deviation > 0 ? c->deviation : 1)), wick_like(y, c->mean));
+    return y;
+}
+
+/* Pixels from 0 to 1 [N, ...] -> predictions: what the training did to pixels is part of the model. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     classifier *c = user;
     wick_tensor *x = in[0];
     const double deviation = c->deviation > 0 ? c->deviation : 1;
     if (c->mean != 0) x = wick_sub(x, wick_constant(ctx, WICK_F32, c->mean));
     if (deviation != 1) x = wick_div(x, wick_constant(ctx, WICK_F32, deviation));
-    out[0] = classifier_logits(c, x);
+    out[0] = classifier_predictions(c, x);
+    if (c->task->kind == TASK_AUTOENCODE) out[1] = made_again(c, x);
     return WICK_OK;
 }
 static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
 
-/* What floats are, for who runs the model elsewhere; *doc NULL: they are pixels. */
+/* What samples are, for who runs the model elsewhere. */
 static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
-    if (!c->floats) return talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255"), CLI_OK;
+    if (!c->floats) {
+        talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255");
+        if (asprintf(doc, "image: pixels from 0 to 1, channels first; %s: %s", c->task->output, c->task->doc) >= 0)
+            return CLI_OK;
+        *doc = NULL;
+        return log_fail(CLI_FAILED, "out of memory");
+    }
     if (table)
         talk("the model takes the %lld numbers that rows of the table are coded as; how is in its doc_string, and not "
              "in its graph",
@@ -53,11 +68,9 @@ static int describe_samples(const classifier *c, char **doc) {
     if (c->rate && c->transform)
         talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
              c->transform, (long long)c->rate);
-    const int n =
-        c->coding
-            ? asprintf(doc, "image: a sample as it was learned from; logits: a score for each class. Coded as:\n%s",
-                       c->coding)
-            : asprintf(doc, "image: a sample as it was learned from; logits: a score for each class");
+    const char *coded = c->coding ? ". Coded as:\n" : "";
+    const int n = asprintf(doc, "image: a sample as it was learned from; %s: %s%s%s", c->task->output, c->task->doc,
+                           coded, c->coding ? c->coding : "");
     if (n >= 0) return CLI_OK;
     *doc = NULL;
     return log_fail(CLI_FAILED, "out of memory");
@@ -69,18 +82,18 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     char *doc = NULL;
     int code = describe_samples(c, &doc);
     if (code == CLI_OK) {
-        const wick_onnx_save_options options = {
-            .opset = (int)opset,
-            .outputs = (const char *const[]){"logits"},
-            .n_symbols = 1,
-            .symbols = &batch,
-            .weights = weights,
-            .graph = c->onnx ? "network" : c->arch,
-            .prepare = prepare,
-            .doc = doc ? doc : "image: pixels from 0 to 1, channels first; logits: a score for each class"};
+        const wick_onnx_save_options options = {.opset = (int)opset,
+                                                .outputs = (const char *const[]){c->task->output, "reconstruction"},
+                                                .n_symbols = 1,
+                                                .symbols = &batch,
+                                                .weights = weights,
+                                                .graph = c->onnx ? "network" : c->arch,
+                                                .prepare = prepare,
+                                                .doc = doc};
         classifier_specs(c, 1, specs);
         specs[0].name = "image";
-        code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, 1, path, &options));
+        const int outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
+        code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, outputs, path, &options));
     }
     free(doc);
     return code;

@@ -172,12 +172,18 @@ static int plan_onnx(planned *p) {
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     planned *p = user;
-    out[0] = classifier_logits(&p->c, in[0]);
+    classifier *c = &p->c;
+    out[0] = p->optimizer ? NULL : classifier_predictions(c, in[0]);
     if (!p->optimizer) return WICK_OK;
+    wick_tensor *x = classifier_prepared(c, in[0]);
+    out[0] = classifier_outputs(c, x);
     wick_here("loss");
-    out[0] = p->o->loss ? wick_mse(out[0], in[1])
-                        : wick_cross_entropy_with(out[0], in[1],
-                                                  &(wick_cross_entropy_options){.smoothing = p->o->label_smoothing});
+    if (c->task->kind != TASK_CLASSIFY)
+        out[0] = wick_mean(c->task->rows(c, x, out[0], in[1]), WICK_ALL_AXES, false);
+    else
+        out[0] = p->o->loss ? wick_mse(out[0], in[1])
+                            : wick_cross_entropy_with(
+                                  out[0], in[1], &(wick_cross_entropy_options){.smoothing = p->o->label_smoothing});
     wick_here("update");
     return wick_optimizer_step(p->optimizer, out[0]);
 }
@@ -251,6 +257,7 @@ static int plan_network(planned *p, bool onnx) {
         return log_fail(CLI_USAGE, "--input is for --arch and --net, and for inputs of an ONNX file");
     if (o->command == CMD_COMPILE && o->head && !onnx) return log_fail(CLI_USAGE, "--head is for an ONNX file");
     int code = onnx ? trained_onnx(p) : o->model ? classifier_load(&p->c, p->ctx, o->model) : named_network(p);
+    if (code == CLI_OK && o->train && options_given(o, "loss")) code = task_check_classes(&p->c, "--loss");
     if (code != CLI_OK) return code;
     wick_status status = WICK_OK;
     wick_model_set_training(p->c.model, o->train);

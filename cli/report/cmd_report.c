@@ -93,10 +93,14 @@ static void note(const evaluator *e, int64_t first, int64_t n, void *user) {
 
 static int evaluate(report *r) {
     int64_t count = wick_dataset_count(r->measured);
+    int code = layers_of(&r->c, CLI_BAD_FILE, &r->layers);
+    if (r->c.task->kind != TASK_CLASSIFY) {
+        if (code == CLI_OK) code = evaluator_new(&r->e, &r->c, r->measured);
+        return code == CLI_OK ? evaluator_run(&r->e, &r->result) : code;
+    }
     r->predicted = step_buffer(count, sizeof *r->predicted);
     r->probability = step_buffer(count, sizeof *r->probability);
     if (!r->predicted || !r->probability) return out_of_memory();
-    int code = layers_of(&r->c, CLI_BAD_FILE, &r->layers);
     if (code == CLI_OK) code = evaluator_new(&r->e, &r->c, r->measured);
     r->e.look = note;
     r->e.user = r;
@@ -116,7 +120,7 @@ static int build_step(report *r) {
     /* flips and crops change no plan */
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform};
     const wick_compile_options compiling = trainer_compiling(o);
-    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, o->label_smoothing, NULL, &loading, &compiling);
+    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, o->label_smoothing, o->noise, NULL, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
     return code;
 }
@@ -162,7 +166,7 @@ static int write_page(report *r, FILE *out) {
     html_begin(out, title);
     report_head(out, r);
     report_curves(out, r);
-    bool ok = report_mistakes(out, r);
+    bool ok = r->c.task->kind == TASK_CLASSIFY ? report_mistakes(out, r) : report_task(out, r);
     report_layers(out, r);
     ok = ok && report_filters(out, r);
     if (ok && r->has_trainer) ok = time_steps(r);
@@ -189,6 +193,13 @@ static int save_page(report *r, const char *path) {
 
 static void print_result(const report *r, const char *path) {
     double accuracy = (double)r->result.correct / (double)r->result.count;
+    const bool classes = r->c.task->kind == TASK_CLASSIFY;
+    if (!r->o->json && !classes) {
+        talk("%s %.4f of %lld %s%s; open it in a browser:", r->result.scores[0].title, r->result.scores[0].value,
+             (long long)r->result.count, report_noun(r), plural(r->result.count));
+        printf("%s\n", path);
+        return;
+    }
     if (!r->o->json) {
         talk("%.2f %% of %lld %s%s; open it in a browser:", 100 * accuracy, (long long)r->result.count, report_noun(r),
              plural(r->result.count));
@@ -202,7 +213,10 @@ static void print_result(const report *r, const char *path) {
     json_text(&j, "data", r->data);
     json_text(&j, "split", r->measured == r->test ? "test" : "train");
     json_integer(&j, "images", r->result.count);
-    json_real(&j, "accuracy", accuracy, 9);
+    json_text(&j, "task", r->c.task->name);
+    if (classes) json_real(&j, "accuracy", accuracy, 9);
+    for (int i = 0; i < r->result.n && !classes; i++)
+        json_real(&j, r->result.scores[i].key, r->result.scores[i].value, 9);
     json_real(&j, "loss", r->result.loss, 9);
     json_integer(&j, "steps_timed", r->timed);
     log_json_close(&j);

@@ -149,6 +149,7 @@ static void key_options(FILE *out, const report *r) {
 
 void report_head(FILE *out, const report *r) {
     const char *split = r->measured == r->test ? "test" : "training", *noun = report_noun(r);
+    const bool classes = r->c.task->kind == TASK_CLASSIFY;
     chart_text text, other;
     char line[160];
     fputs("<header><h1>", out);
@@ -162,7 +163,14 @@ void report_head(FILE *out, const report *r) {
         html_print(out, "%s on %s", r->c.arch, short_name(r->data));
         fputs("</h1>\n<p>", out);
     }
-    html_print(out, "A classifier of %lld class%s, trained", (long long)r->c.classes, r->c.classes == 1 ? "" : "es");
+    if (classes)
+        html_print(out, "A classifier of %lld class%s, trained", (long long)r->c.classes,
+                   r->c.classes == 1 ? "" : "es");
+    else {
+        char learned[128];
+        snprintf(learned, sizeof learned, r->c.task->learned, (long long)r->c.classes, plural(r->c.classes));
+        html_print(out, "%c%s, trained", learned[0] - 'a' + 'A', learned + 1);
+    }
     const int64_t all = r->train ? wick_dataset_count(r->train) : 0,
                   learned = r->kept.limit > 0 && r->kept.limit < all ? r->kept.limit : all;
     if (r->train)
@@ -179,9 +187,15 @@ void report_head(FILE *out, const report *r) {
     snprintf(line, sizeof line, "%s of %s %s %s%s", text_count(text, r->result.correct),
              text_count(other, r->result.count), split, noun, plural(r->result.count));
     snprintf(text, sizeof text, "%.2f", 100 * (double)r->result.correct / (double)r->result.count);
-    tile(out, "Accuracy", text, "%", line);
+    if (classes) tile(out, "Accuracy", text, "%", line);
+    snprintf(line, sizeof line, "%s %s %s%s", text_count(text, r->result.count), split, noun, plural(r->result.count));
+    for (int i = 0; i < r->result.n && i < 2 && !classes; i++) {
+        const bool percent = r->result.scores[i].percent;
+        snprintf(text, sizeof text, percent ? "%.2f" : "%.4g", r->result.scores[i].value * (percent ? 100 : 1));
+        tile(out, r->result.scores[i].title, text, percent ? "%" : "", line);
+    }
     snprintf(text, sizeof text, "%.4f", r->result.loss);
-    snprintf(line, sizeof line, "cross-entropy, %s %ss", split, noun);
+    snprintf(line, sizeof line, "%s, %s %ss", r->c.task->loss, split, noun);
     tile(out, "Loss", text, "", line);
     double parameters = (double)classifier_parameters(&r->c);
     snprintf(line, sizeof line, "%s in f32", text_bytes(other, 4 * parameters));
@@ -238,8 +252,8 @@ static int64_t smooth(const double *x, const double *y, size_t n, double *sx, do
 }
 
 typedef struct curve {
-    const char *id, *title, *description, *unit;
-    size_t step, epoch; /* offsets into log_row */
+    const char *id, *title, *description, *unit, *named; /* named: of what is measured after each epoch */
+    size_t step, epoch;                                  /* offsets into log_row */
     double factor;
     bool from_zero;
 } curve;
@@ -251,11 +265,13 @@ static void draw_curve(FILE *out, const report *r, const curve *v, double per_ep
     double *x = room, *y = x + n, *ex = y + n, *ey = ex + m, *sx = ey + m, *sy = sx + CURVE_POINTS;
     points(log->steps, n, v->step, per_epoch, v->factor, x, y);
     points(log->epochs, m, v->epoch, per_epoch, v->factor, ex, ey);
+    bool measured = false;
+    for (size_t i = 0; i < m; i++) measured |= isfinite(ey[i]);
     int64_t smoothed = n ? smooth(x, y, n, sx, sy) : 0;
     const chart_line lines[] = {
         {.style = "a", .x = x, .y = y, .n = (int64_t)n, .faint = true},
         {.name = "training, smoothed", .style = "a", .x = sx, .y = sy, .n = smoothed},
-        {.name = "test, after each epoch", .style = "b", .x = ex, .y = ey, .n = r->test ? (int64_t)m : 0, .dots = true},
+        {.name = v->named, .style = "b", .x = ex, .y = ey, .n = measured ? (int64_t)m : 0, .dots = true},
     };
     fputs("<figure class=\"card\" style=\"margin:14px 0 0\"><h3>", out);
     html_text(out, v->title);
@@ -296,14 +312,21 @@ static void draw_rate(FILE *out, const runlog *log, double per_epoch, double *ro
 }
 
 void report_curves(FILE *out, const report *r) {
-    static const curve curves[] = {
-        {"loss", "Loss",
-         "Cross-entropy of each training batch, faint, its running mean, and of the test set after each epoch.", "",
-         offsetof(log_row, loss), offsetof(log_row, test_loss), 1, true},
-        {"accuracy", "Accuracy",
-         "Share that is recognised: of each training batch, faint, its running mean, and of the test set after each "
-         "epoch.",
-         NBSP "%", offsetof(log_row, accuracy), offsetof(log_row, test_accuracy), 100, false},
+    bool by_test = r->log.n_epochs > 0; /* older runs, and those that chose by the test set */
+    for (size_t i = 0; i < r->log.n_epochs; i++) by_test &= isnan(r->log.epochs[i].valid_loss);
+    const char *named = by_test ? "test, after each epoch" : "validation, after each epoch";
+    const bool classes = r->c.task->kind == TASK_CLASSIFY, percent = r->c.task->percent;
+    const curve curves[] = {
+        {"loss", "Loss", "Of each training batch, faint, its running mean, and what was measured after each epoch.", "",
+         named, offsetof(log_row, loss), by_test ? offsetof(log_row, test_loss) : offsetof(log_row, valid_loss), 1,
+         true},
+        {"accuracy", classes ? "Accuracy" : r->c.task->score_title,
+         classes
+             ? "Share that is recognised: of each training batch, faint, its running mean, and what was measured after "
+               "each epoch."
+             : "What was measured after each epoch.",
+         percent ? NBSP "%" : "", named, offsetof(log_row, accuracy),
+         by_test ? offsetof(log_row, test_accuracy) : offsetof(log_row, valid_score), percent ? 100 : 1, false},
     };
     const runlog *log = &r->log;
     fputs("<section id=\"curves\"><h2>Training</h2>\n", out);
@@ -315,12 +338,26 @@ void report_curves(FILE *out, const report *r) {
     double per_epoch = log->n_epochs && log->epochs[0].epoch >= 1 ? log->epochs[0].step / log->epochs[0].epoch : 1;
     fputs("<p>Faint: each batch; strong: their running mean. Dropout and the like are on while training, so training "
           "may show a higher loss and a lower "
-          "accuracy than the test.</p>\n<div class=\"two\">\n",
+          "accuracy than what is measured.</p>\n<div class=\"two\">\n",
           out);
     for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) draw_curve(out, r, &curves[i], per_epoch, room);
     draw_rate(out, log, per_epoch, room);
     fputs("</div>\n</section>\n", out);
     free(room);
+}
+
+/* ---- other tasks than classes ------------------------------------------------------------------------------------ */
+
+bool report_task(FILE *out, const report *r) {
+    fputs("<section id=\"mistakes\"><h2>Predictions</h2>\n", out);
+    if (r->measured != r->test) {
+        fputs("<p>", out);
+        html_print(out, "The data have no test %ss: this is measured on those it was trained on.", report_noun(r));
+        fputs("</p>\n", out);
+    }
+    const bool ok = r->c.task->report(out, &r->e);
+    fputs("</section>\n", out);
+    return ok;
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -343,8 +380,8 @@ void report_layers(FILE *out, const report *r) {
         html_text(out, row.kind);
         fputs("</td><td>", out);
         fprintf(out, "%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", shape,
-                row.parameters ? text_count(parameters, row.parameters) : "",
-                text_si(flops, row.flops), text_bytes(bytes, (double)row.bytes));
+                row.parameters ? text_count(parameters, row.parameters) : "", text_si(flops, row.flops),
+                text_bytes(bytes, (double)row.bytes));
     }
     const wick_summary_totals t = wick_summary_total(r->layers);
     fprintf(out,

@@ -2,6 +2,7 @@
 
 #include "../file_types.h"
 #include "../paths.h"
+#include "../step.h"
 #include "../term/log.h"
 
 #include "wick/image.h"
@@ -16,6 +17,18 @@ int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"
 static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
     const int rank = wick_tensor_rank(logits);
     if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
+    if (c->task->kind == TASK_AUTOENCODE)
+        return log_fail(
+            blame,
+            "%s: the network gives %lld numbers a sample, and a sample has %lld, which it is to make again: "
+            "end it with \"linear classes\"",
+            whose, (long long)wick_tensor_count(logits), (long long)c->classes);
+    if (rank == 2 && c->task->kind != TASK_CLASSIFY)
+        return log_fail(blame,
+                        "%s: the network gives %lld number%s a sample, and %lld are learned: end it with \"linear "
+                        "classes\"",
+                        whose, (long long)wick_tensor_dim(logits, 1), plural(wick_tensor_dim(logits, 1)),
+                        (long long)c->classes);
     if (rank == 2)
         return log_fail(
             blame,
@@ -42,6 +55,8 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
+    if (c->task->kind == TASK_REGRESS)
+        (void)classifier_state(c, STATE_TARGET_MEAN), (void)classifier_state(c, STATE_TARGET_DEVIATION);
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
                                  : log_fail(log_code(status, blame), "%s: %s", whose, text);
@@ -67,12 +82,15 @@ int classifier_split_names(classifier *c, bool *fits) {
     return classifier_out_of_memory();
 }
 
+/* Whether its numbers have names. */
+static bool has_names(const classifier *c) { return c->task->kind != TASK_AUTOENCODE; }
+
 /* Joined by tabs: those of the data set, or numbers. */
 int classifier_join_names(classifier *c, const wick_dataset *dataset) {
     size_t size;
     FILE *out = open_memstream(&c->names, &size);
     if (!out) return classifier_out_of_memory();
-    for (int64_t k = 0; k < c->classes; k++) {
+    for (int64_t k = 0; k < c->classes && has_names(c); k++) {
         if (k) fputc('\t', out);
         if (dataset)
             fputs(wick_dataset_class_name(dataset, k), out);
@@ -86,7 +104,13 @@ int classifier_join_names(classifier *c, const wick_dataset *dataset) {
 /* What a data set says of its samples and classes. */
 int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                         const char *transform, const char *label, const char *arch) {
-    *c = (classifier){.ctx = ctx, .deviation = 1, .floats = wick_dataset_field(dataset, 0)->dtype == WICK_F32};
+    *c = (classifier){.ctx = ctx,
+                      .deviation = 1,
+                      .floats = wick_dataset_field(dataset, 0)->dtype == WICK_F32,
+                      .task = c->task ? c->task : &task_classify,
+                      .standard = c->standard,
+                      .validation = c->validation,
+                      .loss = c->loss};
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
@@ -94,15 +118,18 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
         return classifier_out_of_memory();
     int code = classifier_sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
     if (code != CLI_OK) return code;
-    c->classes = wick_dataset_classes(dataset);
+    c->classes = c->task->kind == TASK_AUTOENCODE ? c->pixels : wick_dataset_classes(dataset);
+    if (c->classes > CLASSIFIER_MOST_CLASSES)
+        return log_fail(CLI_BAD_FILE, "%s: a sample has %lld numbers, more than can be made again", data,
+                        (long long)c->classes);
     if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
     const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
     if (status == WICK_ERR_SHAPE)
         return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", log_why(ctx, status));
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
-    bool fits;
+    bool fits = true;
     code = classifier_join_names(c, dataset);
-    if (code == CLI_OK) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK && has_names(c)) code = classifier_split_names(c, &fits);
     if (code == CLI_OK && !fits) code = log_fail(CLI_BAD_FILE, "%s: the name of a class has a tab in it", data);
     if (code != CLI_OK) return code;
     c->arch = strdup(arch);
@@ -130,9 +157,10 @@ void classifier_free(classifier *c) {
     free(c->label);
     free(c->coding);
     free(c->names);
+    free(c->loss);
     if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
     free(c->class_names);
-    c->arch = c->data = c->names = c->transform = c->label = c->coding = NULL;
+    c->loss = c->arch = c->data = c->names = c->transform = c->label = c->coding = NULL;
     c->class_names = NULL;
 }
 
@@ -145,12 +173,21 @@ int64_t classifier_parameters(const classifier *c) {
     return count;
 }
 
+/* An older Wick knows classes alone, and refuses a file without their number. */
+static bool add_task(const classifier *c, meta *list) {
+    const bool classes = c->task->kind == TASK_CLASSIFY;
+    return (classes || meta_add(list, "task", "%s", c->task->name)) &&
+           (!c->loss || meta_add(list, "objective", "%s", c->loss)) &&
+           meta_add(list, classes ? "classes" : "outputs", "%lld", (long long)c->classes);
+}
+
 bool classifier_add_meta(const classifier *c, meta *list) {
     char dims[WICK_MAX_DIMS * 24] = "";
     for (int i = 0, n = 0; i < c->rank; i++)
         n += snprintf(dims + n, sizeof dims - (size_t)n, "%s%lld", i ? "," : "", (long long)c->dims[i]);
-    return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) &&
-           meta_add(list, "classes", "%lld", (long long)c->classes) && meta_add(list, "names", "%s", c->names) &&
+    return meta_add(list, "arch", "%s", c->arch) && meta_add(list, "dims", "%s", dims) && add_task(c, list) &&
+           meta_add(list, "names", "%s", c->names) && (!c->standard || meta_add(list, "standardised", "1")) &&
+           (!(c->validation > 0) || meta_add(list, "validation", "%.17g", c->validation)) &&
            meta_add(list, "mean", "%.17g", c->mean) && meta_add(list, "deviation", "%.17g", c->deviation) &&
            meta_add(list, "data", "%s", c->data) && (!c->floats || meta_add(list, "floats", "1")) &&
            (!c->as_stored || meta_add(list, "as-stored", "1")) &&
@@ -200,10 +237,29 @@ static bool read_real(double *value, const char *text) {
 enum { ARCH, DIMS, CLASSES, MEAN, DEVIATION, DATA, KEYS };
 static const char *const keys[KEYS] = {"arch", "dims", "classes", "mean", "deviation", "data"};
 
+/* Their number is "classes" where they are such, else "outputs". */
+static const char *value_of(const wick_checkpoint *file, int i) {
+    const char *value = wick_checkpoint_meta(file, keys[i]);
+    return !value && i == CLASSES && wick_checkpoint_meta(file, "task") ? wick_checkpoint_meta(file, "outputs") : value;
+}
+
 bool classifier_is_in(const wick_checkpoint *file) {
     bool all = true;
-    for (int i = 0; i < KEYS; i++) all &= wick_checkpoint_meta(file, keys[i]) != NULL;
+    for (int i = 0; i < KEYS; i++) all &= value_of(file, i) != NULL;
     return all;
+}
+
+/* What it learned to say of a sample. */
+static int read_task(classifier *c, const wick_checkpoint *file, const char *path) {
+    const char *name = wick_checkpoint_meta(file, "task"), *loss = wick_checkpoint_meta(file, "objective"),
+               *validation = wick_checkpoint_meta(file, "validation");
+    c->task = name ? task_named(name) : &task_classify;
+    if (!c->task) return log_fail(CLI_BAD_FILE, "%s: its task is \"%.40s\", which this Wick does not know", path, name);
+    if (c->task->kind == TASK_REGRESS && !(c->loss = strdup(loss ? loss : "mse"))) return classifier_out_of_memory();
+    c->standard = wick_checkpoint_meta(file, "standardised") != NULL;
+    if (validation && (!read_real(&c->validation, validation) || !(c->validation > 0 && c->validation < 1)))
+        return log_fail(CLI_BAD_FILE, "%s: bad validation '%s'", path, validation);
+    return CLI_OK;
 }
 
 static bool is_onnx(const classifier *c) { return strncmp(c->arch, "onnx:", 5) == 0; }
@@ -212,12 +268,14 @@ static bool is_onnx(const classifier *c) { return strncmp(c->arch, "onnx:", 5) =
 static int read_meta(classifier *c, const wick_checkpoint *file, const char *path) {
     const char *value[KEYS];
     for (int i = 0; i < KEYS; i++) {
-        value[i] = wick_checkpoint_meta(file, keys[i]);
+        value[i] = value_of(file, i);
         if (!value[i])
             return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: not a model that wick train wrote", path,
                             keys[i]);
     }
     double classes;
+    const int known = read_task(c, file, path);
+    if (known != CLI_OK) return known;
     c->arch = strdup(value[ARCH]);
     if (!c->arch) return classifier_out_of_memory();
     if (!is_onnx(c) && wick_zoo_find(c->ctx, c->arch, &c->network) != WICK_OK)
@@ -246,13 +304,15 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     const char *form = wick_checkpoint_meta(file, "form");
     if (form && !read_form(c, form)) return log_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
-    bool fits = false;
+    bool fits = !has_names(c);
     int code = CLI_OK;
     if (!names)
         code = classifier_join_names(c, NULL);
     else if (!(c->names = strdup(names)))
         code = classifier_out_of_memory();
-    if (code == CLI_OK) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK && has_names(c)) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK && c->task->kind == TASK_AUTOENCODE && c->classes != c->pixels)
+        code = log_fail(CLI_BAD_FILE, "%s: bad outputs '%s'", path, value[CLASSES]);
     if (code == CLI_OK && !fits)
         code = log_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
     return code;
@@ -265,7 +325,7 @@ static double spec_elements(wick_spec spec) {
 }
 
 int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path) {
-    *c = (classifier){.ctx = ctx};
+    *c = (classifier){.ctx = ctx, .task = &task_classify};
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
     if (is_onnx(c)) {
@@ -294,7 +354,7 @@ static int load_from(classifier *c, const wick_checkpoint *file, const char *pat
 }
 
 int classifier_for_arch(classifier *c, wick_context *ctx, const char *arch, const char *dims, int64_t classes) {
-    *c = (classifier){.ctx = ctx, .classes = classes};
+    *c = (classifier){.ctx = ctx, .task = &task_classify, .classes = classes};
     if (!read_dims(c, dims))
         return log_fail(CLI_USAGE, "--input needs the extents of an image, 28,28 or 3,32,32, not '%s'", dims);
     c->arch = strdup(arch);
@@ -339,7 +399,7 @@ int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, cha
 }
 
 int classifier_load(classifier *c, wick_context *ctx, const char *path) {
-    *c = (classifier){.ctx = ctx};
+    *c = (classifier){.ctx = ctx, .task = &task_classify};
     wick_checkpoint *file;
     char *file_path;
     const size_t length = strlen(path);
@@ -363,12 +423,20 @@ wick_spec classifier_network_spec(const classifier *c, int64_t n) {
     classifier_specs(c, n, specs);
     return c->onnx ? classifier_onnx_spec(c, n) : specs[0];
 }
-static wick_tensor *network(classifier *c, wick_tensor *x) {
+/* [n, classes, 1, 1] is [n, classes]; what has other extents is left, to be refused. */
+static wick_tensor *flat(const classifier *c, wick_tensor *y) {
+    if (wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) <= 2) return y;
+    const int64_t n = wick_tensor_dim(y, 0);
+    if ((!c->onnx && c->task->kind != TASK_AUTOENCODE) || wick_tensor_count(y) != n * c->classes) return y;
+    return wick_reshape(y, 2, (const int64_t[]){n, c->classes});
+}
+
+wick_tensor *classifier_outputs(classifier *c, wick_tensor *x) {
     wick_tensor *y;
-    if (!c->quantizer) return classifier_network(c, x);
+    if (!c->quantizer) return flat(c, classifier_network(c, x));
     const wick_status status =
         (c->trained ? wick_quantizer_apply_trained : wick_quantizer_apply)(c->ctx, &x, &y, c->quantizer);
-    if (status == WICK_OK) return y;
+    if (status == WICK_OK) return flat(c, y);
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));
     return wick_poison(c->ctx, status, "%s", why);
@@ -376,6 +444,7 @@ static wick_tensor *network(classifier *c, wick_tensor *x) {
 
 wick_tensor *classifier_prepared(classifier *c, wick_tensor *x) {
     wick_here(NULL);
+    if (c->standard) x = wick_div(wick_sub(x, classifier_state(c, STATE_MEAN)), classifier_state(c, STATE_DEVIATION));
     if (!c->onnx) return x;
     const wick_interpolate_options smooth = {.mode = WICK_LINEAR, .antialias = true};
     if (c->net[0]) {
@@ -391,19 +460,85 @@ wick_tensor *classifier_prepared(classifier *c, wick_tensor *x) {
 }
 
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x) {
+    return classifier_outputs(c, classifier_prepared(c, x));
+}
+
+wick_tensor *classifier_predictions(classifier *c, wick_tensor *x) {
     x = classifier_prepared(c, x);
-    if (c->onnx) {
-        wick_tensor *y = network(c, x);
-        const int64_t n = wick_tensor_dim(x, 0);
-        const bool flat =
-            wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) == 2 || wick_tensor_count(y) != n * c->classes;
-        return flat ? y : wick_reshape(y, 2, (const int64_t[]){n, c->classes}); /* [n, classes, 1, 1] */
-    }
-    return network(c, x);
+    return c->task->predictions(c, x, classifier_outputs(c, x));
 }
 
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
     specs[0] = (wick_spec){.name = "images", .dtype = WICK_F32, .rank = c->rank + 1, .dims = {n}};
     memcpy(specs[0].dims + 1, c->dims, (size_t)c->rank * sizeof *c->dims);
     specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
+    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL)
+        specs[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};
+}
+
+/* ---- what it keeps of the training samples ----------------------------------------------------------------------- */
+
+wick_tensor *classifier_state(classifier *c, classifier_states which) {
+    static const char *const names[CLASSIFIER_STATES] = {"standard.mean", "standard.deviation", "target.mean",
+                                                         "target.deviation"};
+    const int64_t n = which < STATE_TARGET_MEAN ? c->pixels : c->classes;
+    const bool deviation = which == STATE_DEVIATION || which == STATE_TARGET_DEVIATION;
+    wick_tensor *x = wick_model_state(c->model, names[which], WICK_ROLE_BUFFER, WICK_F32, 1, &n,
+                                      wick_init_constant(deviation ? 1 : 0));
+    /* so that no mean of weights is taken of it; it changes no bit where it is frozen already */
+    if (wick_tensor_error(x, NULL) == WICK_OK && wick_model_freeze(c->model, names[which], true) != WICK_OK)
+        wick_context_clear_error(c->ctx);
+    return x;
+}
+
+/* Of n numbers of field `field` of each sample: means and deviations, 1 where all are the same. Of two passes, in f64.
+ */
+static int moments_of(const wick_dataset *d, int field, int64_t n, float *mean, float *deviation) {
+    const int64_t count = wick_dataset_count(d);
+    float *x = step_buffer(n, sizeof *x);
+    double *sums = step_buffer(2 * n, sizeof *sums);
+    wick_fault fault = {0};
+    int code = x && sums ? CLI_OK : classifier_out_of_memory();
+    for (int64_t k = 0; k < 2 * n && code == CLI_OK; k++) sums[k] = 0;
+    for (int64_t i = 0; i < 2 * count && code == CLI_OK; i++) {
+        void *to[WICK_DATASET_FIELDS] = {NULL};
+        to[field] = x;
+        if (wick_dataset_get(d, i % count, to, &fault) != WICK_OK) code = log_fail(CLI_BAD_FILE, "%s", fault.text);
+        for (int64_t k = 0; k < n && code == CLI_OK; k++) {
+            const double v = (double)x[k], from = v - sums[k] / (double)count;
+            if (i < count)
+                sums[k] += v;
+            else
+                sums[n + k] += from * from;
+        }
+    }
+    for (int64_t k = 0; k < n && code == CLI_OK; k++) {
+        mean[k] = (float)(sums[k] / (double)count);
+        deviation[k] = (float)sqrt(sums[n + k] / (double)count);
+        /* of equal numbers rounding may leave a trace */
+        if (!(deviation[k] > 1e-7F * fabsf(mean[k]))) deviation[k] = 1;
+    }
+    free(x);
+    free(sums);
+    return code;
+}
+
+static int set_states(classifier *c, const wick_dataset *d, int field, classifier_states first, int64_t n) {
+    float *mean = step_buffer(n, sizeof *mean), *deviation = step_buffer(n, sizeof *deviation);
+    int code = mean && deviation ? moments_of(d, field, n, mean, deviation) : classifier_out_of_memory();
+    wick_status status = WICK_OK;
+    if (code == CLI_OK) status = wick_write(classifier_state(c, first), mean, (size_t)n * sizeof *mean);
+    if (code == CLI_OK && status == WICK_OK)
+        status = wick_write(classifier_state(c, first + 1), deviation, (size_t)n * sizeof *deviation);
+    if (status != WICK_OK) code = log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
+    free(mean);
+    free(deviation);
+    return code;
+}
+
+int classifier_standardise(classifier *c, const wick_dataset *dataset) {
+    int code = c->standard ? set_states(c, dataset, 0, STATE_MEAN, c->pixels) : CLI_OK;
+    if (code == CLI_OK && c->task->kind == TASK_REGRESS)
+        code = set_states(c, dataset, 1, STATE_TARGET_MEAN, c->classes);
+    return code;
 }

@@ -1,11 +1,13 @@
-/* classifier.h: a model together with what its checkpoint says about it: the network, the images it takes and how their
- * pixels are normalised. */
+/* classifier.h: a model together with what its checkpoint says about it: the network, the samples it takes and how they
+ * are normalised, and what it learned of them (its task). Most are classifiers; those that are not have `task` say what
+ * their numbers mean. */
 #ifndef WICK_CLI_CLASSIFIER_H
 #define WICK_CLI_CLASSIFIER_H
 
 #include "../cli.h"
 #include "meta.h"
 #include "source.h"
+#include "tasks/task.h"
 
 #include "wick/compress.h"
 #include "wick/data.h"
@@ -22,13 +24,20 @@ typedef struct classifier {
     bool last;       /* of images [C, H, W], the ONNX file takes [H, W, C] */
     int64_t net[3];  /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single
                         channel is given for each; 0: as they are */
-    bool bounded; /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
+    bool bounded;    /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
     wick_network network;
     wick_quantizer *quantizer; /* of classifier_network: logits are what it gives; or NULL */
-    bool trained; /* what its wick_quantizer_apply_trained gives */
-    int rank; /* of one image */
+    bool trained;              /* what its wick_quantizer_apply_trained gives */
+    int rank;                  /* of one image */
     int64_t dims[WICK_MAX_DIMS];
-    int64_t pixels, classes;
+    int64_t pixels;
+    const task *task; /* never NULL */
+    int64_t
+        classes;   /* how many numbers the network gives: one for each class, target or label, or number of a sample */
+    char *loss;    /* of regression, as --loss; else NULL */
+    bool standard; /* each number of a sample has mean 0 and deviation 1 within the model, by the training samples */
+    double validation; /* the share of the training samples that was held out to choose the best epoch; 0: none, or they
+                          are elsewhere */
     uint32_t onnx_crc; /* of the file that the network is of, and those beside it */
     double mean, deviation;
     bool as_stored;  /* pictures are not turned as their EXIF orientation says */
@@ -41,13 +50,14 @@ typedef struct classifier {
     char *coding; /* what was learned of a table or of tensors, as source_open gives it; NULL: nothing */
     char separator, decimal; /* of a table, where the training was told; 0: found */
     bool no_header;
-    char *names;              /* of the classes, with tabs between */
-    const char **class_names; /* each by itself */
+    char *names;              /* of the classes, targets or labels, with tabs between; "" of the others */
+    const char **class_names; /* each by itself; NULL: there are none */
     char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
 
-/* A new one, for the samples of a data set. transform and label: as --transform of floats and --label say, or "". Exit
- * codes; what went wrong has been said. blame: the code when the network is. */
+/* A new one, for the samples of a data set and the task of *c, whose `task` and `loss` are set before. transform and
+ * label: as --transform of floats and --label say, or "". Exit codes; what went wrong has been said. blame: the code
+ * when the network is. */
 int classifier_for_dataset(classifier *c, wick_context *ctx, const wick_dataset *dataset, const char *data,
                            const char *transform, const char *label, const char *arch, int blame);
 /* A new one for those images, of an ONNX file at path. It gets a fresh head if it has not as many outputs as there are
@@ -83,16 +93,35 @@ int model_open(wick_context *ctx, const char *model, wick_checkpoint **file, cha
 int classifier_load(classifier *c, wick_context *ctx, const char *path);
 void classifier_free(classifier *c);
 
+/* What it keeps of the training samples beside the parameters, as states that travel with them: of each number of a
+ * sample, and of each target. */
+typedef enum classifier_states {
+    STATE_MEAN,
+    STATE_DEVIATION,
+    STATE_TARGET_MEAN,
+    STATE_TARGET_DEVIATION,
+    CLASSIFIER_STATES
+} classifier_states;
+wick_tensor *classifier_state(classifier *c, classifier_states which);
+/* Measures them on the samples that are learned from. Before an optimizer is made. Exit codes; what went wrong has been
+ * said. */
+int classifier_standardise(classifier *c, const wick_dataset *dataset);
+
 int64_t classifier_parameters(const classifier *c); /* how many numbers are trained */
 bool classifier_add_meta(const classifier *c, meta *list);
-/* [n, dims...] f32 -> [n, classes]. */
+/* [n, dims...] f32 -> [n, classes]: what losses take. */
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);
-/* Of these two parts: samples as the network takes them, resized and turned for an ONNX file, and the network. */
+/* -> [n, width]: what people want, by the task: of classes the same, of regression the targets in their own units. */
+wick_tensor *classifier_predictions(classifier *c, wick_tensor *x);
+/* Of these two parts: samples as the network takes them, standardised, or resized and turned for an ONNX file, and the
+ * network, in integers where there is a quantizer. */
 wick_tensor *classifier_prepared(classifier *c, wick_tensor *x);
+wick_tensor *classifier_outputs(classifier *c, wick_tensor *prepared);
+/* The network alone, in floats. */
 wick_tensor *classifier_network(classifier *c, wick_tensor *x);
 /* What the network takes for a batch of n. */
 wick_spec classifier_network_spec(const classifier *c, int64_t n);
-/* What a plan takes for a batch of n: images f32 and labels i64. */
+/* What a plan takes for a batch of n: images f32, and labels i64 or targets f32. */
 void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]);
 /* How the context reads pictures from now on: as the model's were, of its size. */
 void classifier_set_pictures(const classifier *c);
@@ -107,7 +136,8 @@ bool classifier_onnx_size(wick_context *ctx, const char *path, int64_t size[2]);
  * command line says of tables and tensors. An ONNX file by itself takes the images as they are in it from then on. */
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
                          wick_dataset **out);
-/* As wick_status source_open, by what the model learned, with its classes. */
+/* As wick_status source_open, by what the model learned, with its classes. "train" of its own data are those that it
+ * learned from, "validation" those that were held out of them, or that part of other data. */
 wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
                                   wick_dataset **out);
 /* The transform of a data set's samples when they are looked at, *out NULL: none. Exit codes; what went wrong has been

@@ -33,12 +33,13 @@ int classifier_sample_dims(const classifier *c, const wick_dataset *dataset, int
     for (int i = 0; i < spec.rank; i++) *pixels *= dims[i] = spec.dims[i];
     if (spec.rank && spec.dims[0] < 0)
         return log_fail(CLI_USAGE, "the samples have lengths of their own, and the network takes one: --transform "
-                                    "with fit=N or window=N makes them alike");
+                                   "with fit=N or window=N makes them alike");
     return CLI_OK;
 }
 
 /* A set whose classes are only numbered may be a set of anything: fashion-mnist's model would measure mnist. */
 static void note_names(const classifier *c, const wick_dataset *dataset, const char *name) {
+    if (!c->class_names) return;
     for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
         const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
         if (strcmp(theirs, ours) == 0) continue;
@@ -116,7 +117,7 @@ int classifier_pictures_of(classifier *c, const cli_options *o) {
     for (int i = 0; i < 2 && c->data[0]; i++)
         if (options_given(o, of_files[i]))
             return log_fail(CLI_USAGE, "--%s is for an ONNX file: %s says itself how pictures are read", of_files[i],
-                             o->model);
+                            o->model);
     int64_t size[2];
     const int code = classifier_read_size(o->image_size, "", CLI_USAGE, size);
     wick_context_set_pictures(c->ctx, (wick_pictures){.as_stored = o->as_stored, .height = size[0], .width = size[1]});
@@ -124,14 +125,19 @@ int classifier_pictures_of(classifier *c, const cli_options *o) {
     return code;
 }
 
-wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
-                                  wick_dataset **out) {
+static bool is_own(const classifier *c, const char *data) {
+    return c->data[0] && (strcmp(c->data, data) == 0 || path_same(c->data, data));
+}
+
+static wick_status open_part(const classifier *c, const char *data, const char *split, const source_options *form,
+                             wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
     so.label = c->label;
     so.rate = c->rate;
     so.coding = c->coding;
     so.classes = c->classes;
-    so.unlabelled &= c->coding != NULL;
+    so.task = c->task->kind;
+    so.unlabelled = (so.unlabelled || c->task->kind == TASK_AUTOENCODE) && c->coding;
     if (!so.separator) so.separator = c->separator;
     if (!so.decimal) so.decimal = c->decimal;
     so.no_header |= c->no_header;
@@ -163,6 +169,25 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     return status;
 }
 
+/* Of its own training samples those that it learned from, or those that were held out. */
+wick_status classifier_open_split(const classifier *c, const char *data, const char *split, const source_options *form,
+                                  wick_dataset **out) {
+    const bool held = strcmp(split, "validation") == 0, parted = c->validation > 0 && is_own(c, data);
+    *out = NULL;
+    if (held && !parted) {
+        const char *part = source_validation_part(data);
+        return part ? open_part(c, data, part, form, out)
+                    : wick_context_fail(c->ctx, WICK_ERR_INVALID,
+                                        "%s has no validation part, and of other data the model held none out", data);
+    }
+    if (!parted || (!held && strcmp(split, "train") != 0)) return open_part(c, data, split, form, out);
+    wick_status status = open_part(c, data, "train", form, out);
+    if (status == WICK_OK && c->limit > 0) status = wick_dataset_limit(c->ctx, *out, c->limit);
+    if (status == WICK_OK) status = source_hold_out(c->ctx, data, c->validation, held, out);
+    if (status != WICK_OK) wick_dataset_free(out);
+    return status;
+}
+
 int classifier_open_data(classifier *c, const char *name, const char **split, bool chosen, const source_options *form,
                          wick_dataset **out) {
     if (c->onnx && !name[0] && !c->data[0])
@@ -176,7 +201,7 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
             CLI_USAGE,
             "--split all is for tables and tensors in a file of their own, and folders of classes; %s is none", data);
     talk("reading %s", data);
-    if (whole && !chosen && c->data[0] && strcmp(c->data, data) != 0 && !path_same(c->data, data)) {
+    if (whole && !chosen && c->data[0] && !is_own(c, data)) {
         *split = "all";
         talk("%s is not what the model was trained on: all of it is taken; --split test takes a fifth", data);
     }
@@ -195,8 +220,7 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     if (status != WICK_ERR_IO || is_file || classifier_open_split(c, data, other, form, &there) != WICK_OK)
         return log_fail(log_code(status, CLI_BAD_FILE), "%s", why);
     wick_dataset_free(&there);
-    return log_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other,
-                     why);
+    return log_fail(CLI_BAD_FILE, "%s has no %s images; for the others give --split %s (%s)", data, *split, other, why);
 }
 
 /* Extents but those of 1. */
@@ -219,28 +243,29 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     int rank;
     if (c->floats != (wick_dataset_field(dataset, 0)->dtype == WICK_F32))
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s, the model takes %s", name,
-                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype), c->floats ? "f32" : "pixels, u8");
+                        wick_dtype_name(wick_dataset_field(dataset, 0)->dtype), c->floats ? "f32" : "pixels, u8");
     const int code = classifier_sample_dims(c, dataset, &rank, dims, &pixels);
     if (code != CLI_OK) return code;
     if (wick_dataset_count(dataset) == 0) return log_fail(CLI_BAD_FILE, "%s holds no images", name);
     if (pixels != c->pixels)
         return log_fail(CLI_BAD_FILE, "the images of %s have %lld pixel%s, the model takes %lld", name,
-                         (long long)pixels, plural(pixels), (long long)c->pixels);
+                        (long long)pixels, plural(pixels), (long long)c->pixels);
     char has[WICK_MAX_DIMS * 24], takes[WICK_MAX_DIMS * 24];
     if (!same_extents(c, rank, dims) && !c->onnx)
         return log_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
-                         classifier_extents(rank, dims, has), classifier_extents(c->rank, c->dims, takes));
+                        classifier_extents(rank, dims, has), classifier_extents(c->rank, c->dims, takes));
+    if (!c->class_names) return CLI_OK; /* its classes, if there are such, are no part of the model */
     if (wick_dataset_classes(dataset) > c->classes)
         return log_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
-                         (long long)wick_dataset_classes(dataset), (long long)c->classes);
+                        (long long)wick_dataset_classes(dataset), (long long)c->classes);
     /* Classes that are only numbered, as in IDX files, fit any names. */
     for (int64_t k = 0; k < wick_dataset_classes(dataset); k++) {
         char number[24];
         snprintf(number, sizeof number, "%lld", (long long)k);
         const char *theirs = wick_dataset_class_name(dataset, k), *ours = c->class_names[k];
         if (strcmp(theirs, ours) != 0 && strcmp(theirs, number) != 0 && strcmp(ours, number) != 0)
-            return log_fail(CLI_BAD_FILE, "class %lld is '%s' in %s, and '%s' to the model", (long long)k, theirs,
-                             name, ours);
+            return log_fail(CLI_BAD_FILE, "class %lld is '%s' in %s, and '%s' to the model", (long long)k, theirs, name,
+                            ours);
     }
     return CLI_OK;
 }

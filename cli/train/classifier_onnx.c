@@ -32,7 +32,7 @@ static int open_onnx(classifier *c, const char *path, const wick_onnx_limits *li
     if (wick_onnx_inputs(c->onnx) != 1 || port.kind != WICK_VALUE_TENSOR || !wick_onnx_elem_dtype(port.elem, &dtype) ||
         port.rank < 2)
         return log_fail(blame, "%s: takes no batch of images: it has %d input%s", path, wick_onnx_inputs(c->onnx),
-                         plural(wick_onnx_inputs(c->onnx)));
+                        plural(wick_onnx_inputs(c->onnx)));
     return CLI_OK;
 }
 
@@ -92,14 +92,13 @@ int classifier_check_samples(const classifier *c, const float *x, int64_t n) {
         if (v >= low && v <= high && v == trunc(v)) continue;
         port_type(&port, type, sizeof type);
         if (c->floats)
-            return log_fail(CLI_BAD_FILE,
-                             "the samples have %.9g, and the input %s of the network, %s, can't hold that", v,
-                             port.name, type);
+            return log_fail(CLI_BAD_FILE, "the samples have %.9g, and the input %s of the network, %s, can't hold that",
+                            v, port.name, type);
         return log_fail(CLI_USAGE,
-                         "a pixel is %.9g, and the input %s of the network, %s, can't hold that: --input-range "
-                         "%lld,%llu scales them",
-                         v, port.name, type, (long long)least,
-                         least < 0 ? (unsigned long long)(255 + least) : (unsigned long long)most);
+                        "a pixel is %.9g, and the input %s of the network, %s, can't hold that: --input-range "
+                        "%lld,%llu scales them",
+                        v, port.name, type, (long long)least,
+                        least < 0 ? (unsigned long long)(255 + least) : (unsigned long long)most);
     }
     return CLI_OK;
 }
@@ -156,9 +155,8 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
         dims[i] = port.dims[i + 1];
         if (dims[i] < 0 && c->rank == rank) dims[i] = c->dims[i]; /* the file leaves it open */
         if (dims[i] < 1 || dims[i] > CLASSIFIER_MOST_PIXELS / pixels)
-            return log_fail(blame,
-                             "%s: dim %d of its input \"%s\" has no extent, and images are not known to have one", path,
-                             i + 1, port.name);
+            return log_fail(blame, "%s: dim %d of its input \"%s\" has no extent, and images are not known to have one",
+                            path, i + 1, port.name);
         pixels *= dims[i];
         same = same && dims[i] == c->dims[i];
         last = last && dims[i] == c->dims[(i + 1) % 3];
@@ -167,8 +165,8 @@ static int onnx_dims(classifier *c, const char *path, int blame) {
     if (known && pixels != known) {
         if (!classifier_can_be_resized(c, rank, dims))
             return log_fail(blame, "%s: takes images of [%s], those of %s are [%s]", path,
-                             classifier_extents(rank, dims, theirs), c->data,
-                             classifier_extents(c->rank, c->dims, ours));
+                            classifier_extents(rank, dims, theirs), c->data,
+                            classifier_extents(c->rank, c->dims, ours));
         classifier_tell_resized(c);
         return CLI_OK;
     }
@@ -224,7 +222,7 @@ static int64_t onnx_width(classifier *c, const char *path, int blame) {
     char dims[WICK_MAX_DIMS * 24];
     if (status != WICK_OK)
         log_fail(log_code(status, blame), "%s (for an image of [%s])", text,
-                  classifier_extents(spec.rank - 1, spec.dims + 1, dims));
+                 classifier_extents(spec.rank - 1, spec.dims + 1, dims));
     else if (width < 1 || width > CLASSIFIER_MOST_CLASSES)
         log_fail(blame, "%s: gives %lld numbers for an image, which are no classes", path, (long long)width);
     wick_scope_close(&scope);
@@ -259,7 +257,7 @@ int classifier_for_onnx(classifier *c, wick_context *ctx, const wick_dataset *da
 }
 
 int classifier_open_onnx(classifier *c, wick_context *ctx, const char *path, const wick_onnx_limits *limits) {
-    *c = (classifier){.ctx = ctx, .deviation = 1, .data = strdup("")};
+    *c = (classifier){.ctx = ctx, .task = &task_classify, .deviation = 1, .data = strdup("")};
     const int code = c->data ? open_onnx(c, path, limits, CLI_BAD_FILE) : classifier_out_of_memory();
     if (code == CLI_OK) take_bytes(c);
     return code;
@@ -303,8 +301,8 @@ int classifier_build_onnx(classifier *c, const char *checkpoint, const char *crc
     if (code == CLI_OK) snprintf(is, sizeof is, "%08lx", (unsigned long)c->onnx_crc);
     if (code == CLI_OK && crc && strcmp(crc, is) != 0)
         code = log_fail(CLI_BAD_FILE,
-                         "%s: damaged, or not the file that %s was made of: its checksum is %s, and should be %s", path,
-                         checkpoint, is, crc);
+                        "%s: damaged, or not the file that %s was made of: its checksum is %s, and should be %s", path,
+                        checkpoint, is, crc);
     if (code == CLI_OK) code = onnx_dims(c, path, CLI_BAD_FILE);
     if (code == CLI_OK) code = adapt_onnx(c, c->classes, head, CLI_BAD_FILE, &bounded);
     char whose[4200];
@@ -347,7 +345,7 @@ int classifier_keep_onnx(const classifier *c, const char *path, const char *fold
     for (int i = -1; code == CLI_OK && (name = i < 0 ? CLASSIFIER_ONNX : wick_onnx_file_at(c->onnx, i)); i++) {
         if (strchr(name, '/'))
             return log_fail(CLI_BAD_FILE, "%s: keeps tensors in %s, a folder below its own: put the file beside it",
-                             path, name);
+                            path, name);
         char *from = NULL, *to = path_join(folder, name);
         if (i < 0)
             from = strdup(path);

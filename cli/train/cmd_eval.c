@@ -209,6 +209,63 @@ static void report_json(const view *v) {
     log_json_close(&j);
 }
 
+/* ---- other tasks than classes ------------------------------------------------------------------------------------ */
+
+static void task_text(const view *v) {
+    const evaluation *r = v->result;
+    const double count = (double)r->count;
+    int wide = 4;
+    for (int i = 0; i < r->n; i++)
+        if ((int)strlen(r->scores[i].title) > wide) wide = (int)strlen(r->scores[i].title);
+    for (int i = 0; i < r->n; i++) {
+        if (r->scores[i].percent)
+            printf("%-*s  %.2f %%\n", wide, r->scores[i].title, 100 * r->scores[i].value);
+        else
+            printf("%-*s  %.6g\n", wide, r->scores[i].title, r->scores[i].value);
+    }
+    printf("%-*s  %.4f\n%-*s  %lld\n", wide, "loss", r->loss, wide, "samples", (long long)r->count);
+    v->c->task->print(v->e);
+    talk("%s %s: %lld %s%s in %.2f s, %.0f a second", v->data, v->o->split, (long long)r->count,
+         source_noun(v->e->dataset), plural(r->count), v->seconds, count / v->seconds);
+}
+
+static void task_json(const view *v) {
+    const evaluation *r = v->result;
+    json j = log_json_open();
+    json_bool(&j, "ok", true);
+    json_text(&j, "model", v->o->model);
+    json_text(&j, "task", v->c->task->name);
+    json_text(&j, "data", v->data);
+    json_text(&j, "split", v->o->split);
+    json_integer(&j, "samples", r->count);
+    json_real(&j, "loss", r->loss, 9);
+    for (int i = 0; i < r->n; i++) json_real(&j, r->scores[i].key, r->scores[i].value, 9);
+    json_real(&j, "seconds", v->seconds, 6);
+    json_real(&j, "samples_per_second", (double)r->count / v->seconds, 6);
+    v->c->task->print_json(v->e, &j);
+    log_json_close(&j);
+}
+
+static int measure_task(const cli_options *o, classifier *c, const wick_dataset *dataset) {
+    evaluator e = {0};
+    evaluation result;
+    int code = options_given(o, "top") ? task_check_classes(c, "--top") : CLI_OK;
+    if (code == CLI_OK) code = evaluator_new(&e, c, dataset);
+    const double start = now_seconds();
+    if (code == CLI_OK) code = evaluator_run(&e, &result);
+    if (code == CLI_OK) {
+        const view v = {.o = o,
+                        .c = c,
+                        .e = &e,
+                        .result = &result,
+                        .data = o->data[0] ? o->data : c->data,
+                        .seconds = now_seconds() - start};
+        (o->json ? task_json : task_text)(&v);
+    }
+    evaluator_free(&e);
+    return code;
+}
+
 /* --top, which must leave some class out to mean anything. */
 static int choose_top(const cli_options *o, const classifier *c, int64_t *top) {
     if (options_given(o, "top") && o->top >= c->classes)
@@ -305,7 +362,7 @@ int cmd_eval(cli_options *o) {
         talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of "
              "fewer",
              (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
-    if (code == CLI_OK) code = measure(o, &c, dataset);
+    if (code == CLI_OK) code = (c.task->kind == TASK_CLASSIFY ? measure : measure_task)(o, &c, dataset);
     classifier_free(&c);
     wick_dataset_free(&dataset);
     wick_context_free(&ctx);

@@ -1,4 +1,5 @@
-/* wick predict: shows images and the probability that the model gives each class. */
+/* wick predict: shows samples and what the model says of them: the probability that it gives each class, or what its
+ * task learned. */
 #include "../file_types.h"
 #include "../options.h"
 #include "../term/picture.h"
@@ -18,7 +19,9 @@ enum { BAR_WIDTH = 30, MOST_IMAGES = 100000, FIRST_OF_FILE = 16 /* without --ind
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
-    out[0] = wick_softmax(classifier_logits(user, in[0]), 1);
+    const classifier *c = user;
+    wick_tensor *y = classifier_predictions(user, in[0]);
+    out[0] = c->task->kind == TASK_CLASSIFY ? wick_softmax(y, 1) : y;
     return WICK_OK;
 }
 
@@ -44,12 +47,13 @@ typedef struct viewer {
     classifier *c;
     const wick_dataset *dataset; /* NULL: files */
     const char *split;
-    bool drawn;                  /* images of this shape can be shown */
+    bool drawn; /* images of this shape can be shown */
     int64_t shape[3];
     step step;
-    float *x, *probability;
-    int64_t *order; /* classes as they are shown */
-    json json;      /* held back in memory until the last image: a failure prints another object instead */
+    float *x, *probability; /* of other tasks its predictions */
+    float *target;          /* what they should be, where somebody says */
+    int64_t *order;         /* classes as they are shown */
+    json json;              /* held back in memory until the last image: a failure prints another object instead */
     char *text;
     size_t text_size;
 } viewer;
@@ -63,10 +67,11 @@ static int likelier(const void *a, const void *b) {
 /* An image to look at. */
 typedef struct subject {
     const uint8_t *pixels; /* NULL: `sample` has floats */
-    const float *sample; /* as the network takes it */
-    const char *file;     /* NULL: it is of the data set */
-    int64_t index, label; /* label -1: nobody says */
-    bool alone;           /* in its file */
+    const float *sample;   /* as the network takes it */
+    const char *file;      /* NULL: it is of the data set */
+    int64_t index, label;  /* label -1: nobody says */
+    bool alone;            /* in its file */
+    const float *target;   /* of numbers; NULL: nobody says */
 } subject;
 
 static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
@@ -76,7 +81,8 @@ static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
     if (s->label >= 0)
         log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
-    else log_print(": taken for %s\n", names[best]);
+    else
+        log_print(": taken for %s\n", names[best]);
     if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, color);
     for (int64_t i = 0; i < shown; i++) {
         int64_t k = v->order[i];
@@ -105,6 +111,24 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
     json_close(j, '}');
 }
 
+/* What other tasks than classes say. */
+static void show_task(viewer *v, const subject *s) {
+    const classifier *c = v->c;
+    if (v->o->json) {
+        json *j = &v->json;
+        json_open(j, NULL, '{');
+        if (s->file) json_text(j, "file", s->file);
+        json_integer(j, "index", s->index);
+        c->task->show_json(c, v->probability, s->target, s->label, j);
+        json_close(j, '}');
+        return;
+    }
+    if (s->file) log_print("%s", s->file);
+    if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
+    c->task->show(c, v->probability, s->target, s->label);
+    if (v->drawn && s->pixels) picture_print(stdout, s->pixels, v->shape, log_color(stdout));
+}
+
 static int look(viewer *v, const subject *s) {
     const classifier *c = v->c;
     double deviation = c->deviation > 0 ? c->deviation : 1;
@@ -114,6 +138,7 @@ static int look(viewer *v, const subject *s) {
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+    if (c->task->kind != TASK_CLASSIFY) return show_task(v, s), CLI_OK;
     int64_t best = 0;
     for (int64_t k = 0; k < c->classes; k++) {
         v->order[k] = k;
@@ -135,14 +160,18 @@ static int look(viewer *v, const subject *s) {
 static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
     const int64_t count = wick_dataset_count(d);
     const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
+    const wick_spec *second = wick_dataset_field(d, 1);
+    const bool numbers = second && second->dtype == WICK_F32 && index >= 0 && index < count &&
+                         wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, v->target}, NULL) == WICK_OK;
     const subject s = {.pixels = wick_dataset_sample(d, index),
+                       .target = numbers ? v->target : NULL,
                        .sample = floats ? wick_dataset_at(d, index, 0) : NULL,
                        .file = file,
                        .index = index,
                        .label = wick_dataset_label(d, index)};
     if (s.pixels || s.sample) return look(v, &s);
     return log_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
-                     floats ? "samples" : "images", (long long)count - 1);
+                    floats ? "samples" : "images", (long long)count - 1);
 }
 
 /* Rows of a table, or samples of tensors, read as the model's own were. */
@@ -215,7 +244,7 @@ static int look_at_recording(viewer *v, const char *file) {
     if (code == CLI_OK && (!sample || (scratch && !work))) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && count != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
-                         (long long)c->pixels);
+                        (long long)c->pixels);
     if (code == CLI_OK &&
         wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK)
         code = log_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
@@ -277,9 +306,10 @@ static int check_list(const char *list) {
 static int look_at_all(viewer *v) {
     classifier *c = v->c;
     v->x = step_buffer(c->pixels, sizeof *v->x);
-    v->probability = step_buffer(c->classes, sizeof *v->probability);
+    v->probability = step_buffer(c->task->width(c), sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
-    if (!v->x || !v->probability || !v->order) return log_fail(CLI_FAILED, "out of memory");
+    v->target = step_buffer(c->classes, sizeof *v->target);
+    if (!v->x || !v->probability || !v->order || !v->target) return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
@@ -332,14 +362,14 @@ static int find_images(viewer *v, wick_dataset **dataset) {
         for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
         if (rows && c->floats && c->transform)
             return log_fail(CLI_BAD_FILE,
-                             "wick predict looks at samples as they are, and those of %s go through a --transform: "
-                             "wick eval measures the model on all of them",
-                             o->model);
+                            "wick predict looks at samples as they are, and those of %s go through a --transform: "
+                            "wick eval measures the model on all of them",
+                            o->model);
         if (!rows && c->floats && !c->onnx)
             return log_fail(CLI_BAD_FILE,
-                             "%s learned from numbers, not from pictures, of which it doesn't know the scale: give "
-                             "samples as those of %s",
-                             o->model, c->data);
+                            "%s learned from numbers, not from pictures, of which it doesn't know the scale: give "
+                            "samples as those of %s",
+                            o->model, c->data);
         if (v->drawn || rows) return CLI_OK;
         return log_fail(CLI_BAD_FILE,
                         "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]",
@@ -356,14 +386,14 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     const char *noun = source_noun(*dataset), *data = o->data[0] ? o->data : c->data;
     if (!wick_dataset_sample(*dataset, 0) && strcmp(noun, "image") == 0)
         return log_fail(CLI_BAD_FILE,
-                         "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the "
-                         "model on all of them",
-                         data);
+                        "wick predict looks at pixels in memory, and those of %s are not: wick eval measures the "
+                        "model on all of them",
+                        data);
     if (!wick_dataset_sample(*dataset, 0))
         return log_fail(CLI_BAD_FILE,
-                         "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model "
-                         "on all of them, wick convert makes ONNX of it, which wick run gives files to",
-                         noun, data);
+                        "wick predict shows pictures and rows, not %ss as those of %s: wick eval measures the model "
+                        "on all of them, wick convert makes ONNX of it, which wick run gives files to",
+                        noun, data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
     if (!o->json && !v->drawn)
@@ -394,11 +424,13 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
     step_free(&v.step);
     free(v.x);
     free(v.probability);
+    free(v.target);
     free(v.order);
     classifier_free(&c);
     wick_dataset_free(&dataset);

@@ -31,6 +31,7 @@ typedef struct quantizing {
     wick_context *ctx;
     classifier c;
     wick_dataset *all, *observed, *judged, *few; /* few: of observed, for sensitivity */
+    wick_dataset *held;                          /* what the training held out, which judges; NULL: part of all does */
     wick_dataset *learned;                       /* all but judged */
     wick_transform *transform;                   /* of its samples; NULL: none */
     wick_quantizer *q;
@@ -61,8 +62,26 @@ static int64_t *shuffled(int64_t n, uint64_t seed) {
     return order;
 }
 
+/* What the training held out judges; the images that it learned from are for ranges. */
+static int choose_from_both(quantizing *w) {
+    const int64_t n = wick_dataset_count(w->all), held = wick_dataset_count(w->held),
+                  observed = w->o->images < n ? w->o->images : n, judged = w->o->judge < held ? w->o->judge : held,
+                  few = observed < SENSITIVITY_IMAGES ? observed : SENSITIVITY_IMAGES;
+    int64_t *order = shuffled(n, (uint64_t)w->o->seed), *others = shuffled(held, (uint64_t)w->o->seed);
+    wick_status status = order && others ? WICK_OK : wick_context_fail(w->ctx, WICK_ERR_NOMEM, "out of memory");
+    if (status == WICK_OK) status = wick_dataset_subset(w->ctx, w->all, observed, order, &w->observed);
+    if (status == WICK_OK) status = wick_dataset_subset(w->ctx, w->all, few, order, &w->few);
+    if (status == WICK_OK) status = wick_dataset_subset(w->ctx, w->held, judged, others, &w->judged);
+    if (status == WICK_OK && w->o->epochs) status = wick_dataset_subset(w->ctx, w->all, n, order, &w->learned);
+    free(order);
+    free(others);
+    if (status != WICK_OK) return failed(w, status, CLI_BAD_FILE);
+    return w->learned ? classifier_transform(&w->c, w->learned, &w->transform) : CLI_OK;
+}
+
 /* Two parts of the training images that share none: for ranges, and to judge. */
 static int choose_images(quantizing *w) {
+    if (w->held) return choose_from_both(w);
     const int64_t n = wick_dataset_count(w->all);
     int64_t observed = w->o->images, judged = w->o->judge;
     if (n < 2) return log_fail(CLI_BAD_FILE, "there are not enough images: %lld", (long long)n);
@@ -142,7 +161,7 @@ static int make_quantizer(quantizing *w) {
     if (code == CLI_OK && !x) code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && (status = wick_loader_new(w->ctx, w->observed, &loading, &loader)) != WICK_OK)
         code = failed(w, status, CLI_BAD_FILE);
-    if (code == CLI_OK && c->onnx &&
+    if (code == CLI_OK && (c->onnx || c->standard) &&
         (status = step_compile(&prepared, c, record_prepared, c, batch, 1, 1, false, 0, 0, NULL)) != WICK_OK)
         code = failed(w, status, CLI_BAD_FILE);
     if (code == CLI_OK) code = observe(w, loader, &prepared, x);
@@ -359,7 +378,7 @@ static int train(quantizing *w) {
     char *kept = step_buffer((int64_t)copy_parameters(c.model, NULL, false), 1);
     const wick_compile_options compiling = {0};
     int code = kept && copy_parameters(c.model, kept, false)
-                   ? trainer_new(&t, &c, w->learned, &optim, 0, &floats, &loading, &compiling)
+                   ? trainer_new(&t, &c, w->learned, &optim, 0, 0, &floats, &loading, &compiling)
                    : log_fail(CLI_FAILED, "out of memory");
     for (int64_t epoch = 0; epoch < o->epochs && code == CLI_OK; epoch++) {
         double loss;
@@ -485,9 +504,9 @@ static void report_text(const quantizing *w) {
         if (w->sensitivity) printf("  %6.2g", sqrt(w->sensitivity[i]));
         printf("\n");
     }
-    printf("\naccuracy  %.2f %% in f32, %.2f %% in %s, of %lld training images that gave no ranges\n",
-           100 * (double)w->floats.correct / n, 100 * (double)w->integers.correct / n, w->o->block ? "int4" : "int8",
-           (long long)w->floats.n);
+    printf("\naccuracy  %.2f %% in f32, %.2f %% in %s, of %lld %s\n", 100 * (double)w->floats.correct / n,
+           100 * (double)w->integers.correct / n, w->o->block ? "int4" : "int8", (long long)w->floats.n,
+           w->held ? "images that the training held out" : "training images that gave no ranges");
     printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound, (long long)lost,
            (long long)won);
     printf("loss      %.4f, %.4f\n", w->floats.loss, w->integers.loss);
@@ -553,6 +572,7 @@ static int open_model(quantizing *w) {
     } else {
         code = classifier_load(&w->c, w->ctx, o->model);
     }
+    if (code == CLI_OK) code = task_check_classes(&w->c, "wick quantize");
     if (code == CLI_OK) code = classifier_pictures_of(&w->c, o);
     if (code == CLI_OK && options_given(o, "input-range") && w->c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
@@ -579,12 +599,18 @@ int cmd_quantize(cli_options *o) {
     int code = open_model(&w);
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&w.c, o->data, &split, true, &form, &w.all);
+    if (code == CLI_OK && w.c.validation > 0 && !o->data[0]) {
+        const wick_status status = classifier_open_split(&w.c, w.c.data, "validation", &form, &w.held);
+        if (status != WICK_OK) code = failed(&w, status, CLI_BAD_FILE);
+    }
     if (code == CLI_OK) wick_model_set_training(w.c.model, false);
     if (code == CLI_OK) code = choose_images(&w);
     if (code == CLI_OK)
         talk(o->block ? "rounded for %lld images" : "ranges of %lld images", (long long)wick_dataset_count(w.observed));
     if (code == CLI_OK) code = make_quantizer(&w);
-    if (code == CLI_OK) talk("judged on %lld others", (long long)wick_dataset_count(w.judged));
+    if (code == CLI_OK)
+        talk(w.held ? "judged on %lld that the training held out" : "judged on %lld others",
+             (long long)wick_dataset_count(w.judged));
     if (code == CLI_OK) code = judge(&w, false, &w.floats);
     if (code == CLI_OK) code = judge(&w, true, &w.integers);
     if (code == CLI_OK && o->epochs) code = train(&w);
@@ -606,6 +632,7 @@ int cmd_quantize(cli_options *o) {
     wick_dataset_free(&w.few);
     wick_dataset_free(&w.judged);
     wick_dataset_free(&w.observed);
+    wick_dataset_free(&w.held);
     wick_dataset_free(&w.all);
     wick_context_free(&w.ctx);
     return code;

@@ -14,6 +14,8 @@
 #include "../tuned.h"
 #include "weights.h"
 
+#include "wick/datasets.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,21 +26,23 @@ typedef struct training {
     cli_options *o;
     const char *folder;
     wick_context *ctx;
-    wick_dataset *train, *test; /* test may be NULL */
-    char *coding;               /* what was learned of a table or tensors; NULL: nothing */
-    wick_transform *transform;  /* NULL: --augment says it */
+    wick_dataset *whole;                /* of which train and valid are parts; NULL: valid is elsewhere, or not there */
+    wick_dataset *train, *valid, *test; /* valid, test: may be NULL */
+    bool by_test;                       /* the test set chooses the best epoch */
+    char *coding;                       /* what was learned of a table or tensors; NULL: nothing */
+    wick_transform *transform;          /* NULL: --augment says it */
     classifier c;
     teachers teachers;
     trainer t;
-    evaluator e;
+    evaluator e; /* of what chooses the best epoch, if anything does */
     run r;
     steplog log;
     progress p;
     wick_optim_options optim;
     param_groups groups; /* that optim points to */
-    int64_t steps;   /* of the whole run */
-    int64_t samples; /* this process has trained on */
-    double seconds;  /* that took */
+    int64_t steps;       /* of the whole run */
+    int64_t samples;     /* this process has trained on */
+    double seconds;      /* that took */
 } training;
 
 /* ---- before ------------------------------------------------------------------------------------------------------ */
@@ -111,13 +115,13 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
     int64_t milestones[WICK_MILESTONES];
     if (o->accumulate > steps)
         return log_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
-                         whose, (long long)o->accumulate, (long long)steps, plural(steps));
+                        whose, (long long)o->accumulate, (long long)steps, plural(steps));
     if (ends && s->warmup >= s->total)
-        return log_fail(
-            blame(whose),
-            "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
-            "more --epochs",
-            whose, (long long)s->warmup, (long long)s->total, plural(s->total), options_text(o, "schedule"));
+        return log_fail(blame(whose),
+                        "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
+                        "more --epochs",
+                        whose, (long long)s->warmup, (long long)s->total, plural(s->total),
+                        options_text(o, "schedule"));
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
         return log_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
     if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
@@ -128,8 +132,8 @@ static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
                         "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'",
                         whose, WICK_MILESTONES, o->lr_at);
     if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || is_plateau(o)) && s->lr_min > peak)
-        return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose,
-                         s->lr_min, peak);
+        return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose, s->lr_min,
+                        peak);
     const bool gamma =
         s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
     if ((gamma || is_plateau(o)) && !(s->gamma > 0))
@@ -203,6 +207,9 @@ static int read_transform(training *t, wick_loader_options *loading) {
                 o->transform, (long long)made->dims[made->rank - 2], (long long)made->dims[made->rank - 1],
                 (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
     loading->transform = t->transform;
+    if (wick_transform_mixes(t->transform) && t->c.task->kind != TASK_CLASSIFY)
+        return log_fail(CLI_USAGE, "--transform %s: mixup and cutmix mix classes, and --task %s has none", o->transform,
+                        t->c.task->name);
     return CLI_OK;
 }
 
@@ -235,16 +242,18 @@ static bool is_stream(const char *path) {
 /* Paths are kept from the root: a run may be resumed in another folder. That of a stream, as /dev/fd/63, stays what it
  * is: what /dev/fd leads to has the number of this process in it. */
 static int fix_paths(cli_options *o) {
-    const char *const names[] = {"data", "log", "model", "weights"}, *const values[] = {o->data, o->log, o->onnx,
-                                                                                        o->weights};
-    for (int i = 0; i < 4; i++) {
-        bool path = values[i][0] && (i >= 1 || strchr(values[i], '/') || path_exists(values[i]));
+    const char *const names[] = {"data", "log", "model", "weights", "validation"}, *const values[] = {
+                                                                                       o->data, o->log, o->onnx,
+                                                                                       o->weights, o->validation};
+    for (int i = 0; i < 5; i++) {
+        const bool may = i == 0 || i == 4; /* it may be a name, or a number */
+        bool path = values[i][0] && (!may || strchr(values[i], '/') || path_exists(values[i]));
         if (!path || (i == 1 && values[i][0] == '/' && is_stream(values[i]))) continue;
         char *whole = i == 1 ? path_placed(values[i])
                              : path_absolute(values[i]); /* a log that is a link is refused, not followed */
         if (!whole)
             return log_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
-                             strerror(errno));
+                            strerror(errno));
         bool ok = options_replace(o, names[i], whole);
         free(whole);
         if (!ok) return log_fail(CLI_FAILED, "out of memory");
@@ -264,24 +273,34 @@ static wick_status match_classes(const training *t, wick_dataset **test) {
     return status;
 }
 
-static wick_status open_split(training *t, const char *split, wick_dataset **out) {
+static task_kind task_asked(const cli_options *o) {
+    const task *asked = task_named(o->task);
+    return asked ? asked->kind : TASK_AUTO;
+}
+
+/* data: where, as --data. */
+static wick_status open_split(training *t, const char *data, const char *split, wick_dataset **out) {
     /* what is tested is as what is learned from */
     const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0;
     source_options so;
     if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
     so.rate = rate;
+    so.task = task_asked(t->o);
+    if (t->train) so.task = source_task(t->train, so.task);
     so.coding = t->coding;
     so.told = t->coding != NULL;
     so.classes = t->train ? wick_dataset_classes(t->train) : 0;
-    wick_status status = source_open(t->ctx, t->o->data, split, &so, t->train ? NULL : &t->coding, out);
-    if (status == WICK_OK && t->train) status = match_classes(t, out);
+    const bool again = so.task == TASK_AUTOENCODE; /* whose classes, if there are any, are no part of what is learned */
+    so.unlabelled = t->coding && again;
+    wick_status status = source_open(t->ctx, data, split, &so, t->train ? NULL : &t->coding, out);
+    if (status == WICK_OK && t->train && !again) status = match_classes(t, out);
     if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
         wick_dataset_free(out);
         return wick_context_fail(
             t->ctx, WICK_ERR_FORMAT,
             "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
     }
-    if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", t->o->data, split, wick_dataset_note(*out));
+    if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", data, split, wick_dataset_note(*out));
     if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
     return status;
 }
@@ -302,7 +321,7 @@ static int open_data(training *t) {
         size[0] = size[1] = 0;
     how.height = size[0], how.width = size[1];
     wick_context_set_pictures(t->ctx, how);
-    wick_status status = open_split(t, "train", &t->train);
+    wick_status status = open_split(t, data, "train", &t->train);
     if (status == WICK_ERR_SHAPE && !how.height) {
         char first[1024];
         snprintf(first, sizeof first, "%s", log_why(t->ctx, status));
@@ -310,12 +329,12 @@ static int open_data(training *t) {
             return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
         how.height = size[0], how.width = size[1];
         wick_context_set_pictures(t->ctx, how);
-        status = open_split(t, "train", &t->train);
+        status = open_split(t, data, "train", &t->train);
     }
     const bool chosen = options_given(t->o, "data") || *t->o->resume;
     if (status != WICK_OK)
         return log_fail(log_code(status, CLI_BAD_FILE), "%s%s", log_why(t->ctx, status),
-                         chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
+                        chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
     if (wick_dataset_count(t->train) == 0)
         return log_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
     if (t->o->rate && !source_is_audio(t->train))
@@ -323,13 +342,172 @@ static int open_data(training *t) {
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
         if (sample->dims[i] == 0) return log_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
-    status = open_split(t, "test", &t->test);
-    if (status == WICK_ERR_IO) {
-        talk("%s has no test %ss: the best epoch is that of the best training accuracy", data, source_noun(t->train));
+    status = open_split(t, data, "test", &t->test);
+    if (status == WICK_ERR_IO)
+        talk("%s has no test %ss", data, source_noun(t->train));
+    else if (status != WICK_OK)
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    return CLI_OK;
+}
+
+/* ---- validation -------------------------------------------------------------------------------------------------- */
+
+/* A part of the training samples; too few of them leave none. */
+static int hold_out(training *t, double share) {
+    enum { SEED = 2 }; /* as source_hold_out: the run's own seed changes no part */
+    wick_dataset *parts[2];
+    const char *noun = source_noun(t->train);
+    wick_status status = wick_dataset_split(t->ctx, t->train, 2, (const double[]){1 - share, share}, SEED, parts);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
+    if (!held || !left) {
+        wick_dataset_free(&parts[0]);
+        wick_dataset_free(&parts[1]);
+        talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
         return CLI_OK;
     }
-    if (status == WICK_OK) return CLI_OK;
-    return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    t->whole = t->train;
+    t->train = parts[0], t->valid = parts[1];
+    talk("%lld of the %lld training %ss are held out for validation, which chooses the best epoch", held, held + left,
+         noun);
+    return CLI_OK;
+}
+
+static int open_validation(training *t) {
+    enum { FEWEST = 50 }; /* samples that choose an epoch: one more or less right is 2 % */
+    const cli_options *o = t->o;
+    char *end;
+    const double share = strtod(o->validation, &end);
+    const bool number = end != o->validation && !*end;
+    const char *part = options_given(o, "validation") ? NULL : source_validation_part(o->data);
+    wick_status status;
+    t->by_test = strcmp(o->validation, "test") == 0;
+    if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");
+    if (t->by_test || (number && share == 0)) return CLI_OK;
+    if (number && !(share > 0 && share < 1))
+        return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1", o->validation);
+    const int64_t count = wick_dataset_count(t->train);
+    const bool asked = options_given(o, "validation") || *o->resume || o->patience || is_plateau(o);
+    if (number && !part && !asked && share * (double)count < FEWEST)
+        return talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
+                    (long long)count, source_noun(t->train), plural(count), o->validation),
+               options_replace(t->o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    if (number && !part) return hold_out(t, share);
+    if (part) {
+        status = open_split(t, o->data, part, &t->valid);
+        if (status == WICK_OK)
+            talk("%s has %lld %ss for validation (%s), which chooses the best epoch", o->data,
+                 (long long)wick_dataset_count(t->valid), source_noun(t->valid), part);
+    } else {
+        const bool whole = source_is_file(o->validation) || class_folders_are(t->ctx, o->validation);
+        status = open_split(t, o->validation, whole ? "all" : "test", &t->valid);
+    }
+    if (status == WICK_OK && !wick_dataset_count(t->valid))
+        return log_fail(CLI_BAD_FILE, "--validation: holds no %ss", source_noun(t->train));
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+}
+
+/* What the best epoch is chosen by; NULL: the training. */
+static const wick_dataset *chooser(const training *t) { return t->by_test ? t->test : t->valid; }
+
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
+
+static bool are_rows(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 0);
+    return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] > 0;
+}
+
+/* Options that are of other tasks than this one. */
+static int check_task(const training *t, const task *is) {
+    const cli_options *o = t->o;
+    static const struct {
+        const char *name;
+        task_kind kind;
+    } uses[] = {{"loss", TASK_REGRESS},     {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
+                {"teacher", TASK_CLASSIFY}, {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY}};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (options_given(o, uses[i].name) && is->kind != uses[i].kind)
+            return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
+                            is->name);
+    if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
+        return log_fail(CLI_USAGE, "--no-standardise is for rows of numbers, which those of %s are not", o->data);
+    return CLI_OK;
+}
+
+/* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
+typedef struct chosen_option {
+    const char *name;
+    char value[96];
+} chosen_option;
+static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
+                   size_t size) {
+    for (int i = 0; given[i]; i++)
+        if (options_given(o, given[i])) return true;
+    for (int i = 0; i < n; i++) {
+        if (!options_replace(o, chosen[i].name, chosen[i].value)) return false;
+        const size_t at = strlen(text);
+        snprintf(text + at, size - at, strchr(chosen[i].value, ' ') ? " --%s \"%s\"" : " --%s %s", chosen[i].name,
+                 chosen[i].value);
+    }
+    return true;
+}
+
+/* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
+ * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
+ * autoencoder gets a narrow place. */
+static int choose_defaults(training *t) {
+    enum { FEW = 4096, UPDATES = 2000, MOST_EPOCHS = 200 };
+    static const char *const network[] = {"arch", "net", "hidden", "dropout", "model", NULL},
+                             *const update[] = {"optimizer", "lr",    "weight-decay", "momentum",
+                                                "beta1",     "beta2", "group",        NULL},
+                             *const of_batch[] = {"batch", NULL}, *const of_epochs[] = {"epochs", NULL};
+    cli_options *o = t->o;
+    const wick_spec *f = wick_dataset_field(t->train, 0);
+    const int64_t count = wick_dataset_count(t->train);
+    const bool few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE;
+    char text[256] = "";
+    bool ok = true;
+    if (*o->resume) return CLI_OK;
+    if (again) {
+        int64_t n = 1;
+        for (int d = 0; d < f->rank; d++) n *= f->dims[d] > 0 ? f->dims[d] : 1;
+        const long long narrow = n < 8 ? 2 : n > 256 ? 64 : n / 4, wide = n < 8 ? 16 : n > 128 ? 256 : 2 * n;
+        chosen_option net = {"net", ""};
+        snprintf(net.value, sizeof net.value,
+                 "flatten, linear %lld, relu, linear %lld, linear %lld, relu, linear classes", wide, narrow, wide);
+        ok = choose(o, network, &net, 1, text, sizeof text);
+    } else if (few) {
+        ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
+             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},
+                    3, text, sizeof text);
+    }
+    if (few) {
+        chosen_option one = {"batch", ""};
+        snprintf(one.value, sizeof one.value, "%d", count < 512 ? 16 : count < 2048 ? 32 : 64);
+        ok = ok && choose(o, of_batch, &one, 1, text, sizeof text);
+        const int64_t steps = (count + o->batch - 1) / o->batch, wanted = (UPDATES + steps - 1) / steps;
+        one.name = "epochs";
+        snprintf(one.value, sizeof one.value, "%lld",
+                 (long long)(wanted > MOST_EPOCHS ? MOST_EPOCHS
+                             : wanted < o->epochs ? o->epochs
+                                                  : wanted));
+        ok = ok && choose(o, of_epochs, &one, 1, text, sizeof text);
+    }
+    if (*text) talk("for %lld %s%s:%s", (long long)count, source_noun(t->train), plural(count), text);
+    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+}
+
+/* What is learned, and what follows from it. */
+static int settle_task(training *t) {
+    cli_options *o = t->o;
+    const task *is = task_of(source_task(t->train, task_asked(o)));
+    const int code = check_task(t, is);
+    if (code != CLI_OK) return code;
+    t->c.task = is;
+    if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
+    t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
+    if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
+    return choose_defaults(t);
 }
 
 /* The file that --model names; a run that goes on has a copy of it. */
@@ -355,13 +533,19 @@ static int keep_coding(training *t) {
     return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : log_fail(CLI_FAILED, "out of memory");
 }
 
+static bool of_classes(const training *t) { return t->c.task->kind == TASK_CLASSIFY; }
+
 static int build(training *t) {
     const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
     char arch[4096];
     int code = kept ? whole_arch(t->ctx, kept, of_file, arch, sizeof arch) : CLI_OK;
     if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch);
     if (code == CLI_OK) code = open_data(t);
+    if (code == CLI_OK) code = open_validation(t);
+    if (code == CLI_OK) code = settle_task(t);
+    if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch); /* of what was chosen for the data */
     if (code != CLI_OK) return code;
+    if (t->whole) t->c.validation = strtod(o->validation, NULL);
     wick_loader_options loading = {.seed = (uint64_t)o->seed};
     if (kept) code = read_augment(t, kept, of_file, &loading);
     if (code == CLI_OK) code = read_augment(t, o, "", &loading);
@@ -377,7 +561,8 @@ static int build(training *t) {
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
     if (code == CLI_OK) code = check_optim(o, "", t->steps);
-    if (code == CLI_OK && *o->onnx) code = from_onnx(t, kept);
+    if (code == CLI_OK && *o->onnx)
+        code = from_onnx(t, kept);
     else if (code == CLI_OK)
         code = classifier_for_dataset(&t->c, t->ctx, t->train, o->data, o->transform, o->label, arch,
                                       kept && !options_given(o, "arch") && !options_given(o, "net") ? CLI_BAD_FILE
@@ -388,12 +573,17 @@ static int build(training *t) {
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);
     if (code == CLI_OK) code = read_transform(t, &loading);
+    if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     if (code == CLI_OK)
-        code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, &t->teachers, &loading, &compiling);
+        code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, o->noise, &t->teachers, &loading,
+                           &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
-    if (code == CLI_OK && t->test) code = evaluator_new(&t->e, &t->c, t->test);
+    if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
+    if (code == CLI_OK && chooser(t)) code = evaluator_new(&t->e, &t->c, chooser(t));
+    if (code == CLI_OK && !chooser(t))
+        talk("the best epoch is that of the best training %s", of_classes(t) ? "accuracy" : "loss");
     return code;
 }
 
@@ -407,8 +597,8 @@ static int go_on(training *t) {
     int64_t batches = t->steps / t->o->epochs, batch = t->t.batch;
     if (state->step != state->epoch * batches + (state->sample + batch - 1) / batch)
         return log_fail(CLI_BAD_FILE, "the checkpoint's place: step %lld is not at image %lld after %lld epoch%s",
-                         (long long)state->step, (long long)state->sample, (long long)state->epoch,
-                         plural(state->epoch));
+                        (long long)state->step, (long long)state->sample, (long long)state->epoch,
+                        plural(state->epoch));
     talk("going on after step %lld of %lld, in epoch %lld of %lld", (long long)state->step, (long long)t->steps,
          (long long)(state->epoch + 1), (long long)t->o->epochs);
     return CLI_OK;
@@ -425,7 +615,7 @@ static int checkpoint(training *t) {
     const int error = steplog_sync(&t->log) ? 0 : errno;
     const int code = run_save_last(&t->r);
     return error && code == CLI_OK ? log_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
-                                               strerror(error), (long long)t->r.state.step)
+                                              strerror(error), (long long)t->r.state.step)
                                    : code;
 }
 
@@ -434,7 +624,7 @@ static void log_step(training *t, int64_t n, const trainer_result *result) {
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
     json_real(&j, "loss", (double)result->loss, 9);
-    json_real(&j, "accuracy", (double)result->correct / (double)n, 9);
+    if (of_classes(t)) json_real(&j, "accuracy", (double)result->correct / (double)n, 9);
     json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale, 9);
     json_integer(&j, "samples", n);
     json_real(&j, "seconds", state->seconds, 6);
@@ -446,9 +636,15 @@ static void log_epoch(training *t) {
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch);
     json_real(&j, "train_loss", state->train_loss, 9);
-    json_real(&j, "train_accuracy", state->train_accuracy, 9);
-    json_real(&j, "test_loss", state->test_loss, 9);
-    json_real(&j, "test_accuracy", state->test_accuracy, 9);
+    if (of_classes(t)) json_real(&j, "train_accuracy", state->train_accuracy, 9);
+    if (chooser(t)) {
+        json_real(&j, t->by_test ? "test_loss" : "valid_loss", state->valid_loss, 9);
+        json_real(&j,
+                  !t->by_test     ? "valid_score"
+                  : of_classes(t) ? "test_accuracy"
+                                  : "test_score",
+                  state->valid_score, 9);
+    }
     steplog_end(&t->log, &j);
 }
 
@@ -466,7 +662,7 @@ static void show_progress(training *t) {
                              .seconds = state->seconds,
                              .total = t->o->epochs * size,
                              .loss = state->loss_sum / (double)state->seen,
-                             .accuracy = (double)state->correct / (double)state->seen,
+                             .accuracy = of_classes(t) ? (double)state->correct / (double)state->seen : NAN,
                          });
 }
 
@@ -479,9 +675,9 @@ static int step_failed(training *t, wick_status status, const char *error, int64
     snprintf(first, sizeof first, "%s", error);
     trainer_explain(&t->t, number, n, why, sizeof why);
     return log_fail(CLI_NOT_FINITE,
-                     "step %lld met NaN or Inf (%s); first: %s. A smaller --lr or --clip may help. The last "
-                     "checkpoint is %s",
-                     (long long)number + 1, first, why, t->r.last);
+                    "step %lld met NaN or Inf (%s); first: %s. A smaller --lr or --clip may help. The last "
+                    "checkpoint is %s",
+                    (long long)number + 1, first, why, t->r.last);
 }
 
 static int one_step(training *t, int64_t n, double start) {
@@ -517,6 +713,55 @@ static void log_loader(const wick_loader *loader) {
     talk("  %s", s.advice);
 }
 
+/* "61.30 %", or "0.4213". */
+static const char *score_text(const training *t, double score, char text[32]) {
+    snprintf(text, 32, t->c.task->percent ? "%.2f %%" : "%.4f", t->c.task->percent ? 100 * score : score);
+    return text;
+}
+
+static void tell_epoch(const training *t, bool best) {
+    const run_state *state = &t->r.state;
+    char judged[96] = "", number[32];
+    if (chooser(t) && of_classes(t))
+        snprintf(judged, sizeof judged, "  %s %.2f %%", t->by_test ? "test" : "validation", state->valid_score * 100);
+    else if (chooser(t))
+        snprintf(judged, sizeof judged, "  %s %.4f  %s %s", t->by_test ? "test" : "validation", state->valid_loss,
+                 t->c.task->score_title, score_text(t, state->valid_score, number));
+    char accuracy[32] = "";
+    if (of_classes(t)) snprintf(accuracy, sizeof accuracy, "  accuracy %.2f %%", state->train_accuracy * 100);
+    talk("epoch %lld/%lld  loss %.4f%s%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
+         state->train_loss, accuracy, judged, best ? "  best" : "", state->seconds);
+}
+
+static bool stop_early(const training *t) { return t->o->patience > 0 && t->r.state.stale >= t->o->patience; }
+static bool at_end(const training *t) { return t->r.state.epoch >= t->o->epochs || stop_early(t); }
+
+/* The look at the test set, with the weights that validation chose: the only one, unless the run goes on later. */
+static int look_at_test(training *t) {
+    run_state *state = &t->r.state;
+    classifier best = {0};
+    evaluator e = {0};
+    evaluation result;
+    int code = classifier_load(&best, t->ctx, t->r.best);
+    if (code == CLI_OK) code = classifier_check_dataset(&best, t->test, t->o->data);
+    if (code == CLI_OK) code = evaluator_new(&e, &best, t->test);
+    if (code == CLI_OK) code = evaluator_run(&e, &result);
+    if (code == CLI_OK) {
+        state->looks++;
+        state->test_loss = result.loss;
+        state->test_accuracy = result.scores[0].value;
+        json j = steplog_begin(&t->log, state->step);
+        json_integer(&j, "epoch", state->epoch);
+        json_integer(&j, "best_epoch", state->best_epoch);
+        json_real(&j, "test_loss", state->test_loss, 9);
+        json_real(&j, of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
+        steplog_end(&t->log, &j);
+    }
+    evaluator_free(&e);
+    classifier_free(&best);
+    return code;
+}
+
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
@@ -524,19 +769,22 @@ static int end_epoch(training *t) {
     state->train_accuracy = (double)state->correct / (double)state->seen;
     state->loss_sum = 0;
     state->correct = state->seen = 0;
-    double accuracy = state->train_accuracy, loss = state->train_loss;
-    if (t->test) {
+    if (!of_classes(t)) state->train_accuracy = NAN;
+    double loss = state->train_loss, score = state->train_accuracy;
+    if (chooser(t)) {
         evaluation result;
         int measured = evaluator_run(&t->e, &result);
         if (measured != CLI_OK) return measured;
-        state->test_loss = loss = result.loss;
-        state->test_accuracy = accuracy = (double)result.correct / (double)result.count;
+        state->valid_loss = loss = result.loss;
+        state->valid_score = score = result.scores[0].value;
+        if (t->by_test) state->test_loss = loss, state->test_accuracy = score;
     }
     int code = trainer_note_loss(&t->t, loss);
     if (code != CLI_OK) return code;
-    bool best = accuracy > state->best || (accuracy == state->best && loss < state->best_loss);
+    const double value = of_classes(t) ? score : -loss;
+    bool best = value > state->best || (value == state->best && loss < state->best_loss);
     if (best) {
-        state->best = accuracy;
+        state->best = value;
         state->best_loss = loss;
         state->best_epoch = state->epoch;
         state->stale = 0;
@@ -547,12 +795,10 @@ static int end_epoch(training *t) {
     }
     log_epoch(t);
     progress_clear(&t->p);
-    char tested[64] = "";
-    if (t->test) snprintf(tested, sizeof tested, "  test %.2f %%", state->test_accuracy * 100);
-    talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %%%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
-         state->train_loss, state->train_accuracy * 100, tested, best ? "  best" : "", state->seconds);
+    tell_epoch(t, best);
     if (t->o->verbose) log_loader(t->t.loader);
-    return checkpoint(t);
+    if (at_end(t) && t->test && !t->by_test) code = look_at_test(t);
+    return code == CLI_OK ? checkpoint(t) : code;
 }
 
 static int save_and_leave(training *t) {
@@ -582,9 +828,6 @@ static int save_and_leave(training *t) {
     return CLI_INTERRUPTED;
 }
 
-static bool stop_early(const training *t) { return t->o->patience > 0 && t->r.state.stale >= t->o->patience; }
-static bool at_end(const training *t) { return t->r.state.epoch >= t->o->epochs || stop_early(t); }
-
 static int loop(training *t) {
     int code = CLI_OK;
     while (code == CLI_OK && !at_end(t)) {
@@ -603,10 +846,24 @@ static int loop(training *t) {
 static void report(const training *t) {
     const run_state *state = &t->r.state;
     double speed = t->seconds > 0 ? (double)t->samples / t->seconds : 0;
+    const char *chosen_by = t->o->validation[0] && strcmp(t->o->validation, "test") == 0 && isfinite(state->test_loss)
+                                ? "test"
+                            : isfinite(state->valid_loss) ? "validation"
+                                                          : "training";
+    char number[32];
     if (stop_early(t))
-        talk("stopped early: %lld epoch%s without a better accuracy", (long long)state->stale, plural(state->stale));
-    talk("%lld step%s in %.1f s; best accuracy %.2f %% in epoch %lld", (long long)state->step, plural(state->step),
-         state->seconds, state->best * 100, (long long)state->best_epoch);
+        talk("stopped early: %lld epoch%s without a better %s", (long long)state->stale, plural(state->stale),
+             of_classes(t) ? "accuracy" : "loss");
+    if (of_classes(t))
+        talk("%lld step%s in %.1f s; best accuracy %.2f %% (%s) in epoch %lld", (long long)state->step,
+             plural(state->step), state->seconds, state->best * 100, chosen_by, (long long)state->best_epoch);
+    else
+        talk("%lld step%s in %.1f s; least loss %.4f (%s) in epoch %lld", (long long)state->step, plural(state->step),
+             state->seconds, state->best_loss, chosen_by, (long long)state->best_epoch);
+    if (isfinite(state->test_loss) && strcmp(chosen_by, "test") != 0)
+        talk("test, looked at %s, with the weights of epoch %lld: %s %s, loss %.4f",
+             state->looks < 2 ? "once" : "more than once, each time that the run ended", (long long)state->best_epoch,
+             t->c.task->score_title, score_text(t, state->test_accuracy, number), state->test_loss);
     double scale = 1;
     int64_t skipped = 0;
     const bool scaled = t->o->precision == WICK_PRECISION_F16 && t->t.optimizer &&
@@ -625,10 +882,15 @@ static void report(const training *t) {
     json_integer(&j, "parameters", classifier_parameters(&t->c));
     json_text(&j, "arch", t->c.arch);
     json_real(&j, "loss", state->train_loss, 9);
+    json_text(&j, "task", t->c.task->name);
+    json_text(&j, "score", t->c.task->score);
     json_real(&j, "accuracy", state->train_accuracy, 9);
+    json_real(&j, "valid_loss", state->valid_loss, 9);
+    json_real(&j, "valid_score", state->valid_score, 9);
     json_real(&j, "test_loss", state->test_loss, 9);
-    json_real(&j, "test_accuracy", state->test_accuracy, 9);
-    json_real(&j, "best_accuracy", state->best, 9);
+    json_real(&j, of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
+    if (of_classes(t)) json_real(&j, "best_accuracy", state->best, 9);
+    json_integer(&j, "test_looks", state->looks);
     json_real(&j, "best_loss", state->best_loss, 9);
     json_integer(&j, "best_epoch", state->best_epoch);
     json_bool(&j, "stopped_early", stop_early(t));
@@ -701,7 +963,7 @@ static int train(training *t) {
 }
 
 int cmd_train(cli_options *o) {
-    training t = {.o = o};
+    training t = {.o = o, .c.task = &task_classify};
     int code = train(&t);
     steplog_close(&t.log);
     evaluator_free(&t.e);
@@ -711,7 +973,9 @@ int cmd_train(cli_options *o) {
     run_close(&t.r);
     classifier_free(&t.c);
     wick_dataset_free(&t.test);
+    wick_dataset_free(&t.valid);
     wick_dataset_free(&t.train);
+    wick_dataset_free(&t.whole);
     free(t.coding);
     wick_context_free(&t.ctx);
     return code;

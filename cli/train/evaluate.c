@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { BATCH = 500, INPUTS = 2, OUTPUTS = 3 };
+#define MOST_KEPT ((int64_t)1 << 28) /* numbers of predictions and targets: 1 GiB */
 
 /* The sum of the losses, the class that each image is taken for, and what it was compared by. */
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -18,20 +19,55 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
+/* The sum of the losses and the predictions. */
+static wick_status record_task(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    classifier *c = user;
+    wick_tensor *x = classifier_prepared(c, in[0]), *y = classifier_outputs(c, x);
+    wick_here("loss");
+    out[0] = wick_sum(c->task->rows(c, x, y, in[1]), WICK_ALL_AXES, false);
+    out[1] = c->task->predictions(c, x, y);
+    return WICK_OK;
+}
+
+static bool of_classes(const evaluator *e) { return e->c->task->kind == TASK_CLASSIFY; }
+
+void evaluation_add(evaluation *r, const char *key, const char *title, double value, bool percent) {
+    if (r->n == MOST_SCORES_OF_TASK) return;
+    r->scores[r->n].key = key, r->scores[r->n].title = title;
+    r->scores[r->n].value = value, r->scores[r->n++].percent = percent;
+}
+
 static wick_status compile(evaluator *e, step *s, int64_t n) {
     bool training = wick_model_training(e->c->model);
     wick_model_set_training(e->c->model, false);
     wick_model_set_averaged(e->c->model, true); /* where the training keeps means */
-    wick_status status = step_compile(s, e->c, record, e->c, n, INPUTS, OUTPUTS, false, 0, 0, NULL);
+    const bool classes = of_classes(e);
+    wick_status status = step_compile(s, e->c, classes ? record : record_task, e->c, n, INPUTS,
+                                      classes ? OUTPUTS : OUTPUTS - 1, false, 0, 0, NULL);
     wick_model_set_training(e->c->model, training);
     wick_model_set_averaged(e->c->model, false);
     return status;
 }
 
-int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
-    int64_t count = wick_dataset_count(dataset);
-    *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
-    e->tail = count % e->batch;
+/* Room for all predictions, and what they should be. */
+static int make_room(evaluator *e, int64_t count) {
+    const classifier *c = e->c;
+    const bool targets = c->task->kind != TASK_AUTOENCODE;
+    const int64_t width = c->task->width(c) + (targets ? c->classes : 0);
+    if (count > MOST_KEPT / width)
+        return log_fail(CLI_BAD_FILE, "%lld samples of %lld numbers are more than can be measured at once",
+                        (long long)count, (long long)width);
+    e->kept = step_buffer(count * c->task->width(c), sizeof *e->kept);
+    if (targets)
+        e->targets = step_buffer(count * c->classes, sizeof *e->targets);
+    else
+        e->labels = step_buffer(count, sizeof *e->labels);
+    return e->kept && (e->targets || e->labels) ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+}
+
+static int make_counts(evaluator *e) {
+    const classifier *c = e->c;
     e->predicted = step_buffer(e->batch, sizeof *e->predicted);
     e->logits = step_buffer(e->batch * c->classes, sizeof *e->logits);
     e->classes = step_buffer(c->classes, sizeof *e->classes);
@@ -40,8 +76,15 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
         e->confusion = step_buffer(c->classes * c->classes, sizeof *e->confusion);
         ok = ok && e->confusion;
     }
-    if (!ok) return log_fail(CLI_FAILED, "out of memory");
-    const int code = classifier_transform(c, dataset, &e->transform);
+    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+}
+
+int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
+    int64_t count = wick_dataset_count(dataset);
+    *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
+    e->tail = count % e->batch;
+    int code = of_classes(e) ? make_counts(e) : make_room(e, count);
+    if (code == CLI_OK) code = classifier_transform(c, dataset, &e->transform);
     if (code != CLI_OK) return code;
     wick_loader_options loading = {.batch = e->batch, .transform = e->transform};
     if (!c->floats) loading.mean = c->mean, loading.deviation = c->deviation;
@@ -51,9 +94,42 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
 }
 
+/* Of the batch whose predictions were put at e->count. */
+static void keep(evaluator *e, const wick_batch *b) {
+    const int64_t k = e->c->classes;
+    if (e->targets)
+        memcpy(e->targets + e->count * k, b->fields[1], (size_t)(b->count * k) * sizeof *e->targets);
+    else
+        memcpy(e->labels + e->count, b->fields[1], (size_t)b->count * sizeof *e->labels);
+    e->count += b->count;
+}
+
+static int run_task(evaluator *e, evaluation *result) {
+    double loss = 0;
+    e->count = 0;
+    for (;;) {
+        wick_batch b;
+        const wick_status loaded = wick_loader_take(e->loader, &b);
+        if (loaded != WICK_OK) return log_fail(log_code(loaded, CLI_BAD_FILE), "%s", log_why(e->c->ctx, loaded));
+        if (!b.count) break;
+        step *s = b.count == e->batch ? &e->full : &e->rest;
+        float batch_loss;
+        float *to = e->kept + e->count * e->c->task->width(e->c);
+        wick_status status =
+            wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], b.fields[1]}, (void *[]){&batch_loss, to});
+        if (status != WICK_OK) return log_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
+        loss += (double)batch_loss;
+        keep(e, &b);
+    }
+    result->count = e->count;
+    result->loss = loss / (double)e->count;
+    return e->c->task->measure(e, result);
+}
+
 int evaluator_run(evaluator *e, evaluation *result) {
     double loss = 0;
     *result = (evaluation){0};
+    if (!of_classes(e)) return run_task(e, result);
     const int64_t classes = e->c->classes;
     memset(e->classes, 0, (size_t)classes * sizeof *e->classes);
     if (e->confusion) memset(e->confusion, 0, (size_t)(classes * classes) * sizeof *e->confusion);
@@ -86,6 +162,7 @@ int evaluator_run(evaluator *e, evaluation *result) {
         result->count += n;
     }
     result->loss = loss / (double)result->count;
+    evaluation_add(result, "accuracy", "accuracy", (double)result->correct / (double)result->count, true);
     return CLI_OK;
 }
 
@@ -98,5 +175,8 @@ void evaluator_free(evaluator *e) {
     free(e->logits);
     free(e->classes);
     free(e->confusion);
+    free(e->kept);
+    free(e->targets);
+    free(e->labels);
     *e = (evaluator){0};
 }

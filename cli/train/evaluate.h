@@ -1,4 +1,5 @@
-/* evaluate.h: measures a classifier on a data set. The plans are compiled once, for any number of rounds. */
+/* evaluate.h: measures a model on a data set, by what its task counts. The plans are compiled once, for any number of
+ * rounds. */
 #ifndef WICK_CLI_EVALUATE_H
 #define WICK_CLI_EVALUATE_H
 
@@ -10,11 +11,15 @@ typedef struct evaluator {
     const wick_dataset *dataset;
     wick_loader *loader;
     wick_transform *transform; /* NULL: none */
-    step full, rest; /* batches of `batch`, and the smaller last one */
+    step full, rest;           /* batches of `batch`, and the smaller last one */
     int64_t batch, tail;
     const int64_t *y; /* labels of the batch, the loader's */
-    float *logits;
+    float *logits;    /* of the batch; of other tasks than classes NULL */
     int64_t *predicted;
+    /* of other tasks all of the last round: [count, width] predictions, [count, outputs] targets (NULL: it has none),
+     * and labels (-1: none) */
+    float *kept, *targets;
+    int64_t *labels, count;
     /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
     int64_t top;
     /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.
@@ -30,11 +35,20 @@ typedef struct evaluator {
 /* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
 enum { MOST_CONFUSION = 4096 };
 
+enum { MOST_SCORES_OF_TASK = 8 };
 typedef struct evaluation {
     int64_t count, correct;
     int64_t top_correct; /* the label is among the `top` likeliest */
     double loss;         /* mean over the images */
+    /* what the task counts; the first is the one that is followed over a run. Of classes there is one, the accuracy */
+    int n;
+    struct {
+        const char *key, *title;
+        double value;
+        bool percent;
+    } scores[MOST_SCORES_OF_TASK];
 } evaluation;
+void evaluation_add(evaluation *r, const char *key, const char *title, double value, bool percent);
 
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset);

@@ -7,7 +7,7 @@
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
-    out[0] = classifier_logits(user, in[0]);
+    out[0] = classifier_predictions(user, in[0]);
     return WICK_OK;
 }
 
@@ -51,7 +51,13 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     classifier_specs(c, 1, specs);
     layer_shape(&specs[0], in, sizeof in);
     log_print("%s\n", c->arch);
-    printf("images of [%s], %lld classes\n\n", in, (long long)c->classes);
+    char learned[96];
+    snprintf(learned, sizeof learned, c->task->learned, (long long)c->classes,
+             c->task->kind == TASK_CLASSIFY ? "es" : plural(c->classes));
+    if (c->task->kind == TASK_CLASSIFY)
+        printf("images of [%s], %lld classes\n\n", in, (long long)c->classes);
+    else
+        printf("samples of [%s], %s\n\n", in, learned);
     printf("%-*s  %-*s  %-*s  %11s  %13s  %12s\n", (int)name, "layer", (int)kind, "kind", (int)output, "output",
            "parameters", "work", "memory");
     for (int i = 0; i < count; i++) {
@@ -72,7 +78,7 @@ void layers_json(const classifier *c, const wick_summary *layers, json *j) {
     const wick_summary_totals t = wick_summary_total(layers);
     json_open(j, "network", '{');
     json_text(j, "arch", c->arch);
-    json_integer(j, "classes", c->classes);
+    json_integer(j, c->task->kind == TASK_CLASSIFY ? "classes" : "outputs", c->classes);
     json_open(j, "layers", '[');
     for (int i = 0; i < wick_summary_count(layers); i++) {
         const wick_layer_info row = wick_summary_at(layers, i);

@@ -1,5 +1,7 @@
 #include "metrics.h"
 
+#include <math.h>
+
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 class_scores scores_of(class_counts c) {
@@ -30,6 +32,28 @@ int64_t rank_of_label(const float *logits, int64_t n, int64_t label) {
     for (int64_t k = 0; k < label; k++) above += !(logits[k] < own);
     for (int64_t k = label + 1; k < n; k++) above += !(logits[k] <= own);
     return above;
+}
+
+void target_sums_add(target_sums *s, double predicted, double target) {
+    const double d = predicted - target, from = target - s->mean;
+    s->n++;
+    s->mean += from / (double)s->n;
+    s->spread += from * (target - s->mean);
+    s->square += d * d;
+    s->absolute += fabs(d);
+    s->zeros += target == 0;
+    if (target != 0) s->relative += fabs(d / target);
+}
+
+target_scores target_sums_scores(const target_sums *s) {
+    const double n = (double)s->n;
+    double r2 = s->spread > 0 ? 1 - s->square / s->spread : s->square > 0 ? 0 : 1;
+    if (s->n < 2) r2 = NAN;
+    return (target_scores){.mae = s->absolute / n,
+                           .rmse = sqrt(s->square / n),
+                           .r2 = r2,
+                           .mape = s->relative / (double)(s->n - s->zeros),
+                           .zeros = s->zeros};
 }
 
 int largest_mistakes(const int64_t *confusion, int64_t n, int most, int64_t *cells) {

@@ -28,6 +28,22 @@ class_scores scores_macro(const class_counts *classes, int64_t n);
  * before it, as argmax takes the first. A NaN is taken to be above, so that it never helps. */
 int64_t rank_of_label(const float *logits, int64_t n, int64_t label);
 
+/* Predictions of one target, beside what it is, one after another. */
+typedef struct target_sums {
+    int64_t n, zeros;                  /* zeros: targets that are 0 */
+    double mean, spread;               /* of the targets; sum of squares around the mean (Welford 1962) */
+    double square, absolute, relative; /* sums of the differences: squares, magnitudes, magnitudes over the target's */
+} target_sums;
+typedef struct target_scores {
+    double mae, rmse;
+    double r2;   /* 1 - sum of squared differences / sum of squares around the mean; where all targets are one number, 1
+                    or 0, as scikit-learn has it; NaN of fewer than 2 */
+    double mape; /* mean of |difference / target|, of targets that are not 0; NaN: all are */
+    int64_t zeros;
+} target_scores;
+void target_sums_add(target_sums *s, double predicted, double target);
+target_scores target_sums_scores(const target_sums *s);
+
 /* The cells of confusion[n * n] with the most mistakes, at most `most` of them, the largest first, of equal ones the
  * first. Returns how many there are. */
 int largest_mistakes(const int64_t *confusion, int64_t n, int most, int64_t *cells);

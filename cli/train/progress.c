@@ -2,6 +2,7 @@
 
 #include "../term/log.h"
 
+#include <math.h>
 #include <string.h>
 
 void progress_setup(progress *p, bool quiet, int64_t samples_done, double seconds_done) {
@@ -50,6 +51,10 @@ static size_t write_line(char *line, size_t size, int form, const progress_view 
     format_duration(left, sizeof left, (double)(v->total - v->samples) / rate);
     snprintf(epoch, sizeof epoch, "%lld/%lld", (long long)v->epoch, (long long)v->epochs);
     snprintf(step, sizeof step, "%lld/%lld", (long long)v->step, (long long)v->steps);
+    if (isnan(v->accuracy)) /* no sample is right or wrong */
+        return (size_t)(form == 0 ? snprintf(line, size, "epoch %s  step %s  loss %.4f  %.0f samples/s  %s left", epoch,
+                                             step, v->loss, rate, left)
+                                  : snprintf(line, size, "%s %s %.4f %s", epoch, step, v->loss, left));
     int n = form == 0 ? snprintf(line, size, "epoch %s  step %s  loss %.4f  accuracy %.2f %%  %.0f samples/s  %s left",
                                  epoch, step, v->loss, percent, rate, left)
             : form == 1 ? snprintf(line, size, "%s  step %s  loss %.4f  %.2f %%  %.0f/s  %s left", epoch, step, v->loss,

@@ -8,11 +8,11 @@
 
 typedef struct progress {
     bool on, live, color;
-    int form;         /* of the live line, which gets shorter once it does not fit ... */
-    size_t width;     /* ... and starts anew in a terminal of another width */
-    bool shown;       /* a live line stands on the terminal */
-    double printed;   /* when the last line was, in seconds */
-    int tenth;        /* of the epoch, at the last line */
+    int form;            /* of the live line, which gets shorter once it does not fit ... */
+    size_t width;        /* ... and starts anew in a terminal of another width */
+    bool shown;          /* a live line stands on the terminal */
+    double printed;      /* when the last line was, in seconds */
+    int tenth;           /* of the epoch, at the last line */
     double mark_seconds; /* of training: the speed is measured from here ... */
     int64_t mark_samples;
     double rate; /* ... smoothed, in samples a second; 0: not known yet */
@@ -23,7 +23,7 @@ typedef struct progress_view {
     int64_t epoch_samples, epoch_size;  /* of this epoch */
     int64_t samples, total;             /* of the whole run */
     double seconds;                     /* that its training steps took, evaluation apart */
-    double loss, accuracy;              /* means over this epoch so far */
+    double loss, accuracy;              /* means over this epoch so far; accuracy NaN: there is none */
 } progress_view;
 
 void progress_setup(progress *p, bool quiet, int64_t samples_done, double seconds_done);

@@ -24,7 +24,8 @@ static const struct {
     INTEGER(epoch),      INTEGER(sample),       INTEGER(step),   REAL(loss_sum),
     INTEGER(correct),    INTEGER(seen),         REAL(train_loss), REAL(train_accuracy),
     REAL(test_loss),     REAL(test_accuracy),   REAL(best),      INTEGER(best_epoch),
-    REAL(best_loss),     INTEGER(stale),        REAL(seconds),
+    REAL(best_loss),     INTEGER(stale),        REAL(seconds), REAL(valid_loss),
+    REAL(valid_score),   INTEGER(looks),
 #undef INTEGER
 #undef REAL
 };
@@ -39,7 +40,9 @@ int run_open(run *r, const cli_options *o, classifier *c, const char *folder) {
                            .train_accuracy = NAN,
                            .test_loss = NAN,
                            .test_accuracy = NAN,
-                           .best = -1,
+                           .valid_loss = NAN,
+                           .valid_score = NAN,
+                           .best = -INFINITY,
                            .best_loss = INFINITY};
     r->last = path_join(folder, "last.safetensors");
     r->previous = path_join(folder, "last.safetensors.prev");
@@ -75,7 +78,7 @@ static int lock(run *r) {
         if (errno != EWOULDBLOCK) return CLI_OK;
         if (i == TRIES)
             return log_fail(CLI_FAILED, "another training is at work in %s; wait for it, or choose another --out",
-                             r->folder);
+                            r->folder);
         usleep(MILLISECONDS * 1000);
     }
     return CLI_OK;
@@ -92,8 +95,8 @@ int run_start(run *r) {
         if (!path_exists(old[i])) continue;
         if (!r->o->force)
             return log_fail(CLI_USAGE,
-                             "%s holds a run; go on with --resume %s, start over with --force, or choose another --out",
-                             folder, folder);
+                            "%s holds a run; go on with --resume %s, start over with --force, or choose another --out",
+                            folder, folder);
         if (unlink(old[i]) != 0) return log_fail(CLI_FAILED, "could not remove %s: %s", old[i], strerror(errno));
     }
     return CLI_OK;
@@ -147,7 +150,10 @@ int run_save_last(run *r) {
 
 int run_save_best(run *r) {
     meta list = {0};
-    bool complete = classifier_add_meta(r->c, &list) && meta_add(&list, "accuracy", "%.17g", r->state.best) &&
+    const bool classes = r->c->task->kind == TASK_CLASSIFY;
+    bool complete = classifier_add_meta(r->c, &list) &&
+                    (!classes || meta_add(&list, "accuracy", "%.17g", r->state.best)) &&
+                    (classes || meta_add(&list, r->c->task->score, "%.17g", r->state.valid_score)) &&
                     meta_add(&list, "loss", "%.17g", r->state.best_loss) &&
                     meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
                     meta_add(&list, "step", "%lld", (long long)r->state.step) &&
@@ -163,11 +169,17 @@ int run_save_best(run *r) {
 
 /* Options that there were not always: a run without them has their defaults. */
 static bool is_later(const char *name) {
-    static const char *const names[] = {"separator", "decimal",    "no-header", "skip",
-                                        "layout",    "image-size", "as-stored"};
+    static const char *const names[] = {"separator",      "decimal",   "no-header", "skip",   "layout",
+                                        "image-size",     "as-stored", "task",      "target", "validation",
+                                        "no-standardise", "loss",      "noise"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
+}
+
+/* What a run without the option did: it chose the best epoch by its test set, and took numbers as they were. */
+static const char *fallback_of(const char *name, int i) {
+    return strcmp(name, "validation") == 0 ? "test" : strcmp(name, "no-standardise") == 0 ? "yes" : options_fallback(i);
 }
 
 int run_options(const wick_checkpoint *file, const char *path, cli_options *kept) {
@@ -178,7 +190,7 @@ int run_options(const wick_checkpoint *file, const char *path, cli_options *kept
         char key[KEY];
         snprintf(key, sizeof key, "option.%s", name);
         const char *value = wick_checkpoint_meta(file, key);
-        if (!value && is_later(name)) value = options_fallback(i);
+        if (!value && is_later(name)) value = fallback_of(name, i);
         if (!value)
             return log_fail(CLI_BAD_FILE, "%s has no '%s' in its metadata: it is no run of this version", path, key);
         int code = options_restore(kept, i, value, error, sizeof error);
@@ -216,6 +228,8 @@ static int restore_state(run *r, const char *path) {
         char key[KEY];
         snprintf(key, sizeof key, "run.%s", fields[i].name);
         const char *value = wick_checkpoint_meta(r->file, key);
+        const bool later = strncmp(fields[i].name, "valid_", 6) == 0 || strcmp(fields[i].name, "looks") == 0;
+        if (!value && later) continue; /* runs that chose by their test set */
         if (!value || !read_field(i, value, &r->state))
             return log_fail(CLI_BAD_FILE, "%s: bad or missing '%s' in its metadata", path, key);
     }
@@ -281,8 +295,8 @@ static int check_data(run *r) {
                 r->c->data);
         else if (!then || strcmp(then, now.pairs[i].value) != 0)
             code = log_fail(CLI_BAD_FILE, "%s has changed since the run was started: its %s was %s and is %s",
-                             strcmp(key, "onnx.crc32c") ? r->c->data : "the run's " CLASSIFIER_ONNX, key,
-                             then ? then : "?", now.pairs[i].value);
+                            strcmp(key, "onnx.crc32c") ? r->c->data : "the run's " CLASSIFIER_ONNX, key,
+                            then ? then : "?", now.pairs[i].value);
     }
     meta_free(&now);
     return code;

@@ -14,9 +14,13 @@ typedef struct run_state {
     int64_t step;          /* batches done; the random offset of the next one */
     double loss_sum;       /* over the `seen` images of the epoch under way */
     int64_t correct, seen;
-    double train_loss, train_accuracy, test_loss,
-        test_accuracy;         /* of the last whole epoch; NaN before, or without a test set */
-    double best, best_loss;    /* accuracy, and the loss beside it; -1 and infinity before the first whole epoch */
+    double train_loss, train_accuracy; /* of the last whole epoch; NaN before. Accuracies: of other tasks NaN */
+    double valid_loss, valid_score;    /* by what chooses the best epoch; NaN: that is the training */
+    double test_loss, test_accuracy;   /* with the best weights, at the end of the run; NaN before, and without a test
+                                          set.   accuracy: or another task's score */
+    int64_t looks; /* at the test set, at the end of the run: once, and again each time that it was gone on with */
+    double best, best_loss;    /* accuracy (of other tasks -loss), and the loss beside it; -infinity and infinity before
+                                  the    first whole epoch */
     int64_t best_epoch, stale; /* counted from 1; epochs since the best */
     double seconds;            /* spent in steps */
 } run_state;

@@ -10,16 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 4096 };       /* a line has about 150 */
+enum { LINE_MAX_BYTES = 4096 };        /* a line has about 150 */
 #define LOG_MAX_BYTES ((off_t)1 << 30) /* more than 5 million steps */
 
 static const struct {
     const char *key;
     size_t offset;
 } fields[] = {
-#define FIELD(name) {#name, offsetof(log_row, name)}
-    FIELD(step), FIELD(epoch), FIELD(loss), FIELD(accuracy), FIELD(lr), FIELD(samples), FIELD(seconds),
-    FIELD(train_loss), FIELD(train_accuracy), FIELD(test_loss), FIELD(test_accuracy),
+#define FIELD(name)                                                                                                    \
+    { #name, offsetof(log_row, name) }
+    FIELD(step),        FIELD(epoch),     FIELD(loss),          FIELD(accuracy),       FIELD(lr),
+    FIELD(samples),     FIELD(seconds),   FIELD(train_loss),    FIELD(train_accuracy), FIELD(valid_loss),
+    FIELD(valid_score), FIELD(test_loss), FIELD(test_accuracy),
 #undef FIELD
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -87,6 +89,7 @@ static int read_lines(runlog *log, FILE *file, const char *path) {
             code = log_fail(CLI_BAD_FILE, "%s:%lld goes back to step %.0f", path, number, row.step);
         } else {
             bool of_epoch = isnan(row.loss) && !isnan(row.epoch) && isnan(row.lr);
+            if (of_epoch && isnan(row.train_loss) && !isnan(row.test_loss)) continue; /* the end of the run */
             bool ok = of_epoch ? append(&log->epochs, &log->n_epochs, &log->epoch_room, &row)
                                : append(&log->steps, &log->n_steps, &log->step_room, &row);
             if (!ok) code = log_fail(CLI_FAILED, "out of memory");

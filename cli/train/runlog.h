@@ -6,8 +6,9 @@
 
 /* Numbers of a line; NaN where it has none, or none that is finite. */
 typedef struct log_row {
-    double step, epoch, loss, accuracy, lr, samples, seconds; /* of a step */
-    double train_loss, train_accuracy, test_loss, test_accuracy; /* of an epoch, after that step */
+    double step, epoch, loss, accuracy, lr, samples, seconds;   /* of a step */
+    double train_loss, train_accuracy, valid_loss, valid_score; /* of an epoch, after that step */
+    double test_loss, test_accuracy;                            /* at the end of the run; of older runs of each epoch */
 } log_row;
 
 typedef struct runlog {

@@ -5,6 +5,7 @@
 #include "../term/log.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     to[0] = out[0];
     if (o->label) to[o->label] = out[1];
     const wick_status status = wick_dataset_get(o->set, i, to, fault);
+    for (int64_t k = 0; o->targets && !o->label && out[1] && k < o->known; k++) ((float *)out[1])[k] = NAN;
+    if (o->targets) return status;
     if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
     return status;
 }
@@ -57,7 +60,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     int label = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (f->dtype == WICK_I64 && f->rank == 0) label = k;
+        if (o->targets ? strcmp(f->name, "target") == 0 : f->dtype == WICK_I64 && f->rank == 0) label = k;
     }
     for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding;
          k++) /* fields of shards have their endings' names */
@@ -67,7 +70,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                 "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in "
                 "WebDataset; name files KEY.png and KEY.cls, without other dots",
                 path, wick_dataset_field(o->set, k)->name);
-    if (!bare && (!label || !wick_dataset_classes(o->set)))
+    if (!bare && (!label || (!o->targets && !wick_dataset_classes(o->set))))
         return wick_context_fail(
             ctx, WICK_ERR_FORMAT,
             "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label",
@@ -77,23 +80,72 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     *copy = *o;
     copy->label = label;
     copy->coding = NULL;
-    const int64_t classes = o->class_names ? o->known : wick_dataset_classes(o->set);
-    const wick_dataset_source source = {.count = wick_dataset_count(o->set),
-                                        .n_fields = 2,
-                                        .fields = {*wick_dataset_field(o->set, 0), {"label", WICK_I64, 0, {0}}},
-                                        .get = get,
-                                        .at = at,
-                                        .length = length,
-                                        .label = label_of,
-                                        .classes = classes,
-                                        .class_name = class_name,
-                                        .rate = wick_dataset_rate(o->set),
-                                        .note = wick_dataset_note(o->set),
-                                        .free = release,
-                                        .user = copy};
+    const int64_t classes = o->class_names || o->targets ? o->known : wick_dataset_classes(o->set);
+    const wick_dataset_source source = {
+        .count = wick_dataset_count(o->set),
+        .n_fields = 2,
+        .fields = {*wick_dataset_field(o->set, 0), o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
+                                                              : (wick_spec){"label", WICK_I64, 0, {0}}},
+        .get = get,
+        .at = at,
+        .length = length,
+        .label = label_of,
+        .classes = classes,
+        .class_name = class_name,
+        .rate = wick_dataset_rate(o->set),
+        .note = wick_dataset_note(o->set),
+        .free = release,
+        .user = copy};
     const wick_status status = wick_dataset_new(ctx, &source, out);
     if (status != WICK_OK) free(copy);
     return status;
+}
+
+wick_status source_hold_out(wick_context *ctx, const char *data, double share, bool held, wick_dataset **set) {
+    enum { SEED = 2 };
+    wick_dataset *parts[2], *part;
+    wick_status status = wick_dataset_split(ctx, *set, 2, (const double[]){1 - share, share}, SEED, parts);
+    if (status != WICK_OK) return status;
+    const wick_spec *second = wick_dataset_field(*set, 1);
+    owned o = {.set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32};
+    if (o.targets) o.known = wick_dataset_classes(*set);
+    o.whole = *set;
+    status = source_wrap(ctx, &o, data, true, &part);
+    if (status == WICK_OK) return *set = part, WICK_OK;
+    o.whole = NULL; /* stays the caller's */
+    source_drop(&o);
+    return status;
+}
+
+/* Whether all targets are 0 or 1, and there are several of each sample. */
+static bool are_labels(const wick_dataset *d) {
+    const int64_t k = wick_dataset_field(d, 1)->dims[0];
+    float *y = k > 1 ? malloc((size_t)k * sizeof *y) : NULL;
+    bool are = y != NULL;
+    for (int64_t i = 0; are && i < wick_dataset_count(d); i++) {
+        are = wick_dataset_get(d, i, (void *[WICK_DATASET_FIELDS]){NULL, y}, NULL) == WICK_OK;
+        for (int64_t c = 0; are && c < k; c++) are = y[c] == 0 || y[c] == 1;
+    }
+    free(y);
+    return are;
+}
+
+task_kind source_task(const wick_dataset *d, task_kind asked) {
+    const wick_spec *second = wick_dataset_field(d, 1);
+    if (asked != TASK_AUTO) return asked;
+    if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
+    return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
+}
+
+wick_status source_keep_names(wick_context *ctx, const char *path, const char *const *names, int64_t n, owned *o) {
+    size_t bytes = 1, at = 0;
+    for (int64_t k = 0; k < n; k++) bytes += strlen(names[k]) + 1;
+    o->names = malloc(bytes);
+    o->class_names = malloc((size_t)(n + !n) * sizeof *o->class_names);
+    if (!o->names || !o->class_names) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
+    for (int64_t k = 0; k < n; at += strlen(names[k]) + 1, k++) o->class_names[k] = strcpy(o->names + at, names[k]);
+    o->known = n;
+    return WICK_OK;
 }
 
 bool source_ends(const char *name, const char *end) {
@@ -153,12 +205,14 @@ static wick_status open_shards(wick_context *ctx, const char *folder, const char
 int source_read_options(const cli_options *o, source_options *so) {
     const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
     *so = (source_options){.label = o->label,
+                           .target = o->target,
                            .rate = o->rate,
                            .skip = o->skip_columns,
                            .separator = *separator,
                            .no_header = o->no_header,
                            .layout = o->layout};
-    if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0) so->separator = '\t';
+    if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0)
+        so->separator = '\t';
     else if (*separator && (separator[1] || strchr("\"\r\n", *separator)))
         return log_fail(CLI_USAGE, "--separator '%s' is neither a character nor tab", separator);
     if (strcmp(decimal, "auto") != 0) so->decimal = strcmp(decimal, "comma") == 0 ? ',' : *decimal ? '.' : 0;
@@ -181,6 +235,19 @@ char *source_find_file(const char *data, const char *split) {
         char *path = path_join(data, name);
         if (path && is_file(path)) return path;
         free(path);
+    }
+    return NULL;
+}
+
+const char *source_validation_part(const char *data) {
+    static const char *const names[] = {"validation", "valid", "val"};
+    for (int i = 0; i < 3; i++) {
+        char *folder = path_join(data, names[i]),
+             *file = source_is_file(data) ? NULL : source_find_file(data, names[i]);
+        const bool there = (folder && path_is_folder(folder)) || file;
+        free(folder);
+        free(file);
+        if (there) return names[i];
     }
     return NULL;
 }
@@ -263,7 +330,15 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                      ? source_open_table(ctx, file, so, parted, &o)
                      : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && parted && !o.divided) status = take_part(ctx, split, &o);
-    } else status = open_others(ctx, data, split, so, &o, out);
+    } else
+        status = open_others(ctx, data, split, so, &o, out);
+    if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {
+        wick_dataset_free(out);
+        status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                   "%s: has classes, by its folders or files, and no numbers or labels beside each "
+                                   "sample; those are learned from a table (.csv) or tensors (.npz, .safetensors)",
+                                   data);
+    }
     free(file);
     if (*out) return WICK_OK;
     if (status == WICK_OK && so->rate && source_is_audio(o.set) && wick_dataset_rate(o.set) != so->rate)
@@ -271,9 +346,12 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             ctx, WICK_ERR_UNSUPPORTED,
             "%s: its recordings are not of %lld samples a second, and in shards they are not resampled", data,
             (long long)so->rate);
-    if (status == WICK_OK) status = source_wrap(ctx, &o, data, so->unlabelled, out);
-    if (status != WICK_OK) source_drop(&o);
-    else if (coding) *coding = o.coding;
-    else free(o.coding);
+    if (status == WICK_OK) status = source_wrap(ctx, &o, data, so->unlabelled || so->task == TASK_AUTOENCODE, out);
+    if (status != WICK_OK)
+        source_drop(&o);
+    else if (coding)
+        *coding = o.coding;
+    else
+        free(o.coding);
     return status;
 }

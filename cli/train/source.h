@@ -6,6 +6,9 @@
 
 #include "wick/data.h"
 
+/* What is learned of a sample: its class; numbers; which of several labels it has; or the sample itself. */
+typedef enum task_kind { TASK_AUTO, TASK_CLASSIFY, TASK_REGRESS, TASK_MULTI_LABEL, TASK_AUTOENCODE } task_kind;
+
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
 typedef struct source_options {
     const char *label; /* the column or tensor that is the class; NULL or "": "label", "labels", "class", "target" or
@@ -19,6 +22,9 @@ typedef struct source_options {
                            NULL: they are what is learned from */
     int64_t classes;    /* with a coding, how many the model knows; 0: as many as there are */
     bool unlabelled;    /* with a coding: samples need no class, which is -1 then */
+    task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
+    const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
+                           one that `label` says */
     bool told;          /* of a file that is no part of a folder: what is worth telling of it has been told */
 } source_options;
 
@@ -26,7 +32,7 @@ typedef struct source_options {
 int source_read_options(const cli_options *o, source_options *so);
 
 /* What wick_dataset_open takes, images u8 in memory; else, as samples of two fields, what is learned from and "label",
- * i64:
+ * i64 (of regression and several labels "target", f32 [n], whose names are those of the classes):
  *
  *   tables     FILE.csv or .tsv, or a folder with SPLIT.csv: "features", f32 [n]
  *   tensors    FILE.npz or .safetensors, or a folder with SPLIT.npz: one of them is the label, the other is learned
@@ -41,6 +47,13 @@ int source_read_options(const cli_options *o, source_options *so);
  * failure is the context's error; WICK_ERR_IO: there is no such split. */
 wick_status source_open(wick_context *ctx, const char *data, const char *split, const source_options *options,
                         char **coding, wick_dataset **out);
+/* The task of such samples: what was asked for, or what they look like. */
+task_kind source_task(const wick_dataset *dataset, task_kind asked);
+/* Of samples that are all in one set, those that are held out for validation, a share of them, or the others: the same
+ * ones every time, as many of each class. *set becomes that part; it is of no use where this fails. */
+wick_status source_hold_out(wick_context *ctx, const char *data, double share, bool held, wick_dataset **set);
+/* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
+const char *source_validation_part(const char *data);
 /* Whether it is the name of a file that is read as a table or as tensors. */
 bool source_is_file(const char *data);
 /* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */

@@ -17,9 +17,10 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
+    bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
 } owned;
 
-/* Takes *o over where it succeeds. bare: there need be no label. */
+/* Takes *o over where it succeeds. bare: there need be no label, or targets. */
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out);
 void source_drop(owned *o);
 
@@ -28,10 +29,24 @@ bool source_ends(const char *name, const char *end);
 bool source_is_label(const char *name, const char *label);
 /* Training and test. */
 wick_status source_split(wick_context *ctx, const wick_dataset *set, wick_dataset *parts[2]);
-/* Whether what should be classes are targets of a regression, or names; then that is the context's error. numbers: all
- * are, from low to high; whole: all are whole ones. */
-wick_status source_check_classes(wick_context *ctx, const char *path, const char *column, int64_t samples,
-                                 int64_t classes, bool numbers, bool whole, double low, double high);
+/* What should be classes: how many of them there are, and whether all are numbers, from low to high, and whole ones. */
+typedef struct class_look {
+    int64_t samples, classes;
+    bool numbers, whole;
+    double low, high;
+} class_look;
+/* Whether they are targets of a regression. */
+bool source_are_targets(const class_look *look);
+/* That they are taken so; asked: as --task says. */
+void source_tell_targets(const char *path, const char *column, const class_look *look);
+/* WICK_ERR_FORMAT, the context's error: they are as many as names are. */
+wick_status source_check_names(wick_context *ctx, const char *path, const char *column, const class_look *look);
+/* Numbers of rows from `first` on that are to be learned, [n, k]: each is finite, or of labels 0 or 1; else the
+ * context's error names the place. */
+wick_status source_check_targets(wick_context *ctx, const char *path, const char *const *names, const float *targets,
+                                 int64_t first, int64_t n, int64_t k, bool labels);
+/* Copies of the names, for as long as the set lives. */
+wick_status source_keep_names(wick_context *ctx, const char *path, const char *const *names, int64_t n, owned *o);
 
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);

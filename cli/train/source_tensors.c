@@ -79,7 +79,7 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
     int others = 0;
     bool usual = false;
     char base[BASE], of_label[BASE];
-    const char *label = so->label, *name;
+    const char *label = so->target && *so->target ? so->target : so->label, *name;
     wick_texts texts;
     p->x = p->y = -1;
     if (p->split && label && (strip_split(label, "train", of_label) || strip_split(label, "test", of_label)))
@@ -89,9 +89,12 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
     for (int i = 0; wick_weights_texts_at(p->file, i, &texts); i++) {
         name = name_within(p, texts.name, base);
         if (!name && !has_no_split(texts.name)) continue;
-        if (p->y < 0 && name && source_is_label(name, label)) p->labels = texts;
-        else if (!p->names.texts && texts.rank == 1) p->names = texts;
-        else say(p, "%s: \"%s\" is an array of texts, and passed over", p->path, texts.name);
+        if (p->y < 0 && name && source_is_label(name, label))
+            p->labels = texts;
+        else if (!p->names.texts && texts.rank == 1)
+            p->names = texts;
+        else
+            say(p, "%s: \"%s\" is an array of texts, and passed over", p->path, texts.name);
     }
     for (int i = 0; i < n; i++) {
         name = name_within(p, wick_weights_at(p->file, i).name, base);
@@ -100,7 +103,7 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
         if (p->x < 0 || is_usual(name)) p->x = i, usual = is_usual(name);
     }
     if (p->split) tell_unused(p);
-    if (p->y < 0 && !p->labels.texts && !so->unlabelled)
+    if (p->y < 0 && !p->labels.texts && !so->unlabelled && so->task != TASK_AUTOENCODE)
         return wick_context_fail(ctx, WICK_ERR_FORMAT,
                                  "%s: has no tensor \"%s%s%s\": --label names the one that is the class", p->path,
                                  label && *label ? label : "label", p->split ? "_" : "", p->split ? p->split : "");
@@ -214,28 +217,36 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* What kind of numbers they are altogether, once one is no class. */
-static wick_status refuse_labels(wick_context *ctx, const parts *p, const double *values, int64_t n, int64_t row) {
+/* Of numbers, how many different ones; false: out of memory, or one is NaN. */
+static bool look_at(const double *values, int64_t n, class_look *look) {
+    double *sorted = malloc((size_t)(n + !n) * sizeof *sorted);
+    *look = (class_look){.samples = n, .numbers = true, .whole = true, .low = INFINITY, .high = -INFINITY};
+    bool ok = sorted != NULL;
+    for (int64_t i = 0; ok && i < n; i++) {
+        ok = !isnan(values[i]);
+        look->whole &= values[i] == floor(values[i]);
+        look->low = fmin(look->low, values[i]), look->high = fmax(look->high, values[i]);
+        sorted[i] = values[i];
+    }
+    if (ok) qsort(sorted, (size_t)n, sizeof *sorted, by_number);
+    for (int64_t i = 0; ok && i < n; i++) look->classes += !i || sorted[i] != sorted[i - 1];
+    free(sorted);
+    return ok;
+}
+
+/* What is wrong with a number that is no class. */
+static wick_status refuse_label(wick_context *ctx, const parts *p, double v, int64_t row) {
     const char *name = label_name(p);
-    const double v = values[row];
     if (isnan(v))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is NaN, and it is the class", p->path,
                                  name, (long long)row);
     if (v < 0 && v == floor(v))
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %.17g: classes are numbered from 0",
                                  p->path, name, (long long)row, v);
-    int64_t different = 0;
-    double low = v, high = v;
-    double *sorted = malloc((size_t)n * sizeof *sorted);
-    if (!sorted) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
-    memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_number);
-    for (int64_t i = 0; i < n; i++)
-        different += !i || sorted[i] != sorted[i - 1], low = fmin(low, sorted[i]), high = fmax(high, sorted[i]);
-    free(sorted);
-    char column[256];
-    snprintf(column, sizeof column, "%.100s (row %lld: %.9g)", name, (long long)row, v);
-    return source_check_classes(ctx, p->path, column, n, different, true, false, low, high);
+    return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                             "%s: \"%s\": row %lld is %.9g, which is not whole, as numbers of classes are; --task "
+                             "regress learns numbers",
+                             p->path, name, (long long)row, v);
 }
 
 /* Numbers of classes that have gaps are taken, and told of; where most of them are gaps they are something else. */
@@ -257,14 +268,11 @@ static wick_status check_gaps(wick_context *ctx, const parts *p, const int64_t *
     int64_t low = 0;
     while (low < classes && !there[low]) low++;
     free(there);
-    const wick_status status = source_check_classes(
-        ctx, p->path, name, n, different, true, true, different == classes - low && low <= 1 ? (double)low : 2,
-        different == classes - low && low <= 1 ? (double)classes - 1 : 1e18);
-    if (status == WICK_OK && first >= 0)
+    if (first >= 0)
         say(p, "%s: \"%s\" numbers %lld classes, and %lld of them %s no sample, the first is %lld", p->path, name,
             (long long)classes, (long long)(classes - different), classes - different == 1 ? "has" : "have",
             (long long)first);
-    return status;
+    return WICK_OK;
 }
 
 /* [n] or [n, 1], as Keras has them, of whole numbers: as i64. */
@@ -295,7 +303,8 @@ static wick_status take_numbers(wick_context *ctx, const parts *p, const source_
     for (int64_t i = 0; i < n && bad == WICK_OK; i++) {
         double shown;
         const bool whole = whole_label(wick_tensor_dtype(y), data, i, &shown, &labels[i]);
-        if (!whole && floats) bad = refuse_labels(ctx, p, data, n, i);
+        if (!whole && floats)
+            bad = refuse_label(ctx, p, shown, i);
         else if (!whole)
             bad = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\": row %lld is %.17g: classes are numbered from 0",
                                     p->path, spec.name, (long long)i, shown);
@@ -303,7 +312,8 @@ static wick_status take_numbers(wick_context *ctx, const parts *p, const source_
             bad = wick_context_fail(ctx, WICK_ERR_MISMATCH,
                                     "%s: \"%s\": row %lld is class %lld, and the model knows %lld", p->path, spec.name,
                                     (long long)i, (long long)labels[i], (long long)so->classes);
-        else *classes = labels[i] >= *classes ? labels[i] + 1 : *classes;
+        else
+            *classes = labels[i] >= *classes ? labels[i] + 1 : *classes;
     }
     if (bad == WICK_OK && !so->coding && n) bad = check_gaps(ctx, p, labels, n, *classes);
     if (bad == WICK_OK) *out = wick_from(ctx, WICK_I64, 1, &n, labels);
@@ -332,19 +342,8 @@ static wick_status take_texts(wick_context *ctx, const parts *p, const source_op
     *classes = n;
     *out = wick_from(ctx, WICK_I64, 1, &t->count, labels);
     free(labels);
-    return so->coding ? WICK_OK : source_check_classes(ctx, p->path, t->name, t->count, n, false, false, 0, 0);
-}
-
-/* Copies of the names, for as long as the set lives. */
-static wick_status keep_names(wick_context *ctx, const parts *p, const char *const *names, int64_t n, owned *o) {
-    size_t bytes = 1, at = 0;
-    for (int64_t k = 0; k < n; k++) bytes += strlen(names[k]) + 1;
-    o->names = malloc(bytes);
-    o->class_names = malloc((size_t)(n + !n) * sizeof *o->class_names);
-    if (!o->names || !o->class_names) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
-    for (int64_t k = 0; k < n; at += strlen(names[k]) + 1, k++) o->class_names[k] = strcpy(o->names + at, names[k]);
-    o->known = n;
-    return WICK_OK;
+    return so->coding ? WICK_OK
+                      : source_check_names(ctx, p->path, t->name, &(class_look){.samples = t->count, .classes = n});
 }
 
 static wick_status take_classes(wick_context *ctx, const parts *p, const source_options *so, owned *o, int64_t *classes,
@@ -352,7 +351,7 @@ static wick_status take_classes(wick_context *ctx, const parts *p, const source_
     const char **names = NULL;
     if (p->labels.texts) {
         wick_status status = take_texts(ctx, p, so, classes, &names, y);
-        if (status == WICK_OK) status = keep_names(ctx, p, names, *classes, o);
+        if (status == WICK_OK) status = source_keep_names(ctx, p->path, names, *classes, o);
         free(names);
         return status;
     }
@@ -365,7 +364,101 @@ static wick_status take_classes(wick_context *ctx, const parts *p, const source_
     }
     *classes = p->names.count;
     say(p, "%s: \"%s\" has the names of the %lld classes", p->path, p->names.name, (long long)*classes);
-    return keep_names(ctx, p, p->names.texts, *classes, o);
+    return source_keep_names(ctx, p->path, p->names.texts, *classes, o);
+}
+
+/* ---- numbers to learn -------------------------------------------------------------------------------------------- */
+
+/* Whether each row has one 1 and zeros, which says a class. */
+static bool is_one_hot(const double *y, int64_t n, int64_t k) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t ones = 0;
+        for (int64_t c = 0; c < k; c++) {
+            if (y[i * k + c] != 0 && y[i * k + c] != 1) return false;
+            ones += y[i * k + c] == 1;
+        }
+        if (ones != 1) return false;
+    }
+    return true;
+}
+
+/* Whether the numbers of the label are classes, or are to be learned as they are, which is said. */
+static wick_status find_task(const parts *p, const source_options *so, task_kind *task) {
+    *task = so->target && *so->target ? TASK_REGRESS : TASK_CLASSIFY;
+    if (p->y < 0 || *task == TASK_REGRESS) return WICK_OK;
+    const wick_spec spec = wick_weights_at(p->file, p->y);
+    const int64_t k = spec.rank == 2 ? spec.dims[1] : 1;
+    const void *data;
+    class_look look;
+    if (spec.rank != 1 && spec.rank != 2) return WICK_OK; /* is refused as classes */
+    const wick_status status = wick_data(wick_cast(wick_weights_tensor(p->file, p->y), WICK_F64), &data);
+    if (status != WICK_OK) return status;
+    if (k > 1 && !is_one_hot(data, spec.dims[0], k)) {
+        say(p, "%s: \"%s\" has %lld numbers for each sample: they are learned as such", p->path, spec.name,
+            (long long)k);
+        *task = TASK_REGRESS;
+    } else if (k == 1 && look_at(data, spec.dims[0], &look) && source_are_targets(&look)) {
+        if (!p->quiet) source_tell_targets(p->path, spec.name, &look);
+        *task = TASK_REGRESS;
+    }
+    return WICK_OK;
+}
+
+/* "y", or of several "y[0]", "y[1]", unless the file has as many texts; they become o's. */
+static wick_status name_targets(wick_context *ctx, const parts *p, int64_t k, owned *o) {
+    const char *name = wick_weights_at(p->file, p->y).name;
+    if (p->names.texts && p->names.count == k) return source_keep_names(ctx, p->path, p->names.texts, k, o);
+    if (k == 1) return source_keep_names(ctx, p->path, &name, 1, o);
+    const size_t room = strlen(name) + 24;
+    char *texts = malloc((size_t)k * room);
+    const char **names = malloc((size_t)k * sizeof *names);
+    wick_status status =
+        texts && names ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", p->path);
+    for (int64_t i = 0; status == WICK_OK && i < k; i++) {
+        names[i] = texts + (size_t)i * room;
+        snprintf(texts + (size_t)i * room, room, "%s[%lld]", name, (long long)i);
+    }
+    if (status == WICK_OK) status = source_keep_names(ctx, p->path, names, k, o);
+    free(texts);
+    free(names);
+    return status;
+}
+
+/* "0", "1" ... as o's. */
+static wick_status number_names(wick_context *ctx, const char *path, int64_t k, owned *o) {
+    enum { ROOM = 24 };
+    char *texts = malloc((size_t)(k + 1) * ROOM);
+    const char **names = malloc((size_t)(k + 1) * sizeof *names);
+    wick_status status = texts && names ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
+    for (int64_t i = 0; status == WICK_OK && i < k; i++) {
+        names[i] = texts + i * ROOM;
+        snprintf(texts + i * ROOM, ROOM, "%lld", (long long)i);
+    }
+    if (status == WICK_OK) status = source_keep_names(ctx, path, names, k, o);
+    free(texts);
+    free(names);
+    return status;
+}
+
+/* [n] or [n, k] of any numbers, as f32 [n, k]. */
+static wick_status take_targets(wick_context *ctx, const parts *p, const source_options *so, task_kind task, owned *o,
+                                wick_tensor **out) {
+    if (p->y < 0)
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has texts, and numbers are to be learned", p->path,
+                                 label_name(p));
+    const wick_spec spec = wick_weights_at(p->file, p->y);
+    if ((spec.rank != 1 && spec.rank != 2) || (spec.rank == 2 && spec.dims[1] < 1))
+        return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: \"%s\" has %d dims, and numbers to learn are [n] or [n, k]",
+                                 p->path, spec.name, spec.rank);
+    const int64_t n = spec.dims[0], k = spec.rank == 2 ? spec.dims[1] : 1;
+    const void *data;
+    *out = wick_reshape(wick_cast(wick_weights_tensor(p->file, p->y), WICK_F32), 2, (const int64_t[]){n, k});
+    wick_status status = wick_data(*out, &data);
+    if (status == WICK_OK) status = name_targets(ctx, p, k, o);
+    if (status == WICK_OK && !so->unlabelled)
+        status = source_check_targets(ctx, p->path, o->class_names, data, 0, n, k, task == TASK_MULTI_LABEL);
+    o->targets = true;
+    return status;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -392,6 +485,20 @@ static wick_status take_columns(wick_context *ctx, parts *p, const source_option
     if (status == WICK_OK) status = take_samples(ctx, p, so, learned, o, &tensors[0]);
     if (status != WICK_OK) return status;
     const char *names[2] = {wick_weights_at(p->file, p->x).name, "label"};
+    task_kind task = so->task;
+    if (task == TASK_AUTO) status = find_task(p, so, &task);
+    if (status != WICK_OK) return status;
+    const bool numbers = task == TASK_REGRESS || task == TASK_MULTI_LABEL;
+    if (numbers && p->y < 0 && so->unlabelled) { /* the model knows what they are called */
+        o->targets = true;
+        status = number_names(ctx, p->path, so->classes, o);
+        return status == WICK_OK ? wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set) : status;
+    }
+    if (numbers) {
+        names[1] = "target";
+        status = take_targets(ctx, p, so, task, o, &tensors[1]);
+        return status == WICK_OK ? wick_dataset_of_tensors(ctx, 2, names, tensors, -1, 0, &o->set) : status;
+    }
     if (p->y < 0 && !p->labels.texts) return wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set);
     status = take_classes(ctx, p, so, o, &classes, &tensors[1]);
     if (status != WICK_OK && status != WICK_ERR_NOMEM && so->unlabelled)

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The end of the last whole line that is kept. Steps begin {"step": N, "epoch": E, "loss"; the line of an epoch has the
+/* The end of the last whole line that is kept. A run that goes on has not come to its end, whose line, with
+ * "best_epoch", is cut off. Steps begin {"step": N, "epoch": E, "loss"; the line of an epoch has the
  * number of its last step and "train_loss". A checkpoint of that step may be older than the epoch's line. A line that
  * is none, as one with a flipped bit, is no reason to lose those after it. */
 static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
@@ -14,11 +15,13 @@ static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
     off_t end = 0;
     while (fgets(line, sizeof line, file)) {
         long long step, epoch;
-        int of_epoch = 0;
+        int of_epoch = 0, of_end = 0;
         const size_t length = strlen(line);
         if (length && line[length - 1] == '\n' &&
             sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"train_loss\"%n", &step, &epoch, &of_epoch) == 2 &&
-            step <= steps && !(of_epoch && epoch > epochs))
+            step <= steps && !(of_epoch && epoch > epochs) &&
+            !(sscanf(line, "{\"step\": %lld, \"epoch\": %lld, \"best_epoch\"%n", &step, &epoch, &of_end) == 2 &&
+              of_end))
             end = ftello(file);
     }
     return end;
@@ -29,8 +32,8 @@ static off_t end_of_kept(FILE *file, int64_t steps, int64_t epochs) {
 static int open_log(const char *path, bool *lines) {
     struct stat st;
     *lines = stat(path, &st) != 0 || S_ISREG(st.st_mode);
-    const int fd = open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW : O_WRONLY) | O_CLOEXEC | O_NOCTTY,
-                        0644);
+    const int fd =
+        open(path, (*lines ? O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW : O_WRONLY) | O_CLOEXEC | O_NOCTTY, 0644);
     if (fd < 0 || fstat(fd, &st) != 0) return fd;
     const int error = *lines != S_ISREG(st.st_mode) ? EINVAL : *lines && st.st_nlink > 1 ? EMLINK : 0;
     if (!error) return fd;

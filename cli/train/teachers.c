@@ -11,6 +11,8 @@
 static bool same_text(const char *a, const char *b) { return (!a || !b) ? a == b : strcmp(a, b) == 0; }
 
 static int check(const classifier *c, const classifier *student, const char *path) {
+    if (c->task->kind != TASK_CLASSIFY)
+        return log_fail(CLI_USAGE, "--teacher %s tells no classes: it was trained with --task %s", path, c->task->name);
     if (c->classes != student->classes)
         return log_fail(CLI_USAGE, "--teacher %s knows %lld class%s, and the data have %lld", path,
                         (long long)c->classes, c->classes == 1 ? "" : "es", (long long)student->classes);

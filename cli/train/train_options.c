@@ -4,18 +4,22 @@
 
 /* clang-format off */
 #define OPT_LAYOUT {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"}
-#define OPT_SPLIT {"split", "train|test|all", WORD, "test", AT(split), 0, 0, "which part of the data; all: every row of a table or of arrays in one file; without it, that is done with a file that the model was not trained on"}
+#define OPT_SPLIT {"split", "train|validation|test|all", WORD, "test", AT(split), 0, 0, "which part of the data; validation: what the training held out to choose the best epoch; all: every row of a table or of arrays in one file; without it, that is done with a file that the model was not trained on"}
 #define OPT_INPUT_RANGE {"input-range", "LOW,HIGH", TEXT, "", AT(input_range), 0, 0, "of a MODEL.onnx, what it takes pixels as: 0,255, 0,1, -1,1 ...; without it 0,1, or 0,255 where it takes integers"}
 #define OPT_IMAGE_SIZE {"image-size", "HxW", TEXT, "", AT(image_size), 0, 0, "of a MODEL.onnx that leaves its size open: resize pictures of the data to so many pixels, height and width: 224x224"}
 
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
+    {"task", "auto|classify|regress|multi-label|autoencode", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; or the sample itself, so that what is unlike the others is found. auto: classes, or of numbers that look like measurements those; the command says which"},
+    {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\"; of tensors the one. Where several are all 0 or 1, they are labels"},
     {"label", "NAME", TEXT, "", AT(label), 0, 0, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
     {"separator", "CHAR", TEXT, "", AT(separator), 0, 0, "what is between the cells of a table: a character, or tab; without it, found of comma, semicolon, tab and |"},
     {"decimal", "auto|point|comma", WORD, "auto", AT(decimal), 0, 0, "of a table: what is before the decimals of its numbers; auto: found"},
     {"no-header", "", FLAG, "", AT(no_header), 0, 0, "of a table: the first line has values, not names; columns are called 0, 1, ..."},
     {"skip", "PATTERN", TEXT, "", AT(skip_columns), 0, 0, "of a table: columns of such names are left out: \"id|*_note\""},
+    {"no-standardise", "", FLAG, "", AT(no_standardise), 0, 0, "of rows of numbers: they go into the network as they are; without it, each column has mean 0 and deviation 1 over the training rows, within the model"},
+    {"validation", "PART|SET", TEXT, "0.1", AT(validation), 0, 0, "what chooses the best epoch, and when to stop: a part of the training samples that is held out; other data, as --data; 0: nothing, the training does; test: the test set, whose figure is then no test. Without it, a part called validation, valid or val of the data, if there is one"},
     {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors [N, A, B, C] that are learned from: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"image-size", "HxW", TEXT, "", AT(image_size), 0, 0, "resize pictures of the data to so many pixels, height and width, or N for both: 224x224; without it all have one size, or that which --model takes"},
     {"as-stored", "", FLAG, "", AT(as_stored), 0, 0, "leave pictures as they are stored; without it they are turned as their EXIF orientation says"},
@@ -36,15 +40,17 @@ const option_row cmd_train_options[] = {
     {"hidden", "SIZES", TEXT, "256,128", AT(hidden), 0, 0, "widths of the hidden layers"},
     {"dropout", "P", REAL, "0.1", AT(dropout), 0, 0.99, "chance that a hidden unit is zeroed in training"},
     HEADING("Training"),
-    {"epochs", "N", INTEGER, "12", AT(epochs), 1, 1e6, "passes over the training data"},
-    {"batch", "N", INTEGER, "128", AT(batch), 1, 1e6, "samples in a step"},
+    {"epochs", "N", INTEGER, "12", AT(epochs), 1, 1e6, "passes over the training data; of few rows of numbers more, if it isn't given"},
+    {"batch", "N", INTEGER, "128", AT(batch), 1, 1e6, "samples in a step; of few rows of numbers fewer, if it isn't given"},
+    {"loss", "mse|mae|huber", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, or squares up to one deviation of the target and magnitudes beyond"},
+    {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
     {"accumulate", "N", INTEGER, "1", AT(accumulate), 1, 1e6, "batches whose gradients make one update"},
     {"label-smoothing", "P", REAL, "0", AT(label_smoothing), 0, 1, "part of the target that is spread over all classes"},
     {"teacher", "MODEL", LIST, "", AT(teacher), 0, 0, "also learn from what this trained model says of the images (distillation): a run, a checkpoint or an ONNX file; of several, from their mean"},
     {"temperature", "T", REAL, "4", AT(temperature), 0.1, 100, "--teacher: scores are divided by T before they become probabilities"},
     {"alpha", "A", REAL, "0.7", AT(alpha), 0, 1, "--teacher: how much of the loss is T^2 times the divergence from the teacher; the rest is that of the labels"},
     {"ema", "DECAY", REAL, "0", AT(ema), 0, 0.9999999, "measure and save as best a mean of the weights: DECAY of it and the rest of the new ones, each update; 0: the weights"},
-    {"patience", "N", INTEGER, "0", AT(patience), 0, 1e6, "stop after N epochs without a better test accuracy (or, at the same, a lower loss); 0: never"},
+    {"patience", "N", INTEGER, "0", AT(patience), 0, 1e6, "stop after N epochs without a better one by --validation: higher accuracy (or, at the same, a lower loss), of other tasks lower loss; 0: never"},
     OPT_PRECISION,
     OPT_WIDE,
     OPT_MEMORY_BUDGET,
@@ -246,6 +252,12 @@ const kept_option train_kept[] = {
     {.name = "save-every", .changes = true},
     {.name = "log"},
     {.name = "rate", .value = "0", .means = "they have one rate, and keep it"},
+    {.name = "task"},
+    {.name = "target"},
+    {.name = "validation"},
+    {.name = "no-standardise"},
+    {.name = "loss"},
+    {.name = "noise"},
     {0},
 };
 /* clang-format on */

@@ -19,9 +19,27 @@ typedef struct recording {
     bool update;
 } recording;
 
+/* What the task says is lost, as a mean over the batch. */
+static wick_tensor *task_loss(wick_context *ctx, const trainer *t, wick_tensor *const *in) {
+    classifier *c = t->c;
+    wick_tensor *x = classifier_prepared(c, in[0]), *given = x;
+    if (t->noise > 0)
+        given = wick_add(x, wick_mul(wick_random_normal(ctx, WICK_F32, wick_tensor_rank(x), wick_tensor_dims(x)),
+                                     wick_like(x, t->noise)));
+    wick_tensor *y = classifier_outputs(c, given);
+    wick_here("loss");
+    return wick_mean(c->task->rows(c, x, y, in[1]), WICK_ALL_AXES, false);
+}
+
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
-    (void)ctx;
     const recording *r = user;
+    if (r->t->c->task->kind != TASK_CLASSIFY) {
+        out[0] = task_loss(ctx, r->t, in);
+        out[1] = wick_zeros(ctx, WICK_I64, 0, NULL); /* none is right or wrong */
+        wick_here("update");
+        return r->update ? wick_optimizer_step(r->t->optimizer, out[0])
+                         : wick_optimizer_accumulate(r->t->optimizer, out[0]);
+    }
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
     wick_here("loss");
     /* a mixed sample is of the class that it has most of */
@@ -170,20 +188,21 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
     char leaves[32] = "none";
     if (count % fits) snprintf(leaves, sizeof leaves, "%lld", (long long)(count % fits));
     return log_fail(log_code(status, CLI_USAGE),
-                     "%s; the last batch of each epoch is %lld sample%s, which %lld in batches of %lld leave over: "
-                     "--batch %lld leaves %s",
-                     log_why(t->c->ctx, status), (long long)t->tail, plural(t->tail), (long long)count,
-                     (long long)t->batch, (long long)fits, leaves);
+                    "%s; the last batch of each epoch is %lld sample%s, which %lld in batches of %lld leave over: "
+                    "--batch %lld leaves %s",
+                    log_why(t->c->ctx, status), (long long)t->tail, plural(t->tail), (long long)count,
+                    (long long)t->batch, (long long)fits, leaves);
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
-                double smoothing, teachers *taught_by, const wick_loader_options *loading,
+                double smoothing, double noise, teachers *taught_by, const wick_loader_options *loading,
                 const wick_compile_options *compiling) {
     int64_t count = wick_dataset_count(dataset);
     *t = (trainer){.c = c,
                    .batch = loading->batch < count ? loading->batch : count,
                    .seed = loading->seed,
                    .smoothing = smoothing,
+                   .noise = noise,
                    .teachers = taught_by && taught_by->n ? taught_by : NULL,
                    .compiling = *compiling,
                    .scale = 1,
@@ -207,7 +226,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     if (status == WICK_ERR_SHAPE && tail) return tail_failed(t, status, count);
     if (status == WICK_ERR_SHAPE && t->batch == 1)
         return log_fail(CLI_USAGE, "%s; each batch is one sample%s", log_why(c->ctx, status),
-                         count > 1 ? ": --batch 2 or more" : ", for there is one");
+                        count > 1 ? ": --batch 2 or more" : ", for there is one");
     const char *option = log_compiling(c->ctx, status, compiling);
     const bool group = status == WICK_ERR_INVALID && optim->n_groups; /* that no parameter is in */
     if (option) return log_fail(CLI_USAGE, "--%s: %s", option, log_why(c->ctx, status));

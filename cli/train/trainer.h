@@ -19,18 +19,19 @@ typedef struct trainer {
     int accumulate;
     uint64_t seed;
     double smoothing;
-    teachers *teachers; /* NULL: none */
-    bool mixed; /* targets are probabilities of classes */
+    double noise;                   /* deviation of what is added to samples as the network takes them; 0: nothing */
+    teachers *teachers;             /* NULL: none */
+    bool mixed;                     /* targets are probabilities of classes */
     wick_compile_options compiling; /* of all steps */
     bool plateau;
-    double scale; /* of the rates, by --schedule plateau; else 1 */
-    step steps[2][2]; /* [updates the weights][is the last one of an epoch] */
+    double scale;      /* of the rates, by --schedule plateau; else 1 */
+    step steps[2][2];  /* [updates the weights][is the last one of an epoch] */
     wick_batch loaded; /* the loader's memory, which the steps read in place */
 } trainer;
 
 typedef struct trainer_result {
-    float loss; /* mean of the batch */
-    int64_t correct;
+    float loss;      /* mean of the batch */
+    int64_t correct; /* of classes; else 0 */
 } trainer_result;
 
 /* Options that only some choices of another take: --momentum is for --optimizer sgd or muon. NULL past the last. */
@@ -48,11 +49,12 @@ double trainer_peak(const wick_optim_options *optim); /* the rate that the sched
  * here; the text of --group was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
 wick_compile_options trainer_compiling(const cli_options *o); /* and of its plans */
-/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. taught_by: NULL: nobody. loading
+/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. noise: of --noise. taught_by: NULL:
+ * nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went
  * wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
-                double smoothing, teachers *taught_by, const wick_loader_options *loading,
+                double smoothing, double noise, teachers *taught_by, const wick_loader_options *loading,
                 const wick_compile_options *compiling);
 void trainer_free(trainer *t);
 

@@ -170,7 +170,8 @@ typedef struct wick_csv_options {
     char decimal; /* '.' or ',', in numbers; 0: found. The other one may separate thousands: "1,234.5" is 1234.5 */
     bool no_header;           /* the first line has values; columns are called 0, 1, ... */
     const char *label;        /* the column that is the class; NULL: none */
-    const char *target;       /* the column that is a number to learn; NULL: none */
+    /* the column that is a number to learn, or several with commas between: "height,weight"; NULL: none */
+    const char *target;
     const char *skip;         /* columns of such names are left out, as of wick_model_freeze: "id|*_note"; NULL: none */
     /* a category is as many numbers as there are, one of them 1; otherwise it is its number */
     bool one_hot;
@@ -205,6 +206,7 @@ typedef struct wick_csv_column {
                               table's, the mean is the coding's */
     bool whole;            /* all of its numbers are whole */
     bool present;          /* the table has it; false only with a coding */
+    bool target;           /* it is one of the numbers to learn */
 } wick_csv_column;
 typedef struct wick_csv wick_csv;
 /* Reads it all. UTF-8, with or without a byte order mark; UTF-16 with one; what is not UTF-8 is read as Windows-1252
@@ -228,8 +230,9 @@ WICK_API const char *wick_csv_coding(const wick_csv *csv);
  * cells that are no numbers, columns without a value, columns and categories that the coding lacks. They belong to the
  * table; NULL past the last. Whoever reads a table for a person shows them. */
 WICK_API const char *wick_csv_note(const wick_csv *csv, int i);
-/* Its rows: "features", f32 [n], of all columns but label and target, in order; "label", i64, and "target", f32, where
- * there are such. The table must outlive it. WICK_ERR_INVALID: it has no such columns. */
+/* Its rows: "features", f32 [n], of all columns but label and targets, in order; "label", i64, and "target", f32, where
+ * there are such; of several targets f32 [targets], in the order of the columns. The table must outlive it.
+ * WICK_ERR_INVALID: it has no such columns. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *csv, wick_dataset **out);
 
 /* The lines of a text, without their ends (\n or \\r\n): "text", u8 [-1]. The file stays mapped. */

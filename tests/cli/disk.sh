@@ -36,9 +36,9 @@ test_log_to_a_stream() {
     has out '{"step": 60, "epoch": 3, "train_loss"' && has out log3/best.safetensors
     mkfifo streamed
     grep -c step streamed >lines & expect 0 "$wick" train "${quick[@]}" --out log4 --log /dev/fd/7 --quiet 7>streamed
-    wait $! && [ "$(cat lines)" = 63 ] || fail "$(cat lines) lines"
+    wait $! && [ "$(cat lines)" = 64 ] || fail "$(cat lines) lines"
     grep -c step streamed >lines & expect 0 "$wick" train --resume log4 --epochs 4 --log /dev/fd/7 --quiet 7>streamed
-    wait $! && [ "$(cat lines)" = 21 ] || fail "$(cat lines) lines, resumed"
+    wait $! && [ "$(cat lines)" = 22 ] || fail "$(cat lines) lines, resumed"
     # Standard output that is a file is one to a link's end: nothing of it is cut off.
     expect 1 "$wick" train "${quick[@]}" --out log5 --log /dev/stdout && has err "symbolic link"
 }

@@ -1,7 +1,7 @@
 # wick train --group: parameters by name, with rates and decay of their own; and momentum that cycles.
 . "$(dirname "$0")/lib.sh"
 make_data data 60 20
-run=(--data data --hidden 6 --batch 20 --weight-decay 0.1 --optimizer adamw --quiet --dropout 0)
+run=(--data data --validation 0.1 --hidden 6 --batch 20 --weight-decay 0.1 --optimizer adamw --quiet --dropout 0)
 "$wick" train "${run[@]}" --epochs 1 --out plain >/dev/null || exit 1
 
 test_groups_do_what_they_say() {

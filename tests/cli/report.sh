@@ -1,7 +1,7 @@
 # wick report: one page about a run, from what the run left behind.
 . "$(dirname "$0")/lib.sh"
 make_data data 400 100
-"$wick" train --data data --hidden 16 --epochs 3 --batch 30 --lr 0.003 --out run --quiet >/dev/null || exit 1
+"$wick" train --data data --hidden 16 --epochs 3 --batch 30 --lr 0.003 --validation test --out run --quiet >/dev/null || exit 1
 
 # What must hold of every page: whole, well-formed SVG, no NaN or infinity in a number, nothing that is fetched.
 check_page() {
@@ -87,7 +87,7 @@ PY
 test_what_a_reader_looks_for_first() {
     local head
     sed '/<section/,$d' run/report.html >head
-    for text in "epochs <b>3</b>" "batch <b>30</b>" "lr <b>0.003</b>" "wick train --data $PWD/data --hidden 16 --epochs 3 --batch 30 --lr 0.003<"; do has head "$text"; done
+    for text in "epochs <b>3</b>" "batch <b>30</b>" "lr <b>0.003</b>" "wick train --data $PWD/data --hidden 16 --epochs 3 --batch 30 --lr 0.003 --validation test<"; do has head "$text"; done
     has run/report.html "<h2>Predictions</h2>" && lacks run/report.html "What it takes for what"
     for id in memory time; do grep -q "<details[^>]*id=\"$id\"" run/report.html || fail "$id is not folded"; done
     printf 'a,b,label\n' >rows.csv && awk 'BEGIN { for (i = 0; i < 60; i++) print i % 7 / 7 "," i % 5 / 5 "," (i % 2 ? "no" : "yes") }' >>rows.csv

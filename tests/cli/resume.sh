@@ -108,7 +108,7 @@ test_log_that_is_a_pipe_is_written_and_not_read() {
     has got '"epoch": 2, "train_loss"'
 }
 test_log_of_a_checkpoint_at_the_end_of_an_epoch() {
-    ends=(--data data --hidden 8 --epochs 2 --batch 16 --save-every 125 --out ends --log ends.jsonl)
+    ends=(--data data --validation test --hidden 8 --epochs 2 --batch 16 --save-every 125 --out ends --log ends.jsonl)
     for stop in killed damaged; do
         expect 0 "$wick" train "${ends[@]}" --force && cp ends.jsonl ends.expected
         if [ $stop = killed ]; then

@@ -97,7 +97,7 @@ test_bad_values() {
     expect 2 "$wick" train --schedule "" && has err "constant|step|cosine|multistep"
     expect 2 "$wick" train --epochs && has err "needs N"
     expect 2 "$wick" train --json=yes && has err "takes no value"
-    expect 2 "$wick" eval r --split valid && has err "train|test"
+    expect 2 "$wick" eval r --split valid && has err "train|validation|test"
     expect 2 "$wick" predict r --split ""
     for option in data arch hidden out resume log; do
         expect 2 "$wick" train --$option "" && has err "--$option needs"

@@ -17,7 +17,9 @@ wick_csv_part *wick_csv_add_column(wick_csv *t, const char *name) {
         return NULL;
     wick_csv_part *c = &t->columns[t->n++];
     *c = (wick_csv_part){
-        .c = {.name = kept, .type = WICK_CSV_NUMBER, .min = NAN, .max = NAN, .mean = NAN, .whole = true}, .cell = -1};
+        .c = {.name = kept, .type = WICK_CSV_NUMBER, .min = NAN, .max = NAN, .mean = NAN, .whole = true},
+        .cell = -1,
+        .target = -1};
     return c;
 }
 
@@ -36,8 +38,10 @@ bool wick_csv_find_category(const wick_csv_reader *r, const wick_csv_part *c, co
         const size_t middle = (low + high) / 2;
         const int order = compare(r, c, c->names[middle], name);
         if (!order) return *at = middle, true;
-        if (order < 0) low = middle + 1;
-        else high = middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     *at = low;
     return false;
@@ -95,7 +99,7 @@ static wick_status walk(wick_csv *t, wick_csv_reader *r, const char *begin, cell
 
 static wick_status find_missing(wick_csv *t, wick_csv_reader *r, int k, wick_msg *msg) {
     t->columns[k].c.missing++;
-    if (k == t->label || k == t->target)
+    if (k == t->label || t->columns[k].target >= 0)
         return t->options.unlabelled ? WICK_OK
                                      : refuse(t, r, k, WICK_ERR_INVALID,
                                               k == t->label ? "is a missing value, and it is the class"
@@ -111,7 +115,7 @@ static wick_status find_type(wick_csv *t, wick_csv_reader *r, int k, int64_t row
     bool grouped;
     if (wick_csv_is_missing(r->cell)) return find_missing(t, r, k, msg);
     const bool is = wick_csv_number(r, r->cell, &v, &grouped);
-    if (!is && k == t->target) return refuse(t, r, k, WICK_ERR_INVALID, "is no number, which it is to be", msg);
+    if (!is && c->target >= 0) return refuse(t, r, k, WICK_ERR_INVALID, "is no number, which it is to be", msg);
     if (!t->options.coding && t->options.learned && k != t->label &&
         (row >= t->options.n_learned || !t->options.learned[row]))
         return WICK_OK;
@@ -140,7 +144,7 @@ static void settle_types(wick_csv *t) {
         if (c->c.type == WICK_CSV_NUMBER && c->others && (k == t->label || !is_mixed(c))) be_categories(c);
         /* Rows and no value: there is nothing to learn from, and no mean. */
         c->empty = c->c.type == WICK_CSV_NUMBER && t->rows && !c->numbers && !c->others && k != t->label &&
-                   k != t->target && t->options.missing == WICK_CSV_MEAN;
+                   c->target < 0 && t->options.missing == WICK_CSV_MEAN;
         if (c->empty) c->c.type = WICK_CSV_LEFT_OUT;
     }
 }
@@ -161,8 +165,10 @@ static void settle_mixed(wick_csv *t) {
     for (int k = 0; k < t->n; k++) {
         wick_csv_part *c = &t->columns[k];
         if (c->c.type != WICK_CSV_NUMBER || k == t->label || !c->others) continue;
-        if (c->c.categories <= FEW) be_categories(c);
-        else c->c.categories = 0;
+        if (c->c.categories <= FEW)
+            be_categories(c);
+        else
+            c->c.categories = 0;
     }
 }
 
@@ -193,15 +199,22 @@ static wick_status take_number(wick_csv *t, wick_csv_reader *r, int k, bool *is,
 }
 
 static void put_category(const wick_csv *t, const wick_csv_part *c, float *to, bool known, size_t number) {
-    if (!t->options.one_hot) *to = known ? (float)number : -1;
+    if (!t->options.one_hot)
+        *to = known ? (float)number : -1;
     else
         for (int i = 0; i < c->width; i++) to[i] = known && (size_t)i == number;
+}
+
+/* Where the numbers of a column are in a row, among features or targets. */
+static float *place_of(const wick_csv *t, const wick_csv_part *c, int64_t row) {
+    return c->target >= 0 ? t->targets + row * t->n_targets + c->target
+                          : t->values + (size_t)row * (size_t)t->features + c->first;
 }
 
 static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t row, wick_msg *msg) {
     wick_csv_part *c = &t->columns[k];
     if (k == t->label) return take_label(t, r, k, row, msg);
-    float *to = k == t->target ? t->targets + row : t->values + (size_t)row * (size_t)t->features + c->first;
+    float *to = place_of(t, c, row);
     if (c->c.type == WICK_CSV_CATEGORY) {
         size_t number = 0;
         const bool missing = wick_csv_is_missing(r->cell),
@@ -212,7 +225,7 @@ static wick_status take_value(wick_csv *t, wick_csv_reader *r, int k, int64_t ro
     bool is;
     double v = NAN;
     WICK_TRY(take_number(t, r, k, &is, &v, msg));
-    *to = (float)(is ? v : k != t->target && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
+    *to = (float)(is ? v : c->target < 0 && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
     return WICK_OK;
 }
 
@@ -233,8 +246,10 @@ static int find_named(const wick_csv *t, const named *sorted, const char *name) 
     int low = 0, high = t->n;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (strcmp(sorted[middle].name, name) < 0) low = middle + 1;
-        else high = middle;
+        if (strcmp(sorted[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     for (; low < t->n && strcmp(sorted[low].name, name) == 0; low++)
         if (t->columns[sorted[low].column].cell < 0) return sorted[low].column;
@@ -252,7 +267,8 @@ static wick_status read_name(wick_csv *t, wick_csv_reader *r, const named *sorte
     if (!sorted) room = room && wick_csv_add_column(t, name);
     if (!room) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", t->path);
     t->column_of[t->cells] = k;
-    if (k >= 0) t->columns[k].cell = t->cells, t->columns[k].c.present = true;
+    if (k >= 0)
+        t->columns[k].cell = t->cells, t->columns[k].c.present = true;
     else {
         enum { NAMED = 8 };
         if (t->extra++ < NAMED) wick_str_add(extra, "%s%s", extra->len ? ", " : "", wick_csv_quote(shown, name));
@@ -262,13 +278,43 @@ static wick_status read_name(wick_csv *t, wick_csv_reader *r, const named *sorte
     return WICK_OK;
 }
 
+/* The first column of that name that is no target yet; -1: none. */
+static int find_target(const wick_csv *t, const char *name, size_t n) {
+    for (int k = 0; k < t->n; k++)
+        if (strlen(t->columns[k].c.name) == n && memcmp(t->columns[k].c.name, name, n) == 0 && t->columns[k].target < 0)
+            return k;
+    return -1;
+}
+
+/* Targets are numbered in the order of the columns, however they were asked for. */
+static wick_status choose_targets(wick_csv *t, wick_msg *msg) {
+    const char *at = t->options.target;
+    if (!at) return WICK_OK;
+    int whole = find_target(t, at, strlen(at));
+    if (whole >= 0) t->columns[whole].target = 0;
+    for (size_t n; whole < 0; at += n + 1) {
+        n = strcspn(at, ",");
+        const int k = find_target(t, at, n);
+        if (k < 0)
+            return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no%s column \"%.*s\"", t->path,
+                                at == t->options.target && !at[n] ? "" : " (other)", (int)n, at);
+        t->columns[k].target = 0;
+        if (!at[n]) break;
+    }
+    for (int k = 0; k < t->n; k++)
+        if (t->columns[k].target >= 0) t->columns[k].target = t->n_targets++, t->columns[k].c.target = true;
+    return WICK_OK;
+}
+
 static void choose_columns(wick_csv *t) {
     const wick_csv_options *o = &t->options;
     for (int k = 0; k < t->n; k++) {
         const char *name = t->columns[k].c.name;
-        if (o->label && t->label < 0 && strcmp(o->label, name) == 0) t->label = k;
-        else if (o->target && t->target < 0 && strcmp(o->target, name) == 0) t->target = k;
-        else if (o->skip && wick_glob(o->skip, name)) t->columns[k].c.type = WICK_CSV_LEFT_OUT;
+        if (t->columns[k].target >= 0) continue;
+        if (o->label && t->label < 0 && strcmp(o->label, name) == 0)
+            t->label = k;
+        else if (o->skip && wick_glob(o->skip, name))
+            t->columns[k].c.type = WICK_CSV_LEFT_OUT;
     }
 }
 
@@ -278,7 +324,7 @@ static wick_status check_columns(wick_csv *t, const char *extra, wick_msg *msg) 
     char name[WICK_CSV_SHOWN];
     for (int k = t->n; k-- > 0;) {
         const wick_csv_part *c = &t->columns[k];
-        if (k == t->label || k == t->target || c->c.type == WICK_CSV_LEFT_OUT) continue;
+        if (k == t->label || c->target >= 0 || c->c.type == WICK_CSV_LEFT_OUT) continue;
         wanted++;
         wick_csv_called(name, t, k); /* in the end the first */
         found += c->cell >= 0;
@@ -288,7 +334,7 @@ static wick_status check_columns(wick_csv *t, const char *extra, wick_msg *msg) 
                             "%s: none of its columns is one of the %d that were learned from, as %s: it has %.400s",
                             t->path, wanted, name, extra);
     for (int k = 0; k < t->n; k++)
-        if ((k == t->label || k == t->target) && t->columns[k].cell < 0 && !t->options.unlabelled)
+        if ((k == t->label || t->columns[k].target >= 0) && t->columns[k].cell < 0 && !t->options.unlabelled)
             return wick_msg_set(msg, WICK_ERR_MISMATCH, "%s: has no column %s, which is %s", t->path,
                                 wick_csv_called(name, t, k), k == t->label ? "the class" : "to be learned");
     if (t->options.missing == WICK_CSV_REFUSE && found < wanted)
@@ -337,12 +383,19 @@ static wick_status read_header(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     if (status != WICK_OK) return status;
     if (t->options.coding) return check_columns(t, extra, msg);
     WICK_TRY(check_names(t, r, msg));
+    WICK_TRY(choose_targets(t, msg));
     choose_columns(t);
     if (t->options.label && t->label < 0)
         return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.label);
-    if (t->options.target && t->target < 0)
-        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no column \"%s\"", t->path, t->options.target);
     return WICK_OK;
+}
+
+static bool has_column(const wick_csv *t, int k) { return k >= 0 && t->columns[k].cell >= 0; }
+/* Whether a target is there. */
+static bool has_targets(const wick_csv *t) {
+    bool has = false;
+    for (int k = 0; k < t->n; k++) has |= t->columns[k].target >= 0 && has_column(t, k);
+    return has;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -376,7 +429,7 @@ static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
     for (int k = 0; k < t->n; k++) {
         wick_csv_part *c = &t->columns[k];
         if (c->c.type == WICK_CSV_NUMBER && c->numbers && !t->options.coding) c->c.mean = c->sum / (double)c->numbers;
-        if (k == t->label || k == t->target || c->c.type == WICK_CSV_LEFT_OUT) continue;
+        if (k == t->label || c->target >= 0 || c->c.type == WICK_CSV_LEFT_OUT) continue;
         c->first = t->features;
         c->width = c->c.type == WICK_CSV_CATEGORY && t->options.one_hot ? (int)c->c.categories : 1;
         if (wick_add_overflows(t->features, c->width, &t->features))
@@ -390,7 +443,11 @@ static wick_status take_memory(wick_csv *t, size_t file, wick_msg *msg) {
         return too_wide(t, msg);
     t->values = wick_alloc(&t->alloc, t->value_bytes);
     t->labels = wick_alloc(&t->alloc, t->label_bytes = (size_t)t->rows * sizeof *t->labels);
-    t->targets = wick_alloc(&t->alloc, t->target_bytes = (size_t)t->rows * sizeof *t->targets);
+    /* a target is a cell of the row, or one of the coding's, so that this is bounded as features are */
+    if (wick_mul_overflows((size_t)t->rows * sizeof(float), (size_t)t->n_targets, &t->target_bytes) ||
+        t->target_bytes / GROWTH > file)
+        return wick_msg_set(msg, WICK_ERR_INVALID, "%s: too many targets", t->path);
+    t->targets = wick_alloc(&t->alloc, t->target_bytes);
     return t->values && t->labels && t->targets
                ? WICK_OK
                : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory: %zu bytes", t->path, t->value_bytes);
@@ -402,9 +459,11 @@ static void fill_absent(wick_csv *t) {
         const wick_csv_part *c = &t->columns[k];
         if (c->cell >= 0 || c->c.type == WICK_CSV_LEFT_OUT || k == t->label) continue;
         for (int64_t row = 0; row < t->rows; row++) {
-            float *to = k == t->target ? t->targets + row : t->values + (size_t)row * (size_t)t->features + c->first;
-            if (c->c.type == WICK_CSV_CATEGORY) put_category(t, c, to, false, 0);
-            else *to = (float)(k != t->target && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
+            float *to = place_of(t, c, row);
+            if (c->c.type == WICK_CSV_CATEGORY)
+                put_category(t, c, to, false, 0);
+            else
+                *to = (float)(c->target < 0 && t->options.missing == WICK_CSV_MEAN ? c->c.mean : (double)NAN);
         }
     }
 }
@@ -450,12 +509,14 @@ static wick_status read_text(wick_csv *t, wick_csv_reader *r, const char *text, 
     bool any = false;
     for (int k = 0; k < t->n; k++) any |= t->columns[k].c.type != WICK_CSV_LEFT_OUT;
     if (!any) return wick_csv_write_coding(t, r->locale, msg);
-    if (t->options.coding) WICK_TRY(check_types(t, msg));
+    if (t->options.coding)
+        WICK_TRY(check_types(t, msg));
     else {
         settle_types(t);
         WICK_TRY(walk(t, r, text, find_categories, msg));
         settle_mixed(t);
     }
+    t->has_targets = has_targets(t);
     WICK_TRY(take_memory(t, file, msg));
     fill_absent(t);
     WICK_TRY(walk(t, r, text, take_value, msg));
@@ -489,7 +550,7 @@ wick_status wick_csv_read(wick_context *ctx, const char *path, const wick_csv_op
     wick_arena_init(&t->arena, &t->alloc, 0);
     t->path = path ? path : "";
     if (options) t->options = *options;
-    t->label = t->target = -1;
+    t->label = -1;
     wick_csv_reader r = {
         .alloc = &t->alloc, .path = t->path, .separator = t->options.separator, .decimal = t->options.decimal};
     wick_status status = wick_map_read(&map, path, &msg); /* a copy: it may not change between the walks */
@@ -537,10 +598,9 @@ const char *wick_csv_category(const wick_csv *t, int k, int64_t number) {
 
 /* ---- as a data set ----------------------------------------------------------------------------------------------- */
 
-static bool has_column(const wick_csv *t, int k) { return k >= 0 && t->columns[k].cell >= 0; }
 static const void *row_field(const wick_csv *t, int64_t i, int field) {
     if (field == 0) return t->values + (size_t)i * (size_t)t->features;
-    return field == 1 && has_column(t, t->label) ? (const void *)&t->labels[i] : &t->targets[i];
+    return field == 1 && has_column(t, t->label) ? (const void *)&t->labels[i] : &t->targets[i * t->n_targets];
 }
 static const void *at(void *user, int64_t i, int field) { return row_field(user, i, field); }
 static wick_status get(void *user, int64_t i, void *const *out, wick_fault *fault) {
@@ -549,7 +609,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     if (out[0] && t->features) memcpy(out[0], row_field(t, i, 0), (size_t)t->features * sizeof *t->values);
     int k = 1;
     if (has_column(t, t->label) && out[k++]) *(int64_t *)out[k - 1] = t->labels[i];
-    if (has_column(t, t->target) && out[k]) *(float *)out[k] = t->targets[i];
+    if (t->has_targets && out[k]) memcpy(out[k], &t->targets[i * t->n_targets], (size_t)t->n_targets * sizeof(float));
     return WICK_OK;
 }
 static int64_t label(void *user, int64_t i) { return ((const wick_csv *)user)->labels[i]; }
@@ -576,6 +636,8 @@ wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *t, wick_datas
         s.class_name = class_name;
         if (!s.classes) s.label = NULL; /* no rows */
     }
-    if (has_column(t, t->target)) s.fields[s.n_fields++] = (wick_spec){"target", WICK_F32, 0, {0}};
+    if (t->has_targets)
+        s.fields[s.n_fields++] =
+            (wick_spec){"target", WICK_F32, t->n_targets > 1, {t->n_targets > 1 ? t->n_targets : 0}};
     return wick_dataset_new(ctx, &s, out);
 }

@@ -20,14 +20,15 @@ typedef struct wick_csv_part {
     wick_csv_column c;
     const char **names; /* of categories, in order */
     size_t cap;
-    bool numeric;            /* of a class: its names are numbers, compared by value */
-    bool empty;              /* no row that is learned from has a value: left out */
+    bool numeric; /* of a class: its names are numbers, compared by value */
+    bool empty;   /* no row that is learned from has a value: left out */
     double sum;
     int64_t numbers,
         others; /* cells that are numbers and that are neither that nor missing, of the rows that are learned from */
     wick_csv_spots odd, unknown, grouped;
     int cell;         /* its place in a row; -1: the table lacks it */
     int first, width; /* among the features */
+    int target;       /* its number among the targets; -1: none */
 } wick_csv_part;
 
 struct wick_csv {
@@ -36,7 +37,9 @@ struct wick_csv {
     const char *path;
     wick_csv_options options;
     int64_t rows;
-    int n, features, label, target; /* columns; -1: none */
+    int n, features, label; /* label: a column, -1: none */
+    int n_targets;
+    bool has_targets; /* the table has one of them */
     size_t cap;
     wick_csv_part *columns;
     int cells, extra; /* of a row, and how many of them no column of the coding takes */
@@ -45,7 +48,7 @@ struct wick_csv {
     float *values;  /* [rows, features] */
     size_t value_bytes, label_bytes, target_bytes;
     int64_t *labels;
-    float *targets;
+    float *targets; /* [rows, n_targets] */
     const char **notes;
     size_t n_notes, notes_cap;
     char decimal; /* of the coding: '.' or ','; 0: its table did not tell */
@@ -62,7 +65,7 @@ typedef struct wick_csv_reader {
     int64_t line, row_line; /* of the file, from 1; and where this row began */
     int64_t skipped;        /* lines before the text's first one */
     char separator, decimal;
-    bool sure; /* of decimal: it was given, or some cell is a number by it alone */
+    bool sure;  /* of decimal: it was given, or some cell is a number by it alone */
     char *cell; /* the present one, with a zero behind it */
     size_t n, cap;
     locale_t locale; /* "C" */

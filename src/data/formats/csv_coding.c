@@ -7,7 +7,7 @@
  *   "number",NAME,MEAN                 columns in their order. MEAN: "" where no row has a value
  *   "category",NAME,CATEGORY...        in the order of their bytes
  *   "class",NAME,ORDER,CATEGORY...     in the order of "numbers", or of "texts"
- *   "target",NAME
+ *   "target",NAME                      any number of them
  *   "left out",NAME */
 #include "data/formats/csv.h"
 
@@ -40,7 +40,7 @@ static bool put_cell(wick_csv *t, const char *text, bool first) {
 static bool put_column(wick_csv *t, int k) {
     const wick_csv_part *c = &t->columns[k];
     const int kind = k == t->label                    ? CLASS
-                     : k == t->target                 ? TARGET
+                     : c->target >= 0                 ? TARGET
                      : c->c.type == WICK_CSV_LEFT_OUT ? LEFT_OUT
                      : c->c.type == WICK_CSV_CATEGORY ? CATEGORY
                                                       : NUMBER;
@@ -93,8 +93,7 @@ static wick_status read_first(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     WICK_TRY(cell(r, &last, msg));
     size_t i = 0;
     while (i < WICK_COUNTOF(missing) && strcmp(r->cell, missing[i]) != 0) i++;
-    if (i == WICK_COUNTOF(missing))
-        return wrong(r, msg, "what is missing is neither \"nan\", \"mean\" nor \"refuse\"");
+    if (i == WICK_COUNTOF(missing)) return wrong(r, msg, "what is missing is neither \"nan\", \"mean\" nor \"refuse\"");
     t->options.missing = (wick_csv_missing)i;
     if (!old) {
         WICK_TRY(cell(r, &last, msg));
@@ -127,10 +126,9 @@ static wick_status read_column(wick_csv *t, wick_csv_reader *r, wick_msg *msg) {
     wick_csv_part *c = wick_csv_add_column(t, r->cell);
     if (!c) return wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", r->path);
     c->c.type = kind == LEFT_OUT ? WICK_CSV_LEFT_OUT : kind == CATEGORY ? WICK_CSV_CATEGORY : WICK_CSV_NUMBER;
-    if ((kind == CLASS && t->label >= 0) || (kind == TARGET && t->target >= 0))
-        return wrong(r, msg, "there is one already");
+    if (kind == CLASS && t->label >= 0) return wrong(r, msg, "there is one already");
     if (kind == CLASS) t->label = t->n - 1;
-    if (kind == TARGET) t->target = t->n - 1;
+    if (kind == TARGET) c->target = t->n_targets++, c->c.target = true;
     if (kind == NUMBER) {
         WICK_TRY(cell(r, &last, msg));
         if (*r->cell && (!wick_csv_number(r, r->cell, &c->c.mean, &grouped) || !isfinite(c->c.mean)))

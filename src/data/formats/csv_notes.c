@@ -102,7 +102,7 @@ wick_status wick_csv_tell_columns(wick_csv *t, wick_msg *msg) {
     for (int k = 0; k < t->n; k++) {
         const wick_csv_part *c = &t->columns[k];
         WICK_TRY(tell_column(t, k, msg));
-        if (k == t->label || k == t->target) continue;
+        if (k == t->label || t->columns[k].target >= 0) continue;
         if (c->c.type == WICK_CSV_CATEGORY) list_add(&categories, t, k, c->c.categories);
         if (t->options.coding && c->cell >= 0 && c->c.type != WICK_CSV_LEFT_OUT && t->rows && c->c.missing == t->rows)
             list_add(&unfilled, t, k, -1);

@@ -1,0 +1,48 @@
+/* task.h: what is learned of a sample. A task has its head (what the network's numbers mean), its loss, its scores, and
+ * what eval, predict and report show of it: one file each, and a line in task.c. The training step, checkpoints, ONNX
+ * and C know a task by this table alone. Classes have scores of their own in evaluate.h. */
+#ifndef WICK_CLI_TASK_H
+#define WICK_CLI_TASK_H
+
+#include "../../json.h"
+#include "../source.h"
+
+struct classifier;
+struct evaluator;
+struct evaluation;
+
+typedef struct task {
+    task_kind kind;
+    const char *name;                /* as --task */
+    const char *learned;             /* "a regression of %lld target%s": what report says, of its outputs */
+    const char *output;              /* what an ONNX file calls its predictions ... */
+    const char *doc;                 /* ... and what they are */
+    const char *loss;                /* what it is called in a chart */
+    const char *score, *score_title; /* the one that is followed over a run: its key in JSON, and for people */
+    bool percent;                    /* a score is a share, from 0 to 1 */
+    /* of the network's output y [n, outputs], what people want: [n, width]. x: the samples that the network got */
+    wick_tensor *(*predictions)(struct classifier *c, wick_tensor *x, wick_tensor *y);
+    /* the loss of each sample, [n] */
+    wick_tensor *(*rows)(struct classifier *c, wick_tensor *x, wick_tensor *y, wick_tensor *target);
+    int64_t (*width)(const struct classifier *c);
+    /* Fills in the scores of a round. An exit code; what went wrong has been said. */
+    int (*measure)(const struct evaluator *e, struct evaluation *result);
+    /* wick eval, below the loss and the scores */
+    void (*print)(const struct evaluator *e);
+    void (*print_json)(const struct evaluator *e, json *j);
+    /* wick predict, of one sample: predictions [width], and target as the data have it, NULL: nobody says; or its
+     * label, -1: none */
+    void (*show)(const struct classifier *c, const float *predictions, const float *target, int64_t label);
+    void (*show_json)(const struct classifier *c, const float *predictions, const float *target, int64_t label,
+                      json *j);
+    /* wick report: what the round says, as a section of its page. false: out of memory */
+    bool (*report)(FILE *out, const struct evaluator *e);
+} task;
+
+extern const task task_classify, task_regress, task_multi_label, task_autoencode;
+const task *task_of(task_kind kind);      /* AUTO is none: NULL */
+const task *task_named(const char *name); /* NULL: none; "auto" is none */
+/* Whether it learns classes; else says, with an exit code, that `what` is for those. */
+int task_check_classes(const struct classifier *c, const char *what);
+
+#endif

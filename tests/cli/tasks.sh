@@ -1,0 +1,161 @@
+# wick train --task: regression, several labels, autoencoders; validation apart from the test; what every other command makes of such a model.
+. "$(dirname "$0")/lib.sh"
+# rows SEED N AWK: N rows that the program prints, of i and four random numbers a, b, c, d from -1 to 1
+rows() { awk -v seed="$1" -v n="$2" "function r() { return 2 * rand() - 1 } BEGIN { srand(seed); for (i = 0; i < n; i++) { a = r(); b = r(); c = r(); d = r(); $3 } }"; }
+at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
+at_most() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 <= b) }' || fail "$1 is $(json out "$1"), not below $2"; }
+python=
+for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import numpy, sklearn' 2>/dev/null && python=$try && break; done
+
+# Prices of hundreds of thousands: what is learned has mean 0, what is said has the units of the table.
+{ echo size,age,town,price; rows 1 900 'printf "%.4f,%.4f,%s,%.1f\n", 100 + 40 * a, 30 + 20 * b, (c > 0 ? "north" : "south"), 250000 + 90000 * a - 30000 * b + (c > 0 ? 20000 : 0) + 3000 * d'; } >houses.csv
+test_regression_in_the_units_of_the_table() {
+    expect 0 "$wick" train --data houses.csv --threads 1 --out houses --json && valid_json out && has err '"price" has numbers that are not whole' && has err "--task regress" && has err "72 of the 720 training rows are held out" && [ "$(json out task)" = regress ] || fail task
+    at_least test_score 0.97 && [ "$(json out test_looks)" = 1 ] || fail "looks"
+    expect 0 "$wick" eval houses --json && valid_json out && at_least r2 0.97 && at_least rmse 2000 && at_most rmse 14000 && at_most mape 0.05 && [ "$(json out samples)" = 180 ] && [ "$(json out name)" = price ] || fail "eval"
+    expect 0 "$wick" eval houses && has out "R2" && has out "MAE" && has out "price" && lacks out "accuracy" && lacks out "confusion"
+    expect 0 "$wick" predict houses --index 0-4 --json && valid_json out && has out '"predicted": {"price": ' && has out '"target": {"price": ' && lacks out probabilities
+    sed -n '1,4s/,[^,]*$//p' houses.csv >ask.csv && expect 0 "$wick" predict houses ask.csv && has out "price" && lacks out "nan"
+    expect 0 "$wick" report houses -o houses.html && has houses.html "A regression of 1 target" && has houses.html "Predicted over true" && has houses.html "validation, after each epoch" && lacks houses.html "classifier"
+    expect 0 "$wick" info houses && has out "target.deviation" && has out "samples of [4], a regression of 1 target"
+    expect 0 "$wick" plan houses && expect 0 "$wick" plan houses --train && expect 0 "$wick" compile houses -o houses_c
+    expect 2 "$wick" quantize houses -o houses8.onnx && has err "--task regress"
+    { echo size,age,price,town; sed 1d houses.csv | awk -F, '{ print $1 "," $2 "," $4 "," $3 }'; } >towns.csv
+    expect 2 "$wick" train --data houses.csv --teacher houses --out no && has err "--teacher is for --task classify"
+    expect 2 "$wick" eval houses --top 2 && has err "--task regress"
+    [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
+    expect 0 "$wick" predict houses --index 0-179 --json && mv out predicted.json && expect 0 "$wick" eval houses --json && mv out eval.json
+    "$python" -c 'import json
+from sklearn.metrics import r2_score, mean_absolute_error, mean_squared_error, mean_absolute_percentage_error
+p = json.load(open("predicted.json"))["images"]; e = json.load(open("eval.json"))
+y = [i["target"]["price"] for i in p]; q = [i["predicted"]["price"] for i in p]
+for name, f in (("r2", r2_score), ("mae", mean_absolute_error), ("mape", mean_absolute_percentage_error), ("rmse", lambda a, b: mean_squared_error(a, b) ** 0.5)):
+    assert abs(e[name] - f(y, q)) <= 2e-6 * max(1, abs(f(y, q))), (name, e[name], f(y, q))' || fail "scores are not those of scikit-learn"
+}
+test_regression_of_a_run_as_onnx() {
+    [ -d houses ] || { fail "no model"; return; }
+    expect 0 "$wick" convert houses houses.onnx && expect 0 "$wick" inspect houses.onnx && has out "predictions  float [N, 1]"
+    # rows as the table codes them: size, age, north, south
+    expect 0 "$wick" predict houses --index 0 --json && want=$(json out price)
+    [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
+    "$python" -c 'import onnxruntime' 2>/dev/null || { echo "  skipped: no ONNX Runtime"; return 0; }
+    "$python" - "$wick" <<'P' || fail "ONNX gives other numbers"
+import json, subprocess, sys, numpy as np, onnxruntime as rt, csv
+rows = [[float(r["size"]), float(r["age"]), float(r["town"] == "north"), float(r["town"] == "south")] for r in csv.DictReader(open("houses.csv"))][:50]
+got = rt.InferenceSession("houses.onnx").run(["predictions"], {"image": np.array(rows, np.float32)})[0][:, 0]
+head = open("houses.csv").read().splitlines()[:51]
+open("first.csv", "w").write("\n".join(head) + "\n")
+out = subprocess.run([sys.argv[1], "predict", "houses", "first.csv", "--index", "0-49", "--json"], capture_output=True, text=True).stdout
+want = np.array([i["predicted"]["price"] for i in json.loads(out)["images"]])
+assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max(), np.abs(got - want).max()
+P
+}
+test_several_targets_in_any_form_of_table() {
+    { rows 2 300 'printf "%.3f;%.3f;%.3f;%.3f;x\n", a, b, 10 * a + b, 1000 - 200 * b' | tr . ,; } >bare.csv
+    expect 0 "$wick" train --data bare.csv --separator ';' --no-header --target 3,2 --skip 4 --out two --threads 1 && has err "decimal comma" && expect 0 "$wick" eval two --json && valid_json out && at_least r2 0.95 && [ "$(grep -o '"name": "[23]"' out | wc -l)" = 2 ] || fail "not two targets"
+    { printf 'u\tv\ty\n'; rows 3 300 'printf "%s\t%.3f\t%.3f\n", (i % 7 ? a : ""), b, 3 * b'; } >gaps.tsv
+    expect 0 "$wick" train --data gaps.tsv --target y --loss huber --out gaps --threads 1 && expect 0 "$wick" eval gaps --json && at_least r2 0.9
+    for loss in mae mse; do expect 0 "$wick" train --data gaps.tsv --target y --loss $loss --epochs 2 --out gaps_$loss; done
+    expect 3 "$wick" train --data gaps.tsv --target y,none --out no && has err 'has no (other) column "none"'
+    printf 'a,y\n1,2.5\n2,\n3,1.5\n' >hole.csv && expect 3 "$wick" train --data hole.csv --target y --out no && has err "line 3" && has err "it is to be learned"
+    printf 'a,y\n1,2.5\n2,x\n3,1.5\n' >text.csv && expect 3 "$wick" train --data text.csv --target y --out no && has err "line 3" && has err "is no number"
+    expect 2 "$wick" train --data gaps.tsv --task classify --loss mae --out no && has err "--loss is for --task regress"
+    expect 2 "$wick" train --data gaps.tsv --noise 0.1 --out no && has err "--noise is for --task autoencode"
+    expect 2 "$wick" train --data gaps.tsv --label-smoothing 0.1 --out no && has err "--label-smoothing is for --task classify"
+}
+test_several_labels() {
+    { echo a,b,c,hot,wet,dark; rows 4 800 'printf "%.3f,%.3f,%.3f,%d,%d,%d\n", a, b, c, (a > 0), (b > 0.3), (a + c > 0.5)'; } >weather.csv
+    expect 0 "$wick" train --data weather.csv --target hot,wet,dark --threads 1 --out weather && has err "--task multi-label, as the data look"
+    expect 0 "$wick" eval weather --json && valid_json out && at_least map 0.97 && at_least f1_macro 0.9 && at_least subset_accuracy 0.8 && lacks out confusion
+    expect 0 "$wick" eval weather && has out "mAP" && has out "wet" && expect 0 "$wick" predict weather --index 0-2 && has out "hot" && expect 0 "$wick" report weather -o weather.html && has weather.html "have it"
+    expect 0 "$wick" convert weather weather.onnx && expect 0 "$wick" inspect weather.onnx && has out "probabilities  float [N, 3]"
+    expect 3 "$wick" train --data weather.csv --task multi-label --target a --out no && has err "a label is 0 or 1"
+    expect 0 "$wick" train --data weather.csv --task regress --target hot,wet,dark --epochs 1 --out numbers && expect 0 "$wick" eval numbers --json && at_least samples 160 && has out '"r2"'
+    [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
+    expect 0 "$wick" predict weather --index 0-159 --json && mv out predicted.json && expect 0 "$wick" eval weather --json && mv out eval.json
+    "$python" -c 'import json, numpy as np
+from sklearn.metrics import f1_score, average_precision_score, accuracy_score, hamming_loss
+p = json.load(open("predicted.json"))["images"]; e = json.load(open("eval.json")); names = ["hot", "wet", "dark"]
+y = np.array([[i["target"][n] for n in names] for i in p]); q = np.array([[i["probabilities"][n] for n in names] for i in p]); t = q > 0.5
+for name, v in (("map", average_precision_score(y, q, average="macro")), ("f1_macro", f1_score(y, t, average="macro")), ("f1_micro", f1_score(y, t, average="micro")), ("subset_accuracy", accuracy_score(y, t)), ("hamming_loss", hamming_loss(y, t))):
+    assert abs(e[name] - v) < 2e-4, (name, e[name], v)' || fail "scores are not those of scikit-learn"
+}
+test_autoencoder_finds_what_is_unlike() {
+    mkdir -p machine
+    plain='x = a; y = b; printf "%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,ok\n", x, y, x + y, x - y, 2 * x, 3 * y'
+    { echo p,q,r,s,t,u,label; rows 5 1200 "$plain"; } >machine/train.csv
+    { echo p,q,r,s,t,u,label; rows 6 200 "$plain"; rows 7 100 'printf "%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,broken\n", a, b, c, d, b, a'; } >machine/test.csv
+    expect 0 "$wick" train --data machine --task autoencode --threads 1 --out machine_run && has err "linear 16, relu, linear 2, linear 16, relu"
+    # a class that the training lacks is that of the anomalies
+    expect 0 "$wick" eval machine_run --json && valid_json out
+    awk -v a="$(grep -o '"name": null[^}]*' out | grep -o '"roc_auc": [0-9.]*' | cut -d' ' -f2)" 'BEGIN { exit !(a > 0.95) }' || fail "AUC: $(cat out)"
+    expect 0 "$wick" predict machine_run --index 0,299 && has out "anomaly score" && expect 0 "$wick" report machine_run -o machine.html && has machine.html "Anomaly scores"
+    expect 0 "$wick" convert machine_run machine.onnx && expect 0 "$wick" inspect machine.onnx && has out "score  float [N, 1]" && has out "reconstruction  float [N, 6]"
+    expect 0 "$wick" train --data machine --task autoencode --noise 0.3 --epochs 3 --out noisy && expect 0 "$wick" train --data machine --task autoencode --noise 0.3 --epochs 3 --out noisy2 --threads 2 && same_tensors noisy/last.safetensors noisy2/last.safetensors
+}
+test_autoencoder_of_pictures() {
+    make_data pictures 600 100 12
+    expect 0 "$wick" train --data pictures --task autoencode --epochs 3 --out pictures_run && expect 0 "$wick" eval pictures_run --json && valid_json out && at_most loss 1
+    expect 0 "$wick" predict pictures_run --index 0 && has out "anomaly score" && expect 0 "$wick" convert pictures_run pictures.onnx && expect 0 "$wick" report pictures_run -o pictures.html
+    expect 2 "$wick" train --data pictures --task autoencode --net "flatten, linear 10" --out no && has err "a sample has 144"
+    expect 3 "$wick" train --data pictures --task regress --out no && has err "has classes, by its folders or files"
+}
+test_resumed_runs_are_the_undisturbed_ones() {
+    expect 0 "$wick" train --data houses.csv --schedule constant --warmup 3 --epochs 6 --batch 32 --out whole --threads 1
+    expect 0 "$wick" train --data houses.csv --schedule constant --warmup 3 --epochs 3 --batch 32 --out halves --threads 2
+    expect 0 "$wick" train --resume halves --epochs 6 && has err "looked at more than once" && same_tensors whole/last.safetensors halves/last.safetensors
+    expect 2 "$wick" train --resume halves --task classify && has err "can't be changed"
+    expect 2 "$wick" train --resume halves --validation 0.5 --epochs 7 && has err "can't be changed"
+}
+test_validation_is_not_the_test() {
+    make_data set 800 200
+    expect 0 "$wick" train --data set --hidden 16 --epochs 3 --out valid --json && has err "79 of the 800 training images are held out" && has err "looked at once" && [ "$(json out test_looks)" = 1 ] && best=$(json out best_accuracy) test=$(json out test_accuracy)
+    [ "$(grep -c test_accuracy valid/log.jsonl)" = 1 ] && [ "$(grep -c valid_score valid/log.jsonl)" = 3 ] || fail "the log: $(tail -n 2 valid/log.jsonl)"
+    expect 0 "$wick" eval valid --json && [ "$(json out accuracy)" = "$test" ] || fail "test $(json out accuracy), not $test"
+    expect 0 "$wick" eval valid --split validation --json && [ "$(json out images)" = 79 ] && [ "$(json out accuracy)" = "$best" ] || fail "validation $(json out accuracy), not $best"
+    expect 0 "$wick" eval valid --split train --json && [ "$(json out images)" = 721 ] || fail "train"
+    expect 0 "$wick" train --data set --hidden 16 --epochs 1 --validation test --out bytest && has err "its figure is no test" && lacks err "looked at once"
+    expect 0 "$wick" train --data set --hidden 16 --epochs 1 --validation 0 --out none && has err "best training accuracy"
+    expect 2 "$wick" train --data set --hidden 16 --validation 1.5 --out no && has err "is no part of the training samples"
+    mkdir -p parts && { head -n 1 houses.csv; sed -n 2,500p houses.csv; } >parts/train.csv && { head -n 1 houses.csv; sed -n 501,600p houses.csv; } >parts/valid.csv && { head -n 1 houses.csv; sed -n 601,700p houses.csv; } >parts/test.csv
+    expect 0 "$wick" train --data parts --epochs 2 --out parts_run && has err "100 rows for validation (valid)" && expect 0 "$wick" eval parts_run --split validation --json && [ "$(json out samples)" = 100 ] || fail "the part"
+    expect 0 "$wick" train --data houses.csv --validation parts/valid.csv --epochs 2 --out other_run && expect 0 "$wick" eval other_run
+}
+test_tensors_of_numbers() {
+    [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
+    "$python" -c 'import numpy as np
+r = np.random.RandomState(0); x = r.randn(400, 5).astype("f4"); y = x @ r.randn(5, 3).astype("f4") * 50 + 7
+np.savez("three.npz", x=x, y=y); np.savez("one.npz", x=x, y=y[:, 0]); np.savez("flags.npz", x=x, y=(y > 7).astype("i8"))
+np.savez("bad.npz", x=x, y=np.where(np.arange(400) == 17, np.nan, y[:, 0]))'
+    expect 0 "$wick" train --data three.npz --threads 1 --out three && has err '"y" has 3 numbers for each sample' && expect 0 "$wick" eval three --json && at_least r2 0.95 && has out '"y[2]"'
+    expect 0 "$wick" train --data one.npz --epochs 30 --out one && has err "not whole" && expect 0 "$wick" predict one --index 0
+    expect 0 "$wick" train --data flags.npz --out flags --threads 1 && has err "--task multi-label" && expect 0 "$wick" eval flags --json && at_least map 0.9
+    expect 3 "$wick" train --data bad.npz --task regress --out no && has err '"y": row 17 is NaN'
+}
+test_sets_of_scikit_learn() {
+    [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
+    "$python" - "$wick" <<'P' || fail "below scikit-learn"
+import json, subprocess, sys, os, numpy as np
+from sklearn.datasets import load_iris, load_wine, load_diabetes
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+for name, load in (("iris", load_iris), ("wine", load_wine), ("diabetes", load_diabetes)):
+    x, y = load(return_X_y=True)
+    ours, theirs = [], []
+    for seed in range(3):
+        p = np.random.RandomState(seed).permutation(len(y)); n = len(y) // 5
+        os.makedirs(name, exist_ok=True)
+        for part, rows in (("test", p[:n]), ("train", p[n:])):
+            with open(f"{name}/{part}.csv", "w") as f:
+                print(*[f"x{i}" for i in range(x.shape[1])], "target", sep=",", file=f)
+                for i in rows: print(*x[i], y[i] if name == "diabetes" else f"k{y[i]}", sep=",", file=f)
+        m = make_pipeline(StandardScaler(), Ridge() if name == "diabetes" else LogisticRegression(max_iter=1000)).fit(x[p[n:]], y[p[n:]])
+        theirs.append(m.score(x[p[:n]], y[p[:n]]))
+        out = subprocess.run([sys.argv[1], "train", "--data", name, "--out", name + "_run", "--force", "--quiet", "--json"], capture_output=True, text=True).stdout
+        j = json.loads(out); ours.append(j.get("test_score", j.get("test_accuracy")))
+    print(" ", name, np.mean(ours).round(4), "scikit-learn", np.mean(theirs).round(4))
+    assert np.mean(ours) >= np.mean(theirs) - (0.02 if name == "diabetes" else 0.005), (name, ours, theirs)
+P
+}
+test_main
