@@ -1,514 +1,19 @@
 /* wick train: the training loop, with checkpoints, a log, and a way out of every failure. */
-#include "class_folders.h"
-#include "augment.h"
-#include "evaluate.h"
 #include "../interrupt.h"
 #include "../options.h"
 #include "../paths.h"
-#include "progress.h"
-#include "run.h"
 #include "source.h"
-#include "steplog.h"
 #include "../term/log.h"
-#include "trainer.h"
+#include "training.h"
 #include "../tuned.h"
 #include "weights.h"
-
-#include "wick/datasets.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-typedef struct training {
-    cli_options *o;
-    const char *folder;
-    wick_context *ctx;
-    wick_dataset *whole;                /* of which train and valid are parts; NULL: valid is elsewhere, or not there */
-    wick_dataset *train, *valid, *test; /* valid, test: may be NULL */
-    bool by_test;                       /* the test set chooses the best epoch */
-    char *coding;                       /* what was learned of a table or tensors; NULL: nothing */
-    wick_transform *transform;          /* NULL: --augment says it */
-    classifier c;
-    teachers teachers;
-    trainer t;
-    evaluator e; /* of what chooses the best epoch, if anything does */
-    run r;
-    steplog log;
-    progress p;
-    wick_optim_options optim;
-    param_groups groups; /* that optim points to */
-    int64_t steps;       /* of the whole run */
-    int64_t samples;     /* this process has trained on */
-    double seconds;      /* that took */
-} training;
 
 /* ---- before ------------------------------------------------------------------------------------------------------ */
-
-/* Options are the command line's, "", or those that the resumed checkpoint keeps. */
-static const char of_file[] = "the checkpoint's ";
-static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; }
-
-/* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
-static int whole_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
-    wick_network network;
-    if (!*o->weights && (*o->rename || o->fit))
-        return log_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
-    if (*o->onnx) {
-        static const char *const others[] = {"arch", "net", "hidden", "dropout"};
-        for (int i = 0; i < 4; i++)
-            if (options_given(o, others[i]))
-                return log_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
-        snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
-        return CLI_OK;
-    }
-    if (o->head) return log_fail(blame(whose), "%s--head is for a --model", whose);
-    if (*o->net) {
-        if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))
-            return log_fail(CLI_USAGE, "--net says all; it takes no --arch, --hidden or --dropout beside it");
-        if ((size_t)snprintf(text, size, "net:%s", o->net) >= size)
-            return log_fail(blame(whose), "%s--net is longer than any network", whose);
-        if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
-        return log_fail(blame(whose), "%s--%s", whose, wick_context_error(ctx)); /* which begins with "net: column" */
-    }
-    if (wick_zoo_find(ctx, o->arch, &network) != WICK_OK)
-        return log_fail(blame(whose), "%s--arch: %s", whose, wick_context_error(ctx));
-    bool whole = strpbrk(o->arch, ":,") || network.net;
-    if (whole && (options_given(o, "hidden") || options_given(o, "dropout")))
-        return log_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
-    size_t length;
-    if (whole) {
-        length = (size_t)snprintf(text, size, "%s", o->arch);
-    } else {
-        char dropout[32];
-        snprintf(dropout, sizeof dropout, "%.9f", o->dropout); /* no exponent: the form has none */
-        size_t end = strlen(dropout);
-        while (dropout[end - 1] == '0') end--;
-        dropout[dropout[end - 1] == '.' ? end - 1 : end] = '\0';
-        length = (size_t)snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
-    }
-    if (length >= size) /* what is cut off would be another network */
-        return log_fail(blame(whose), "%s--%s is longer than any network", whose, whole ? "arch" : "hidden");
-    if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
-    return log_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
-}
-
-static bool is_plateau(const cli_options *o) { return strcmp(options_text(o, "schedule"), "plateau") == 0; }
-
-/* What the options say together; the library would name its own fields, or nothing at all. */
-static int check_optim(const cli_options *o, const char *whose, int64_t steps) {
-    const option_use *use;
-    for (int i = 0; (use = trainer_use(i)); i++)
-        if (options_given(o, use->name) && !trainer_uses(use, o))
-            return log_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices,
-                            options_text(o, use->by));
-    param_groups groups;
-    const wick_optim_options optim = trainer_optim(o, steps, &groups);
-    const wick_schedule *s = &optim.schedule;
-    const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
-    const double peak = trainer_peak(&optim);
-    char error[512];
-    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error))
-        return log_fail(blame(whose), "%s%s", whose, error);
-    int64_t milestones[WICK_MILESTONES];
-    if (o->accumulate > steps)
-        return log_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
-                        whose, (long long)o->accumulate, (long long)steps, plural(steps));
-    if (ends && s->warmup >= s->total)
-        return log_fail(blame(whose),
-                        "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
-                        "more --epochs",
-                        whose, (long long)s->warmup, (long long)s->total, plural(s->total),
-                        options_text(o, "schedule"));
-    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
-        return log_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
-    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
-        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise,
-                        (long long)s->total, plural(s->total));
-    if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->lr_at, milestones))
-        return log_fail(blame(whose),
-                        "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'",
-                        whose, WICK_MILESTONES, o->lr_at);
-    if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || is_plateau(o)) && s->lr_min > peak)
-        return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose, s->lr_min,
-                        peak);
-    const bool gamma =
-        s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
-    if ((gamma || is_plateau(o)) && !(s->gamma > 0))
-        return log_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
-    if (is_plateau(o) && s->gamma >= 1) return log_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
-    double value;
-    const char *below = trainer_below_zero(o, &value);
-    if (below) return log_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
-    const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA &&
-                       ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
-    if (o->cycle_momentum && !moves)
-        return log_fail(blame(whose),
-                        "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer",
-                        whose);
-    if (o->nesterov && o->momentum == 0)
-        return log_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
-    return CLI_OK;
-}
-
-/* What --augment says, and whether the images can be changed so. */
-static int read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading) {
-    const int rank = wick_dataset_rank(t->train);
-    const int64_t *dims = wick_dataset_dims(t->train);
-    const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
-    if (floats && strcmp(o->augment, "none") != 0)
-        return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
-    if (!augment_read(o->augment, loading))
-        return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
-                        whose, o->augment);
-    if ((loading->flip || loading->crop) && rank < 2)
-        return log_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s",
-                        whose, o->augment, o->data, rank, plural(rank));
-    if (loading->crop && (loading->crop >= dims[rank - 2] || loading->crop >= dims[rank - 1]))
-        return log_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose,
-                        o->augment, (long long)dims[rank - 2], (long long)dims[rank - 1]);
-    return CLI_OK;
-}
-
-/* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of
- * training are normalised by them too, and keep their size. */
-static int read_transform(training *t, wick_loader_options *loading) {
-    const cli_options *o = t->o;
-    const wick_spec *image = wick_dataset_field(t->train, 0);
-    if (!*o->transform) return CLI_OK;
-    if (strcmp(o->augment, "none") != 0)
-        return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
-    if (t->c.floats) {
-        const wick_transform_options options = {.rate = (double)wick_dataset_rate(t->train)};
-        const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
-        loading->transform = t->transform;
-        return status == WICK_OK ? CLI_OK
-                                 : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
-    }
-    bool normalises = false;
-    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',')
-        normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
-    const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
-    const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
-    if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
-    if (!normalises)
-        return log_fail(CLI_USAGE,
-                        "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the "
-                        "network is tested",
-                        o->transform);
-    const wick_spec *made = wick_transform_output(t->transform);
-    for (int d = 0; d < image->rank; d++)
-        if (made->dims[d] != image->dims[d])
-            return log_fail(
-                CLI_USAGE,
-                "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with",
-                o->transform, (long long)made->dims[made->rank - 2], (long long)made->dims[made->rank - 1],
-                (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
-    loading->transform = t->transform;
-    if (wick_transform_mixes(t->transform) && t->c.task->kind != TASK_CLASSIFY)
-        return log_fail(CLI_USAGE, "--transform %s: mixup and cutmix mix classes, and --task %s has none", o->transform,
-                        t->c.task->name);
-    return CLI_OK;
-}
-
-/* The list of --teacher likewise. */
-static int fix_teachers(cli_options *o) {
-    char *list = strdup(o->teacher), *rest = list, *fixed = list ? strdup("") : NULL;
-    for (const char *path; fixed && (path = strsep(&rest, ";"));) {
-        char *whole = path_absolute(path), *more = NULL;
-        if (!whole && *path && errno != ENOMEM) {
-            const int code = log_fail(CLI_BAD_FILE, "--teacher %s: %s", path, strerror(errno));
-            free(list);
-            free(fixed);
-            return code;
-        }
-        if (*path && whole && asprintf(&more, "%s%s%s", fixed, *fixed ? ";" : "", whole) < 0) more = NULL;
-        if (*path) free(fixed), fixed = more;
-        free(whole);
-    }
-    const bool ok = fixed && (!*fixed || options_replace(o, "teacher", fixed));
-    free(list);
-    free(fixed);
-    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
-}
-
-static bool is_stream(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
-/* Paths are kept from the root: a run may be resumed in another folder. That of a stream, as /dev/fd/63, stays what it
- * is: what /dev/fd leads to has the number of this process in it. */
-static int fix_paths(cli_options *o) {
-    const char *const names[] = {"data", "log", "model", "weights", "validation"}, *const values[] = {
-                                                                                       o->data, o->log, o->onnx,
-                                                                                       o->weights, o->validation};
-    for (int i = 0; i < 5; i++) {
-        const bool may = i == 0 || i == 4; /* it may be a name, or a number */
-        bool path = values[i][0] && (!may || strchr(values[i], '/') || path_exists(values[i]));
-        if (!path || (i == 1 && values[i][0] == '/' && is_stream(values[i]))) continue;
-        char *whole = i == 1 ? path_placed(values[i])
-                             : path_absolute(values[i]); /* a log that is a link is refused, not followed */
-        if (!whole)
-            return log_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
-                            strerror(errno));
-        bool ok = options_replace(o, names[i], whole);
-        free(whole);
-        if (!ok) return log_fail(CLI_FAILED, "out of memory");
-    }
-    return fix_teachers(o);
-}
-
-/* The test's classes are those of the training. */
-static wick_status match_classes(const training *t, wick_dataset **test) {
-    const int64_t n = wick_dataset_classes(t->train);
-    const char **names = malloc((size_t)n * sizeof *names);
-    if (!names) return wick_context_fail(t->ctx, WICK_ERR_NOMEM, "%s: out of memory", t->o->data);
-    for (int64_t k = 0; k < n; k++) names[k] = wick_dataset_class_name(t->train, k);
-    const wick_status status = source_match_classes(t->ctx, t->o->data, names, n, test);
-    free(names);
-    if (status != WICK_OK) wick_dataset_free(test);
-    return status;
-}
-
-static task_kind task_asked(const cli_options *o) {
-    const task *asked = task_named(o->task);
-    return asked ? asked->kind : TASK_AUTO;
-}
-
-/* data: where, as --data. */
-static wick_status open_split(training *t, const char *data, const char *split, wick_dataset **out) {
-    /* what is tested is as what is learned from */
-    const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0;
-    source_options so;
-    if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
-    so.rate = rate;
-    so.task = task_asked(t->o);
-    if (t->train) so.task = source_task(t->train, so.task);
-    so.coding = t->coding;
-    so.told = t->coding != NULL;
-    so.classes = t->train ? wick_dataset_classes(t->train) : 0;
-    const bool again = so.task == TASK_AUTOENCODE; /* whose classes, if there are any, are no part of what is learned */
-    so.unlabelled = t->coding && again;
-    wick_status status = source_open(t->ctx, data, split, &so, t->train ? NULL : &t->coding, out);
-    if (status == WICK_OK && t->train && !again) status = match_classes(t, out);
-    if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
-        wick_dataset_free(out);
-        return wick_context_fail(
-            t->ctx, WICK_ERR_FORMAT,
-            "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
-    }
-    if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", data, split, wick_dataset_note(*out));
-    if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
-    return status;
-}
-
-static int open_data(training *t) {
-    const char *data = t->o->data;
-    source_options so;
-    const int code = source_read_options(t->o, &so);
-    if (code != CLI_OK) return code;
-    talk("reading %s", data);
-    wick_pictures how = {.as_stored = t->o->as_stored};
-    int64_t size[2];
-    const int sized = classifier_read_size(t->o->image_size, "", CLI_USAGE, size);
-    if (sized != CLI_OK) return sized;
-    /* Those of class folders are decoded when they are asked for: a network's size can't wait for the first that
-     * differs. */
-    if (!size[0] && *t->o->onnx && class_folders_are(t->ctx, data) && !classifier_onnx_size(t->ctx, t->o->onnx, size))
-        size[0] = size[1] = 0;
-    how.height = size[0], how.width = size[1];
-    wick_context_set_pictures(t->ctx, how);
-    wick_status status = open_split(t, data, "train", &t->train);
-    if (status == WICK_ERR_SHAPE && !how.height) {
-        char first[1024];
-        snprintf(first, sizeof first, "%s", log_why(t->ctx, status));
-        if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size))
-            return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
-        how.height = size[0], how.width = size[1];
-        wick_context_set_pictures(t->ctx, how);
-        status = open_split(t, data, "train", &t->train);
-    }
-    const bool chosen = options_given(t->o, "data") || *t->o->resume;
-    if (status != WICK_OK)
-        return log_fail(log_code(status, CLI_BAD_FILE), "%s%s", log_why(t->ctx, status),
-                        chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
-    if (wick_dataset_count(t->train) == 0)
-        return log_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
-    if (t->o->rate && !source_is_audio(t->train))
-        return log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
-    const wick_spec *sample = wick_dataset_field(t->train, 0);
-    for (int i = 0; i < sample->rank; i++)
-        if (sample->dims[i] == 0) return log_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
-    status = open_split(t, data, "test", &t->test);
-    if (status == WICK_ERR_IO)
-        talk("%s has no test %ss", data, source_noun(t->train));
-    else if (status != WICK_OK)
-        return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
-    return CLI_OK;
-}
-
-/* ---- validation -------------------------------------------------------------------------------------------------- */
-
-/* A part of the training samples; too few of them leave none. */
-static int hold_out(training *t, double share) {
-    enum { SEED = 2 }; /* as source_hold_out: the run's own seed changes no part */
-    wick_dataset *parts[2];
-    const char *noun = source_noun(t->train);
-    wick_status status = wick_dataset_split(t->ctx, t->train, 2, (const double[]){1 - share, share}, SEED, parts);
-    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
-    const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
-    if (!held || !left) {
-        wick_dataset_free(&parts[0]);
-        wick_dataset_free(&parts[1]);
-        talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
-        return CLI_OK;
-    }
-    t->whole = t->train;
-    t->train = parts[0], t->valid = parts[1];
-    talk("%lld of the %lld training %ss are held out for validation, which chooses the best epoch", held, held + left,
-         noun);
-    return CLI_OK;
-}
-
-static int open_validation(training *t) {
-    enum { FEWEST = 50 }; /* samples that choose an epoch: one more or less right is 2 % */
-    const cli_options *o = t->o;
-    char *end;
-    const double share = strtod(o->validation, &end);
-    const bool number = end != o->validation && !*end;
-    const char *part = options_given(o, "validation") ? NULL : source_validation_part(o->data);
-    wick_status status;
-    t->by_test = strcmp(o->validation, "test") == 0;
-    if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");
-    if (t->by_test || (number && share == 0)) return CLI_OK;
-    if (number && !(share > 0 && share < 1))
-        return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1", o->validation);
-    const int64_t count = wick_dataset_count(t->train);
-    const bool asked = options_given(o, "validation") || *o->resume || o->patience || is_plateau(o);
-    if (number && !part && !asked && share * (double)count < FEWEST)
-        return talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
-                    (long long)count, source_noun(t->train), plural(count), o->validation),
-               options_replace(t->o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
-    if (number && !part) return hold_out(t, share);
-    if (part) {
-        status = open_split(t, o->data, part, &t->valid);
-        if (status == WICK_OK)
-            talk("%s has %lld %ss for validation (%s), which chooses the best epoch", o->data,
-                 (long long)wick_dataset_count(t->valid), source_noun(t->valid), part);
-    } else {
-        const bool whole = source_is_file(o->validation) || class_folders_are(t->ctx, o->validation);
-        status = open_split(t, o->validation, whole ? "all" : "test", &t->valid);
-    }
-    if (status == WICK_OK && !wick_dataset_count(t->valid))
-        return log_fail(CLI_BAD_FILE, "--validation: holds no %ss", source_noun(t->train));
-    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
-}
-
-/* What the best epoch is chosen by; NULL: the training. */
-static const wick_dataset *chooser(const training *t) { return t->by_test ? t->test : t->valid; }
-
-/* ---- the task ---------------------------------------------------------------------------------------------------- */
-
-static bool are_rows(const wick_dataset *d) {
-    const wick_spec *f = wick_dataset_field(d, 0);
-    return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] > 0;
-}
-
-/* Options that are of other tasks than this one. */
-static int check_task(const training *t, const task *is) {
-    const cli_options *o = t->o;
-    static const struct {
-        const char *name;
-        task_kind kind;
-    } uses[] = {{"loss", TASK_REGRESS},     {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
-                {"teacher", TASK_CLASSIFY}, {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY}};
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        if (options_given(o, uses[i].name) && is->kind != uses[i].kind)
-            return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
-                            is->name);
-    if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
-        return log_fail(CLI_USAGE, "--no-standardise is for rows of numbers, which those of %s are not", o->data);
-    return CLI_OK;
-}
-
-/* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
-typedef struct chosen_option {
-    const char *name;
-    char value[96];
-} chosen_option;
-static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
-                   size_t size) {
-    for (int i = 0; given[i]; i++)
-        if (options_given(o, given[i])) return true;
-    for (int i = 0; i < n; i++) {
-        if (!options_replace(o, chosen[i].name, chosen[i].value)) return false;
-        const size_t at = strlen(text);
-        snprintf(text + at, size - at, strchr(chosen[i].value, ' ') ? " --%s \"%s\"" : " --%s %s", chosen[i].name,
-                 chosen[i].value);
-    }
-    return true;
-}
-
-/* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
- * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
- * autoencoder gets a narrow place. */
-static int choose_defaults(training *t) {
-    enum { FEW = 4096, UPDATES = 2000, MOST_EPOCHS = 200 };
-    static const char *const network[] = {"arch", "net", "hidden", "dropout", "model", NULL},
-                             *const update[] = {"optimizer", "lr",    "weight-decay", "momentum",
-                                                "beta1",     "beta2", "group",        NULL},
-                             *const of_batch[] = {"batch", NULL}, *const of_epochs[] = {"epochs", NULL};
-    cli_options *o = t->o;
-    const wick_spec *f = wick_dataset_field(t->train, 0);
-    const int64_t count = wick_dataset_count(t->train);
-    const bool few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE;
-    char text[256] = "";
-    bool ok = true;
-    if (*o->resume) return CLI_OK;
-    if (again) {
-        int64_t n = 1;
-        for (int d = 0; d < f->rank; d++) n *= f->dims[d] > 0 ? f->dims[d] : 1;
-        const long long narrow = n < 8 ? 2 : n > 256 ? 64 : n / 4, wide = n < 8 ? 16 : n > 128 ? 256 : 2 * n;
-        chosen_option net = {"net", ""};
-        snprintf(net.value, sizeof net.value,
-                 "flatten, linear %lld, relu, linear %lld, linear %lld, relu, linear classes", wide, narrow, wide);
-        ok = choose(o, network, &net, 1, text, sizeof text);
-    } else if (few) {
-        ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
-             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},
-                    3, text, sizeof text);
-    }
-    if (few) {
-        chosen_option one = {"batch", ""};
-        snprintf(one.value, sizeof one.value, "%d", count < 512 ? 16 : count < 2048 ? 32 : 64);
-        ok = ok && choose(o, of_batch, &one, 1, text, sizeof text);
-        const int64_t steps = (count + o->batch - 1) / o->batch, wanted = (UPDATES + steps - 1) / steps;
-        one.name = "epochs";
-        snprintf(one.value, sizeof one.value, "%lld",
-                 (long long)(wanted > MOST_EPOCHS ? MOST_EPOCHS
-                             : wanted < o->epochs ? o->epochs
-                                                  : wanted));
-        ok = ok && choose(o, of_epochs, &one, 1, text, sizeof text);
-    }
-    if (*text) talk("for %lld %s%s:%s", (long long)count, source_noun(t->train), plural(count), text);
-    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
-}
-
-/* What is learned, and what follows from it. */
-static int settle_task(training *t) {
-    cli_options *o = t->o;
-    const task *is = task_of(source_task(t->train, task_asked(o)));
-    const int code = check_task(t, is);
-    if (code != CLI_OK) return code;
-    t->c.task = is;
-    if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
-    t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
-    if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
-    return choose_defaults(t);
-}
 
 /* The file that --model names; a run that goes on has a copy of it. */
 static int from_onnx(training *t, const cli_options *kept) {
@@ -538,17 +43,16 @@ static bool of_classes(const training *t) { return t->c.task->kind == TASK_CLASS
 static int build(training *t) {
     const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
     char arch[4096];
-    int code = kept ? whole_arch(t->ctx, kept, of_file, arch, sizeof arch) : CLI_OK;
-    if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch);
-    if (code == CLI_OK) code = open_data(t);
-    if (code == CLI_OK) code = open_validation(t);
-    if (code == CLI_OK) code = settle_task(t);
-    if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch); /* of what was chosen for the data */
+    int code = kept ? training_arch(t->ctx, kept, training_of_file, arch, sizeof arch) : CLI_OK;
+    if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch);
+    if (code == CLI_OK) code = training_open_data(t);
+    if (code == CLI_OK) code = training_settle_task(t);
+    if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch); /* of what was chosen for the data */
     if (code != CLI_OK) return code;
     if (t->whole) t->c.validation = strtod(o->validation, NULL);
     wick_loader_options loading = {.seed = (uint64_t)o->seed};
-    if (kept) code = read_augment(t, kept, of_file, &loading);
-    if (code == CLI_OK) code = read_augment(t, o, "", &loading);
+    if (kept) code = training_read_augment(t, kept, training_of_file, &loading);
+    if (code == CLI_OK) code = training_read_augment(t, o, "", &loading);
     if (code != CLI_OK) return code;
     /* The first weights depend on the seed and their names. */
     wick_context_set_random(t->ctx, (uint64_t)o->seed, 0);
@@ -559,8 +63,8 @@ static int build(training *t) {
     loading.workers = (int)o->workers;
     loading.adaptive = o->adaptive;
     t->optim = trainer_optim(o, t->steps, &t->groups);
-    if (kept) code = check_optim(kept, of_file, batches * kept->epochs);
-    if (code == CLI_OK) code = check_optim(o, "", t->steps);
+    if (kept) code = training_check_optim(kept, training_of_file, batches * kept->epochs);
+    if (code == CLI_OK) code = training_check_optim(o, "", t->steps);
     if (code == CLI_OK && *o->onnx)
         code = from_onnx(t, kept);
     else if (code == CLI_OK)
@@ -569,10 +73,10 @@ static int build(training *t) {
                                                                                                     : CLI_USAGE);
     if (code == CLI_OK && t->coding) code = keep_coding(t);
     if (code == CLI_OK) t->c.as_stored = o->as_stored;
-    if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, of_file, CLI_BAD_FILE);
+    if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, training_of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);
-    if (code == CLI_OK) code = read_transform(t, &loading);
+    if (code == CLI_OK) code = training_read_transform(t, &loading);
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     if (code == CLI_OK)
@@ -581,8 +85,8 @@ static int build(training *t) {
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
-    if (code == CLI_OK && chooser(t)) code = evaluator_new(&t->e, &t->c, chooser(t));
-    if (code == CLI_OK && !chooser(t))
+    if (code == CLI_OK && training_chooser(t)) code = evaluator_new(&t->e, &t->c, training_chooser(t));
+    if (code == CLI_OK && !training_chooser(t))
         talk("the best epoch is that of the best training %s", of_classes(t) ? "accuracy" : "loss");
     return code;
 }
@@ -637,7 +141,7 @@ static void log_epoch(training *t) {
     json_integer(&j, "epoch", state->epoch);
     json_real(&j, "train_loss", state->train_loss, 9);
     if (of_classes(t)) json_real(&j, "train_accuracy", state->train_accuracy, 9);
-    if (chooser(t)) {
+    if (training_chooser(t)) {
         json_real(&j, t->by_test ? "test_loss" : "valid_loss", state->valid_loss, 9);
         json_real(&j,
                   !t->by_test     ? "valid_score"
@@ -722,9 +226,9 @@ static const char *score_text(const training *t, double score, char text[32]) {
 static void tell_epoch(const training *t, bool best) {
     const run_state *state = &t->r.state;
     char judged[96] = "", number[32];
-    if (chooser(t) && of_classes(t))
+    if (training_chooser(t) && of_classes(t))
         snprintf(judged, sizeof judged, "  %s %.2f %%", t->by_test ? "test" : "validation", state->valid_score * 100);
-    else if (chooser(t))
+    else if (training_chooser(t))
         snprintf(judged, sizeof judged, "  %s %.4f  %s %s", t->by_test ? "test" : "validation", state->valid_loss,
                  t->c.task->score_title, score_text(t, state->valid_score, number));
     char accuracy[32] = "";
@@ -771,7 +275,7 @@ static int end_epoch(training *t) {
     state->correct = state->seen = 0;
     if (!of_classes(t)) state->train_accuracy = NAN;
     double loss = state->train_loss, score = state->train_accuracy;
-    if (chooser(t)) {
+    if (training_chooser(t)) {
         evaluation result;
         int measured = evaluator_run(&t->e, &result);
         if (measured != CLI_OK) return measured;
@@ -933,7 +437,7 @@ static int train(training *t) {
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     t->folder = resuming ? o->resume : o->out;
     int code = run_open(&t->r, o, &t->c, t->folder);
-    if (code == CLI_OK) code = fix_paths(o);
+    if (code == CLI_OK) code = training_fix_paths(o);
     if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
     if (code == CLI_OK) code = build(t);

@@ -374,6 +374,43 @@ TEST(means_and_categories_follow_from_the_rows_that_are_learned_from) {
     end();
 }
 
+TEST(several_targets_are_columns_that_are_learned) {
+    wick_csv *t, *again;
+    wick_dataset *d;
+    float x[1], y[2];
+    REQUIRE(begin(NULL));
+    /* In the order of the columns, however they were asked for; a name with a comma in it stands alone. */
+    REQUIRE(table("h,a,\"w,x\",w\n1,10,3,5\n2,20,4,6\n", &(wick_csv_options){.target = "w,h", .skip = "w,x"}, &t) ==
+            WICK_OK);
+    CHECK(wick_csv_column_at(t, 0)->target && !wick_csv_column_at(t, 1)->target && !wick_csv_column_at(t, 2)->target &&
+          wick_csv_column_at(t, 3)->target);
+    REQUIRE(wick_dataset_of_csv(ctx, t, &d) == WICK_OK);
+    const wick_spec *f = wick_dataset_field(d, 1);
+    CHECK(wick_dataset_fields(d) == 2 && strcmp(f->name, "target") == 0 && f->dtype == WICK_F32 && f->rank == 1 &&
+          f->dims[0] == 2 && wick_dataset_dims(d)[0] == 1);
+    CHECK(wick_dataset_get(d, 1, (void *[]){x, y}, NULL) == WICK_OK && x[0] == 20 && y[0] == 2 && y[1] == 6);
+    CHECK(((const float *)wick_dataset_at(d, 0, 1))[1] == 5);
+    wick_dataset_free(&d);
+    /* Another table by that coding: one target is not there, columns in another order. */
+    REQUIRE(table("w,a\n7,1\n,2\n", &(wick_csv_options){.coding = wick_csv_coding(t)}, &again) == WICK_ERR_MISMATCH);
+    CHECK_STR_HAS(wick_context_error(ctx), "has no column \"h\", which is to be learned");
+    REQUIRE(table("w,a\n7,1\n,2\n", &(wick_csv_options){.coding = wick_csv_coding(t), .unlabelled = true}, &again) ==
+            WICK_OK);
+    REQUIRE(wick_dataset_of_csv(ctx, again, &d) == WICK_OK);
+    CHECK(wick_dataset_get(d, 0, (void *[]){x, y}, NULL) == WICK_OK && x[0] == 1 && isnan(y[0]) && y[1] == 7);
+    CHECK(wick_dataset_get(d, 1, (void *[]){x, y}, NULL) == WICK_OK && isnan(y[0]) && isnan(y[1]));
+    wick_dataset_free(&d);
+    wick_csv_free(&again);
+    wick_csv_free(&t);
+    REQUIRE(table("a,\"h,w\"\n1,2\n", &(wick_csv_options){.target = "h,w"}, &t) == WICK_OK);
+    CHECK(wick_csv_column_at(t, 1)->target);
+    wick_csv_free(&t);
+    CHECK(table("a,h\n1,2\n", &(wick_csv_options){.target = "h,w"}, &t) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "has no (other) column \"w\"");
+    CHECK(table("a,h\n1,2\n", &(wick_csv_options){.target = "h,h"}, &t) == WICK_ERR_INVALID);
+    end();
+}
+
 /* ---- what people's tables look like ------------------------------------------------------------------------------ */
 
 TEST(forms_that_spreadsheets_write_are_found) {
@@ -389,8 +426,12 @@ TEST(forms_that_spreadsheets_write_are_found) {
         {"sep=;\r\na;b\r\n1,5;2\r\n3;4\r\n", 0, "decimal comma"},
         {"a,b\n\"1,5\",2\n3,4\n", 0, "a comma, and numbers have a decimal comma"},
         {"a,b\r1.5,2\r3,4\r", 0, "lines end with a carriage return alone"},
-        {"\xff\xfe" "a\0,\0b\0\n\0001\0.\0005\0,\0002\0\n\0003\0,\0004\0", 28, "the text is UTF-16"},
-        {"\xfe\xff" "\0a\0,\0b\0\n\0001\0.\0005\0,\0002\0\n\0003\0,\0004", 28, "the text is UTF-16"},
+        {"\xff\xfe"
+         "a\0,\0b\0\n\0001\0.\0005\0,\0002\0\n\0003\0,\0004\0",
+         28, "the text is UTF-16"},
+        {"\xfe\xff"
+         "\0a\0,\0b\0\n\0001\0.\0005\0,\0002\0\n\0003\0,\0004",
+         28, "the text is UTF-16"},
     };
     wick_csv *t;
     REQUIRE(begin(NULL));
@@ -403,7 +444,10 @@ TEST(forms_that_spreadsheets_write_are_found) {
         wick_csv_free(&t);
     }
     /* Latin-1, and the bytes that Windows has between; damage is no Latin-1. */
-    REQUIRE(table("gr\xf6\xdf" "e,b\n\x80,1\n", NULL, &t) == WICK_OK && tells(t, "Windows-1252"));
+    REQUIRE(table("gr\xf6\xdf"
+                  "e,b\n\x80,1\n",
+                  NULL, &t) == WICK_OK &&
+            tells(t, "Windows-1252"));
     CHECK(strcmp(wick_csv_column_at(t, 0)->name, "gr\xc3\xb6\xc3\x9f"
                                                  "e") == 0 &&
           strcmp(wick_csv_category(t, 0, 0), "\xe2\x82\xac") == 0);

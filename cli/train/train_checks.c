@@ -1,0 +1,226 @@
+/* What the options of wick train say together. */
+#include "augment.h"
+#include "../options.h"
+#include "../paths.h"
+#include "../term/log.h"
+#include "training.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Options are the command line's, "", or those that the resumed checkpoint keeps. */
+const char training_of_file[] = "the checkpoint's ";
+static int blame(const char *whose) { return *whose ? CLI_BAD_FILE : CLI_USAGE; }
+
+/* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
+int training_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size) {
+    wick_network network;
+    if (!*o->weights && (*o->rename || o->fit))
+        return log_fail(blame(whose), "%s--%s is for --weights", whose, o->fit ? "fit" : "rename");
+    if (*o->onnx) {
+        static const char *const others[] = {"arch", "net", "hidden", "dropout"};
+        for (int i = 0; i < 4; i++)
+            if (options_given(o, others[i]))
+                return log_fail(CLI_USAGE, "--model has its network; it takes no --%s beside it", others[i]);
+        snprintf(text, size, "%s", "onnx:" CLASSIFIER_ONNX);
+        return CLI_OK;
+    }
+    if (o->head) return log_fail(blame(whose), "%s--head is for a --model", whose);
+    if (*o->net) {
+        if (options_given(o, "arch") || options_given(o, "hidden") || options_given(o, "dropout"))
+            return log_fail(CLI_USAGE, "--net says all; it takes no --arch, --hidden or --dropout beside it");
+        if ((size_t)snprintf(text, size, "net:%s", o->net) >= size)
+            return log_fail(blame(whose), "%s--net is longer than any network", whose);
+        if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
+        return log_fail(blame(whose), "%s--%s", whose, wick_context_error(ctx)); /* which begins with "net: column" */
+    }
+    if (wick_zoo_find(ctx, o->arch, &network) != WICK_OK)
+        return log_fail(blame(whose), "%s--arch: %s", whose, wick_context_error(ctx));
+    bool whole = strpbrk(o->arch, ":,") || network.net;
+    if (whole && (options_given(o, "hidden") || options_given(o, "dropout")))
+        return log_fail(CLI_USAGE, "--arch %s says all; it takes no --hidden or --dropout beside it", o->arch);
+    size_t length;
+    if (whole) {
+        length = (size_t)snprintf(text, size, "%s", o->arch);
+    } else {
+        char dropout[32];
+        snprintf(dropout, sizeof dropout, "%.9f", o->dropout); /* no exponent: the form has none */
+        size_t end = strlen(dropout);
+        while (dropout[end - 1] == '0') end--;
+        dropout[dropout[end - 1] == '.' ? end - 1 : end] = '\0';
+        length = (size_t)snprintf(text, size, "%s:%s,dropout=%s", o->arch, o->hidden, dropout);
+    }
+    if (length >= size) /* what is cut off would be another network */
+        return log_fail(blame(whose), "%s--%s is longer than any network", whose, whole ? "arch" : "hidden");
+    if (wick_zoo_find(ctx, text, &network) == WICK_OK) return CLI_OK;
+    return log_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
+}
+
+bool training_is_plateau(const cli_options *o) { return strcmp(options_text(o, "schedule"), "plateau") == 0; }
+
+/* What the options say together; the library would name its own fields, or nothing at all. */
+int training_check_optim(const cli_options *o, const char *whose, int64_t steps) {
+    const option_use *use;
+    for (int i = 0; (use = trainer_use(i)); i++)
+        if (options_given(o, use->name) && !trainer_uses(use, o))
+            return log_fail(CLI_USAGE, "--%s is for --%s %s; this is %s", use->name, use->by, use->choices,
+                            options_text(o, use->by));
+    param_groups groups;
+    const wick_optim_options optim = trainer_optim(o, steps, &groups);
+    const wick_schedule *s = &optim.schedule;
+    const bool ends = s->kind == WICK_SCHEDULE_COSINE || s->kind == WICK_SCHEDULE_POLYNOMIAL;
+    const double peak = trainer_peak(&optim);
+    char error[512];
+    if (!groups_read(&groups, o->group, o->freeze, peak, error, sizeof error))
+        return log_fail(blame(whose), "%s%s", whose, error);
+    int64_t milestones[WICK_MILESTONES];
+    if (o->accumulate > steps)
+        return log_fail(blame(whose), "%s--accumulate %lld: the run has %lld step%s, so nothing would be learned",
+                        whose, (long long)o->accumulate, (long long)steps, plural(steps));
+    if (ends && s->warmup >= s->total)
+        return log_fail(blame(whose),
+                        "%s--warmup %lld leaves nothing of the run's %lld update%s to the %s schedule; take fewer, or "
+                        "more --epochs",
+                        whose, (long long)s->warmup, (long long)s->total, plural(s->total),
+                        options_text(o, "schedule"));
+    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && s->warmup > 0)
+        return log_fail(blame(whose), "%s--warmup: the rise of onecycle is --lr-rise, a part of the run", whose);
+    if (s->kind == WICK_SCHEDULE_ONE_CYCLE && !(o->lr_rise * (double)s->total > 1))
+        return log_fail(blame(whose), "%s--lr-rise %g of the run's %lld update%s is none", whose, o->lr_rise,
+                        (long long)s->total, plural(s->total));
+    if (s->kind == WICK_SCHEDULE_MULTI_STEP && !trainer_milestones(o->lr_at, milestones))
+        return log_fail(blame(whose),
+                        "%s--schedule multistep needs --lr-at with 1 to %d ascending numbers of updates, not '%s'",
+                        whose, WICK_MILESTONES, o->lr_at);
+    if ((ends || s->kind == WICK_SCHEDULE_RESTARTS || training_is_plateau(o)) && s->lr_min > peak)
+        return log_fail(blame(whose), "%s--lr-min %g is above the peak of the learning rate, --lr %g", whose, s->lr_min,
+                        peak);
+    const bool gamma =
+        s->kind == WICK_SCHEDULE_STEP || s->kind == WICK_SCHEDULE_MULTI_STEP || s->kind == WICK_SCHEDULE_EXPONENTIAL;
+    if ((gamma || training_is_plateau(o)) && !(s->gamma > 0))
+        return log_fail(blame(whose), "%s--lr-gamma must be above 0", whose);
+    if (training_is_plateau(o) && s->gamma >= 1)
+        return log_fail(blame(whose), "%s--lr-gamma of plateau must be below 1", whose);
+    double value;
+    const char *below = trainer_below_zero(o, &value);
+    if (below) return log_fail(blame(whose), "%s--%s %g is below 0", whose, below, value);
+    const bool moves = optim.kind != WICK_ADAGRAD && optim.kind != WICK_ADADELTA &&
+                       ((optim.kind != WICK_SGD && optim.kind != WICK_RMSPROP) || optim.momentum > WICK_ZERO);
+    if (o->cycle_momentum && !moves)
+        return log_fail(blame(whose),
+                        "%s--cycle-momentum: there is no momentum here; give --momentum, or another --optimizer",
+                        whose);
+    if (o->nesterov && o->momentum == 0)
+        return log_fail(blame(whose), "%s--nesterov needs sgd with a --momentum above 0", whose);
+    return CLI_OK;
+}
+
+/* What --augment says, and whether the images can be changed so. */
+int training_read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading) {
+    const int rank = wick_dataset_rank(t->train);
+    const int64_t *dims = wick_dataset_dims(t->train);
+    const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
+    if (floats && strcmp(o->augment, "none") != 0)
+        return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
+    if (!augment_read(o->augment, loading))
+        return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
+                        whose, o->augment);
+    if ((loading->flip || loading->crop) && rank < 2)
+        return log_fail(blame(whose), "%s--augment %s is for images of height and width; those of %s have %d dim%s",
+                        whose, o->augment, o->data, rank, plural(rank));
+    if (loading->crop && (loading->crop >= dims[rank - 2] || loading->crop >= dims[rank - 1]))
+        return log_fail(blame(whose), "%s--augment %s pads by more than the images have: %lld x %lld pixels", whose,
+                        o->augment, (long long)dims[rank - 2], (long long)dims[rank - 1]);
+    return CLI_OK;
+}
+
+/* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of
+ * training are normalised by them too, and keep their size. */
+int training_read_transform(training *t, wick_loader_options *loading) {
+    const cli_options *o = t->o;
+    const wick_spec *image = wick_dataset_field(t->train, 0);
+    if (!*o->transform) return CLI_OK;
+    if (strcmp(o->augment, "none") != 0)
+        return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
+    if (t->c.floats) {
+        const wick_transform_options options = {.rate = (double)wick_dataset_rate(t->train)};
+        const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
+        loading->transform = t->transform;
+        return status == WICK_OK ? CLI_OK
+                                 : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
+    }
+    bool normalises = false;
+    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',')
+        normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
+    const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
+    const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
+    if (!normalises)
+        return log_fail(CLI_USAGE,
+                        "--transform %s: \"normalise\" belongs to it, without numbers: by --input-range, as when the "
+                        "network is tested",
+                        o->transform);
+    const wick_spec *made = wick_transform_output(t->transform);
+    for (int d = 0; d < image->rank; d++)
+        if (made->dims[d] != image->dims[d])
+            return log_fail(
+                CLI_USAGE,
+                "--transform %s: makes images of %lld x %lld of those of %lld x %lld, which the network is tested with",
+                o->transform, (long long)made->dims[made->rank - 2], (long long)made->dims[made->rank - 1],
+                (long long)image->dims[image->rank - 2], (long long)image->dims[image->rank - 1]);
+    loading->transform = t->transform;
+    if (wick_transform_mixes(t->transform) && t->c.task->kind != TASK_CLASSIFY)
+        return log_fail(CLI_USAGE, "--transform %s: mixup and cutmix mix classes, and --task %s has none", o->transform,
+                        t->c.task->name);
+    return CLI_OK;
+}
+
+/* The list of --teacher likewise. */
+static int fix_teachers(cli_options *o) {
+    char *list = strdup(o->teacher), *rest = list, *fixed = list ? strdup("") : NULL;
+    for (const char *path; fixed && (path = strsep(&rest, ";"));) {
+        char *whole = path_absolute(path), *more = NULL;
+        if (!whole && *path && errno != ENOMEM) {
+            const int code = log_fail(CLI_BAD_FILE, "--teacher %s: %s", path, strerror(errno));
+            free(list);
+            free(fixed);
+            return code;
+        }
+        if (*path && whole && asprintf(&more, "%s%s%s", fixed, *fixed ? ";" : "", whole) < 0) more = NULL;
+        if (*path) free(fixed), fixed = more;
+        free(whole);
+    }
+    const bool ok = fixed && (!*fixed || options_replace(o, "teacher", fixed));
+    free(list);
+    free(fixed);
+    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+}
+
+static bool is_stream(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* Paths are kept from the root: a run may be resumed in another folder. That of a stream, as /dev/fd/63, stays what it
+ * is: what /dev/fd leads to has the number of this process in it. */
+int training_fix_paths(cli_options *o) {
+    const char *const names[] = {"data", "log", "model", "weights", "validation"}, *const values[] = {
+                                                                                       o->data, o->log, o->onnx,
+                                                                                       o->weights, o->validation};
+    for (int i = 0; i < 5; i++) {
+        const bool may = i == 0 || i == 4; /* it may be a name, or a number */
+        bool path = values[i][0] && (!may || strchr(values[i], '/') || path_exists(values[i]));
+        if (!path || (i == 1 && values[i][0] == '/' && is_stream(values[i]))) continue;
+        char *whole = i == 1 ? path_placed(values[i])
+                             : path_absolute(values[i]); /* a log that is a link is refused, not followed */
+        if (!whole)
+            return log_fail(i != 1 && errno != ENOMEM ? CLI_BAD_FILE : CLI_FAILED, "--%s %s: %s", names[i], values[i],
+                            strerror(errno));
+        bool ok = options_replace(o, names[i], whole);
+        free(whole);
+        if (!ok) return log_fail(CLI_FAILED, "out of memory");
+    }
+    return fix_teachers(o);
+}

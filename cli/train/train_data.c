@@ -1,0 +1,266 @@
+/* The samples of wick train: training, validation and test; and the task that they show. */
+#include "class_folders.h"
+#include "../options.h"
+#include "../paths.h"
+#include "source.h"
+#include "../term/log.h"
+#include "training.h"
+
+#include "wick/datasets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The test's classes are those of the training. */
+static wick_status match_classes(const training *t, wick_dataset **test) {
+    const int64_t n = wick_dataset_classes(t->train);
+    const char **names = malloc((size_t)n * sizeof *names);
+    if (!names) return wick_context_fail(t->ctx, WICK_ERR_NOMEM, "%s: out of memory", t->o->data);
+    for (int64_t k = 0; k < n; k++) names[k] = wick_dataset_class_name(t->train, k);
+    const wick_status status = source_match_classes(t->ctx, t->o->data, names, n, test);
+    free(names);
+    if (status != WICK_OK) wick_dataset_free(test);
+    return status;
+}
+
+static task_kind task_asked(const cli_options *o) {
+    const task *asked = task_named(o->task);
+    return asked ? asked->kind : TASK_AUTO;
+}
+
+/* data: where, as --data. */
+static wick_status open_split(training *t, const char *data, const char *split, wick_dataset **out) {
+    /* what is tested is as what is learned from */
+    const int64_t rate = t->o->rate ? t->o->rate : t->train ? wick_dataset_rate(t->train) : 0;
+    source_options so;
+    if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
+    so.rate = rate;
+    so.task = task_asked(t->o);
+    if (t->train) so.task = source_task(t->train, so.task);
+    so.coding = t->coding;
+    so.told = t->coding != NULL;
+    so.classes = t->train ? wick_dataset_classes(t->train) : 0;
+    const bool again = so.task == TASK_AUTOENCODE; /* whose classes, if there are any, are no part of what is learned */
+    so.unlabelled = t->coding && again;
+    wick_status status = source_open(t->ctx, data, split, &so, t->train ? NULL : &t->coding, out);
+    if (status == WICK_OK && t->train && !again) status = match_classes(t, out);
+    if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
+        wick_dataset_free(out);
+        return wick_context_fail(
+            t->ctx, WICK_ERR_FORMAT,
+            "%s: its recordings have different numbers of samples a second: --rate HZ resamples them", t->o->data);
+    }
+    if (status == WICK_OK && *wick_dataset_note(*out)) talk("%s, %s: %s", data, split, wick_dataset_note(*out));
+    if (status == WICK_OK && t->o->limit > 0) status = wick_dataset_limit(t->ctx, *out, t->o->limit);
+    return status;
+}
+
+static int open_samples(training *t) {
+    const char *data = t->o->data;
+    source_options so;
+    const int code = source_read_options(t->o, &so);
+    if (code != CLI_OK) return code;
+    talk("reading %s", data);
+    wick_pictures how = {.as_stored = t->o->as_stored};
+    int64_t size[2];
+    const int sized = classifier_read_size(t->o->image_size, "", CLI_USAGE, size);
+    if (sized != CLI_OK) return sized;
+    /* Those of class folders are decoded when they are asked for: a network's size can't wait for the first that
+     * differs. */
+    if (!size[0] && *t->o->onnx && class_folders_are(t->ctx, data) && !classifier_onnx_size(t->ctx, t->o->onnx, size))
+        size[0] = size[1] = 0;
+    how.height = size[0], how.width = size[1];
+    wick_context_set_pictures(t->ctx, how);
+    wick_status status = open_split(t, data, "train", &t->train);
+    if (status == WICK_ERR_SHAPE && !how.height) {
+        char first[1024];
+        snprintf(first, sizeof first, "%s", log_why(t->ctx, status));
+        if (!*t->o->onnx || !classifier_onnx_size(t->ctx, t->o->onnx, size))
+            return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", first);
+        how.height = size[0], how.width = size[1];
+        wick_context_set_pictures(t->ctx, how);
+        status = open_split(t, data, "train", &t->train);
+    }
+    const bool chosen = options_given(t->o, "data") || *t->o->resume;
+    if (status != WICK_OK)
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s%s", log_why(t->ctx, status),
+                        chosen ? "" : "; --data takes another set: a folder, an archive, a table (.csv)");
+    if (wick_dataset_count(t->train) == 0)
+        return log_fail(CLI_BAD_FILE, "%s holds no %ss", data, source_noun(t->train));
+    if (t->o->rate && !source_is_audio(t->train))
+        return log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
+    const wick_spec *sample = wick_dataset_field(t->train, 0);
+    for (int i = 0; i < sample->rank; i++)
+        if (sample->dims[i] == 0) return log_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
+    status = open_split(t, data, "test", &t->test);
+    if (status == WICK_ERR_IO)
+        talk("%s has no test %ss", data, source_noun(t->train));
+    else if (status != WICK_OK)
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    return CLI_OK;
+}
+
+/* ---- validation -------------------------------------------------------------------------------------------------- */
+
+/* A part of the training samples; too few of them leave none. */
+static int hold_out(training *t, double share) {
+    enum { SEED = 2 }; /* as source_hold_out: the run's own seed changes no part */
+    wick_dataset *parts[2];
+    const char *noun = source_noun(t->train);
+    wick_status status = wick_dataset_split(t->ctx, t->train, 2, (const double[]){1 - share, share}, SEED, parts);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
+    if (!held || !left) {
+        wick_dataset_free(&parts[0]);
+        wick_dataset_free(&parts[1]);
+        talk("%lld %s%s are too few to hold any out for validation", held + left, noun, plural(held + left));
+        return CLI_OK;
+    }
+    t->whole = t->train;
+    t->train = parts[0], t->valid = parts[1];
+    talk("%lld of the %lld training %ss are held out for validation, which chooses the best epoch", held, held + left,
+         noun);
+    return CLI_OK;
+}
+
+static int open_validation(training *t) {
+    enum { FEWEST = 50 }; /* samples that choose an epoch: one more or less right is 2 % */
+    const cli_options *o = t->o;
+    char *end;
+    const double share = strtod(o->validation, &end);
+    const bool number = end != o->validation && !*end;
+    const char *part = options_given(o, "validation") ? NULL : source_validation_part(o->data);
+    wick_status status;
+    t->by_test = strcmp(o->validation, "test") == 0;
+    if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");
+    if (t->by_test || (number && share == 0)) return CLI_OK;
+    if (number && !(share > 0 && share < 1))
+        return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1", o->validation);
+    const int64_t count = wick_dataset_count(t->train);
+    const bool asked = options_given(o, "validation") || *o->resume || o->patience || training_is_plateau(o);
+    if (number && !part && !asked && share * (double)count < FEWEST)
+        return talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
+                    (long long)count, source_noun(t->train), plural(count), o->validation),
+               options_replace(t->o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    if (number && !part) return hold_out(t, share);
+    if (part) {
+        status = open_split(t, o->data, part, &t->valid);
+        if (status == WICK_OK)
+            talk("%s has %lld %ss for validation (%s), which chooses the best epoch", o->data,
+                 (long long)wick_dataset_count(t->valid), source_noun(t->valid), part);
+    } else {
+        const bool whole = source_is_file(o->validation) || class_folders_are(t->ctx, o->validation);
+        status = open_split(t, o->validation, whole ? "all" : "test", &t->valid);
+    }
+    if (status == WICK_OK && !wick_dataset_count(t->valid))
+        return log_fail(CLI_BAD_FILE, "--validation: holds no %ss", source_noun(t->train));
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+}
+
+int training_open_data(training *t) {
+    const int code = open_samples(t);
+    return code == CLI_OK ? open_validation(t) : code;
+}
+
+/* What the best epoch is chosen by; NULL: the training. */
+const wick_dataset *training_chooser(const training *t) { return t->by_test ? t->test : t->valid; }
+
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
+
+static bool are_rows(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 0);
+    return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] > 0;
+}
+
+/* Options that are of other tasks than this one. */
+static int check_task(const training *t, const task *is) {
+    const cli_options *o = t->o;
+    static const struct {
+        const char *name;
+        task_kind kind;
+    } uses[] = {{"loss", TASK_REGRESS},     {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
+                {"teacher", TASK_CLASSIFY}, {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY}};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (options_given(o, uses[i].name) && is->kind != uses[i].kind)
+            return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
+                            is->name);
+    if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
+        return log_fail(CLI_USAGE, "--no-standardise is for rows of numbers, which those of %s are not", o->data);
+    return CLI_OK;
+}
+
+/* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
+typedef struct chosen_option {
+    const char *name;
+    char value[96];
+} chosen_option;
+static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
+                   size_t size) {
+    for (int i = 0; given[i]; i++)
+        if (options_given(o, given[i])) return true;
+    for (int i = 0; i < n; i++) {
+        if (!options_replace(o, chosen[i].name, chosen[i].value)) return false;
+        const size_t at = strlen(text);
+        snprintf(text + at, size - at, strchr(chosen[i].value, ' ') ? " --%s \"%s\"" : " --%s %s", chosen[i].name,
+                 chosen[i].value);
+    }
+    return true;
+}
+
+/* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
+ * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
+ * autoencoder gets a narrow place. */
+static int choose_defaults(training *t) {
+    enum { FEW = 4096, UPDATES = 2000, MOST_EPOCHS = 200 };
+    static const char *const network[] = {"arch", "net", "hidden", "dropout", "model", NULL},
+                             *const update[] = {"optimizer", "lr",    "weight-decay", "momentum",
+                                                "beta1",     "beta2", "group",        NULL},
+                             *const of_batch[] = {"batch", NULL}, *const of_epochs[] = {"epochs", NULL};
+    cli_options *o = t->o;
+    const wick_spec *f = wick_dataset_field(t->train, 0);
+    const int64_t count = wick_dataset_count(t->train);
+    const bool few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE;
+    char text[256] = "";
+    bool ok = true;
+    if (*o->resume) return CLI_OK;
+    if (again) {
+        int64_t n = 1;
+        for (int d = 0; d < f->rank; d++) n *= f->dims[d] > 0 ? f->dims[d] : 1;
+        const long long narrow = n < 8 ? 2 : n > 256 ? 64 : n / 4, wide = n < 8 ? 16 : n > 128 ? 256 : 2 * n;
+        chosen_option net = {"net", ""};
+        snprintf(net.value, sizeof net.value,
+                 "flatten, linear %lld, relu, linear %lld, linear %lld, relu, linear classes", wide, narrow, wide);
+        ok = choose(o, network, &net, 1, text, sizeof text);
+    } else if (few) {
+        ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
+             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},
+                    3, text, sizeof text);
+    }
+    if (few) {
+        chosen_option one = {"batch", ""};
+        snprintf(one.value, sizeof one.value, "%d", count < 512 ? 16 : count < 2048 ? 32 : 64);
+        ok = ok && choose(o, of_batch, &one, 1, text, sizeof text);
+        const int64_t steps = (count + o->batch - 1) / o->batch, wanted = (UPDATES + steps - 1) / steps;
+        one.name = "epochs";
+        snprintf(one.value, sizeof one.value, "%lld",
+                 (long long)(wanted > MOST_EPOCHS ? MOST_EPOCHS
+                             : wanted < o->epochs ? o->epochs
+                                                  : wanted));
+        ok = ok && choose(o, of_epochs, &one, 1, text, sizeof text);
+    }
+    if (*text) talk("for %lld %s%s:%s", (long long)count, source_noun(t->train), plural(count), text);
+    return ok ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+}
+
+/* What is learned, and what follows from it. */
+int training_settle_task(training *t) {
+    cli_options *o = t->o;
+    const task *is = task_of(source_task(t->train, task_asked(o)));
+    const int code = check_task(t, is);
+    if (code != CLI_OK) return code;
+    t->c.task = is;
+    if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
+    t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
+    if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
+    return choose_defaults(t);
+}

@@ -1,0 +1,61 @@
+/* training.h: a run of wick train, for the files that it is in: train_checks.c (what its options say together),
+ * train_data.c (its samples, what is held out, its task) and cmd_train.c (the run). What returns int gives exit codes,
+ * and has said what went wrong. */
+#ifndef WICK_CLI_TRAINING_H
+#define WICK_CLI_TRAINING_H
+
+#include "evaluate.h"
+#include "progress.h"
+#include "run.h"
+#include "steplog.h"
+#include "trainer.h"
+
+typedef struct training {
+    cli_options *o;
+    const char *folder;
+    wick_context *ctx;
+    wick_dataset *whole;                /* of which train and valid are parts; NULL: valid is elsewhere, or not there */
+    wick_dataset *train, *valid, *test; /* valid, test: may be NULL */
+    bool by_test;                       /* the test set chooses the best epoch */
+    char *coding;                       /* what was learned of a table or tensors; NULL: nothing */
+    wick_transform *transform;          /* NULL: --augment says it */
+    classifier c;
+    teachers teachers;
+    trainer t;
+    evaluator e; /* of what chooses the best epoch, if anything does */
+    run r;
+    steplog log;
+    progress p;
+    wick_optim_options optim;
+    param_groups groups; /* that optim points to */
+    int64_t steps;       /* of the whole run */
+    int64_t samples;     /* this process has trained on */
+    double seconds;      /* that took */
+} training;
+
+/* ---- train_checks.c ---------------------------------------------------------------------------------------------- */
+
+/* whose: options are the command line's, "", or those that the resumed checkpoint keeps: */
+extern const char training_of_file[];
+/* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
+int training_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size);
+bool training_is_plateau(const cli_options *o);
+/* What the options say together; the library would name its own fields, or nothing at all. */
+int training_check_optim(const cli_options *o, const char *whose, int64_t steps);
+/* What --augment says, and whether the images can be changed so. */
+int training_read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading);
+/* What --transform says. */
+int training_read_transform(training *t, wick_loader_options *loading);
+/* Paths are kept from the root: a run may be resumed in another folder. */
+int training_fix_paths(cli_options *o);
+
+/* ---- train_data.c ------------------------------------------------------------------------------------------------ */
+
+/* The training samples, what of them or beside them chooses the best epoch, and the test. */
+int training_open_data(training *t);
+/* What is learned, and what follows from it. */
+int training_settle_task(training *t);
+/* What the best epoch is chosen by; NULL: the training. */
+const wick_dataset *training_chooser(const training *t);
+
+#endif
