@@ -20,6 +20,11 @@ static const hint commands[] = {
     {"export save onnx to-onnx", "wick convert RUN net.onnx writes a trained model as ONNX, wick compile writes C"},
     {"codegen emit build aot deploy", "wick compile MODEL -o DIR writes a model as C"},
     {"quantise int8 compress shrink", "wick quantize MODEL -o OUT.onnx writes a trained classifier in 8 bits"},
+    {"regression regress",
+     "wick train learns numbers of a table by itself, or those that --target names; --task regress says so"},
+    {"anomaly autoencoder denoise",
+     "wick train --task autoencode learns what samples are like, and wick eval and predict say which are not"},
+    {"multilabel", "wick train --target a,b,c takes columns of 0 and 1 as labels, any of which a sample may have"},
     {"distill distil", "wick train --teacher MODEL also learns from what a trained model says"},
     {"prune sparsify",
      "no command does that; wick train --model FILE.onnx --freeze PATTERN trains a part of a network"},
@@ -55,6 +60,8 @@ static const hint options[] = {
     {"grad-clip clip-grad clip-norm max-norm max-grad-norm gradient-clip", "clip"},
     {"grad-accum accumulate-grad-batches gradient-accumulation-steps accum", "accumulate"},
     {"early-stopping early-stop", "patience"},
+    {"targets target-column y-column", "target"},
+    {"class-weight weights-of-classes balanced", "class-weights"},
     {"smoothing", "label-smoothing"},
     {"num-workers loader-workers dataloader-workers", "workers"},
     {"jobs j num-threads n-threads nproc cores cpus", "threads"},
@@ -97,8 +104,8 @@ static const hint options[] = {
     {"format output-format", "json"},
     {"draw plot image-out", "svg"},
     {"device gpu cuda gpus accelerator mps backend", "Wick computes on the CPU: --threads N says on how many of them"},
-    {"val validation valid-data val-data val-split validation-split test-size test-data",
-     "the data say it: train and test folders, which wick data split makes"},
+    {"val valid-data val-data val-split val-fraction validation-split validation-data", "validation"},
+    {"test-size test-data", "the data say it: train and test folders, which wick data split makes"},
     {"config cfg yaml hyp", "there are no configuration files: options say it all, and --resume keeps them"},
     {"tensorboard wandb mlflow", "wick report RUN draws curves, and RUN/log.jsonl has each step"},
     {"distributed ddp nodes world-size", "a training runs on one machine"},
@@ -181,8 +188,11 @@ const char *hint_option(cli_command_id command, const char *word, char *text, si
                        : h && has_option(command, h->says) ? h->says
                        : h                                 ? NULL
                            : nearest_name(name, count_options(command), option_name, &command);
-    if (near) snprintf(text, size, "did you mean --%s?", near);
-    else if (h && strchr(h->says, ' ')) snprintf(text, size, "%s", h->says);
-    else say_others(h ? h->says : name, text, size);
+    if (near)
+        snprintf(text, size, "did you mean --%s?", near);
+    else if (h && strchr(h->says, ' '))
+        snprintf(text, size, "%s", h->says);
+    else
+        say_others(h ? h->says : name, text, size);
     return text;
 }

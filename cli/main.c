@@ -15,13 +15,14 @@
 #include <string.h>
 
 const cli_command cli_commands[CMD_COUNT] = {
-    [CMD_TRAIN] = {"train", "", "train a classifier of images, recordings or table rows, with checkpoints", false,
+    [CMD_TRAIN] = {"train", "",
+                   "learn classes, numbers or labels of images, recordings or table rows, with checkpoints", false,
                    false, cmd_train, cmd_train_options},
     [CMD_EVAL] = {"eval", "MODEL", "measure a trained model on data with labels", true, false, cmd_eval,
                   cmd_eval_options},
     [CMD_PREDICT] = {"predict", "MODEL [FILE...]",
-                     "say which class pictures, recordings or table rows are of, and how sure the model is", true, true,
-                     cmd_predict, cmd_predict_options},
+                     "say what the model learned to say of pictures, recordings or table rows, and how sure it is",
+                     true, true, cmd_predict, cmd_predict_options},
     [CMD_REPORT] = {"report", "RUN", "draw a run: curves, mistakes, filters, memory and time, as one HTML page", true,
                     false, cmd_report, cmd_report_options},
     [CMD_COMPARE] = {"compare", "A B",
@@ -136,8 +137,7 @@ static int run_command(int argc, char **argv) {
     if (code != CLI_OK) options.json = as_json;
     log_setup(&options);
     if (code != CLI_OK) {
-        log_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error,
-                  cli_commands[options.command].name);
+        log_fail(code, code == CLI_USAGE ? "%s (see wick %s --help)" : "%s", error, cli_commands[options.command].name);
     } else if (options.help) {
         help_command(options.command, stdout);
     } else {

@@ -378,7 +378,7 @@ static int train(quantizing *w) {
     char *kept = step_buffer((int64_t)copy_parameters(c.model, NULL, false), 1);
     const wick_compile_options compiling = {0};
     int code = kept && copy_parameters(c.model, kept, false)
-                   ? trainer_new(&t, &c, w->learned, &optim, 0, 0, &floats, &loading, &compiling)
+                   ? trainer_new(&t, &c, w->learned, &optim, (trainer_loss){0}, &floats, &loading, &compiling)
                    : log_fail(CLI_FAILED, "out of memory");
     for (int64_t epoch = 0; epoch < o->epochs && code == CLI_OK; epoch++) {
         double loss;

@@ -78,16 +78,19 @@ static int build(training *t) {
     const wick_compile_options compiling = trainer_compiling(o);
     if (code == CLI_OK) code = training_read_transform(t, &loading);
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
+    if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     if (code == CLI_OK)
-        code = trainer_new(&t->t, &t->c, t->train, &t->optim, o->label_smoothing, o->noise, &t->teachers, &loading,
+        code = trainer_new(&t->t, &t->c, t->train, &t->optim,
+                           (trainer_loss){o->label_smoothing, o->noise, t->class_weights}, &t->teachers, &loading,
                            &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
     if (code == CLI_OK && training_chooser(t)) code = evaluator_new(&t->e, &t->c, training_chooser(t));
     if (code == CLI_OK && !training_chooser(t))
-        talk("the best epoch is that of the best training %s", of_classes(t) ? "accuracy" : "loss");
+        talk("the best epoch is that of the best training %s",
+             of_classes(t) && !t->class_weights ? "accuracy" : "loss");
     return code;
 }
 
@@ -217,6 +220,15 @@ static void log_loader(const wick_loader *loader) {
     talk("  %s", s.advice);
 }
 
+/* What the best epoch is: that of the lowest loss, or of the highest accuracy, by weights of classes if there are such.
+ * The training's accuracy knows none. */
+static bool by_loss(const training *t) {
+    return !of_classes(t) || (*t->o->class_weights && !isfinite(t->r.state.valid_loss));
+}
+static const char *best_of(const training *t) {
+    return by_loss(t) ? "loss" : *t->o->class_weights ? "accuracy by --class-weights" : "accuracy";
+}
+
 /* "61.30 %", or "0.4213". */
 static const char *score_text(const training *t, double score, char text[32]) {
     snprintf(text, 32, t->c.task->percent ? "%.2f %%" : "%.4f", t->c.task->percent ? 100 * score : score);
@@ -266,6 +278,16 @@ static int look_at_test(training *t) {
     return code;
 }
 
+/* Of what was just measured: each sample counts as its class does. */
+static double weighted_accuracy(const training *t) {
+    double right = 0, all = 0;
+    for (int64_t k = 0; k < t->c.classes; k++) {
+        right += (double)t->class_weights[k] * (double)t->e.classes[k].correct;
+        all += (double)t->class_weights[k] * (double)t->e.classes[k].support;
+    }
+    return all > 0 ? right / all : 0;
+}
+
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
@@ -285,7 +307,8 @@ static int end_epoch(training *t) {
     }
     int code = trainer_note_loss(&t->t, loss);
     if (code != CLI_OK) return code;
-    const double value = of_classes(t) ? score : -loss;
+    if (of_classes(t) && *t->o->class_weights && training_chooser(t)) state->valid_score = score = weighted_accuracy(t);
+    const double value = by_loss(t) ? -loss : score;
     bool best = value > state->best || (value == state->best && loss < state->best_loss);
     if (best) {
         state->best = value;
@@ -357,10 +380,10 @@ static void report(const training *t) {
     char number[32];
     if (stop_early(t))
         talk("stopped early: %lld epoch%s without a better %s", (long long)state->stale, plural(state->stale),
-             of_classes(t) ? "accuracy" : "loss");
-    if (of_classes(t))
-        talk("%lld step%s in %.1f s; best accuracy %.2f %% (%s) in epoch %lld", (long long)state->step,
-             plural(state->step), state->seconds, state->best * 100, chosen_by, (long long)state->best_epoch);
+             best_of(t));
+    if (!by_loss(t))
+        talk("%lld step%s in %.1f s; best %s %.2f %% (%s) in epoch %lld", (long long)state->step, plural(state->step),
+             state->seconds, best_of(t), state->best * 100, chosen_by, (long long)state->best_epoch);
     else
         talk("%lld step%s in %.1f s; least loss %.4f (%s) in epoch %lld", (long long)state->step, plural(state->step),
              state->seconds, state->best_loss, chosen_by, (long long)state->best_epoch);
@@ -393,7 +416,7 @@ static void report(const training *t) {
     json_real(&j, "valid_score", state->valid_score, 9);
     json_real(&j, "test_loss", state->test_loss, 9);
     json_real(&j, of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
-    if (of_classes(t)) json_real(&j, "best_accuracy", state->best, 9);
+    if (!by_loss(t)) json_real(&j, *t->o->class_weights ? "best_weighted_accuracy" : "best_accuracy", state->best, 9);
     json_integer(&j, "test_looks", state->looks);
     json_real(&j, "best_loss", state->best_loss, 9);
     json_integer(&j, "best_epoch", state->best_epoch);
@@ -425,6 +448,43 @@ static int nothing_left(training *t) {
     return CLI_OK;
 }
 
+/* --dry-run: what would be done. */
+static int tell_plan(const training *t) {
+    const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
+    const long long train = wick_dataset_count(t->train), valid = t->valid ? wick_dataset_count(t->valid) : 0,
+                    test = t->test ? wick_dataset_count(t->test) : 0, parameters = classifier_parameters(&t->c);
+    const double bytes = (double)(plan.arena_bytes + plan.scratch_bytes);
+    if (t->o->json) {
+        json j = log_json_open();
+        json_bool(&j, "ok", true);
+        json_bool(&j, "dry_run", true);
+        json_text(&j, "task", t->c.task->name);
+        json_text(&j, "arch", t->c.arch);
+        json_integer(&j, "outputs", t->c.classes);
+        json_integer(&j, "parameters", parameters);
+        json_integer(&j, "train", train);
+        json_integer(&j, "validation", valid);
+        json_integer(&j, "test", test);
+        json_integer(&j, "epochs", t->o->epochs);
+        json_integer(&j, "batch", t->t.batch);
+        json_integer(&j, "steps", t->steps);
+        json_real(&j, "step_flops", plan.flops, 9);
+        json_real(&j, "step_bytes", bytes, 17);
+        log_json_close(&j);
+        return CLI_OK;
+    }
+    char learned[128];
+    snprintf(learned, sizeof learned, t->c.task->learned, (long long)t->c.classes,
+             of_classes(t) ? "es" : plural(t->c.classes));
+    printf("task        %s: %s\n", t->c.task->name, learned);
+    log_print("network     %s, %lld parameter%s\n", t->c.arch, parameters, plural(parameters));
+    printf("samples     %lld for training, %lld for validation, %lld for the test\n", train, valid, test);
+    printf("steps       %lld, in batches of %lld over %lld epoch%s\n", (long long)t->steps, (long long)t->t.batch,
+           (long long)t->o->epochs, plural(t->o->epochs));
+    printf("a step      %.4g MFLOP, %.4g MB of intermediates\n", plan.flops * 1e-6, bytes * 1e-6);
+    return CLI_OK;
+}
+
 static int train(training *t) {
     cli_options *o = t->o;
     bool resuming = o->resume[0] != '\0';
@@ -441,6 +501,7 @@ static int train(training *t) {
     if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
     if (code == CLI_OK) code = build(t);
+    if (code == CLI_OK && o->dry_run) return tell_plan(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
     if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
     if (code != CLI_OK) return code;
@@ -481,6 +542,7 @@ int cmd_train(cli_options *o) {
     wick_dataset_free(&t.train);
     wick_dataset_free(&t.whole);
     free(t.coding);
+    free(t.class_weights);
     wick_context_free(&t.ctx);
     return code;
 }

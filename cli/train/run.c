@@ -150,10 +150,10 @@ int run_save_last(run *r) {
 
 int run_save_best(run *r) {
     meta list = {0};
-    const bool classes = r->c->task->kind == TASK_CLASSIFY;
-    bool complete = classifier_add_meta(r->c, &list) &&
-                    (!classes || meta_add(&list, "accuracy", "%.17g", r->state.best)) &&
-                    (classes || meta_add(&list, r->c->task->score, "%.17g", r->state.valid_score)) &&
+    const bool classes = r->c->task->kind == TASK_CLASSIFY, weighted = *r->o->class_weights;
+    const char *score = !classes ? r->c->task->score : weighted ? "weighted_accuracy" : "accuracy";
+    const double value = classes && !weighted ? r->state.best : r->state.valid_score;
+    bool complete = classifier_add_meta(r->c, &list) && meta_add(&list, score, "%.17g", value) &&
                     meta_add(&list, "loss", "%.17g", r->state.best_loss) &&
                     meta_add(&list, "epoch", "%lld", (long long)r->state.epoch) &&
                     meta_add(&list, "step", "%lld", (long long)r->state.step) &&
@@ -169,9 +169,9 @@ int run_save_best(run *r) {
 
 /* Options that there were not always: a run without them has their defaults. */
 static bool is_later(const char *name) {
-    static const char *const names[] = {"separator",      "decimal",   "no-header", "skip",   "layout",
-                                        "image-size",     "as-stored", "task",      "target", "validation",
-                                        "no-standardise", "loss",      "noise"};
+    static const char *const names[] = {"separator",      "decimal",   "no-header", "skip",         "layout",
+                                        "image-size",     "as-stored", "task",      "target",       "validation",
+                                        "no-standardise", "loss",      "noise",     "class-weights"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;

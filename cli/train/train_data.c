@@ -8,6 +8,7 @@
 
 #include "wick/datasets.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,8 +179,9 @@ static int check_task(const training *t, const task *is) {
     static const struct {
         const char *name;
         task_kind kind;
-    } uses[] = {{"loss", TASK_REGRESS},     {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
-                {"teacher", TASK_CLASSIFY}, {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY}};
+    } uses[] = {{"loss", TASK_REGRESS},          {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
+                {"teacher", TASK_CLASSIFY},      {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
+                {"class-weights", TASK_CLASSIFY}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind)
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
@@ -263,4 +265,35 @@ int training_settle_task(training *t) {
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
     if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
     return choose_defaults(t);
+}
+
+/* n numbers with commas between. */
+static bool read_weights(const char *text, int64_t n, float *weights) {
+    bool any = false;
+    for (int64_t k = 0; k < n; k++) {
+        char *end;
+        weights[k] = strtof(text, &end);
+        if (end == text || !(weights[k] >= 0) || isinf(weights[k]) || *end != (k + 1 < n ? ',' : '\0')) return false;
+        any |= weights[k] > 0;
+        text = end + 1;
+    }
+    return any;
+}
+
+int training_weigh_classes(training *t) {
+    const char *text = t->o->class_weights;
+    const int64_t n = t->c.classes, count = wick_dataset_count(t->train);
+    if (!*text) return CLI_OK;
+    t->class_weights = calloc((size_t)n, sizeof *t->class_weights);
+    if (!t->class_weights) return log_fail(CLI_FAILED, "out of memory");
+    if (strcmp(text, "balanced") != 0)
+        return read_weights(text, n, t->class_weights)
+                   ? CLI_OK
+                   : log_fail(CLI_USAGE, "--class-weights '%s' is not balanced, nor %lld numbers with commas between",
+                              text, (long long)n);
+    for (int64_t i = 0; i < count; i++) t->class_weights[wick_dataset_label(t->train, i)]++;
+    /* as scikit-learn's class_weight="balanced": samples / (classes times those of the class) */
+    for (int64_t k = 0; k < n; k++)
+        t->class_weights[k] = t->class_weights[k] > 0 ? (float)count / ((float)n * t->class_weights[k]) : 1;
+    return CLI_OK;
 }

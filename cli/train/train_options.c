@@ -45,6 +45,7 @@ const option_row cmd_train_options[] = {
     {"loss", "mse|mae|huber", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, or squares up to one deviation of the target and magnitudes beyond"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
     {"accumulate", "N", INTEGER, "1", AT(accumulate), 1, 1e6, "batches whose gradients make one update"},
+    {"class-weights", "LIST", TEXT, "", AT(class_weights), 0, 0, "how much a sample of each class counts in the loss: balanced, so that rare classes count as much as common ones, or a number for each class in their order: 1,5,0.5"},
     {"label-smoothing", "P", REAL, "0", AT(label_smoothing), 0, 1, "part of the target that is spread over all classes"},
     {"teacher", "MODEL", LIST, "", AT(teacher), 0, 0, "also learn from what this trained model says of the images (distillation): a run, a checkpoint or an ONNX file; of several, from their mean"},
     {"temperature", "T", REAL, "4", AT(temperature), 0.1, 100, "--teacher: scores are divided by T before they become probabilities"},
@@ -81,6 +82,7 @@ const option_row cmd_train_options[] = {
     HEADING("Output"),
     {"out", "DIR", TEXT, "wick-run", AT(out), 0, 0, "where last.safetensors and best.safetensors go"},
     {"force", "", FLAG, "", AT(force), 0, 0, "start over in an --out that holds a run"},
+    {"dry-run", "", FLAG, "", AT(dry_run), 0, 0, "say what would be trained, on what and how large a step is, and train and write nothing"},
     {"resume", "DIR", TEXT, "", AT(resume), 0, 0, "go on with the run in DIR, with its options; epochs and patience may be given anew"},
     {"save-every", "N", INTEGER, "1000", AT(save_every), 0, MANY, "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, "", AT(log), 0, 0, "the log, a JSON object a line for every step; without it, log.jsonl in --out"},
@@ -258,6 +260,7 @@ const kept_option train_kept[] = {
     {.name = "no-standardise"},
     {.name = "loss"},
     {.name = "noise"},
+    {.name = "class-weights"},
     {0},
 };
 /* clang-format on */

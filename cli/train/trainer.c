@@ -45,8 +45,10 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     /* a mixed sample is of the class that it has most of */
     wick_tensor *labels = r->t->mixed ? wick_argmax(in[1], 1, false) : in[1];
     wick_tensor *right = wick_eq(wick_argmax(logits, 1, false), labels);
-    wick_tensor *loss =
-        wick_cross_entropy_with(logits, in[1], &(wick_cross_entropy_options){.smoothing = r->t->smoothing});
+    const int64_t classes = r->t->c->classes;
+    wick_cross_entropy_options how = {.smoothing = r->t->smoothing};
+    if (r->t->class_weights) how.weight = wick_from(ctx, WICK_F32, 1, &classes, r->t->class_weights);
+    wick_tensor *loss = wick_cross_entropy_with(logits, in[1], &how);
     if (r->t->teachers) loss = teachers_loss(r->t->teachers, r->t->c, in[0], logits, loss);
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
@@ -195,14 +197,15 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
 }
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
-                double smoothing, double noise, teachers *taught_by, const wick_loader_options *loading,
+                trainer_loss loss, teachers *taught_by, const wick_loader_options *loading,
                 const wick_compile_options *compiling) {
     int64_t count = wick_dataset_count(dataset);
     *t = (trainer){.c = c,
                    .batch = loading->batch < count ? loading->batch : count,
                    .seed = loading->seed,
-                   .smoothing = smoothing,
-                   .noise = noise,
+                   .smoothing = loss.smoothing,
+                   .noise = loss.noise,
+                   .class_weights = loss.class_weights,
                    .teachers = taught_by && taught_by->n ? taught_by : NULL,
                    .compiling = *compiling,
                    .scale = 1,

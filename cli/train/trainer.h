@@ -20,6 +20,7 @@ typedef struct trainer {
     uint64_t seed;
     double smoothing;
     double noise;                   /* deviation of what is added to samples as the network takes them; 0: nothing */
+    const float *class_weights;     /* [classes], the caller's; NULL: all are 1 */
     teachers *teachers;             /* NULL: none */
     bool mixed;                     /* targets are probabilities of classes */
     wick_compile_options compiling; /* of all steps */
@@ -49,12 +50,17 @@ double trainer_peak(const wick_optim_options *optim); /* the rate that the sched
  * here; the text of --group was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
 wick_compile_options trainer_compiling(const cli_options *o); /* and of its plans */
-/* Makes the model's parameters and the optimizer's state. smoothing: of the labels. noise: of --noise. taught_by: NULL:
- * nobody. loading
+/* What a loss is made of beyond the task: smoothing of labels, noise as --noise, weights of classes (NULL: all are 1).
+ */
+typedef struct trainer_loss {
+    double smoothing, noise;
+    const float *class_weights;
+} trainer_loss;
+/* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went
  * wrong has been said. */
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
-                double smoothing, double noise, teachers *taught_by, const wick_loader_options *loading,
+                trainer_loss loss, teachers *taught_by, const wick_loader_options *loading,
                 const wick_compile_options *compiling);
 void trainer_free(trainer *t);
 

@@ -17,6 +17,7 @@ typedef struct training {
     wick_dataset *whole;                /* of which train and valid are parts; NULL: valid is elsewhere, or not there */
     wick_dataset *train, *valid, *test; /* valid, test: may be NULL */
     bool by_test;                       /* the test set chooses the best epoch */
+    float *class_weights;               /* [classes]; NULL: all count the same */
     char *coding;                       /* what was learned of a table or tensors; NULL: nothing */
     wick_transform *transform;          /* NULL: --augment says it */
     classifier c;
@@ -55,6 +56,8 @@ int training_fix_paths(cli_options *o);
 int training_open_data(training *t);
 /* What is learned, and what follows from it. */
 int training_settle_task(training *t);
+/* What --class-weights says of the training samples. */
+int training_weigh_classes(training *t);
 /* What the best epoch is chosen by; NULL: the training. */
 const wick_dataset *training_chooser(const training *t);
 

@@ -121,6 +121,21 @@ test_validation_is_not_the_test() {
     expect 0 "$wick" train --data parts --epochs 2 --out parts_run && has err "100 rows for validation (valid)" && expect 0 "$wick" eval parts_run --split validation --json && [ "$(json out samples)" = 100 ] || fail "the part"
     expect 0 "$wick" train --data houses.csv --validation parts/valid.csv --epochs 2 --out other_run && expect 0 "$wick" eval other_run
 }
+recall() { grep -o "\"name\": \"$1\"[^}]*" out | grep -o '"recall": [0-9.]*' | cut -d' ' -f2; }
+test_weights_of_classes() {
+    { echo u,v,kind; rows 8 1500 'printf "%.3f,%.3f,%s\n", a, b, (a + 0.8 * c > 1.2 ? "rare" : "usual")'; } >rare.csv
+    expect 0 "$wick" train --data rare.csv --threads 1 --out plain && expect 0 "$wick" eval plain --json && before=$(recall rare)
+    expect 0 "$wick" train --data rare.csv --threads 1 --class-weights balanced --out balanced && expect 0 "$wick" eval balanced --json && after=$(recall rare)
+    awk -v a="$before" -v b="$after" 'BEGIN { exit !(b > a + 0.1 && b > 0.7) }' || fail "recall of the rare class: $before, balanced $after"
+    expect 0 "$wick" train --data rare.csv --threads 1 --class-weights 1,1 --out ones && same_tensors plain/best.safetensors ones/best.safetensors
+    for list in 1 1,2,3 1,x 0,0 -1,1 1,inf; do expect 2 "$wick" train --data rare.csv --class-weights "$list" --out no && has err "is not balanced, nor 2 numbers"; done
+    expect 2 "$wick" train --data houses.csv --class-weights balanced --out no && has err "--class-weights is for --task classify"
+}
+test_dry_run() {
+    expect 0 "$wick" train --data houses.csv --dry-run --out dry && has out "regress: a regression of 1 target" && has out "648 for training, 72 for validation, 180 for the test" && [ ! -e dry ] || fail "it wrote"
+    expect 0 "$wick" train --data houses.csv --dry-run --out dry --json && valid_json out && [ "$(json out steps)" = 2016 ] && [ ! -e dry ] || fail "$(json out steps) steps"
+    expect 2 "$wick" train --data houses.csv --dry-run --loss mean --out dry
+}
 test_tensors_of_numbers() {
     [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
     "$python" -c 'import numpy as np

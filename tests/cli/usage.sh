@@ -60,7 +60,7 @@ train --batch-size 8|did you mean --batch?
 train --output x|did you mean --out?
 train --num-workers 2|did you mean --workers?
 train --lr-scheduler cosine|did you mean --schedule?
-train --val-split 0.1|wick data split
+train --val-split 0.1|--validation
 run m --output-dir x|did you mean --output?
 compile m --output x|did you mean --out?
 eval m --batch-size 3|--batch is an option of wick train, plan
