@@ -175,7 +175,7 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     const bool held = strcmp(split, "validation") == 0, parted = c->validation > 0 && is_own(c, data);
     *out = NULL;
     if (held && !parted) {
-        const char *part = source_validation_part(data);
+        const char *part = source_validation_part(c->ctx, data);
         return part ? open_part(c, data, part, form, out)
                     : wick_context_fail(c->ctx, WICK_ERR_INVALID,
                                         "%s has no validation part, and of other data the model held none out", data);
@@ -254,7 +254,14 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (!same_extents(c, rank, dims) && !c->onnx)
         return log_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
                         classifier_extents(rank, dims, has), classifier_extents(c->rank, c->dims, takes));
-    if (!c->class_names) return CLI_OK; /* its classes, if there are such, are no part of the model */
+    const wick_spec *second = wick_dataset_field(dataset, 1);
+    const bool numbers = c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL,
+               targets = second && second->dtype == WICK_F32 && second->rank == 1;
+    if (numbers != targets || (targets && second->dims[0] != c->classes))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s, and the model learned %lld %s of each", name,
+                        targets ? "other numbers to learn" : "classes", (long long)c->classes,
+                        numbers ? "numbers" : "classes");
+    if (!c->class_names || numbers) return CLI_OK; /* its classes, if there are such, are no part of the model */
     if (wick_dataset_classes(dataset) > c->classes)
         return log_fail(CLI_BAD_FILE, "%s has %lld classes, the model knows %lld", name,
                         (long long)wick_dataset_classes(dataset), (long long)c->classes);

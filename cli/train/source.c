@@ -239,11 +239,11 @@ char *source_find_file(const char *data, const char *split) {
     return NULL;
 }
 
-const char *source_validation_part(const char *data) {
+const char *source_validation_part(wick_context *ctx, const char *data) {
     static const char *const names[] = {"validation", "valid", "val"};
+    if (source_is_file(data)) return source_has_val(ctx, data) ? "val" : NULL;
     for (int i = 0; i < 3; i++) {
-        char *folder = path_join(data, names[i]),
-             *file = source_is_file(data) ? NULL : source_find_file(data, names[i]);
+        char *folder = path_join(data, names[i]), *file = source_find_file(data, names[i]);
         const bool there = (folder && path_is_folder(folder)) || file;
         free(folder);
         free(file);

@@ -53,7 +53,7 @@ task_kind source_task(const wick_dataset *dataset, task_kind asked);
  * ones every time, as many of each class. *set becomes that part; it is of no use where this fails. */
 wick_status source_hold_out(wick_context *ctx, const char *data, double share, bool held, wick_dataset **set);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
-const char *source_validation_part(const char *data);
+const char *source_validation_part(wick_context *ctx, const char *data);
 /* Whether it is the name of a file that is read as a table or as tensors. */
 bool source_is_file(const char *data);
 /* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */

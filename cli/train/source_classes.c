@@ -34,6 +34,13 @@ static wick_status check_known(wick_context *ctx, const char *data, const wick_d
 wick_status source_match_classes(wick_context *ctx, const char *data, const char *const *names, int64_t classes,
                                  wick_dataset **dataset) {
     const int64_t theirs = wick_dataset_classes(*dataset);
+    const wick_spec *second = wick_dataset_field(*dataset, 1);
+    if (second && second->dtype == WICK_F32) /* numbers to learn, which go by their places */
+        return theirs == classes
+                   ? WICK_OK
+                   : wick_context_fail(ctx, WICK_ERR_MISMATCH,
+                                       "%s: has %lld number%s to learn of each sample, and the model knows %lld", data,
+                                       (long long)theirs, theirs == 1 ? "" : "s", (long long)classes);
     bool same = theirs <= classes;
     for (int64_t k = 0; k < theirs && same; k++) same = is_same(wick_dataset_class_name(*dataset, k), names[k], k);
     if (same || !theirs) return WICK_OK;
@@ -55,7 +62,9 @@ wick_status source_match_classes(wick_context *ctx, const char *data, const char
     o.set = *dataset;
     if (status == WICK_OK) status = source_wrap(ctx, &o, data, false, &matched);
     o.set = NULL; /* the caller's, or that of what was made */
-    if (status == WICK_OK) *dataset = matched;
-    else source_drop(&o);
+    if (status == WICK_OK)
+        *dataset = matched;
+    else
+        source_drop(&o);
     return status;
 }

@@ -50,6 +50,8 @@ wick_status source_keep_names(wick_context *ctx, const char *path, const char *c
 
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
+/* Whether a file of tensors has x_val and y_val beside those of train and test. */
+bool source_has_val(wick_context *ctx, const char *path);
 wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,
                                 bool parted, owned *o);
 

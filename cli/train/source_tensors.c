@@ -50,6 +50,18 @@ static bool has_split(const wick_weights *file, const char *split) {
     return false;
 }
 
+/* Whether it has samples and labels of that split. */
+static bool has_pair(const wick_weights *file, const char *split) {
+    char base[BASE];
+    wick_texts texts;
+    bool label = false;
+    for (int i = 0; i < wick_weights_count(file); i++)
+        label |= strip_split(wick_weights_at(file, i).name, split, base) && source_is_label(base, NULL);
+    for (int i = 0; wick_weights_texts_at(file, i, &texts); i++)
+        label |= strip_split(texts.name, split, base) && source_is_label(base, NULL);
+    return label && has_split(file, split);
+}
+
 /* A name within the split that is taken, NULL: it is of another one, or of none. */
 static const char *name_within(const parts *p, const char *name, char base[BASE]) {
     return !p->split ? name : strip_split(name, p->split, base) ? base : NULL;
@@ -69,7 +81,8 @@ static void tell_unused(const parts *p) {
     char base[BASE];
     for (int i = 0; i < wick_weights_count(p->file); i++) {
         const char *name = wick_weights_at(p->file, i).name;
-        if (!strip_split(name, "train", base) && !strip_split(name, "test", base))
+        const bool val = strip_split(name, "val", base) && has_pair(p->file, "val"); /* chooses the best epoch */
+        if (!val && !strip_split(name, "train", base) && !strip_split(name, "test", base))
             say(p, "%s: \"%s\" is neither of train nor of test, and passed over", p->path, name);
     }
 }
@@ -406,7 +419,9 @@ static wick_status find_task(const parts *p, const source_options *so, task_kind
 
 /* "y", or of several "y[0]", "y[1]", unless the file has as many texts; they become o's. */
 static wick_status name_targets(wick_context *ctx, const parts *p, int64_t k, owned *o) {
+    char base[BASE];
     const char *name = wick_weights_at(p->file, p->y).name;
+    if (p->split && strip_split(name, p->split, base)) name = base;
     if (p->names.texts && p->names.count == k) return source_keep_names(ctx, p->path, p->names.texts, k, o);
     if (k == 1) return source_keep_names(ctx, p->path, &name, 1, o);
     const size_t room = strlen(name) + 24;
@@ -501,7 +516,9 @@ static wick_status take_columns(wick_context *ctx, parts *p, const source_option
     }
     if (p->y < 0 && !p->labels.texts) return wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set);
     status = take_classes(ctx, p, so, o, &classes, &tensors[1]);
-    if (status != WICK_OK && status != WICK_ERR_NOMEM && so->unlabelled)
+    if (status != WICK_OK && status != WICK_ERR_NOMEM && task == TASK_AUTOENCODE)
+        say(p, "%s: \"%s\" is passed over: it has no classes", p->path, label_name(p));
+    if (status != WICK_OK && status != WICK_ERR_NOMEM && (so->unlabelled || task == TASK_AUTOENCODE))
         return wick_dataset_of_tensors(ctx, 1, names, tensors, -1, 0, &o->set);
     return status == WICK_OK ? wick_dataset_of_tensors(ctx, 2, names, tensors, 1, classes, &o->set) : status;
 }
@@ -510,6 +527,7 @@ static wick_status take_columns(wick_context *ctx, parts *p, const source_option
 static const char *find_split(const wick_weights *file, const char *split, bool *divided) {
     const bool train = has_split(file, "train"), test = has_split(file, "test");
     *divided = train && test;
+    if (*divided && strcmp(split, "val") == 0 && has_pair(file, split)) return "val";
     if (*divided) return strcmp(split, "train") == 0 ? "train" : "test";
     return train ? "train" : test ? "test" : NULL;
 }
@@ -523,6 +541,16 @@ bool source_is_divided(wick_context *ctx, const char *path) {
     find_split(file, "train", &divided);
     wick_weights_free(&file);
     return divided;
+}
+
+bool source_has_val(wick_context *ctx, const char *path) {
+    wick_weights *file;
+    bool divided = false;
+    if (!source_is_divided(ctx, path) || wick_weights_open(ctx, path, &file) != WICK_OK) return false;
+    const char *split = find_split(file, "val", &divided);
+    const bool has = split && strcmp(split, "val") == 0;
+    wick_weights_free(&file);
+    return has;
 }
 
 wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,

@@ -124,38 +124,46 @@ static int hold_out(training *t, double share) {
     return CLI_OK;
 }
 
+/* Data of its own: a part of --data, or what --validation names. */
+static int open_other(training *t, const char *part) {
+    const cli_options *o = t->o;
+    const bool whole = source_is_file(o->validation) || class_folders_are(t->ctx, o->validation);
+    const wick_status status = part ? open_split(t, o->data, part, &t->valid)
+                                    : open_split(t, o->validation, whole ? "all" : "test", &t->valid);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    const long long count = wick_dataset_count(t->valid);
+    if (!count) return log_fail(CLI_BAD_FILE, "--validation: there is no %s", source_noun(t->train));
+    if (part)
+        talk("%s has %lld %s%s for validation (%s), which chooses the best epoch", o->data, count,
+             source_noun(t->valid), plural(count), part);
+    return CLI_OK;
+}
+
+/* --validation becomes what was done, so that a run that goes on does it again. */
 static int open_validation(training *t) {
     enum { FEWEST = 50 }; /* samples that choose an epoch: one more or less right is 2 % */
-    const cli_options *o = t->o;
+    cli_options *o = t->o;
     char *end;
     const double share = strtod(o->validation, &end);
-    const bool number = end != o->validation && !*end;
-    const char *part = options_given(o, "validation") ? NULL : source_validation_part(o->data);
-    wick_status status;
+    const bool number = end != o->validation && !*end, given = options_given(o, "validation"), again = *o->resume != 0;
+    const char *part = source_validation_part(t->ctx, o->data);
+    const bool named = part && strcmp(o->validation, part) == 0;
     t->by_test = strcmp(o->validation, "test") == 0;
     if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");
+    if (part && !named && given)
+        talk("%s has a part for validation (%s), which is passed over for --validation", o->data, part);
     if (t->by_test || (number && share == 0)) return CLI_OK;
     if (number && !(share > 0 && share < 1))
         return log_fail(CLI_USAGE, "--validation %s is no part of the training samples, such as 0.1", o->validation);
+    if (named || (part && !given && !again))
+        return options_replace(o, "validation", part) ? open_other(t, part) : log_fail(CLI_FAILED, "out of memory");
+    if (!number) return open_other(t, NULL);
     const int64_t count = wick_dataset_count(t->train);
-    const bool asked = options_given(o, "validation") || *o->resume || o->patience || training_is_plateau(o);
-    if (number && !part && !asked && share * (double)count < FEWEST)
-        return talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
-                    (long long)count, source_noun(t->train), plural(count), o->validation),
-               options_replace(t->o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
-    if (number && !part) return hold_out(t, share);
-    if (part) {
-        status = open_split(t, o->data, part, &t->valid);
-        if (status == WICK_OK)
-            talk("%s has %lld %ss for validation (%s), which chooses the best epoch", o->data,
-                 (long long)wick_dataset_count(t->valid), source_noun(t->valid), part);
-    } else {
-        const bool whole = source_is_file(o->validation) || class_folders_are(t->ctx, o->validation);
-        status = open_split(t, o->validation, whole ? "all" : "test", &t->valid);
-    }
-    if (status == WICK_OK && !wick_dataset_count(t->valid))
-        return log_fail(CLI_BAD_FILE, "--validation: holds no %ss", source_noun(t->train));
-    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
+    const bool asked = given || again || o->patience || training_is_plateau(o);
+    if (asked || share * (double)count >= FEWEST) return hold_out(t, share);
+    talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
+         (long long)count, source_noun(t->train), plural(count), o->validation);
+    return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
 int training_open_data(training *t) {

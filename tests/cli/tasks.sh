@@ -119,6 +119,8 @@ test_validation_is_not_the_test() {
     expect 2 "$wick" train --data set --hidden 16 --validation 1.5 --out no && has err "is no part of the training samples"
     mkdir -p parts && { head -n 1 houses.csv; sed -n 2,500p houses.csv; } >parts/train.csv && { head -n 1 houses.csv; sed -n 501,600p houses.csv; } >parts/valid.csv && { head -n 1 houses.csv; sed -n 601,700p houses.csv; } >parts/test.csv
     expect 0 "$wick" train --data parts --epochs 2 --out parts_run && has err "100 rows for validation (valid)" && expect 0 "$wick" eval parts_run --split validation --json && [ "$(json out samples)" = 100 ] || fail "the part"
+    expect 0 "$wick" train --resume parts_run --epochs 3 && has err "100 rows for validation (valid)"
+    expect 0 "$wick" train --data parts --validation 0.2 --epochs 1 --out given && has err "which is passed over" && has err "held out" && expect 0 "$wick" train --resume given --epochs 2 && has err "held out"
     expect 0 "$wick" train --data houses.csv --validation parts/valid.csv --epochs 2 --out other_run && expect 0 "$wick" eval other_run
 }
 recall() { grep -o "\"name\": \"$1\"[^}]*" out | grep -o '"recall": [0-9.]*' | cut -d' ' -f2; }
@@ -141,10 +143,12 @@ test_tensors_of_numbers() {
     "$python" -c 'import numpy as np
 r = np.random.RandomState(0); x = r.randn(400, 5).astype("f4"); y = x @ r.randn(5, 3).astype("f4") * 50 + 7
 np.savez("three.npz", x=x, y=y); np.savez("one.npz", x=x, y=y[:, 0]); np.savez("flags.npz", x=x, y=(y > 7).astype("i8"))
+np.savez("own.npz", x_train=x[:300], y_train=y[:300], x_val=x[300:350], y_val=y[300:350], x_test=x[350:], y_test=y[350:])
 np.savez("bad.npz", x=x, y=np.where(np.arange(400) == 17, np.nan, y[:, 0]))'
     expect 0 "$wick" train --data three.npz --threads 1 --out three && has err '"y" has 3 numbers for each sample' && expect 0 "$wick" eval three --json && at_least r2 0.95 && has out '"y[2]"'
     expect 0 "$wick" train --data one.npz --epochs 30 --out one && has err "not whole" && expect 0 "$wick" predict one --index 0
     expect 0 "$wick" train --data flags.npz --out flags --threads 1 && has err "--task multi-label" && expect 0 "$wick" eval flags --json && at_least map 0.9
+    expect 0 "$wick" train --data own.npz --epochs 3 --out own && has err "50 rows for validation (val)" && lacks err "passed over" && expect 0 "$wick" eval own --split validation --json && [ "$(json out samples)" = 50 ] && expect 0 "$wick" eval own --json && [ "$(json out samples)" = 50 ] || fail "val"
     expect 3 "$wick" train --data bad.npz --task regress --out no && has err '"y": row 17 is NaN'
 }
 test_sets_of_scikit_learn() {
