@@ -106,7 +106,7 @@ static const hint options[] = {
     {"device gpu cuda gpus accelerator mps backend", "Wick computes on the CPU: --threads N says on how many of them"},
     {"val valid-data val-data val-split val-fraction validation-split validation-data", "validation"},
     {"test-size test-data", "the data say it: train and test folders, which wick data split makes"},
-    {"config cfg yaml hyp", "there are no configuration files: options say it all, and --resume keeps them"},
+    {"cfg yaml hyp options-file", "config"},
     {"tensorboard wandb mlflow", "wick report RUN draws curves, and RUN/log.jsonl has each step"},
     {"distributed ddp nodes world-size", "a training runs on one machine"},
     {"momentum-decay", "momentum"},

@@ -23,13 +23,8 @@ bool options_at(cli_command_id command, int i, option_view *out) {
     for (const option_row *r = table_of(command); r->doc; r++) {
         if (!r->name) heading = r->doc;
         if (!r->name || i-- > 0) continue;
-        *out = (option_view){r->name,
-                             r->argument,
-                             r->fallback,
-                             r->doc,
-                             heading,
-                             r->kind == FLAG,
-                             r->kind == CHOICE || r->kind == WORD};
+        *out = (option_view){
+            r->name, r->argument, r->fallback, r->doc, heading, r->kind == FLAG, r->kind == CHOICE || r->kind == WORD};
         return true;
     }
     return false;
@@ -214,7 +209,7 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
         /* A variable of a script that is not set must not become a default. */
         if ((rows[index].kind == TEXT || rows[index].kind == LIST || rows[index].kind == EACH) && !*value)
             return refuse_empty(&rows[index], error, size);
-        code = rows[index].kind == EACH                       ? append_value(o, index, value, error, size)
+        code = rows[index].kind == EACH                      ? append_value(o, index, value, error, size)
                : rows[index].kind == LIST && o->given[index] ? add_value(o, index, value, error, size)
                                                              : set_value(o, index, value, error, size);
         if (code != CLI_OK) return code;
@@ -225,6 +220,109 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
         return CLI_USAGE;
     }
     return CLI_OK;
+}
+
+/* Whether two texts are one value: 1e-3 and 0.001 are. */
+static bool same_value(const option_row *row, const char *a, const char *b) {
+    bool number = row->kind == INTEGER || row->kind == REAL;
+    return strcmp(a, b) == 0 || (number && strtod(a, NULL) == strtod(b, NULL));
+}
+
+/* Whether a file may have it: what a run keeps, where it goes, and how it is computed. How the command talks is asked
+ * for before a file is read. */
+static bool may_be_in_file(const char *name) {
+    static const char *const others[] = {"out", "threads", "workers", "adaptive"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0) return true;
+    for (int i = 0; train_kept[i].name; i++)
+        if (strcmp(name, train_kept[i].name) == 0) return true;
+    return false;
+}
+
+/* One line of a file; of_file: by row, whether a line before gave it. */
+static int read_line(cli_options *o, char *line, bool *of_file, char *error, size_t size) {
+    const option_row *rows = table_of(o->command);
+    char *stop = line + strlen(line);
+    while (stop > line && strchr(" \t\r\n", stop[-1])) *--stop = '\0';
+    char *name = line + strspn(line, " \t"), *end = name + strcspn(name, " \t="), *value = end + strspn(end, " \t");
+    const bool equals = *value == '=';
+    if (equals) value++, value += strspn(value, " \t");
+    if (!*name || *name == '#') return CLI_OK;
+    const int index = find_row(o->command, name, (size_t)(end - name));
+    if (index < 0) {
+        char hint[300];
+        *end = '\0';
+        hint_option(o->command, name, hint, sizeof hint);
+        snprintf(error, size, "unknown option %.60s%s%s", name, *hint ? "; " : "", hint);
+        return CLI_USAGE;
+    }
+    if (!may_be_in_file(rows[index].name)) {
+        snprintf(error, size, "--%s belongs on the command line", rows[index].name);
+        return CLI_USAGE;
+    }
+    const bool flag = rows[index].kind == FLAG, list = rows[index].kind == LIST;
+    if (flag && (!*value || strcmp(value, "yes") == 0))
+        value = "yes";
+    else if (flag || !equals || !*value) {
+        snprintf(error, size, flag ? "%s takes no value" : "%s needs \"= %s\"", rows[index].name, rows[index].argument);
+        return CLI_USAGE;
+    }
+    if (of_file[index] && !list) {
+        snprintf(error, size, "%s is there twice", rows[index].name);
+        return CLI_USAGE;
+    }
+    if (o->given[index] && !of_file[index]) return CLI_OK; /* the command line says it otherwise */
+    const int code =
+        list && of_file[index] ? add_value(o, index, value, error, size) : set_value(o, index, value, error, size);
+    of_file[index] = o->given[index] = true;
+    return code;
+}
+
+int options_read(cli_options *o, const char *path, char *error, size_t size) {
+    bool of_file[CLI_MAX_OPTIONS] = {false};
+    char *line = NULL, why[512];
+    size_t room = 0;
+    int code = CLI_OK;
+    long long number = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        snprintf(error, size, "%s: %s", path, strerror(errno));
+        return CLI_BAD_FILE;
+    }
+    while (code == CLI_OK && getline(&line, &room, file) >= 0) {
+        number++;
+        if ((code = read_line(o, line, of_file, why, sizeof why)) != CLI_OK)
+            snprintf(error, size, "%s:%lld: %s", path, number, why);
+    }
+    if (code == CLI_OK && ferror(file)) {
+        snprintf(error, size, "%s: %s", path, strerror(errno));
+        code = CLI_BAD_FILE;
+    }
+    free(line);
+    fclose(file);
+    return code;
+}
+
+char *options_lines(const cli_options *o) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const char *name, *value;
+    if (!out) return NULL;
+    for (int i = 0; (name = options_kept(o, i, &value)); i++) {
+        const option_row *row = &table_of(CMD_TRAIN)[find_row(CMD_TRAIN, name, strlen(name))];
+        if (!*value || same_value(row, value, options_fallback(i)) || strchr(value, '\n')) continue;
+        if (row->kind != LIST) {
+            fprintf(out, row->kind == FLAG ? "%s\n" : "%s = %s\n", name, value);
+            continue;
+        }
+        for (const char *at = value; *at; at += strcspn(at, ";"), at += *at == ';')
+            fprintf(out, "%s = %.*s\n", name, (int)strcspn(at, ";"), at);
+    }
+    const bool whole = !ferror(out);
+    if (fclose(out) == 0 && whole) return text;
+    free(text);
+    return NULL;
 }
 
 bool options_given(const cli_options *o, const char *name) {
@@ -265,12 +363,6 @@ const char *options_kept(const cli_options *o, int i, const char **text) {
 const char *options_fallback(int i) {
     const char *name = train_kept[i].name;
     return table_of(CMD_TRAIN)[find_row(CMD_TRAIN, name, strlen(name))].fallback;
-}
-
-/* Whether two texts are one value: 1e-3 and 0.001 are. */
-static bool same_value(const option_row *row, const char *a, const char *b) {
-    bool number = row->kind == INTEGER || row->kind == REAL;
-    return strcmp(a, b) == 0 || (number && strtod(a, NULL) == strtod(b, NULL));
 }
 
 int options_restore(cli_options *o, int i, const char *text, char *error, size_t size) {

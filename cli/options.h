@@ -7,6 +7,12 @@
 
 /* Defaults first, then argv[first..]. An exit code; anything but CLI_OK leaves one line in `error`. */
 int options_parse(cli_options *options, int argc, char **argv, int first, char *error, size_t size);
+/* Options of a file as if the command line had given them, unless it did: a line for each, "name = value", "name" of a
+ * flag; # begins a comment at the start of a line. An exit code; anything but CLI_OK leaves one line in `error`, which
+ * names file and line. */
+int options_read(cli_options *options, const char *path, char *error, size_t size);
+/* The options that are kept and no defaults, as such lines; malloc'ed, NULL: out of memory. */
+char *options_lines(const cli_options *options);
 void options_free(cli_options *options);
 /* Whether the command line, rather than a default or a checkpoint, gave the option; it must be one of the command's. */
 bool options_given(const cli_options *options, const char *name);
@@ -32,7 +38,7 @@ bool options_at(cli_command_id command, int i, option_view *out);
 /* Options of wick train that its checkpoints keep, in their order; the last has no name. */
 typedef struct kept_option {
     const char *name;
-    bool changes;             /* a resumed run may be given another value */
+    bool changes;              /* a resumed run may be given another value */
     const char *value, *means; /* what a value stands for that is none itself: 0, "no limit" */
 } kept_option;
 extern const kept_option train_kept[];

@@ -267,7 +267,9 @@ static void draw_curve(FILE *out, const report *r, const curve *v, double per_ep
     points(log->epochs, m, v->epoch, per_epoch, v->factor, ex, ey);
     bool measured = false;
     for (size_t i = 0; i < m; i++) measured |= isfinite(ey[i]);
-    int64_t smoothed = n ? smooth(x, y, n, sx, sy) : 0;
+    bool trained = false; /* other tasks have no score of a batch */
+    for (size_t i = 0; i < n; i++) trained |= isfinite(y[i]);
+    int64_t smoothed = trained ? smooth(x, y, n, sx, sy) : 0;
     const chart_line lines[] = {
         {.style = "a", .x = x, .y = y, .n = (int64_t)n, .faint = true},
         {.name = "training, smoothed", .style = "a", .x = sx, .y = sy, .n = smoothed},

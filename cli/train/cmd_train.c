@@ -485,9 +485,25 @@ static int tell_plan(const training *t) {
     return CLI_OK;
 }
 
+/* What --config takes. */
+static int write_options(const training *t) {
+    char *path = path_join(t->folder, "options.txt"), *lines = options_lines(t->o);
+    int code = path && lines ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && wick_file_write(t->ctx, path, lines, strlen(lines)) != WICK_OK)
+        code = log_fail(CLI_FAILED, "could not save: %s", wick_context_error(t->ctx));
+    free(path);
+    free(lines);
+    return code;
+}
+
 static int train(training *t) {
     cli_options *o = t->o;
     bool resuming = o->resume[0] != '\0';
+    char error[1024];
+    if (*o->config && resuming)
+        return log_fail(CLI_USAGE, "--resume goes on with the options of its run: leave out --config");
+    const int read = *o->config ? options_read(o, o->config, error, sizeof error) : CLI_OK;
+    if (read != CLI_OK) return log_fail(read, "%s", error);
     if (resuming && (options_given(o, "out") || o->force))
         return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
     if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(),
@@ -503,6 +519,7 @@ static int train(training *t) {
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK && o->dry_run) return tell_plan(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
+    if (code == CLI_OK && !resuming) code = write_options(t);
     if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
     if (code != CLI_OK) return code;
     if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))

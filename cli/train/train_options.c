@@ -81,6 +81,7 @@ const option_row cmd_train_options[] = {
     {"lr-patience", "N", INTEGER, "3", AT(lr_patience), 0, 1e6, "epochs without a better loss that plateau puts up with before a drop"},
     HEADING("Output"),
     {"out", "DIR", TEXT, "wick-run", AT(out), 0, 0, "where last.safetensors and best.safetensors go"},
+    {"config", "FILE", TEXT, "", AT(config), 0, 0, "options of a file, a line for each, \"epochs = 20\"; those of the command line come before them. Each run writes its own, --out/options.txt"},
     {"force", "", FLAG, "", AT(force), 0, 0, "start over in an --out that holds a run"},
     {"dry-run", "", FLAG, "", AT(dry_run), 0, 0, "say what would be trained, on what and how large a step is, and train and write nothing"},
     {"resume", "DIR", TEXT, "", AT(resume), 0, 0, "go on with the run in DIR, with its options; epochs and patience may be given anew"},

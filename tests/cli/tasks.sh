@@ -138,6 +138,18 @@ test_dry_run() {
     expect 0 "$wick" train --data houses.csv --dry-run --out dry --json && valid_json out && [ "$(json out steps)" = 2016 ] && [ ! -e dry ] || fail "$(json out steps) steps"
     expect 2 "$wick" train --data houses.csv --dry-run --loss mean --out dry
 }
+test_options_of_a_file() {
+    expect 0 "$wick" train --data houses.csv --target price --epochs 3 --group "*.bias:decay=0" --group "fc1*:lr=0.5x" --no-standardise --threads 1 --out first && [ -s first/options.txt ] || fail "no options.txt"
+    expect 0 "$wick" train --config first/options.txt --threads 1 --out second && same_tensors first/last.safetensors second/last.safetensors && cmp first/options.txt second/options.txt || fail "other options"
+    printf '# a comment\n\n  epochs = 2\r\nbatch=64\nno-standardise\nskip = town\n' >some.txt
+    expect 0 "$wick" train --data houses.csv --config some.txt --epochs 4 --dry-run --json && [ "$(json out epochs)" = 4 ] && [ "$(json out batch)" = 64 ] && [ "$(json out parameters)" = 257 ] || fail "$(cat out)"
+    local line
+    for line in "epoks = 2" "epochs" "epochs = two" "epochs = 2
+epochs = 3" "quiet" "no-standardise = maybe" "= 3"; do printf '%s\n' "$line" >bad.txt; expect 2 "$wick" train --data houses.csv --config bad.txt --out no && has err "bad.txt:"; done
+    printf 'data = x\nepochs = 0\n' >bad.txt && expect 2 "$wick" train --config bad.txt --out no && has err "bad.txt:2"
+    expect 3 "$wick" train --config nowhere.txt --out no && has err "nowhere.txt"
+    expect 2 "$wick" train --resume first --config some.txt && has err "leave out --config"
+}
 test_tensors_of_numbers() {
     [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
     "$python" -c 'import numpy as np
