@@ -87,6 +87,7 @@ typedef struct cli_options {
     const char *task, *target, *validation, *loss_name, *class_weights, *config; /* of train */
     bool dry_run;
     double noise;
+    int64_t window, horizon;
     bool no_standardise;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */

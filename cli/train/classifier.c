@@ -110,6 +110,8 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
                       .task = c->task ? c->task : &task_classify,
                       .standard = c->standard,
                       .validation = c->validation,
+                      .window = c->window,
+                      .horizon = c->horizon,
                       .loss = c->loss};
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
@@ -177,6 +179,7 @@ int64_t classifier_parameters(const classifier *c) {
 static bool add_task(const classifier *c, meta *list) {
     const bool classes = c->task->kind == TASK_CLASSIFY;
     return (classes || meta_add(list, "task", "%s", c->task->name)) &&
+           (!c->window || meta_add(list, "window", "%lld %lld", (long long)c->window, (long long)c->horizon)) &&
            (!c->loss || meta_add(list, "objective", "%s", c->loss)) &&
            meta_add(list, classes ? "classes" : "outputs", "%lld", (long long)c->classes);
 }
@@ -257,12 +260,25 @@ static int read_task(classifier *c, const wick_checkpoint *file, const char *pat
     if (!c->task) return log_fail(CLI_BAD_FILE, "%s: its task is \"%.40s\", which this Wick does not know", path, name);
     if (c->task->kind == TASK_REGRESS && !(c->loss = strdup(loss ? loss : "mse"))) return classifier_out_of_memory();
     c->standard = wick_checkpoint_meta(file, "standardised") != NULL;
+    const char *window = wick_checkpoint_meta(file, "window");
+    long long rows = 0, behind = 0;
+    if (window && (sscanf(window, "%lld %lld", &rows, &behind) != 2 || rows < 1 || behind < 1 ||
+                   rows > CLASSIFIER_MOST_PIXELS || behind > CLASSIFIER_MOST_CLASSES))
+        return log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, window);
+    c->window = rows, c->horizon = behind;
     if (validation && (!read_real(&c->validation, validation) || !(c->validation > 0 && c->validation < 1)))
         return log_fail(CLI_BAD_FILE, "%s: bad validation '%s'", path, validation);
     return CLI_OK;
 }
 
 static bool is_onnx(const classifier *c) { return strncmp(c->arch, "onnx:", 5) == 0; }
+
+/* Whether a sample and what is learned of it can be those of windows: columns of that length, among them the targets.
+ */
+static bool are_windows(const classifier *c) {
+    return c->task->kind == TASK_REGRESS && c->floats && c->pixels % c->window == 0 && c->classes % c->horizon == 0 &&
+           c->pixels / c->window >= c->classes / c->horizon;
+}
 
 /* Fills in what the metadata says; it is as little trusted as any file. */
 static int read_meta(classifier *c, const wick_checkpoint *file, const char *path) {
@@ -313,6 +329,8 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if (code == CLI_OK && has_names(c)) code = classifier_split_names(c, &fits);
     if (code == CLI_OK && c->task->kind == TASK_AUTOENCODE && c->classes != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: bad outputs '%s'", path, value[CLASSES]);
+    if (code == CLI_OK && c->window && !are_windows(c))
+        code = log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, wick_checkpoint_meta(file, "window"));
     if (code == CLI_OK && !fits)
         code = log_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
     return code;
@@ -493,18 +511,23 @@ wick_tensor *classifier_state(classifier *c, classifier_states which) {
 
 /* Of n numbers of field `field` of each sample: means and deviations, 1 where all are the same. Of two passes, in f64.
  */
-static int moments_of(const wick_dataset *d, int field, int64_t n, float *mean, float *deviation) {
+static int moments_of(const classifier *c, const wick_dataset *d, int field, int64_t n, float *mean, float *deviation) {
     const int64_t count = wick_dataset_count(d);
     float *x = step_buffer(n, sizeof *x);
     double *sums = step_buffer(2 * n, sizeof *sums);
+    const bool ahead = c->window && field == 1; /* targets of a series count from what they were last */
+    float *window = ahead ? step_buffer(c->pixels, sizeof *window) : NULL;
     wick_fault fault = {0};
-    int code = x && sums ? CLI_OK : classifier_out_of_memory();
+    int code = x && sums && (window || !ahead) ? CLI_OK : classifier_out_of_memory();
     for (int64_t k = 0; k < 2 * n && code == CLI_OK; k++) sums[k] = 0;
     for (int64_t i = 0; i < 2 * count && code == CLI_OK; i++) {
         void *to[WICK_DATASET_FIELDS] = {NULL};
         to[field] = x;
+        if (ahead) to[0] = window;
         if (wick_dataset_get(d, i % count, to, &fault) != WICK_OK) code = log_fail(CLI_BAD_FILE, "%s", fault.text);
         for (int64_t k = 0; k < n && code == CLI_OK; k++) {
+            if (ahead)
+                x[k] -= window[c->pixels - (c->classes / c->horizon - k / c->horizon) * c->window + c->window - 1];
             const double v = (double)x[k], from = v - sums[k] / (double)count;
             if (i < count)
                 sums[k] += v;
@@ -519,13 +542,14 @@ static int moments_of(const wick_dataset *d, int field, int64_t n, float *mean, 
         if (!(deviation[k] > 1e-7F * fabsf(mean[k]))) deviation[k] = 1;
     }
     free(x);
+    free(window);
     free(sums);
     return code;
 }
 
 static int set_states(classifier *c, const wick_dataset *d, int field, classifier_states first, int64_t n) {
     float *mean = step_buffer(n, sizeof *mean), *deviation = step_buffer(n, sizeof *deviation);
-    int code = mean && deviation ? moments_of(d, field, n, mean, deviation) : classifier_out_of_memory();
+    int code = mean && deviation ? moments_of(c, d, field, n, mean, deviation) : classifier_out_of_memory();
     wick_status status = WICK_OK;
     if (code == CLI_OK) status = wick_write(classifier_state(c, first), mean, (size_t)n * sizeof *mean);
     if (code == CLI_OK && status == WICK_OK)

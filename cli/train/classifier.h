@@ -36,6 +36,7 @@ typedef struct classifier {
         classes;   /* how many numbers the network gives: one for each class, target or label, or number of a sample */
     char *loss;    /* of regression, as --loss; else NULL */
     bool standard; /* each number of a sample has mean 0 and deviation 1 within the model, by the training samples */
+    int64_t window, horizon; /* of a table in order of time, as --window and --horizon; 0: each row is a sample */
     double validation; /* the share of the training samples that was held out to choose the best epoch; 0: none, or they
                           are elsewhere */
     uint32_t onnx_crc; /* of the file that the network is of, and those beside it */

@@ -137,6 +137,7 @@ static wick_status open_part(const classifier *c, const char *data, const char *
     so.coding = c->coding;
     so.classes = c->classes;
     so.task = c->task->kind;
+    so.window = c->window, so.horizon = c->horizon;
     so.unlabelled = (so.unlabelled || c->task->kind == TASK_AUTOENCODE) && c->coding;
     if (!so.separator) so.separator = c->separator;
     if (!so.decimal) so.decimal = c->decimal;
@@ -183,7 +184,8 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     if (!parted || (!held && strcmp(split, "train") != 0)) return open_part(c, data, split, form, out);
     wick_status status = open_part(c, data, "train", form, out);
     if (status == WICK_OK && c->limit > 0) status = wick_dataset_limit(c->ctx, *out, c->limit);
-    if (status == WICK_OK) status = source_hold_out(c->ctx, data, c->validation, held, out);
+    if (status == WICK_OK)
+        status = source_hold_out(c->ctx, data, c->validation, c->window ? c->horizon - 1 : -1, held, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;
 }

@@ -51,6 +51,7 @@ typedef struct viewer {
     int64_t shape[3];
     step step;
     float *x, *probability; /* of other tasks its predictions */
+    float *sample;          /* room for one */
     float *target;          /* what they should be, where somebody says */
     int64_t *order;         /* classes as they are shown */
     json json;              /* held back in memory until the last image: a failure prints another object instead */
@@ -163,9 +164,16 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
     const wick_spec *second = wick_dataset_field(d, 1);
     const bool numbers = second && second->dtype == WICK_F32 && index >= 0 && index < count &&
                          wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, v->target}, NULL) == WICK_OK;
+    const float *sample = floats ? wick_dataset_at(d, index, 0) : NULL;
+    wick_fault fault = {0};
+    if (floats && !sample && index < count) { /* a window is put together when it is asked for */
+        if (wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){v->sample}, &fault) != WICK_OK)
+            return log_fail(CLI_BAD_FILE, "%s", fault.text);
+        sample = v->sample;
+    }
     const subject s = {.pixels = wick_dataset_sample(d, index),
                        .target = numbers ? v->target : NULL,
-                       .sample = floats ? wick_dataset_at(d, index, 0) : NULL,
+                       .sample = sample,
                        .file = file,
                        .index = index,
                        .label = wick_dataset_label(d, index)};
@@ -308,8 +316,9 @@ static int look_at_all(viewer *v) {
     v->x = step_buffer(c->pixels, sizeof *v->x);
     v->probability = step_buffer(c->task->width(c), sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
+    v->sample = step_buffer(c->pixels, sizeof *v->sample);
     v->target = step_buffer(c->classes, sizeof *v->target);
-    if (!v->x || !v->probability || !v->order || !v->target) return log_fail(CLI_FAILED, "out of memory");
+    if (!v->x || !v->probability || !v->order || !v->target || !v->sample) return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
@@ -381,7 +390,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     if (code == CLI_OK) code = classifier_open_data(c, o->data, &v->split, options_given(o, "split"), &form, dataset);
     if (code != CLI_OK) return code;
     v->dataset = *dataset;
-    const bool floats = c->floats && !c->transform && wick_dataset_at(*dataset, 0, 0);
+    const bool floats = c->floats && !c->transform && (c->window || wick_dataset_at(*dataset, 0, 0));
     if (floats) return CLI_OK;
     const char *noun = source_noun(*dataset), *data = o->data[0] ? o->data : c->data;
     if (!wick_dataset_sample(*dataset, 0) && strcmp(noun, "image") == 0)
@@ -431,6 +440,7 @@ int cmd_predict(cli_options *o) {
     free(v.x);
     free(v.probability);
     free(v.target);
+    free(v.sample);
     free(v.order);
     classifier_free(&c);
     wick_dataset_free(&dataset);

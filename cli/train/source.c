@@ -101,10 +101,16 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     return status;
 }
 
-wick_status source_hold_out(wick_context *ctx, const char *data, double share, bool held, wick_dataset **set) {
-    enum { SEED = 2 };
+wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]) {
+    enum { SEED = 2 }; /* a run's own seed changes no part */
+    if (gap >= 0) return source_cut_in_time(ctx, set, share, gap, parts);
+    return wick_dataset_split(ctx, set, 2, (const double[]){1 - share, share}, SEED, parts);
+}
+
+wick_status source_hold_out(wick_context *ctx, const char *data, double share, int64_t gap, bool held,
+                            wick_dataset **set) {
     wick_dataset *parts[2], *part;
-    wick_status status = wick_dataset_split(ctx, *set, 2, (const double[]){1 - share, share}, SEED, parts);
+    wick_status status = source_cut(ctx, *set, share, gap, parts);
     if (status != WICK_OK) return status;
     const wick_spec *second = wick_dataset_field(*set, 1);
     owned o = {.set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32};
@@ -268,6 +274,7 @@ static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
 const char *source_noun(const wick_dataset *dataset) {
     const wick_spec *sample = wick_dataset_field(dataset, 0);
     if (source_is_audio(dataset)) return "recording";
+    if (strcmp(sample->name, "window") == 0) return "window";
     return sample->dtype == WICK_U8 ? "image" : sample->rank <= 1 ? "row" : "sample";
 }
 bool source_is_audio(const wick_dataset *dataset) {
@@ -323,13 +330,21 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "y=classes) makes a file of both",
                                  data);
     char *file = source_find_file(data, split);
+    if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
+        free(file);
+        return wick_context_fail(ctx, file ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
+                                 "%s: --window is for a table (.csv, .tsv) whose rows lie in order of time", data);
+    }
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
         status = source_ends(file, ".csv") || source_ends(file, ".tsv")
                      ? source_open_table(ctx, file, so, parted, &o)
                      : source_open_tensors(ctx, file, split, so, parted, &o);
-        if (status == WICK_OK && parted && !o.divided) status = take_part(ctx, split, &o);
+        if (status == WICK_OK && so->window)
+            status = source_make_windows(ctx, file, split, so, parted, &o);
+        else if (status == WICK_OK && parted && !o.divided)
+            status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
     if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {

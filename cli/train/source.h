@@ -25,7 +25,9 @@ typedef struct source_options {
     task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
     const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
                            one that `label` says */
-    bool told;          /* of a file that is no part of a folder: what is worth telling of it has been told */
+    int64_t window, horizon; /* of a table in order of time: so many rows are a sample, and the targets of so many rows
+                                behind them are learned; 0: each row is a sample */
+    bool told;               /* of a file that is no part of a folder: what is worth telling of it has been told */
 } source_options;
 
 /* What the options of a command say of it. An exit code; what went wrong has been said. */
@@ -50,8 +52,12 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
 /* The task of such samples: what was asked for, or what they look like. */
 task_kind source_task(const wick_dataset *dataset, task_kind asked);
 /* Of samples that are all in one set, those that are held out for validation, a share of them, or the others: the same
- * ones every time, as many of each class. *set becomes that part; it is of no use where this fails. */
-wick_status source_hold_out(wick_context *ctx, const char *data, double share, bool held, wick_dataset **set);
+ * ones every time, as many of each class. *set becomes that part; gap: as of source_cut. */
+wick_status source_hold_out(wick_context *ctx, const char *data, double share, int64_t gap, bool held,
+                            wick_dataset **set);
+/* The two of them, which need the set; gap: of windows in order of time, how many between the parts belong to neither,
+ * so that no row is on both sides of what is learned (the last ones are held out); below 0: samples in no order. */
+wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
 const char *source_validation_part(wick_context *ctx, const char *data);
 /* Whether it is the name of a file that is read as a table or as tensors. */
@@ -67,7 +73,7 @@ wick_status source_match_classes(wick_context *ctx, const char *data, const char
                                  wick_dataset **dataset);
 /* Whether the samples are recordings. */
 bool source_is_audio(const wick_dataset *dataset);
-/* What a sample is: "image", "recording", "row" or "sample". */
+/* What a sample is: "image", "recording", "row", "window" or "sample". */
 const char *source_noun(const wick_dataset *dataset);
 
 #endif

@@ -48,6 +48,11 @@ wick_status source_check_targets(wick_context *ctx, const char *path, const char
 /* Copies of the names, for as long as the set lives. */
 wick_status source_keep_names(wick_context *ctx, const char *path, const char *const *names, int64_t n, owned *o);
 
+/* Of a table whose rows lie in order of time: *o's set becomes that of its windows, or of the part that split says. */
+wick_status source_make_windows(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                                bool parted, owned *o);
+wick_status source_cut_in_time(wick_context *ctx, wick_dataset *all, double share, int64_t gap, wick_dataset *parts[2]);
+int64_t source_test_rows(int64_t rows); /* how many of such a table are forecast in the test: the last ones */
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
 /* Whether a file of tensors has x_val and y_val beside those of train and test. */

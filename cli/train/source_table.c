@@ -109,7 +109,8 @@ static wick_status training_rows(wick_context *ctx, const wick_dataset *set, boo
 /* Reads it with `name` as the class, or as what is to be learned where that is a number. */
 static wick_status read_table(wick_context *ctx, const char *path, const source_options *so, wick_csv_options *form,
                               const char *name, owned *o) {
-    const bool numbers = so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL || (so->target && *so->target);
+    const bool numbers =
+        so->window || so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL || (so->target && *so->target);
     form->target = !numbers ? NULL : so->target && *so->target ? so->target : name;
     form->label = numbers || !*name ? NULL : name;
     wick_status status = wick_csv_read(ctx, path, form, &o->csv);
@@ -139,7 +140,9 @@ static wick_status learn_table(wick_context *ctx, const char *path, const source
         bool *learned = calloc((size_t)wick_csv_rows(o->csv), sizeof *learned);
         if (!learned) status = wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
         if (status == WICK_OK) status = wick_dataset_of_csv(ctx, o->csv, &o->set);
-        if (status == WICK_OK) status = training_rows(ctx, o->set, learned);
+        if (status == WICK_OK && !so->window) status = training_rows(ctx, o->set, learned);
+        for (int64_t i = 0; so->window && i < wick_csv_rows(o->csv) - source_test_rows(wick_csv_rows(o->csv)); i++)
+            learned[i] = true;
         form.learned = learned;
         form.n_learned = wick_csv_rows(o->csv);
         wick_dataset_free(&o->set);

@@ -36,8 +36,9 @@ static wick_status open_split(training *t, const char *data, const char *split, 
     source_options so;
     if (source_read_options(t->o, &so) != CLI_OK) return WICK_ERR_INVALID; /* checked before */
     so.rate = rate;
-    so.task = task_asked(t->o);
+    so.task = t->o->window ? TASK_REGRESS : task_asked(t->o);
     if (t->train) so.task = source_task(t->train, so.task);
+    so.window = t->o->window, so.horizon = t->o->horizon;
     so.coding = t->coding;
     so.told = t->coding != NULL;
     so.classes = t->train ? wick_dataset_classes(t->train) : 0;
@@ -92,7 +93,8 @@ static int open_samples(training *t) {
         return log_fail(CLI_USAGE, "--rate is for recordings; %s holds none", data);
     const wick_spec *sample = wick_dataset_field(t->train, 0);
     for (int i = 0; i < sample->rank; i++)
-        if (sample->dims[i] == 0) return log_fail(CLI_BAD_FILE, "%s: its images have no pixels", data);
+        if (sample->dims[i] == 0)
+            return log_fail(CLI_BAD_FILE, "%s: its samples are empty: there is nothing to learn from", data);
     status = open_split(t, data, "test", &t->test);
     if (status == WICK_ERR_IO)
         talk("%s has no test %ss", data, source_noun(t->train));
@@ -105,10 +107,10 @@ static int open_samples(training *t) {
 
 /* A part of the training samples; too few of them leave none. */
 static int hold_out(training *t, double share) {
-    enum { SEED = 2 }; /* as source_hold_out: the run's own seed changes no part */
     wick_dataset *parts[2];
     const char *noun = source_noun(t->train);
-    wick_status status = wick_dataset_split(t->ctx, t->train, 2, (const double[]){1 - share, share}, SEED, parts);
+    const int64_t window = t->o->window;
+    wick_status status = source_cut(t->ctx, t->train, share, window ? t->o->horizon - 1 : -1, parts);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
     if (!held || !left) {
@@ -119,8 +121,9 @@ static int hold_out(training *t, double share) {
     }
     t->whole = t->train;
     t->train = parts[0], t->valid = parts[1];
-    talk("%lld of the %lld training %ss are held out for validation, which chooses the best epoch", held, held + left,
-         noun);
+    talk(window ? "the last %lld of the %lld training %ss are held out for validation, which chooses the best epoch"
+                : "%lld of the %lld training %ss are held out for validation, which chooses the best epoch",
+         held, (long long)wick_dataset_count(t->whole), noun);
     return CLI_OK;
 }
 
@@ -167,6 +170,11 @@ static int open_validation(training *t) {
 }
 
 int training_open_data(training *t) {
+    const cli_options *o = t->o;
+    const task_kind asked = task_asked(o);
+    if (options_given(o, "horizon") && !o->window) return log_fail(CLI_USAGE, "--horizon is for --window");
+    if (o->window && asked != TASK_AUTO && asked != TASK_REGRESS)
+        return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->task);
     const int code = open_samples(t);
     return code == CLI_OK ? open_validation(t) : code;
 }
@@ -265,10 +273,11 @@ static int choose_defaults(training *t) {
 /* What is learned, and what follows from it. */
 int training_settle_task(training *t) {
     cli_options *o = t->o;
-    const task *is = task_of(source_task(t->train, task_asked(o)));
+    const task *is = task_of(o->window ? TASK_REGRESS : source_task(t->train, task_asked(o)));
     const int code = check_task(t, is);
     if (code != CLI_OK) return code;
     t->c.task = is;
+    t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
     if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);

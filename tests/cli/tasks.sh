@@ -150,6 +150,25 @@ epochs = 3" "quiet" "no-standardise = maybe" "= 3"; do printf '%s\n' "$line" >ba
     expect 3 "$wick" train --config nowhere.txt --out no && has err "nowhere.txt"
     expect 2 "$wick" train --resume first --config some.txt && has err "leave out --config"
 }
+test_forecasts_of_a_series() {
+    # two waves and a slow rise: the test has levels that the training never saw
+    { echo day,load,heat; awk 'BEGIN { srand(9); for (i = 0; i < 1500; i++) printf "d%d,%.4f,%.4f\n", i, 50 + 0.02 * i + 8 * sin(i / 5) + rand(), 20 + 5 * cos(i / 5) }'; } >series.csv
+    expect 0 "$wick" train --data series.csv --skip day --target load --window 24 --horizon 6 --threads 1 --out series && has err "are held out for validation" && has err "the last 117 of the 1171" # 1200 rows: 1200 - 24 - 6 + 1
+    expect 0 "$wick" eval series --json && valid_json out && [ "$(json out samples)" = 295 ] && at_least r2 0.9 && has out '"load+6"' || fail "$(cat out)" # 300 rows to forecast: 300 - 6 + 1
+    expect 0 "$wick" eval series --split validation --json && [ "$(json out samples)" = 117 ] || fail "validation"
+    # beyond the last row nobody knows what it is
+    { echo day,load,heat; tail -n 24 series.csv; } >last.csv && expect 0 "$wick" predict series last.csv && has out "load+6" && lacks out "nan" && lacks out "(is" && [ "$(grep -c '^.*last.csv #' out)" = 1 ] || fail "$(cat out)"
+    awk '$1 == "load+1" { exit !($2 > 65 && $2 < 95) }' out || fail "$(cat out)"
+    expect 0 "$wick" report series -o series.html && has series.html "A regression of 6 targets" && expect 0 "$wick" convert series series.onnx && expect 0 "$wick" inspect series.onnx && has out "predictions  float [N, 6]" && has out "[N, 48]"
+    expect 0 "$wick" train --data series.csv --skip day --target load,heat --window 12 --horizon 2 --epochs 2 --out both && expect 0 "$wick" eval both && has out "heat+2" && expect 0 "$wick" train --resume both --epochs 3
+    mkdir -p years && head -n 1001 series.csv >years/train.csv && { head -n 1 series.csv; tail -n 400 series.csv; } >years/test.csv && expect 0 "$wick" train --data years --skip day --target load --window 24 --horizon 3 --epochs 2 --out years_run && expect 0 "$wick" eval years_run --json && [ "$(json out samples)" = 374 ] || fail "years"
+    head -n 20 series.csv >short.csv && expect 3 "$wick" train --data short.csv --skip day --target load --window 24 --horizon 6 --out no && has err "too few for a window"
+    expect 3 "$wick" eval series --data short.csv && has err "too few"
+    sed 's/^d700,[^,]*/d700,/' series.csv >hole.csv && expect 3 "$wick" train --data hole.csv --skip day --target load --window 24 --out no && has err "line 702"
+    expect 2 "$wick" train --data series.csv --horizon 3 --out no && has err "--horizon is for --window"
+    expect 2 "$wick" train --data series.csv --task classify --window 24 --out no && has err "--window forecasts numbers"
+    make_data pictures 600 100 12 && expect 3 "$wick" train --data pictures --window 4 --out no && has err "--window is for a table"
+}
 test_tensors_of_numbers() {
     [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
     "$python" -c 'import numpy as np

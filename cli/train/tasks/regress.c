@@ -1,5 +1,6 @@
 /* Numbers: one or several targets of each sample. The network learns them with mean 0 and deviation 1 over the training
- * samples; its predictions are in their own units again. */
+ * samples; its predictions are in their own units again. Of windows over a series
+ * it learns how much they differ from the last value in the window: levels that the training did not see do no harm. */
 #include "task.h"
 
 #include "../evaluate.h"
@@ -12,14 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of windows: what each target was last, for each step ahead, [n, targets x horizon], in its own units. x: the window
+ * as the network gets it, [n, columns x window], targets behind features. */
+static wick_tensor *last_values(classifier *c, wick_tensor *x) {
+    const int64_t n = wick_tensor_dim(x, 0), columns = c->pixels / c->window, targets = c->classes / c->horizon;
+    if (c->standard) x = wick_add(wick_mul(x, classifier_state(c, STATE_DEVIATION)), classifier_state(c, STATE_MEAN));
+    x = wick_reshape(x, 3, (const int64_t[]){n, columns, c->window});
+    x = wick_slice(wick_slice(x, 1, columns - targets, columns, 1), 2, c->window - 1, c->window, 1);
+    return wick_reshape(wick_expand(x, 3, (const int64_t[]){n, targets, c->horizon}), 2,
+                        (const int64_t[]){n, c->classes});
+}
+
 static wick_tensor *predictions(classifier *c, wick_tensor *x, wick_tensor *y) {
-    (void)x;
-    return wick_add(wick_mul(y, classifier_state(c, STATE_TARGET_DEVIATION)), classifier_state(c, STATE_TARGET_MEAN));
+    y = wick_add(wick_mul(y, classifier_state(c, STATE_TARGET_DEVIATION)), classifier_state(c, STATE_TARGET_MEAN));
+    return c->window ? wick_add(y, last_values(c, x)) : y;
 }
 
 /* The mean over the targets, as they are learned. Huber's is quadratic up to one deviation. */
 static wick_tensor *rows(classifier *c, wick_tensor *x, wick_tensor *y, wick_tensor *target) {
-    (void)x;
+    if (c->window) target = wick_sub(target, last_values(c, x));
     wick_tensor *wanted =
         wick_div(wick_sub(target, classifier_state(c, STATE_TARGET_MEAN)), classifier_state(c, STATE_TARGET_DEVIATION));
     wick_tensor *loss = strcmp(c->loss, "mae") == 0     ? wick_l1_loss(y, wanted, WICK_REDUCE_NONE)
@@ -59,6 +71,7 @@ static int measure(const evaluator *e, evaluation *r) {
 
 static void print(const evaluator *e) {
     const classifier *c = e->c;
+    long long zeros = 0;
     int wide = 6;
     for (int64_t k = 0; k < c->classes; k++)
         if ((int)strlen(c->class_names[k]) > wide) wide = (int)strlen(c->class_names[k]);
@@ -67,9 +80,9 @@ static void print(const evaluator *e) {
         const target_scores s = scores_of_target(e, k);
         log_print("%-*s  %8.4f  %12.5g  %12.5g  %7.2f %%\n", wide, c->class_names[k], s.r2, s.mae, s.rmse,
                   100 * s.mape);
-        if (s.zeros)
-            talk("%s: %lld of its targets are 0 and have no part in MAPE", c->class_names[k], (long long)s.zeros);
+        zeros += s.zeros;
     }
+    if (zeros) talk("%lld of the targets are 0 and have no part in MAPE", zeros);
 }
 
 static void print_json(const evaluator *e, json *j) {
