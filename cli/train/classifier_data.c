@@ -138,6 +138,7 @@ static wick_status open_part(const classifier *c, const char *data, const char *
     so.classes = c->classes;
     so.task = c->task->kind;
     so.window = c->window, so.horizon = c->horizon;
+    so.pictures = !c->floats && c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
     so.unlabelled = (so.unlabelled || c->task->kind == TASK_AUTOENCODE) && c->coding;
     if (!so.separator) so.separator = c->separator;
     if (!so.decimal) so.decimal = c->decimal;

@@ -45,6 +45,7 @@ void source_drop(owned *o) {
     wick_dataset_free(&o->set);
     wick_dataset_free(&o->rest);
     wick_dataset_free(&o->whole);
+    wick_dataset_free(&o->base);
     wick_csv_free(&o->csv);
     free(o->coding);
     free(o->names);

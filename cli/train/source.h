@@ -25,6 +25,7 @@ typedef struct source_options {
     task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
     const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
                            one that `label` says */
+    bool pictures;      /* with a coding of a table: the model learned from pictures that a column names */
     int64_t window, horizon; /* of a table in order of time: so many rows are a sample, and the targets of so many rows
                                 behind them are learned; 0: each row is a sample */
     bool told;               /* of a file that is no part of a folder: what is worth telling of it has been told */

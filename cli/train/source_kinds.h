@@ -8,7 +8,7 @@
 
 /* A data set with all that it is made of; field `label` is the label. */
 typedef struct owned {
-    wick_dataset *set, *whole, *rest; /* set is asked; the others it is made of */
+    wick_dataset *set, *whole, *rest, *base; /* set is asked; the others it is made of */
     wick_csv *csv;
     int label;
     char *coding; /* what was learned of it; moves to the caller */
@@ -52,6 +52,11 @@ wick_status source_keep_names(wick_context *ctx, const char *path, const char *c
 wick_status source_make_windows(wick_context *ctx, const char *path, const char *split, const source_options *so,
                                 bool parted, owned *o);
 wick_status source_cut_in_time(wick_context *ctx, wick_dataset *all, double share, int64_t gap, wick_dataset *parts[2]);
+/* Whether a column of the table, whose name column becomes, has names of pictures beside it. */
+bool source_has_pictures(wick_context *ctx, const char *path, wick_csv_options form, char column[64]);
+/* *o's set, of the table's rows, becomes that of their pictures. */
+wick_status source_make_pictures(wick_context *ctx, const char *path, wick_csv_options form, const char *column,
+                                 owned *o);
 int64_t source_test_rows(int64_t rows); /* how many of such a table are forecast in the test: the last ones */
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);

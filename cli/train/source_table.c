@@ -51,9 +51,10 @@ wick_status source_check_targets(wick_context *ctx, const char *path, const char
     return WICK_OK;
 }
 
-/* The name of the column that is the class; "": none is, which may be where it is not needed. */
+/* The name of the column that is the class; "": none is, which may be where it is not needed. files: the column that
+ * has names of pictures, which is none; "": there is none. */
 static wick_status find_label(wick_context *ctx, const char *path, wick_csv_options form, const char *label,
-                              bool needed, char **name) {
+                              bool needed, const char *files, char **name) {
     wick_csv *csv;
     form.skip = "*"; /* its first line alone counts */
     const wick_status status = wick_csv_read(ctx, path, &form, &csv);
@@ -61,7 +62,7 @@ static wick_status find_label(wick_context *ctx, const char *path, wick_csv_opti
     int found = -1;
     for (int c = wick_csv_columns(csv) - 1; c >= 0; c--) {
         const char *column = wick_csv_column_at(csv, c)->name;
-        if (source_is_label(column, label) || (needed && found < 0 && *column))
+        if (source_is_label(column, label) || (needed && found < 0 && *column && strcmp(column, files) != 0))
             found = c; /* the last one has a name: lines may end with a separator */
     }
     *name = strdup(label && *label ? label : found >= 0 ? wick_csv_column_at(csv, found)->name : "");
@@ -129,10 +130,10 @@ static wick_status read_table(wick_context *ctx, const char *path, const source_
 
 /* A table that is learned from. What it is coded by follows from the rows for training alone. */
 static wick_status learn_table(wick_context *ctx, const char *path, const source_options *so, wick_csv_options form,
-                               bool parted, owned *o) {
+                               const char *files, bool parted, owned *o) {
     char *name = NULL;
-    wick_status status = find_label(ctx, path, form, so->label, so->task != TASK_AUTOENCODE, &name);
-    form.skip = so->skip && *so->skip ? so->skip : NULL;
+    wick_status status = find_label(ctx, path, form, so->label, so->task != TASK_AUTOENCODE, files, &name);
+    form.skip = *files ? "*" : so->skip && *so->skip ? so->skip : NULL; /* pictures are all that is looked at */
     form.one_hot = true;
     form.missing = WICK_CSV_MEAN;
     if (status == WICK_OK) status = read_table(ctx, path, so, &form, name, o);
@@ -191,17 +192,29 @@ wick_status source_open_table(wick_context *ctx, const char *path, const source_
         return wick_context_fail(ctx, WICK_ERR_MISMATCH,
                                  "%s: is a table, and the model learned from tensors, whose columns have no names",
                                  path);
+    char files[64] = "";
+    const bool has = !so->window && (so->coding ? so->pictures : true) && source_has_pictures(ctx, path, form, files);
+    if (!has) files[0] = '\0';
+    if (so->coding && so->pictures && !has)
+        return wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: has no column with names of pictures beside it", path);
+    const wick_csv_options plain = form;
     if (so->coding) {
         form.coding = so->coding;
         form.unlabelled = so->unlabelled;
         status = wick_csv_read(ctx, path, &form, &o->csv);
     } else
-        status = learn_table(ctx, path, so, form, parted, o);
+        status = learn_table(ctx, path, so, form, files, parted, o);
     if (status != WICK_OK) return status;
     const char *note;
     for (int i = 0; !(parted && so->told) && (note = wick_csv_note(o->csv, i)); i++) talk("%s: %s", path, note);
     if (!(o->coding = strdup(wick_csv_coding(o->csv))))
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     status = wick_dataset_of_csv(ctx, o->csv, &o->set);
-    return status == WICK_OK ? take_targets(ctx, path, so, o) : status;
+    if (status == WICK_OK) status = take_targets(ctx, path, so, o);
+    if (status != WICK_OK || !has) return status;
+    if (!so->coding)
+        talk("%s: \"%s\" names pictures, which are what is learned from; of the other columns only what is learned "
+             "counts",
+             path, files);
+    return source_make_pictures(ctx, path, plain, files, o);
 }

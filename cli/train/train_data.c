@@ -39,6 +39,7 @@ static wick_status open_split(training *t, const char *data, const char *split, 
     so.task = t->o->window ? TASK_REGRESS : task_asked(t->o);
     if (t->train) so.task = source_task(t->train, so.task);
     so.window = t->o->window, so.horizon = t->o->horizon;
+    so.pictures = t->train && wick_dataset_field(t->train, 0)->dtype == WICK_U8;
     so.coding = t->coding;
     so.told = t->coding != NULL;
     so.classes = t->train ? wick_dataset_classes(t->train) : 0;

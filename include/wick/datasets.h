@@ -231,8 +231,8 @@ WICK_API const char *wick_csv_coding(const wick_csv *csv);
  * table; NULL past the last. Whoever reads a table for a person shows them. */
 WICK_API const char *wick_csv_note(const wick_csv *csv, int i);
 /* Its rows: "features", f32 [n], of all columns but label and targets, in order; "label", i64, and "target", f32, where
- * there are such; of several targets f32 [targets], in the order of the columns. Of a table of targets alone
- * features are f32 [0]. The table must outlive it. WICK_ERR_INVALID: it has no such columns. */
+ * there are such; of several targets f32 [targets], in the order of the columns. Without
+ * other columns features are f32 [0]. The table must outlive it. WICK_ERR_INVALID: it has no such columns. */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *csv, wick_dataset **out);
 
 /* The lines of a text, without their ends (\n or \\r\n): "text", u8 [-1]. The file stays mapped. */

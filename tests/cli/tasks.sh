@@ -169,6 +169,32 @@ test_forecasts_of_a_series() {
     expect 2 "$wick" train --data series.csv --task classify --window 24 --out no && has err "--window forecasts numbers"
     make_data pictures 600 100 12 && expect 3 "$wick" train --data pictures --window 4 --out no && has err "--window is for a table"
 }
+# spots FOLDER N: grey pictures of 12 x 12 with a bright spot, and a table of where it is
+spots() {
+    mkdir -p "$1/pictures"
+    awk -v folder="$1" -v n="$2" 'BEGIN { srand(11); print "file,x,y,half,top,left"
+        for (i = 0; i < n; i++) { u = int(12 * rand()); v = int(12 * rand()); name = "pictures/" i ".pgm"; printf "P2\n12 12\n255\n" >folder "/" name
+            for (r = 0; r < 12; r++) for (c = 0; c < 12; c++) print (r == v && c == u ? 255 : int(20 * rand())) >folder "/" name
+            close(folder "/" name); print name "," u + 0.5 "," v + 0.5 "," (u < 6 ? "west" : "east") "," (v < 6) "," (u < 6) } }' >"$1/all.csv"
+}
+test_tables_of_pictures() {
+    spots spots 500
+    local table="spots/all.csv"
+    expect 0 "$wick" train --data $table --target x,y --hidden 64 --dropout 0 --lr 0.003 --epochs 60 --batch 32 --threads 1 --out where && has err '"file" names pictures' && has err "--task regress" && expect 0 "$wick" eval where --json && at_least r2 0.9 && [ "$(json out samples)" = 100 ] || fail "samples"
+    expect 0 "$wick" predict where spots/pictures/3.pgm --json && valid_json out && has out '"predicted": {"x": '
+    # the spot is where the pixel is
+    awk -F, 'NR == 5 { print $2 }' $table >want && awk -v a="$(json out x)" -v b="$(cat want)" 'BEGIN { exit !(a != "" && (a - b) ^ 2 < 2) }' || fail "predicted $(cat out), is $(cat want)"
+    expect 0 "$wick" predict where $table --index 0 && has out "(is" && expect 0 "$wick" report where -o where.html && has where.html "Predicted over true"
+    expect 0 "$wick" convert where where.onnx && expect 0 "$wick" inspect where.onnx && has out "predictions  float [N, 2]" && has out "[N, 1, 12, 12]"
+    expect 0 "$wick" train --data $table --label half --epochs 10 --batch 32 --lr 0.01 --out half && expect 0 "$wick" eval half --json && at_least accuracy 0.9 && has out '"west"' && expect 0 "$wick" predict half spots/pictures/0.pgm
+    expect 0 "$wick" train --data $table --target top,left --epochs 15 --batch 32 --lr 0.01 --out sides && has err "--task multi-label" && expect 0 "$wick" eval sides --json && at_least map 0.9
+    expect 0 "$wick" train --data $table --task autoencode --epochs 2 --out remade && expect 0 "$wick" train --resume where --epochs 61
+    # what does not fit
+    { cat $table; echo "../houses.csv,1,1,west,0,0"; } >spots/bad.csv && expect 3 "$wick" train --data spots/bad.csv --target x --out no && has err "no file beside the table"
+    { cat $table; echo "pictures/none.pgm,1,1,west,0,0"; } >spots/bad.csv && expect 3 "$wick" train --data spots/bad.csv --target x --out no && has err "none.pgm"
+    { cat $table; echo "pictures/small.pgm,1,1,west,0,0"; } >spots/bad.csv && printf 'P2 2 2 255 1 2 3 4' >spots/pictures/small.pgm && expect 3 "$wick" train --data spots/bad.csv --target x --out no && has err "--image-size HxW makes pictures alike" && expect 0 "$wick" train --data spots/bad.csv --target x --image-size 12 --epochs 1 --out sized
+    expect 3 "$wick" eval where --data houses.csv && has err "no column with names of pictures"
+}
 test_tensors_of_numbers() {
     [ -n "$python" ] || { echo "  skipped: no NumPy"; return 0; }
     "$python" -c 'import numpy as np

@@ -621,8 +621,8 @@ wick_status wick_dataset_of_csv(wick_context *ctx, const wick_csv *t, wick_datas
     if (!t) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_csv: csv is NULL");
     if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "dataset_of_csv: out is NULL");
     *out = NULL;
-    if (!t->features && !t->has_targets) /* those of a series may be all it has */
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "csv: the table has no columns besides label and target");
+    if (!t->features && !t->has_targets && !has_column(t, t->label)) /* those may be all that is wanted of it */
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "csv: the table has no column that is not left out");
     wick_dataset_source s = {.count = t->rows,
                              .n_fields = 1,
                              .fields = {{"features", WICK_F32, 1, {t->features}}},
