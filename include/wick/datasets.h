@@ -170,7 +170,7 @@ typedef struct wick_csv_options {
     char decimal; /* '.' or ',', in numbers; 0: found. The other one may separate thousands: "1,234.5" is 1234.5 */
     bool no_header;           /* the first line has values; columns are called 0, 1, ... */
     const char *label;        /* the column that is the class; NULL: none */
-    /* the column that is a number to learn, or several with commas between: "height,weight"; NULL: none */
+    /* the column that is a number to learn, or several with commas between, also patterns: "height,x*"; NULL: none */
     const char *target;
     const char *skip;         /* columns of such names are left out, as of wick_model_freeze: "id|*_note"; NULL: none */
     /* a category is as many numbers as there are, one of them 1; otherwise it is its number */

@@ -408,6 +408,10 @@ TEST(several_targets_are_columns_that_are_learned) {
     CHECK(table("a,h\n1,2\n", &(wick_csv_options){.target = "h,w"}, &t) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(ctx), "has no (other) column \"w\"");
     CHECK(table("a,h\n1,2\n", &(wick_csv_options){.target = "h,h"}, &t) == WICK_ERR_INVALID);
+    REQUIRE(table("x1,a,y1,x2\n1,2,3,4\n", &(wick_csv_options){.target = "x*,y?"}, &t) == WICK_OK);
+    CHECK(wick_csv_column_at(t, 0)->target && !wick_csv_column_at(t, 1)->target && wick_csv_column_at(t, 2)->target &&
+          wick_csv_column_at(t, 3)->target);
+    wick_csv_free(&t);
     end();
 }
 

@@ -286,6 +286,18 @@ static int find_target(const wick_csv *t, const char *name, size_t n) {
     return -1;
 }
 
+/* All columns whose names match the n bytes at `pattern` become targets; false: none does. */
+static bool match_targets(wick_csv *t, const char *pattern, size_t n) {
+    char text[256];
+    bool any = false;
+    if (n >= sizeof text) return false;
+    memcpy(text, pattern, n);
+    text[n] = 0;
+    for (int k = 0; k < t->n; k++)
+        if (t->columns[k].target < 0 && wick_glob(text, t->columns[k].c.name)) t->columns[k].target = 0, any = true;
+    return any;
+}
+
 /* Targets are numbered in the order of the columns, however they were asked for. */
 static wick_status choose_targets(wick_csv *t, wick_msg *msg) {
     const char *at = t->options.target;
@@ -295,10 +307,11 @@ static wick_status choose_targets(wick_csv *t, wick_msg *msg) {
     for (size_t n; whole < 0; at += n + 1) {
         n = strcspn(at, ",");
         const int k = find_target(t, at, n);
-        if (k < 0)
+        if (k >= 0)
+            t->columns[k].target = 0;
+        else if (!match_targets(t, at, n))
             return wick_msg_set(msg, WICK_ERR_INVALID, "%s: has no%s column \"%.*s\"", t->path,
                                 at == t->options.target && !at[n] ? "" : " (other)", (int)n, at);
-        t->columns[k].target = 0;
         if (!at[n]) break;
     }
     for (int k = 0; k < t->n; k++)
