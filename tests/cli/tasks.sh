@@ -100,6 +100,24 @@ test_autoencoder_of_pictures() {
     expect 2 "$wick" train --data pictures --task autoencode --net "flatten, linear 10" --out no && has err "a sample has 144"
     expect 3 "$wick" train --data pictures --task regress --out no && has err "has classes, by its folders or files"
 }
+test_what_metadata_say_is_checked() {
+    [ -d houses ] && [ -d series ] || { fail "no models"; return; }
+    local change command
+    while IFS='|' read -r run change why; do
+        cp $run/best.safetensors lied.safetensors && unseal lied.safetensors && sed -i "s/$change/" lied.safetensors
+        cmp -s $run/best.safetensors lied.safetensors && fail "$change changes nothing"
+        for command in eval predict; do expect 3 "$wick" $command lied.safetensors && has err "$why"; done
+    done <<'LIES'
+houses|"task":"regress"/"task":"egresss"|does not know
+houses|"task":"regress"/"tusk":"regress"|has no 'classes'
+houses|"objective":"mse"/"objective":"mes"|does not know
+houses|"standardised":"1"/"standardized":"1"|2 states differ
+houses|"validation":"0/"validation":"9|bad validation
+series|"window":"24 6"/"window":"24 5"|bad window
+series|"window":"24 6"/"window":"00 6"|bad window
+series|"window":"24 6"/"window":"12 6"|the model takes 48
+LIES
+}
 test_resumed_runs_are_the_undisturbed_ones() {
     expect 0 "$wick" train --data houses.csv --schedule constant --warmup 3 --epochs 6 --batch 32 --out whole --threads 1
     expect 0 "$wick" train --data houses.csv --schedule constant --warmup 3 --epochs 3 --batch 32 --out halves --threads 2
