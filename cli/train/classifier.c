@@ -365,9 +365,8 @@ wick_spec classifier_network_spec(const classifier *c, int64_t n) {
 }
 static wick_tensor *network(classifier *c, wick_tensor *x) {
     wick_tensor *y;
-    if (!c->quantizer) return classifier_network(c, x);
-    const wick_status status =
-        (c->trained ? wick_quantizer_apply_trained : wick_quantizer_apply)(c->ctx, &x, &y, c->quantizer);
+    if (!c->instead) return classifier_network(c, x);
+    const wick_status status = c->instead(c->ctx, &x, &y, c->instead_user);
     if (status == WICK_OK) return y;
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));

@@ -7,7 +7,6 @@
 #include "meta.h"
 #include "source.h"
 
-#include "wick/compress.h"
 #include "wick/data.h"
 #include "wick/io.h"
 #include "wick/onnx.h"
@@ -22,10 +21,10 @@ typedef struct classifier {
     bool last;       /* of images [C, H, W], the ONNX file takes [H, W, C] */
     int64_t net[3];  /* C, H, W that the ONNX file takes, where the images have others: they are resized, and a single
                         channel is given for each; 0: as they are */
-    bool bounded; /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
+    bool bounded;    /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
     wick_network network;
-    wick_quantizer *quantizer; /* of classifier_network: logits are what it gives; or NULL */
-    bool trained; /* what its wick_quantizer_apply_trained gives */
+    wick_function instead; /* what logits are in place of classifier_network; or NULL */
+    void *instead_user;
     int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels, classes;
