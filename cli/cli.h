@@ -81,7 +81,7 @@ typedef struct cli_options {
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int calibration, importance;
     double percentile, max_drop;
-    double ratio, macs, sparsity; /* of prune */
+    double ratio, macs, sparsity, energy, low_rank; /* of prune */
     int64_t multiple;
     bool global;
     const char *pattern;

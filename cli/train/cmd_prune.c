@@ -32,15 +32,21 @@ static int read_pattern(const cli_options *o, int *n, int *m) {
 }
 static int check_options(const pruning *w) {
     const cli_options *o = w->g.o;
-    const bool channels = o->ratio > 0 || o->macs > 0, weights = o->sparsity > 0 || w->m > 0;
+    const bool channels = o->ratio > 0 || o->macs > 0, weights = o->sparsity > 0 || w->m > 0,
+               ranks = o->energy > 0 || o->low_rank > 0;
     if (o->ratio > 0 && o->macs > 0) return log_fail(CLI_USAGE, "--ratio and --macs both say how many channels go");
     if (o->sparsity > 0 && w->m) return log_fail(CLI_USAGE, "--sparsity and --pattern both say which weights become 0");
-    if (!channels && !weights)
-        return log_fail(CLI_USAGE, "say what is to go: --macs 0.5 or --ratio 0.3 for channels, --sparsity 0.9 or "
-                                   "--pattern 2:4 for single weights");
-    const char *of_channels[] = {"importance", "global", "multiple", "keep"};
+    if (o->energy > 0 && o->low_rank > 0)
+        return log_fail(CLI_USAGE, "--energy and --low-rank both say which rank weights get");
+    if (weights && ranks)
+        return log_fail(CLI_USAGE, "--sparsity and --pattern are for whole weights, not for those of low rank");
+    if (!channels && !weights && !ranks)
+        return log_fail(CLI_USAGE, "say what is to go: --macs 0.5 or --ratio 0.3 for channels, --energy 0.95 or "
+                                   "--low-rank 0.5 for the rank of weights, --sparsity 0.9 or --pattern 2:4 for "
+                                   "single ones");
+    const char *of_channels[] = {"importance", "global", "keep", "multiple"};
     for (int i = 0; i < 4; i++)
-        if (!channels && options_given(o, of_channels[i]))
+        if (!channels && (i < 3 || !ranks) && options_given(o, of_channels[i]))
             return log_fail(CLI_USAGE, "--%s is about channels: give --macs or --ratio", of_channels[i]);
     return CLI_OK;
 }
@@ -77,6 +83,8 @@ static int cut(pruning *w) {
     const wick_pruning how = {.ratio = o->ratio,
                               .macs = o->macs,
                               .global = o->global,
+                              .energy = o->energy,
+                              .budget = o->low_rank,
                               .multiple = o->multiple,
                               .importance = by[o->importance],
                               .keep = o->keep[0] ? o->keep : NULL};

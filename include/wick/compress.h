@@ -122,6 +122,10 @@ typedef struct wick_pruning {
     double macs;
     bool global;      /* rank over all layers, by importance over the layer's mean; else each layer loses its share */
     int64_t multiple; /* channels left are so many or a multiple, where the layer has more; 0: 8 */
+    /* weights of products and of convolutions of 1 x 1 become products of two of low rank, where that takes fewer
+     * multiply-adds, by singular values: the least rank with this share of the sum of their squares; 0: none */
+    double energy;
+    double budget; /* or the largest rank with at most this share of its multiply-adds; 0: none */
     wick_importance importance;
     const char *keep; /* layers that stay, by patterns of their names; NULL: none */
 } wick_pruning;
@@ -133,7 +137,7 @@ typedef struct wick_pruning {
 typedef struct wick_pruner wick_pruner;
 
 /* fn is read as by wick_quantizer_new: in evaluation, with no effects. `model` must outlive the pruner, and is not
- * changed but by wick_pruner_zero. WICK_ERR_INVALID: there is no channel that can be removed. */
+ * changed but by wick_pruner_zero.  */
 WICK_API WICK_MUST_CHECK wick_status wick_pruner_new(wick_context *ctx, wick_model *model, wick_function fn, void *user,
                                                      int n_in, const wick_spec *in, int n_out, wick_pruner **out);
 WICK_API void wick_pruner_free(wick_pruner **p); /* its model goes with it; null-safe, nulls */
@@ -141,8 +145,8 @@ WICK_API void wick_pruner_free(wick_pruner **p); /* its model goes with it; null
 /* For WICK_IMPORTANCE_TAYLOR: adds the gradients of the mean cross-entropy of fn's first result [N, classes] and labels
  * i64 [N], for a batch as the specs say. */
 WICK_API WICK_MUST_CHECK wick_status wick_pruner_weigh(wick_pruner *p, const void *const *in, const int64_t *labels);
-/* Chooses channels and makes the smaller model; again: from the whole one. WICK_ERR_INVALID: no such ratio, no layer
- * that `keep` names, or no ratio gets down to macs; weights have NaN or Inf. */
+/* Chooses channels and makes the smaller model; again: from the whole one. WICK_ERR_INVALID: no such ratio, no channel
+ * that can go, no layer that `keep` names, or no ratio gets down to macs; weights have NaN or Inf. */
 WICK_API WICK_MUST_CHECK wick_status wick_pruner_cut(wick_pruner *p, const wick_pruning *how);
 /* A wick_function, whose user is the pruner: what fn records, without those channels, for inputs of any batch.
  * Parameters are states of wick_pruner_model and can be trained; batch norms use the statistics that they have. */

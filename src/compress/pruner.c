@@ -123,13 +123,18 @@ static wick_status count_axis(wick_pruner *p, const wick_channels *c, const int3
 static wick_status note_products(wick_pruner *p, const wick_channels *c, const int32_t *by_root) {
     const wick_graph *graph = c->s.graph;
     p->macs = wick_arena_zalloc(&p->arena, (graph->n + 1) * sizeof *p->macs);
-    if (!p->macs) return pruner_out_of_memory(p->ctx);
+    uint32_t *readers = wick_arena_zalloc(&p->arena, ((size_t)c->s.n_values + 1) * sizeof *readers);
+    if (!p->macs || !readers) return pruner_out_of_memory(p->ctx);
+    for (size_t i = 0; i < graph->n; i++)
+        for (int k = 0; k < graph->nodes[i]->n_in; k++) readers[graph->nodes[i]->in[k]->id]++;
+    for (int i = 0; i < p->n_out; i++) readers[graph->outputs[i]->id]++;
     for (size_t i = 0; i < graph->n; i++) {
         const wick_node *node = graph->nodes[i];
         const wick_value *y = node->n_out ? &node->out[0] : NULL;
         const bool conv = node->op == &wick_op_conv;
         if ((!conv && node->op != &wick_op_matmul) || c->s.fixed[y->id]) continue;
         multiply_adds *m = &p->macs[p->n_macs++];
+        m->state = -1;
         const wick_value *w = node->in[1];
         m->rest = 1;
         if (conv) {
@@ -149,8 +154,12 @@ static wick_status note_products(wick_pruner *p, const wick_channels *c, const i
         for (const wick_value *v = w;; v = v->node->in[0]) { /* which weights there are, and what is summed */
             const int at = wick_pruner_state_of(p, &c->s, v);
             const bool turned = v->node->op == &wick_op_permute && v->type.rank == 2;
-            if (at >= 0 && v->type.rank >= 2 && p->states[at].summed < 0)
+            if (at >= 0 && v->type.rank >= 2 && p->states[at].summed < 0) {
                 p->states[at].summed = conv ? 1 : (v == w ? 0 : 1);
+                p->states[at].alone = readers[w->id] == 1 && readers[v->id] == 1 &&
+                                      (!conv || ((const wick_conv_attr *)node->attr)->groups == 1);
+                if (p->states[at].alone) m->state = at;
+            }
             if (at >= 0 || !turned) break;
         }
     }
@@ -159,9 +168,11 @@ static wick_status note_products(wick_pruner *p, const wick_channels *c, const i
 static double macs_of(const wick_pruner *p) {
     double sum = 0;
     for (int i = 0; i < p->n_macs; i++) {
-        double product = p->macs[i].rest;
-        for (int k = 0; k < p->macs[i].n; k++)
-            product *= (double)wick_pruner_left(p, p->macs[i].classes[k], p->macs[i].counts[k]);
+        const multiply_adds *m = &p->macs[i];
+        double product = m->rest, last[4] = {0};
+        for (int k = 0; k < m->n; k++) product *= last[k] = (double)wick_pruner_left(p, m->classes[k], m->counts[k]);
+        if (m->state >= 0 && p->states[m->state].low_rank)
+            product *= (double)p->states[m->state].low_rank * (1 / last[m->n - 1] + 1 / last[m->n - 2]);
         sum += product;
     }
     return sum;
@@ -250,10 +261,6 @@ wick_status wick_pruner_new(wick_context *ctx, wick_model *model, wick_function 
     wick_status status = p->in ? WICK_OK : pruner_out_of_memory(ctx);
     for (int k = 0; k < n_in && p->in; k++) p->in[k] = in[k], p->in[k].name = NULL;
     if (status == WICK_OK) status = read_function(p, discover);
-    if (status == WICK_OK && !p->n_free)
-        status = wick_msg_set(
-            &ctx->msg, WICK_ERR_INVALID, "pruner: the function has no channels that can be removed%s%s",
-            p->n_layers ? ": those of the first layer stay because of " : "", p->n_layers ? p->layers[0].stays : "");
     if (status != WICK_OK) wick_pruner_free(&p);
     *out = p;
     return status;
@@ -513,10 +520,22 @@ wick_status wick_pruner_cut(wick_pruner *p, const wick_pruning *how) {
         return wick_context_fail(p->ctx, WICK_ERR_INVALID,
                                  "pruner: ratio %g and macs %g are from 0 to below 1, and multiples not below 0",
                                  how ? how->ratio : 0, how ? how->macs : 0);
+    if (!(how->energy >= 0 && how->energy < 1) || !(how->budget >= 0 && how->budget < 1) ||
+        (how->energy > 0 && how->budget > 0))
+        return wick_context_fail(p->ctx, WICK_ERR_INVALID,
+                                 "pruner: energy %g and budget %g are from 0 to below 1, and one of them is 0",
+                                 how->energy, how->budget);
+    const bool channels = how->ratio > 0 || how->macs > 0;
+    if (channels && !p->n_free)
+        return wick_context_fail(
+            p->ctx, WICK_ERR_INVALID, "pruner: the function has no channels that can be removed%s%s",
+            p->n_layers ? ": those of the first layer stay because of " : "", p->n_layers ? p->layers[0].stays : "");
+    p->energy = p->budget = 0;
+    for (int i = 0; i < p->n_states; i++) p->states[i].low_rank = 0;
     wick_arena scratch;
     wick_arena_init(&scratch, &p->ctx->alloc, 0);
     choice c = {.how = how, .multiple = how->multiple ? how->multiple : 8};
-    wick_status status = weigh_classes(p, how->importance);
+    wick_status status = weigh_classes(p, channels ? how->importance : WICK_IMPORTANCE_L2);
     if (status == WICK_OK) status = rank(p, &c, &scratch);
     if (status == WICK_OK && how->macs > 0)
         status = reach_macs(p, &c);
@@ -524,6 +543,7 @@ wick_status wick_pruner_cut(wick_pruner *p, const wick_pruning *how) {
         remove_share(p, &c, how->ratio);
     wick_arena_free(&scratch);
     drop_observer(p);
+    p->energy = how->energy, p->budget = how->budget, p->multiple = c.multiple;
     if (status == WICK_OK) return wick_pruner_make_model(p);
     wick_model_free(&p->model);
     return status;

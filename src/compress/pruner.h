@@ -22,8 +22,11 @@ typedef struct pruned_state {
     wick_tensor *source, *copy;      /* copy: NULL before wick_pruner_cut */
     int32_t *classes[WICK_MAX_DIMS]; /* by axis and index: its class, or NO_CLASS; NULL: none has one */
     int summed;                      /* axis that a convolution or product sums over; -1: no such weight */
-    bool scales;                     /* batch norm's gamma */
-    float *gradient;                 /* of the last batch; NULL: none was asked for */
+    bool alone;                      /* one product reads it, as it is or transposed, and nothing else does */
+    int64_t low_rank;                /* 0: it is whole */
+    wick_tensor *factors[2]; /* of low rank: states of the smaller model, whose product it is; copy is NULL then */
+    bool scales;             /* batch norm's gamma */
+    float *gradient;         /* of the last batch; NULL: none was asked for */
 } pruned_state;
 
 typedef struct prunable_layer {
@@ -35,6 +38,7 @@ typedef struct prunable_layer {
 /* Multiply-adds of a node: `rest` times how many of each list are left. */
 typedef struct multiply_adds {
     double rest;
+    int state; /* its weight, number of p->states, whose two axes are the last lists; -1: it has none */
     int n;
     int64_t counts[4];
     int32_t *classes[4];
@@ -77,6 +81,8 @@ struct wick_pruner {
     void **seen;
     int64_t observed, weighed;
     bool has_scales;
+    double energy, budget; /* of wick_pruning; 0: weights stay whole */
+    int64_t multiple;
 };
 
 static inline wick_status pruner_out_of_memory(wick_context *ctx) {
@@ -87,6 +93,13 @@ int64_t wick_pruner_left(const wick_pruner *p, const int32_t *classes, int64_t n
 int wick_pruner_state_of(const wick_pruner *p, const wick_subject *s, const wick_value *v);
 /* The state at the beginning of a chain of reshapes. */
 int wick_pruner_state_behind(const wick_pruner *p, const wick_subject *s, const wick_value *v);
+
+/* ---- factor.c ---------------------------------------------------------------------------------------------------- */
+
+/* Makes w, which is what is left of s, a product of two states where that gains something: s->low_rank. */
+wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, const char *name);
+/* What the node gives, whose weight is such a state; turned: the transpose of it. */
+wick_tensor *wick_pruner_factored(const pruned_state *s, const wick_node *node, wick_tensor *const *in, bool turned);
 
 /* ---- shrunk.c ---------------------------------------------------------------------------------------------------- */
 

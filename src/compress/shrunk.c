@@ -73,7 +73,7 @@ static wick_status copy_of(wick_pruner *p, wick_tensor *source, const bool *cons
 
 wick_status wick_pruner_make_model(wick_pruner *p) {
     wick_model_free(&p->model);
-    for (int i = 0; i < p->n_states; i++) p->states[i].copy = NULL;
+    for (int i = 0; i < p->n_states; i++) p->states[i].copy = NULL, p->states[i].low_rank = 0;
     wick_scope *scope = wick_scope_open(p->ctx);
     wick_status status = scope ? wick_model_new(p->ctx, &p->model) : pruner_out_of_memory(p->ctx);
     for (int i = 0; i < p->n_states && status == WICK_OK; i++) {
@@ -92,8 +92,11 @@ wick_status wick_pruner_make_model(wick_pruner *p) {
         }
         wick_tensor *copy = NULL;
         if (status == WICK_OK) status = copy_of(p, s->source, (const bool *const *)kept, &copy);
-        if (status == WICK_OK) status = wick_model_adopt(p->model, named.name, named.role, copy);
-        if (status == WICK_OK) s->copy = wick_model_find(p->model, named.name);
+        if (status == WICK_OK && (p->energy > 0 || p->budget > 0)) status = wick_pruner_factor(p, s, copy, named.name);
+        if (status == WICK_OK && !s->low_rank) {
+            status = wick_model_adopt(p->model, named.name, named.role, copy);
+            s->copy = wick_model_find(p->model, named.name);
+        }
         wick_arena_free(&scratch);
     }
     wick_scope_close(&scope);
@@ -109,11 +112,12 @@ wick_status wick_pruner_make_model(wick_pruner *p) {
 static bool is_kept(const shrinking *s, const wick_value *v, int axis, int64_t i) {
     return !s->removed[wick_channels_class(&s->c, v, axis, i)];
 }
-/* How many of the first n indices of an axis are left; n < 0: of all, whose extent may be a symbol. */
+/* How many of the first n indices of an axis are left; n < 0: of all. A symbol stays what it is, as does a part of it. */
 static int64_t left_of(const shrinking *s, const wick_value *v, int axis, int64_t n) {
-    if (n < 0 && v->type.dims[axis] < 0) return v->type.dims[axis];
+    const int64_t extent = v->type.dims[axis];
     int64_t left = 0;
-    for (int64_t i = 0; i < (n < 0 ? v->type.dims[axis] : n); i++) left += is_kept(s, v, axis, i);
+    if (extent < 0) return n < 0 ? extent : n;
+    for (int64_t i = 0; i < (n < 0 || n > extent ? extent : n); i++) left += is_kept(s, v, axis, i);
     return left;
 }
 static void shrink_type(const shrinking *s, const wick_value *v, wick_type *type) {
@@ -209,8 +213,19 @@ static wick_status shrink_node(shrinking *s, const wick_node *node) {
     if (!in || !attr) return pruner_out_of_memory(ctx);
     wick_tensor **out = in + node->n_in;
     for (int k = 0; k < node->n_in; k++) in[k] = s->made[node->in[k]->id];
+    /* weights of low rank are not made: what reads them makes two products */
+    const wick_value *w = node->op == &wick_op_data ? &node->out[0] : node->n_in > 1 ? node->in[1] : NULL;
+    const bool turned = node->op == &wick_op_permute || (w && w->node->op == &wick_op_permute);
+    if (w && w->node->op == &wick_op_permute) w = w->node->in[0];
+    if (node->op == &wick_op_permute) w = node->in[0];
+    const int state = w ? wick_pruner_state_of(s->p, &s->c.s, w) : -1;
+    const bool factored = state >= 0 && s->p->states[state].low_rank;
+    if (factored && (node->op == &wick_op_data || node->op == &wick_op_permute)) return WICK_OK;
     if (s->statistics) WICK_TRY(take_statistics(s, node, in));
-    if (node->op == &wick_op_data || node->op == &wick_op_input) {
+    if (factored) {
+        wick_here(node->site);
+        out[0] = wick_pruner_factored(&s->p->states[state], node, in, turned);
+    } else if (node->op == &wick_op_data || node->op == &wick_op_input) {
         WICK_TRY(shrink_leaf(s, node, out));
     } else if (node->op == &wick_op_slot) {
         wick_constant_attr constant;

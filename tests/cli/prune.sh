@@ -45,6 +45,16 @@ test_weights() {
     expect 0 "$wick" prune run -o pattern.onnx --pattern 2:4 --json &&
         awk "BEGIN { s = $(json out sparsity); exit !(s > 0.45 && s < 0.55) }" || fail "$(json out sparsity) are 0"
 }
+test_low_rank() {
+    make_run run "$conv" || return
+    expect 0 "$wick" prune run -o rank.onnx --low-rank 0.5 --epochs 1 --json &&
+        awk "BEGIN { exit !($(json out weights_pruned) * 1.5 < $(json out weights_before)) }" || fail "$(cat out)"
+    expect 0 "$wick" eval rank.onnx --data data --json && low=$(json out accuracy)
+    awk "BEGIN { exit !($low > 0.5) }" || fail "accuracy $low"
+    expect 0 "$wick" prune run -o both.onnx --macs 0.6 --energy 0.9 --multiple 4 --json && awk "BEGIN { exit !($(of_products) <= 0.6) }" || fail "$(cat out)"
+    expect 2 "$wick" prune run -o b.onnx --energy 0.9 --low-rank 0.5 && has err "both say"
+    expect 2 "$wick" prune run -o b.onnx --energy 0.9 --sparsity 0.5 && has err "not for those of low rank"
+}
 test_bound() {
     make_run run "$conv" || return
     expect 6 "$wick" prune run -o bad.onnx --ratio 0.9 --multiple 1 --max-drop 0 --json && has out '"within": false' &&

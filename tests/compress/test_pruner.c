@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "golden/low_rank.h"
 #include "test.h"
 #include "wick/wick.h"
 
@@ -152,7 +153,7 @@ static int64_t numbers(wick_model *m) {
 
 TEST(removing_zeroed_channels_changes_no_output_of_random_networks) {
     const char *more = getenv("WICK_PRUNED_NETWORKS");
-    const int nets = more ? atoi(more) : 200;
+    const int nets = more ? atoi(more) : 300;
     int64_t before = 0, after = 0;
     for (int i = 0; i < nets; i++) {
         seed_of_net = (uint64_t)i * 0x9E3779B97F4A7C15u + 11;
@@ -182,4 +183,233 @@ TEST(removing_zeroed_channels_changes_no_output_of_random_networks) {
     CHECK_MSG(after < before * 3 / 4, "only %lld of %lld numbers are removed", (long long)(before - after),
               (long long)before);
 }
+
+/* ---- a network with two layers of hidden units and a residual block ---------------------------------------------- */
+
+static wick_status small_network(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    const wick_nn_conv_options pad = {.pad = 1};
+    wick_tensor *y = wick_relu(wick_nn_batch_norm(model, "bn1", wick_nn_conv(model, "conv1", in[0], 16, 3, &pad)));
+    wick_tensor *z = wick_relu(wick_nn_batch_norm(model, "bn2", wick_nn_conv(model, "conv2", y, 24, 3, &pad)));
+    y = wick_add(y, wick_nn_conv(model, "conv3", z, 16, 1, NULL));
+    out[0] = wick_nn_linear(model, "fc", wick_mean(y, WICK_AXES(2, 3), false), 5);
+    return WICK_OK;
+}
+static wick_pruner *small_pruner(void) {
+    wick_pruner *p = NULL;
+    const wick_spec spec = spec_of(4);
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *y, *in = wick_random_normal(ctx, WICK_F32, WICK_DIMS(4, 3, 8, 8));
+    wick_model_set_training(model, true);
+    bool good = small_network(ctx, &in, &y, NULL) == WICK_OK && wick_eval(ctx, 1, &y, NULL) == WICK_OK;
+    wick_scope_close(&scope);
+    wick_model_set_training(model, false);
+    good = good && wick_pruner_new(ctx, model, small_network, NULL, 1, &spec, 1, &p) == WICK_OK;
+    CHECK_MSG(good, "%s", wick_context_error(ctx));
+    return p;
+}
+static void set(const char *name, int64_t i, float value) {
+    wick_tensor *t = wick_model_find(model, name);
+    const void *data;
+    float w[4096];
+    const int64_t n = t ? wick_tensor_count(t) : 0;
+    if (!t || n > 4096 || wick_data(t, &data) != WICK_OK) {
+        CHECK(!"there is such a state");
+        return;
+    }
+    memcpy(w, data, (size_t)n * sizeof *w);
+    w[i] = value;
+    CHECK(wick_write(t, w, (size_t)n * sizeof *w) == WICK_OK);
+}
+static int64_t dim_of(wick_pruner *p, const char *name, int axis) {
+    wick_tensor *t = wick_model_find(wick_pruner_model(p), name);
+    return t ? wick_tensor_dim(t, axis) : -1;
+}
+
+TEST(layers_shrink_to_multiples_and_what_a_residual_adds_goes_together) {
+    REQUIRE(set_up());
+    wick_pruner *p = small_pruner();
+    double before, after;
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5}), WICK_OK);
+    CHECK_INT(dim_of(p, "conv1.weight", 0), 8);
+    CHECK_INT(dim_of(p, "bn1.running_var", 0), 8);
+    CHECK_INT(dim_of(p, "conv2.weight", 1), 8);
+    CHECK_INT(dim_of(p, "conv2.weight", 0), 16); /* 12 is no multiple of 8 */
+    CHECK_INT(dim_of(p, "conv3.weight", 0), 8);
+    CHECK_INT(dim_of(p, "fc.weight", 1), 8);
+    CHECK_INT(dim_of(p, "fc.weight", 0), 5);
+    wick_pruner_macs(p, &before, &after);
+    CHECK(before == 4.0 * (64 * (16 * 27 + 24 * 144 + 16 * 24) + 16 * 5));
+    CHECK(after == 4.0 * (64 * (8 * 27 + 16 * 72 + 8 * 16) + 8 * 5));
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.macs = 0.5, .multiple = 1}), WICK_OK);
+    wick_pruner_macs(p, &before, &after);
+    CHECK_MSG(after <= 0.5 * before && after > 0.42 * before, "%g of %g", after, before);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5, .keep = "conv1*"}), WICK_OK);
+    CHECK_INT(dim_of(p, "conv1.weight", 0), 16);
+    CHECK_INT(dim_of(p, "conv2.weight", 0), 16);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+TEST(importance_says_which_channels_go) {
+    REQUIRE(set_up());
+    wick_pruner *p = small_pruner();
+    const void *left;
+    const wick_pruning one = {.ratio = 1.0 / 16 + 1e-6, .multiple = 1, .importance = WICK_IMPORTANCE_GAMMA};
+    for (int i = 0; i < 16; i++) set("bn1.weight", i, i == 11 ? -0.01f : (float)(i + 1));
+    CHECK_INT(wick_pruner_cut(p, &one), WICK_OK);
+    REQUIRE(wick_data(wick_model_find(wick_pruner_model(p), "bn1.weight"), &left) == WICK_OK);
+    for (int i = 0; i < 15; i++) CHECK(((const float *)left)[i] == (float)(i + 1 + (i >= 11)));
+    /* gradients: of a unit whose weight in the last layer is 0, nothing depends on it */
+    for (int k = 0; k < 24 * 9 * 16; k++)
+        if (k / 9 % 16 == 4 && k < 3456) set("conv2.weight", k, 0);
+    for (int k = 0; k < 5; k++) set("fc.weight", k * 16 + 4, 0);
+    static const int64_t labels[4] = {0, 1, 2, 3};
+    draw_input();
+    const wick_pruning taylor = {.ratio = 1.0 / 16 + 1e-6, .multiple = 1, .importance = WICK_IMPORTANCE_TAYLOR};
+    CHECK_INT(wick_pruner_cut(p, &taylor), WICK_ERR_INVALID); /* nothing was weighed */
+    for (int i = 0; i < 3; i++) CHECK_INT(wick_pruner_weigh(p, (const void *[]){x}, labels), WICK_OK);
+    CHECK_INT(wick_pruner_cut(p, &taylor), WICK_OK);
+    REQUIRE(wick_data(wick_model_find(wick_pruner_model(p), "bn1.weight"), &left) == WICK_OK);
+    for (int i = 0; i < 15; i++) CHECK(((const float *)left)[i] != 5);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+TEST(statistics_are_those_of_what_was_observed) {
+    REQUIRE(set_up());
+    wick_pruner *p = small_pruner();
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0}), WICK_OK); /* nothing goes */
+    draw_input();
+    float want[4 * 5], got[4 * 5];
+    for (int i = 0; i < 2; i++) CHECK_INT(wick_pruner_observe(p, (const void *[]){x}), WICK_OK);
+    CHECK_INT(wick_pruner_settle(p), WICK_OK);
+    CHECK(run(wick_pruner_apply, p, 4, got));
+    wick_scope *scope = wick_scope_open(ctx); /* in training, batch norms are of the batch itself */
+    wick_tensor *y, *in = wick_from(ctx, WICK_F32, WICK_DIMS(4, 3, 8, 8), x);
+    wick_model_set_training(model, true);
+    const void *data = NULL;
+    REQUIRE(small_network(ctx, &in, &y, NULL) == WICK_OK && wick_data(y, &data) == WICK_OK);
+    memcpy(want, data, sizeof want);
+    wick_scope_close(&scope);
+    wick_model_set_training(model, false);
+    for (int i = 0; i < 20; i++) CHECK(fabsf(want[i] - got[i]) < 1e-5f);
+    x[7] = NAN;
+    CHECK_INT(wick_pruner_observe(p, (const void *[]){x}), WICK_ERR_INVALID);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+TEST(the_smallest_weights_become_zero) {
+    REQUIRE(set_up());
+    wick_pruner *p = small_pruner();
+    CHECK_INT(wick_pruner_sparsify(p, 0.5, 0, 0), WICK_ERR_INVALID); /* cut comes before */
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0}), WICK_OK);
+    CHECK_INT(wick_pruner_sparsify(p, 0.8, 0, 0), WICK_OK);
+    CHECK(fabs(wick_pruner_sparsity(p) - 0.8) < 0.005);
+    const void *whole, *sparse;
+    REQUIRE(wick_data(wick_model_find(model, "conv2.weight"), &whole) == WICK_OK &&
+            wick_data(wick_model_find(wick_pruner_model(p), "conv2.weight"), &sparse) == WICK_OK);
+    const float *w = whole, *s = sparse;
+    float least = INFINITY, most = 0;
+    int zeros = 0;
+    for (int i = 0; i < 24 * 16 * 9; i++) {
+        CHECK(s[i] == 0 || s[i] == w[i]);
+        zeros += s[i] == 0;
+        if (s[i] == 0) most = fmaxf(most, fabsf(w[i]));
+        if (s[i] != 0) least = fminf(least, fabsf(w[i]));
+    }
+    CHECK_INT(zeros, (int)(0.8 * 24 * 16 * 9));
+    CHECK(most <= least);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0}), WICK_OK);
+    CHECK_INT(wick_pruner_sparsify(p, 0, 2, 4), WICK_OK);
+    REQUIRE(wick_data(wick_model_find(wick_pruner_model(p), "conv2.weight"), &sparse) == WICK_OK);
+    s = sparse;
+    for (int o = 0; o < 24; o++)
+        for (int c = 0; c < 16; c += 4)
+            for (int k = 0; k < 9; k++) {
+                int left = 0;
+                for (int i = 0; i < 4; i++) left += s[(o * 16 + c + i) * 9 + k] != 0;
+                CHECK_INT(left, 2);
+            }
+    CHECK_INT(wick_pruner_sparsify(p, 1, 0, 0), WICK_ERR_INVALID);
+    CHECK_INT(wick_pruner_sparsify(p, 0, 4, 2), WICK_ERR_INVALID);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+TEST(a_weight_of_low_rank_is_two_products_of_the_same_result) {
+    REQUIRE(set_up());
+    wick_pruner *p = small_pruner();
+    float w[16 * 24], want[4 * 5], got[4 * 5];
+    double before, after;
+    for (int i = 0; i < 16 * 24; i++) /* of rank 2 */
+        w[i] = 0.1f * (float)((i / 24) % 5 - 2) * (float)((i % 24) % 7 - 3) +
+               0.02f * (float)(i / 24) * (float)(i % 24 % 3);
+    CHECK(wick_write(wick_model_find(model, "conv3.weight"), w, sizeof w) == WICK_OK);
+    draw_input();
+    CHECK(run(small_network, NULL, 4, want));
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.energy = 0.99999999, .multiple = 1}), WICK_OK);
+    CHECK_INT(dim_of(p, "conv3.weight_u", 1), 2);
+    CHECK_INT(dim_of(p, "conv3.weight_v", 0), 2);
+    CHECK(!wick_model_find(wick_pruner_model(p), "conv3.weight"));
+    CHECK(run(wick_pruner_apply, p, 4, got));
+    for (int i = 0; i < 20; i++) CHECK(fabsf(want[i] - got[i]) < 1e-4f * fmaxf(1, fabsf(want[i])));
+    wick_pruner_macs(p, &before, &after);
+    CHECK_MSG(before - after >= 4.0 * 64 * (16 * 24 - 2 * (16 + 24)) - 1, "%g", before - after);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.budget = 0.5, .multiple = 4}), WICK_OK);
+    CHECK_INT(dim_of(p, "conv3.weight_u", 1), 4); /* of 0.5 16 24 / (16 + 24) */
+    CHECK(run(wick_pruner_apply, p, 1, got));
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.budget = 0.5, .energy = 0.5}), WICK_ERR_INVALID);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+static wick_status product_network(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_nn_linear(model, "fc", wick_reshape(in[0], 2, (int64_t[]){12, LOW_N}), LOW_M);
+    return WICK_OK;
+}
+TEST(low_rank_is_the_best_that_numpy_finds) {
+    REQUIRE(set_up());
+    wick_pruner *p = NULL;
+    const wick_spec spec = spec_of(1);
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *y, *in = wick_zeros(ctx, WICK_F32, WICK_DIMS(1, 3, 8, 8));
+    REQUIRE(product_network(ctx, &in, &y, NULL) == WICK_OK && wick_eval(ctx, 1, &y, NULL) == WICK_OK);
+    wick_scope_close(&scope);
+    CHECK(wick_write(wick_model_find(model, "fc.weight"), low_weight, sizeof low_weight) == WICK_OK);
+    CHECK_INT(wick_pruner_new(ctx, model, product_network, NULL, 1, &spec, 1, &p), WICK_OK);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5}), WICK_ERR_INVALID); /* no channel can go */
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.energy = (low_energy + low_less) / 2, .multiple = 1}), WICK_OK);
+    const void *u, *v;
+    CHECK_INT(dim_of(p, "fc.weight_u", 1), LOW_R);
+    REQUIRE(wick_data(wick_model_find(wick_pruner_model(p), "fc.weight_u"), &u) == WICK_OK &&
+            wick_data(wick_model_find(wick_pruner_model(p), "fc.weight_v"), &v) == WICK_OK);
+    for (int i = 0; i < LOW_M; i++)
+        for (int k = 0; k < LOW_N; k++) {
+            double sum = 0;
+            for (int r = 0; r < LOW_R; r++)
+                sum += (double)((const float *)u)[i * LOW_R + r] * (double)((const float *)v)[r * LOW_N + k];
+            CHECK_MSG(fabs(sum - (double)low_best[i * LOW_N + k]) < 2e-6, "%d, %d: %g", i, k, sum);
+        }
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+TEST(bad_input_is_an_error) {
+    REQUIRE(set_up());
+    wick_pruner *p = small_pruner();
+    CHECK_INT(wick_pruner_cut(p, NULL), WICK_ERR_INVALID);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 1}), WICK_ERR_INVALID);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = NAN}), WICK_ERR_INVALID);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.macs = 1e-4}), WICK_ERR_INVALID);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5, .keep = "none"}), WICK_ERR_INVALID);
+    CHECK(wick_pruner_model(p) == NULL);
+    set("conv2.weight", 3, INFINITY);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5}), WICK_ERR_INVALID);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv); }
