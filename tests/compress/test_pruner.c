@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/counting_alloc.h"
 #include "golden/low_rank.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -410,6 +411,53 @@ TEST(bad_input_is_an_error) {
     CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5}), WICK_ERR_INVALID);
     wick_pruner_free(&p);
     tear_down();
+}
+
+static wick_status use_all(void) {
+    static const int64_t labels[4] = {0, 1, 2, 3};
+    static const wick_pruning how = {.ratio = 0.5, .energy = 0.9, .importance = WICK_IMPORTANCE_TAYLOR};
+    const wick_spec spec = spec_of(4);
+    const void *in[] = {x};
+    wick_pruner *p = NULL;
+    wick_plan *plan = NULL;
+    wick_status status = wick_pruner_new(ctx, model, small_network, NULL, 1, &spec, 1, &p);
+    if (status == WICK_OK) status = wick_pruner_weigh(p, in, labels);
+    if (status == WICK_OK) status = wick_pruner_cut(p, &how);
+    if (status == WICK_OK) status = wick_pruner_observe(p, in);
+    if (status == WICK_OK) status = wick_pruner_settle(p);
+    if (status == WICK_OK) status = wick_pruner_sparsify(p, 0.5, 0, 0);
+    if (status == WICK_OK) status = wick_compile(ctx, wick_pruner_apply, p, 1, &spec, 1, NULL, &plan);
+    wick_plan_free(&plan);
+    wick_pruner_free(&p);
+    return status;
+}
+TEST(running_out_of_memory_is_an_error_wherever_it_happens) {
+    counting c = {.fail_at = -1};
+    const wick_allocator allocator = counting_allocator(&c);
+    REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 1, .allocator = &allocator}) == WICK_OK &&
+            wick_model_new(ctx, &model) == WICK_OK);
+    wick_pruner *p = small_pruner(); /* makes the states */
+    wick_pruner_free(&p);
+    draw_input();
+    CHECK_MSG(use_all() == WICK_OK, "%s", wick_context_error(ctx)); /* what the context itself keeps is made now */
+    const int64_t before = c.calls;
+    CHECK(use_all() == WICK_OK);
+    const int64_t calls = c.calls - before, live = c.live;
+    int failed = 0;
+    for (int64_t k = 0; k < calls; k += 1 + calls / 300) {
+        c.fail_at = c.calls + k;
+        const wick_status status = use_all();
+        failed += status == WICK_ERR_NOMEM;
+        CHECK_MSG(status == WICK_ERR_NOMEM || status == WICK_OK, "call %lld: %s: %s", (long long)k,
+                  wick_status_name(status), wick_context_error(ctx));
+        c.fail_at = -1;
+        wick_context_clear_error(ctx);
+        CHECK_MSG(c.live <= live + 8, "call %lld: %lld blocks more", (long long)k, (long long)(c.live - live));
+    }
+    CHECK(calls > 100 && failed > 50);
+    CHECK(use_all() == WICK_OK);
+    tear_down();
+    CHECK_INT(c.live, 0);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }
