@@ -491,6 +491,34 @@ static wick_status rank(wick_pruner *p, choice *c, wick_arena *arena) {
     return WICK_OK;
 }
 
+/* Classes of a layer that go or come back: [from, to) of its ranking, of those that are removed. */
+static void set_removed(wick_pruner *p, const choice *c, int layer, int from, int to, bool removed) {
+    for (int k = from; k < to; k++) p->classes[c->layers[p->layers[layer].first + k].class].removed = removed;
+}
+/* Widths move by whole multiples, so that less may be left than was allowed: as long as some fit, the channels come
+ * back that count most, by importance over their layer's mean. */
+static void give_back(wick_pruner *p, const choice *c, double most) {
+    for (;;) {
+        int best = -1, best_from = 0, best_to = 0;
+        double best_gain = -1;
+        for (int i = 0; i < p->n_layers; i++) {
+            const prunable_layer *l = &p->layers[i];
+            double sum = 0, gain = 0;
+            int to = 0;
+            while (to < l->n && p->classes[c->layers[l->first + to].class].removed) to++;
+            if (!to) continue;
+            const int from = rounded(p, c, i, to - 1);
+            for (int k = 0; k < l->n; k++) sum += c->layers[l->first + k].importance;
+            for (int k = from; k < to; k++) gain += c->layers[l->first + k].importance;
+            gain = sum > 0 ? gain / (to - from) * l->n / sum : 0;
+            set_removed(p, c, i, from, to, false);
+            if (gain > best_gain && macs_of(p) <= most) best = i, best_from = from, best_to = to, best_gain = gain;
+            set_removed(p, c, i, from, to, true);
+        }
+        if (best < 0) return;
+        set_removed(p, c, best, best_from, best_to, false);
+    }
+}
 /* The smallest ratio that gets down to a share of the multiply-adds, by bisection. */
 static wick_status reach_macs(wick_pruner *p, const choice *c) {
     double before, after, low = 0, high = 1 - 1e-9;
@@ -510,6 +538,7 @@ static wick_status reach_macs(wick_pruner *p, const choice *c) {
             low = middle;
     }
     remove_share(p, c, high);
+    give_back(p, c, c->how->macs * before);
     return WICK_OK;
 }
 
