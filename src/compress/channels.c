@@ -234,6 +234,25 @@ static void gather(const wick_channels *c, const wick_node *node) {
     for (int d = axis; d <= axis + more; d++) pin(c, y, d, node->op->name);
 }
 
+/* Units of a recurrent layer: weights [D, gates H, H], vectors [D, n H], sequences [., ., n H] and states [D, B, H]
+ * have them innermost, so that index i is of unit i mod H; both directions lose the same ones. */
+static void recurrent(const wick_channels *c, const wick_node *node) {
+    const wick_value *w = node->in[1];
+    const int64_t units = wick_channels_extent(w, 2);
+    for (int k = 0; k < node->n_in + node->n_out; k++) {
+        const wick_value *v = k < node->n_in ? node->in[k] : &node->out[k - node->n_in];
+        for (int d = 0; d < v->type.rank; d++) {
+            const int64_t n = wick_channels_extent(v, d);
+            const bool has = d > 0 && (d == v->type.rank - 1 || v == w) && v->type.rank > 1;
+            if (!has || !units || n % units) {
+                pin(c, v, d, WICK_FIXED_EXTENT);
+                continue;
+            }
+            for (int64_t i = 0; i < n; i++) join(c, at(c, v, d, i), at(c, w, 2, i % units));
+        }
+    }
+}
+
 static void follow(const wick_channels *c, const wick_node *node) {
     const wick_op *op = node->op;
     const wick_value *x = node->n_in ? node->in[0] : NULL, *y = &node->out[0];
@@ -277,6 +296,8 @@ static void follow(const wick_channels *c, const wick_node *node) {
         gather(c, node);
     } else if (op == &wick_op_attention) {
         attention(c, node);
+    } else if (op == &wick_op_lstm || op == &wick_op_gru || op == &wick_op_rnn) {
+        recurrent(c, node);
     } else {
         pin_node(c, node);
     }

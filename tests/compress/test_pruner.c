@@ -78,6 +78,23 @@ static wick_tensor *block(wick_tensor *x, int number) {
         return activation(conv(a, x, 4 + 4 * draw(4), 3, 1));
     }
 }
+/* Places as the steps of a recurrent layer, of which the last state counts. */
+static wick_tensor *recurrent(wick_tensor *x) {
+    const wick_nn_rnn_options options = {.layers = 1 + draw(2), .batch_first = true, .bidirectional = draw(3) == 0};
+    const int64_t n = wick_tensor_dim(x, 0), c = wick_tensor_dim(x, 1);
+    x = wick_permute(wick_reshape(x, 3, (int64_t[]){n, c, wick_tensor_count(x) / n / c}), 3, (int[]){0, 2, 1});
+    switch (draw(3)) {
+    case 0:
+        x = wick_nn_lstm(model, "lstm", x, 12, &options, NULL, NULL);
+        break;
+    case 1:
+        x = wick_nn_gru(model, "gru", x, 10, &options, NULL);
+        break;
+    default:
+        x = wick_nn_rnn(model, "rnn", x, 9, &options, NULL);
+    }
+    return wick_squeeze(wick_slice(x, 1, -1, INT64_MAX, 1), 1);
+}
 static wick_status random_network(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
     drawn = seed_of_net;
@@ -85,7 +102,7 @@ static wick_status random_network(wick_context *c, wick_tensor *const *in, wick_
     const int blocks = 1 + draw(5);
     for (int i = 0; i < blocks; i++) x = block(x, i);
     x = wick_relu(conv("last", x, 8, 1, 1));
-    switch (draw(4)) {
+    switch (draw(5)) {
     case 0:
         x = wick_mean(x, WICK_AXES(2, 3), false);
         break;
@@ -95,6 +112,9 @@ static wick_status random_network(wick_context *c, wick_tensor *const *in, wick_
     case 2:
         x = wick_flatten(wick_permute(x, 4, (int[]){0, 2, 3, 1}), 1);
         break; /* and last */
+    case 3:
+        x = recurrent(x);
+        break;
     default: { /* places as a sequence, heads */
         const int64_t n = wick_tensor_dim(x, 0), places = wick_tensor_dim(x, 2) * wick_tensor_dim(x, 3);
         x = wick_permute(wick_reshape(x, 3, (int64_t[]){n, 8, places}), 3, (int[]){0, 2, 1});
@@ -248,6 +268,36 @@ TEST(layers_shrink_to_multiples_and_what_a_residual_adds_goes_together) {
     CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5, .keep = "conv1*"}), WICK_OK);
     CHECK_INT(dim_of(p, "conv1.weight", 0), 16);
     CHECK_INT(dim_of(p, "conv2.weight", 0), 16);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
+static wick_status recurrent_network(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    wick_tensor *y = wick_reshape(in[0], 3, (int64_t[]){wick_tensor_dim(in[0], 0), 8, 24});
+    y = wick_nn_lstm(model, "lstm", y, 16, &(wick_nn_rnn_options){.batch_first = true}, NULL, NULL);
+    out[0] = wick_nn_linear(model, "fc", wick_mean(y, WICK_AXES(1), false), 5);
+    return WICK_OK;
+}
+TEST(units_of_recurrent_layers_go_with_all_of_their_gates) {
+    REQUIRE(set_up());
+    wick_pruner *p = NULL;
+    const wick_spec spec = spec_of(2);
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *y, *in = wick_zeros(ctx, WICK_F32, WICK_DIMS(2, 3, 8, 8));
+    REQUIRE(recurrent_network(ctx, &in, &y, NULL) == WICK_OK && wick_eval(ctx, 1, &y, NULL) == WICK_OK);
+    wick_scope_close(&scope);
+    CHECK_INT(wick_pruner_new(ctx, model, recurrent_network, NULL, 1, &spec, 1, &p), WICK_OK);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.ratio = 0.5}), WICK_OK);
+    CHECK_INT(dim_of(p, "lstm.weight_hh_l0", 0), 4 * 8);
+    CHECK_INT(dim_of(p, "lstm.weight_hh_l0", 1), 8);
+    CHECK_INT(dim_of(p, "lstm.weight_ih_l0", 0), 4 * 8);
+    CHECK_INT(dim_of(p, "fc.weight", 1), 8);
+    float want[10], got[10];
+    draw_input();
+    CHECK_INT(wick_pruner_zero(p), WICK_OK);
+    CHECK(run(recurrent_network, NULL, 2, want) && run(wick_pruner_apply, p, 2, got));
+    for (int i = 0; i < 10; i++) CHECK(fabsf(want[i] - got[i]) < 1e-6f);
     wick_pruner_free(&p);
     tear_down();
 }
