@@ -112,7 +112,7 @@ wick_status wick_pruner_make_model(wick_pruner *p) {
 static bool is_kept(const shrinking *s, const wick_value *v, int axis, int64_t i) {
     return !s->removed[wick_channels_class(&s->c, v, axis, i)];
 }
-/* How many of the first n indices of an axis are left; n < 0: of all. A symbol stays what it is, as does a part of it. */
+/* How many of the first n indices of an axis are left; n < 0: of all. A symbol stays, as does a part of it. */
 static int64_t left_of(const shrinking *s, const wick_value *v, int axis, int64_t n) {
     const int64_t extent = v->type.dims[axis];
     int64_t left = 0;

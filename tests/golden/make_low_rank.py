@@ -22,7 +22,7 @@ def number(x):
 
 for name, a in (("weight", w), ("best", best)):
     print(f"static const float low_{name}[LOW_M * LOW_N] = {{")
-    for row in a.reshape(-1, 8):
+    for row in a.reshape(-1, 4):
         print("    " + ", ".join(map(number, row)) + ",")
     print("};")
 energy = np.cumsum(s**2) / np.sum(s**2)
