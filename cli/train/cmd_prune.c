@@ -212,6 +212,8 @@ int cmd_prune(cli_options *o) {
     int code = read_pattern(o, &w.n, &w.m);
     if (code == CLI_OK) code = check_options(&w);
     if (code != CLI_OK) return code;
+    enum { TAYLOR = 3 }; /* of --importance */
+    g->needs_logits = o->epochs > 0 || o->importance == TAYLOR;
     code = gate_open(g, "pruned");
     if (code == CLI_OK) code = cut(&w);
     if (code == CLI_OK) talk("judged on %lld images", (long long)wick_dataset_count(g->judged));

@@ -247,7 +247,7 @@ static void report_json(const quantizing *w) {
 }
 
 int cmd_quantize(cli_options *o) {
-    quantizing w = {.g = {.o = o}};
+    quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
     const char *of_activations[] = {"calibration", "percentile", "per-tensor", "reduce-range", "epochs"};
     for (int i = 0; i < 5; i++)

@@ -345,6 +345,9 @@ static int open_model(gate *g, const char *what) {
         if (code == CLI_OK && wick_onnx_outputs(g->c.onnx) != 1)
             code = log_fail(CLI_BAD_FILE, "%s has %d outputs; those with one are %s", o->model,
                             wick_onnx_outputs(g->c.onnx), what);
+        if (code == CLI_OK && g->needs_logits && wick_onnx_drop_softmax(g->c.onnx))
+            code = log_fail(CLI_BAD_FILE, "%s ends in what makes probabilities, and --%s needs logits", o->model,
+                            o->epochs ? "epochs" : "importance taylor");
         if (code == CLI_OK) code = classifier_adapt_onnx(&g->c, o->model, 0, false);
     } else {
         code = classifier_load(&g->c, g->ctx, o->model);

@@ -19,6 +19,7 @@ typedef struct gate {
     wick_dataset *all, *observed, *judged;
     wick_dataset *learned;     /* all but judged; NULL: nothing is trained */
     wick_transform *transform; /* of its samples; NULL: none */
+    bool needs_logits;         /* an ONNX file that ends in a softmax is refused; set by the command before gate_open */
     wick_function made;        /* the smaller network, of classifier_network_spec */
     void *made_user;
     wick_model *model; /* its states, to write; set by the command */
