@@ -94,6 +94,10 @@ int wick_pruner_state_of(const wick_pruner *p, const wick_subject *s, const wick
 /* The state at the beginning of a chain of reshapes. */
 int wick_pruner_state_behind(const wick_pruner *p, const wick_subject *s, const wick_value *v);
 
+/* ---- statistics.c ------------------------------------------------------------------------------------------------ */
+
+void wick_pruner_drop_observer(wick_pruner *p); /* and what it has seen */
+
 /* ---- factor.c ---------------------------------------------------------------------------------------------------- */
 
 /* Makes w, which is what is left of s, a product of two states where that gains something: s->low_rank. */
