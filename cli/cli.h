@@ -30,6 +30,7 @@ typedef enum cli_command_id {
     CMD_VERIFY,
     CMD_CONVERT,
     CMD_QUANTIZE,
+    CMD_PRUNE,
     CMD_INFO,
     CMD_OPS,
     CMD_PLAN,
@@ -77,9 +78,13 @@ typedef struct cli_options {
     const char *teacher; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
-    int64_t images, judge, block; /* of quantize */
-    int calibration;
+    int64_t images, judge, block; /* of quantize; the first two also of prune */
+    int calibration, importance;
     double percentile, max_drop;
+    double ratio, macs, sparsity, energy, low_rank; /* of prune */
+    int64_t multiple;
+    bool global;
+    const char *pattern;
     bool per_tensor, reduce_range;
     const char *keep;
     int64_t max_shard;
@@ -139,6 +144,7 @@ int cmd_inspect(cli_options *options);
 int cmd_verify(cli_options *options);
 int cmd_convert(cli_options *options);
 int cmd_quantize(cli_options *options);
+int cmd_prune(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);

@@ -453,9 +453,8 @@ static wick_tensor *flat(const classifier *c, wick_tensor *y) {
 
 wick_tensor *classifier_outputs(classifier *c, wick_tensor *x) {
     wick_tensor *y;
-    if (!c->quantizer) return flat(c, classifier_network(c, x));
-    const wick_status status =
-        (c->trained ? wick_quantizer_apply_trained : wick_quantizer_apply)(c->ctx, &x, &y, c->quantizer);
+    if (!c->instead) return flat(c, classifier_network(c, x));
+    const wick_status status = c->instead(c->ctx, &x, &y, c->instead_user);
     if (status == WICK_OK) return flat(c, y);
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(c->ctx));

@@ -9,7 +9,6 @@
 #include "source.h"
 #include "tasks/task.h"
 
-#include "wick/compress.h"
 #include "wick/data.h"
 #include "wick/io.h"
 #include "wick/onnx.h"
@@ -26,9 +25,9 @@ typedef struct classifier {
                         channel is given for each; 0: as they are */
     bool bounded;    /* set before classifier_adapt_onnx: what makes probabilities at its end stays */
     wick_network network;
-    wick_quantizer *quantizer; /* of classifier_network: logits are what it gives; or NULL */
-    bool trained;              /* what its wick_quantizer_apply_trained gives */
-    int rank;                  /* of one image */
+    wick_function instead; /* what logits are in place of classifier_network; or NULL */
+    void *instead_user;
+    int rank; /* of one image */
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels;
     const task *task; /* never NULL */

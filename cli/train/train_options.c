@@ -1,4 +1,4 @@
-/* The options of train, eval, predict, quantize, info, in the order of help. */
+/* The options of train, eval, predict, quantize, prune, info, in the order of help. */
 #include "../option_rows.h"
 #include "../options.h"
 
@@ -179,6 +179,54 @@ const option_row cmd_quantize_options[] = {
     OPT_THREADS,
     OPTIONS_END
 };
+
+const option_row cmd_prune_options[] = {
+    HEADING("Data"),
+    OPT_DATA,
+    OPT_SEPARATOR,
+    OPT_DECIMAL,
+    OPT_NO_HEADER,
+    OPT_LAYOUT,
+    OPT_IMAGE_SIZE,
+    OPT_AS_STORED,
+    OPT_INPUT_RANGE,
+    HEADING("Channels"),
+    {"macs", "SHARE", REAL, "0", AT(macs), 0, 0.9999,
+     "share of the multiply-adds that may stay: 0.5. 0: as --ratio says"},
+    {"ratio", "R", REAL, "0", AT(ratio), 0, 0.9999, "share of the channels that go: 0.3"},
+    {"importance", "l2|l1|gamma|taylor", CHOICE, "l2", AT(importance), 0, 0,
+     "which go first: those of the least weights by L2 or L1 norm, of the least scale of a batch norm, or without "
+     "which the loss changes least (by gradients on --images)"},
+    {"global", "", FLAG, "", AT(global), 0, 0, "rank channels over all layers; else each layer loses the same share"},
+    {"multiple", "N", INTEGER, "8", AT(multiple), 1, 1024, "channels left are a multiple of N, which kernels like"},
+    {"keep", "PATTERN", TEXT, "", AT(keep), 0, 0, "layers of such names stay as they are: \"conv1*|*.fc.*\""},
+    HEADING("Low rank"),
+    {"energy", "E", REAL, "0", AT(energy), 0, 0.999999, "weights of products and convolutions of 1 x 1 become two of the least rank that holds E of their squares: 0.95"},
+    {"low-rank", "SHARE", REAL, "0", AT(low_rank), 0, 0.9999, "or two of the largest rank that takes at most SHARE of their multiply-adds: 0.5"},
+    HEADING("Single weights"),
+    {"sparsity", "S", REAL, "0", AT(sparsity), 0, 0.9999,
+     "share of the weights of convolutions and products that become 0, the smallest: 0.9; with --epochs gradually"},
+    {"pattern", "N:M", TEXT, "", AT(pattern), 0, 0, "N of M neighbours along what is summed stay, the largest: 2:4"},
+    HEADING("Training and judging"),
+    {"images", "N", INTEGER, "512", AT(images), 1, 1e7,
+     "training images for statistics of batch norms and --importance taylor"},
+    {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7,
+     "other training images, on which the pruned network is held against the whole one"},
+    {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100,
+     "how much accuracy may be lost, with 95 % confidence; exit code 6 where it is more. -1: whatever is lost"},
+    {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6,
+     "train so long what is left, on the images that judge nothing; the best epoch counts, of --sparsity the last"},
+    {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.001"},
+    OPT_OPSET,
+    {"seed", "N", INTEGER, "1", AT(seed), 0, MANY, "which images are taken"},
+    HEADING("Output"),
+    {"out", "FILE", TEXT, "", AT(out), 0, 0, "the .onnx to write; -o FILE is the same"},
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_HELP,
+    HEADING("Machine"),
+    OPT_THREADS,
+    OPTIONS_END};
 
 const option_row cmd_info_options[] = {
     HEADING("Network"),

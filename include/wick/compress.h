@@ -1,5 +1,6 @@
 /* wick/compress.h: smaller and faster models. A trained network is a function that records a graph; what is here
- * records the same network in fewer bits. docs/compress.md has the formulas and their sources.
+ * records the same network in fewer bits, or without the channels that count least. docs/compress.md has the formulas
+ * and their sources.
  *
  *   wick_quantizer *q;
  *   wick_quantizer_new(ctx, model, network, &net, 1, &spec, 1, NULL, &q);
@@ -102,6 +103,82 @@ WICK_API int wick_quantizer_layers(const wick_quantizer *q);
 WICK_API wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i); /* in order; cleared outside */
 /* Leaves layer i in floats, or not; wick_quantizer_finish is called after it. */
 WICK_API void wick_quantizer_keep(wick_quantizer *q, int i, bool kept);
+
+/* ---- pruning ----------------------------------------------------------------------------------------------------- */
+
+/* How much a channel counts, over the weights that go with it: of the layer that makes it, and of those that take it.
+ */
+typedef enum wick_importance {
+    WICK_IMPORTANCE_L2,    /* root of the sum of squares */
+    WICK_IMPORTANCE_L1,    /* sum of magnitudes (Li et al. 2017) */
+    WICK_IMPORTANCE_GAMMA, /* magnitude of its batch norm's scale (Liu et al. 2017, "network slimming") */
+    WICK_IMPORTANCE_TAYLOR /* what the loss would change by without it, (sum g w)^2 (Molchanov et al. 2017; 2019) */
+} wick_importance;
+
+typedef struct wick_pruning {
+    double ratio; /* of channels to remove, from 0 to below 1; ignored where macs is set */
+    /* share of the multiply-adds that may stay, between 0 and 1: the smallest ratio with at most so many. 0: by ratio
+     */
+    double macs;
+    bool global;      /* rank over all layers, by importance over the layer's mean; else each layer loses its share */
+    int64_t multiple; /* channels left are so many or a multiple, where the layer has more; 0: 8 */
+    /* weights of products and of convolutions of 1 x 1 become products of two of low rank, where that takes fewer
+     * multiply-adds, by singular values: the least rank with this share of the sum of their squares; 0: none */
+    double energy;
+    double budget; /* or the largest rank with at most this share of its multiply-adds; 0: none */
+    wick_importance importance;
+    const char *keep; /* layers that stay, by patterns of their names; NULL: none */
+} wick_pruning;
+
+/* Structural pruning: whole channels go, with all that depends on them, and what is left is an ordinary, smaller
+ * network. Which channels go together follows from the ops: residual adds, concat, grouped and depthwise convolutions,
+ * squeeze-excite, flattening, attention heads. Where an op can't be followed its channels stay, and
+ * wick_pruner_layer_at says which op that is. */
+typedef struct wick_pruner wick_pruner;
+
+/* fn is read as by wick_quantizer_new: in evaluation, with no effects. `model` must outlive the pruner, and is not
+ * changed but by wick_pruner_zero.  */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_new(wick_context *ctx, wick_model *model, wick_function fn, void *user,
+                                                     int n_in, const wick_spec *in, int n_out, wick_pruner **out);
+WICK_API void wick_pruner_free(wick_pruner **p); /* its model goes with it; null-safe, nulls */
+
+/* For WICK_IMPORTANCE_TAYLOR: adds the gradients of the mean cross-entropy of fn's first result [N, classes] and labels
+ * i64 [N], for a batch as the specs say. */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_weigh(wick_pruner *p, const void *const *in, const int64_t *labels);
+/* Chooses channels and makes the smaller model; again: from the whole one. WICK_ERR_INVALID: no such ratio, no channel
+ * that can go, no layer that `keep` names, or no ratio gets down to macs; weights have NaN or Inf. */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_cut(wick_pruner *p, const wick_pruning *how);
+/* A wick_function, whose user is the pruner: what fn records, without those channels, for inputs of any batch.
+ * Parameters are states of wick_pruner_model and can be trained; batch norms use the statistics that they have. */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out,
+                                                       void *user);
+WICK_API wick_model *wick_pruner_model(wick_pruner *p); /* NULL before wick_pruner_cut; of the source's names */
+
+/* Batch norm's statistics once more, since other channels are added up now: observe runs the smaller network with those
+ * of the batch, settle gives it their mean over all batches. */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_observe(wick_pruner *p, const void *const *in);
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_settle(wick_pruner *p); /* nothing was observed: nothing changes */
+
+/* Sets weights of the smaller model to 0: of each weight with two dims or more that a convolution or product reads, the
+ * smallest in magnitude. m > 0: n of m neighbours along what is summed stay (2 of 4). Else `sparsity` of all go. To be
+ * called after each step of training, so that they stay 0; what was 0 may come back where its weight has grown. */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_sparsify(wick_pruner *p, double sparsity, int n, int m);
+/* Share of zeros in the weights that wick_pruner_sparsify is about. */
+WICK_API double wick_pruner_sparsity(wick_pruner *p);
+
+/* Sets the parameters of the removed channels to 0 in the source, which then computes what wick_pruner_apply does. */
+WICK_API WICK_MUST_CHECK wick_status wick_pruner_zero(wick_pruner *p);
+
+/* Multiply-adds of convolutions and products for inputs as the specs say; before: of the whole network. */
+WICK_API void wick_pruner_macs(const wick_pruner *p, double *before, double *after);
+typedef struct wick_pruner_layer {
+    const char *name;       /* of the first weight that has these channels, or whose channels can't be removed */
+    int axis;               /* of that weight */
+    int64_t channels, left; /* before and after */
+    const char *stays;      /* the op that can't be followed, "output"; NULL: they can be removed */
+} wick_pruner_layer;
+WICK_API int wick_pruner_layers(const wick_pruner *p);
+WICK_API wick_pruner_layer wick_pruner_layer_at(const wick_pruner *p, int i); /* in order; cleared outside */
 
 #ifdef __cplusplus
 }

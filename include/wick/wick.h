@@ -6,7 +6,7 @@
  *   plan dynamic           compiled functions, those of many shapes; kernel.h makes one of a formula, custom.h an op
  *   nn transformer optim   models and layers, optimizers; zoo.h has networks by name, metrics.h what judges them
  *   session onnx codegen   a model by names, ONNX in and out, models as C
- *   compress               fewer bits
+ *   compress               fewer bits, fewer channels
  *   loader transform       batches and what happens to samples. dataset.h is the interface of a data set, datasets.h
  *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
  *                          file, files.h labelled files to pack

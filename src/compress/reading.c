@@ -101,7 +101,7 @@ static wick_status choose(const wick_quantizer *q, reading *r) {
 
 wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx, wick_tensor *const *in) {
     *r = (reading){0};
-    WICK_TRY(wick_subject_record(&r->s, ctx, "quantizer", q->fn, q->user, q->n_in, in, q->n_out));
+    WICK_TRY(wick_subject_record(&r->s, ctx, "quantizer", q->fn, q->user, q->n_in, in, q->n_out, true));
     WICK_TRY(find_sites(q, r));
     return choose(q, r);
 }

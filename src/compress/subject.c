@@ -86,7 +86,7 @@ static wick_status find_fixed(wick_subject *s) {
 }
 
 wick_status wick_subject_record(wick_subject *s, wick_context *ctx, const char *who, wick_function fn, void *user,
-                                int n_in, wick_tensor *const *in, int n_out) {
+                                int n_in, wick_tensor *const *in, int n_out, bool fold_scales) {
     static wick_status (*const passes[])(wick_graph *, wick_msg *) = {
         wick_pass_dce, wick_pass_simplify, wick_pass_fold,       wick_pass_simplify,
         wick_pass_cse, wick_pass_dce,      wick_pass_fold_scale, wick_pass_dce};
@@ -107,6 +107,7 @@ wick_status wick_subject_record(wick_subject *s, wick_context *ctx, const char *
     WICK_TRY(status);
     WICK_TRY(check(ctx, who, s->graph));
     for (size_t i = 0; i < WICK_COUNTOF(passes); i++) {
+        if (passes[i] == wick_pass_fold_scale && !fold_scales) continue;
         WICK_TRY(passes[i](s->graph, &ctx->msg));
         if (s->graph->failed) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory");
     }

@@ -1,5 +1,5 @@
-/* subject.h: what a function records, as a graph that is simplified and has scales behind products in their weights, to
- * be recorded again with other nodes in it. All of it happens while a function is being compiled or recorded. */
+/* subject.h: what a function records, as a graph that is simplified, to be recorded again with other nodes in it. All
+ * of it happens while a function is being compiled or recorded. */
 #ifndef WICK_COMPRESS_SUBJECT_H
 #define WICK_COMPRESS_SUBJECT_H
 
@@ -15,10 +15,10 @@ typedef struct wick_subject {
     bool *fixed;           /* by value: it follows from constants and states alone */
 } wick_subject;
 
-/* fn of inputs like in[]; in[] stand where it reads them. who: for errors, which the context has. After a failure, too,
- * wick_subject_free is called. */
+/* fn of inputs like in[]; in[] stand where it reads them. who: for errors, which the context has. fold_scales: scales
+ * behind products, such as batch norm's, go into their weights. After a failure, too, wick_subject_free is called. */
 wick_status wick_subject_record(wick_subject *s, wick_context *ctx, const char *who, wick_function fn, void *user,
-                                int n_in, wick_tensor *const *in, int n_out);
+                                int n_in, wick_tensor *const *in, int n_out, bool fold_scales);
 void wick_subject_free(wick_subject *s);
 
 /* The node again, on these inputs. */

@@ -44,7 +44,7 @@ test_words_of_other_tools() {
     done <<'END'
 infer|wick run MODEL.onnx
 export|wick convert RUN net.onnx
-prune|no command does that
+sparsify|wick prune MODEL
 quantise|wick quantize MODEL
 Evaluate|wick eval RUN
 version|wick --version

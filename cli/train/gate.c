@@ -1,0 +1,414 @@
+/* gate.c: images, judging, training, timing and writing of what a classifier is made into. */
+#include "gate.h"
+#include "../onnx/convert.h"
+#include "../options.h"
+#include "../paths.h"
+#include "../term/log.h"
+#include "../tuned.h"
+#include "evaluate.h"
+#include "trainer.h"
+
+#include "wick/datasets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { TRAINING_BATCH = 64, TIMED_ROUNDS = 41 };
+
+int gate_failed(const gate *g, wick_status status, int blame) {
+    return log_fail(log_code(status, blame), "%s", log_why(g->ctx, status));
+}
+
+/* ---- which images ------------------------------------------------------------------------------------------------ */
+
+/* Numbers of all images in an order drawn by the seed (Fisher and Yates; splitmix64, Steele et al. 2014). */
+static int64_t *shuffled(int64_t n, uint64_t seed) {
+    int64_t *order = step_buffer(n, sizeof *order);
+    for (int64_t i = 0; order && i < n; i++) order[i] = i;
+    for (int64_t i = n - 1; order && i > 0; i--) {
+        uint64_t z = seed += 0x9E3779B97F4A7C15u;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+        const int64_t j = (int64_t)((z ^ z >> 31) % (uint64_t)(i + 1)), was = order[i];
+        order[i] = order[j], order[j] = was;
+    }
+    return order;
+}
+
+/* What the training held out judges; it is made by images that the training learned from. */
+static int choose_from_both(gate *g) {
+    const int64_t n = wick_dataset_count(g->all), held = wick_dataset_count(g->held),
+                  observed = g->o->images < n ? g->o->images : n, judged = g->o->judge < held ? g->o->judge : held;
+    int64_t *order = shuffled(n, (uint64_t)g->o->seed), *others = shuffled(held, (uint64_t)g->o->seed);
+    wick_status status = order && others ? WICK_OK : wick_context_fail(g->ctx, WICK_ERR_NOMEM, "out of memory");
+    if (status == WICK_OK) status = wick_dataset_subset(g->ctx, g->all, observed, order, &g->observed);
+    if (status == WICK_OK) status = wick_dataset_subset(g->ctx, g->held, judged, others, &g->judged);
+    if (status == WICK_OK && g->o->epochs) status = wick_dataset_subset(g->ctx, g->all, n, order, &g->learned);
+    free(order);
+    free(others);
+    if (status != WICK_OK) return gate_failed(g, status, CLI_BAD_FILE);
+    return g->learned ? classifier_transform(&g->c, g->learned, &g->transform) : CLI_OK;
+}
+
+/* Two parts of the training images that share none: to make it by, and to judge. */
+static int choose_images(gate *g) {
+    if (g->held) return choose_from_both(g);
+    const int64_t n = wick_dataset_count(g->all);
+    int64_t observed = g->o->images, judged = g->o->judge;
+    if (n < 2) return log_fail(CLI_BAD_FILE, "there are not enough images: %lld", (long long)n);
+    if (observed > n / 2) observed = n / 2;
+    if (judged > n - observed) judged = n - observed;
+    int64_t *order = shuffled(n, (uint64_t)g->o->seed);
+    if (!order) return log_fail(CLI_FAILED, "out of memory");
+    wick_status status = wick_dataset_subset(g->ctx, g->all, observed, order, &g->observed);
+    if (status == WICK_OK) status = wick_dataset_subset(g->ctx, g->all, judged, order + observed, &g->judged);
+    /* those behind the judged ones, and then the observed ones */
+    if (status == WICK_OK && g->o->epochs) {
+        memmove(order + observed, order + observed + judged, (size_t)(n - observed - judged) * sizeof *order);
+        status = wick_dataset_subset(g->ctx, g->all, n - judged, order, &g->learned);
+    }
+    free(order);
+    if (status != WICK_OK) return gate_failed(g, status, CLI_BAD_FILE);
+    return g->learned ? classifier_transform(&g->c, g->learned, &g->transform) : CLI_OK;
+}
+
+wick_status gate_record_network(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = classifier_network(user, in[0]);
+    return WICK_OK;
+}
+static wick_status record_prepared(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = classifier_prepared(user, in[0]);
+    return WICK_OK;
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
+
+/* Every full batch, through what comes before the network: what an ONNX file wants, or standardised rows. */
+static int show_all(gate *g, wick_loader *loader, const step *prepared, void *x, gate_show_fn show, void *user) {
+    for (;;) {
+        wick_batch b;
+        wick_status status = wick_loader_take(loader, &b);
+        if (status != WICK_OK) return gate_failed(g, status, CLI_BAD_FILE);
+        if (!b.count) return CLI_OK;
+        const int fits = classifier_check_samples(&g->c, b.fields[0], b.count);
+        if (fits != CLI_OK) return fits;
+        const void *in = b.fields[0];
+        if (prepared->plan) {
+            status = wick_run(prepared->workspace, (const void *[]){in, NULL}, (void *[]){x});
+            if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", wick_workspace_error(prepared->workspace));
+            in = x;
+        }
+        if ((status = show(user, &in, b.fields[1])) != WICK_OK) return gate_failed(g, status, CLI_BAD_FILE);
+    }
+}
+int gate_show(gate *g, int64_t batch, gate_show_fn show, void *user) {
+    classifier *c = &g->c;
+    const wick_spec spec = classifier_network_spec(c, batch);
+    wick_transform *transform;
+    wick_loader *loader = NULL;
+    step prepared = {0};
+    wick_status status;
+    int code = classifier_transform(c, g->observed, &transform);
+    wick_loader_options loading = {.batch = batch, .drop_last = true, .transform = transform};
+    if (!c->floats) loading.mean = c->mean, loading.deviation = c->deviation;
+    void *x = step_buffer((int64_t)wick_spec_bytes(&spec), 1);
+    if (code == CLI_OK && !x) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && (status = wick_loader_new(g->ctx, g->observed, &loading, &loader)) != WICK_OK)
+        code = gate_failed(g, status, CLI_BAD_FILE);
+    if (code == CLI_OK && (c->onnx || c->standard) &&
+        (status = step_compile(&prepared, c, record_prepared, c, batch, 1, 1, false, 0, 0, NULL)) != WICK_OK)
+        code = gate_failed(g, status, CLI_BAD_FILE);
+    if (code == CLI_OK) code = show_all(g, loader, &prepared, x, show, user);
+    step_free(&prepared);
+    wick_loader_free(&loader);
+    wick_transform_free(&transform);
+    free(x);
+    return code;
+}
+
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
+
+static void note_right(const evaluator *e, int64_t first, int64_t n, void *user) {
+    const judgement *j = user;
+    for (int64_t i = 0; i < n; i++) j->right[first + i] = e->predicted[i] == e->y[i];
+}
+
+const char *gate_judged(const gate *g) {
+    return g->held ? "images that the training held out" : "training images that it was not made by";
+}
+int gate_judge(gate *g, bool made, judgement *j) {
+    evaluator e;
+    evaluation result;
+    free(j->right);
+    *j = (judgement){.n = wick_dataset_count(g->judged)};
+    j->right = step_buffer(j->n, sizeof *j->right);
+    if (!j->right) return log_fail(CLI_FAILED, "out of memory");
+    if (made) g->c.instead = g->made, g->c.instead_user = g->made_user;
+    int code = evaluator_new(&e, &g->c, g->judged);
+    e.look = note_right;
+    e.user = j;
+    if (code == CLI_OK) code = evaluator_run(&e, &result);
+    if (code == CLI_OK) j->correct = result.correct, j->loss = result.loss;
+    evaluator_free(&e);
+    g->c.instead = NULL;
+    return code;
+}
+
+void gate_flips(const gate *g, int64_t *lost, int64_t *won) {
+    *lost = *won = 0;
+    for (int64_t i = 0; i < g->before.n; i++) {
+        *lost += g->before.right[i] && !g->after.right[i];
+        *won += !g->before.right[i] && g->after.right[i];
+    }
+}
+/* The drop in points, and a bound that it is below with 95 % (one side): both judge the same images, so that only those
+ * that differ count: the variance of their difference is (lost + won - (lost - won)^2 / n) / n^2 (McNemar 1947). */
+double gate_drop(const gate *g, double *bound) {
+    int64_t lost, won;
+    gate_flips(g, &lost, &won);
+    const double n = (double)g->before.n, difference = (double)(lost - won);
+    *bound = 100 * (difference + 1.645 * sqrt((double)(lost + won) - difference * difference / n)) / n;
+    return 100 * difference / n;
+}
+bool gate_is_good(const gate *g) {
+    double bound;
+    (void)gate_drop(g, &bound);
+    return g->o->max_drop < 0 || bound <= g->o->max_drop;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+/* Copies the parameters to `to`, one behind the other, or back; to NULL: nothing. Returns their bytes; 0: it failed. */
+static size_t copy_parameters(wick_model *m, char *to, bool back) {
+    size_t at = 0;
+    for (int i = 0; i < wick_model_count(m); i++) {
+        const wick_named state = wick_model_at(m, i);
+        const void *data;
+        if (state.role != WICK_ROLE_PARAM) continue;
+        const size_t n = wick_dtype_bytes(wick_tensor_dtype(state.tensor), wick_tensor_count(state.tensor));
+        if (to && back && wick_write(state.tensor, to + at, n) != WICK_OK) return 0;
+        if (to && !back && wick_data(state.tensor, &data) != WICK_OK) return 0;
+        if (to && !back) memcpy(to + at, data, n);
+        at += n;
+    }
+    return at;
+}
+
+/* One epoch over the images that judge nothing. */
+static int train_epoch(gate *g, trainer *t, const gate_training *how, int64_t *number, int64_t steps, double *loss) {
+    int64_t n, images = 0;
+    *loss = 0;
+    for (;;) {
+        trainer_result result;
+        const char *error;
+        const int code = trainer_load(t, &n);
+        if (code != CLI_OK || !n) {
+            *loss /= images ? (double)images : 1;
+            return code;
+        }
+        wick_status status = trainer_step(t, *number, n, &result, &error);
+        if (status != WICK_OK) return log_fail(CLI_FAILED, "training: %s", error);
+        ++*number;
+        if (how->stepped && (status = how->stepped(how->owner, *number, steps)) != WICK_OK)
+            return gate_failed(g, status, CLI_FAILED);
+        *loss += (double)result.loss * (double)n, images += n;
+    }
+}
+
+int gate_train(gate *g, const gate_training *how) {
+    const cli_options *o = g->o;
+    const int64_t count = wick_dataset_count(g->learned), batch = count < TRAINING_BATCH ? count : TRAINING_BATCH,
+                  steps = (count + batch - 1) / batch * o->epochs;
+    const wick_optim_options optim = {.kind = WICK_ADAM,
+                                      .lr = o->lr > 0 ? o->lr : how->lr,
+                                      .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = steps}};
+    const wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = g->transform};
+    teachers whole = {.n = 1, .temperature = 2, .alpha = 0.7};
+    classifier c = g->c;
+    whole.c[0] = g->c;
+    c.model = how->model;
+    c.instead = how->fn;
+    c.instead_user = how->user;
+    trainer t = {0};
+    wick_status status = WICK_OK;
+    int64_t number = 0, best = how->last_only ? -1 : g->after.correct;
+    char *kept = step_buffer((int64_t)copy_parameters(c.model, NULL, false), 1);
+    const wick_compile_options compiling = {0};
+    int code = kept && copy_parameters(c.model, kept, false)
+                   ? trainer_new(&t, &c, g->learned, &optim, (trainer_loss){0}, &whole, &loading, &compiling)
+                   : log_fail(CLI_FAILED, "out of memory");
+    for (int64_t epoch = 0; epoch < o->epochs && code == CLI_OK; epoch++) {
+        double loss;
+        code = train_epoch(g, &t, how, &number, steps, &loss);
+        if (code == CLI_OK && how->finish && (status = how->finish(how->owner)) != WICK_OK)
+            code = gate_failed(g, status, CLI_FAILED);
+        if (code == CLI_OK) code = gate_judge(g, true, &g->after);
+        if (code != CLI_OK) break;
+        talk("epoch %lld/%lld  loss %.4f  accuracy %.2f %% %s%s", (long long)epoch + 1, (long long)o->epochs, loss,
+             100 * (double)g->after.correct / (double)g->after.n, how->kind,
+             g->after.correct >= best && !how->last_only ? "  best" : "");
+        if (how->last_only && epoch + 1 < o->epochs) continue;
+        if (g->after.correct < best) continue;
+        best = g->after.correct;
+        if (!copy_parameters(c.model, kept, false)) code = log_fail(CLI_FAILED, "out of memory");
+    }
+    if (code == CLI_OK && !copy_parameters(c.model, kept, true)) code = log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && how->finish && (status = how->finish(how->owner)) != WICK_OK)
+        code = gate_failed(g, status, CLI_FAILED);
+    if (code == CLI_OK) code = gate_judge(g, true, &g->after);
+    trainer_free(&t);
+    free(kept);
+    return code;
+}
+
+/* ---- what comes of it -------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+static wick_status record_logits(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    out[0] = classifier_logits(user, in[0]);
+    return WICK_OK;
+}
+/* Medians of one image, in turn. */
+int gate_time(gate *g) {
+    step s[2] = {{0}, {0}};
+    double times[2][TIMED_ROUNDS];
+    wick_spec specs[2];
+    classifier_specs(&g->c, 1, specs);
+    float *x = step_buffer(g->c.pixels, sizeof *x), *y = step_buffer(g->c.classes, sizeof *y);
+    wick_status status = x && y ? WICK_OK : WICK_ERR_NOMEM;
+    if (x) memset(x, 0, (size_t)g->c.pixels * sizeof *x);
+    for (int k = 0; k < 2 && status == WICK_OK; k++) {
+        g->c.instead = k ? g->made : NULL;
+        g->c.instead_user = g->made_user;
+        status = step_compile(&s[k], &g->c, record_logits, &g->c, 1, 1, 1, false, 0, 0, NULL);
+    }
+    g->c.instead = NULL;
+    for (int round = -3; round < TIMED_ROUNDS && status == WICK_OK; round++)
+        for (int k = 0; k < 2 && status == WICK_OK; k++) {
+            const double start = now_seconds();
+            status = wick_run(s[k].workspace, (const void *[]){x}, (void *[]){y});
+            if (round >= 0) times[k][round] = now_seconds() - start;
+        }
+    for (int k = 0; k < 2; k++) {
+        if (status == WICK_OK) qsort(times[k], TIMED_ROUNDS, sizeof(double), by_size);
+        g->seconds[k] = status == WICK_OK ? times[k][TIMED_ROUNDS / 2] : (double)NAN;
+        step_free(&s[k]);
+    }
+    free(x);
+    free(y);
+    return status == WICK_OK ? CLI_OK : gate_failed(g, status, CLI_FAILED);
+}
+
+static wick_status prepare_onnx(void *user, const wick_spec *in) {
+    const classifier *c = user;
+    return wick_onnx_prepare(c->onnx, in);
+}
+static wick_status record_onnx(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    classifier *c = user;
+    return c->instead(ctx, in, out, c->instead_user);
+}
+/* An ONNX file, with the input and output that it has. */
+static wick_status write_onnx(gate *g) {
+    const wick_onnx_port in = wick_onnx_input(g->c.onnx, 0), out = wick_onnx_output(g->c.onnx, 0);
+    wick_spec spec = classifier_network_spec(&g->c, 1);
+    spec.name = in.name;
+    const wick_onnx_symbol batch = {in.dim_names[0] ? in.dim_names[0] : "N", 0, 0};
+    const wick_onnx_save_options options = {.opset = (int)g->o->opset,
+                                            .outputs = (const char *const[]){out.name},
+                                            .n_symbols = in.dims[0] < 0,
+                                            .symbols = &batch,
+                                            .graph = wick_onnx_get_info(g->c.onnx).graph,
+                                            .prepare = prepare_onnx};
+    return wick_onnx_save(g->model, record_onnx, &g->c, 1, &spec, 1, g->o->out, &options);
+}
+
+int gate_write(gate *g) {
+    int code = CLI_OK;
+    g->c.instead = g->made;
+    g->c.instead_user = g->made_user;
+    if (g->c.onnx && !g->c.data[0]) {
+        const wick_status status = write_onnx(g);
+        if (status != WICK_OK) code = gate_failed(g, status, CLI_FAILED);
+    } else {
+        code = convert_classifier_to_onnx(&g->c, g->model, g->o->opset, NULL, g->o->out);
+    }
+    g->c.instead = NULL;
+    struct stat s;
+    g->bytes[0] = 0;
+    for (int i = 0; i < wick_model_count(g->c.model); i++) {
+        const wick_named state = wick_model_at(g->c.model, i);
+        if (state.role != WICK_ROLE_OPTIM)
+            g->bytes[0] += (int64_t)wick_dtype_bytes(wick_tensor_dtype(state.tensor), wick_tensor_count(state.tensor));
+    }
+    g->bytes[1] = code == CLI_OK && stat(g->o->out, &s) == 0 ? (int64_t)s.st_size : 0;
+    return code;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static int open_model(gate *g, const char *command, const char *what) {
+    const cli_options *o = g->o;
+    const size_t length = strlen(o->model);
+    int code;
+    if (length > 5 && strcmp(o->model + length - 5, ".onnx") == 0) {
+        code = classifier_open_onnx(&g->c, g->ctx, o->model, NULL);
+        g->c.bounded = true;
+        if (code == CLI_OK && wick_onnx_outputs(g->c.onnx) != 1)
+            code = log_fail(CLI_BAD_FILE, "%s has %d outputs; those with one are %s", o->model,
+                            wick_onnx_outputs(g->c.onnx), what);
+        if (code == CLI_OK && g->needs_logits && wick_onnx_drop_softmax(g->c.onnx))
+            code = log_fail(CLI_BAD_FILE, "%s ends in what makes probabilities, and --%s needs logits", o->model,
+                            o->epochs ? "epochs" : "importance taylor");
+        if (code == CLI_OK) code = classifier_adapt_onnx(&g->c, o->model, 0, false);
+    } else {
+        code = classifier_load(&g->c, g->ctx, o->model);
+    }
+    if (code == CLI_OK) code = task_check_classes(&g->c, command);
+    if (code == CLI_OK) code = classifier_pictures_of(&g->c, o);
+    if (code == CLI_OK && options_given(o, "input-range") && g->c.data[0])
+        code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
+    if (code == CLI_OK) code = classifier_set_range(&g->c, o->input_range, "", CLI_USAGE);
+    return code;
+}
+
+int gate_open(gate *g, const char *command, const char *what) {
+    const cli_options *o = g->o;
+    source_options form;
+    const size_t end = strlen(o->out);
+    const char *split = "train";
+    if (end <= 5 || strcmp(o->out + end - 5, ".onnx") != 0)
+        return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
+    if (path_same(o->out, o->model)) return log_fail(CLI_USAGE, "--out %s is the model itself", o->out);
+    if (wick_context_new(&g->ctx, &(wick_context_options){
+                                      .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    int code = open_model(g, command, what);
+    if (code == CLI_OK) code = source_read_options(o, &form);
+    if (code == CLI_OK) code = classifier_open_data(&g->c, o->data, &split, true, &form, &g->all);
+    if (code == CLI_OK && g->c.validation > 0 && !o->data[0]) {
+        const wick_status status = classifier_open_split(&g->c, g->c.data, "validation", &form, &g->held);
+        if (status != WICK_OK) code = gate_failed(g, status, CLI_BAD_FILE);
+    }
+    if (code == CLI_OK) wick_model_set_training(g->c.model, false);
+    return code == CLI_OK ? choose_images(g) : code;
+}
+void gate_free(gate *g) {
+    free(g->before.right);
+    free(g->after.right);
+    classifier_free(&g->c);
+    wick_transform_free(&g->transform);
+    wick_dataset_free(&g->learned);
+    wick_dataset_free(&g->judged);
+    wick_dataset_free(&g->observed);
+    wick_dataset_free(&g->held);
+    wick_dataset_free(&g->all);
+    wick_context_free(&g->ctx);
+}

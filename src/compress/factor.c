@@ -1,0 +1,91 @@
+/* factor.c: weights of low rank: W [m, n] of a product is A B, with A [m, r] and B [r, n] from its singular values, so
+ * that m n multiply-adds become r (m + n). U and V of the r largest give the least sum of squares that r can (Eckart
+ * and Young 1936); each takes the root of the values, which keeps both of one size for training. */
+#define WICK_NO_SITES
+#include "compress/pruner.h"
+#include "wick/linalg.h"
+#include "wick/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The least rank that holds the energy, or the largest that the budget allows, as a multiple; 0: it gains nothing. */
+static int64_t choose_rank(const wick_pruner *p, const float *s, int64_t m, int64_t n) {
+    const int64_t most = m < n ? m : n;
+    int64_t r = 0;
+    if (p->energy > 0) {
+        double all = 0, sum = 0;
+        for (int64_t i = 0; i < most; i++) all += (double)s[i] * (double)s[i];
+        while (r < most && sum < p->energy * all) sum += (double)s[r] * (double)s[r], r++;
+        if (r < 1) r = 1; /* all are 0 */
+        r = (r + p->multiple - 1) / p->multiple * p->multiple;
+    } else {
+        r = (int64_t)(p->budget * (double)m * (double)n / (double)(m + n));
+        if (r > p->multiple) r -= r % p->multiple;
+    }
+    return r < most && r > 0 && r * (m + n) < m * n ? r : 0;
+}
+
+static wick_status adopt(wick_pruner *p, pruned_state *s, int which, const char *name, const float *data, int rank,
+                         const int64_t *dims) {
+    char whole[WICK_MSG_MAX];
+    snprintf(whole, sizeof whole, "%.400s_%c", name, which ? 'v' : 'u');
+    wick_tensor *t = wick_from(p->ctx, WICK_F32, rank, dims, data);
+    if (t->error) return wick_fail_poison(p->ctx, t);
+    WICK_TRY(wick_model_adopt(p->model, whole, WICK_ROLE_PARAM, t));
+    s->factors[which] = wick_model_find(p->model, whole);
+    return WICK_OK;
+}
+
+wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, const char *name) {
+    const wick_type *t = &w->value->type;
+    const int64_t m = t->dims[0], n = t->dims[1];
+    const void *data[3];
+    s->low_rank = 0;
+    for (int d = 2; d < t->rank; d++)
+        if (t->dims[d] != 1) return WICK_OK;
+    if (!s->alone || t->dtype != WICK_F32 || t->rank < 2 || m < 2 || n < 2) return WICK_OK;
+    wick_tensor *parts[3];
+    wick_svd(wick_reshape(w, 2, t->dims), false, &parts[0], &parts[1], &parts[2]);
+    for (int i = 0; i < 3; i++) {
+        if (parts[i]->error) return wick_fail_poison(p->ctx, parts[i]);
+        WICK_TRY(wick_data(parts[i], &data[i]));
+    }
+    const float *u = data[0], *values = data[1], *vt = data[2];
+    const int64_t most = m < n ? m : n, r = choose_rank(p, values, m, n);
+    if (!r) return WICK_OK;
+    const size_t bytes = (size_t)(r * (m + n)) * sizeof(float);
+    float *a = wick_alloc(&p->ctx->alloc, bytes), *b = a ? a + m * r : NULL;
+    if (!a) return pruner_out_of_memory(p->ctx);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t k = 0; k < r; k++) a[i * r + k] = u[i * most + k] * sqrtf(values[k]);
+    for (int64_t k = 0; k < r; k++)
+        for (int64_t j = 0; j < n; j++) b[k * n + j] = sqrtf(values[k]) * vt[k * n + j];
+    int64_t dims[2][WICK_MAX_DIMS];
+    for (int d = 0; d < WICK_MAX_DIMS; d++) dims[0][d] = dims[1][d] = 1;
+    dims[0][0] = m, dims[0][1] = r, dims[1][0] = r, dims[1][1] = n;
+    wick_status status = adopt(p, s, 0, name, a, t->rank, dims[0]);
+    if (status == WICK_OK) status = adopt(p, s, 1, name, b, t->rank, dims[1]);
+    if (status == WICK_OK) s->low_rank = r;
+    wick_release(&p->ctx->alloc, a, bytes);
+    return status;
+}
+
+/* Two products in place of one: x (A B), x (A B)^T, or two convolutions, of which the first has the strides. */
+wick_tensor *wick_pruner_factored(const pruned_state *s, const wick_node *node, wick_tensor *const *in, bool turned) {
+    if (node->op == &wick_op_matmul) {
+        wick_tensor *first = turned ? wick_transpose(s->factors[1], 0, 1) : s->factors[0],
+                    *second = turned ? wick_transpose(s->factors[0], 0, 1) : s->factors[1];
+        return wick_matmul(wick_matmul(in[0], first), second);
+    }
+    wick_conv_attr plain = *(const wick_conv_attr *)node->attr;
+    for (int d = 0; d < 3; d++) {
+        plain.stride[d] = plain.stride[d] ? 1 : 0;
+        plain.pad[d] = plain.pad_end[d] = 0;
+    }
+    wick_tensor *all[3] = {in[0], s->factors[1], NULL};
+    all[0] = wick_record(NULL, node->op, 2, all, node->attr, node->attr_size);
+    all[1] = s->factors[0];
+    if (node->n_in > 2) all[2] = in[2];
+    return wick_record(NULL, node->op, node->n_in, all, &plain, sizeof plain);
+}
