@@ -11,6 +11,7 @@
  *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
  *                          file, files.h labelled files to pack
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
+ *   profile                where the time of runs goes, as tables, timelines and flame graphs
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
@@ -42,6 +43,7 @@
 #include "wick/ops.h"
 #include "wick/optim.h"
 #include "wick/plan.h"
+#include "wick/profile.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
 #include "wick/records.h"

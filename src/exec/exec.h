@@ -63,6 +63,8 @@ struct wick_plan {
     wick_binding *bindings; /* by leaf */
     wick_spec *out_specs;
     atomic_int workspaces;
+    _Atomic uint64_t traced_by; /* the recorder that has numbers for the steps ... */
+    uint32_t traced_rows;       /* ... from this one on */
 
     /* in the plan cache */
     char *key;
@@ -99,6 +101,7 @@ typedef struct wick_execution {
     uint64_t (*slots)[2];
     wick_msg *msg;
     bool profile;
+    struct watched_run *watched; /* of execute.c */
     atomic_bool *cancel;
     uint64_t deadline; /* in wick_now_ns time; 0: none */
 } wick_execution;

@@ -14,7 +14,7 @@
 #define WICK_NO_SITES
 #include <stdatomic.h>
 
-#include "base/base.h"
+#include "base/trace.h"
 #include "runtime/pool.h"
 #include "runtime/recycle.h"
 #include "runtime/slab.h"
@@ -259,6 +259,7 @@ struct wick_context {
         const char **table; /* open addressing: a power of two of slots, at most half used */
         size_t n, slots;
     } texts; /* of wick_intern */
+    wick_trace_hook trace; /* set by layer 6: where what is done is recorded */
     struct wick_jit *jit; /* compiles fused programs (ops/lowering/native.h); NULL: off */
 };
 

@@ -1,0 +1,650 @@
+/* Profiles: what they count, what they write, and that they change nothing. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "test.h"
+#include "wick/datasets.h"
+#include "wick/loader.h"
+#include "wick/profile.h"
+
+#include "profile/profile.h" /* behind the headers whose macros name lines */
+
+/* ---- a network --------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 64, WIDTH = 256 };
+
+typedef struct net {
+    wick_context *ctx;
+    wick_tensor *w1, *w2;
+    wick_plan *plan;
+    wick_workspace *ws;
+    float *x, *y;
+} net;
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    net *n = user;
+    wick_tensor *h = wick_matmul(in[0], n->w1);
+    h = wick_mul(wick_tanh(h), wick_square(h));
+    out[0] = wick_softmax(wick_matmul(h, n->w2), 1);
+    return WICK_OK;
+}
+
+static bool net_open(net *n, int threads) {
+    *n = (net){.ctx = new_context(.threads = threads, .seed = 1)};
+    const int64_t dims[] = {WIDTH, WIDTH};
+    n->w1 = wick_keep(wick_random_normal(n->ctx, WICK_F32, 2, dims));
+    n->w2 = wick_keep(wick_random_normal(n->ctx, WICK_F32, 2, dims));
+    if (wick_eval(n->ctx, 2, (wick_tensor *[]){n->w1, n->w2}, NULL) != WICK_OK) return false;
+    const wick_spec in = {.name = "x", .dtype = WICK_F32, .rank = 2, .dims = {ROWS, WIDTH}};
+    n->x = calloc(ROWS * WIDTH, sizeof *n->x);
+    n->y = calloc(ROWS * WIDTH, sizeof *n->y);
+    for (int i = 0; i < ROWS * WIDTH; i++) n->x[i] = (float)(i % 17) * 0.01f;
+    return wick_compile(n->ctx, record, n, 1, &in, 1, NULL, &n->plan) == WICK_OK &&
+           wick_workspace_new(n->plan, &n->ws) == WICK_OK;
+}
+static wick_status net_run(net *n) { return wick_run(n->ws, (const void *[]){n->x}, (void *[]){n->y}); }
+static void net_close(net *n) {
+    wick_workspace_free(&n->ws);
+    wick_plan_free(&n->plan);
+    wick_context_free(&n->ctx);
+    free(n->x);
+    free(n->y);
+}
+
+static char folder[64];
+static const char *path_of(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+static char *read_all(const char *path, size_t *size) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    char *text = calloc(1, 1 << 24);
+    *size = fread(text, 1, (1 << 24) - 1, f);
+    fclose(f);
+    return text;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
+
+TEST(every_run_and_every_kernel_is_counted) {
+    enum { RUNS = 1000 };
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 1));
+    CHECK_INT(net_run(&n), WICK_OK); /* packs weights */
+    REQUIRE(wick_profile_start(n.ctx, &(wick_profile_options){.marks = 64}, &p) == WICK_OK);
+    for (int i = 0; i < RUNS; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK_INT(info.runs, RUNS);
+    CHECK_INT(info.skipped, 0);
+    CHECK_INT(info.lost, 0);
+    CHECK_INT(info.run_times.count, RUNS);
+    uint64_t steps = 0;
+    double seconds = 0;
+    const int rows = wick_profile_rows(p, WICK_PROFILE_KERNELS);
+    for (int i = 0; i < rows; i++) {
+        const wick_profile_row r = wick_profile_row_at(p, WICK_PROFILE_KERNELS, i);
+        CHECK_INT(r.time.count, RUNS);
+        CHECK(r.time.min <= r.time.median && r.time.median <= r.time.p95 && r.time.p95 <= r.time.p99);
+        CHECK(*r.ops && *r.line && *r.bound && r.ceiling > 0);
+        steps += r.time.count;
+        seconds += r.time.total;
+    }
+    CHECK(rows >= 3);
+    CHECK_INT(info.steps, steps);
+    CHECK(fabs(seconds - info.step) < 1e-9 * seconds);
+    net_close(&n);
+    CHECK_MSG(info.step > 0.95 * info.run && info.step <= info.run, "%g s of steps in %g s of runs", info.step,
+              info.run);
+    wick_profile_free(&p);
+}
+
+/* By another count of the same: the workspace's own. */
+TEST(steps_take_the_time_of_the_run_on_one_thread) {
+    enum { RUNS = 200 };
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 1));
+    CHECK_INT(net_run(&n), WICK_OK);
+    REQUIRE(wick_profile_start(n.ctx, NULL, &p) == WICK_OK);
+    const uint64_t from = wick_now_ns();
+    for (int i = 0; i < RUNS; i++) CHECK_INT(net_run(&n), WICK_OK);
+    const double wall = (double)(wick_now_ns() - from) * 1e-9;
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK_MSG(info.step >= 0.95 * wall && info.step <= 1.001 * wall, "%g s of steps in %g s", info.step, wall);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+TEST(results_have_the_same_bits) {
+    for (int threads = 1; threads <= 2; threads++) {
+        net n;
+        wick_profile *p = NULL;
+        REQUIRE(net_open(&n, threads));
+        CHECK_INT(net_run(&n), WICK_OK);
+        float *before = malloc(sizeof(float) * ROWS * WIDTH);
+        memcpy(before, n.y, sizeof(float) * ROWS * WIDTH);
+        memset(n.y, 0, sizeof(float) * ROWS * WIDTH);
+        REQUIRE(wick_profile_start(n.ctx, NULL, &p) == WICK_OK);
+        CHECK_INT(net_run(&n), WICK_OK);
+        CHECK(!memcmp(before, n.y, sizeof(float) * ROWS * WIDTH));
+        wick_profile_free(&p);
+        free(before);
+        net_close(&n);
+    }
+}
+
+TEST(views_have_all_of_the_time) {
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 1));
+    REQUIRE(wick_profile_start(n.ctx, NULL, &p) == WICK_OK);
+    for (int i = 0; i < 50; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const double steps = wick_profile_get_info(p).step;
+    for (int v = WICK_PROFILE_KERNELS; v <= WICK_PROFILE_LINES; v++) {
+        double sum = 0;
+        const int rows = wick_profile_rows(p, (wick_profile_view)v);
+        for (int i = 0; i < rows; i++) sum += wick_profile_row_at(p, (wick_profile_view)v, i).time.total;
+        CHECK_MSG(fabs(sum - steps) <= 1e-3 * steps, "view %d has %g s of %g", v, sum, steps);
+    }
+    /* three ops are one kernel, whose time is split */
+    bool split = false;
+    for (int i = 0; i < wick_profile_rows(p, WICK_PROFILE_OPS); i++) {
+        const wick_profile_row r = wick_profile_row_at(p, WICK_PROFILE_OPS, i);
+        if (strcmp(r.name, "tanh") == 0) split = r.time.total > 0 && r.estimated;
+    }
+    CHECK(split);
+    CHECK_INT(wick_profile_rows(p, (wick_profile_view)7), 0);
+    CHECK_STR_HAS(wick_profile_row_at(p, WICK_PROFILE_LINES, 0).name, "test_profile.c:");
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+TEST(threads_that_share_a_step_are_seen) {
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 2));
+    REQUIRE(wick_profile_start(n.ctx, NULL, &p) == WICK_OK);
+    for (int i = 0; i < 400; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    bool shared = false;
+    const int rows = wick_profile_rows(p, WICK_PROFILE_KERNELS);
+    for (int i = 0; i < rows; i++) {
+        const wick_profile_row r = wick_profile_row_at(p, WICK_PROFILE_KERNELS, i);
+        if (!r.shared) continue;
+        shared = true;
+        CHECK(r.busy > 0 && r.busy <= 2 * r.time.total * 1.001 && r.tail >= 0);
+        CHECK(fabs(r.busy + r.idle - 2 * r.time.total) < 0.01 * r.time.total);
+    }
+    CHECK(shared);
+    CHECK(wick_profile_get_info(p).tracks >= 2);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+TEST(eval_is_recorded_as_compiled_functions_are) {
+    wick_context *ctx = new_context(.threads = 1);
+    wick_profile *p = NULL;
+    REQUIRE(wick_profile_start(ctx, NULL, &p) == WICK_OK);
+    for (int i = 0; i < 10; i++) {
+        wick_scope *s = wick_scope_open(ctx);
+        double v;
+        const int64_t dims[] = {1000};
+        CHECK_INT(wick_item(wick_sum(wick_full(ctx, WICK_F32, 1, dims, 2), WICK_ALL_AXES, false), &v), WICK_OK);
+        CHECK(v == 2000);
+        wick_scope_close(&s);
+    }
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK_INT(info.runs, 10);
+    CHECK(info.steps >= 10 && info.compile > 0 && info.record > 0);
+    wick_profile_free(&p);
+    wick_context_free(&ctx);
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+static uint64_t fake_now, fake_step, fake_state = 1;
+static uint64_t fake_clock(void *user) {
+    (void)user;
+    return fake_now += fake_step;
+}
+/* 1 us to 1 ms, log-uniform: readings differ by known times */
+static uint64_t drawn[200000];
+static size_t n_drawn;
+static uint64_t drawing_clock(void *user) {
+    (void)user;
+    fake_state = fake_state * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t ns = (uint64_t)(1000 * exp((double)(fake_state >> 40) / (1 << 24) * log(1000)));
+    drawn[n_drawn++ % 200000] = ns;
+    return fake_now += ns;
+}
+static int by_number(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static wick_status record_one(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)user;
+    out[0] = wick_exp(in[0]);
+    return WICK_OK;
+}
+
+TEST(quantiles_are_within_3_percent) {
+    enum { RUNS = 20000 };
+    wick_context *ctx = new_context(.threads = 1);
+    const wick_spec in = {.dtype = WICK_F32, .rank = 1, .dims = {4}};
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    wick_profile *p = NULL;
+    float x[4] = {0};
+    REQUIRE(wick_compile(ctx, record_one, NULL, 1, &in, 1, NULL, &plan) == WICK_OK);
+    REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
+    fake_now = 0, n_drawn = 0;
+    REQUIRE(wick_profile_start(ctx, &(wick_profile_options){.clock = drawing_clock}, &p) == WICK_OK);
+    uint64_t *steps = malloc(RUNS * sizeof *steps);
+    for (int i = 0; i < RUNS; i++) {
+        const size_t before = n_drawn;
+        CHECK_INT(wick_run(ws, (const void *[]){x}, NULL), WICK_OK);
+        steps[i] = drawn[(before + 2) % 200000]; /* readings: begin, first step's begin, its end, the run's end ... */
+    }
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    REQUIRE(wick_profile_rows(p, WICK_PROFILE_KERNELS) == 1);
+    const wick_timing t = wick_profile_row_at(p, WICK_PROFILE_KERNELS, 0).time;
+    qsort(steps, RUNS, sizeof *steps, by_number);
+    uint64_t sum = 0;
+    for (int i = 0; i < RUNS; i++) sum += steps[i];
+    CHECK_INT(t.count, RUNS);
+    CHECK_INT(llround(t.total * 1e9), sum);
+    CHECK_INT(llround(t.min * 1e9), steps[0]);
+    CHECK_INT(llround(t.max * 1e9), steps[RUNS - 1]);
+    const double exact[] = {(double)steps[RUNS / 2], (double)steps[RUNS * 95 / 100], (double)steps[RUNS * 99 / 100]},
+                 found[] = {t.median, t.p95, t.p99};
+    for (int i = 0; i < 3; i++)
+        CHECK_MSG(fabs(found[i] * 1e9 / exact[i] - 1) < 0.033, "%g instead of %g", found[i] * 1e9, exact[i]);
+    free(steps);
+    wick_profile_free(&p);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_context_free(&ctx);
+}
+
+TEST(overhead_is_bounded_by_leaving_runs_out) {
+    net n;
+    wick_profile *p = NULL;
+    REQUIRE(net_open(&n, 1));
+    fake_now = 0, fake_step = 10; /* a reading takes 10 ns; a run about 50 to 100 */
+    REQUIRE(wick_profile_start(n.ctx, &(wick_profile_options){.overhead = 0.01, .clock = fake_clock}, &p) == WICK_OK);
+    for (int i = 0; i < 5000; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK_INT(info.runs + info.skipped, 5000);
+    CHECK_MSG(info.runs >= 1 && info.runs < 50, "%llu runs were recorded", (unsigned long long)info.runs);
+    CHECK_INT(info.run_times.count, info.runs);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+/* ---- the detector ------------------------------------------------------------------------------------------------ */
+
+static wick_status waits(wick_context *ctx, wick_profile *p, uint64_t run, uint64_t other) {
+    (void)ctx;
+    wick_mark m = {.name = WICK_SPAN_WAIT, .kind = WICK_MARK_SPAN, .begin = 0, .end = other};
+    (void)wick_track_put(&p->recorder, wick_recorder_track(&p->recorder), &m);
+    fake_now = run;
+    return WICK_OK;
+}
+TEST(a_finding_is_one_from_10_percent_on) {
+    for (uint64_t percent = 9; percent <= 10; percent++) {
+        wick_context *ctx = new_context(.threads = 1);
+        wick_profile *p = NULL;
+        wick_profile_finding found[WICK_BOTTLENECKS];
+        fake_now = 0, fake_step = 0;
+        REQUIRE(wick_profile_start(ctx, &(wick_profile_options){.clock = fake_clock}, &p) == WICK_OK);
+        CHECK_INT(waits(ctx, p, 1000000, percent * 10000), WICK_OK);
+        CHECK_INT(wick_profile_stop(p), WICK_OK);
+        const int n = wick_profile_findings(p, 0, found);
+        CHECK_INT(n, percent >= 10);
+        if (n) CHECK(found[0].kind == WICK_BOUND_DATA && fabs(found[0].share - 0.1) < 1e-6);
+        if (n) CHECK_STR_HAS(found[0].advice, "--workers");
+        CHECK_INT(wick_profile_findings(p, 0.05, found), 1);
+        wick_profile_free(&p);
+        wick_context_free(&ctx);
+    }
+}
+
+typedef struct bound_case {
+    wick_bottleneck kind;
+    int64_t n;
+} bound_case;
+static wick_status record_bound(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    const bound_case *c = user;
+    out[0] = c->kind == WICK_BOUND_COMPUTE ? wick_matmul(in[0], in[0]) : wick_add(in[0], in[0]);
+    return WICK_OK;
+}
+TEST(programs_get_the_verdict_that_they_were_built_for) {
+    static const bound_case cases[] = {{WICK_BOUND_COMPUTE, 512}, {WICK_BOUND_MEMORY, 3000}, {WICK_BOUND_STARTUP, 64}};
+    for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
+        const bound_case *c = &cases[i];
+        wick_context *ctx = new_context(.threads = 1);
+        const wick_spec in = {.dtype = WICK_F32, .rank = 2, .dims = {c->n, c->n}};
+        wick_plan *plan = NULL;
+        wick_workspace *ws = NULL;
+        wick_profile *p = NULL;
+        float *x = wick_buffer_new(ctx, wick_spec_bytes(&in)), *y = wick_buffer_new(ctx, wick_spec_bytes(&in));
+        memset(x, 0, wick_spec_bytes(&in));
+        if (c->kind == WICK_BOUND_STARTUP) REQUIRE(wick_profile_start(ctx, NULL, &p) == WICK_OK);
+        REQUIRE(wick_compile(ctx, record_bound, (void *)(uintptr_t)c, 1, &in, 1, NULL, &plan) == WICK_OK);
+        REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
+        if (!p) REQUIRE(wick_profile_start(ctx, NULL, &p) == WICK_OK);
+        for (int k = 0; k < (c->kind == WICK_BOUND_STARTUP ? 1 : 20); k++)
+            CHECK_INT(wick_run(ws, (const void *[]){x}, (void *[]){y}), WICK_OK);
+        CHECK_INT(wick_profile_stop(p), WICK_OK);
+        wick_profile_finding found[WICK_BOTTLENECKS];
+        const int n = wick_profile_findings(p, 0, found);
+        CHECK_MSG(n >= 1 && found[0].kind == c->kind, "case %zu: %d findings, %s first", i, n,
+                  n ? found[0].name : "none");
+        if (n) CHECK(*found[0].evidence && *found[0].advice);
+        wick_profile_free(&p);
+        wick_workspace_free(&ws);
+        wick_plan_free(&plan);
+        wick_buffer_free(ctx, x, wick_spec_bytes(&in));
+        wick_buffer_free(ctx, y, wick_spec_bytes(&in));
+        wick_context_free(&ctx);
+    }
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* A packet's length, and where it begins; 0: it is cut off. */
+static size_t varint(const uint8_t *at, const uint8_t *end, uint64_t *v) {
+    *v = 0;
+    for (size_t i = 0; at + i < end && i < 10; i++) {
+        *v |= (uint64_t)(at[i] & 127) << 7 * i;
+        if (at[i] < 128) return i + 1;
+    }
+    return 0;
+}
+/* Slices that begin and end among whole packets; -1: it is no trace. */
+static int slices(const uint8_t *at, size_t size, int *ends) {
+    const uint8_t *end = at + size;
+    int begins = 0;
+    *ends = 0;
+    while (at < end) {
+        uint64_t key, length;
+        const size_t k = varint(at, end, &key), l = k ? varint(at + k, end, &length) : 0;
+        if (k && key != 0x0a) return -1;
+        if (!l || length > (uint64_t)(end - at) - k - l) break; /* cut off */
+        const uint8_t *p = at + k + l, *stop = p + length;
+        while (p < stop) {
+            uint64_t field, v;
+            size_t m = varint(p, stop, &field);
+            if (!m) return -1;
+            p += m;
+            if ((field & 7) == 0) {
+                if (!(m = varint(p, stop, &v))) return -1;
+                p += m;
+            } else if ((field & 7) == 2) {
+                if (!(m = varint(p, stop, &v)) || v > (uint64_t)(stop - p) - m) return -1;
+                if (field >> 3 == 11 && v >= 2 && p[m] == 9 << 3) *(p[m + 1] == 1 ? &begins : ends) += 1;
+                p += m + v;
+            } else
+                return -1;
+        }
+        at = stop;
+    }
+    return begins;
+}
+
+static wick_status timeline_of(net *n, const char *path, int runs, wick_profile_info *info) {
+    wick_profile *p = NULL;
+    wick_status status = wick_profile_start(n->ctx, &(wick_profile_options){.timeline = path, .marks = 64}, &p);
+    if (status != WICK_OK) return status;
+    for (int i = 0; i < runs && status == WICK_OK; i++) status = net_run(n);
+    if (status == WICK_OK) status = wick_profile_stop(p);
+    *info = wick_profile_get_info(p);
+    wick_profile_free(&p);
+    return status;
+}
+
+TEST(packets_have_all_spans_and_few_bytes) {
+    net n;
+    wick_profile_info info;
+    size_t size;
+    int ends;
+    REQUIRE(net_open(&n, 2));
+    CHECK_INT(timeline_of(&n, path_of("a.pftrace"), 300, &info), WICK_OK);
+    uint8_t *text = (uint8_t *)read_all(path_of("a.pftrace"), &size);
+    REQUIRE(text);
+    CHECK_INT(slices(text, size, &ends), info.spans);
+    CHECK_INT(ends, info.spans);
+    CHECK(info.spans >= 300 + info.steps);
+    CHECK_INT(info.dropped, 0);
+    CHECK_MSG((double)size / (double)info.spans <= 40, "%g bytes a span", (double)size / (double)info.spans);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 3000) CHECK(slices(text, cut, &ends) >= 0);
+    free(text);
+    net_close(&n);
+}
+
+TEST(chrome_s_events_have_the_same_spans) {
+    net n;
+    wick_profile_info info;
+    size_t size;
+    REQUIRE(net_open(&n, 2));
+    CHECK_INT(timeline_of(&n, path_of("a.json"), 100, &info), WICK_OK);
+    char *text = read_all(path_of("a.json"), &size);
+    REQUIRE(text);
+    uint64_t spans = 0;
+    for (char *at = text; (at = strstr(at, "\"ph\":\"X\"")); at++) spans++;
+    CHECK_INT(spans, info.spans);
+    CHECK(spans >= 100 + info.steps);
+    CHECK(!strcmp(text + size - 5, "\n{}]\n"));
+    free(text);
+    net_close(&n);
+}
+
+TEST(what_a_file_has_no_room_for_is_counted) {
+    net n;
+    wick_profile *p = NULL;
+    size_t size;
+    int ends;
+    REQUIRE(net_open(&n, 1));
+    const wick_profile_options options = {.timeline = path_of("small.pftrace"), .timeline_bytes = 5000};
+    REQUIRE(wick_profile_start(n.ctx, &options, &p) == WICK_OK);
+    for (int i = 0; i < 500; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    uint8_t *text = (uint8_t *)read_all(path_of("small.pftrace"), &size);
+    REQUIRE(text);
+    CHECK(size <= 5000 + 128);
+    CHECK_INT(slices(text, size, &ends), info.spans);
+    CHECK_INT(ends, info.spans);
+    CHECK_INT(info.spans + info.dropped, 500 + info.steps);
+    CHECK_INT(info.run_times.count, 500); /* counts are whole all the same */
+    free(text);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+TEST(a_full_disk_ends_the_timeline_and_nothing_else) {
+    net n;
+    wick_profile *p = NULL;
+    if (access("/dev/full", W_OK) != 0) SKIP("no /dev/full");
+    REQUIRE(net_open(&n, 1));
+    REQUIRE(wick_profile_start(n.ctx, &(wick_profile_options){.timeline = path_of("full.pftrace")}, &p) == WICK_OK);
+    const int full = open("/dev/full", O_WRONLY);
+    REQUIRE(full >= 0 && dup2(full, p->timeline.fd) >= 0);
+    close(full);
+    for (int i = 0; i < 3000; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_profile_error(p), "No space left");
+    CHECK(wick_profile_get_info(p).dropped > 0);
+    CHECK_INT(wick_profile_get_info(p).runs, 3000);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+TEST(only_a_profile_is_replaced) {
+    wick_context *ctx = new_context(.threads = 1);
+    wick_profile *p = NULL;
+    FILE *f = fopen(path_of("weights.pftrace"), "w");
+    REQUIRE(f);
+    fputs("not a profile", f);
+    fclose(f);
+    const wick_profile_options options = {.timeline = path_of("weights.pftrace")};
+    CHECK_INT(wick_profile_start(ctx, &options, &p), WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "is no profile");
+    CHECK(!p);
+    const wick_profile_options good = {.timeline = path_of("again.pftrace")};
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(wick_profile_start(ctx, &good, &p), WICK_OK);
+        wick_profile_free(&p);
+    }
+    CHECK_INT(wick_profile_start(ctx, &(wick_profile_options){.timeline = "/nowhere/at/all"}, &p), WICK_ERR_IO);
+    CHECK_INT(wick_profile_start(ctx, &(wick_profile_options){.overhead = 2}, &p), WICK_ERR_INVALID);
+    CHECK_INT(wick_profile_start(ctx, NULL, &p), WICK_OK);
+    wick_profile *other = NULL;
+    CHECK_INT(wick_profile_start(ctx, NULL, &other), WICK_ERR_BUSY);
+    CHECK_INT(wick_profile_write(p, path_of("x.png")), WICK_ERR_INVALID);
+    wick_profile_free(&p);
+    wick_context_free(&ctx);
+}
+
+TEST(folded_stacks_sum_to_what_was_recorded) {
+    net n;
+    wick_profile *p = NULL;
+    size_t size;
+    REQUIRE(net_open(&n, 1));
+    REQUIRE(wick_profile_start(n.ctx, NULL, &p) == WICK_OK);
+    for (int i = 0; i < 77; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    CHECK_INT(wick_profile_write(p, path_of("a.folded")), WICK_OK);
+    CHECK_INT(wick_profile_write(p, path_of("a.folded")), WICK_OK);
+    CHECK_INT(wick_profile_write(p, path_of("a.svg")), WICK_OK);
+    CHECK_INT(wick_profile_write(p, path_of("a.txt")), WICK_OK);
+    CHECK_INT(wick_profile_write(p, path_of("b.json")), WICK_OK);
+    char *text = read_all(path_of("a.folded"), &size);
+    REQUIRE(text);
+    unsigned long long sum = 0, at;
+    int stacks = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), stacks++) {
+        REQUIRE(strrchr(line, ' ') && sscanf(strrchr(line, ' '), " %llu", &at) == 1);
+        sum += at;
+    }
+    CHECK(stacks >= 4);
+    CHECK_INT(sum, p->spans[WICK_SPAN_RUN].total);
+    free(text);
+    text = read_all(path_of("a.svg"), &size);
+    REQUIRE(text);
+    CHECK_STR_HAS(text, "matmul");
+    CHECK_STR_HAS(text, "</svg>\n");
+    CHECK(!strstr(text, "script") && !strstr(text, "href"));
+    free(text);
+    text = read_all(path_of("a.txt"), &size);
+    REQUIRE(text);
+    CHECK_STR_HAS(text, "77 runs on 1 thread");
+    free(text);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static void *run_many(void *at) {
+    net *n = at;
+    wick_workspace *ws = NULL;
+    float *y = malloc(sizeof(float) * ROWS * WIDTH);
+    if (wick_workspace_new(n->plan, &ws) != WICK_OK) return NULL;
+    for (int i = 0; i < 300; i++)
+        if (wick_run(ws, (const void *[]){n->x}, (void *[]){y}) != WICK_OK) break;
+    wick_workspace_free(&ws);
+    free(y);
+    return at;
+}
+TEST(threads_that_run_one_plan_are_all_counted) {
+    net n;
+    wick_profile *p = NULL;
+    pthread_t threads[3];
+    REQUIRE(net_open(&n, 2));
+    REQUIRE(wick_profile_start(n.ctx, &(wick_profile_options){.timeline = path_of("t.pftrace"), .marks = 64}, &p) ==
+            WICK_OK);
+    for (int i = 0; i < 3; i++) REQUIRE(!pthread_create(&threads[i], NULL, run_many, &n));
+    for (int i = 0; i < 3; i++) {
+        void *good = NULL;
+        pthread_join(threads[i], &good);
+        CHECK(good);
+    }
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    CHECK_INT(wick_profile_get_info(p).runs, 900);
+    CHECK_INT(wick_profile_get_info(p).run_times.count, 900);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+TEST(a_profile_may_end_while_others_run) {
+    net n;
+    pthread_t thread;
+    REQUIRE(net_open(&n, 1));
+    REQUIRE(!pthread_create(&thread, NULL, run_many, &n));
+    for (int i = 0; i < 20; i++) {
+        wick_profile *p = NULL;
+        CHECK_INT(wick_profile_start(n.ctx, &(wick_profile_options){.marks = 64}, &p), WICK_OK);
+        usleep(500);
+        wick_profile_free(&p);
+    }
+    pthread_join(thread, NULL);
+    net_close(&n);
+}
+
+TEST(samples_that_a_loader_makes_are_spans) {
+    enum { SAMPLES = 640 };
+    wick_context *ctx = new_context(.threads = 1);
+    static uint8_t pixels[SAMPLES * 64];
+    static int64_t labels[SAMPLES];
+    const wick_spec fields[2] = {{.name = "x", .dtype = WICK_U8, .rank = 2, .dims = {8, 8}},
+                                 {.name = "y", .dtype = WICK_I64, .rank = 0}};
+    const void *const data[2] = {pixels, labels};
+    wick_dataset *d = NULL;
+    wick_loader *l = NULL;
+    wick_profile *p = NULL;
+    REQUIRE(wick_dataset_of_arrays(ctx, SAMPLES, 2, fields, data, -1, 0, &d) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, d, &(wick_loader_options){.batch = 64, .workers = 2}, &l) == WICK_OK);
+    REQUIRE(wick_profile_start(ctx, &(wick_profile_options){.timeline = path_of("l.json")}, &p) == WICK_OK);
+    wick_batch b;
+    int batches = 0;
+    /* while the caller sleeps, workers make what comes next */
+    while (wick_loader_take(l, &b) == WICK_OK && b.count) batches++, usleep(5000);
+    CHECK_INT(batches, 10);
+    wick_loader_free(&l);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK(info.wait > 0 && info.make > 0);
+    CHECK_INT(p->spans[WICK_SPAN_WAIT].count, batches + 1);
+    CHECK(p->spans[WICK_SPAN_MAKE].count >= 10 && p->spans[WICK_SPAN_GET].count >= 2);
+    size_t size;
+    char *text = read_all(path_of("l.json"), &size);
+    REQUIRE(text);
+    CHECK_STR_HAS(text, "wick-load-");
+    free(text);
+    wick_profile_free(&p);
+    wick_dataset_free(&d);
+    wick_context_free(&ctx);
+}
+
+int main(int argc, char **argv) {
+    snprintf(folder, sizeof folder, "/tmp/wick-profile-XXXXXX");
+    if (!mkdtemp(folder)) return 1;
+    const int code = test_main(argc, argv);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) ? 1 : code;
+}
