@@ -34,6 +34,7 @@ typedef enum cli_command_id {
     CMD_OPS,
     CMD_PLAN,
     CMD_EXPLAIN,
+    CMD_PROFILE,
     CMD_GRAPH,
     CMD_COMPILE,
     CMD_DOCTOR,
@@ -84,6 +85,7 @@ typedef struct cli_options {
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
+    cli_list profiles;             /* --profile */
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */
     bool no_header;
@@ -138,6 +140,7 @@ int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);
 int cmd_explain(cli_options *options);
+int cmd_profile(cli_options *options);
 int cmd_graph(cli_options *options);
 int cmd_compile(cli_options *options);
 int cmd_doctor(cli_options *options);

@@ -52,6 +52,9 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_EXPLAIN] = {"explain", "[MODEL]",
                      "the same, run and timed, with what was fused or not, which kernels were chosen, and why", false,
                      false, cmd_explain, cmd_explain_options},
+    [CMD_PROFILE] = {"profile", "[MODEL]",
+                     "where the time of runs goes, by kernel, op and layer, what bounds it, and what to change", false,
+                     false, cmd_profile, cmd_profile_options},
     [CMD_GRAPH] = {"graph", "[MODEL]", "the graph of a model as text or drawn, before and after each pass", false,
                    false, cmd_graph, cmd_graph_options},
     [CMD_COMPILE] =

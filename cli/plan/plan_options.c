@@ -1,4 +1,4 @@
-/* The options of plan, explain, graph, compile, in the order of help. */
+/* The options of plan, explain, profile, graph, compile, in the order of help. */
 #include "../option_rows.h"
 
 /* clang-format off */
@@ -62,6 +62,39 @@ const option_row cmd_explain_options[] = {
     HEADING("Timing"),
     {"time", "S", REAL, "1", AT(time), 0, 1e6, "seconds of running, at most 101 times"},
     HEADING("Output"),
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_HELP,
+    HEADING("Machine"),
+    OPT_THREADS,
+    HEADING("Limits"),
+    OPT_MAX_MEMORY,
+    OPT_MAX_TENSOR,
+    OPT_MAX_OUTPUT,
+    OPT_MAX_NODES,
+    OPT_MAX_DEPTH,
+    OPT_MAX_SECONDS,
+    OPTIONS_END
+};
+
+const option_row cmd_profile_options[] = {
+    HEADING("Network"),
+    OPT_ARCH,
+    OPT_NET,
+    OPT_INPUT_OF_PLAN,
+    OPT_CLASSES,
+    OPT_BATCH,
+    OPT_TRAIN,
+    OPT_DIM,
+    HEADING("Plan"),
+    OPT_MEMORY_BUDGET,
+    OPT_PRECISION,
+    OPT_WIDE,
+    OPT_WITHOUT,
+    HEADING("Timing"),
+    {"runs", "N", INTEGER, "100", AT(runs), 1, 1e9, "runs that are recorded, after two that are not"},
+    HEADING("Output"),
+    OPT_PROFILE,
     OPT_QUIET,
     OPT_JSON,
     OPT_HELP,

@@ -5,6 +5,7 @@
 #include "../interrupt.h"
 #include "../options.h"
 #include "../paths.h"
+#include "../profiling.h"
 #include "progress.h"
 #include "run.h"
 #include "source.h"
@@ -31,6 +32,7 @@ typedef struct training {
     teachers teachers;
     trainer t;
     evaluator e;
+    profiling profile;
     run r;
     steplog log;
     progress p;
@@ -674,6 +676,7 @@ static int train(training *t) {
     if (code == CLI_OK) code = fix_paths(o);
     if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
+    if (code == CLI_OK) code = profiling_begin(&t->profile, o, t->ctx);
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
     if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
@@ -702,7 +705,7 @@ static int train(training *t) {
 
 int cmd_train(cli_options *o) {
     training t = {.o = o};
-    int code = train(&t);
+    int code = profiling_end(&t.profile, train(&t));
     steplog_close(&t.log);
     evaluator_free(&t.e);
     trainer_free(&t.t);

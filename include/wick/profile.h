@@ -69,6 +69,7 @@ typedef struct wick_profile_info {
     int tracks;              /* threads that were seen */
     /* Seconds of threads that run plans, which together with what the program does besides make wall: in runs, and of
      * these in steps; making plans; recording and finding plans in wick_eval; waiting for batches; looking at marks */
+    double startup; /* until the first run began, and making plans after that */
     double run, step, compile, record, wait, self;
     double make;           /* of a loader's workers (or of the caller, within wait), making samples */
     wick_timing run_times; /* of a run */
@@ -82,7 +83,7 @@ WICK_API wick_profile_info wick_profile_get_info(const wick_profile *profile);
 typedef enum wick_profile_view {
     WICK_PROFILE_KERNELS, /* the steps of plans */
     WICK_PROFILE_OPS,     /* "conv", "relu"; of a gradient "conv, backward" */
-    WICK_PROFILE_LAYERS,  /* "res1.conv1", Conv "node name"; where none has a name, lines */
+    WICK_PROFILE_LAYERS,  /* "res1.conv1", Conv "node name"; what has no name, by its line, or its op */
     WICK_PROFILE_LINES,   /* "net.c:12", as they recorded ops */
     WICK_PROFILE_SPANS    /* what is no step: runs as a whole, compile, wait for a batch ... */
 } wick_profile_view;
@@ -135,6 +136,11 @@ WICK_API int wick_profile_findings(wick_profile *profile, double threshold, wick
  * time that threads that run plans spent in runs, compiling, recording and waiting. The file is replaced as a whole; as
  * of options.timeline only a profile is. */
 WICK_API WICK_MUST_CHECK wick_status wick_profile_write(wick_profile *profile, const char *path);
+/* Before hours of work: whether wick_profile_write, or a timeline, could have that name. WICK_ERR_INVALID: by its
+ * ending or by what is there; the context has the error. */
+WICK_API WICK_MUST_CHECK wick_status wick_profile_may_write(wick_context *ctx, const char *path, bool timeline);
+/* The text of .txt or .json; works like snprintf. Of a profile that is on it changes from call to call. */
+WICK_API size_t wick_profile_format(wick_profile *profile, bool json, char *buffer, size_t size);
 
 #ifdef __cplusplus
 }

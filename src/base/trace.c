@@ -240,6 +240,19 @@ void wick_recorder_span(wick_recorder *r, wick_span_name name, uint64_t begin, u
             .begin = begin, .end = wick_recorder_ticks(r), .name = name, .kind = WICK_MARK_SPAN, .flow = flow});
 }
 
+uint64_t wick_recorder_open(wick_recorder *r, wick_span_name name, uint64_t flow) {
+    const uint64_t now = wick_recorder_ticks(r);
+    const wick_mark mark = {.begin = now, .end = now, .name = name, .kind = WICK_MARK_BEGIN, .flow = flow};
+    (void)wick_track_put(r, wick_recorder_track(r), &mark);
+    return now;
+}
+
+void wick_recorder_close(wick_recorder *r, wick_span_name name, uint64_t begin, uint64_t flow) {
+    const uint64_t now = wick_recorder_ticks(r);
+    const wick_mark mark = {.begin = begin, .end = now, .name = name, .kind = WICK_MARK_END, .flow = flow};
+    (void)wick_track_put(r, wick_recorder_track(r), &mark);
+}
+
 /* ---- which runs -------------------------------------------------------------------------------------------------- */
 
 bool wick_recorder_wants(wick_recorder *r) {

@@ -52,8 +52,8 @@ typedef struct wick_track {
     uint32_t number;         /* from 1 */
     int64_t thread;          /* the system's number of it; 0: marks of a pool's thread, which the caller writes */
     int worker;              /* that pool's number of it; 0: the thread's own track */
-    bool calls; /* the thread ran a plan; by whoever drains */
-    uint64_t flow; /* of the batch that the thread was handed last, for the run that follows */
+    bool calls;              /* the thread ran a plan; by whoever drains */
+    uint64_t flow;           /* of the batch that the thread was handed last, for the run that follows */
     struct wick_part *parts; /* by thread of a pool: of the step that runs */
     int n_parts;
     wick_mark ring[]; /* recorder->marks */
@@ -137,5 +137,8 @@ void wick_recorder_spent(wick_recorder *r, uint64_t begin, uint64_t end, size_t 
 
 /* A span of the calling thread from `begin` to now, for code that isn't busy enough to hold its track. */
 void wick_recorder_span(wick_recorder *r, wick_span_name name, uint64_t begin, uint64_t flow);
+/* The same of one that others lie in: it begins now, and ends. */
+uint64_t wick_recorder_open(wick_recorder *r, wick_span_name name, uint64_t flow);
+void wick_recorder_close(wick_recorder *r, wick_span_name name, uint64_t begin, uint64_t flow);
 
 #endif

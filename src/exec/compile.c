@@ -219,11 +219,11 @@ wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, 
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: no such precision");
     if (options) WICK_TRY(wick_passes_without(options->without, &passes.without, &ctx->msg));
     wick_recorder *recorder = wick_trace_enter(&ctx->trace);
-    const uint64_t begin = recorder ? wick_recorder_ticks(recorder) : 0;
+    const uint64_t begin = recorder ? wick_recorder_open(recorder, WICK_SPAN_COMPILE, 0) : 0;
     const wick_status status =
         with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, packs, out});
     if (recorder) {
-        wick_recorder_span(recorder, WICK_SPAN_COMPILE, begin, 0);
+        wick_recorder_close(recorder, WICK_SPAN_COMPILE, begin, 0);
         wick_trace_leave(&ctx->trace);
     }
     return status;

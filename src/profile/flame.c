@@ -47,9 +47,7 @@ static const char *clean(flame *f, const char *text, size_t n) {
 
 /* Below `of`, the frames of a layer, "res1.conv1" or "/block/0/Conv". */
 static frame *layer_frame(flame *f, frame *of, const profile_part *part) {
-    if (!*part->layer)
-        return child(f, of,
-                     clean(f, *part->line ? part->line : "unknown", strlen(*part->line ? part->line : "unknown")));
+    if (!*part->layer) return *part->line ? child(f, of, clean(f, part->line, strlen(part->line))) : of;
     for (const char *at = part->layer; *at;) {
         const size_t n = strcspn(at, "./");
         if (n) of = child(f, of, clean(f, at, n));

@@ -28,7 +28,9 @@ static void read_site(wick_profile *p, const char *site, const char **layer, con
     const size_t length = numbered && blank ? (size_t)(blank - site) : strlen(site);
     if (numbered) *line = profile_intern(p, site, length);
     if (numbered && blank) *layer = profile_intern(p, blank + 1, strlen(blank + 1));
-    if (!numbered) *layer = profile_intern(p, site, length);
+    static const char word[] = "layer "; /* as models say it */
+    if (!numbered && strncmp(site, word, sizeof word - 1) == 0) site += sizeof word - 1;
+    if (!numbered) *layer = profile_intern(p, site, strlen(site));
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */

@@ -47,6 +47,10 @@ static void drain(void *user, wick_track *track, const wick_mark *marks, size_t 
                        end = WICK_MAX(begin, wick_recorder_ns(&p->recorder, m->end)), ns = end - begin;
         const bool span = m->name < WICK_SPAN_NAMES;
         profile_kernel *k = span ? NULL : kernel_of(p, m->name);
+        if (!span && m->kind == WICK_MARK_BEGIN && !p->first_run) {
+            p->first_run = WICK_MAX(begin, 1);
+            p->ready = p->spans[WICK_SPAN_COMPILE].total;
+        }
         if (span && m->kind != WICK_MARK_BEGIN) count_span(p, m->name, ns);
         if (!span && m->kind == WICK_MARK_STEP) count_step(p, k, m, ns);
         if (!span && m->kind == WICK_MARK_END) {
@@ -182,12 +186,6 @@ int profile_callers(const wick_profile *p) {
     return WICK_MAX(n, 1);
 }
 
-uint64_t profile_told_ns(const wick_profile *p) {
-    uint64_t sum = 0;
-    for (int i = 0; i < WICK_SPAN_NAMES; i++) sum += i == WICK_SPAN_DRAIN ? 0 : p->spans[i].callers;
-    return sum;
-}
-
 wick_profile_info wick_profile_get_info(const wick_profile *p) {
     static const char *const clocks[] = {"tsc", "clock_gettime", "host"};
     wick_profile *own = (wick_profile *)(uintptr_t)p;
@@ -202,6 +200,7 @@ wick_profile_info wick_profile_get_info(const wick_profile *p) {
                               .threads = wick_context_threads(p->ctx),
                               .tracks = (int)r->n_tracks,
                               .run = (double)p->spans[WICK_SPAN_RUN].total * 1e-9,
+                              .startup = (double)(p->first_run + p->spans[WICK_SPAN_COMPILE].total - p->ready) * 1e-9,
                               .compile = (double)p->spans[WICK_SPAN_COMPILE].total * 1e-9,
                               .record = (double)p->spans[WICK_SPAN_RECORD].total * 1e-9,
                               .wait = (double)p->spans[WICK_SPAN_WAIT].total * 1e-9,

@@ -51,8 +51,9 @@ struct wick_profile {
     wick_status status; /* of the timeline */
     wick_msg msg;
     int most, n_plans;
-    uint64_t stopped_at; /* ticks */
-    int process;         /* children of a fork are not part of it */
+    uint64_t first_run, ready; /* ns: when the first run began, 0: none has; of compiling until then */
+    uint64_t stopped_at;       /* ticks */
+    int process;               /* children of a fork are not part of it */
     profile_kernel **kernels;
     size_t n_kernels, cap_kernels;
     profile_kernel *others; /* of kernels beyond `most` */
@@ -69,8 +70,11 @@ struct wick_profile {
 /* kernels.c. Under the recorder's lock: rows for a plan's steps; the number of the first one. */
 uint32_t profile_add_plan(void *user, const void *plan);
 const char *profile_intern(wick_profile *p, const char *text, size_t n); /* "" where memory is out */
-/* rows.c. ns of threads that run plans in all that is told apart, and how many such threads there were, at least 1. */
-uint64_t profile_told_ns(const wick_profile *p);
+/* What a part is called where it goes by layer: its layer, or line, or op. */
+static inline const char *profile_layer(const profile_part *q) {
+    return *q->layer ? q->layer : *q->line ? q->line : q->op;
+}
+/* How many threads ran plans, at least 1. */
 int profile_callers(const wick_profile *p);
 double profile_wall(const wick_profile *p); /* seconds */
 /* Brings the counts up to date. */

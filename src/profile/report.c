@@ -16,7 +16,7 @@ static const struct {
 
 static void table(wick_profile *p, wick_text *out, size_t v, int most) {
     const int n = wick_profile_rows(p, views[v].view);
-    if (!n) return;
+    if (!n || (n == 1 && strcmp(wick_profile_row_at(p, views[v].view, 0).name, "unknown") == 0)) return;
     const bool spans = views[v].view == WICK_PROFILE_SPANS, kernels = views[v].view == WICK_PROFILE_KERNELS;
     wick_text_add(out, "\n%-44s %9s %10s %6s %9s %9s %9s %9s", views[v].title, "count", "total ms", "share", "mean us",
                   "p50", "p95", "p99");
@@ -43,16 +43,16 @@ static void table(wick_profile *p, wick_text *out, size_t v, int most) {
 
 void profile_report(wick_profile *p, wick_text *out) {
     const wick_profile_info i = wick_profile_get_info(p);
-    const double wall = WICK_MAX(i.wall * profile_callers(p), 1e-12), told = (double)profile_told_ns(p) * 1e-9;
+    const double wall = WICK_MAX(i.wall * profile_callers(p), 1e-12);
     wick_text_add(out, "wick profile\n%.4g s, %llu run%s on %d thread%s, clock %s\n", i.wall,
                   (unsigned long long)i.runs, i.runs == 1 ? "" : "s", i.threads, i.threads == 1 ? "" : "s", i.clock);
     if (i.skipped)
         wick_text_add(out, "%llu runs were not recorded, to keep the overhead low\n", (unsigned long long)i.skipped);
     wick_text_add(out,
-                  "in runs %.1f %%, of that in kernels %.1f %%; making plans %.1f %%; waiting for batches %.1f %%; "
+                  "in runs %.1f %%, of that in kernels %.1f %%; start-up %.1f %%; waiting for batches %.1f %%; "
                   "elsewhere %.1f %%\n",
-                  100 * i.run / wall, 100 * i.step / WICK_MAX(i.run, 1e-12), 100 * i.compile / wall,
-                  100 * i.wait / wall, 100 * WICK_MAX(1 - told / wall, 0.0));
+                  100 * i.run / wall, 100 * i.step / WICK_MAX(i.run, 1e-12), 100 * i.startup / wall,
+                  100 * i.wait / wall, 100 * WICK_MAX(1 - (i.run + i.startup + i.wait) / wall, 0.0));
     if (i.run_times.count)
         wick_text_add(out, "a run: mean %.4g us, p50 %.4g, p95 %.4g, p99 %.4g\n", i.run_times.mean * 1e6,
                       i.run_times.median * 1e6, i.run_times.p95 * 1e6, i.run_times.p99 * 1e6);
@@ -126,10 +126,11 @@ void profile_json(wick_profile *p, wick_text *out) {
                   i.wall, i.threads, i.tracks, i.clock, (unsigned long long)i.runs, (unsigned long long)i.skipped,
                   (unsigned long long)i.steps, (unsigned long long)i.spans, (unsigned long long)i.dropped,
                   (unsigned long long)i.lost);
-    wick_text_add(out,
-                  ",\n  \"seconds\": {\"run\": %.9g, \"step\": %.9g, \"compile\": %.9g, \"record\": %.9g, "
-                  "\"wait\": %.9g, \"make\": %.9g, \"self\": %.9g}",
-                  i.run, i.step, i.compile, i.record, i.wait, i.make, i.self);
+    wick_text_add(
+        out,
+        ",\n  \"seconds\": {\"run\": %.9g, \"step\": %.9g, \"startup\": %.9g, \"compile\": %.9g, \"record\": %.9g, "
+        "\"wait\": %.9g, \"make\": %.9g, \"self\": %.9g}",
+        i.run, i.step, i.startup, i.compile, i.record, i.wait, i.make, i.self);
     wick_text_add(out, ",\n  \"run\": {\"count\": %llu, \"mean\": %.6g, \"p50\": %.6g, \"p95\": %.6g, \"p99\": %.6g}",
                   (unsigned long long)i.run_times.count, i.run_times.mean, i.run_times.median, i.run_times.p95,
                   i.run_times.p99);
@@ -155,18 +156,28 @@ static bool ends_with(const char *path, const char *end) {
     return n > m && strcmp(path + n - m, end) == 0;
 }
 
+static const struct {
+    const char *end;
+    void (*make)(wick_profile *p, wick_text *out);
+} kinds[] = {{".svg", profile_flame}, {".folded", profile_folded}, {".txt", profile_report}, {".json", profile_json}};
+
+static wick_status find_kind(const char *path, size_t *kind, wick_msg *msg) {
+    for (*kind = 0; path && *kind < WICK_COUNTOF(kinds); ++*kind)
+        if (ends_with(path, kinds[*kind].end)) return WICK_OK;
+    return wick_msg_set(msg, WICK_ERR_INVALID, "%s: a profile is written as .svg, .folded, .txt or .json",
+                        path ? path : "no path is given");
+}
+
+wick_status wick_profile_may_write(wick_context *ctx, const char *path, bool as_timeline) {
+    size_t kind;
+    if (!path) return wick_context_fail(ctx, WICK_ERR_INVALID, "profile: path is NULL");
+    if (!as_timeline) WICK_TRY(find_kind(path, &kind, &ctx->msg));
+    return profile_may_replace(path, &ctx->msg);
+}
+
 wick_status wick_profile_write(wick_profile *p, const char *path) {
-    static const struct {
-        const char *end;
-        void (*make)(wick_profile *p, wick_text *out);
-    } kinds[] = {
-        {".svg", profile_flame}, {".folded", profile_folded}, {".txt", profile_report}, {".json", profile_json}};
-    if (!path) return wick_msg_set(&p->msg, WICK_ERR_INVALID, "profile_write: path is NULL");
-    size_t kind = 0;
-    while (kind < WICK_COUNTOF(kinds) && !ends_with(path, kinds[kind].end)) kind++;
-    if (kind == WICK_COUNTOF(kinds))
-        return wick_msg_set(&p->msg, WICK_ERR_INVALID, "%s: a profile is written as .svg, .folded, .txt or .json",
-                            path);
+    size_t kind;
+    WICK_TRY(find_kind(path, &kind, &p->msg));
     WICK_TRY(profile_may_replace(path, &p->msg));
     wick_text out = {0};
     kinds[kind].make(p, &out);
@@ -179,4 +190,17 @@ wick_status wick_profile_write(wick_profile *p, const char *path) {
     wick_writer_abort(&w);
     wick_text_free(&out);
     return status;
+}
+
+size_t wick_profile_format(wick_profile *p, bool json, char *buffer, size_t size) {
+    wick_text out = {0};
+    (json ? profile_json : profile_report)(p, &out);
+    const size_t n = out.len;
+    if (buffer && size) {
+        const size_t some = WICK_MIN(n, size - 1);
+        if (some) memcpy(buffer, out.at, some);
+        buffer[some] = 0;
+    }
+    wick_text_free(&out);
+    return n;
 }

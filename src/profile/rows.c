@@ -113,10 +113,7 @@ static void add_share(const wick_allocator *alloc, making *m, const profile_kern
 static void add_parts(wick_profile *p, view_list *l, wick_profile_view view, const profile_kernel *k, int threads) {
     for (int i = 0; i < k->n_parts; i++) {
         const profile_part *q = &k->parts[i];
-        const char *name = view == WICK_PROFILE_OPS     ? q->op
-                           : view == WICK_PROFILE_LINES ? q->line
-                           : *q->layer                  ? q->layer
-                                                        : q->line;
+        const char *name = view == WICK_PROFILE_OPS ? q->op : view == WICK_PROFILE_LINES ? q->line : profile_layer(q);
         if (!*name) name = profile_intern(p, "unknown", 7);
         making *m = row_of(&p->alloc, l, name, view == WICK_PROFILE_OPS && q->backward ? ", backward" : "", p);
         if (m) add_share(&p->alloc, m, k, q->share, threads);

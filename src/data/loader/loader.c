@@ -82,11 +82,7 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
     uint64_t none = 0;
     wick_trace_hook *trace = &l->ctx->trace;
     wick_recorder *recorder = l->benches[worker].recorder = wick_trace_enter(trace);
-    wick_mark mark = {.name = WICK_SPAN_MAKE, .kind = WICK_MARK_BEGIN, .flow = flow_of(slot)};
-    if (recorder) {
-        mark.begin = mark.end = wick_recorder_ticks(recorder);
-        (void)wick_track_put(recorder, wick_recorder_track(recorder), &mark);
-    }
+    const uint64_t opened = recorder ? wick_recorder_open(recorder, WICK_SPAN_MAKE, flow_of(slot)) : 0;
     const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed))
         atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
@@ -106,9 +102,7 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
     /* the last one's stays: about when the batch was whole */
     atomic_store_explicit(&slot->ended, end_ns, memory_order_relaxed);
     if (!recorder) return;
-    mark.kind = WICK_MARK_END;
-    mark.end = wick_recorder_ticks(recorder);
-    (void)wick_track_put(recorder, wick_recorder_track(recorder), &mark);
+    wick_recorder_close(recorder, WICK_SPAN_MAKE, opened, flow_of(slot));
     wick_trace_leave(trace);
 }
 
@@ -373,10 +367,10 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
     wick_recorder *recorder = wick_trace_enter(&l->ctx->trace);
     if (WICK_LIKELY(!recorder)) return take(l, batch);
     wick_track *track = wick_recorder_track(recorder);
-    const uint64_t begin = wick_recorder_ticks(recorder);
+    const uint64_t begin = wick_recorder_open(recorder, WICK_SPAN_WAIT, 0);
     const wick_status status = take(l, batch);
     const uint64_t flow = l->held >= 0 ? flow_of(&l->slots[l->held]) : 0;
-    wick_recorder_span(recorder, WICK_SPAN_WAIT, begin, flow);
+    wick_recorder_close(recorder, WICK_SPAN_WAIT, begin, 0);
     if (track) track->flow = flow;
     wick_recorder_drain(recorder, track, false);
     wick_trace_leave(&l->ctx->trace);

@@ -1,0 +1,63 @@
+/* wick profile: a model's plan, run and recorded. */
+#include "bound.h"
+#include "../profiling.h"
+#include "../term/log.h"
+#include "../tuned.h"
+
+#include <stdlib.h>
+
+enum { WARM_UP = 2 };
+
+/* In memory first: "ok" is said when nothing can fail. */
+static int show(const planned *p, wick_profile *profile) {
+    const bool as_json = p->o->json;
+    const size_t size = wick_profile_format(profile, as_json, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (!text) return log_fail(CLI_FAILED, "out of memory");
+    wick_profile_format(profile, as_json, text, size);
+    if (as_json) {
+        json j = log_json_open();
+        json_bool(&j, "ok", true);
+        json_text(&j, "model", p->title);
+        json_raw(&j, "profile", text);
+        log_json_close(&j);
+    } else {
+        log_print("%s\n", p->title);
+        log_lines(text);
+    }
+    free(text);
+    return CLI_OK;
+}
+
+static int run(const planned *p, profiling *g) {
+    bound b;
+    int code = bound_open(&b, p);
+    for (int i = 0; i < WARM_UP && code == CLI_OK; i++) code = bound_run(&b) < 0 ? CLI_FAILED : CLI_OK;
+    if (code == CLI_OK) code = profiling_begin(g, p->o, p->ctx);
+    if (code == CLI_OK && !g->profile && wick_profile_start(p->ctx, NULL, &g->profile) != WICK_OK)
+        code = log_fail(CLI_FAILED, "%s", wick_context_error(p->ctx));
+    for (int64_t i = 0; i < p->o->runs && code == CLI_OK; i++) code = bound_run(&b) < 0 ? CLI_FAILED : CLI_OK;
+    if (code == CLI_OK) {
+        const wick_status status = wick_profile_stop(g->profile);
+        if (status != WICK_OK) code = log_fail(CLI_FAILED, "--profile: %s", wick_profile_error(g->profile));
+    }
+    if (code == CLI_OK) code = show(p, g->profile);
+    g->told = true;
+    bound_close(&b);
+    return code;
+}
+
+int cmd_profile(cli_options *o) {
+    wick_context *ctx;
+    planned p = {0};
+    profiling g = {0};
+    if (wick_context_new(&ctx, &(wick_context_options){
+                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_WAIT}) != WICK_OK)
+        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    int code = planned_open(&p, o, ctx);
+    if (code == CLI_OK) code = run(&p, &g);
+    code = profiling_end(&g, code);
+    planned_free(&p);
+    wick_context_free(&ctx);
+    return code;
+}
