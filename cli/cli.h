@@ -75,7 +75,7 @@ typedef struct cli_options {
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
-    const char *teacher; /* of train */
+    const char *teacher, *tensorboard, *metrics; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t images, judge, block; /* of quantize */

@@ -1,6 +1,7 @@
 /* wick train: the training loop, with checkpoints, a log, and a way out of every failure. */
 #include "class_folders.h"
 #include "augment.h"
+#include "curves.h"
 #include "evaluate.h"
 #include "../interrupt.h"
 #include "../options.h"
@@ -33,6 +34,7 @@ typedef struct training {
     trainer t;
     evaluator e;
     profiling profile;
+    curves curves;
     run r;
     steplog log;
     progress p;
@@ -424,8 +426,8 @@ static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log
 /* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason
  * to lose what was trained. */
 static int checkpoint(training *t) {
-    const int error = steplog_sync(&t->log) ? 0 : errno;
-    const int code = run_save_last(&t->r);
+    const int error = steplog_sync(&t->log) ? 0 : errno, shown = curves_flush(&t->curves);
+    const int saved = run_save_last(&t->r), code = saved != CLI_OK ? saved : shown;
     return error && code == CLI_OK ? log_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
                                                strerror(error), (long long)t->r.state.step)
                                    : code;
@@ -501,6 +503,10 @@ static int one_step(training *t, int64_t n, double start) {
     state->correct += result.correct;
     state->seen += n;
     log_step(t, n, &result);
+    const double rate = wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale;
+    const int shown = curves_step(&t->curves, state->step, n, (double)result.loss,
+                                  (double)result.correct / (double)n, rate);
+    if (shown != CLI_OK) return shown;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
     show_progress(t);
     bool due = t->o->save_every > 0 && state->step % t->o->save_every == 0;
@@ -548,6 +554,9 @@ static int end_epoch(training *t) {
         state->stale++;
     }
     log_epoch(t);
+    code = curves_epoch(&t->curves, state->step, t->c.model, state->train_loss, state->train_accuracy,
+                        t->test ? state->test_loss : NAN, t->test ? state->test_accuracy : NAN);
+    if (code != CLI_OK) return code;
     progress_clear(&t->p);
     char tested[64] = "";
     if (t->test) snprintf(tested, sizeof tested, "  test %.2f %%", state->test_accuracy * 100);
@@ -592,6 +601,7 @@ static int loop(training *t) {
     while (code == CLI_OK && !at_end(t)) {
         double start = now_seconds();
         int64_t n;
+        curves_begin(&t->curves);
         code = trainer_load(&t->t, &n);
         if (code == CLI_OK) code = n > 0 ? one_step(t, n, start) : end_epoch(t);
         if (code == CLI_OK && interrupted()) return save_and_leave(t);
@@ -601,6 +611,20 @@ static int loop(training *t) {
 }
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
+
+/* How the last steps went. */
+static void json_steps(json *j, wick_monitor *m) {
+    wick_monitor_stats s;
+    wick_monitor_get_stats(m, &s);
+    json_open(j, "step_seconds", '{');
+    json_real(j, "mean", s.latency.mean, 6);
+    json_real(j, "p50", s.latency.median, 6);
+    json_real(j, "p95", s.latency.p95, 6);
+    json_real(j, "p99", s.latency.p99, 6);
+    json_close(j, '}');
+    json_integer(j, "memory_peak_bytes", (int64_t)s.memory_peak);
+    json_real(j, "cpus", s.cpu, 4);
+}
 
 static void report(const training *t) {
     const run_state *state = &t->r.state;
@@ -638,6 +662,7 @@ static void report(const training *t) {
     json_real(&j, "samples_per_second", speed, 6);
     if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
     json_integer(&j, "threads", wick_context_threads(t->ctx));
+    if (t->curves.monitor) json_steps(&j, t->curves.monitor);
     json_text(&j, "path", t->r.best);
     json_text(&j, "last", t->r.last);
     json_text(&j, "log", t->log.path);
@@ -695,6 +720,8 @@ static int train(training *t) {
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
              (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
+    if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK)
+        return code;
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
@@ -706,6 +733,7 @@ static int train(training *t) {
 int cmd_train(cli_options *o) {
     training t = {.o = o};
     int code = profiling_end(&t.profile, train(&t));
+    code = curves_close(&t.curves, code);
     steplog_close(&t.log);
     evaluator_free(&t.e);
     trainer_free(&t.t);

@@ -79,6 +79,8 @@ const option_row cmd_train_options[] = {
     {"save-every", "N", INTEGER, "1000", AT(save_every), 0, MANY, "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, "", AT(log), 0, 0, "the log, a JSON object a line for every step; without it, log.jsonl in --out"},
     OPT_PROFILE,
+    {"tensorboard", "DIR", TEXT, "", AT(tensorboard), 0, 0, "also write curves for TensorBoard: loss, accuracy and rate by step, losses and histograms of the weights by epoch; a run that goes on is given it again"},
+    {"metrics", "FILE", TEXT, "", AT(metrics), 0, 0, "also keep a file of metrics up to date, OpenMetrics for Prometheus and its kin: steps, latency, samples, memory, CPUs, and what they count"},
     {"verbose", "", FLAG, "", AT(verbose), 0, 0, "also say after each epoch how the images came, and who waited for whom"},
     OPT_QUIET,
     OPT_JSON,

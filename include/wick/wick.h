@@ -11,7 +11,8 @@
  *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
  *                          file, files.h labelled files to pack
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
- *   profile                where the time of runs goes, as tables, timelines and flame graphs
+ *   profile monitor events where the time of runs goes, as tables, timelines and flame graphs; how steps go, for
+ *                          collectors of metrics; curves for TensorBoard
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
@@ -28,6 +29,7 @@
 #include "wick/datasets.h"
 #include "wick/distance.h"
 #include "wick/dynamic.h"
+#include "wick/events.h"
 #include "wick/files.h"
 #include "wick/image.h"
 #include "wick/index.h"
@@ -38,6 +40,7 @@
 #include "wick/loader.h"
 #include "wick/loss.h"
 #include "wick/metrics.h"
+#include "wick/monitor.h"
 #include "wick/nn.h"
 #include "wick/onnx.h"
 #include "wick/ops.h"
