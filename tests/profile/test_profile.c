@@ -364,6 +364,80 @@ TEST(programs_get_the_verdict_that_they_were_built_for) {
     }
 }
 
+/* A host whose second thread never comes: half of what it has is not used. */
+static void one_of_two(void *user, void (*fn)(void *arg, int64_t task), void *arg, int64_t tasks) {
+    (void)user;
+    for (int64_t i = 0; i < tasks; i++) fn(arg, i);
+}
+TEST(threads_without_work_are_synchronisation) {
+    const wick_executor host = {.threads = 2, .parallel = one_of_two};
+    wick_context *ctx = new_context(.executor = &host);
+    const bound_case c = {WICK_BOUND_COMPUTE, 512};
+    const wick_spec in = {.dtype = WICK_F32, .rank = 2, .dims = {c.n, c.n}};
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    wick_profile *p = NULL;
+    float *x = wick_buffer_new(ctx, wick_spec_bytes(&in));
+    memset(x, 0, wick_spec_bytes(&in));
+    REQUIRE(wick_compile(ctx, record_bound, (void *)(uintptr_t)&c, 1, &in, 1, NULL, &plan) == WICK_OK);
+    REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
+    REQUIRE(wick_profile_start(ctx, NULL, &p) == WICK_OK);
+    for (int k = 0; k < 20; k++) CHECK_INT(wick_run(ws, (const void *[]){x}, NULL), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    wick_profile_finding found[WICK_BOTTLENECKS];
+    const int n = wick_profile_findings(p, 0, found);
+    double sync = 0;
+    for (int i = 0; i < n; i++)
+        if (found[i].kind == WICK_BOUND_SYNC) {
+            sync = found[i].share;
+            CHECK_STR_HAS(found[i].advice, "--threads");
+        }
+    CHECK_MSG(sync > 0.4 && sync < 0.51, "synchronisation is %g of the time", sync);
+    wick_profile_free(&p);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_buffer_free(ctx, x, wick_spec_bytes(&in));
+    wick_context_free(&ctx);
+}
+
+static wick_status slow_get(void *user, int64_t i, void *const *out, wick_fault *fault) {
+    (void)user, (void)fault;
+    usleep(200);
+    if (out[0]) memset(out[0], (int)i, 64 * sizeof(float));
+    return WICK_OK;
+}
+TEST(slow_samples_are_data) {
+    wick_context *ctx = new_context(.threads = 1);
+    const wick_dataset_source source = {
+        .count = 320, .n_fields = 1, .fields = {{.name = "x", .dtype = WICK_F32, .rank = 1, .dims = {64}}},
+        .get = slow_get};
+    wick_dataset *d = NULL;
+    wick_loader *l = NULL;
+    wick_profile *p = NULL;
+    wick_profile_finding found[WICK_BOTTLENECKS];
+    REQUIRE(wick_dataset_new(ctx, &source, &d) == WICK_OK);
+    REQUIRE(wick_loader_new(ctx, d, &(wick_loader_options){.batch = 32}, &l) == WICK_OK);
+    const wick_spec in = {.dtype = WICK_F32, .rank = 1, .dims = {32 * 64}};
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    REQUIRE(wick_compile(ctx, record_one, NULL, 1, &in, 1, NULL, &plan) == WICK_OK);
+    REQUIRE(wick_workspace_new(plan, &ws) == WICK_OK);
+    REQUIRE(wick_profile_start(ctx, NULL, &p) == WICK_OK);
+    wick_batch b;
+    while (wick_loader_take(l, &b) == WICK_OK && b.count)
+        CHECK_INT(wick_run(ws, (const void *[]){b.fields[0]}, NULL), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const int n = wick_profile_findings(p, 0, found);
+    CHECK(n >= 1 && found[0].kind == WICK_BOUND_DATA && found[0].share > 0.5);
+    if (n) CHECK_STR_HAS(found[0].evidence, "waited");
+    wick_profile_free(&p);
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_loader_free(&l);
+    wick_dataset_free(&d);
+    wick_context_free(&ctx);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A packet's length, and where it begins; 0: it is cut off. */
