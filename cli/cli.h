@@ -102,6 +102,8 @@ typedef struct cli_options {
     int64_t lanes;
 
     bool show, reset; /* of tune */
+    int64_t most;     /* of tune batch, with train and others of plan */
+    double latency, memory_part;
 
     int64_t level, dictionary, count, from; /* of data */
     int compression;

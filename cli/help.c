@@ -215,6 +215,8 @@ const help_example help_examples[] = {
      "net_train as well: the network of a run goes on learning, but for its convolutions, where it is used"},
     {CMD_DOCTOR, "wick doctor", "why is it slow here?"},
     {CMD_TUNE, "wick tune", "fit task sizes and thresholds to this machine, once"},
+    {CMD_TUNE, "wick tune batch net.onnx --latency 5",
+     "the batch of most samples a second whose runs take at most 5 ms"},
     {CMD_TUNE, "wick tune --show", "what is used now, and from where"},
     {CMD_BENCH, "wick bench gemm --threads 1,2", "matrix products, on one thread and on two"},
     {CMD_BENCH, "wick bench elementwise reduce --size 16M", "what doesn't fit into the caches"},

@@ -68,9 +68,10 @@ const cli_command cli_commands[CMD_COUNT] = {
                    "as gemm/f32_*",
                    false, true, cmd_bench, cmd_bench_options},
     [CMD_TUNE] =
-        {"tune", "",
-         "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't", false,
-         false, cmd_tune, cmd_tune_options},
+        {"tune", "[batch MODEL]",
+         "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't; or "
+         "which batch a model is fastest with",
+         false, true, cmd_tune, cmd_tune_options},
     [CMD_DATA] = {"data", "ACTION PATH [TO]",
                   "look at a set of pictures, recordings or arrays, check it, split it, and pack it into a record file "
                   "or out of it",

@@ -2,14 +2,8 @@
 #include "../option_rows.h"
 
 /* clang-format off */
-#define OPT_ARCH {"arch", "NET", TEXT, "", AT(arch), 0, 0, "instead of MODEL: this network, mlp:256,128, resnet8, ... (with --input)"}
-#define OPT_NET {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "instead of MODEL: a network as text; wick help net lists the layers"}
-#define OPT_INPUT_OF_PLAN {"input", "DIMS|NAME=N", EACH, "", AT(inputs), 0, 0, "--arch, --net: extents of an image, 28,28 or 3,32,32. Of a .onnx: an input that becomes a constant, N everywhere"}
 #define OPT_BATCH {"batch", "N", INTEGER, "1", AT(batch), 1, 1e6, "images at once; of a .onnx --dim says it"}
-#define OPT_TRAIN {"train", "", FLAG, "", AT(train), 0, 0, "the whole step of training instead: forward, backward, and Adam's update"}
-#define OPT_WITHOUT {"without", "PASSES", TEXT, "", AT(without), 0, 0, "leave passes out, by name with commas between: fuse,epilogue; or single decisions that explain numbers: fuse:3"}
 #define OPT_MAX_BATCH {"max-batch", "BYTES", BYTES, "0", AT(max_batch), 0, 0, "instead of --batch: the largest with which a step takes no more than so many bytes (64M, 1.5G), with weights, inputs and scratch; found without running one"}
-#define OPT_DIM {"dim", "NAME=N", EACH, "", AT(dims), 0, 0, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"}
 
 const option_row cmd_plan_options[] = {
     HEADING("Network"),

@@ -12,12 +12,14 @@
  *                          file, files.h labelled files to pack
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
  *   profile monitor events where the time of runs goes, as tables, timelines and flame graphs; how steps go, for
- *                          collectors of metrics; curves for TensorBoard
+ *                          collectors of metrics; curves for TensorBoard; batch_size finds
+ *                          how large batches should be
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
 
 #include "wick/attention.h"
+#include "wick/batch_size.h"
 #include "wick/codegen.h"
 #include "wick/compare.h"
 #include "wick/compress.h"

@@ -58,4 +58,15 @@ test_curves_and_metrics() {
     expect 1 "$wick" train --data images --arch mlp:32 --out other --tensorboard /dev/null/x && has err "--tensorboard: "
     expect 1 "$wick" train --data images --arch mlp:32 --out other2 --metrics /nowhere/m.txt && has err "--metrics: "
 }
+test_tune_batch() {
+    expect 0 "$wick" tune batch "${net[@]}" --most 8 --time 0.05 --latency 1000
+    has out "samples/s" && has out "chosen" && has out "by the usual formula" && [ "$(grep -c '^ *[1248] ' out)" = 4 ] || fail "no four sizes"
+    expect 0 "$wick" tune batch "${net[@]}" --most 4 --time 0.05 --latency 1000 --train --json && valid_json out && has out '"chosen": ' && has out '"by_formula": 2'
+    expect 0 "$wick" tune batch "${net[@]}" --most 4 --time 0.05 --latency 0.000001 && has out "no size keeps"
+    [ -f net.onnx ] && expect 0 "$wick" tune batch net.onnx --most 4 --time 0.05 --threads 1 --latency 1000 && has out "chosen"
+    expect 2 "$wick" tune everything && has err "takes nothing, or batch and a MODEL"
+    expect 2 "$wick" tune --latency 5 && has err "is for wick tune batch MODEL"
+    expect 2 "$wick" tune batch && has err "needs MODEL"
+    expect 3 "$wick" tune batch nowhere.onnx
+}
 test_main
