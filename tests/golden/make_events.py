@@ -62,5 +62,6 @@ for e in events:
     record = head + struct.pack("<I", masked_crc32c(head)) + data + struct.pack("<I", masked_crc32c(data))
     digits = record.hex()
     lines = [digits[i:i + 100] for i in range(0, len(digits), 100)]
-    print("    " + "\n    ".join(f'"{line}"' for line in lines) + ",")
+    quoted = "\n     ".join(f'"{line}"' for line in lines)
+    print(f"    ({quoted})," if len(lines) > 1 else f"    {quoted},")
 print("};")
