@@ -4,6 +4,9 @@
 #include "../term/log.h"
 #include "../tuned.h"
 
+#include "wick/memory.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { WARM_UP = 2 };
@@ -20,10 +23,28 @@ static int show(const planned *p, wick_profile *profile) {
         json_bool(&j, "ok", true);
         json_text(&j, "model", p->title);
         json_raw(&j, "profile", text);
+        json_open(&j, "memory", '[');
+        for (int i = 0; wick_memory_use_at(p->ctx, i).name; i++) {
+            const wick_memory_use u = wick_memory_use_at(p->ctx, i);
+            json_open(&j, NULL, '{');
+            json_text(&j, "use", u.name);
+            json_integer(&j, "bytes", (int64_t)u.bytes);
+            json_integer(&j, "peak", (int64_t)u.peak);
+            json_integer(&j, "blocks", (int64_t)u.blocks);
+            json_close(&j, '}');
+        }
+        json_close(&j, ']');
         log_json_close(&j);
     } else {
         log_print("%s\n", p->title);
         log_lines(text);
+        printf("\n%-16s %12s %12s %8s\n", "memory", "MB", "at most", "blocks");
+        for (int i = 0; wick_memory_use_at(p->ctx, i).name; i++) {
+            const wick_memory_use u = wick_memory_use_at(p->ctx, i);
+            if (u.peak)
+                printf("%-16s %12.4g %12.4g %8llu\n", u.name, (double)u.bytes * 1e-6, (double)u.peak * 1e-6,
+                       (unsigned long long)u.blocks);
+        }
     }
     free(text);
     return CLI_OK;
@@ -51,8 +72,10 @@ int cmd_profile(cli_options *o) {
     wick_context *ctx;
     planned p = {0};
     profiling g = {0};
-    if (wick_context_new(&ctx, &(wick_context_options){
-                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_WAIT}) != WICK_OK)
+    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(),
+                                                       .threads = (int)o->threads,
+                                                       .jit = WICK_JIT_WAIT,
+                                                       .track_memory = true}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = planned_open(&p, o, ctx);
     if (code == CLI_OK) code = run(&p, &g);

@@ -1,6 +1,6 @@
 /* wick/wick.h: all of Wick. What is where:
  *
- *   context types          threads, memory, errors; dtypes and statuses
+ *   context types memory   threads, memory and what it is for, errors; dtypes and statuses
  *   tensor ops             handles, scopes, what is recorded. ops.h brings the families: elementwise, pointwise, shape,
  *                          reduce, index, sort, loss, image, linalg, signal, sequence, attention, control, quantize ...
  *   plan dynamic           compiled functions, those of many shapes; kernel.h makes one of a formula, custom.h an op
@@ -41,6 +41,7 @@
 #include "wick/linalg.h"
 #include "wick/loader.h"
 #include "wick/loss.h"
+#include "wick/memory.h"
 #include "wick/metrics.h"
 #include "wick/monitor.h"
 #include "wick/nn.h"

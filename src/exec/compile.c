@@ -426,12 +426,14 @@ static size_t head_size(const wick_plan *p) {
 static wick_status workspace_new(wick_plan *p, bool bare, wick_workspace **out) {
     *out = NULL;
     const wick_allocator *alloc = &p->alloc;
+    const size_t head = head_size(p);
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
     wick_workspace *ws = wick_calloc(alloc, sizeof *ws);
+    if (ws) ws->bytes = head + (bare ? 0 : sinks_size(p));
+    if (ws) ws->leaves = wick_calloc(alloc, ws->bytes);
+    wick_tag_set(was);
     if (!ws) return WICK_ERR_NOMEM;
     ws->plan = p;
-    const size_t head = head_size(p);
-    ws->bytes = head + (bare ? 0 : sinks_size(p));
-    ws->leaves = wick_calloc(alloc, ws->bytes);
     ws->memory = ws->leaves ? (bare ? wick_memory_bare : wick_memory_new)(p, wick_pool_threads(p->ctx->pool)) : NULL;
     if (!ws->memory) {
         wick_release(alloc, ws->leaves, ws->bytes);
@@ -540,7 +542,12 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
 
 const char *wick_workspace_error(const wick_workspace *ws) { return ws->msg.text; }
 
-void *wick_buffer_new(wick_context *ctx, size_t bytes) { return wick_alloc(&ctx->alloc, bytes); }
+void *wick_buffer_new(wick_context *ctx, size_t bytes) {
+    const wick_tag was = wick_tag_set(WICK_TAG_BUFFERS);
+    void *at = wick_alloc(&ctx->alloc, bytes);
+    wick_tag_set(was);
+    return at;
+}
 void wick_buffer_free(wick_context *ctx, void *buffer, size_t bytes) { wick_release(&ctx->alloc, buffer, bytes); }
 void wick_workspace_cancel(wick_workspace *ws) { atomic_store(&ws->cancel, true); }
 void wick_workspace_deadline(wick_workspace *ws, uint64_t nanoseconds) { ws->deadline = nanoseconds; }

@@ -149,7 +149,9 @@ static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, cons
     wick_status status = WICK_OK;
     for (size_t i = 0; i < n && status == WICK_OK; i++) {
         if (p->results[i].leaf >= 0) continue;
+        if (ctx->uses) wick_enter(wanted[i].value->node->site); /* memory is its, and not this call's */
         c->arrays[i] = wick_array_contiguous(ctx, &wanted[i].value->type);
+        if (ctx->uses) wick_leave();
         if (!c->arrays[i])
             status = wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory for %zu bytes of result",
                                   wick_type_bytes(&wanted[i].value->type));

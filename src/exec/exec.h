@@ -175,6 +175,11 @@ void wick_state_unlock(wick_tensor *state, bool alone);
 /* Makes state's memory its own: contiguous, owned, unshared and read by nobody who expects the old value. */
 wick_status wick_state_own(wick_tensor *state, wick_msg *msg);
 
+/* Puts a tracker between the context and its allocator, before anything is allocated by it. */
+typedef struct wick_memory_uses wick_memory_uses;
+wick_status wick_memory_uses_new(wick_context *ctx);
+void wick_memory_uses_free(wick_memory_uses *uses); /* null-safe */
+
 void wick_cache_free(wick_context *ctx);
 /* Puts the states of a frame's effects back to the versions before it. */
 void wick_frame_revert(wick_context *ctx, wick_frame *frame);

@@ -11,12 +11,14 @@ static size_t tables_size(const wick_plan *plan) {
 
 wick_memory *wick_memory_bare(const wick_plan *plan, int threads) {
     const wick_allocator *alloc = &plan->alloc;
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
     wick_memory *m = wick_calloc(alloc, sizeof *m);
+    if (m) m->base = wick_calloc(alloc, tables_size(plan));
+    wick_tag_set(was);
     if (!m) return NULL;
     m->lent = true;
     m->arena_bytes = plan->arena_bytes;
     m->scratch_bytes = plan->scratch * (size_t)threads;
-    m->base = wick_calloc(alloc, tables_size(plan));
     if (!m->base || !wick_packed_weights_place(plan, m->base)) {
         wick_memory_free(plan, &m);
         return NULL;
@@ -51,8 +53,10 @@ wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     wick_memory *m = wick_memory_bare(plan, threads);
     if (!m) return NULL;
     m->lent = false;
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
     char *arena = m->arena = wick_alloc(&plan->alloc, m->arena_bytes),
          *scratch = m->scratch = wick_alloc(&plan->alloc, m->scratch_bytes);
+    wick_tag_set(was);
     if (arena && scratch)
         place(plan, m, arena, scratch);
     else

@@ -18,6 +18,7 @@
 #include "runtime/pool.h"
 #include "runtime/recycle.h"
 #include "runtime/slab.h"
+#include "runtime/tags.h"
 #include "wick/plan.h"
 
 typedef struct wick_storage wick_storage;
@@ -260,6 +261,7 @@ struct wick_context {
         size_t n, slots;
     } texts; /* of wick_intern */
     wick_trace_hook trace; /* set by layer 6: where what is done is recorded */
+    struct wick_memory_uses *uses; /* of exec/memory_use.c; NULL: memory is not tracked */
     struct wick_jit *jit; /* compiles fused programs (ops/lowering/native.h); NULL: off */
 };
 

@@ -4,9 +4,9 @@ net=(--arch lenet --input 28,28 --threads 1)
 
 test_profile() {
     expect 0 "$wick" profile "${net[@]}" --batch 4 --runs 20
-    has out "lenet, f32 [4, 28, 28]" && has out ", 20 runs on 1 thread" && has out "conv  conv1" && has out "of that in kernels"
+    has out "lenet, f32 [4, 28, 28]" && has out ", 20 runs on 1 thread" && has out "conv  conv1" && has out "of that in kernels" && has out "workspaces"
     expect 0 "$wick" profile "${net[@]}" --train --runs 3 --quiet && has out "backward" && [ ! -s err ] || fail "talk with --quiet"
-    expect 0 "$wick" profile "${net[@]}" --runs 7 --json && valid_json out && has out '"runs": 7,' && has out '"clock": "'
+    expect 0 "$wick" profile "${net[@]}" --runs 7 --json && valid_json out && has out '"runs": 7,' && has out '"clock": "' && has out '{"use": "workspaces", "bytes": '
     expect 2 "$wick" profile && has err "needs MODEL"
     expect 2 "$wick" profile "${net[@]}" --runs 0
 }

@@ -712,7 +712,9 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
 
 /* Counts what the loader holds. */
 static void *get_memory(wick_loader *l, size_t bytes) {
+    const wick_tag was = wick_tag_set(WICK_TAG_DATA);
     void *p = wick_calloc(&l->alloc, bytes);
+    wick_tag_set(was);
     if (p) l->memory += bytes;
     return p;
 }
