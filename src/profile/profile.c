@@ -1,6 +1,7 @@
 /* profile.c: profiles from start to stop; marks become counts and spans. */
 #include "profile/profile.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -162,6 +163,7 @@ void wick_profile_free(wick_profile **profile) {
     if (!p) return;
     *profile = NULL;
     (void)wick_profile_stop(p);
+    if (getpid() != p->process) p->timeline.error = ECANCELED; /* in a fork's child: the file is the parent's */
     (void)timeline_close(&p->timeline);
     for (size_t i = 0; i < WICK_COUNTOF(p->rows); i++) wick_release(&p->alloc, p->rows[i], 1);
     wick_release(&p->alloc, p->kernels, p->cap_kernels * sizeof(profile_kernel *));

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "context.h"
@@ -564,6 +565,37 @@ TEST(a_full_disk_ends_the_timeline_and_nothing_else) {
     CHECK_STR_HAS(wick_profile_error(p), "No space left");
     CHECK(wick_profile_get_info(p).dropped > 0);
     CHECK_INT(wick_profile_get_info(p).runs, 3000);
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
+TEST(a_fork_s_child_leaves_the_file_alone) {
+    net n;
+    wick_profile *p = NULL;
+    size_t size;
+    int ends, state;
+    REQUIRE(net_open(&n, 1));
+    REQUIRE(wick_profile_start(n.ctx, &(wick_profile_options){.timeline = path_of("f.pftrace"), .marks = 64}, &p) ==
+            WICK_OK);
+    for (int i = 0; i < 20; i++) CHECK_INT(net_run(&n), WICK_OK);
+    const pid_t child = fork();
+    if (child == 0) {
+        bool good = true;
+        for (int i = 0; i < 200; i++) good &= net_run(&n) == WICK_OK;
+        wick_profile_free(&p);
+        _exit(good ? 0 : 1);
+    }
+    REQUIRE(child > 0 && waitpid(child, &state, 0) == child);
+    CHECK(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    for (int i = 0; i < 20; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const wick_profile_info info = wick_profile_get_info(p);
+    CHECK_INT(info.runs, 40);
+    uint8_t *text = (uint8_t *)read_all(path_of("f.pftrace"), &size);
+    REQUIRE(text);
+    CHECK_INT(slices(text, size, &ends), info.spans);
+    CHECK_INT(ends, info.spans);
+    free(text);
     wick_profile_free(&p);
     net_close(&n);
 }
