@@ -364,7 +364,9 @@ static int build(training *t) {
     char arch[4096];
     int code = kept ? whole_arch(t->ctx, kept, of_file, arch, sizeof arch) : CLI_OK;
     if (code == CLI_OK) code = whole_arch(t->ctx, o, "", arch, sizeof arch);
+    wick_profile_begin(t->ctx, "open data");
     if (code == CLI_OK) code = open_data(t);
+    wick_profile_end(t->ctx);
     if (code != CLI_OK) return code;
     wick_loader_options loading = {.seed = (uint64_t)o->seed};
     if (kept) code = read_augment(t, kept, of_file, &loading);
@@ -427,7 +429,9 @@ static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log
  * to lose what was trained. */
 static int checkpoint(training *t) {
     const int error = steplog_sync(&t->log) ? 0 : errno, shown = curves_flush(&t->curves);
+    wick_profile_begin(t->ctx, "checkpoint");
     const int saved = run_save_last(&t->r), code = saved != CLI_OK ? saved : shown;
+    wick_profile_end(t->ctx);
     return error && code == CLI_OK ? log_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
                                                strerror(error), (long long)t->r.state.step)
                                    : code;
@@ -535,7 +539,9 @@ static int end_epoch(training *t) {
     double accuracy = state->train_accuracy, loss = state->train_loss;
     if (t->test) {
         evaluation result;
+        wick_profile_begin(t->ctx, "evaluate");
         int measured = evaluator_run(&t->e, &result);
+        wick_profile_end(t->ctx);
         if (measured != CLI_OK) return measured;
         state->test_loss = loss = result.loss;
         state->test_accuracy = accuracy = (double)result.correct / (double)result.count;
@@ -613,7 +619,7 @@ static int loop(training *t) {
 /* ---- after ------------------------------------------------------------------------------------------------------- */
 
 /* How the last steps went. */
-static void json_steps(json *j, wick_monitor *m) {
+static void json_steps(json *j, wick_monitor *m, bool counted) {
     wick_monitor_stats s;
     wick_monitor_get_stats(m, &s);
     json_open(j, "step_seconds", '{');
@@ -624,6 +630,12 @@ static void json_steps(json *j, wick_monitor *m) {
     json_close(j, '}');
     json_integer(j, "memory_peak_bytes", (int64_t)s.memory_peak);
     json_real(j, "cpus", s.cpu, 4);
+    if (!counted) return; /* null where the machine doesn't count, and why */
+    json_real(j, "cycles", s.counters.cycles, 12);
+    json_real(j, "instructions", s.counters.instructions, 12);
+    json_real(j, "cache_misses", s.counters.cache_misses, 12);
+    json_real(j, "branch_misses", s.counters.branch_misses, 12);
+    json_text(j, "counters_why", s.counters.why);
 }
 
 static void report(const training *t) {
@@ -662,7 +674,7 @@ static void report(const training *t) {
     json_real(&j, "samples_per_second", speed, 6);
     if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
     json_integer(&j, "threads", wick_context_threads(t->ctx));
-    if (t->curves.monitor) json_steps(&j, t->curves.monitor);
+    if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->metrics);
     json_text(&j, "path", t->r.best);
     json_text(&j, "last", t->r.last);
     json_text(&j, "log", t->log.path);

@@ -1,5 +1,6 @@
 /* wick/memory.h: what a context's memory is for, and which lines of the program it came from. A context that was made
- * with track_memory keeps a list of its blocks; each allocation then takes about 100 ns more.
+ * with track_memory keeps a list of its blocks; each allocation then takes some tens of
+ * nanoseconds more.
  *
  *   wick_memory_mark(ctx);
  *   for (int i = 0; i < 100; i++) step();

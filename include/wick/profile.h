@@ -55,6 +55,12 @@ WICK_API void wick_profile_free(wick_profile **profile);
 /* Of the last call that failed; "" before. */
 WICK_API const char *wick_profile_error(const wick_profile *profile);
 
+/* A span of the program's own, from begin to the end that follows, on the calling thread: in the timeline, and a row of
+ * WICK_PROFILE_SPANS. Spans may lie within each other, to a depth of 16. Nothing happens where ctx is not profiled; up
+ * to 256 names are told apart. */
+WICK_API void wick_profile_begin(wick_context *ctx, const char *name);
+WICK_API void wick_profile_end(wick_context *ctx);
+
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 /* Seconds from start to stop, or to now. What follows is of what has been recorded and looked at: all of it once the

@@ -44,6 +44,7 @@ typedef struct wick_mark {
     uint64_t tail; /* of a STEP: ticks that threads had no more work and waited for the last one, all together */
 } wick_mark;
 
+enum { WICK_TRACK_OPEN = 16 };
 typedef struct wick_track {
     _Alignas(WICK_ALIGN) _Atomic uint64_t head; /* marks written; by the owner */
     _Alignas(WICK_ALIGN) _Atomic uint64_t tail; /* marks drained; under the recorder's lock */
@@ -55,6 +56,12 @@ typedef struct wick_track {
     bool calls;              /* the thread ran a plan; by whoever drains */
     uint64_t flow;           /* of the batch that the thread was handed last, for the run that follows */
     struct wick_part *parts; /* by thread of a pool: of the step that runs */
+    /* Spans of the program's own that are open; those that lie deeper than there is room are not recorded. */
+    struct {
+        uint64_t begin;
+        uint32_t name;
+    } open[WICK_TRACK_OPEN];
+    uint32_t n_open;
     int n_parts;
     wick_mark ring[]; /* recorder->marks */
 } wick_track;

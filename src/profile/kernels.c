@@ -177,13 +177,25 @@ static void append(wick_profile *p, profile_kernel *k) {
         p->kernels[p->n_kernels++] = k ? k : p->others;
 }
 
+uint32_t profile_name(wick_profile *p, const char *name) {
+    for (int i = 0; i < p->n_own; i++)
+        if (strcmp(p->kernels[p->own[i] - WICK_SPAN_NAMES]->text, name) == 0) return p->own[i];
+    const size_t before = p->n_kernels;
+    profile_kernel *k = p->n_own < PROFILE_NAMES ? new_kernel(p, 0, PROFILE_OWN) : NULL;
+    if (!k) return 0;
+    k->name = k->text = profile_intern(p, name, strlen(name));
+    append(p, k);
+    if (p->n_kernels == before) return 0;
+    return p->own[p->n_own++] = (uint32_t)before + WICK_SPAN_NAMES;
+}
+
 uint32_t profile_add_plan(void *user, const void *at) {
     wick_profile *p = user;
     const wick_plan *plan = at;
     const size_t first = p->n_kernels;
     const bool room = first + plan->n_steps < (size_t)p->most;
     size_t *hosts = room ? wick_alloc(&p->alloc, (plan->n_steps + 1) * sizeof *hosts) : NULL;
-    profile_kernel *whole = hosts ? new_kernel(p, (uint32_t)p->n_plans, -1) : NULL;
+    profile_kernel *whole = hosts ? new_kernel(p, (uint32_t)p->n_plans, PROFILE_RUN) : NULL;
     if (!whole) { /* all of its steps are one row */
         wick_release(&p->alloc, hosts, (plan->n_steps + 1) * sizeof *hosts);
         return PROFILE_OTHERS;

@@ -48,19 +48,23 @@ static void drain(void *user, wick_track *track, const wick_mark *marks, size_t 
                        end = WICK_MAX(begin, wick_recorder_ns(&p->recorder, m->end)), ns = end - begin;
         const bool span = m->name < WICK_SPAN_NAMES;
         profile_kernel *k = span ? NULL : kernel_of(p, m->name);
-        if (!span && m->kind == WICK_MARK_BEGIN && !p->first_run) {
+        if (!span && m->kind == WICK_MARK_BEGIN && !p->first_run && k->step != PROFILE_OWN) {
             p->first_run = WICK_MAX(begin, 1);
             p->ready = p->spans[WICK_SPAN_COMPILE].total;
         }
         if (span && m->kind != WICK_MARK_BEGIN) count_span(p, m->name, ns);
         if (!span && m->kind == WICK_MARK_STEP) count_step(p, k, m, ns);
-        if (!span && m->kind == WICK_MARK_END) {
+        if (!span && m->kind == WICK_MARK_END && k->step == PROFILE_OWN) {
+            k->count++;
+            k->total += ns;
+            wick_time_histogram_add(k->times, ns, 1);
+        } else if (!span && m->kind == WICK_MARK_END) {
             profile_span *s = &p->spans[WICK_SPAN_RUN];
             s->count++;
             s->total += ns;
             s->callers += ns;
             wick_time_histogram_add(&s->times, ns, 1);
-            if (k->step < 0) k->count++, k->total += ns;
+            if (k->step == PROFILE_RUN) k->count++, k->total += ns;
             track->calls = true;
         }
         timeline_put(&p->timeline, track, m, begin, end, span ? wick_span_text(m->name) : k->text);
@@ -144,10 +148,56 @@ wick_status wick_profile_start(wick_context *ctx, const wick_profile_options *op
     return status;
 }
 
+/* ---- spans of the program's own ---------------------------------------------------------------------------------- */
+
+void wick_profile_begin(wick_context *ctx, const char *name) {
+    wick_recorder *r = name ? wick_trace_enter(&ctx->trace) : NULL;
+    if (!r) return;
+    wick_track *t = wick_recorder_track(r);
+    const uint32_t at = t ? t->n_open++ : WICK_TRACK_OPEN;
+    if (at < WICK_TRACK_OPEN) {
+        pthread_mutex_lock(&r->lock);
+        t->open[at].name = profile_name(r->user, name); /* 0: there are too many names */
+        pthread_mutex_unlock(&r->lock);
+        const uint64_t now = t->open[at].begin = wick_recorder_ticks(r);
+        const wick_mark mark = {.begin = now, .end = now, .name = t->open[at].name, .kind = WICK_MARK_BEGIN};
+        if (mark.name) (void)wick_track_put(r, t, &mark);
+    }
+    wick_trace_leave(&ctx->trace);
+}
+
+/* The innermost one that is open, as a mark. */
+static bool close_span(const wick_recorder *r, wick_track *t, wick_mark *mark) {
+    if (!t || !t->n_open || --t->n_open >= WICK_TRACK_OPEN || !t->open[t->n_open].name) return false;
+    *mark = (wick_mark){.begin = t->open[t->n_open].begin,
+                        .end = wick_recorder_ticks(r),
+                        .name = t->open[t->n_open].name,
+                        .kind = WICK_MARK_END};
+    return true;
+}
+
+void wick_profile_end(wick_context *ctx) {
+    wick_recorder *r = wick_trace_enter(&ctx->trace);
+    wick_mark mark;
+    if (!r) return;
+    wick_track *t = wick_recorder_track(r);
+    if (close_span(r, t, &mark)) (void)wick_track_put(r, t, &mark);
+    wick_trace_leave(&ctx->trace);
+}
+
+/* What the program left open ends with the profile. */
+static void close_all(wick_profile *p) {
+    wick_mark mark;
+    for (wick_track *t = p->recorder.tracks; t; t = t->next)
+        while (t->n_open)
+            if (close_span(&p->recorder, t, &mark)) drain(p, t, &mark, 1);
+}
+
 wick_status wick_profile_stop(wick_profile *p) {
     if (p->stopped) return p->status;
     p->stopped_at = wick_recorder_ticks(&p->recorder);
     wick_trace_end(&p->ctx->trace);
+    close_all(p);
     p->stopped = true;
     const int error = getpid() == p->process ? timeline_close(&p->timeline) : 0;
     if (error)

@@ -16,7 +16,9 @@ typedef struct profile_part {
     double share;
 } profile_part;
 
-/* A step of a plan, or (step < 0) the plan's run as a whole. Numbers of rows are names of marks, above WICK_SPAN_NAMES.
+enum { PROFILE_RUN = -1, PROFILE_OWN = -2, PROFILE_NAMES = 256 };
+/* A step of a plan, or the plan's run as a whole (step PROFILE_RUN), or a span of the program's own (PROFILE_OWN).
+ * Numbers of rows are names of marks, above WICK_SPAN_NAMES.
  */
 typedef struct profile_kernel {
     uint32_t plan; /* counted from 0 */
@@ -56,7 +58,9 @@ struct wick_profile {
     int process;               /* children of a fork are not part of it */
     profile_kernel **kernels;
     size_t n_kernels, cap_kernels;
-    profile_kernel *others; /* of kernels beyond `most` */
+    profile_kernel *others;      /* of kernels beyond `most` */
+    uint32_t own[PROFILE_NAMES]; /* numbers of the kernels that are spans of the program's own */
+    int n_own;
     profile_span spans[WICK_SPAN_NAMES];
     const char **texts; /* interned */
     size_t n_texts, cap_texts;
@@ -69,6 +73,8 @@ struct wick_profile {
 
 /* kernels.c. Under the recorder's lock: rows for a plan's steps; the number of the first one. */
 uint32_t profile_add_plan(void *user, const void *plan);
+/* The same for a span of the program's own. */
+uint32_t profile_name(wick_profile *p, const char *name);
 const char *profile_intern(wick_profile *p, const char *text, size_t n); /* "" where memory is out */
 /* What a part is called where it goes by layer: its layer, or line, or op. */
 static inline const char *profile_layer(const profile_part *q) {

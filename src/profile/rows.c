@@ -128,6 +128,14 @@ static void add_span(wick_profile *p, view_list *l, uint32_t name) {
     m->row.share = m->row.time.total / WICK_MAX(profile_wall(p) * profile_callers(p), 1e-12);
 }
 
+static void add_own(wick_profile *p, view_list *l, const profile_kernel *k) {
+    making *m = k->step == PROFILE_OWN && k->count ? row_of(&p->alloc, l, k->text, "", p) : NULL;
+    if (!m) return;
+    wick_time_histogram *times = k->times;
+    m->row.time = wick_time_histogram_timing(&times, 1);
+    m->row.share = m->row.time.total / WICK_MAX(profile_wall(p) * profile_callers(p), 1e-12);
+}
+
 static void gather(wick_profile *p, view_list *l, wick_profile_view view) {
     const int threads = wick_context_threads(p->ctx);
     for (size_t i = 0; i <= p->n_kernels; i++) {
@@ -172,7 +180,11 @@ int wick_profile_rows(wick_profile *p, wick_profile_view view) {
     profile_look(p);
     pthread_mutex_lock(&p->recorder.lock);
     if (view == WICK_PROFILE_SPANS)
-        for (uint32_t i = 0; i < WICK_SPAN_NAMES; i++) add_span(p, &l, i);
+        for (size_t i = 0; i < WICK_SPAN_NAMES + p->n_kernels; i++)
+            if (i < WICK_SPAN_NAMES)
+                add_span(p, &l, (uint32_t)i);
+            else
+                add_own(p, &l, p->kernels[i - WICK_SPAN_NAMES]);
     else
         gather(p, &l, view);
     const double whole = (double)p->spans[WICK_SPAN_RUN].total * 1e-9;
