@@ -347,12 +347,14 @@ static ALWAYS_INLINE wick_status execute(wick_execution *e, watched_run *rec) {
 /* The recorder's number of the plan's first step: its run has the one before it. */
 static uint32_t rows_of(wick_recorder *r, wick_plan *plan) {
     if (atomic_load_explicit(&plan->traced_by, memory_order_acquire) != r->number) {
+        const uint64_t begin = wick_recorder_ticks(r);
         pthread_mutex_lock(&r->lock);
         if (atomic_load_explicit(&plan->traced_by, memory_order_relaxed) != r->number) {
             plan->traced_rows = r->plan(r->user, plan);
             atomic_store_explicit(&plan->traced_by, r->number, memory_order_release);
         }
         pthread_mutex_unlock(&r->lock);
+        wick_recorder_span(r, WICK_SPAN_DRAIN, begin, 0);
     }
     return plan->traced_rows;
 }

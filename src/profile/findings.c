@@ -77,13 +77,15 @@ static void explain(const wick_profile *p, const wick_profile_info *info, const 
                      "threads had nothing to do for %.4g s of %.4g s of wall time on each of %d threads; most "
                      "in %s",
                      c->seconds, info->wall, info->threads, f->where);
-        wick_str_add(&advice,
-                     info->threads > cpus ? "fewer threads: --threads %d, as this process may use; there are "
-                                            "more now"
-                     : info->threads > 2  ? "larger batches (--batch), or fewer threads: --threads %d"
-                                          : "larger batches (--batch), or --threads 1; wick tune measures from "
-                                            "which size on threads pay",
-                     info->threads > cpus ? cpus : info->threads / 2);
+        wick_str_add(
+            &advice,
+            info->threads > cpus ? "fewer threads: --threads %d, as this process may use; there are "
+                                   "more now"
+            : info->threads > 2
+                ? "larger batches (--batch, or --dim of an ONNX file), or fewer threads: --threads %d"
+                : "larger batches (--batch, or --dim of an ONNX file), or --threads 1; wick tune measures from "
+                  "which size on threads pay",
+            info->threads > cpus ? cpus : info->threads / 2);
         return;
     case WICK_BOUND_DATA:
         wick_str_add(&evidence, "the program waited %.4g s of %.4g s for batches, which took %.4g s to make",

@@ -7,14 +7,50 @@
 #include <ctype.h>
 #include <stdio.h>
 
+/* Twice as many places as texts: open addressing. */
+static bool make_room(wick_profile *p) {
+    if (2 * (p->n_texts + 1) <= p->text_slots) return true;
+    const size_t slots = p->text_slots ? 2 * p->text_slots : 256;
+    const char **texts = wick_calloc(&p->alloc, slots * sizeof *texts);
+    if (!texts) return false;
+    for (size_t i = 0; i < p->text_slots; i++) {
+        if (!p->texts[i]) continue;
+        size_t at = wick_hash(p->texts[i], strlen(p->texts[i]), 0) & (slots - 1);
+        while (texts[at]) at = (at + 1) & (slots - 1);
+        texts[at] = p->texts[i];
+    }
+    wick_release(&p->alloc, p->texts, p->text_slots * sizeof *texts);
+    p->texts = texts;
+    p->text_slots = slots;
+    return true;
+}
+
 const char *profile_intern(wick_profile *p, const char *text, size_t n) {
-    for (size_t i = 0; i < p->n_texts; i++)
-        if (strncmp(p->texts[i], text, n) == 0 && !p->texts[i][n]) return p->texts[i];
+    if (!make_room(p)) return "";
+    size_t at = wick_hash(text, n, 0) & (p->text_slots - 1);
+    for (; p->texts[at]; at = (at + 1) & (p->text_slots - 1))
+        if (strncmp(p->texts[at], text, n) == 0 && !p->texts[at][n]) return p->texts[at];
     char *copy = wick_arena_alloc(&p->arena, n + 1);
-    if (!copy || !wick_grow(&p->alloc, (void **)&p->texts, &p->cap_texts, p->n_texts + 1, sizeof *p->texts)) return "";
+    if (!copy) return "";
     memcpy(copy, text, n);
     copy[n] = 0;
-    return p->texts[p->n_texts++] = copy;
+    p->n_texts++;
+    return p->texts[at] = copy;
+}
+
+/* Of an ONNX file's node, "net.onnx: Conv \"block/conv1\"": its name where that says something by itself, else "Conv
+ * 251", or "Conv". */
+static const char *read_node(wick_profile *p, const char *site) {
+    const char *colon = strstr(site, ": "), *open = colon ? strchr(colon, '"') : NULL,
+               *end = open ? strrchr(open, '"') : NULL;
+    if (!colon || (open && end <= open)) return NULL;
+    if (!open) return profile_intern(p, colon + 2, strlen(colon + 2));
+    const size_t n = (size_t)(end - open - 1);
+    if (memchr(open + 1, '/', n) || memchr(open + 1, '.', n)) return profile_intern(p, open + 1, n);
+    char text[256];
+    wick_str s = wick_str_on(text, sizeof text);
+    wick_str_add(&s, "%.*s%.*s", (int)(open - colon - 2), colon + 2, (int)n, open + 1);
+    return profile_intern(p, text, s.len);
 }
 
 /* "net.c:12 conv1" has both; a place without a line is a layer's name. */
@@ -30,7 +66,8 @@ static void read_site(wick_profile *p, const char *site, const char **layer, con
     if (numbered && blank) *layer = profile_intern(p, blank + 1, strlen(blank + 1));
     static const char word[] = "layer "; /* as models say it */
     if (!numbered && strncmp(site, word, sizeof word - 1) == 0) site += sizeof word - 1;
-    if (!numbered) *layer = profile_intern(p, site, strlen(site));
+    const char *node = numbered ? NULL : read_node(p, site);
+    if (!numbered) *layer = node ? node : profile_intern(p, site, strlen(site));
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */

@@ -51,6 +51,7 @@ static void drain(void *user, wick_track *track, const wick_mark *marks, size_t 
         if (!span && m->kind == WICK_MARK_BEGIN && !p->first_run && k->step != PROFILE_OWN) {
             p->first_run = WICK_MAX(begin, 1);
             p->ready = p->spans[WICK_SPAN_COMPILE].total;
+            p->own_before = p->spans[WICK_SPAN_DRAIN].total;
         }
         if (span && m->kind != WICK_MARK_BEGIN) count_span(p, m->name, ns);
         if (!span && m->kind == WICK_MARK_STEP) count_step(p, k, m, ns);
@@ -217,7 +218,7 @@ void wick_profile_free(wick_profile **profile) {
     (void)timeline_close(&p->timeline);
     for (size_t i = 0; i < WICK_COUNTOF(p->rows); i++) wick_release(&p->alloc, p->rows[i], 1);
     wick_release(&p->alloc, p->kernels, p->cap_kernels * sizeof(profile_kernel *));
-    wick_release(&p->alloc, p->texts, p->cap_texts * sizeof *p->texts);
+    wick_release(&p->alloc, p->texts, p->text_slots * sizeof *p->texts);
     wick_recorder_free(&p->recorder);
     wick_arena_free(&p->arena);
     wick_release(NULL, p, sizeof *p);
@@ -252,7 +253,9 @@ wick_profile_info wick_profile_get_info(const wick_profile *p) {
                               .threads = wick_context_threads(p->ctx),
                               .tracks = (int)r->n_tracks,
                               .run = (double)p->spans[WICK_SPAN_RUN].total * 1e-9,
-                              .startup = (double)(p->first_run + p->spans[WICK_SPAN_COMPILE].total - p->ready) * 1e-9,
+                              .startup = (double)(p->first_run - WICK_MIN(p->own_before, p->first_run) +
+                                                  p->spans[WICK_SPAN_COMPILE].total - p->ready) *
+                                         1e-9,
                               .compile = (double)p->spans[WICK_SPAN_COMPILE].total * 1e-9,
                               .record = (double)p->spans[WICK_SPAN_RECORD].total * 1e-9,
                               .wait = (double)p->spans[WICK_SPAN_WAIT].total * 1e-9,

@@ -53,9 +53,10 @@ struct wick_profile {
     wick_status status; /* of the timeline */
     wick_msg msg;
     int most, n_plans;
-    uint64_t first_run, ready; /* ns: when the first run began, 0: none has; of compiling until then */
-    uint64_t stopped_at;       /* ticks */
-    int process;               /* children of a fork are not part of it */
+    /* ns: when the first run began, 0: none has; of compiling, and of the profile's own work, until then */
+    uint64_t first_run, ready, own_before;
+    uint64_t stopped_at; /* ticks */
+    int process;         /* children of a fork are not part of it */
     profile_kernel **kernels;
     size_t n_kernels, cap_kernels;
     profile_kernel *others;      /* of kernels beyond `most` */
@@ -63,7 +64,7 @@ struct wick_profile {
     int n_own;
     profile_span spans[WICK_SPAN_NAMES];
     const char **texts; /* interned */
-    size_t n_texts, cap_texts;
+    size_t n_texts, text_slots;
     wick_profile_row *rows[WICK_PROFILE_SPANS + 1];
     size_t n_rows[WICK_PROFILE_SPANS + 1];
 };

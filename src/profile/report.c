@@ -49,10 +49,12 @@ void profile_report(wick_profile *p, wick_text *out) {
     if (i.skipped)
         wick_text_add(out, "%llu runs were not recorded, to keep the overhead low\n", (unsigned long long)i.skipped);
     wick_text_add(out,
-                  "in runs %.1f %%, of that in kernels %.1f %%; start-up %.1f %%; waiting for batches %.1f %%; "
+                  "in runs %.1f %%, of that in kernels %.1f %%; start-up %.1f %%; waiting for batches %.1f %%; the "
+                  "profile's own %.1f %%; "
                   "elsewhere %.1f %%\n",
                   100 * i.run / wall, 100 * i.step / WICK_MAX(i.run, 1e-12), 100 * i.startup / wall,
-                  100 * i.wait / wall, 100 * WICK_MAX(1 - (i.run + i.startup + i.wait) / wall, 0.0));
+                  100 * i.wait / wall, 100 * i.self / wall,
+                  100 * WICK_MAX(1 - (i.run + i.startup + i.wait + i.self) / wall, 0.0));
     if (i.run_times.count)
         wick_text_add(out, "a run: mean %.4g us, p50 %.4g, p95 %.4g, p99 %.4g\n", i.run_times.mean * 1e6,
                       i.run_times.median * 1e6, i.run_times.p95 * 1e6, i.run_times.p99 * 1e6);
