@@ -35,6 +35,7 @@ typedef enum cli_command_id {
     CMD_OPS,
     CMD_PLAN,
     CMD_EXPLAIN,
+    CMD_PROFILE,
     CMD_GRAPH,
     CMD_COMPILE,
     CMD_DOCTOR,
@@ -75,7 +76,7 @@ typedef struct cli_options {
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
-    const char *teacher; /* of train */
+    const char *teacher, *tensorboard, *metrics; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t images, judge, block; /* of quantize; the first two also of prune */
@@ -94,6 +95,7 @@ typedef struct cli_options {
     double noise;
     int64_t window, horizon;
     bool no_standardise;
+    cli_list profiles;             /* --profile */
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */
     bool no_header;
@@ -110,6 +112,8 @@ typedef struct cli_options {
     int64_t lanes;
 
     bool show, reset; /* of tune */
+    int64_t most;     /* of tune batch, with train and others of plan */
+    double latency, memory_part;
 
     int64_t level, dictionary, count, from; /* of data */
     int compression;
@@ -149,6 +153,7 @@ int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);
 int cmd_explain(cli_options *options);
+int cmd_profile(cli_options *options);
 int cmd_graph(cli_options *options);
 int cmd_compile(cli_options *options);
 int cmd_doctor(cli_options *options);

@@ -56,6 +56,9 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_EXPLAIN] = {"explain", "[MODEL]",
                      "the same, run and timed, with what was fused or not, which kernels were chosen, and why", false,
                      false, cmd_explain, cmd_explain_options},
+    [CMD_PROFILE] = {"profile", "[MODEL]",
+                     "where the time of runs goes, by kernel, op and layer, what bounds it, and what to change", false,
+                     false, cmd_profile, cmd_profile_options},
     [CMD_GRAPH] = {"graph", "[MODEL]", "the graph of a model as text or drawn, before and after each pass", false,
                    false, cmd_graph, cmd_graph_options},
     [CMD_COMPILE] =
@@ -69,9 +72,10 @@ const cli_command cli_commands[CMD_COUNT] = {
                    "as gemm/f32_*",
                    false, true, cmd_bench, cmd_bench_options},
     [CMD_TUNE] =
-        {"tune", "",
-         "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't", false,
-         false, cmd_tune, cmd_tune_options},
+        {"tune", "[batch MODEL]",
+         "measure which sizes of tasks and blocks are fastest here, and keep them: time changes, results don't; or "
+         "which batch a model is fastest with",
+         false, true, cmd_tune, cmd_tune_options},
     [CMD_DATA] = {"data", "ACTION PATH [TO]",
                   "look at a set of pictures, recordings or arrays, check it, split it, and pack it into a record file "
                   "or out of it",

@@ -26,7 +26,8 @@ struct option_row {
 /* The tables, which main.c puts beside the commands. */
 extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_options[], cmd_report_options[],
     cmd_compare_options[], cmd_run_options[], cmd_inspect_options[], cmd_verify_options[], cmd_convert_options[],
-    cmd_info_options[], cmd_ops_options[], cmd_plan_options[], cmd_explain_options[], cmd_graph_options[],
+    cmd_info_options[], cmd_ops_options[], cmd_plan_options[], cmd_explain_options[],
+    cmd_profile_options[], cmd_graph_options[],
     cmd_compile_options[], cmd_doctor_options[], cmd_bench_options[], cmd_tune_options[], cmd_data_options[],
     cmd_completions_options[], cmd_quantize_options[], cmd_prune_options[];
 
@@ -56,6 +57,13 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
 #define OPT_WEIGHT_DECAY {"weight-decay", "W", REAL, "0", AT(weight_decay), 0, 1e30, "pull of the weights to zero"}
 #define OPT_GROUP {"group", "GROUP", LIST, "", AT(group), 0, 0, "parameters by name, and what is different about them: \"*.bias|bn*:decay=0\", \"conv*:lr=0.1x\" (or lr=RATE), \"fc1.*:freeze\"; the first that " "matches counts; may be given again"}
 #define OPT_CLIP {"clip", "NORM", REAL, "0", AT(clip), 0, 1e30, "largest norm of all gradients together; 0: no limit"}
+#define OPT_ARCH {"arch", "NET", TEXT, "", AT(arch), 0, 0, "instead of MODEL: this network, mlp:256,128, resnet8, ... (with --input)"}
+#define OPT_NET {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "instead of MODEL: a network as text; wick help net lists the layers"}
+#define OPT_INPUT_OF_PLAN {"input", "DIMS|NAME=N", EACH, "", AT(inputs), 0, 0, "--arch, --net: extents of an image, 28,28 or 3,32,32. Of a .onnx: an input that becomes a constant, N everywhere"}
+#define OPT_TRAIN {"train", "", FLAG, "", AT(train), 0, 0, "the whole step of training instead: forward, backward, and Adam's update"}
+#define OPT_WITHOUT {"without", "PASSES", TEXT, "", AT(without), 0, 0, "leave passes out, by name with commas between: fuse,epilogue; or single decisions that explain numbers: fuse:3"}
+#define OPT_DIM {"dim", "NAME=N", EACH, "", AT(dims), 0, 0, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"}
+#define OPT_PROFILE {"profile", "FILE", EACH, "", AT(profiles), 0, 0, "also record where the time goes: .pftrace a timeline for ui.perfetto.dev, .trace.json one of Chrome's events, .svg a flame graph, .folded its stacks, .txt tables, .json all of it; may be given again"}
 #define OPT_THREADS {"threads", "N", INTEGER, "0", AT(threads), 0, WICK_THREADS_MAX, "at most 1024; 0: every CPU this process may use. Results don't depend on it"}
 #define OPT_SVG {"svg", "FILE", TEXT, "", AT(svg), 0, 0, "draw the graph"}
 #define OPT_OPSET {"opset", "N", INTEGER, "18", AT(opset), 13, 28, "version of the ops of an ONNX model that is written"}

@@ -11,7 +11,9 @@
 #include "../term/facts.h"
 #include "../step.h"
 #include "../term/log.h"
+#include "../options.h"
 #include "../tuned.h"
+#include "tune_batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -291,7 +293,15 @@ static int show(const cli_options *o, const char *path) {
 }
 
 int cmd_tune(cli_options *o) {
+    static const char *const of_batch[] = {"arch",          "net",         "input",     "classes",    "train",
+                                           "dim",           "memory-budget", "precision", "wide",   "without",
+                                           "latency",       "memory-part", "most",      "max-memory", "max-tensor",
+                                           "max-output",    "max-nodes",   "max-depth", "max-seconds"};
     char path[1024], why[512];
+    if (o->model) return tune_batch(o);
+    for (size_t i = 0; i < sizeof of_batch / sizeof *of_batch; i++)
+        if (options_given(o, of_batch[i]))
+            return log_fail(CLI_USAGE, "--%s is for wick tune batch MODEL", of_batch[i]);
     const char *named = getenv("WICK_TUNING");
     const bool placed = named && *named && strcmp(named, "off") != 0
                             ? snprintf(path, sizeof path, "%s", named) < (int)sizeof path

@@ -4,6 +4,7 @@
 #include "labels.h"
 #include "../options.h"
 #include "../paths.h"
+#include "../profiling.h"
 #include "ports.h"
 #include "runner.h"
 #include "../term/log.h"
@@ -525,7 +526,10 @@ int cmd_run(cli_options *o) {
         if (status != WICK_OK) code = runner_failed(&r, status);
         if (code == CLI_OK) note_open(&r);
         if (code == CLI_OK) code = feeds_open(&r.filled, r.ctx, r.onnx, r.feeds, true);
+        profiling profile = {0};
+        if (code == CLI_OK) code = profiling_begin(&profile, o, r.ctx);
         if (code == CLI_OK) code = *o->check ? runner_check(&r) : run(&r);
+        code = profiling_end(&profile, code);
     }
     runner_forget(&r);
     runner_close_dims(&r);

@@ -47,6 +47,7 @@ const option_row cmd_run_options[] = {
     {"topk", "K", INTEGER, "0", AT(topk), 0, MANY, "of outputs with a score for each class, show the K highest; 0: 5 with --labels, else all of the output"},
     {"labels", "FILE", TEXT, "", AT(labels), 0, 0, "names of the classes, a line each"},
     {"values", "N", INTEGER, "1000", AT(values), 0, MANY, "with --json: the numbers of outputs that have at most N of them; 0: of all"},
+    OPT_PROFILE,
     OPT_QUIET,
     OPT_JSON,
     OPT_HELP,

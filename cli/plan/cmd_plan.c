@@ -2,6 +2,7 @@
  * time that this machine's ceilings allow each; explain also runs it, and says what was decided about each and why. */
 #include "../bench/roof.h"
 #include "../bench/stats.h"
+#include "bound.h"
 #include "plan_memory.h"
 #include "plan_range.h"
 #include "planned.h"
@@ -77,69 +78,13 @@ static bool names(const char *list, const char *name) {
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-/* A plan with what it runs on. */
-typedef struct bound {
-    const planned *p;
-    wick_plan_info info;
-    wick_workspace *space;
-    void **in, **out;
-} bound;
-
-/* Buffers of the plan's inputs: numbers between -1 and 1, and zeros where they are integers, which may be indices. */
-static bool make_inputs(const planned *p, void **in) {
-    uint64_t state = 1;
-    for (int i = 0; i < p->n_in; i++) {
-        const wick_spec *s = &p->in[i];
-        const size_t bytes = wick_spec_bytes(s);
-        if (!(in[i] = wick_buffer_new(p->ctx, bytes))) return false;
-        memset(in[i], 0, bytes);
-        for (size_t k = 0; s->dtype == WICK_F32 && k < bytes / sizeof(float); k++) {
-            state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-            ((float *)in[i])[k] = (float)(int32_t)(state >> 32) * 0x1p-31f;
-        }
-    }
-    return true;
-}
-
-static void unbind(bound *b) {
-    wick_workspace_free(&b->space);
-    for (int i = 0; b->in && i < b->p->n_in; i++) wick_buffer_free(b->p->ctx, b->in[i], wick_spec_bytes(&b->p->in[i]));
-    for (int i = 0; b->out && i < b->info.outputs; i++) {
-        const wick_spec s = wick_plan_output(b->p->plan, i);
-        wick_buffer_free(b->p->ctx, b->out[i], wick_spec_bytes(&s));
-    }
-    free(b->in);
-    free(b->out);
-}
-
-static int bind(bound *b, const planned *p) {
-    *b = (bound){.p = p, .info = wick_plan_get_info(p->plan)};
-    b->in = calloc((size_t)p->n_in + 1, sizeof *b->in);
-    b->out = calloc((size_t)b->info.outputs + 1, sizeof *b->out);
-    bool good = b->in && b->out && make_inputs(p, b->in);
-    for (int i = 0; good && i < b->info.outputs; i++) {
-        const wick_spec s = wick_plan_output(p->plan, i);
-        good = (b->out[i] = wick_buffer_new(p->ctx, wick_spec_bytes(&s)));
-    }
-    const wick_status status = good ? wick_workspace_new(p->plan, &b->space) : WICK_ERR_NOMEM;
-    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(p->ctx, status));
-}
-
-/* Seconds of a run; below 0: it failed, which has been said. */
-static double run_once(const bound *b) {
-    const double from = now_seconds();
-    if (wick_run(b->space, (const void *const *)b->in, b->out) == WICK_OK) return now_seconds() - from;
-    log_fail(CLI_FAILED, "on random inputs: %s", wick_workspace_error(b->space));
-    return -1;
-}
-
 static int run_plan(view *v, const bound *b, samples *kernels, samples *whole) {
     const int n = v->info.kernels;
     const double start = now_seconds();
     /* two to warm up */
     for (v->runs = -2; v->runs < MOST_RUNS && (v->runs < LEAST_RUNS || now_seconds() - start < v->o->time); v->runs++) {
         wick_workspace_profile(b->space, true);
-        const double took = run_once(b);
+        const double took = bound_run(b);
         if (took < 0) return CLI_FAILED;
         bool good = v->runs < 0 || samples_add(whole, took);
         for (int i = 0; i < n && v->runs >= 0 && good; i++)
@@ -198,7 +143,7 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
     snprintf(without, sizeof without, "%.400s%s%s", o.without, *o.without ? "," : "", g->pass);
     o.without = without;
     int code = planned_open(&p, &o, v->p.ctx);
-    if (code == CLI_OK) code = bind(&b, &p);
+    if (code == CLI_OK) code = bound_open(&b, &p);
     bool *differ = code == CLI_OK ? differing(with, &b) : NULL;
     if (code == CLI_OK && !differ) code = log_fail(CLI_FAILED, "out of memory");
     const double start = now_seconds();
@@ -208,7 +153,7 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
          code == CLI_OK && g->decided && i < MOST_RUNS && (i < LEAST_RUNS || now_seconds() - start < seconds); i++) {
         wick_workspace_profile(with->space, decision);
         wick_workspace_profile(b.space, decision);
-        double first = run_once(with), second = first < 0 ? -1 : run_once(&b);
+        double first = bound_run(with), second = first < 0 ? -1 : bound_run(&b);
         if (second < 0) code = CLI_FAILED;
         if (decision) first = within(with, differ), second = within(&b, differ + v->info.kernels);
         if (i >= 0 && code == CLI_OK && !samples_add(&more, second - first))
@@ -221,7 +166,7 @@ static int race_without(view *v, const bound *with, gain *g, bool decision, doub
     }
     free(differ);
     samples_free(&more);
-    unbind(&b);
+    bound_close(&b);
     planned_free(&p);
     return code;
 }
@@ -261,7 +206,7 @@ static int measure(view *v) {
     const int n = v->info.kernels;
     samples *kernels = calloc((size_t)n + 1, sizeof *kernels), whole = {0};
     bound b;
-    int code = kernels ? bind(&b, &v->p) : log_fail(CLI_FAILED, "out of memory");
+    int code = kernels ? bound_open(&b, &v->p) : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) code = run_plan(v, &b, kernels, &whole);
     const bool races = !v->o->max_batch && !v->o->memory_budget && !v->p.dynamic;
     if (code == CLI_OK && races) code = race_decisions(v, &b);
@@ -269,7 +214,7 @@ static int measure(view *v) {
         v->gains[i].pass = choosers[i];
         if (!names(v->o->without, choosers[i])) code = race_without(v, &b, &v->gains[i], false, v->o->time / GAINS);
     }
-    if (kernels) unbind(&b);
+    if (kernels) bound_close(&b);
     for (int i = 0; kernels && i < n; i++) samples_free(&kernels[i]);
     samples_free(&whole);
     free(kernels);

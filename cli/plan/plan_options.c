@@ -1,15 +1,9 @@
-/* The options of plan, explain, graph, compile, in the order of help. */
+/* The options of plan, explain, profile, graph, compile, in the order of help. */
 #include "../option_rows.h"
 
 /* clang-format off */
-#define OPT_ARCH {"arch", "NET", TEXT, "", AT(arch), 0, 0, "instead of MODEL: this network, mlp:256,128, resnet8, ... (with --input)"}
-#define OPT_NET {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "instead of MODEL: a network as text; wick help net lists the layers"}
-#define OPT_INPUT_OF_PLAN {"input", "DIMS|NAME=N", EACH, "", AT(inputs), 0, 0, "--arch, --net: extents of an image, 28,28 or 3,32,32. Of a .onnx: an input that becomes a constant, N everywhere"}
 #define OPT_BATCH {"batch", "N", INTEGER, "1", AT(batch), 1, 1e6, "images at once; of a .onnx --dim says it"}
-#define OPT_TRAIN {"train", "", FLAG, "", AT(train), 0, 0, "the whole step of training instead: forward, backward, and Adam's update"}
-#define OPT_WITHOUT {"without", "PASSES", TEXT, "", AT(without), 0, 0, "leave passes out, by name with commas between: fuse,epilogue; or single decisions that explain numbers: fuse:3"}
 #define OPT_MAX_BATCH {"max-batch", "BYTES", BYTES, "0", AT(max_batch), 0, 0, "instead of --batch: the largest with which a step takes no more than so many bytes (64M, 1.5G), with weights, inputs and scratch; found without running one"}
-#define OPT_DIM {"dim", "NAME=N", EACH, "", AT(dims), 0, 0, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"}
 
 const option_row cmd_plan_options[] = {
     HEADING("Network"),
@@ -62,6 +56,39 @@ const option_row cmd_explain_options[] = {
     HEADING("Timing"),
     {"time", "S", REAL, "1", AT(time), 0, 1e6, "seconds of running, at most 101 times"},
     HEADING("Output"),
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_HELP,
+    HEADING("Machine"),
+    OPT_THREADS,
+    HEADING("Limits"),
+    OPT_MAX_MEMORY,
+    OPT_MAX_TENSOR,
+    OPT_MAX_OUTPUT,
+    OPT_MAX_NODES,
+    OPT_MAX_DEPTH,
+    OPT_MAX_SECONDS,
+    OPTIONS_END
+};
+
+const option_row cmd_profile_options[] = {
+    HEADING("Network"),
+    OPT_ARCH,
+    OPT_NET,
+    OPT_INPUT_OF_PLAN,
+    OPT_CLASSES,
+    OPT_BATCH,
+    OPT_TRAIN,
+    OPT_DIM,
+    HEADING("Plan"),
+    OPT_MEMORY_BUDGET,
+    OPT_PRECISION,
+    OPT_WIDE,
+    OPT_WITHOUT,
+    HEADING("Timing"),
+    {"runs", "N", INTEGER, "100", AT(runs), 1, 1e9, "runs that are recorded, after two that are not"},
+    HEADING("Output"),
+    OPT_PROFILE,
     OPT_QUIET,
     OPT_JSON,
     OPT_HELP,

@@ -4,6 +4,7 @@
 #include "../options.h"
 #include "source.h"
 #include "../term/log.h"
+#include "../profiling.h"
 #include "../tuned.h"
 
 #include "wick/metrics.h"
@@ -362,7 +363,10 @@ int cmd_eval(cli_options *o) {
         talk("measured on all %lld of %s; the training took --limit %lld of each split, so its own accuracy was of "
              "fewer",
              (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
+    profiling profile = {0};
+    if (code == CLI_OK) code = profiling_begin(&profile, o, ctx);
     if (code == CLI_OK) code = (c.task->kind == TASK_CLASSIFY ? measure : measure_task)(o, &c, dataset);
+    code = profiling_end(&profile, code);
     classifier_free(&c);
     wick_dataset_free(&dataset);
     wick_context_free(&ctx);

@@ -45,7 +45,9 @@ static int build(training *t) {
     char arch[4096];
     int code = kept ? training_arch(t->ctx, kept, training_of_file, arch, sizeof arch) : CLI_OK;
     if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch);
+    wick_profile_begin(t->ctx, "open data");
     if (code == CLI_OK) code = training_open_data(t);
+    wick_profile_end(t->ctx);
     if (code == CLI_OK) code = training_settle_task(t);
     if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch); /* of what was chosen for the data */
     if (code != CLI_OK) return code;
@@ -119,8 +121,10 @@ static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log
 /* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason
  * to lose what was trained. */
 static int checkpoint(training *t) {
-    const int error = steplog_sync(&t->log) ? 0 : errno;
-    const int code = run_save_last(&t->r);
+    const int error = steplog_sync(&t->log) ? 0 : errno, shown = curves_flush(&t->curves);
+    wick_profile_begin(t->ctx, "checkpoint");
+    const int saved = run_save_last(&t->r), code = saved != CLI_OK ? saved : shown;
+    wick_profile_end(t->ctx);
     return error && code == CLI_OK ? log_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
                                               strerror(error), (long long)t->r.state.step)
                                    : code;
@@ -202,6 +206,10 @@ static int one_step(training *t, int64_t n, double start) {
     state->correct += result.correct;
     state->seen += n;
     log_step(t, n, &result);
+    const double rate = wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale;
+    const int shown = curves_step(&t->curves, state->step, n, (double)result.loss,
+                                  of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);
+    if (shown != CLI_OK) return shown;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
     show_progress(t);
     bool due = t->o->save_every > 0 && state->step % t->o->save_every == 0;
@@ -299,7 +307,9 @@ static int end_epoch(training *t) {
     double loss = state->train_loss, score = state->train_accuracy;
     if (training_chooser(t)) {
         evaluation result;
+        wick_profile_begin(t->ctx, "evaluate");
         int measured = evaluator_run(&t->e, &result);
+        wick_profile_end(t->ctx);
         if (measured != CLI_OK) return measured;
         state->valid_loss = loss = result.loss;
         state->valid_score = score = result.scores[0].value;
@@ -321,6 +331,14 @@ static int end_epoch(training *t) {
         state->stale++;
     }
     log_epoch(t);
+    code = curves_epoch(&t->curves, state->step, t->c.model,
+                        &(curves_scores){.train_loss = state->train_loss,
+                                         .train_accuracy = state->train_accuracy,
+                                         .judge = t->by_test ? "test" : "valid",
+                                         .loss = training_chooser(t) ? state->valid_loss : NAN,
+                                         .score = training_chooser(t) ? state->valid_score : NAN,
+                                         .score_name = of_classes(t) ? "accuracy" : "score"});
+    if (code != CLI_OK) return code;
     progress_clear(&t->p);
     tell_epoch(t, best);
     if (t->o->verbose) log_loader(t->t.loader);
@@ -360,6 +378,7 @@ static int loop(training *t) {
     while (code == CLI_OK && !at_end(t)) {
         double start = now_seconds();
         int64_t n;
+        curves_begin(&t->curves);
         code = trainer_load(&t->t, &n);
         if (code == CLI_OK) code = n > 0 ? one_step(t, n, start) : end_epoch(t);
         if (code == CLI_OK && interrupted()) return save_and_leave(t);
@@ -369,6 +388,26 @@ static int loop(training *t) {
 }
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
+
+/* How the last steps went. */
+static void json_steps(json *j, wick_monitor *m, bool counted) {
+    wick_monitor_stats s;
+    wick_monitor_get_stats(m, &s);
+    json_open(j, "step_seconds", '{');
+    json_real(j, "mean", s.latency.mean, 6);
+    json_real(j, "p50", s.latency.median, 6);
+    json_real(j, "p95", s.latency.p95, 6);
+    json_real(j, "p99", s.latency.p99, 6);
+    json_close(j, '}');
+    json_integer(j, "memory_peak_bytes", (int64_t)s.memory_peak);
+    json_real(j, "cpus", s.cpu, 4);
+    if (!counted) return; /* null where the machine doesn't count, and why */
+    json_real(j, "cycles", s.counters.cycles, 12);
+    json_real(j, "instructions", s.counters.instructions, 12);
+    json_real(j, "cache_misses", s.counters.cache_misses, 12);
+    json_real(j, "branch_misses", s.counters.branch_misses, 12);
+    json_text(j, "counters_why", s.counters.why);
+}
 
 static void report(const training *t) {
     const run_state *state = &t->r.state;
@@ -425,6 +464,7 @@ static void report(const training *t) {
     json_real(&j, "samples_per_second", speed, 6);
     if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
     json_integer(&j, "threads", wick_context_threads(t->ctx));
+    if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->metrics);
     json_text(&j, "path", t->r.best);
     json_text(&j, "last", t->r.last);
     json_text(&j, "log", t->log.path);
@@ -516,6 +556,7 @@ static int train(training *t) {
     if (code == CLI_OK) code = training_fix_paths(o);
     if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
+    if (code == CLI_OK) code = profiling_begin(&t->profile, o, t->ctx);
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK && o->dry_run) return tell_plan(t);
     if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
@@ -536,6 +577,8 @@ static int train(training *t) {
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
              (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
+    if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK)
+        return code;
     progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);
     if (!steplog_close(&t->log) && code == CLI_OK)
@@ -546,7 +589,8 @@ static int train(training *t) {
 
 int cmd_train(cli_options *o) {
     training t = {.o = o, .c.task = &task_classify};
-    int code = train(&t);
+    int code = profiling_end(&t.profile, train(&t));
+    code = curves_close(&t.curves, code);
     steplog_close(&t.log);
     evaluator_free(&t.e);
     trainer_free(&t.t);

@@ -4,6 +4,8 @@
 #ifndef WICK_CLI_TRAINING_H
 #define WICK_CLI_TRAINING_H
 
+#include "../profiling.h"
+#include "curves.h"
 #include "evaluate.h"
 #include "progress.h"
 #include "run.h"
@@ -24,6 +26,8 @@ typedef struct training {
     teachers teachers;
     trainer t;
     evaluator e; /* of what chooses the best epoch, if anything does */
+    profiling profile;
+    curves curves;
     run r;
     steplog log;
     progress p;

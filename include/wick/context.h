@@ -60,6 +60,7 @@ typedef struct wick_context_options {
     void *cancel_user;
     void (*log)(void *user, const char *text); /* remarks worth a developer's eye; the library itself never prints */
     void *log_user;
+    bool track_memory; /* keep a list of all blocks, by what they are for and where from (wick/memory.h) */
     wick_jit_mode jit;         /* WICK_JIT=0, 1 or wait in the environment decides instead */
     /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
     const char *jit_folder;

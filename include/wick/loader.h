@@ -157,11 +157,6 @@ WICK_API WICK_MUST_CHECK wick_status wick_loader_max_batch(wick_context *ctx, co
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Seconds. Quantiles are within 3.2 %. */
-typedef struct wick_timing {
-    uint64_t count;
-    double total, min, max, mean, median, p95, p99;
-} wick_timing;
 typedef struct wick_loader_stats {
     /* Over the last 64 batches. */
     double samples_per_second, batches_per_second;

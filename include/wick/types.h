@@ -109,6 +109,12 @@ WICK_API size_t wick_dtype_bytes(wick_dtype dtype, int64_t count);
 /* The dtype of that name, or WICK_DTYPE_COUNT. */
 WICK_API wick_dtype wick_dtype_from_name(const char *name);
 
+/* How long things took, in seconds. Quantiles are within 3.2 %. */
+typedef struct wick_timing {
+    uint64_t count;
+    double total, min, max, mean, median, p95, p99;
+} wick_timing;
+
 /* Version of the library, "0.1.0". */
 WICK_API const char *wick_version(void);
 

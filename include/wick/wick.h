@@ -1,6 +1,6 @@
 /* wick/wick.h: all of Wick. What is where:
  *
- *   context types          threads, memory, errors; dtypes and statuses
+ *   context types memory   threads, memory and what it is for, errors; dtypes and statuses
  *   tensor ops             handles, scopes, what is recorded. ops.h brings the families: elementwise, pointwise, shape,
  *                          reduce, index, sort, loss, image, linalg, signal, sequence, attention, control, quantize ...
  *   plan dynamic           compiled functions, those of many shapes; kernel.h makes one of a formula, custom.h an op
@@ -11,11 +11,15 @@
  *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
  *                          file, files.h labelled files to pack
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
+ *   profile monitor events where the time of runs goes, as tables, timelines and flame graphs; how steps go, for
+ *                          collectors of metrics; curves for TensorBoard; batch_size finds
+ *                          how large batches should be
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
 
 #include "wick/attention.h"
+#include "wick/batch_size.h"
 #include "wick/codegen.h"
 #include "wick/compare.h"
 #include "wick/compress.h"
@@ -27,6 +31,7 @@
 #include "wick/datasets.h"
 #include "wick/distance.h"
 #include "wick/dynamic.h"
+#include "wick/events.h"
 #include "wick/files.h"
 #include "wick/image.h"
 #include "wick/index.h"
@@ -36,12 +41,15 @@
 #include "wick/linalg.h"
 #include "wick/loader.h"
 #include "wick/loss.h"
+#include "wick/memory.h"
 #include "wick/metrics.h"
+#include "wick/monitor.h"
 #include "wick/nn.h"
 #include "wick/onnx.h"
 #include "wick/ops.h"
 #include "wick/optim.h"
 #include "wick/plan.h"
+#include "wick/profile.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
 #include "wick/records.h"

@@ -248,9 +248,14 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
                             wick_packed_weights *packs, wick_plan **out) {
     *out = NULL;
     planning->live_target = 0;
+    const wick_tag was = wick_tag_set(WICK_TAG_PLANS);
+    wick_status status = WICK_OK;
     if (passes->memory_budget)
-        WICK_TRY(find_target(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, &planning->live_target));
-    return build_once(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, out);
+        status = find_target(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, &planning->live_target);
+    if (status == WICK_OK)
+        status = build_once(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, out);
+    wick_tag_set(was);
+    return status;
 }
 
 void wick_plan_release(wick_plan *plan) {

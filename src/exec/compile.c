@@ -218,7 +218,15 @@ wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, 
     if (options && (unsigned)options->precision > WICK_PRECISION_F16)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "compile: no such precision");
     if (options) WICK_TRY(wick_passes_without(options->without, &passes.without, &ctx->msg));
-    return with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, packs, out});
+    wick_recorder *recorder = wick_trace_enter(&ctx->trace);
+    const uint64_t begin = recorder ? wick_recorder_open(recorder, WICK_SPAN_COMPILE, 0) : 0;
+    const wick_status status =
+        with_trace(ctx, fn, user, n_in, in, n_out, then_compile, &(compilation){options, &passes, packs, out});
+    if (recorder) {
+        wick_recorder_close(recorder, WICK_SPAN_COMPILE, begin, 0);
+        wick_trace_leave(&ctx->trace);
+    }
+    return status;
 }
 
 wick_status wick_recompute(wick_context *ctx, wick_function fn, void *user, int n_in, wick_tensor *const *in, int n_out,
@@ -418,12 +426,14 @@ static size_t head_size(const wick_plan *p) {
 static wick_status workspace_new(wick_plan *p, bool bare, wick_workspace **out) {
     *out = NULL;
     const wick_allocator *alloc = &p->alloc;
+    const size_t head = head_size(p);
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
     wick_workspace *ws = wick_calloc(alloc, sizeof *ws);
+    if (ws) ws->bytes = head + (bare ? 0 : sinks_size(p));
+    if (ws) ws->leaves = wick_calloc(alloc, ws->bytes);
+    wick_tag_set(was);
     if (!ws) return WICK_ERR_NOMEM;
     ws->plan = p;
-    const size_t head = head_size(p);
-    ws->bytes = head + (bare ? 0 : sinks_size(p));
-    ws->leaves = wick_calloc(alloc, ws->bytes);
     ws->memory = ws->leaves ? (bare ? wick_memory_bare : wick_memory_new)(p, wick_pool_threads(p->ctx->pool)) : NULL;
     if (!ws->memory) {
         wick_release(alloc, ws->leaves, ws->bytes);
@@ -532,7 +542,12 @@ wick_status wick_run(wick_workspace *ws, const void *const *in, void *const *out
 
 const char *wick_workspace_error(const wick_workspace *ws) { return ws->msg.text; }
 
-void *wick_buffer_new(wick_context *ctx, size_t bytes) { return wick_alloc(&ctx->alloc, bytes); }
+void *wick_buffer_new(wick_context *ctx, size_t bytes) {
+    const wick_tag was = wick_tag_set(WICK_TAG_BUFFERS);
+    void *at = wick_alloc(&ctx->alloc, bytes);
+    wick_tag_set(was);
+    return at;
+}
 void wick_buffer_free(wick_context *ctx, void *buffer, size_t bytes) { wick_release(&ctx->alloc, buffer, bytes); }
 void wick_workspace_cancel(wick_workspace *ws) { atomic_store(&ws->cancel, true); }
 void wick_workspace_deadline(wick_workspace *ws, uint64_t nanoseconds) { ws->deadline = nanoseconds; }

@@ -57,6 +57,10 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     wick_recycle_init(&ctx->recycle, alloc);
     if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
     else if (!options->allocator && !WICK_ADDRESS_SANITIZER) ctx->alloc = wick_recycle_allocator(&ctx->recycle);
+    if (options->track_memory && wick_memory_uses_new(ctx) != WICK_OK) {
+        wick_release(alloc, ctx, sizeof *ctx);
+        return WICK_ERR_NOMEM;
+    }
     ctx->options.allocator = &ctx->alloc;
     ctx->tuning = wick_tuning_whole(options->tuning);
     ctx->options.tuning = &ctx->tuning;
@@ -125,6 +129,7 @@ void wick_context_free(wick_context **context) {
     wick_slab_free(&ctx->slab);
     if (ctx->texts.slots) wick_arena_free(&ctx->texts.arena);
     wick_release(&alloc, ctx->texts.table, ctx->texts.slots * sizeof *ctx->texts.table);
+    wick_memory_uses_free(ctx->uses);
     wick_recycle_free(&ctx->recycle);
     alloc = ctx->budget.alloc; /* the context itself is not counted */
     wick_release(&alloc, ctx, sizeof *ctx);

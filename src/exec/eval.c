@@ -149,7 +149,9 @@ static wick_status run_plan(wick_context *ctx, wick_cache *c, wick_plan *p, cons
     wick_status status = WICK_OK;
     for (size_t i = 0; i < n && status == WICK_OK; i++) {
         if (p->results[i].leaf >= 0) continue;
+        if (ctx->uses) wick_enter(wanted[i].value->node->site); /* memory is its, and not this call's */
         c->arrays[i] = wick_array_contiguous(ctx, &wanted[i].value->type);
+        if (ctx->uses) wick_leave();
         if (!c->arrays[i])
             status = wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory for %zu bytes of result",
                                   wick_type_bytes(&wanted[i].value->type));
@@ -306,6 +308,9 @@ static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick
     wick_walk *w = ctx->reached;
     wick_plan *p = NULL;
     bool hit = false, walked = false;
+    wick_recorder *recorder = wick_trace_enter(&ctx->trace);
+    const uint64_t begin = recorder ? wick_recorder_ticks(recorder) : 0;
+    if (recorder) wick_trace_leave(&ctx->trace); /* this thread alone ends it */
     WICK_TRY(wick_walk_run(ctx, w, n, c->wanted, n_effects, c->effects, ctx->options.eager));
     wick_status status = check_gradients(ctx, w, &walked);
     if (status == WICK_ERR_INVALID && frame->n_effects) { /* of an effect, or only of a tensor? */
@@ -319,6 +324,7 @@ static wick_status compute(wick_context *ctx, wick_cache *c, int n_tensors, wick
             return wick_msg_set(&ctx->msg, WICK_ERR_INVALID,
                                 "a tensor that depends on the input of a compiled function was used outside of it");
     WICK_TRY(plan_for(ctx, c, w, n, c->wanted, &p, &hit));
+    if (recorder) wick_recorder_span(recorder, hit ? WICK_SPAN_RECORD : WICK_SPAN_COMPILE, begin, 0);
     if (info) info->plan_hit = hit;
     ctx->evals++;
     if (!lock_states(ctx, w, true)) return wick_msg_set(&ctx->msg, WICK_ERR_BUSY, "a state is in use by another run");

@@ -63,6 +63,8 @@ struct wick_plan {
     wick_binding *bindings; /* by leaf */
     wick_spec *out_specs;
     atomic_int workspaces;
+    _Atomic uint64_t traced_by; /* the recorder that has numbers for the steps ... */
+    uint32_t traced_rows;       /* ... from this one on */
 
     /* in the plan cache */
     char *key;
@@ -99,6 +101,7 @@ typedef struct wick_execution {
     uint64_t (*slots)[2];
     wick_msg *msg;
     bool profile;
+    struct watched_run *watched; /* of execute.c */
     atomic_bool *cancel;
     uint64_t deadline; /* in wick_now_ns time; 0: none */
 } wick_execution;
@@ -171,6 +174,11 @@ bool wick_state_lock(wick_tensor *state, bool alone);
 void wick_state_unlock(wick_tensor *state, bool alone);
 /* Makes state's memory its own: contiguous, owned, unshared and read by nobody who expects the old value. */
 wick_status wick_state_own(wick_tensor *state, wick_msg *msg);
+
+/* Puts a tracker between the context and its allocator, before anything is allocated by it. */
+typedef struct wick_memory_uses wick_memory_uses;
+wick_status wick_memory_uses_new(wick_context *ctx);
+void wick_memory_uses_free(wick_memory_uses *uses); /* null-safe */
 
 void wick_cache_free(wick_context *ctx);
 /* Puts the states of a frame's effects back to the versions before it. */

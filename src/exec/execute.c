@@ -1,6 +1,8 @@
 /* execute.c: runs the steps of a plan. No allocation, no decision: the plan has made them all. */
 #include "exec/exec.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* What a memory has for its buffers, steps and leaves, in one block. */
 static size_t tables_size(const wick_plan *plan) {
     return plan->n_buffers * sizeof(char *) + (2 * plan->n_steps + plan->n_leaves) * sizeof(uint64_t) +
@@ -9,12 +11,14 @@ static size_t tables_size(const wick_plan *plan) {
 
 wick_memory *wick_memory_bare(const wick_plan *plan, int threads) {
     const wick_allocator *alloc = &plan->alloc;
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
     wick_memory *m = wick_calloc(alloc, sizeof *m);
+    if (m) m->base = wick_calloc(alloc, tables_size(plan));
+    wick_tag_set(was);
     if (!m) return NULL;
     m->lent = true;
     m->arena_bytes = plan->arena_bytes;
     m->scratch_bytes = plan->scratch * (size_t)threads;
-    m->base = wick_calloc(alloc, tables_size(plan));
     if (!m->base || !wick_packed_weights_place(plan, m->base)) {
         wick_memory_free(plan, &m);
         return NULL;
@@ -49,10 +53,14 @@ wick_memory *wick_memory_new(const wick_plan *plan, int threads) {
     wick_memory *m = wick_memory_bare(plan, threads);
     if (!m) return NULL;
     m->lent = false;
+    const wick_tag was = wick_tag_set(WICK_TAG_WORKSPACES);
     char *arena = m->arena = wick_alloc(&plan->alloc, m->arena_bytes),
          *scratch = m->scratch = wick_alloc(&plan->alloc, m->scratch_bytes);
-    if (arena && scratch) place(plan, m, arena, scratch);
-    else wick_memory_free(plan, &m);
+    wick_tag_set(was);
+    if (arena && scratch)
+        place(plan, m, arena, scratch);
+    else
+        wick_memory_free(plan, &m);
     return m;
 }
 
@@ -74,10 +82,10 @@ typedef struct region {
     _Alignas(WICK_ALIGN) const wick_step *step;
     char *scratch;
     size_t scratch_size;
-    _Atomic int64_t fault; /* the earliest place, or INT64_MAX: the same for any number of threads */
-    uint64_t deadline;     /* its tasks begin before; 0: none */
+    _Atomic int64_t fault;     /* the earliest place, or INT64_MAX: the same for any number of threads */
+    uint64_t deadline;         /* its tasks begin before; 0: none */
     const atomic_bool *cancel; /* or NULL */
-    atomic_bool late;      /* some task did not run */
+    atomic_bool late;          /* some task did not run */
     void *ptr[WICK_STEP_BUFFERS];
 } region;
 
@@ -156,14 +164,81 @@ static wick_status interrupted(const wick_execution *e) {
     return WICK_OK;
 }
 
+/* ---- recording --------------------------------------------------------------------------------------------------- */
+
+/* A run that is watched: the time between two steps is taken once, and is the end of one and the beginning of the next.
+ */
+typedef struct watched_run {
+    wick_recorder *recorder; /* NULL: only the workspace's own counts are kept (wick_workspace_profile) */
+    wick_track *track;
+    uint32_t rows; /* the recorder's number of the plan's first step */
+    uint64_t at;   /* when the last step ended */
+    size_t marks;
+} watched_run;
+
+static uint64_t ticks_of(const watched_run *rec) {
+    return rec->recorder ? wick_recorder_ticks(rec->recorder) : wick_now_ns();
+}
+
+typedef struct watched_region {
+    region *region;
+    const wick_recorder *recorder;
+    wick_part *parts;
+} watched_region;
+
+static void run_watched_task(void *arg, int64_t task, int worker) {
+    watched_region *w = arg;
+    wick_part *part = &w->parts[worker];
+    if (!part->first) part->first = wick_recorder_ticks(w->recorder);
+    run_task(w->region, task, worker);
+    part->last = wick_recorder_ticks(w->recorder);
+}
+
+/* What threads did of a step goes to their tracks; the sums to the step's mark. */
+static void gather_parts(watched_run *rec, wick_part *parts, int threads, wick_mark *step) {
+    for (int i = 0; i < threads; i++) {
+        wick_part *p = &parts[i];
+        if (!p->first) continue;
+        step->flow += p->last - p->first;
+        step->tail += step->end - WICK_MIN(p->last, step->end);
+        if (!i) continue;
+        if (!p->track) p->track = wick_recorder_worker(rec->recorder, rec->track, i);
+        const wick_mark mark = {.begin = p->first, .end = p->last, .name = step->name, .kind = WICK_MARK_WORK};
+        (void)wick_track_put(rec->recorder, p->track, &mark);
+        rec->marks++;
+    }
+}
+
+static void mark_step(const wick_execution *e, size_t i, watched_run *rec, wick_part *parts) {
+    wick_recorder *r = rec->recorder;
+    wick_memory *m = e->memory;
+    const uint64_t end = ticks_of(rec), took = end - WICK_MIN(rec->at, end);
+    m->step_ns[i] += r ? (uint64_t)((double)took * r->tick_ns) : took;
+    m->step_calls[i]++;
+    if (!r) {
+        rec->at = end;
+        return;
+    }
+    wick_mark mark = {.begin = end - took, .end = end, .name = rec->rows + (uint32_t)i, .kind = WICK_MARK_STEP};
+    if (parts) gather_parts(rec, parts, wick_pool_threads(e->pool), &mark);
+    rec->at = wick_track_put(r, rec->track, &mark) ? wick_recorder_ticks(r) : end;
+    rec->marks++;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
 /* One step by all threads; returns the earliest fault or -1. */
-static int64_t run_parallel(const wick_execution *e, region *r, bool committing) {
+static inline int64_t run_parallel(const wick_execution *e, region *r, bool committing, const wick_recorder *recorder,
+                                   wick_part *parts) {
     r->scratch = e->memory->scratch;
     r->scratch_size = e->plan->scratch;
     atomic_init(&r->fault, INT64_MAX);
     r->deadline = committing ? 0 : e->deadline;
     r->cancel = committing ? NULL : e->cancel;
-    wick_pool_run(e->pool, run_task, r, r->step->tasks);
+    if (parts)
+        wick_pool_run(e->pool, run_watched_task, &(watched_region){r, recorder, parts}, r->step->tasks);
+    else
+        wick_pool_run(e->pool, run_task, r, r->step->tasks);
     return r->fault == INT64_MAX ? -1 : r->fault;
 }
 
@@ -175,25 +250,25 @@ static wick_status faulted(const wick_execution *e, const wick_step *s, void *co
 }
 
 /* Step i, by as many threads as it is for; returns the earliest fault or -1. r->late: it did not run to its end. */
-static inline __attribute__((always_inline)) int64_t run_step(const wick_execution *e, size_t i, region *r,
-                                                              bool committing) {
+static ALWAYS_INLINE int64_t run_step(const wick_execution *e, size_t i, region *r, bool committing,
+                                      watched_run *rec) {
     const wick_step *s = &e->plan->steps[i];
     wick_memory *m = e->memory;
     r->step = s;
     atomic_init(&r->late, false);
     for (int k = 0; k < s->n_refs; k++) r->ptr[k] = m->base[s->refs[k].buffer] + s->refs[k].offset;
-    const uint64_t start = e->profile ? wick_now_ns() : 0;
-    const int64_t fault = e->plan->parallel[i] ? run_parallel(e, r, committing)
+    wick_part *parts = NULL;
+    if (rec && rec->track && e->plan->parallel[i])
+        parts = wick_track_parts(rec->recorder, rec->track, wick_pool_threads(e->pool));
+    const int64_t fault = e->plan->parallel[i] ? run_parallel(e, r, committing, rec ? rec->recorder : NULL, parts)
                           : s->tasks > 0       ? s->run(s->args, r->ptr, 0, s->tasks, m->scratch)
                                                : -1;
-    if (e->profile) {
-        m->step_ns[i] += wick_now_ns() - start;
-        m->step_calls[i]++;
-    }
+    if (rec) mark_step(e, i, rec, parts);
     return fault;
 }
 
-static wick_status run_steps(wick_execution *e) {
+/* One body, made twice: rec is NULL where nothing is recorded, and leaves nothing in the loop. */
+static ALWAYS_INLINE wick_status run_steps(wick_execution *e, watched_run *rec) {
     const wick_plan *plan = e->plan;
     wick_memory *m = e->memory;
     const wick_step *const steps = plan->steps;
@@ -204,7 +279,7 @@ static wick_status run_steps(wick_execution *e) {
         const wick_step *s = &steps[i];
         if (s->kept && (plan->packs || m->done[i])) continue;
         if (s->rides) { /* done: its time is that of the step that it rides on */
-            if (e->profile) m->step_calls[i]++;
+            if (rec) m->step_calls[i]++;
             continue;
         }
         committing |= s->commits;
@@ -213,7 +288,7 @@ static wick_status run_steps(wick_execution *e) {
         if (plan->check_finite && (i == 0 || steps[i - 1].node != s->node))
             finite = !committing && inputs_are_finite(e, s->node);
         region r;
-        const int64_t fault = run_step(e, i, &r, committing);
+        const int64_t fault = run_step(e, i, &r, committing, rec);
         if (r.late) return interrupted(e);
         if (fault >= 0 && s->fault) return faulted(e, s, r.ptr, fault);
         if (s->kept) m->done[i] = true;
@@ -229,7 +304,10 @@ static wick_status run_packing(wick_execution *e, size_t i) {
     if (e->plan->steps[i].rides) return WICK_OK;
     WICK_TRY(interrupted(e));
     region r;
-    run_step(e, i, &r, false);
+    if (e->watched)
+        run_step(e, i, &r, false, e->watched);
+    else
+        run_step(e, i, &r, false, NULL);
     return r.late ? interrupted(e) : WICK_OK;
 }
 
@@ -246,7 +324,7 @@ static void forget_old_versions(wick_execution *e) {
     if (!same) memset(m->done, 0, plan->n_steps * sizeof *m->done);
 }
 
-wick_status wick_execute(wick_execution *e) {
+static ALWAYS_INLINE wick_status execute(wick_execution *e, watched_run *rec) {
     const wick_plan *plan = e->plan;
     for (size_t i = 0; i < plan->n_buffers; i++) {
         const wick_buffer *b = &plan->buffers[i];
@@ -258,10 +336,61 @@ wick_status wick_execute(wick_execution *e) {
     uint64_t word = wick_fp_enter();
     if (!plan->packs) forget_old_versions(e);
     wick_status status = plan->packs ? wick_packed_weights_make(e, run_packing, &locked) : WICK_OK;
-    if (status == WICK_OK) status = run_steps(e);
+    if (status == WICK_OK) status = run_steps(e, rec);
     if (locked) wick_packed_weights_done(plan);
     wick_fp_restore(word);
     /* what kept steps hand on may not have been read */
     if (status != WICK_OK) memset(e->memory->done, 0, plan->n_steps * sizeof *e->memory->done);
     return status;
+}
+
+/* The recorder's number of the plan's first step: its run has the one before it. */
+static uint32_t rows_of(wick_recorder *r, wick_plan *plan) {
+    if (atomic_load_explicit(&plan->traced_by, memory_order_acquire) != r->number) {
+        const uint64_t begin = wick_recorder_ticks(r);
+        pthread_mutex_lock(&r->lock);
+        if (atomic_load_explicit(&plan->traced_by, memory_order_relaxed) != r->number) {
+            plan->traced_rows = r->plan(r->user, plan);
+            atomic_store_explicit(&plan->traced_by, r->number, memory_order_release);
+        }
+        pthread_mutex_unlock(&r->lock);
+        wick_recorder_span(r, WICK_SPAN_DRAIN, begin, 0);
+    }
+    return plan->traced_rows;
+}
+
+static __attribute__((noinline)) wick_status execute_recorded(wick_execution *e, wick_recorder *r) {
+    watched_run rec = {.recorder = r};
+    wick_mark whole = {.kind = WICK_MARK_BEGIN};
+    e->watched = &rec;
+    if (r) {
+        rec.track = wick_recorder_track(r);
+        rec.rows = rows_of(r, (wick_plan *)(uintptr_t)e->plan);
+        whole.name = rec.rows - 1;
+        whole.flow = rec.track ? rec.track->flow : 0;
+        if (rec.track) rec.track->flow = 0;
+        whole.begin = whole.end = wick_recorder_ticks(r);
+        (void)wick_track_put(r, rec.track, &whole);
+    }
+    rec.at = r ? wick_recorder_ticks(r) : wick_now_ns();
+    const wick_status status = execute(e, &rec);
+    if (!r) return status;
+    whole.kind = WICK_MARK_END;
+    whole.end = wick_recorder_ticks(r);
+    (void)wick_track_put(r, rec.track, &whole);
+    wick_recorder_spent(r, whole.begin, whole.end, rec.marks + 2);
+    wick_recorder_drain(r, rec.track, false);
+    return status;
+}
+
+wick_status wick_execute(wick_execution *e) {
+    wick_trace_hook *trace = &e->plan->ctx->trace;
+    wick_recorder *r = wick_trace_enter(trace);
+    if (WICK_UNLIKELY(r || e->profile)) {
+        const bool recorded = r && wick_recorder_wants(r), watched = recorded || e->profile;
+        const wick_status status = watched ? execute_recorded(e, recorded ? r : NULL) : WICK_OK;
+        if (r) wick_trace_leave(trace);
+        if (watched) return status;
+    }
+    return execute(e, NULL);
 }

@@ -239,7 +239,9 @@ bool wick_packed_weights_place(const wick_plan *plan, char **base) {
     pthread_mutex_lock(&packs->list);
     for (uint32_t g = 0; g < plan->n_packings && good; g++) {
         const wick_packing *p = &plan->packings[g];
+        const wick_tag was = wick_tag_set(WICK_TAG_PACKS);
         if (!p->pack->data && (p->pack->data = wick_alloc(packs->alloc, p->bytes))) packs->bytes += p->bytes;
+        wick_tag_set(was);
         good = p->pack->data != NULL;
         for (uint32_t k = 0; k < p->n_buffers && good; k++)
             base[p->buffers[k]] = p->pack->data + plan->buffers[p->buffers[k]].offset;

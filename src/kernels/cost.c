@@ -60,16 +60,31 @@ static double byte_ns(const wick_tuning *t, double bytes, double sharing) {
 
 double wick_bytes_ns(const wick_tuning *t, double bytes, double around) { return bytes * byte_ns(t, around, 1); }
 
-double wick_work_ns(const wick_tuning *t, const wick_work *w, double footprint, int threads) {
-    const double sharing = WICK_MAX(WICK_MIN((double)threads, w->tasks), 1.0);
-    /* a program loads a block, and then works on it: that adds up, and does not overlap */
-    double program = w->overhead, arithmetic = 0;
+/* What a work's parts take: of programs and of other kernels on one thread, of bytes on those that share it. */
+typedef struct parts {
+    double sharing, program, arithmetic, memory;
+} parts;
+static parts parts_of(const wick_tuning *t, const wick_work *w, double footprint, int threads) {
+    parts p = {.sharing = WICK_MAX(WICK_MIN((double)threads, w->tasks), 1.0)};
     for (int i = 0; i < WICK_RATES; i++)
         if (w->ops[i] > 0)
-            *(i <= WICK_RATE_REDUCE ? &program : &arithmetic) +=
+            *(i <= WICK_RATE_REDUCE ? &p.program : &p.arithmetic) +=
                 1e3 * w->ops[i] / (double)*(const int64_t *)((const char *)t + rates[i]);
-    const double memory = w->bytes * byte_ns(t, w->bytes, sharing) +
-                          w->far_bytes * byte_ns(t, WICK_MAX(footprint, w->far_bytes), sharing);
-    return (double)t->cost_step_ns + (sharing > 1 ? (double)t->cost_wake_ns : 0) + program / sharing +
-           WICK_MAX(arithmetic / sharing, memory);
+    p.memory = w->bytes * byte_ns(t, w->bytes, p.sharing) +
+               w->far_bytes * byte_ns(t, WICK_MAX(footprint, w->far_bytes), p.sharing);
+    return p;
+}
+
+double wick_work_ns(const wick_tuning *t, const wick_work *w, double footprint, int threads) {
+    const parts p = parts_of(t, w, footprint, threads);
+    /* a program loads a block, and then works on it: that adds up, and does not overlap */
+    return (double)t->cost_step_ns + (p.sharing > 1 ? (double)t->cost_wake_ns : 0) +
+           (w->overhead + p.program) / p.sharing + WICK_MAX(p.arithmetic / p.sharing, p.memory);
+}
+
+double wick_work_floor_ns(const wick_tuning *t, const wick_work *w, double footprint, int threads, bool *memory) {
+    const parts p = parts_of(t, w, footprint, threads);
+    const double arithmetic = (p.program + p.arithmetic) / p.sharing;
+    *memory = p.memory > arithmetic;
+    return WICK_MAX(arithmetic, p.memory);
 }

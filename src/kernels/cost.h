@@ -46,6 +46,9 @@ bool wick_op_is_light(int ew);
 void wick_work_program(wick_work *w, const wick_tuning *t, const wick_program_shape *p); /* adds to ops and overhead */
 /* The time of a step. footprint: bytes of all that a run touches. */
 double wick_work_ns(const wick_tuning *t, const wick_work *w, double footprint, int threads);
+/* Of that the longer of its arithmetic and of its bytes, alone: what the rates allow at best. *memory: it is the bytes.
+ */
+double wick_work_floor_ns(const wick_tuning *t, const wick_work *w, double footprint, int threads, bool *memory);
 /* The time to move bytes that lie among `around` others, on one thread. */
 double wick_bytes_ns(const wick_tuning *t, double bytes, double around);
 

@@ -1,5 +1,7 @@
 #include "runtime/slab.h"
 
+#include "runtime/tags.h"
+
 #define CHUNK_SIZE (64 * 1024)
 
 struct wick_slab_chunk {
@@ -14,7 +16,9 @@ void wick_slab_init(wick_slab *slab, const wick_allocator *alloc) {
 
 static void *slab_from_chunk(wick_slab *slab, size_t size) {
     if ((size_t)(slab->end - slab->at) < size) { /* what is left of the old chunk (under 2 KiB) is given up */
+        const wick_tag was = wick_tag_set(WICK_TAG_NODES);
         struct wick_slab_chunk *chunk = wick_alloc(slab->alloc, CHUNK_SIZE);
+        wick_tag_set(was);
         if (!chunk) return NULL;
         chunk->next = slab->chunks;
         slab->chunks = chunk;
@@ -28,7 +32,9 @@ static void *slab_from_chunk(wick_slab *slab, size_t size) {
 
 void *wick_slab_alloc(wick_slab *slab, size_t size) {
     if (WICK_UNLIKELY(size > WICK_SLAB_MAX)) {
+        const wick_tag was = wick_tag_set(WICK_TAG_NODES);
         void *large = wick_alloc(slab->alloc, size);
+        wick_tag_set(was);
         if (large) slab->bytes += size;
         return large;
     }

@@ -6,9 +6,11 @@ uint64_t wick_version_next(void) {
 }
 
 wick_storage *wick_storage_new(wick_context *ctx, size_t size) {
+    const wick_tag was = wick_tag_set(WICK_TAG_TENSORS);
     wick_storage *s = wick_calloc(&ctx->alloc, sizeof *s);
+    if (s) s->data = wick_alloc(&ctx->alloc, size);
+    wick_tag_set(was);
     if (!s) return NULL;
-    s->data = wick_alloc(&ctx->alloc, size);
     if (!s->data) {
         wick_release(&ctx->alloc, s, sizeof *s);
         return NULL;
@@ -35,7 +37,9 @@ void wick_storage_unref(wick_storage *s) {
 }
 
 wick_array *wick_array_new(wick_context *ctx, wick_storage *storage, const wick_layout *layout) {
+    const wick_tag was = wick_tag_set(WICK_TAG_TENSORS);
     wick_array *a = storage ? wick_alloc(&ctx->alloc, sizeof *a) : NULL;
+    wick_tag_set(was);
     if (!a) {
         wick_storage_unref(storage);
         return NULL;

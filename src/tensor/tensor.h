@@ -14,10 +14,11 @@
 #define WICK_NO_SITES
 #include <stdatomic.h>
 
-#include "base/base.h"
+#include "base/trace.h"
 #include "runtime/pool.h"
 #include "runtime/recycle.h"
 #include "runtime/slab.h"
+#include "runtime/tags.h"
 #include "wick/plan.h"
 
 typedef struct wick_storage wick_storage;
@@ -259,6 +260,8 @@ struct wick_context {
         const char **table; /* open addressing: a power of two of slots, at most half used */
         size_t n, slots;
     } texts; /* of wick_intern */
+    wick_trace_hook trace; /* set by layer 6: where what is done is recorded */
+    struct wick_memory_uses *uses; /* of exec/memory_use.c; NULL: memory is not tracked */
     struct wick_jit *jit; /* compiles fused programs (ops/lowering/native.h); NULL: off */
 };
 

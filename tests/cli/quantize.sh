@@ -9,7 +9,7 @@ conv="conv 8 3 pad 1, bn, relu, conv 8 3 pad 1, bn, relu, maxpool 2, flatten, li
 
 test_a_run() {
     make_run run "$conv" || return
-    expect 0 "$wick" quantize run -o net8.onnx && has err "ranges of 512 images" && has err "judged on 60 that the training held out" &&
+    expect 0 "$wick" quantize run -o net8.onnx && has err "ranges of 512 images" && has err "judged on 60 images that the training held out" &&
         has out "conv1.weight"
     has out "images lost" && has out "times as fast" && lacks out "stays f32"
     expect 0 "$wick" inspect net8.onnx && has out "QuantizeLinear" && has out "image  float [N, "

@@ -108,6 +108,9 @@ static void make_values(void) {
     static wick_session *session;
     static wick_runner *runner;
     static wick_shapes *shapes;
+    static wick_profile *profile;
+    static wick_monitor *monitor;
+    static wick_events *events;
     static wick_scope *scope;
     static const wick_custom_op *custom;
     static const uint8_t pixels[8 * 4 * 4];
@@ -166,6 +169,10 @@ static void make_values(void) {
                               &custom));
     MAKE(wick_image_decode(ctx, bmp, sizeof bmp, "p.bmp", 0, &image));
     MAKE(wick_audio_decode(ctx, wav, sizeof wav, "a.wav", 0, &audio));
+    MAKE(wick_profile_start(ctx, NULL, &profile));
+    MAKE(wick_profile_stop(profile));
+    MAKE(wick_monitor_new(ctx, NULL, &monitor));
+    MAKE(wick_events_open(ctx, path_of("events"), 0, &events));
     have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model),
         have("wick_plan", plan), have("wick_workspace", workspace);
     have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset),
@@ -178,6 +185,7 @@ static void make_values(void) {
         have("wick_custom_op", (void *)(uintptr_t)custom), have("wick_scope", scope), have("int64_t", ones);
     have("wick_image", image), have("wick_audio", audio);
     have("wick_quantizer", quantizer), have("wick_pruner", pruner), have("wick_session", session);
+    have("wick_profile", profile), have("wick_monitor", monitor), have("wick_events", events);
 }
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
@@ -202,7 +210,8 @@ typedef struct declaration {
         S(wick_quantizer_layer) S(wick_pruner_layer) \
             S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info)                   \
                 S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field)         \
-                    S(wick_loader_place) S(wick_pictures)
+                    S(wick_loader_place) S(wick_pictures) S(wick_profile_info) S(wick_profile_row)       \
+                    S(wick_memory_use) S(wick_memory_row)
 #define SIZE_OF(name) {#name, sizeof(name)},
 static const struct {
     const char *name;
@@ -233,6 +242,7 @@ static const char *const whole[] = {"int",
                                     "wick_fft_norm",
                                     "wick_mel_scale",
                                     "wick_pad_mode",
+                                    "wick_profile_view",
                                     "wick_put",
                                     "wick_quantile_mode",
                                     "wick_reduction",
@@ -417,6 +427,8 @@ static bool is_object(const declaration *d, int k) {
     if (p->stars != 1 || p->callback || !strcmp(p->type, "wick_tensor")) return false;
     if (!strcmp(p->type, "wick_context")) return true;
     static const char *const objects[] = {
+        "wick_profile",        "wick_monitor",    "wick_events",
+       
         "wick_model",          "wick_plan",       "wick_workspace", "wick_onnx",      "wick_optimizer", "wick_dataset",
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",

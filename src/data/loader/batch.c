@@ -68,6 +68,21 @@ static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wi
     }
 }
 
+/* Spans of a sample, of times in ns up to now. */
+static void record(const wick_worker_scratch *b, uint64_t start, uint64_t got, uint64_t made, uint64_t end) {
+    wick_recorder *r = b->recorder;
+    wick_track *track = wick_recorder_track(r);
+    const uint64_t now = wick_recorder_ticks(r), times[] = {start, got, made, end};
+    for (uint32_t k = 0; k < 3; k++) {
+        if (times[k] == times[k + 1]) continue;
+        const wick_mark mark = {.begin = now - (uint64_t)((double)(end - times[k]) / r->tick_ns),
+                                .end = now - (uint64_t)((double)(end - times[k + 1]) / r->tick_ns),
+                                .name = WICK_SPAN_GET + k,
+                                .kind = WICK_MARK_SPAN};
+        (void)wick_track_put(r, track, &mark);
+    }
+}
+
 static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, wick_slot *slot, int64_t i,
                         int64_t sample, wick_fault *fault) {
     void *out[WICK_DATASET_FIELDS] = {NULL};
@@ -117,6 +132,7 @@ static wick_status make(const wick_sample_pipeline *m, wick_worker_scratch *b, w
     if (changes) wick_time_histogram_add(&b->transform, made - got, b->every);
     if (any) wick_time_histogram_add(&b->collate, end - made, b->every);
     b->every = end - start > QUICK_NS ? 1 : QUICK_EVERY;
+    if (b->recorder) record(b, start, got, made, end);
     return WICK_OK;
 }
 

@@ -2,9 +2,10 @@
 #ifndef WICK_DATA_BATCH_H
 #define WICK_DATA_BATCH_H
 
+#include "base/trace.h"
 #include "data/loader/worker_pool.h"
 #include "data/sets/dataset.h"
-#include "data/loader/time_histogram.h"
+#include "base/time_histogram.h"
 #include "data/loader/order.h"
 #include "data/loader/transform.h"
 #include "kernels/pixels/pixels.h"
@@ -32,6 +33,7 @@ typedef struct wick_worker_scratch {
     uint64_t tick;     /* samples made */
     uint64_t every;    /* of how many one is timed: a power of two */
     _Atomic uint64_t substituted;
+    wick_recorder *recorder; /* of what is made now; NULL: none */
     _Atomic uint64_t real, cpu; /* ns that it has made samples for, and has computed */
 } wick_worker_scratch;
 

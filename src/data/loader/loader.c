@@ -9,6 +9,7 @@
  * when its slot is given out (which samples, in which places, how long they are padded), so that no worker's speed
  * shows in it. */
 #include "data/loader/batch.h"
+#include "data/loader/window.h"
 #include "data/sets/stream.h"
 
 #include <math.h>
@@ -72,10 +73,16 @@ static uint64_t thread_ns(void) {
     return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec : 0;
 }
 
+/* A batch's number for whoever records; never 0. */
+static uint64_t flow_of(const wick_slot *s) { return (uint64_t)s->epoch << 32 | (s->number + 1); }
+
 static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int worker) {
     wick_loader *l = arg;
     wick_slot *slot = &l->slots[number];
     uint64_t none = 0;
+    wick_trace_hook *trace = &l->ctx->trace;
+    wick_recorder *recorder = l->benches[worker].recorder = wick_trace_enter(trace);
+    const uint64_t opened = recorder ? wick_recorder_open(recorder, WICK_SPAN_MAKE, flow_of(slot)) : 0;
     const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed))
         atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
@@ -94,6 +101,9 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
     atomic_fetch_add_explicit(&l->benches[worker].cpu, thread_ns() - computed, memory_order_relaxed);
     /* the last one's stays: about when the batch was whole */
     atomic_store_explicit(&slot->ended, end_ns, memory_order_relaxed);
+    if (!recorder) return;
+    wick_recorder_close(recorder, WICK_SPAN_MAKE, opened, flow_of(slot));
+    wick_trace_leave(trace);
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
@@ -303,9 +313,7 @@ static void follow_waiting(wick_loader *l, uint64_t now, uint64_t waited, int fu
     l->look.batches = l->look.full = l->look.given = 0;
 }
 
-wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
-    if (!batch) return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader_take: batch is NULL");
-    memset(batch, 0, sizeof *batch);
+static wick_status take(wick_loader *l, wick_batch *batch) {
     const uint64_t start = wick_now_ns();
     if (!l->began) l->began = start;
     follow_latency(l, start);
@@ -351,6 +359,22 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
         l->handed = end;
         return WICK_OK;
     }
+}
+
+wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
+    if (!batch) return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader_take: batch is NULL");
+    memset(batch, 0, sizeof *batch);
+    wick_recorder *recorder = wick_trace_enter(&l->ctx->trace);
+    if (WICK_LIKELY(!recorder)) return take(l, batch);
+    wick_track *track = wick_recorder_track(recorder);
+    const uint64_t begin = wick_recorder_open(recorder, WICK_SPAN_WAIT, 0);
+    const wick_status status = take(l, batch);
+    const uint64_t flow = l->held >= 0 ? flow_of(&l->slots[l->held]) : 0;
+    wick_recorder_close(recorder, WICK_SPAN_WAIT, begin, 0);
+    if (track) track->flow = flow;
+    wick_recorder_drain(recorder, track, false);
+    wick_trace_leave(&l->ctx->trace);
+    return status;
 }
 
 int64_t wick_loader_next(wick_loader *l, void *x, void *y) {
@@ -688,7 +712,9 @@ static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_data
 
 /* Counts what the loader holds. */
 static void *get_memory(wick_loader *l, size_t bytes) {
+    const wick_tag was = wick_tag_set(WICK_TAG_DATA);
     void *p = wick_calloc(&l->alloc, bytes);
+    wick_tag_set(was);
     if (p) l->memory += bytes;
     return p;
 }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 typedef struct range {
     int slot;
@@ -148,6 +149,11 @@ static void start(wick_worker_pool *c) {
     for (int i = 1; i <= c->threads; i++) {
         if (pthread_create(&c->workers[i].thread, NULL, worker, &c->workers[i]) != 0) break;
         c->started = i; /* which threads read once there are tasks */
+#if defined(__linux__)
+        char name[16];
+        snprintf(name, sizeof name, "wick-load-%d", i);
+        pthread_setname_np(c->workers[i].thread, name);
+#endif
     }
     pthread_sigmask(SIG_SETMASK, &kept, NULL);
 }

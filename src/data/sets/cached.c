@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "data/sets/dataset.h"
-#include "data/loader/time_histogram.h"
+#include "base/time_histogram.h"
 #include "wick/datasets.h"
 
 typedef struct entry {

@@ -1,5 +1,5 @@
-/* time_histogram.c: histograms of times, and a sliding window of what was handed over. */
-#include "data/loader/time_histogram.h"
+/* time_histogram.c: histograms of times. */
+#include "base/time_histogram.h"
 
 static int bucket_of(uint64_t ns) {
     const uint64_t one = (uint64_t)1 << WICK_TIME_HISTOGRAM_FINE;
@@ -9,7 +9,7 @@ static int bucket_of(uint64_t ns) {
     return WICK_MIN(b, WICK_TIME_HISTOGRAM_BUCKETS - 1);
 }
 
-static double middle_of(int bucket) {
+double wick_time_histogram_middle(int bucket) {
     const int one = 1 << WICK_TIME_HISTOGRAM_FINE;
     if (bucket < one) return bucket;
     const int shift = (bucket >> WICK_TIME_HISTOGRAM_FINE) - 1;
@@ -50,38 +50,8 @@ wick_timing wick_time_histogram_timing(wick_time_histogram *const *meters, int n
     for (int b = 0; b < WICK_TIME_HISTOGRAM_BUCKETS && next < 3; b++) {
         for (int i = 0; i < n; i++) seen += get(&meters[i]->buckets[b]);
         for (; next < 3 && (double)seen >= part[next] * (double)s.count; next++)
-            *to[next] = WICK_MIN(s.max, WICK_MAX(s.min, middle_of(b) * 1e-9));
+            *to[next] = WICK_MIN(s.max, WICK_MAX(s.min, wick_time_histogram_middle(b) * 1e-9));
     }
     for (; next < 3; next++) *to[next] = s.max; /* others went on counting meanwhile */
     return s;
-}
-
-void wick_window_add(wick_window *w, uint64_t at, uint64_t waited, int64_t samples, int64_t full) {
-    const size_t i = (size_t)(w->count++ % (WICK_WINDOW + 1));
-    w->rows[i].at = at;
-    w->rows[i].waited = waited;
-    w->rows[i].samples = samples;
-    w->rows[i].full = full;
-}
-
-/* From one hand-over to another: the first one's samples are of the time before. */
-wick_rates wick_window_rates(const wick_window *w) {
-    wick_rates r = {0};
-    const uint64_t n = WICK_MIN(w->count, WICK_WINDOW + 1);
-    if (n < 2) return r;
-    uint64_t waited = 0;
-    int64_t samples = 0, full = 0;
-    for (uint64_t i = w->count - n + 1; i < w->count; i++) {
-        waited += w->rows[i % (WICK_WINDOW + 1)].waited;
-        samples += w->rows[i % (WICK_WINDOW + 1)].samples;
-        full += w->rows[i % (WICK_WINDOW + 1)].full;
-    }
-    const uint64_t from = w->rows[(w->count - n) % (WICK_WINDOW + 1)].at,
-                   to = w->rows[(w->count - 1) % (WICK_WINDOW + 1)].at;
-    const double seconds = (double)WICK_MAX(to - from, 1) * 1e-9;
-    r.samples = (double)samples / seconds;
-    r.batches = (double)(n - 1) / seconds;
-    r.waiting = WICK_MIN(1, (double)waited * 1e-9 / seconds);
-    r.full = (double)full / (double)(n - 1);
-    return r;
 }

@@ -1,0 +1,70 @@
+#include "profiling.h"
+
+#include "term/log.h"
+
+#include <string.h>
+
+static bool ends_with(const char *name, const char *end) {
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Chrome's events have an ending of their own: .json is the report. */
+static bool is_timeline(const char *name) { return ends_with(name, ".pftrace") || ends_with(name, ".trace.json"); }
+
+int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
+    wick_profile_options options = {0};
+    *g = (profiling){.o = o};
+    for (int i = 0; i < o->profiles.n; i++) {
+        const char *name = o->profiles.items[i];
+        const bool timeline = is_timeline(name);
+        if (timeline && options.timeline)
+            return log_fail(CLI_USAGE, "--profile: %s and %s: a run has one timeline", options.timeline, name);
+        if (o->model && strcmp(name, o->model) == 0)
+            return log_fail(CLI_USAGE, "--profile %s is the model itself", name);
+        if (timeline) options.timeline = name;
+        const wick_status status = wick_profile_may_write(ctx, name, timeline);
+        if (status != WICK_OK)
+            return log_fail(log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
+                            strstr(log_why(ctx, status), "is written as") ? "; .pftrace and .trace.json are timelines"
+                                                                          : "");
+    }
+    if (!o->profiles.n) return CLI_OK;
+    const wick_status status = wick_profile_start(ctx, &options, &g->profile);
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_USAGE), "--profile: %s", log_why(ctx, status));
+}
+
+static void say(wick_profile *p) {
+    wick_profile_finding found[WICK_BOTTLENECKS];
+    const wick_profile_info i = wick_profile_get_info(p);
+    const int n = wick_profile_findings(p, 0, found);
+    talk("profile: %llu run%s in %.3g s; in kernels %.0f %%, waiting for batches %.0f %%, start-up %.0f %%",
+         (unsigned long long)i.runs, plural((int64_t)i.runs), i.wall, 100 * i.step / i.wall, 100 * i.wait / i.wall,
+         100 * i.startup / i.wall);
+    for (int k = 0; k < n; k++) {
+        talk("  %s %.0f %%%s%s: %s", found[k].name, 100 * found[k].share, *found[k].where ? ", most in " : "",
+             found[k].where, found[k].evidence);
+        talk("    try: %s", found[k].advice);
+    }
+    if (i.dropped) talk("  %llu spans are not in the timeline", (unsigned long long)i.dropped);
+}
+
+int profiling_end(profiling *g, int code) {
+    wick_profile *p = g->profile;
+    if (!p) return code;
+    wick_status status = wick_profile_stop(p);
+    if (status == WICK_OK && !g->told) say(p);
+    for (int i = 0; i < g->o->profiles.n && status == WICK_OK; i++) {
+        const char *name = g->o->profiles.items[i];
+        if (!is_timeline(name)) status = wick_profile_write(p, name);
+        if (status == WICK_OK) talk("wrote %s", name);
+    }
+    if (status != WICK_OK) {
+        if (code == CLI_OK)
+            code = log_fail(log_code(status, CLI_FAILED), "--profile: %s", wick_profile_error(p));
+        else
+            talk("--profile: %s", wick_profile_error(p));
+    }
+    wick_profile_free(&g->profile);
+    return code;
+}

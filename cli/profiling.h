@@ -1,0 +1,21 @@
+/* profiling.h: --profile: what a command does in a context is recorded, and written to files at its end. */
+#ifndef WICK_CLI_PROFILING_H
+#define WICK_CLI_PROFILING_H
+
+#include "cli.h"
+
+#include "wick/profile.h"
+
+typedef struct profiling {
+    const cli_options *o;
+    wick_profile *profile; /* NULL: nobody asked for one */
+    bool told;             /* what was found is on standard output already */
+} profiling;
+
+/* Exit codes; what went wrong has been said. Names are looked at before any work. */
+int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx);
+/* Writes the files and says what bounds the run, whatever became of it: code is what it ended with, and is returned
+ * unless that was CLI_OK and the files failed. Before the context is freed. */
+int profiling_end(profiling *g, int code);
+
+#endif

@@ -1,0 +1,81 @@
+#include "curves.h"
+
+#include "../term/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int failed(const curves *c, const char *option, wick_status status) {
+    return log_fail(CLI_FAILED, "--%s: %s", option, log_why(c->ctx, status));
+}
+
+int curves_open(curves *c, const cli_options *o, wick_context *ctx, int64_t step) {
+    *c = (curves){.o = o, .ctx = ctx};
+    wick_status status = wick_monitor_new(ctx, &(wick_monitor_options){.counters = *o->metrics}, &c->monitor);
+    if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(ctx, status));
+    if (*o->tensorboard) status = wick_events_open(ctx, o->tensorboard, step, &c->events);
+    if (status != WICK_OK) return failed(c, "tensorboard", status);
+    if (*o->metrics && wick_monitor_write(c->monitor, o->metrics) != WICK_OK)
+        return log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
+    return CLI_OK;
+}
+
+void curves_begin(curves *c) { wick_monitor_begin(c->monitor); }
+
+static wick_status scalar(const curves *c, wick_status before, const char *tag, int64_t step, double value) {
+    if (!isnan(value)) wick_monitor_set(c->monitor, tag, value);
+    return before == WICK_OK && c->events && !isnan(value) ? wick_events_scalar(c->events, tag, step, value) : before;
+}
+
+int curves_step(curves *c, int64_t step, int64_t samples, double loss, double accuracy, double lr) {
+    wick_monitor_step(c->monitor, samples);
+    wick_status status = scalar(c, WICK_OK, "step/loss", step, loss);
+    status = scalar(c, status, "step/accuracy", step, accuracy);
+    status = scalar(c, status, "step/lr", step, lr);
+    if (status != WICK_OK) return failed(c, "tensorboard", status);
+    const double now = now_seconds();
+    if (!*c->o->metrics || now - c->written < 1) return CLI_OK;
+    c->written = now;
+    return wick_monitor_write(c->monitor, c->o->metrics) == WICK_OK
+               ? CLI_OK
+               : log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
+}
+
+static wick_status histograms(const curves *c, int64_t step, const wick_model *model) {
+    wick_status status = WICK_OK;
+    for (int i = 0; i < wick_model_count(model) && status == WICK_OK; i++) {
+        const wick_named named = wick_model_at(model, i);
+        if (named.role != WICK_ROLE_PARAM || wick_tensor_dtype(named.tensor) != WICK_F32) continue;
+        const void *data;
+        status = wick_data(named.tensor, &data);
+        if (status == WICK_OK)
+            status = wick_events_histogram(c->events, named.name, step, data, wick_tensor_count(named.tensor));
+    }
+    return status;
+}
+
+int curves_epoch(curves *c, int64_t step, const wick_model *model, const curves_scores *s) {
+    char loss[32], score[32];
+    snprintf(loss, sizeof loss, "epoch/%s_loss", s->judge);
+    snprintf(score, sizeof score, "epoch/%s_%s", s->judge, s->score_name);
+    wick_status status = scalar(c, WICK_OK, "epoch/train_loss", step, s->train_loss);
+    status = scalar(c, status, "epoch/train_accuracy", step, s->train_accuracy);
+    status = scalar(c, status, loss, step, s->loss);
+    status = scalar(c, status, score, step, s->score);
+    if (status == WICK_OK && c->events) status = histograms(c, step, model);
+    return status == WICK_OK ? CLI_OK : failed(c, "tensorboard", status);
+}
+
+int curves_flush(curves *c) {
+    const wick_status status = c->events ? wick_events_flush(c->events) : WICK_OK;
+    return status == WICK_OK ? CLI_OK : failed(c, "tensorboard", status);
+}
+
+int curves_close(curves *c, int code) {
+    if (c->monitor && *c->o->metrics && code == CLI_OK && wick_monitor_write(c->monitor, c->o->metrics) != WICK_OK)
+        code = log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
+    const wick_status status = wick_events_close(&c->events);
+    if (status != WICK_OK && code == CLI_OK) code = failed(c, "tensorboard", status);
+    wick_monitor_free(&c->monitor);
+    return code;
+}

@@ -1,0 +1,319 @@
+/* monitor.c: steps and what the process takes for them. Latencies are kept one by one, for exact quantiles; what the
+ * system counts is looked at now and then, and told over the time since the oldest look of the window. */
+#include "wick/monitor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "codegen/text.h"
+#include "profile/counters.h"
+#include "tensor/tensor.h"
+
+enum { WINDOW = 100, WINDOW_MAX = 1 << 20, LOOKS = 9, NAMES = 64, NAME_SIZE = 64 };
+
+/* What the system had counted at one moment. */
+typedef struct look {
+    uint64_t at; /* ns */
+    double user, system, io_wait;
+    uint64_t minor, major, voluntary, other;
+    double counted[COUNTER_KINDS];
+} look;
+
+struct wick_monitor {
+    wick_monitor_options options;
+    size_t bytes;                   /* of this block */
+    uint64_t steps, samples, total; /* ns of all steps */
+    uint64_t began;
+    look looks[LOOKS]; /* a ring: at every eighth of a window */
+    uint64_t n_looks;
+    struct {
+        char name[NAME_SIZE];
+        double value;
+    } own[NAMES];
+    int n_own;
+    counters counters;
+    wick_msg msg;
+    uint64_t *sorted; /* room for one window */
+    struct {
+        uint64_t ns;
+        int64_t samples;
+    } ring[];
+};
+
+/* ---- what the system tells --------------------------------------------------------------------------------------- */
+
+static double seconds_of(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec * 1e-6; }
+
+/* Field 42 of /proc/self/stat, behind the name in brackets: ticks that it waited for disks, where the kernel counts
+ * them. */
+static double io_wait(void) {
+    char text[1024];
+    FILE *f = fopen("/proc/sys/kernel/task_delayacct", "r");
+    int on = 0;
+    if (f && fscanf(f, "%d", &on) != 1) on = 0;
+    if (f) fclose(f);
+    if (!on || !(f = fopen("/proc/self/stat", "r"))) return NAN;
+    const size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 42; field++) at = strchr(at + 1, ' ');
+    return at ? strtod(at, NULL) / (double)sysconf(_SC_CLK_TCK) : NAN;
+}
+
+static size_t resident(void) {
+    unsigned long long whole, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f) return 0;
+    if (fscanf(f, "%llu %llu", &whole, &pages) != 2) pages = 0;
+    fclose(f);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static look look_now(const wick_monitor *m) {
+    struct rusage use;
+    look l = {.at = wick_now_ns(), .io_wait = io_wait()};
+    if (getrusage(RUSAGE_SELF, &use) == 0) {
+        l.user = seconds_of(use.ru_utime);
+        l.system = seconds_of(use.ru_stime);
+        l.minor = (uint64_t)use.ru_minflt;
+        l.major = (uint64_t)use.ru_majflt;
+        l.voluntary = (uint64_t)use.ru_nvcsw;
+        l.other = (uint64_t)use.ru_nivcsw;
+    }
+    counters_read(&m->counters, l.counted);
+    return l;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+wick_status wick_monitor_new(wick_context *ctx, const wick_monitor_options *options, wick_monitor **out) {
+    static const wick_monitor_options defaults;
+    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "monitor_new: out is NULL");
+    *out = NULL;
+    if (!options) options = &defaults;
+    const int window = options->window ? options->window : WINDOW;
+    if (window < 0 || window > WINDOW_MAX)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "monitor: a window of %d steps: 1 to 2^20", window);
+    const size_t bytes = sizeof(wick_monitor) + (size_t)window * sizeof *(*out)->ring;
+    wick_monitor *m = wick_calloc(NULL, bytes);
+    if (!m || !(m->sorted = wick_alloc(NULL, (size_t)window * sizeof *m->sorted))) {
+        wick_release(NULL, m, bytes);
+        return wick_context_fail(ctx, WICK_ERR_NOMEM, "monitor: out of memory");
+    }
+    m->bytes = bytes;
+    m->options = *options;
+    m->options.window = window;
+    if (options->counters)
+        counters_open(&m->counters);
+    else
+        snprintf(m->counters.why, sizeof m->counters.why, "not asked for");
+    m->looks[m->n_looks++] = look_now(m);
+    m->began = wick_now_ns();
+    *out = m;
+    return WICK_OK;
+}
+
+void wick_monitor_free(wick_monitor **monitor) {
+    wick_monitor *m = monitor ? *monitor : NULL;
+    if (!m) return;
+    *monitor = NULL;
+    counters_close(&m->counters);
+    wick_release(NULL, m->sorted, (size_t)m->options.window * sizeof *m->sorted);
+    wick_release(NULL, m, m->bytes);
+}
+
+void wick_monitor_begin(wick_monitor *m) { m->began = wick_now_ns(); }
+
+void wick_monitor_step(wick_monitor *m, int64_t samples) {
+    const uint64_t now = wick_now_ns(), ns = now - m->began, window = (uint64_t)m->options.window;
+    m->ring[m->steps % window].ns = ns;
+    m->ring[m->steps % window].samples = samples;
+    m->steps++;
+    m->samples += (uint64_t)WICK_MAX(samples, 0);
+    m->total += ns;
+    m->began = now;
+    if (m->steps % WICK_MAX(window / (LOOKS - 1), 1) == 0) m->looks[m->n_looks++ % LOOKS] = look_now(m);
+    if (m->options.on_step)
+        m->options.on_step(
+            m->options.user, m,
+            &(wick_monitor_step_info){.step = m->steps, .samples = samples, .seconds = (double)ns * 1e-9});
+}
+
+bool wick_monitor_set(wick_monitor *m, const char *name, double value) {
+    if (!name || !*name || strlen(name) >= NAME_SIZE) return false;
+    int i = 0;
+    while (i < m->n_own && strcmp(m->own[i].name, name) != 0) i++;
+    if (i == NAMES) return false;
+    if (i == m->n_own) memcpy(m->own[m->n_own++].name, name, strlen(name) + 1);
+    m->own[i].value = value;
+    return true;
+}
+
+/* ---- what there is to tell --------------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* By the nearest rank. */
+static double quantile(const uint64_t *sorted, uint64_t n, double q) {
+    const uint64_t rank = (uint64_t)ceil(q * (double)n);
+    return (double)sorted[WICK_MAX(rank, 1) - 1] * 1e-9;
+}
+
+static void take_latency(wick_monitor *m, wick_monitor_stats *s) {
+    const uint64_t n = WICK_MIN(m->steps, (uint64_t)m->options.window);
+    if (!n) return;
+    uint64_t sum = 0;
+    int64_t samples = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        m->sorted[i] = m->ring[i].ns;
+        sum += m->ring[i].ns;
+        samples += m->ring[i].samples;
+    }
+    qsort(m->sorted, n, sizeof *m->sorted, by_number);
+    const double seconds = (double)WICK_MAX(sum, 1) * 1e-9;
+    s->latency = (wick_timing){.count = n,
+                               .total = (double)sum * 1e-9,
+                               .min = (double)m->sorted[0] * 1e-9,
+                               .max = (double)m->sorted[n - 1] * 1e-9,
+                               .mean = (double)sum * 1e-9 / (double)n,
+                               .median = quantile(m->sorted, n, 0.5),
+                               .p95 = quantile(m->sorted, n, 0.95),
+                               .p99 = quantile(m->sorted, n, 0.99)};
+    s->steps_per_second = (double)n / seconds;
+    s->samples_per_second = (double)samples / seconds;
+}
+
+void wick_monitor_get_stats(wick_monitor *m, wick_monitor_stats *s) {
+    if (!s) return;
+    memset(s, 0, sizeof *s);
+    const look now = look_now(m), *from = &m->looks[m->n_looks < LOOKS ? 0 : m->n_looks % LOOKS];
+    struct rusage use;
+    s->steps = m->steps;
+    s->samples = m->samples;
+    s->seconds = (double)m->total * 1e-9;
+    take_latency(m, s);
+    s->memory = resident();
+    if (getrusage(RUSAGE_SELF, &use) == 0) s->memory_peak = WICK_MAX((size_t)use.ru_maxrss * 1024, s->memory);
+    s->wall = (double)(now.at - from->at) * 1e-9;
+    s->user = now.user - from->user;
+    s->system = now.system - from->system;
+    s->cpu = s->wall > 0 ? (s->user + s->system) / s->wall : 0;
+    s->io_wait = now.io_wait - from->io_wait;
+    s->minor_faults = now.minor - from->minor;
+    s->major_faults = now.major - from->major;
+    s->voluntary_switches = now.voluntary - from->voluntary;
+    s->other_switches = now.other - from->other;
+    double *const to[COUNTER_KINDS] = {&s->counters.cycles, &s->counters.instructions, &s->counters.cache_references,
+                                       &s->counters.cache_misses, &s->counters.branch_misses};
+    for (int k = 0; k < COUNTER_KINDS; k++) *to[k] = now.counted[k] - from->counted[k];
+    s->counters.why = *m->counters.why ? m->counters.why : NULL;
+}
+
+/* ---- OpenMetrics ------------------------------------------------------------------------------------------------- */
+
+static void number(wick_text *out, double v) {
+    if (isnan(v))
+        wick_text_add(out, "NaN\n");
+    else if (isinf(v))
+        wick_text_add(out, v > 0 ? "+Inf\n" : "-Inf\n");
+    else
+        wick_text_add(out, "%.17g\n", v);
+}
+
+static void head(wick_text *out, const char *name, const char *type, const char *unit, const char *help) {
+    wick_text_add(out, "# TYPE wick_%s %s\n", name, type);
+    if (*unit) wick_text_add(out, "# UNIT wick_%s %s\n", name, unit);
+    wick_text_add(out, "# HELP wick_%s %s\n", name, help);
+}
+
+static void gauge(wick_text *out, const char *name, const char *unit, const char *help, double v) {
+    if (isnan(v)) return; /* not known */
+    head(out, name, "gauge", unit, help);
+    wick_text_add(out, "wick_%s ", name);
+    number(out, v);
+}
+
+static void counter(wick_text *out, const char *name, const char *help, double v) {
+    head(out, name, "counter", "", help);
+    wick_text_add(out, "wick_%s_total ", name);
+    number(out, v);
+}
+
+static void summary(wick_text *out, const wick_monitor_stats *s) {
+    const struct {
+        const char *q;
+        double v;
+    } rows[] = {{"0.5", s->latency.median}, {"0.95", s->latency.p95}, {"0.99", s->latency.p99}};
+    head(out, "step_seconds", "summary", "seconds", "How long steps take, quantiles of the last ones.");
+    for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
+        wick_text_add(out, "wick_step_seconds{quantile=\"%s\"} ", rows[i].q);
+        number(out, s->latency.count ? rows[i].v : NAN);
+    }
+    wick_text_add(out, "wick_step_seconds_count %llu\nwick_step_seconds_sum ", (unsigned long long)s->steps);
+    number(out, s->seconds);
+}
+
+/* Names of the program's own are values of a label: they can't meet those of others. */
+static void own_gauges(const wick_monitor *m, wick_text *out) {
+    if (m->n_own) head(out, "value", "gauge", "", "Numbers of the program's own.");
+    for (int i = 0; i < m->n_own; i++) {
+        wick_text_add(out, "wick_value{name=\"");
+        for (const char *c = m->own[i].name; *c; c++) {
+            if (*c == '"' || *c == '\\')
+                wick_text_add(out, "\\%c", *c);
+            else if (*c == '\n')
+                wick_text_add(out, "\\n");
+            else
+                wick_text_bytes(out, c, 1);
+        }
+        wick_text_add(out, "\"} ");
+        number(out, m->own[i].value);
+    }
+}
+
+static void write_text(wick_monitor *m, wick_text *out) {
+    wick_monitor_stats s;
+    wick_monitor_get_stats(m, &s);
+    counter(out, "steps", "Steps so far.", (double)s.steps);
+    counter(out, "samples", "Samples so far.", (double)s.samples);
+    summary(out, &s);
+    gauge(out, "samples_per_second", "", "Of the last steps.", s.samples_per_second);
+    gauge(out, "memory_bytes", "bytes", "Resident.", (double)s.memory);
+    gauge(out, "memory_peak_bytes", "bytes", "The most that was resident.", (double)s.memory_peak);
+    gauge(out, "cpus", "", "CPUs in use, of late.", s.cpu);
+    gauge(out, "io_wait_seconds", "seconds", "Waiting for disks, of late.", s.io_wait);
+    gauge(out, "minor_faults", "", "Pages, of late.", (double)s.minor_faults);
+    gauge(out, "major_faults", "", "Pages from a disk, of late.", (double)s.major_faults);
+    gauge(out, "voluntary_switches", "", "Threads that waited, of late.", (double)s.voluntary_switches);
+    gauge(out, "involuntary_switches", "", "Threads that made room, of late.", (double)s.other_switches);
+    gauge(out, "cycles", "", "Of CPUs in user mode, of late.", s.counters.cycles);
+    gauge(out, "instructions", "", "Of late.", s.counters.instructions);
+    gauge(out, "cache_references", "", "Of late.", s.counters.cache_references);
+    gauge(out, "cache_misses", "", "Of late.", s.counters.cache_misses);
+    gauge(out, "branch_misses", "", "Of late.", s.counters.branch_misses);
+    own_gauges(m, out);
+    wick_text_add(out, "# EOF\n");
+}
+
+wick_status wick_monitor_write(wick_monitor *m, const char *path) {
+    wick_text out = {0};
+    wick_writer *w = NULL;
+    if (!path) return wick_msg_set(&m->msg, WICK_ERR_INVALID, "monitor_write: path is NULL");
+    write_text(m, &out);
+    wick_status status = out.failed ? wick_msg_set(&m->msg, WICK_ERR_NOMEM, "%s: out of memory", path)
+                                    : wick_writer_open(&w, path, &m->msg);
+    if (status == WICK_OK) status = wick_writer_write(w, out.at, out.len, &m->msg);
+    if (status == WICK_OK) status = wick_writer_commit(&w, &m->msg);
+    wick_writer_abort(&w);
+    wick_text_free(&out);
+    return status;
+}
+
+const char *wick_monitor_error(const wick_monitor *m) { return m->msg.text; }

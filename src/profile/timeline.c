@@ -1,0 +1,351 @@
+/* timeline.c: Perfetto's TrackEvent packets (perfetto.dev/docs/reference/trace-packet-proto) and Chrome's trace events
+ * ("Trace Event Format", JSON array form, whose closing bracket may be missing).
+ *
+ * Packets: a sequence for each track, whose first packet describes the track and makes it the default one; names are
+ * interned once a sequence. Then a span takes two packets:
+ *
+ *   begin 22 to 34 bytes   timestamp, sequence, needs what came before; slice begin, number of the name, flow if any
+ *   end   17 bytes         timestamp, sequence; slice end
+ */
+#include "profile/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Which names a track has had: bits by number. */
+typedef struct timeline_names {
+    struct timeline_names *next;
+    uint32_t track;
+    bool skipping;  /* the span that is open was dropped, and so its end is */
+    uint32_t depth; /* of spans that are open; of these, as many as lie within a dropped one are dropped */
+    uint64_t *known;
+    size_t cap;
+} timeline_names;
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+void timeline_flush(timeline *t) {
+    size_t done = 0;
+    while (t->fd >= 0 && !t->error && done < t->used) {
+        const ssize_t n = write(t->fd, t->buffer + done, t->used - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n < 0 && errno != EINTR)
+            t->error = errno;
+    }
+    t->used = 0;
+}
+
+static bool room_for(timeline *t, size_t n) {
+    if (t->fd < 0 || t->error || t->bytes + n > t->limit) return false;
+    if (t->used + n > sizeof t->buffer) timeline_flush(t);
+    return !t->error;
+}
+
+static void add(timeline *t, const void *bytes, size_t n) {
+    memcpy(t->buffer + t->used, bytes, n);
+    t->used += n;
+    t->bytes += n;
+}
+
+/* ---- protocol buffers -------------------------------------------------------------------------------------------- */
+
+enum { PACKET_ROOM = 512, NAME_MAX_BYTES = 200 };
+typedef struct proto {
+    uint8_t at[PACKET_ROOM];
+    size_t n;
+} proto;
+
+static void put_varint(proto *p, uint64_t v) {
+    for (; v > 127; v >>= 7) p->at[p->n++] = (uint8_t)(v | 128);
+    p->at[p->n++] = (uint8_t)v;
+}
+static void put_number(proto *p, uint32_t field, uint64_t v) {
+    put_varint(p, (uint64_t)field << 3);
+    put_varint(p, v);
+}
+static void put_bytes(proto *p, uint32_t field, const void *bytes, size_t n) {
+    put_varint(p, (uint64_t)field << 3 | 2);
+    put_varint(p, n);
+    memcpy(p->at + p->n, bytes, n);
+    p->n += n;
+}
+static void put_message(proto *p, uint32_t field, const proto *m) { put_bytes(p, field, m->at, m->n); }
+static void put_text(proto *p, uint32_t field, const char *text) {
+    const size_t n = strlen(text);
+    put_bytes(p, field, text, WICK_MIN(n, (size_t)NAME_MAX_BYTES));
+}
+static void put_fixed64(proto *p, uint32_t field, uint64_t v) {
+    put_varint(p, (uint64_t)field << 3 | 1);
+    for (int i = 0; i < 8; i++) p->at[p->n++] = (uint8_t)(v >> 8 * i);
+}
+
+/* Fields, by Perfetto's names. */
+enum {
+    TRACE_PACKET = 1,
+    TIMESTAMP = 8,
+    SEQUENCE_ID = 10,
+    TRACK_EVENT = 11,
+    INTERNED_DATA = 12,
+    SEQUENCE_FLAGS = 13,
+    TRACE_PACKET_DEFAULTS = 59,
+    TRACK_DESCRIPTOR = 60,
+    STATE_CLEARED = 1,
+    NEEDS_STATE = 2,
+    EVENT_TYPE = 9,
+    EVENT_NAME_IID = 10,
+    EVENT_TRACK = 11,
+    EVENT_FLOWS = 47,
+    EVENT_BEGIN = 1,
+    EVENT_END = 2,
+    DEFAULTS_EVENT = 11,
+    EVENT_NAMES = 2,
+    PROCESS_TRACK = 1
+};
+
+static bool write_packet(timeline *t, const proto *packet) {
+    proto whole = {.n = 0};
+    put_message(&whole, TRACE_PACKET, packet);
+    if (!room_for(t, whole.n)) return false;
+    add(t, whole.at, whole.n);
+    return true;
+}
+
+static bool describe_process(timeline *t) {
+    proto process = {.n = 0}, track = {.n = 0}, packet = {.n = 0};
+    put_number(&process, 1, (uint64_t)getpid());
+    put_text(&process, 6, "wick");
+    put_number(&track, 1, PROCESS_TRACK);
+    put_message(&track, 3, &process);
+    put_number(&packet, SEQUENCE_ID, 1);
+    put_message(&packet, TRACK_DESCRIPTOR, &track);
+    return write_packet(t, &packet);
+}
+
+static bool describe_track(timeline *t, const wick_track *track) {
+    proto thread = {.n = 0}, descriptor = {.n = 0}, event = {.n = 0}, defaults = {.n = 0}, packet = {.n = 0};
+    const uint64_t id = track->number + PROCESS_TRACK;
+    put_number(&descriptor, 1, id);
+    if (track->worker) { /* of a pool, whose threads' numbers nobody knows */
+        put_text(&descriptor, 2, track->name);
+        put_number(&descriptor, 5, PROCESS_TRACK);
+    } else {
+        put_number(&thread, 1, (uint64_t)getpid());
+        put_number(&thread, 2, (uint64_t)track->thread);
+        put_text(&thread, 5, track->name);
+        put_message(&descriptor, 4, &thread);
+    }
+    put_number(&event, EVENT_TRACK, id);
+    put_message(&defaults, DEFAULTS_EVENT, &event);
+    put_number(&packet, SEQUENCE_ID, id);
+    put_number(&packet, SEQUENCE_FLAGS, STATE_CLEARED);
+    put_message(&packet, TRACE_PACKET_DEFAULTS, &defaults);
+    put_message(&packet, TRACK_DESCRIPTOR, &descriptor);
+    return write_packet(t, &packet);
+}
+
+static bool proto_begin(timeline *t, const wick_track *track, timeline_names *names, uint64_t at, uint32_t name,
+                        const char *text, uint64_t flow) {
+    proto packet = {.n = 0}, event = {.n = 0};
+    const bool known = name / 64 < names->cap && names->known[name / 64] >> name % 64 & 1;
+    put_number(&packet, TIMESTAMP, at);
+    put_number(&packet, SEQUENCE_ID, track->number + PROCESS_TRACK);
+    put_number(&packet, SEQUENCE_FLAGS, NEEDS_STATE);
+    if (!known) {
+        proto entry = {.n = 0}, data = {.n = 0};
+        put_number(&entry, 1, name + 1);
+        put_text(&entry, 2, text);
+        put_message(&data, EVENT_NAMES, &entry);
+        put_message(&packet, INTERNED_DATA, &data);
+    }
+    put_number(&event, EVENT_TYPE, EVENT_BEGIN);
+    put_number(&event, EVENT_NAME_IID, name + 1);
+    if (flow) put_fixed64(&event, EVENT_FLOWS, flow);
+    put_message(&packet, TRACK_EVENT, &event);
+    if (!write_packet(t, &packet)) return false;
+    if (!known && name / 64 < names->cap) names->known[name / 64] |= (uint64_t)1 << name % 64;
+    return true;
+}
+
+static bool proto_end(timeline *t, const wick_track *track, uint64_t at) {
+    proto packet = {.n = 0}, event = {.n = 0};
+    put_number(&packet, TIMESTAMP, at);
+    put_number(&packet, SEQUENCE_ID, track->number + PROCESS_TRACK);
+    put_number(&event, EVENT_TYPE, EVENT_END);
+    put_message(&packet, TRACK_EVENT, &event);
+    return write_packet(t, &packet);
+}
+
+/* ---- Chrome's events --------------------------------------------------------------------------------------------- */
+
+static void quote(wick_str *s, const char *text) {
+    wick_str_add(s, "\"");
+    for (size_t i = 0; text[i] && i < NAME_MAX_BYTES; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            wick_str_add(s, "\\%c", c);
+        else if (c < 32)
+            wick_str_add(s, "\\u%04x", c);
+        else
+            wick_str_add(s, "%c", c);
+    }
+    wick_str_add(s, "\"");
+}
+
+static bool write_line(timeline *t, const wick_str *s) {
+    if (s->cut || !room_for(t, s->len)) return false;
+    add(t, s->at, s->len);
+    return true;
+}
+
+static bool chrome_track(timeline *t, const wick_track *track) {
+    char line[512];
+    wick_str s = wick_str_on(line, sizeof line);
+    wick_str_add(&s, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", (int)getpid(),
+                 track->number);
+    quote(&s, track->name);
+    wick_str_add(&s, "}},\n");
+    return write_line(t, &s);
+}
+
+/* A span, and the arrow that leaves it or leads to it. */
+static bool chrome_span(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t begin, uint64_t end,
+                        const char *text) {
+    char line[1600];
+    wick_str s = wick_str_on(line, sizeof line);
+    const int pid = (int)getpid();
+    wick_str_add(&s, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", pid, track->number,
+                 (double)begin * 1e-3, (double)(end - begin) * 1e-3);
+    quote(&s, text);
+    wick_str_add(&s, "},\n");
+    if (mark->flow && (mark->name == WICK_SPAN_MAKE || mark->kind == WICK_MARK_END))
+        wick_str_add(&s,
+                     "{\"ph\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"cat\":\"batch\",\"name\":\"batch\","
+                     "\"id\":%llu},\n",
+                     mark->name == WICK_SPAN_MAKE ? "s" : "f\",\"bp\":\"e", pid, track->number, (double)begin * 1e-3,
+                     (unsigned long long)mark->flow);
+    return write_line(t, &s);
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
+
+/* The track's names, with room for one more; NULL: out of memory, or of the file's. */
+static timeline_names *names_of(timeline *t, const wick_track *track, uint32_t name) {
+    timeline_names *n = t->names;
+    while (n && n->track != track->number) n = n->next;
+    if (!n) {
+        if (!(t->chrome ? chrome_track(t, track) : describe_track(t, track))) return NULL;
+        if (!(n = wick_calloc(t->alloc, sizeof *n))) return NULL;
+        n->track = track->number;
+        n->next = t->names;
+        t->names = n;
+    }
+    const size_t words = n->cap, want = (size_t)name / 64 + 1;
+    if (want > words && wick_grow(t->alloc, (void **)&n->known, &n->cap, want, sizeof *n->known))
+        memset(n->known + words, 0, (n->cap - words) * sizeof *n->known);
+    return n;
+}
+
+void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t begin, uint64_t end,
+                  const char *text) {
+    if (t->fd < 0) return;
+    const bool opens = mark->kind == WICK_MARK_BEGIN, closes = mark->kind == WICK_MARK_END;
+    if (t->chrome && opens) return; /* it is written when it ends */
+    timeline_names *names = names_of(t, track, mark->name);
+    bool written = false;
+    if (t->chrome) {
+        written = names && chrome_span(t, track, mark, begin, end, text);
+    } else if (closes && names) { /* what is open is closed whatever the limit */
+        if (names->skipping && !--names->depth)
+            names->skipping = false;
+        else if (!names->skipping)
+            t->limit += 64, proto_end(t, track, end), t->limit -= 64, written = true;
+        if (written) return; /* counted when it began */
+    } else if (names && !names->skipping) {
+        written = proto_begin(t, track, names, begin, mark->name, text, mark->flow && opens ? mark->flow : 0);
+        if (written && !opens) t->limit += 64, proto_end(t, track, end), t->limit -= 64;
+    }
+    if (!t->chrome && opens && names && !written) names->skipping = true, names->depth++;
+    if (closes && !t->chrome) return;
+    if (written)
+        t->spans++;
+    else
+        t->dropped++;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static const char chrome_head[] = "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":";
+
+/* How the files that are written here begin: the process's track of a timeline, and the others' first lines. */
+static bool is_ours(const uint8_t *head, size_t n) {
+    static const char *const texts[] = {chrome_head, "<svg wick=\"profile\"", "{\n  \"wick_profile\"", "wick profile\n",
+                                        "main;"};
+    if (n == 0) return true; /* what a run that was killed at once leaves */
+    for (size_t i = 0; i < WICK_COUNTOF(texts); i++) {
+        const size_t length = strlen(texts[i]);
+        if (n >= length && memcmp(head, texts[i], length) == 0) return true;
+    }
+    /* packet { sequence 1, track_descriptor { uuid 1 ... */
+    return n > 9 && head[0] == 0x0a && head[2] == 0x50 && head[3] == 1 && head[4] == 0xe2 && head[5] == 3 &&
+           memmem(head, n, "wick", 4);
+}
+
+wick_status profile_may_replace(const char *path, wick_msg *msg) {
+    uint8_t head[64];
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT) return WICK_OK;
+    if (fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: %s", path, strerror(errno));
+    const bool file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    const ssize_t n = file ? read(fd, head, sizeof head) : -1;
+    close(fd);
+    if (n >= 0 && is_ours(head, (size_t)n)) return WICK_OK;
+    return wick_msg_set(msg, WICK_ERR_INVALID, "%s is there already and is no profile: it is not replaced", path);
+}
+
+wick_status timeline_open(timeline *t, const char *path, size_t limit, const wick_allocator *alloc, wick_msg *msg) {
+    t->fd = -1;
+    t->alloc = alloc;
+    t->limit = limit;
+    if (!path) return WICK_OK;
+    const size_t length = strlen(path);
+    t->chrome = length > 5 && strcmp(path + length - 5, ".json") == 0;
+    WICK_TRY(profile_may_replace(path, msg));
+    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0644);
+    if (t->fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+    bool begun;
+    if (t->chrome) {
+        char line[256];
+        wick_str s = wick_str_on(line, sizeof line);
+        wick_str_add(&s, "%s%d,\"args\":{\"name\":\"wick\"}},\n", chrome_head, (int)getpid());
+        begun = write_line(t, &s);
+    } else
+        begun = describe_process(t);
+    timeline_flush(t);
+    if (begun && !t->error) return WICK_OK;
+    const int error = timeline_close(t);
+    return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot write: %s", path, error ? strerror(error) : "timeline_bytes");
+}
+
+int timeline_close(timeline *t) {
+    static const char end[] = "{}]\n"; /* behind a comma */
+    if (t->fd < 0) return t->error;
+    if (t->chrome) {
+        t->limit += sizeof end;
+        if (room_for(t, sizeof end - 1)) add(t, end, sizeof end - 1);
+    }
+    timeline_flush(t);
+    if (close(t->fd) != 0 && !t->error) t->error = errno;
+    t->fd = -1;
+    for (timeline_names *n = t->names, *next; n; n = next) {
+        next = n->next;
+        wick_release(t->alloc, n->known, n->cap * sizeof *n->known);
+        wick_release(t->alloc, n, sizeof *n);
+    }
+    t->names = NULL;
+    return t->error;
+}

@@ -1,0 +1,31 @@
+/* timeline.h: spans of threads in a file, as they come. Nothing of the profile is known here. */
+#ifndef WICK_PROFILE_TIMELINE_H
+#define WICK_PROFILE_TIMELINE_H
+
+#include "base/trace.h"
+
+typedef struct timeline {
+    int fd;                /* -1: there is none */
+    bool chrome;           /* Chrome's JSON; else Perfetto's packets */
+    uint64_t limit, bytes; /* the most; written or in the buffer */
+    uint64_t spans, dropped;
+    int error; /* errno of the first write that failed */
+    const wick_allocator *alloc;
+    struct timeline_names *names; /* by track: what was named there */
+    size_t used;
+    char buffer[1 << 16];
+} timeline;
+
+/* A file that is there has to be a profile (profile_may_replace). */
+wick_status timeline_open(timeline *t, const char *path, size_t limit, const wick_allocator *alloc, wick_msg *msg);
+/* A mark of the track, of ns since the recorder's beginning. text: of its name. */
+void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t begin, uint64_t end,
+                  const char *text);
+void timeline_flush(timeline *t);
+/* Writes what is left. errno of what went wrong, or 0. */
+int timeline_close(timeline *t);
+
+/* Every file of a profile begins with one of a few texts; what doesn't is not replaced. */
+wick_status profile_may_replace(const char *path, wick_msg *msg);
+
+#endif

@@ -1,0 +1,123 @@
+#include "runtime/tags.h"
+
+#include <stdlib.h>
+
+static _Thread_local wick_tag tag_now;
+
+wick_tag wick_tag_set(wick_tag tag) {
+    const wick_tag was = tag_now;
+    tag_now = tag;
+    return was;
+}
+
+const char *wick_tag_name(wick_tag tag) {
+    static const char *const names[WICK_TAGS] = {
+        [WICK_TAG_OTHER] = "other",           [WICK_TAG_TENSORS] = "tensors",
+        [WICK_TAG_NODES] = "recorded nodes",  [WICK_TAG_PLANS] = "plans",
+        [WICK_TAG_WORKSPACES] = "workspaces", [WICK_TAG_PACKS] = "packed weights",
+        [WICK_TAG_BUFFERS] = "buffers",       [WICK_TAG_DATA] = "data",
+    };
+    return (unsigned)tag < WICK_TAGS ? names[tag] : NULL;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static size_t home_of(const wick_tracker *t, const void *at) {
+    return (size_t)((uint64_t)(uintptr_t)at * 0x9E3779B97F4A7C15u >> 20) & (t->slots - 1); /* Fibonacci hashing */
+}
+
+static void insert(wick_tracker *t, wick_tracked block) {
+    size_t i = home_of(t, block.at);
+    while (t->table[i].at) i = (i + 1) & (t->slots - 1);
+    t->table[i] = block;
+    t->used++;
+}
+
+static bool make_room(wick_tracker *t) {
+    if (2 * (t->used + 1) <= t->slots) return true;
+    const size_t slots = t->slots ? 2 * t->slots : 1024, before = t->slots;
+    wick_tracked *old = t->table, *table = calloc(slots, sizeof *table);
+    if (!table) return false;
+    t->table = table;
+    t->slots = slots;
+    t->used = 0;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].at) insert(t, old[i]);
+    free(old);
+    return true;
+}
+
+/* Takes the block out; those behind it that would not be found any more move up. */
+static bool take_out(wick_tracker *t, const void *at, wick_tracked *out) {
+    if (!t->slots) return false;
+    const size_t mask = t->slots - 1;
+    size_t i = home_of(t, at);
+    while (t->table[i].at && t->table[i].at != at) i = (i + 1) & mask;
+    if (!t->table[i].at) return false;
+    *out = t->table[i];
+    for (size_t k = (i + 1) & mask; t->table[k].at; k = (k + 1) & mask) {
+        const size_t home = home_of(t, t->table[k].at);
+        if (((k - home) & mask) < ((k - i) & mask)) continue; /* its way to its home does not lead over i */
+        t->table[i] = t->table[k];
+        i = k;
+    }
+    t->table[i].at = NULL;
+    t->used--;
+    return true;
+}
+
+/* ---- the allocator ----------------------------------------------------------------------------------------------- */
+
+static void add(wick_tag_sum *s, size_t size) {
+    s->bytes += size;
+    s->blocks++;
+    s->peak = WICK_MAX(s->peak, s->bytes);
+}
+static void subtract(wick_tag_sum *s, size_t size) {
+    s->bytes -= size;
+    s->blocks--;
+}
+
+static void *tracked_alloc(void *user, size_t size, size_t align) {
+    wick_tracker *t = user;
+    void *at = t->below.alloc(t->below.user, size, align);
+    if (!at) return NULL;
+    pthread_mutex_lock(&t->lock);
+    const bool room = make_room(t);
+    if (room) {
+        insert(t, (wick_tracked){.at = at, .size = size, .site = t->site(), .tag = tag_now});
+        add(&t->sums[tag_now], size);
+        add(&t->all, size);
+    }
+    pthread_mutex_unlock(&t->lock);
+    if (room) return at;
+    t->below.release(t->below.user, at, size);
+    return NULL;
+}
+
+static void tracked_release(void *user, void *at, size_t size) {
+    wick_tracker *t = user;
+    wick_tracked block;
+    pthread_mutex_lock(&t->lock);
+    if (take_out(t, at, &block)) {
+        subtract(&t->sums[block.tag], block.size);
+        subtract(&t->all, block.size);
+    }
+    pthread_mutex_unlock(&t->lock);
+    t->below.release(t->below.user, at, size);
+}
+
+wick_status wick_tracker_init(wick_tracker *t, const wick_allocator *below, const char *(*site)(void)) {
+    *t = (wick_tracker){.below = *below, .site = site};
+    return pthread_mutex_init(&t->lock, NULL) == 0 ? WICK_OK : WICK_ERR_NOMEM;
+}
+
+void wick_tracker_free(wick_tracker *t) {
+    pthread_mutex_destroy(&t->lock);
+    free(t->table);
+    t->table = NULL;
+}
+
+wick_allocator wick_tracker_allocator(wick_tracker *t) {
+    return (wick_allocator){.user = t, .alloc = tracked_alloc, .release = tracked_release};
+}

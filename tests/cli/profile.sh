@@ -1,0 +1,72 @@
+# wick profile, and --profile of train, eval and run: what was found, and the files.
+. "$(dirname "$0")/lib.sh"
+net=(--arch lenet --input 28,28 --threads 1)
+
+test_profile() {
+    expect 0 "$wick" profile "${net[@]}" --batch 4 --runs 20
+    has out "lenet, f32 [4, 28, 28]" && has out ", 20 runs on 1 thread" && has out "conv  conv1" && has out "of that in kernels" && has out "workspaces"
+    expect 0 "$wick" profile "${net[@]}" --train --runs 3 --quiet && has out "backward" && [ ! -s err ] || fail "talk with --quiet"
+    expect 0 "$wick" profile "${net[@]}" --runs 7 --json && valid_json out && has out '"runs": 7,' && has out '"clock": "' && has out '{"use": "workspaces", "bytes": '
+    expect 2 "$wick" profile && has err "needs MODEL"
+    expect 2 "$wick" profile "${net[@]}" --runs 0
+}
+test_profile_files() {
+    expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.pftrace --profile a.svg --profile a.folded --profile a.txt --profile a.json
+    has err "wrote a.pftrace" && has a.svg "conv1" && has a.txt "9 runs" && valid_json a.json && has a.folded "main;run;conv1;conv "
+    [ "$(head -c 1 a.pftrace | od -An -tx1 | tr -d ' ')" = 0a ] || fail "a.pftrace is no trace"
+    expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.trace.json --quiet && valid_json a.trace.json && has a.trace.json '"ph":"X"'
+    expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.svg --profile a.folded --quiet # a profile is replaced
+    # Sums are exact: stacks are all of the runs, layers are all of the kernels.
+    if command -v python3 >/dev/null; then
+        python3 - <<'PY' || fail "sums differ"
+import json
+d = json.load(open("a.json"))
+folded = sum(int(line.rsplit(" ", 1)[1]) for line in open("a.folded"))
+for view in "kernels", "ops", "layers":
+    assert abs(sum(r["seconds"] for r in d[view]) / d["seconds"]["step"] - 1) < 1e-3, view
+assert all(r["count"] == 9 for r in d["kernels"])
+assert folded > 0
+PY
+    fi
+}
+test_profile_refuses() {
+    echo "something else" >mine.svg
+    expect 2 "$wick" profile "${net[@]}" --profile mine.svg && has err "is no profile" && has mine.svg "something else"
+    expect 2 "$wick" profile "${net[@]}" --profile x.png && has err ".pftrace and .trace.json are timelines"
+    expect 2 "$wick" profile "${net[@]}" --profile a.pftrace --profile b.trace.json && has err "one timeline"
+    expect 3 "$wick" profile nowhere.onnx
+}
+test_profile_of_a_training() {
+    make_data images 600 100
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --workers 1 --out with --profile t.json --profile t.pftrace
+    has err "profile: " && valid_json t.json && has t.json '"wait for a batch"' && has t.json '"make samples"'
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --out without --quiet
+    same_tensors with/last.safetensors without/last.safetensors
+    expect 0 "$wick" eval with --profile e.txt --threads 1 && has e.txt "runs on 1 thread"
+    expect 2 "$wick" train --data images --arch mlp:32 --out again --profile images && has err "written as"
+    expect 0 "$wick" convert with net.onnx --quiet
+    expect 0 "$wick" run net.onnx --input random --repeat 5 --profile r.json --threads 1 && valid_json r.json && has r.json '"runs": '
+    expect 2 "$wick" run net.onnx --input random --profile net.onnx && has err "is the model itself"
+}
+test_curves_and_metrics() {
+    [ -d images ] || make_data images 600 100
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --out curves --tensorboard tb --metrics m.txt --json
+    valid_json out && has out '"step_seconds": {"mean": ' && has out '"memory_peak_bytes": ' && has out '"instructions": ' && has out '"counters_why": '
+    has m.txt "wick_steps_total 24" && has m.txt 'wick_value{name="step/loss"}' && [ "$(tail -n 1 m.txt)" = "# EOF" ] || fail "metrics have no end"
+    [ "$(ls tb | wc -l)" = 1 ] && grep -qa "step/loss" tb/* && grep -qa "fc1.weight" tb/* || fail "no curves"
+    expect 0 "$wick" train --resume curves --epochs 3 --tensorboard tb --quiet && [ "$(ls tb | wc -l)" = 2 ] || fail "a run that goes on has no file of its own"
+    expect 1 "$wick" train --data images --arch mlp:32 --out other --tensorboard /dev/null/x && has err "--tensorboard: "
+    expect 1 "$wick" train --data images --arch mlp:32 --out other2 --metrics /nowhere/m.txt && has err "--metrics: "
+}
+test_tune_batch() {
+    expect 0 "$wick" tune batch "${net[@]}" --most 8 --time 0.05 --latency 1000
+    has out "samples/s" && has out "chosen" && has out "by the usual formula" && [ "$(grep -c '^ *[1248] ' out)" = 4 ] || fail "no four sizes"
+    expect 0 "$wick" tune batch "${net[@]}" --most 4 --time 0.05 --latency 1000 --train --json && valid_json out && has out '"chosen": ' && has out '"by_formula": 2'
+    expect 0 "$wick" tune batch "${net[@]}" --most 4 --time 0.05 --latency 0.000001 && has out "no size keeps"
+    [ -f net.onnx ] && expect 0 "$wick" tune batch net.onnx --most 4 --time 0.05 --threads 1 --latency 1000 && has out "chosen"
+    expect 2 "$wick" tune everything && has err "takes nothing, or batch and a MODEL"
+    expect 2 "$wick" tune --latency 5 && has err "is for wick tune batch MODEL"
+    expect 2 "$wick" tune batch && has err "needs MODEL"
+    expect 3 "$wick" tune batch nowhere.onnx
+}
+test_main
