@@ -210,6 +210,15 @@ static uint64_t weights_of(run *r) {
 static const wick_optim_options adam = {.kind = WICK_ADAM, .lr = 3e-3},
                                 scaled = {.kind = WICK_ADAM, .lr = 3e-3, .loss_scale = {.initial = 65536}};
 
+/* Whether this tier's convolutions read 16-bit operands as they lie. */
+static bool narrow_units(void) {
+    for (int i = 0; i < wick_isa_count(); i++) {
+        const wick_isa isa = wick_isa_at(i);
+        if (isa.chosen) return strcmp(isa.name, "ref") && strcmp(isa.name, "base");
+    }
+    return false;
+}
+
 TEST(networks_train_to_the_loss_of_f32) {
     for (int images = 0; images < 2; images++) {
         run r = {0};
@@ -227,7 +236,7 @@ TEST(networks_train_to_the_loss_of_f32) {
             CHECK_MSG(fabsf(mixed - plain) < 0.1f * first, "images %d, precision %d: loss %g, in f32 %g", images, half,
                       (double)mixed, (double)plain);
             CHECK(weights_of(&r) != weights);
-            if (images)
+            if (images && narrow_units()) /* plain C and the architecture's own vectors widen operands first */
                 CHECK_MSG(wick_plan_get_info(r.plan).live_bytes < plain_bytes, "%zu bytes, in f32 %zu",
                           wick_plan_get_info(r.plan).live_bytes, plain_bytes);
             for (int i = 0; i < wick_model_count(r.model); i++) /* master weights */
@@ -291,8 +300,10 @@ TEST(a_step_whose_gradients_overflow_changes_the_scale_alone) {
     CHECK(memcmp(before, data, sizeof before) != 0);
     double now = scale;
     for (int k = 0; k < 2 && state_of(&r, "optim.skipped") == (double)skipped; k++) train_on(&r, i++);
-    if (state_of(&r, "optim.skipped") == (double)skipped) now *= 2;
-    else now /= 2;
+    if (state_of(&r, "optim.skipped") == (double)skipped)
+        now *= 2;
+    else
+        now /= 2;
     CHECK_OK(r.ctx, wick_optimizer_scale(r.optimizer, &scale, &skipped));
     CHECK(scale == now);
     close_run(&r);
