@@ -9,14 +9,13 @@
 
 /* How a product uses its operands; wick_gemm.how. */
 enum {
-    GEMM_SWAP = 1,      /* computes the transpose of C: B^T A^T, for narrow C */
-    GEMM_PACK_B = 2,    /* a task packs each panel of B into its scratch just before use */
-    GEMM_SHARE_B = 4,   /* stage 0 packs B: [panel][k][nr] */
-    GEMM_OUTER = 16,    /* k = 1: rows of C are written one after the other */
-    GEMM_THIN = 32,     /* few rows: a kernel of its own goes over B in place */
-    GEMM_PACK_A = 8,    /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
-    GEMM_FAR = 64,      /* of THIN: B comes from memory, or from a cache that other cores share */
-    GEMM_CROWDED = 128, /* of THIN: it comes from memory, and its columns share sets of L1 */
+    GEMM_SWAP = 1,    /* computes the transpose of C: B^T A^T, for narrow C */
+    GEMM_PACK_B = 2,  /* a task packs each panel of B into its scratch just before use */
+    GEMM_SHARE_B = 4, /* stage 0 packs B: [panel][k][nr] */
+    GEMM_OUTER = 16,  /* k = 1: rows of C are written one after the other */
+    GEMM_THIN = 32,   /* few rows: a kernel of its own goes over B in place */
+    GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
+    GEMM_FAR = 64,    /* of THIN: B comes from memory, or from a cache that other cores share */
 };
 
 static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_gemm_kernels)};
@@ -184,7 +183,6 @@ static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tunin
     /* the last one's columns fill a vector */
     while (!by_rows && (v->n - 1) % g->nc + 1 < q->columns && across-- > 1);
     g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
-    if (is_crowded(q, v) && gemm_bytes(q, v) > l3_share(tuning)) g->how |= GEMM_CROWDED;
     g->mc = v->m;
     g->tasks = wick_ceil_div(v->n, g->nc);
 }
@@ -368,7 +366,6 @@ static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1,
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
                         .far = g->how & GEMM_FAR,
-                        .crowded = g->how & GEMM_CROWDED,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,

@@ -51,10 +51,9 @@ enum { WICK_GEMM_CHUNK = 256 };
 enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20 };
 
 /* What the last cache (wick_tuning.cost_l3_bytes) holds of B beside others: a fourth of it. From there on columns come
- * from memory, which asks for them ahead; a quarter of that is enough where columns share sets of L1. From memory such
- * columns go a line of one group after the other, four groups in flight. Up to there plans keep a copy by rows of a
- * constant B whose columns are contiguous, for so few rows of A as FEW_NEAR: rows come faster from L3, and a larger one
- * costs more memory than it gains. */
+ * from memory, which asks for them ahead; a quarter of that is enough where columns share sets of L1. Up to there
+ * plans keep a copy by rows of a constant B whose columns are contiguous, for so few rows of A as FEW_NEAR: rows come
+ * faster from L3, and a larger one costs more memory than it gains. */
 enum { WICK_GEMM_L3_SHARE = 4 };
 
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is
