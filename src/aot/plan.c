@@ -107,7 +107,7 @@ static wick_status make_states(wick_c_writing *w, int *n_params, int *rate, cons
 static wick_status make_random(wick_c_writing *w, const wick_c_entry *e, int *number) {
     *number = -1;
     const wick_step_random *first = NULL;
-    for (size_t i = 0; i < e->plan->n_steps && !first; i++)
+    for (size_t i = 0; i < e->plan->n_lowered && !first; i++)
         if (e->plan->lowered[i].kind == WICK_STEP_RANDOM) first = e->plan->lowered[i].args;
     if (!first) return WICK_OK;
     char *name = wick_arena_alloc(&w->arena, strlen(e->verb) + sizeof ".random");
@@ -174,11 +174,11 @@ static bool find_folded(wick_c_writing *w, size_t *scratch) {
     if (!known) return false;
     for (size_t i = 0; i < p->n_buffers; i++)
         known[i] = w->buffers[i].place == WICK_C_DATA || w->buffers[i].place == WICK_C_ARENA;
-    for (size_t i = 0; i < p->n_steps; i++)
+    for (size_t i = 0; i < p->n_lowered; i++)
         w->folded[i] = wick_c_is_printed(&p->lowered[i]) && !wick_c_step_printer_of(&p->lowered[i])->packs;
-    if (!wick_constant_steps(&w->arena, p->lowered, p->n_steps, p->n_buffers, known, w->folded)) return false;
+    if (!wick_constant_steps(&w->arena, p->lowered, p->n_lowered, p->n_buffers, known, w->folded)) return false;
     *scratch = 0;
-    for (size_t i = 0; i < p->n_steps; i++)
+    for (size_t i = 0; i < p->n_lowered; i++)
         if (w->folded[i]) *scratch = WICK_MAX(*scratch, p->lowered[i].scratch);
     return true;
 }
@@ -190,7 +190,7 @@ static wick_status fold(wick_c_writing *w) {
     char *scratch = find_folded(w, &bytes) ? wick_arena_alloc(&w->arena, bytes + 2 * WICK_ALIGN) : NULL;
     if (!scratch) return wick_c_no_memory(w);
     scratch += (WICK_ALIGN - (uintptr_t)scratch % WICK_ALIGN) % WICK_ALIGN;
-    for (size_t i = 0; i < p->n_steps; i++) {
+    for (size_t i = 0; i < p->n_lowered; i++) {
         const wick_step *s = &p->lowered[i];
         if (!w->folded[i]) continue;
         void *ptr[WICK_STEP_BUFFERS];
@@ -233,16 +233,16 @@ static const wick_step *with_scratch(wick_c_writing *w, wick_lower *l, const wic
 static wick_status lay_out(wick_c_writing *w) {
     const wick_plan *p = w->plan;
     wick_lower l = {.ctx = p->ctx, .msg = w->msg, .n_buffers = p->n_buffers};
-    l.buffers = wick_arena_alloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *l.buffers);
-    l.steps = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *l.steps);
-    w->steps = wick_arena_alloc(&w->arena, (p->n_steps + 1) * sizeof *w->steps);
+    l.buffers = wick_arena_alloc(&w->arena, (p->n_buffers + p->n_lowered + 1) * sizeof *l.buffers);
+    l.steps = wick_arena_zalloc(&w->arena, (p->n_lowered + 1) * sizeof *l.steps);
+    w->steps = wick_arena_alloc(&w->arena, (p->n_lowered + 1) * sizeof *w->steps);
     if (!l.buffers || !l.steps || !w->steps) return wick_c_no_memory(w);
     if (p->n_buffers) memcpy(l.buffers, p->buffers, p->n_buffers * sizeof *l.buffers);
     for (size_t i = 0; i < p->n_buffers; i++) {
         l.buffers[i].first = l.buffers[i].last = -1;
         if (w->buffers[i].place == WICK_C_ARENA) l.buffers[i].size = w->buffers[i].size;
     }
-    for (size_t i = 0; i < p->n_steps; i++) {
+    for (size_t i = 0; i < p->n_lowered; i++) {
         const wick_step *s = wick_c_step_at(w, i);
         if (w->folded[i] || !wick_c_is_printed(s)) continue;
         const wick_c_step_printer *kind = wick_c_step_printer_of(s);
@@ -302,9 +302,9 @@ static wick_status make_function(wick_c_writing *w, const wick_c_entry *e, wick_
     w->entry = e;
     w->n_steps = 0;
     /* and what steps need besides */
-    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + p->n_steps + 1) * sizeof *w->buffers);
-    w->folded = wick_arena_zalloc(&w->arena, p->n_steps + 1);
-    w->changed = wick_arena_zalloc(&w->arena, (p->n_steps + 1) * sizeof *w->changed);
+    w->buffers = wick_arena_zalloc(&w->arena, (p->n_buffers + p->n_lowered + 1) * sizeof *w->buffers);
+    w->folded = wick_arena_zalloc(&w->arena, p->n_lowered + 1);
+    w->changed = wick_arena_zalloc(&w->arena, (p->n_lowered + 1) * sizeof *w->changed);
     w->ports = wick_arena_zalloc(&w->arena, (size_t)(p->n_in + p->n_out + 1) * sizeof *w->ports);
     if (!w->buffers || !w->folded || !w->changed || !w->ports) return wick_c_no_memory(w);
     for (int i = 0; i < p->n_in; i++) WICK_TRY(name_port(w, i, e->inputs ? e->inputs[i] : NULL, "in", i));

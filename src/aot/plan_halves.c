@@ -113,7 +113,7 @@ static wick_status read_halves(wick_c_writing *w, size_t i) {
         return WICK_OK;
     const uint32_t wide = s->refs[1].buffer, from = s->refs[0].buffer;
     size_t last = i;
-    for (size_t j = i + 1; j < w->plan->n_steps; j++) {
+    for (size_t j = i + 1; j < w->plan->n_lowered; j++) {
         const wick_step *r = wick_c_step_at(w, j);
         for (int k = 0; k < r->n_refs && is_left(w, j); k++) {
             if (r->refs[k].buffer != wide) continue;
@@ -142,7 +142,7 @@ static wick_status write_halves(wick_c_writing *w, size_t j) {
     const wick_step *made = wick_c_step_at(w, i);
     while (made->refs[k].buffer != wide) k++;
     if (!made->refs[k].write || made->refs[k].offset || !converts(made, k) || is_touched(w, wide, i + 1, j, true) ||
-        is_touched(w, wide, j + 1, w->plan->n_steps, true) || is_touched(w, to, i, j, true))
+        is_touched(w, wide, j + 1, w->plan->n_lowered, true) || is_touched(w, to, i, j, true))
         return WICK_OK;
     WICK_TRY(redirect(w, i, k, to, 0, halves));
     w->folded[j] = true;
@@ -180,7 +180,7 @@ static wick_status narrow(wick_c_writing *w, size_t i) {
                                       : (wick_dtype)0;
         bool all = halves != 0;
         for (int change = 0; change < 2 && all; change++)
-            for (size_t j = 0; j < w->plan->n_steps; j++)
+            for (size_t j = 0; j < w->plan->n_lowered; j++)
                 for (int n = 0; n < wick_c_step_at(w, j)->n_refs && is_left(w, j) && all; n++) {
                     const wick_step *r = wick_c_step_at(w, j);
                     if (r->refs[n].buffer != buffer) continue;
@@ -203,10 +203,10 @@ static wick_status reuse(wick_c_writing *w, size_t i) {
             bool good = !s->refs[from].write && s->refs[to].write && old != result && walks(s, from) && walks(s, to) &&
                         dtype_at(s, from) == dtype_at(s, to) && w->buffers[old].place == WICK_C_ARENA &&
                         w->buffers[result].place == WICK_C_ARENA &&
-                        !is_touched(w, old, i + 1, w->plan->n_steps, true) && !is_touched(w, result, 0, i, true);
+                        !is_touched(w, old, i + 1, w->plan->n_lowered, true) && !is_touched(w, result, 0, i, true);
             for (int k = 0; k < s->n_refs; k++) good &= k == from || s->refs[k].buffer != old;
             if (!good) continue;
-            for (size_t j = i; j < w->plan->n_steps; j++) {
+            for (size_t j = i; j < w->plan->n_lowered; j++) {
                 if (!is_touched(w, result, j, j + 1, true)) continue;
                 wick_step *r = changed(w, j);
                 if (!r) return wick_c_no_memory(w);
@@ -222,7 +222,7 @@ static wick_status reuse(wick_c_writing *w, size_t i) {
 }
 
 wick_status wick_c_convert_in_place(wick_c_writing *w) {
-    const size_t n = w->plan->n_steps;
+    const size_t n = w->plan->n_lowered;
     for (size_t i = 0; i < n; i++)
         if (w->plan->lowered[i].jump) return WICK_OK;
     for (size_t i = 0; i < n && !w->isa; i++) {

@@ -28,6 +28,100 @@ static bool is_worth_keeping(const wick_lower *l, const wick_step *s) {
     return s->packs || out <= in;
 }
 
+/* The one intermediate that step s, and none other, writes; NULL: there is none. */
+static const wick_ref *only_result(const wick_lower *l, const wick_step *s, const uint8_t *writers) {
+    const wick_ref *one = NULL;
+    for (int k = 0; k < s->n_refs; k++) {
+        if (!s->refs[k].write) continue;
+        if (one || l->buffers[s->refs[k].buffer].kind != WICK_BUFFER_TEMP || writers[s->refs[k].buffer] != 1)
+            return NULL;
+        one = &s->refs[k];
+    }
+    return one;
+}
+
+/* Whether two steps make the same of the same; of_a and of_b: their results. */
+static bool are_equal(const wick_lower *l, const wick_step *a, const wick_step *b, const wick_ref *of_a,
+                      const wick_ref *of_b) {
+    bool equal = a->run == b->run && a->tasks == b->tasks && a->n_refs == b->n_refs && a->args_size == b->args_size &&
+                 of_a - a->refs == of_b - b->refs && of_a->offset == of_b->offset &&
+                 l->buffers[of_a->buffer].size == l->buffers[of_b->buffer].size;
+    for (int k = 0; k < a->n_refs && equal; k++)
+        equal =
+            &a->refs[k] == of_a || (a->refs[k].buffer == b->refs[k].buffer && a->refs[k].offset == b->refs[k].offset);
+    return equal && (!a->args_size || !memcmp(a->args, b->args, a->args_size));
+}
+
+/* Kept steps that make the same of the same become the first of them: weights that many nodes use, as those of a
+ * network that was unrolled, are packed once. Nothing jumps. */
+static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
+    enum { NONE = -1 };
+    uint8_t *writers = wick_arena_zalloc(l->temp, l->n_buffers + 1); /* by buffer, up to 2 */
+    uint32_t *alias = wick_arena_alloc(l->temp, (l->n_buffers + 1) * sizeof *alias);
+    /* by buffer: the latest kept step that reads it first; by step: the one before that; by step: its new number */
+    int32_t *latest = wick_arena_alloc(l->temp, (l->n_buffers + 2 * l->n_steps + 1) * sizeof *latest);
+    if (!writers || !alias || !latest) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    int32_t *before = latest + l->n_buffers, *number = before + l->n_steps, n = 0;
+    size_t n_refs = 0;
+    bool some = false;
+    for (uint32_t b = 0; b < l->n_buffers; b++) alias[b] = b, latest[b] = NONE;
+    for (size_t i = 0; i < l->n_steps; i++) {
+        const wick_step *s = &l->steps[i];
+        n_refs += (size_t)s->n_refs;
+        for (int k = 0; k < s->n_refs; k++) {
+            uint8_t *of = &writers[s->refs[k].buffer];
+            *of = s->refs[k].write ? WICK_MIN(*of + 1, 2) : *of;
+        }
+        if (!s->kept || s->n_refs < 2) continue;
+        int32_t *first = &latest[s->refs[s->refs[0].write].buffer];
+        some |= *first != NONE;
+        *first = 0;
+    }
+    if (!some) return WICK_OK;
+    wick_step *steps = wick_arena_alloc(l->arena, l->n_steps * sizeof *steps); /* the others are for printers of code */
+    wick_ref *refs = wick_arena_alloc(l->arena, n_refs * sizeof *refs);
+    if (!steps || !refs) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
+    for (uint32_t b = 0; b < l->n_buffers; b++) latest[b] = NONE;
+    for (size_t i = 0; i < l->n_steps; i++) {
+        wick_step *s = &steps[n];
+        *s = l->steps[i];
+        s->refs = memcpy(refs, s->refs, (size_t)s->n_refs * sizeof *refs);
+        for (int k = 0; k < s->n_refs; k++) refs[k].buffer = alias[refs[k].buffer];
+        number[i] = n;
+        const wick_ref *of = s->kept && s->n_refs > 1 && wick_step_says_all(s) ? only_result(l, s, writers) : NULL;
+        if (of) {
+            int32_t *first = &latest[refs[refs[0].write].buffer], j = *first;
+            while (j != NONE && !are_equal(l, &steps[j], s, only_result(l, &steps[j], writers), of)) j = before[j];
+            if (j != NONE) {
+                const uint32_t into = only_result(l, &steps[j], writers)->buffer;
+                wick_buffer *gone = &l->buffers[of->buffer];
+                l->buffers[into].last = WICK_MAX(l->buffers[into].last, gone->last);
+                gone->first = gone->last = -1;
+                alias[of->buffer] = into;
+                continue;
+            }
+            before[n] = *first;
+            *first = n;
+        }
+        refs += s->n_refs;
+        n++;
+    }
+    for (size_t b = 0; b < l->n_buffers; b++) {
+        wick_buffer *at = &l->buffers[b];
+        if (at->first < 0) continue;
+        at->first = WICK_MIN(number[at->first], n - 1);
+        at->last = WICK_MIN(number[at->last], n - 1);
+    }
+    for (size_t i = 0; i < plan->graph->n; i++)
+        for (int k = 0; k < plan->graph->nodes[i]->n_out; k++) {
+            wick_operand *at = &l->operands[plan->graph->nodes[i]->out[k].id];
+            if (at->type) at->buffer = alias[at->buffer];
+        }
+    l->steps = steps;
+    l->n_steps = (size_t)n;
+    return WICK_OK;
+}
+
 /* Finds steps that depend on constants and on states that the plan does not assign: those that pack weights (and what
  * they need), and others of results that are not large. Of a workspace they run once, and again when such a state has
  * changed. What they write keeps its place in the arena, or goes to packs, but for what only such steps read: these run
@@ -78,6 +172,7 @@ static wick_status keep_what_stays(wick_plan *plan, wick_lower *l, const wick_wa
             }
         }
     }
+    if (!jumps) WICK_TRY(merge_kept(plan, l));
     for (size_t i = 0; i < l->n_steps; i++)
         for (int k = 0; !l->steps[i].kept && k < l->steps[i].n_refs; k++) run[l->steps[i].refs[k].buffer] = true;
     for (size_t i = 0; i < l->n_buffers; i++) {
@@ -131,6 +226,7 @@ static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, 
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     /* compiled functions may be printed as code, too */
     WICK_TRY(wick_rewrite_steps(&l, !passes->required_only, w->traced ? &plan->lowered : NULL));
+    plan->n_lowered = l.n_steps;
     l.node = NULL;
     if (!passes->required_only) WICK_TRY(keep_what_stays(plan, &l, w));
     WICK_TRY(wick_plan_memory(&l, &plan->arena_bytes, &plan->live_bytes));
@@ -252,8 +348,7 @@ wick_status wick_plan_build(wick_context *ctx, const wick_walk *w, size_t n, con
     wick_status status = WICK_OK;
     if (passes->memory_budget)
         status = find_target(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, &planning->live_target);
-    if (status == WICK_OK)
-        status = build_once(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, out);
+    if (status == WICK_OK) status = build_once(ctx, w, n, wanted, leaf_layouts, passes, planning, packs, out);
     wick_tag_set(was);
     return status;
 }

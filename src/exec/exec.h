@@ -40,6 +40,7 @@ struct wick_plan {
     size_t n_buffers;
     wick_step *steps;
     const wick_step *lowered; /* of compiled functions: the same before they were rewritten, for printers of code */
+    size_t n_lowered;
     size_t n_steps;
     wick_operand *operands; /* by value id */
     /* by buffer: the type of the first value that fills it; others may take its place, and views show it. NULL: none */
@@ -148,6 +149,8 @@ wick_status wick_compile_among(wick_context *ctx, wick_function fn, void *user, 
 void wick_packed_weights_init(wick_packed_weights *packs, const wick_allocator *alloc);
 void wick_packed_weights_free(wick_packed_weights *packs); /* plans are gone */
 size_t wick_packed_weights_bytes(wick_packed_weights *packs);
+/* Are the step's arguments all that it goes by, without pointers to what is the plan's? */
+bool wick_step_says_all(const wick_step *s);
 /* Finds those of a plan: of what kept steps write, the buffers that are to stay leave the arena. */
 wick_status wick_packed_weights_find(wick_plan *plan, wick_lower *l, const bool *stays);
 /* Joins the plans that want the same, once its leaves are bound. WICK_ERR_NOMEM, without a text. */

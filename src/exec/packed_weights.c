@@ -125,8 +125,7 @@ static bool put(writer *w, const void *data, size_t size) {
     return true;
 }
 
-/* Are its arguments all that it goes by, without pointers to what is the plan's? */
-static bool says_all(const wick_step *s) {
+bool wick_step_says_all(const wick_step *s) {
     static const bool says[] = {[WICK_STEP_PACK] = true,    [WICK_STEP_INT8_PACK] = true,   [WICK_STEP_COPY] = true,
                                 [WICK_STEP_PROGRAM] = true, [WICK_STEP_PROGRAM_END] = true, [WICK_STEP_JOIN] = true};
     return (size_t)s->kind < WICK_COUNTOF(says) && says[s->kind];
@@ -141,7 +140,7 @@ static bool write_key(writer *w, const wick_plan *plan, const wick_packing *p, b
     for (uint32_t i = 0; i < p->n_steps; i++) {
         const wick_step *s = &plan->steps[p->steps[i]];
         const uint64_t head[4] = {(uint64_t)(uintptr_t)s->run, (uint64_t)s->tasks, s->args_size, (uint64_t)s->n_refs};
-        if (!(*all &= says_all(s))) return true;
+        if (!(*all &= wick_step_says_all(s))) return true;
         if (!put(w, head, sizeof head) || !put(w, s->args, s->args_size)) return false;
         for (int k = 0; k < s->n_refs; k++) {
             const wick_ref *r = &s->refs[k];

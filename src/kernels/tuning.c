@@ -30,45 +30,50 @@
     X(cost_row_ns, 4, 1, 100000, "ns that a result of a reduction takes besides its work")                             \
     X(cost_piece_ns, 35, 1, 100000,                                                                                    \
       "ns that a part of a row takes: of a sum of wide rows, of a product with a program behind it")                   \
-    X(cost_l2_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")                               \
-    X(cost_l3_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                 \
+    X(cost_l3_bytes, 32 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the last cache")                                   \
     X(cost_l2_rate, 90000, 10, 100000000, "MB/s that steps move in a core's cache")                                    \
-    X(cost_l3_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                  \
+    X(cost_l3_rate, 45000, 10, 100000000, "MB/s in the last cache")                                                    \
     X(cost_memory_rate, 12000, 10, 100000000, "MB/s in memory")
 
-#define RATES(X)                                                                                                      \
-    X(cost_light_rate, 60000, 1, 100000000, "millions of adds, products, comparisons of elements a second")           \
-    X(cost_heavy_rate, 5000, 1, 100000000, "millions of divisions, roots, exponentials a second")                     \
-    X(cost_reduce_rate, 40000, 1, 100000000, "millions of elements reduced a second")                                 \
-    X(cost_gemm_rate, 105000, 1, 1000000000, "MFLOP/s of matrix products")                                            \
-    X(cost_conv_rate, 95000, 1, 1000000000, "MFLOP/s of convolutions")                                                \
-    X(cost_winograd_rate, 170000, 1, 1000000000, "MFLOP/s of Winograd's convolutions, as the others count them")      \
-    X(cost_depthwise_rate, 60000, 1, 1000000000, "MFLOP/s of convolutions channel by channel")                        \
-    X(cost_pool_rate, 12000, 1, 1000000000, "MFLOP/s of pooling")                                                     \
-    X(cost_rows_rate, 6000, 1, 1000000000, "MFLOP/s of softmax, norms and losses by rows")                            \
-    X(cost_attention_rate, 60000, 1, 1000000000, "MFLOP/s of attention")                                              \
-    X(cost_recurrent_rate, 40000, 1, 1000000000, "MFLOP/s of RNN, LSTM and GRU")                                      \
-    X(cost_int8_rate, 350000, 1, 1000000000, "MFLOP/s of products of bytes")                                          \
+/* Of cores with AVX-512; others have half of it or less. */
+#define CORES_CACHE(X) X(cost_l2_bytes, 1 << 20, 4 << 10, (int64_t)1 << 40, "bytes of the cache of a core")
+
+#define RATES(X)                                                                                                       \
+    X(cost_light_rate, 60000, 1, 100000000, "millions of adds, products, comparisons of elements a second")            \
+    X(cost_heavy_rate, 5000, 1, 100000000, "millions of divisions, roots, exponentials a second")                      \
+    X(cost_reduce_rate, 40000, 1, 100000000, "millions of elements reduced a second")                                  \
+    X(cost_gemm_rate, 105000, 1, 1000000000, "MFLOP/s of matrix products")                                             \
+    X(cost_conv_rate, 95000, 1, 1000000000, "MFLOP/s of convolutions")                                                 \
+    X(cost_winograd_rate, 170000, 1, 1000000000, "MFLOP/s of Winograd's convolutions, as the others count them")       \
+    X(cost_depthwise_rate, 60000, 1, 1000000000, "MFLOP/s of convolutions channel by channel")                         \
+    X(cost_pool_rate, 12000, 1, 1000000000, "MFLOP/s of pooling")                                                      \
+    X(cost_rows_rate, 6000, 1, 1000000000, "MFLOP/s of softmax, norms and losses by rows")                             \
+    X(cost_attention_rate, 60000, 1, 1000000000, "MFLOP/s of attention")                                               \
+    X(cost_recurrent_rate, 40000, 1, 1000000000, "MFLOP/s of RNN, LSTM and GRU")                                       \
+    X(cost_int8_rate, 350000, 1, 1000000000, "MFLOP/s of products of bytes")                                           \
     X(cost_other_rate, 2000, 1, 1000000000, "MFLOP/s of all else")
 
 /* By tier: arithmetic of half as wide vectors, of SSE2's or NEON's, of none. */
-#define SIZE(name, fallback, ...) .name = fallback,
+#define SIZE(name, fallback, ...)        .name = fallback,
 #define RATE_AVX512(name, fallback, ...) .name = fallback,
-#define RATE_AVX2(name, fallback, ...) .name = (fallback) / 2,
-#define RATE_BASE(name, fallback, ...) .name = (fallback) / 6,
-#define RATE_REF(name, fallback, ...) .name = (fallback) / 40,
+#define RATE_AVX2(name, fallback, ...)   .name = (fallback) / 2,
+#define RATE_BASE(name, fallback, ...)   .name = (fallback) / 6,
+#define RATE_REF(name, fallback, ...)    .name = (fallback) / 40,
 static const wick_tuning defaults[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_REF)},
-    [WICK_TIER_BASE] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_BASE)},
-    [WICK_TIER_AVX2] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_AVX2)},
-    [WICK_TIER_AVX512] = {SIZES(SIZE) COSTS(SIZE) RATES(RATE_AVX512)},
+    [WICK_TIER_REF] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(RATE_AVX2) RATES(RATE_REF)},
+    [WICK_TIER_BASE] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(RATE_AVX2) RATES(RATE_BASE)},
+    [WICK_TIER_AVX2] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(RATE_AVX2) RATES(RATE_AVX2)},
+    [WICK_TIER_AVX512] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(SIZE) RATES(RATE_AVX512)},
 };
 
-#define PLACE(name, ...) static int64_t *place_of_##name(wick_tuning *t) { return &t->name; }
-SIZES(PLACE) COSTS(PLACE) RATES(PLACE)
+#define PLACE(name, ...)                                                                                               \
+    static int64_t *place_of_##name(wick_tuning *t) { return &t->name; }
+SIZES(PLACE)
+COSTS(PLACE)
+CORES_CACHE(PLACE) RATES(PLACE)
 #define SIZE_ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, false, place_of_##name},
 #define COST_ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, true, place_of_##name},
-static const wick_tuning_field fields[] = {SIZES(SIZE_ROW) COSTS(COST_ROW) RATES(COST_ROW)};
+    static const wick_tuning_field fields[] = {SIZES(SIZE_ROW) COSTS(COST_ROW) CORES_CACHE(COST_ROW) RATES(COST_ROW)};
 enum { N = WICK_COUNTOF(fields) };
 _Static_assert(sizeof(wick_tuning) == N * sizeof(int64_t), "every number has a row");
 

@@ -193,6 +193,23 @@ static wick_status lower_integers(wick_lower *l, wick_node *node) {
                            3);
 }
 
+/* One product instead of a batch, where B is shared and the rows of all of A lie at one stride, be it backwards: how
+ * many there are, and that stride. */
+static bool rows_of_all(const wick_step_gemm *m, int64_t elem, int64_t *rows, int64_t *step) {
+    *rows = m->gemm.m;
+    *step = m->gemm.a_row; /* that of a dim of 1 says nothing */
+    for (int i = m->batch_rank - 1; i >= 0; i--) {
+        if (m->batch[i] == 1) continue;
+        const int64_t stride = m->a[i] / elem;
+        if (*rows == 1)
+            *step = stride;
+        else if (stride != *rows * *step)
+            return false;
+        *rows *= m->batch[i];
+    }
+    return *step != 0;
+}
+
 /* The product of a node, or of a batch: m, from the operands' types and layouts. Returns whether all products of the
  * batch have one B; *batch: how many there are. */
 static bool describe_matmul(wick_lower *l, wick_node *node, const wick_operand *a, const wick_operand *b,
@@ -225,12 +242,10 @@ static bool describe_matmul(wick_lower *l, wick_node *node, const wick_operand *
         shared &= m->b[i] == 0 || m->batch[i] <= 1;
         *batch *= tc->dims[i];
     }
-    /* One product instead of a batch, when the rows of all of A lie at one stride and B is shared. */
-    if (m->batch_rank && shared && *batch > 1 && wick_layout_is_contiguous(&a->layout, ta) &&
-        wick_type_count(ta) == *batch * g->m * g->k) {
-        g->m *= *batch;
-        g->a_row = g->k; /* the stride of a dim of 1 says nothing */
-        g->a_col = 1;
+    int64_t rows, step;
+    if (m->batch_rank && shared && *batch > 1 && rows_of_all(m, elem, &rows, &step)) {
+        g->m = rows;
+        g->a_row = step;
         *batch = 1;
         m->batch_rank = 0;
     }

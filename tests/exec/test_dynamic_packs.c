@@ -52,8 +52,8 @@ static wick_status body(wick_context *ctx, wick_tensor *const *in, wick_tensor *
                       (int64_t[]){0, 0, 1, 0}, (int64_t[]){0, 0, 1, 0}, 0.5);
     x = wick_max_pool(wick_conv(x, w[2], NULL, &(wick_conv_options){.stride = {2, 2}}),
                       &(wick_pool_options){.kernel = {1, 2}, .stride = {1, 2}});
-    x = wick_mean(x, WICK_AXES(3), false);                                   /* [batch, HIDDEN, n / 2] */
-    x = wick_layer_norm(wick_transpose(x, 1, 2), NULL, NULL, 1e-5);          /* [batch, n / 2, HIDDEN] */
+    x = wick_mean(x, WICK_AXES(3), false);                          /* [batch, HIDDEN, n / 2] */
+    x = wick_layer_norm(wick_transpose(x, 1, 2), NULL, NULL, 1e-5); /* [batch, n / 2, HIDDEN] */
     wick_tensor *h, *c;
     x = wick_lstm(x, &(wick_rnn_inputs){.w_ih = w[4], .w_hh = w[5]}, &(wick_rnn_options){.batch_first = true}, &h, &c);
     out[1] = c;
@@ -294,6 +294,56 @@ TEST(threads_share_packs_whoever_makes_them) {
         wick_dynamic_free(&d);
         n.w[9] = wick_wrap(ctx, WICK_F32, weight_rank[9], weight_dims[9], NULL, mine, NULL, NULL);
     }
+    wick_context_free(&ctx);
+}
+
+/* A network that was unrolled: the same two weights in each step, one of them transposed. */
+enum { UNROLLED = 48 };
+typedef struct unrolled {
+    wick_tensor *w[2];
+    int steps;
+} unrolled;
+static wick_status unroll(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const unrolled *u = user;
+    (void)ctx;
+    *out = in[0];
+    for (int i = 0; i < u->steps; i++) {
+        wick_tensor *turned = wick_linear(*out, u->w[0], NULL), *plain = wick_matmul(*out, u->w[1]);
+        *out = wick_tanh(i % 2 ? wick_sub(turned, plain) : wick_add(turned, plain));
+    }
+    return WICK_OK;
+}
+TEST(weights_that_many_nodes_use_are_packed_once) {
+    wick_context *ctx = context();
+    static float data[UNROLLED * UNROLLED], rows[UNROLLED], y[2][UNROLLED];
+    unrolled u = {.steps = 1};
+    for (int i = 0; i < 2; i++) {
+        fill_random(data, (int)WICK_COUNTOF(data), -0.4, 0.4);
+        u.w[i] = wick_from(ctx, WICK_F32, 2, (int64_t[]){UNROLLED, UNROLLED}, data);
+    }
+    fill_random(rows, UNROLLED, -1, 1);
+    size_t packed[2] = {0, 0};
+    for (int many = 0; many < 2; many++) {
+        wick_plan *plan = NULL;
+        wick_workspace *ws = NULL;
+        u.steps = many ? 20 : 1;
+        CHECK_OK(ctx, wick_compile(ctx, unroll, &u, 1, &(wick_spec){"x", WICK_F32, 2, {1, UNROLLED}}, 1, NULL, &plan));
+        REQUIRE(plan && wick_workspace_new(plan, &ws) == WICK_OK);
+        packed[many] = wick_plan_get_info(plan).packed_bytes;
+        for (int round = 0; round < 3; round++) { /* weights that change are packed again */
+            CHECK_INT(wick_run(ws, (const void *[]){rows}, (void *const[]){y[0]}), WICK_OK);
+            wick_tensor *row = wick_from(ctx, WICK_F32, 2, (int64_t[]){1, UNROLLED}, rows), *eager = NULL;
+            CHECK_OK(ctx, unroll(ctx, &row, &eager, &u));
+            CHECK_OK(ctx, wick_read(eager, y[1], sizeof y[1]));
+            CHECK_MSG(!memcmp(y[0], y[1], sizeof y[0]), "%d steps, round %d", u.steps, round);
+            fill_random(data, (int)WICK_COUNTOF(data), -0.4, 0.4);
+            CHECK_OK(ctx, wick_write(u.w[round % 2], data, sizeof data));
+        }
+        wick_workspace_free(&ws);
+        wick_plan_free(&plan);
+    }
+    CHECK(packed[0] > 0);
+    CHECK_MSG(packed[1] == packed[0], "%zu bytes, of one step %zu", packed[1], packed[0]);
     wick_context_free(&ctx);
 }
 

@@ -28,6 +28,7 @@ const wick_pass wick_passes[] = {
     {"epilogue", "products and convolutions take along the bias and the ReLU behind them", wick_pass_epilogue, false},
     {"dce", "again", wick_pass_dce, false},
     {"merge", "small products of one input become one, and slices of it", wick_pass_merge, false},
+    {"cse", "again, of weights that merging joined", wick_pass_cse, false},
     {"dce", "again", wick_pass_dce, false},
     {"checkpoint", "what gradients need of marked parts, or under a budget of memory, is made again instead of kept",
      wick_pass_checkpoint, false},

@@ -16,7 +16,6 @@ enum {
     GEMM_THIN = 32,   /* few rows: a kernel of its own goes over B in place */
     GEMM_PACK_A = 8,  /* a task packs its block of A into its scratch: [tile][k][mr rounded up to lanes] */
     GEMM_FAR = 64,    /* of THIN: B comes from memory, or from a cache that other cores share */
-    GEMM_CROWDED = 128, /* of THIN: it comes from memory, and its columns share sets of L1 */
 };
 
 static const wick_gemm_kernels *const gemm_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_gemm_kernels)};
@@ -184,7 +183,6 @@ static void gemm_cut_few_rows(wick_gemm *g, const gemm_view *v, const wick_tunin
     /* the last one's columns fill a vector */
     while (!by_rows && (v->n - 1) % g->nc + 1 < q->columns && across-- > 1);
     g->how |= GEMM_THIN | (far ? GEMM_FAR : 0);
-    if (is_crowded(q, v) && gemm_bytes(q, v) > l3_share(tuning)) g->how |= GEMM_CROWDED;
     g->mc = v->m;
     g->tasks = wick_ceil_div(v->n, g->nc);
 }
@@ -217,6 +215,13 @@ static int64_t gemm_cut_tiles(wick_gemm *g, const gemm_view *v, bool large, cons
     return down;
 }
 
+/* Rows of B, `stride` bytes apart, whose lines the cache of a core holds at once: powers of 2 share sets of it. */
+static int64_t rows_in_l2(int64_t stride) {
+    int64_t apart = WICK_GEMM_LINE;
+    while (stride && stride % (2 * apart) == 0) apart *= 2;
+    return wick_tuning_now()->cost_l2_bytes / apart;
+}
+
 /* Whether B is packed: by stage 0 for all tasks, or by each for itself. Returns whether tasks need room for a panel. */
 static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool large) {
     const wick_gemm_kernel *q = g->kernel;
@@ -227,10 +232,11 @@ static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool la
         panel = false;
     } else {
         /* Stage 0 is given only B, which GEMM_SWAP turns into the operand that is not packed. */
-        const bool turned_b = v->b_col != 1,
-                   far_rows = b_row >= WICK_GEMM_FAR_ROWS && g->mc >= WICK_GEMM_FAR_TILES * q->mr;
+        const bool turned_b = v->b_col != 1, often = g->mc >= WICK_GEMM_FAR_TILES * q->mr,
+                   pages = b_row >= WICK_GEMM_FAR_ROWS && (often || (g->b_constant && large)),
+                   crowded = v->m >= WICK_GEMM_FAR_TILES * q->mr && rows_in_l2(b_row) < WICK_MIN(g->kc, v->k);
         /* in place, vectors of rows that aren't whole lines lie in two */
-        const bool packs = turned_b || far_rows,
+        const bool packs = turned_b || pages || crowded,
                    share = packs ? g->b_constant || down > 1 : down > 1 && large && b_row % WICK_GEMM_LINE != 0;
         if (share && !(g->how & GEMM_SWAP))
             g->how |= GEMM_SHARE_B, panel = false;
@@ -299,7 +305,7 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
                   nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), q->nr);
     /* of A, by one panel after the other */
     const double passed = (double)v.m * (double)(nc > q->nr ? WICK_MIN(g->kc, v.k) : v.k) * (double)q->elem;
-    if (passed > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
+    if (passed > (double)tuning->cost_l2_bytes / WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
     g->nc = nc;
     g->mc = v.m;
     g->tasks = wick_ceil_div(v.n, g->nc);
@@ -314,8 +320,10 @@ void wick_gemm_keep_packing(wick_gemm *g) {
     g->accumulate = g->lower = g->relu = g->b_constant = false;
     g->bias = 0;
     g->scratch = 0;
-    if (g->narrow && !g->amx) wick_narrow_keep_packing(g);
-    else g->how &= GEMM_SWAP | GEMM_SHARE_B;
+    if (g->narrow && !g->amx)
+        wick_narrow_keep_packing(g);
+    else
+        g->how &= GEMM_SWAP | GEMM_SHARE_B;
 }
 
 void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *b, void *packed) {
@@ -330,11 +338,17 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
     const wick_gemm_kernel *q = g->kernel;
     const gemm_view v = gemm_view_of(g, g->how);
     const int64_t panels = wick_ceil_div(v.n, q->nr), per_task = wick_ceil_div(panels, g->tasks_pack);
-    for (int64_t j = begin * per_task; j < WICK_MIN(panels, end * per_task); j++) {
-        const int64_t col = j * q->nr;
-        q->pack(v.k, WICK_MIN(q->nr, v.n - col), (const char *)b + col * v.b_col * q->elem, v.b_row, v.b_col,
-                (char *)packed + col * v.k * q->elem, q->nr);
-    }
+    /* Rows are gone through some at a time, each along all of the task's panels: as many streams as a core's
+     * prefetching follows. */
+    const int64_t first = begin * per_task, last = WICK_MIN(panels, end * per_task),
+                  step = v.b_col == 1 ? WICK_GEMM_SWEEP_STEPS : v.k;
+    for (int64_t k = 0; k < v.k; k += step)
+        for (int64_t j = first; j < last; j++) {
+            const int64_t col = j * q->nr;
+            q->pack(WICK_MIN(step, v.k - k), WICK_MIN(q->nr, v.n - col),
+                    (const char *)b + (k * v.b_row + col * v.b_col) * q->elem, v.b_row, v.b_col,
+                    (char *)packed + (col * v.k + k * q->nr) * q->elem, q->nr);
+        }
 }
 
 /* A task of a thin product: all rows, columns [c0, c1). Of columns that are contiguous the kernel goes through all
@@ -352,7 +366,6 @@ static void gemv(const wick_gemm *g, const gemm_view *v, int64_t c0, int64_t c1,
                         .b_row = by_rows ? v->b_row : v->b_col,
                         .k_block = g->kc,
                         .far = g->how & GEMM_FAR,
-                        .crowded = g->how & GEMM_CROWDED,
                         .c = c + c0 * v->c_col * elem,
                         .c_row = v->c_row,
                         .c_col = v->c_col,
@@ -424,7 +437,8 @@ static void gemm_block(const wick_gemm *g, const gemm_view *v, int64_t r0, int64
             const char *next = NULL;
             int64_t next_bytes = 0;
             if (g->how & GEMM_SHARE_B && k) {
-                if (col + nr < c1) next = t.b, next += v->k * nr * elem, next_bytes = k * nr * elem;
+                if (col + nr < c1)
+                    next = t.b, next += v->k * nr * elem, next_bytes = k * nr * elem;
                 else if (!last)
                     next = packed + (c0 * v->k + (k0 + k) * nr) * elem,
                     next_bytes = WICK_MIN(g->kc, v->k - k0 - k) * nr * elem;

@@ -19,19 +19,18 @@ typedef struct wick_gemm_tile {
     int64_t a_row, a_col;
     int64_t pieces;          /* tiles: A is this many pieces of k columns, */
     const int64_t *piece_at; /* so many elements behind a; B goes on from one to the next. NULL: one, at a */
-    const void *b; /* rows contiguous, without masks readable to a whole number of vectors */
-    int64_t b_row; /* gemv_columns: the distance of columns */
-    int64_t k_block; /* gemv_columns: k is summed in blocks of this many */
-    bool far;      /* thin kernels: B is in no near cache; tiles: C is in none, and asked for first */
-    bool crowded;  /* gemv_columns: B is in memory, and columns share sets of L1 */
+    const void *b;           /* rows contiguous, without masks readable to a whole number of vectors */
+    int64_t b_row;           /* gemv_columns: the distance of columns */
+    int64_t k_block;         /* gemv_columns: k is summed in blocks of this many */
+    bool far;                /* thin kernels: B is in no near cache; tiles: C is in none, and asked for first */
     void *c;
     int64_t c_row, c_col;
     const void *ahead;  /* tiles: what is wanted soon: a line of it is asked for with each step of k, */
     int64_t ahead_step; /* so many bytes on; NULL: nothing */
-    int64_t cols;     /* columns that exist: the rest of the last vector is computed and dropped */
-    const void *bias; /* the tile's own part */
-    int bias_mode;    /* as wick_gemm.bias */
-    bool add;         /* C += */
+    int64_t cols;       /* columns that exist: the rest of the last vector is computed and dropped */
+    const void *bias;   /* the tile's own part */
+    int bias_mode;      /* as wick_gemm.bias */
+    bool add;           /* C += */
     bool relu;
 } wick_gemm_tile;
 

@@ -18,7 +18,7 @@ enum { WICK_GEMM_VEC_BYTES = 32, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
                               keeps accumulators in memory */
 #define WICK_GEMM_WIDE(rows) ((rows) <= 2 ? 8 : (rows) == 3 ? 6 : (rows) <= 5 ? 4 : (rows) == 6 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 10, WICK_GEMM_NV = 2 };
-#else                      /* base: 16 registers (SSE2) or more */
+#else /* base: 16 registers (SSE2) or more */
 #define WICK_GEMM_WIDE(rows) ((rows) == 1 ? 8 : (rows) == 2 ? 5 : (rows) == 3 ? 4 : (rows) == 4 ? 3 : 2)
 enum { WICK_GEMM_VEC_BYTES = 16, WICK_GEMM_MR = 6, WICK_GEMM_NV = 2 };
 #endif
@@ -51,10 +51,9 @@ enum { WICK_GEMM_CHUNK = 256 };
 enum { WICK_GEMM_FAR_BY_ROWS = 1 << 20 };
 
 /* What the last cache (wick_tuning.cost_l3_bytes) holds of B beside others: a fourth of it. From there on columns come
- * from memory, which asks for them ahead; a quarter of that is enough where columns share sets of L1. From memory such
- * columns go a line of one group after the other, four groups in flight. Up to there plans keep a copy by rows of a
- * constant B whose columns are contiguous, for so few rows of A as FEW_NEAR: rows come faster from L3, and a larger one
- * costs more memory than it gains. */
+ * from memory, which asks for them ahead; a quarter of that is enough where columns share sets of L1. Up to there
+ * plans keep a copy by rows of a constant B whose columns are contiguous, for so few rows of A as FEW_NEAR: rows come
+ * faster from L3, and a larger one costs more memory than it gains. */
 enum { WICK_GEMM_L3_SHARE = 4 };
 
 /* The longest block of k. It is a part of the numerics (the same for every tier and shape): one block's partial sum is
@@ -103,12 +102,15 @@ enum { WICK_GEMM_SET_BYTES = 4096, WICK_GEMM_SET_ROWS = 7 };
 enum { WICK_GEMM_PACK_A_PANELS = 3 };
 
 /* B whose rows are contiguous is used in place, unless each row is on another page (bytes) and a task goes over the
- * panel this often (tiles of rows), or rows aren't a multiple of lines (bytes) and B is large (gemm_share_bytes). */
+ * panel this often (tiles of rows), or B is constant and large (gemm_share_bytes); unless the rows of a panel share so
+ * few sets of L2 that it holds less than them all, and a task goes over it often; or unless rows aren't a multiple of
+ * lines (bytes) and B is large. */
 enum { WICK_GEMM_FAR_ROWS = 4096, WICK_GEMM_FAR_TILES = 8, WICK_GEMM_LINE = 64 };
 
-/* Bytes of A up to which tasks take all rows and pack columns of B for themselves: of all of k, or of a block of it
- * where a task has several panels. A stays in L2 while panels pass, or costs less from L3 than packing B for all. */
-enum { WICK_GEMM_OWN_A = 512 << 10 };
+/* Share of L2 that A may take where tasks take all rows and pack columns of B for themselves: of all of k, or of a
+ * block of it where a task has several panels. A stays there while panels pass, or costs less from L3 than packing B
+ * for all. */
+enum { WICK_GEMM_OWN_A = 2 };
 
 /* Elements that one task of stage 0 packs, at least. */
 enum { WICK_GEMM_PACK_WORK = 65536 };

@@ -88,15 +88,14 @@ GEMM_INLINE void GEMM_NAME(rows)(const wick_gemm_tile *whole, const int rows, co
 #undef GEMM_GROUP
 #undef GEMM_FEW_COLUMNS
 #if !GEMM_SQUARES
-#define GEMM_GROUP GEMM_NAME(LT)
+#define GEMM_GROUP       GEMM_NAME(LT)
 #define GEMM_FEW_COLUMNS WICK_GEMM_FEW_BY_COLUMNS
 typedef GEMM_NAME(tvec) GEMM_NAME(group);
 typedef GEMM_NAME(tvecu) GEMM_NAME(groupu);
 /* k steps of `groups` times LT columns, transposed in registers by the elements of a cache line at a time, two groups
- * after the other: so many lines stay in L1 where columns share its sets, and the chains of those before still run.
- * apart: one group after the other, whose lines fill their set, so that what is asked for ahead waits in L2. */
+ * after the other: so many lines stay in L1 where columns share its sets, and the chains of those before still run. */
 GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *a, const GEMM_T *b, int64_t k,
-                                         const int rows, const int groups, const bool apart, GEMM_NAME(group) * acc) {
+                                         const int rows, const int groups, GEMM_NAME(group) * acc) {
     enum { Q = GEMM_NAME(QUAD), LT = GEMM_NAME(LT), LINE = 64 / (int)sizeof(GEMM_T) };
     const int64_t a_row = t->a_row, a_col = t->a_col, col = t->b_row;
     int64_t bytes = col * (int64_t)sizeof *b, three = 3 * bytes;
@@ -104,8 +103,8 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *
     GEMM_HIDE(three);
     for (; k >= LINE; k -= LINE, b += LINE) {
         GEMM_UNROLL
-        for (int h = 0; h < groups; h += apart ? 1 : 2) {
-            const int n = apart || groups - h < 2 ? 1 : 2;
+        for (int h = 0; h < groups; h += 2) {
+            const int n = groups - h < 2 ? 1 : 2;
             const char *from[2];
             const GEMM_T *x_at = a;
             GEMM_UNROLL
@@ -117,8 +116,7 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *
                     GEMM_UNROLL
                     for (int j = 0; j < LT; j++, to += bytes) {
                         GEMM_HIDE(to);
-                        if (apart) __builtin_prefetch(to, 0, 2);
-                        else __builtin_prefetch(to);
+                        __builtin_prefetch(to);
                     }
                 }
             }
@@ -153,7 +151,7 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const GEMM_T *
     }
 }
 #else
-#define GEMM_GROUP 16
+#define GEMM_GROUP       16
 #define GEMM_FEW_COLUMNS WICK_GEMM_FEW_BY_SQUARES
 typedef GEMM_NAME(vec) GEMM_NAME(group);
 typedef GEMM_NAME(vecu) GEMM_NAME(groupu);
@@ -203,12 +201,11 @@ GEMM_INLINE void GEMM_NAME(square_step)(__m512 *acc, const float **a, int64_t a_
  * multiply-adds still run while the next square is transposed; of one or two the chains are what takes time, so that
  * two groups of columns go side by side. */
 GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *from, const float *b, int64_t k,
-                                         const int rows, const int groups, const bool apart, __m512 *acc) {
+                                         const int rows, const int groups, __m512 *acc) {
     const int64_t a_row = t->a_row, a_col = t->a_col;
     int64_t bytes = t->b_row * (int64_t)sizeof *b, three = 3 * bytes;
     GEMM_HIDE(bytes);
     GEMM_HIDE(three);
-    (void)apart;
     const float *a[(GEMM_FEW_COLUMNS + 2) / 3];
     GEMM_UNROLL
     for (int i = 0; i < rows; i += 3) a[i / 3] = from + i * a_row;
@@ -249,7 +246,7 @@ GEMM_INLINE void GEMM_NAME(column_steps)(const wick_gemm_tile *t, const float *f
 
 /* All of k. The sums of blocks are added to `sums`, or the first is put there. */
 GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *b, const int rows, const int groups,
-                                         const bool apart, GEMM_T *sums, int64_t width) {
+                                         GEMM_T *sums, int64_t width) {
     const GEMM_T *a = t->a;
     bool add = t->add;
     int64_t rest = t->k;
@@ -258,7 +255,7 @@ GEMM_INLINE void GEMM_NAME(column_block)(const wick_gemm_tile *t, const GEMM_T *
         GEMM_NAME(group) acc[GEMM_SQUARES ? GEMM_FEW_COLUMNS : GEMM_FEW_COLUMNS * WICK_GEMM_COLUMN_GROUPS];
         GEMM_UNROLL
         for (int i = 0; i < rows * groups; i++) acc[i] = (GEMM_NAME(group)){0};
-        GEMM_NAME(column_steps)(t, a, b, k, rows, groups, apart, acc);
+        GEMM_NAME(column_steps)(t, a, b, k, rows, groups, acc);
         GEMM_UNROLL
         for (int i = 0; i < rows * groups; i++) {
             GEMM_NAME(groupu) *const to = (GEMM_NAME(groupu) *)(sums + i / groups * width + i % groups * GEMM_GROUP);
@@ -287,20 +284,16 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
         int64_t j = 0;
 #if !GEMM_SQUARES
         const int groups = rows == 1 ? GROUPS : 2; /* two of each row are chains enough */
-        for (; rows == 1 && t.crowded && j + groups * LT <= cols; j += groups * LT)
-            GEMM_NAME(column_block)
-            (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, true, sums + j, WIDTH);
-        for (; !t.far && j + groups * LT <= cols; j += groups * LT)
-            GEMM_NAME(column_block)
-            (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, false, sums + j, WIDTH);
+        for (; !t.far && j + groups * LT <= cols; j += groups * LT) GEMM_NAME(column_block)
+        (whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, groups, sums + j, WIDTH);
         for (; !t.far && groups > 2 && j + 2 * LT <= cols; j += 2 * LT)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
 #else
         for (; rows <= 2 && !t.far && j + 2 * GROUP <= cols; j += 2 * GROUP)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, false, sums + j, WIDTH);
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 2, sums + j, WIDTH);
 #endif
         for (; j + GROUP <= cols; j += GROUP)
-            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, false, sums + j, WIDTH);
+            GEMM_NAME(column_block)(whole, (const GEMM_T *)t.b + (at + j) * t.b_row, rows, 1, sums + j, WIDTH);
         const int64_t few = cols - j;
         if (few > 0) { /* with columns before them, whose sums are dropped */
             for (int64_t i = 0; i < rows && whole->add; i++)
@@ -308,7 +301,7 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
             for (int64_t i = 0; i < rows * GROUP && whole->add; i++)
                 if (i % GROUP < GROUP - few) last[i] = 0;
             GEMM_NAME(column_block)
-            (whole, (const GEMM_T *)t.b + (at + cols - GROUP) * t.b_row, rows, 1, false, last, GROUP);
+            (whole, (const GEMM_T *)t.b + (at + cols - GROUP) * t.b_row, rows, 1, last, GROUP);
             for (int64_t i = 0; i < rows; i++)
                 memcpy(sums + i * WIDTH + j, last + (i + 1) * GROUP - few, (size_t)few * sizeof *last);
         }
@@ -316,7 +309,7 @@ GEMM_INLINE void GEMM_NAME(columns)(const wick_gemm_tile *whole, const int rows)
     }
 }
 
-#define GEMM_FEW(X) X(1) X(2) X(3) X(4)
+#define GEMM_FEW(X)  X(1) X(2) X(3) X(4)
 #define GEMM_MORE(X) X(5) X(6) X(7) X(8)
 #define GEMM_MOST(X) X(9) X(10) X(11) X(12)
 #if GEMM_SQUARES
@@ -337,8 +330,8 @@ GEMM_FEW(GEMM_KERNEL)
 GEMM_MORE(GEMM_KERNEL)
 #undef GEMM_KERNEL
 #define GEMM_KERNEL(n) GEMM_NAME(rows_##n),
-    static wick_gemm_tile_fn *const
-    GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL) GEMM_MORE(GEMM_KERNEL)};
+static wick_gemm_tile_fn *const GEMM_NAME(gemv_rows)[WICK_GEMM_FEW_FAR] = {GEMM_FEW(GEMM_KERNEL)
+                                                                               GEMM_MORE(GEMM_KERNEL)};
 #undef GEMM_KERNEL
 #undef GEMM_FEW
 #undef GEMM_MORE

@@ -16,7 +16,10 @@ static const char *halves_refused(const wick_windows *w) {
 }
 static bool are_halves(const wick_windows *w) { return !halves_refused(w); }
 
-size_t wick_windows_scratch(const wick_windows *w) { return (size_t)w->in[2] * wick_ctype_size(w->type) + WICK_ALIGN; }
+/* Two rows: one is read while the other is written. */
+size_t wick_windows_scratch(const wick_windows *w) {
+    return 2 * (size_t)w->in[2] * wick_ctype_size(w->type) + WICK_ALIGN;
+}
 static const wick_window_kernels *tier_kernels(void) { return window_tiers[wick_tier_current()]; }
 /* Why images are not gone over by channels; NULL: they are. */
 static const char *channels_refused(const wick_windows *w, bool max) {
