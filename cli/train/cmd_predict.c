@@ -2,6 +2,7 @@
  * task learned. */
 #include "../file_types.h"
 #include "../options.h"
+#include "../paths.h"
 #include "../term/picture.h"
 #include "../step.h"
 #include "source.h"
@@ -53,6 +54,7 @@ typedef struct viewer {
     float *x, *probability; /* of other tasks its predictions */
     float *sample;          /* room for one */
     float *target;          /* what they should be, where somebody says */
+    uint8_t *mask;          /* room for one */
     int64_t *order;         /* classes as they are shown */
     json json;              /* held back in memory until the last image: a failure prints another object instead */
     char *text;
@@ -73,6 +75,8 @@ typedef struct subject {
     int64_t index, label;  /* label -1: nobody says */
     bool alone;            /* in its file */
     const float *target;   /* of numbers; NULL: nobody says */
+    const uint8_t *whole;  /* the picture as its file has it, [channels, height, width]; NULL: `pixels` are that */
+    int64_t height, width; /* of whole */
 } subject;
 
 static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
@@ -112,6 +116,24 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
     json_close(j, '}');
 }
 
+/* --draw: files named as the picture's, or by its number. */
+static int draw(const viewer *v, const subject *s) {
+    const classifier *c = v->c;
+    char name[256], number[32] = "";
+    const char *file = s->file ? s->file : "", *slash = strrchr(file, '/');
+    snprintf(name, sizeof name, "%.200s", slash ? slash + 1 : file);
+    char *dot = strrchr(name, '.');
+    if (dot && dot > name) *dot = '\0';
+    if (!s->alone) snprintf(number, sizeof number, "%s%lld", *name ? "-" : "", (long long)s->index);
+    strncat(name, number, sizeof name - strlen(name) - 1);
+    char *stem = path_join(v->o->draw, name);
+    if (!stem) return log_fail(CLI_FAILED, "out of memory");
+    const int code = s->whole ? c->task->draw(c, v->probability, s->whole, s->height, s->width, stem)
+                              : c->task->draw(c, v->probability, s->pixels, v->shape[1], v->shape[2], stem);
+    free(stem);
+    return code;
+}
+
 /* What other tasks than classes say. */
 static void show_task(viewer *v, const subject *s) {
     const classifier *c = v->c;
@@ -139,6 +161,10 @@ static int look(viewer *v, const subject *s) {
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+    if (*v->o->draw && s->pixels) {
+        const int drawn = draw(v, s);
+        if (drawn != CLI_OK) return drawn;
+    }
     if (c->task->kind != TASK_CLASSIFY) return show_task(v, s), CLI_OK;
     int64_t best = 0;
     for (int64_t k = 0; k < c->classes; k++) {
@@ -164,6 +190,10 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
     const wick_spec *second = wick_dataset_field(d, 1);
     const bool numbers = second && second->dtype == WICK_F32 && index >= 0 && index < count &&
                          wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, v->target}, NULL) == WICK_OK;
+    uint8_t *mask = v->mask; /* its classes as numbers */
+    const bool masked = source_is_masked(d) && index >= 0 && index < count &&
+                        wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, mask}, NULL) == WICK_OK;
+    for (int64_t i = 0; masked && i < second->dims[0] * second->dims[1]; i++) v->target[i] = mask[i];
     const float *sample = floats ? wick_dataset_at(d, index, 0) : NULL;
     wick_fault fault = {0};
     if (floats && !sample && index < count) { /* a window is put together when it is asked for */
@@ -172,7 +202,7 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
         sample = v->sample;
     }
     const subject s = {.pixels = wick_dataset_sample(d, index),
-                       .target = numbers ? v->target : NULL,
+                       .target = numbers || masked ? v->target : NULL,
                        .sample = sample,
                        .file = file,
                        .index = index,
@@ -267,15 +297,16 @@ static int look_at_recording(viewer *v, const char *file) {
 /* The pictures of a file, made what the model takes: grey or RGB, and of its size. */
 static int look_at_file(viewer *v, const char *file) {
     wick_context *ctx = v->c->ctx;
-    wick_image *image, *other;
+    wick_image *image, *other, *whole = NULL;
     int code = kind_check(file, AS_PICTURE, "a picture");
     if (code != CLI_OK) return code;
     wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
     if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
         status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
-        wick_image_free(&image);
+        whole = image;
         image = other;
     }
+    if (status != WICK_OK) wick_image_free(&whole);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     const int64_t count = wick_image_count(image);
     const bool chosen = options_given(v->o, "index");
@@ -285,13 +316,20 @@ static int look_at_file(viewer *v, const char *file) {
     int64_t first, last;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
-            const subject s = {
-                .pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
+            const subject s = {.pixels = wick_image_pixels(image, i),
+                               .file = file,
+                               .index = i,
+                               .label = -1,
+                               .alone = count == 1,
+                               .whole = whole ? wick_image_pixels(whole, i) : NULL,
+                               .height = whole ? wick_image_dims(whole)[1] : 0,
+                               .width = whole ? wick_image_dims(whole)[2] : 0};
             code = i < count ? look(v, &s)
                              : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i,
                                         file, (long long)count, plural(count));
         }
     wick_image_free(&image);
+    wick_image_free(&whole);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
@@ -317,8 +355,10 @@ static int look_at_all(viewer *v) {
     v->probability = step_buffer(c->task->width(c), sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
     v->sample = step_buffer(c->pixels, sizeof *v->sample);
-    v->target = step_buffer(c->classes, sizeof *v->target);
-    if (!v->x || !v->probability || !v->order || !v->target || !v->sample) return log_fail(CLI_FAILED, "out of memory");
+    v->target = step_buffer(c->classes + c->pixels, sizeof *v->target);
+    v->mask = step_buffer(c->pixels, sizeof *v->mask);
+    if (!v->mask || !v->x || !v->probability || !v->order || !v->target || !v->sample)
+        return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
@@ -434,12 +474,20 @@ int cmd_predict(cli_options *o) {
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
+    if (code == CLI_OK && *o->draw && !c.task->draw)
+        code = log_fail(CLI_USAGE,
+                        "--draw is for models of pictures' parts (--task segment); this one was trained with "
+                        "--task %s",
+                        c.task->name);
+    if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))
+        code = log_fail(CLI_FAILED, "could not make the folder %s: %s", o->draw, strerror(errno));
     if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
     step_free(&v.step);
     free(v.x);
     free(v.probability);
     free(v.target);
+    free(v.mask);
     free(v.sample);
     free(v.order);
     classifier_free(&c);

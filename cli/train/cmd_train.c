@@ -515,7 +515,7 @@ static int tell_plan(const training *t) {
     }
     char learned[128];
     snprintf(learned, sizeof learned, t->c.task->learned, (long long)t->c.classes,
-             of_classes(t) ? "es" : plural(t->c.classes));
+             TASK_PLURAL(t->c.task, t->c.classes));
     printf("task        %s: %s\n", t->c.task->name, learned);
     log_print("network     %s, %lld parameter%s\n", t->c.arch, parameters, plural(parameters));
     printf("samples     %lld for training, %lld for validation, %lld for the test\n", train, valid, test);

@@ -22,7 +22,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     if (o->label) to[o->label] = out[1];
     const wick_status status = wick_dataset_get(o->set, i, to, fault);
     for (int64_t k = 0; o->targets && !o->label && out[1] && k < o->known; k++) ((float *)out[1])[k] = NAN;
-    if (o->targets) return status;
+    if (o->targets || o->masks) return status;
     if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
     return status;
 }
@@ -59,9 +59,12 @@ static void release(void *user) {
 
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
+    const bool masks = source_is_masked(o->set);
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (o->targets ? strcmp(f->name, "target") == 0 : f->dtype == WICK_I64 && f->rank == 0) label = k;
+        if (masks || o->targets ? strcmp(f->name, masks ? "mask" : "target") == 0
+                                : f->dtype == WICK_I64 && f->rank == 0)
+            label = k;
     }
     for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding;
          k++) /* fields of shards have their endings' names */
@@ -71,7 +74,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                 "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in "
                 "WebDataset; name files KEY.png and KEY.cls, without other dots",
                 path, wick_dataset_field(o->set, k)->name);
-    if (!bare && (!label || (!o->targets && !wick_dataset_classes(o->set))))
+    if (!bare && !masks && (!label || (!o->targets && !wick_dataset_classes(o->set))))
         return wick_context_fail(
             ctx, WICK_ERR_FORMAT,
             "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label",
@@ -80,13 +83,15 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     if (!copy) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     *copy = *o;
     copy->label = label;
+    copy->masks = masks;
     copy->coding = NULL;
     const int64_t classes = o->class_names || o->targets ? o->known : wick_dataset_classes(o->set);
     const wick_dataset_source source = {
         .count = wick_dataset_count(o->set),
         .n_fields = 2,
-        .fields = {*wick_dataset_field(o->set, 0), o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
-                                                              : (wick_spec){"label", WICK_I64, 0, {0}}},
+        .fields = {*wick_dataset_field(o->set, 0), masks        ? *wick_dataset_field(o->set, label)
+                                                   : o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
+                                                                : (wick_spec){"label", WICK_I64, 0, {0}}},
         .get = get,
         .at = at,
         .length = length,
@@ -140,6 +145,7 @@ static bool are_labels(const wick_dataset *d) {
 task_kind source_task(const wick_dataset *d, task_kind asked) {
     const wick_spec *second = wick_dataset_field(d, 1);
     if (asked != TASK_AUTO) return asked;
+    if (source_is_masked(d)) return TASK_SEGMENT;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
@@ -283,6 +289,11 @@ bool source_is_audio(const wick_dataset *dataset) {
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;
 }
 
+bool source_is_masked(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_U8 && f->rank == 2 && strcmp(f->name, "mask") == 0;
+}
+
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
@@ -336,6 +347,13 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         return wick_context_fail(ctx, file ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
                                  "%s: --window is for a table (.csv, .tsv) whose rows lie in order of time", data);
     }
+    if (file && so->task == TASK_SEGMENT) {
+        free(file);
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: --task segment learns from a folder of pictures and masks, not from a table or "
+                                 "tensors",
+                                 data);
+    }
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
@@ -346,6 +364,10 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided)
             status = take_part(ctx, split, &o);
+    } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
+        bool whole = false;
+        status = source_open_masks(ctx, data, split, so, &o, &whole);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
     if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {

@@ -6,8 +6,16 @@
 
 #include "wick/data.h"
 
-/* What is learned of a sample: its class; numbers; which of several labels it has; or the sample itself. */
-typedef enum task_kind { TASK_AUTO, TASK_CLASSIFY, TASK_REGRESS, TASK_MULTI_LABEL, TASK_AUTOENCODE } task_kind;
+/* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; or the class of
+ * each pixel. */
+typedef enum task_kind {
+    TASK_AUTO,
+    TASK_CLASSIFY,
+    TASK_REGRESS,
+    TASK_MULTI_LABEL,
+    TASK_AUTOENCODE,
+    TASK_SEGMENT
+} task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
 typedef struct source_options {
@@ -43,6 +51,7 @@ int source_read_options(const cli_options *o, source_options *so);
  *   shards     a folder with SPLIT-*.tar, also .tar.gz and .tar.zst, as WebDataset lays them out
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
+ *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
@@ -61,6 +70,9 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
 const char *source_validation_part(wick_context *ctx, const char *data);
+/* Whether samples are pictures with masks; and whether data are such, without parts. */
+bool source_is_masked(const wick_dataset *dataset);
+bool source_masks_are_whole(wick_context *ctx, const char *data);
 /* Whether it is the name of a file that is read as a table or as tensors. */
 bool source_is_file(const char *data);
 /* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */

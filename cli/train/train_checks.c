@@ -124,6 +124,12 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
     if (floats && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
+    if (source_is_masked(t->train) && strcmp(o->augment, "none") != 0)
+        return log_fail(
+            blame(whose),
+            "%s--augment changes pictures and not their masks: --transform \"flip, crop=8, normalise\" does "
+            "both",
+            whose);
     if (!augment_read(o->augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
                         whose, o->augment);
@@ -152,7 +158,7 @@ int training_read_transform(training *t, wick_loader_options *loading) {
                                  : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
     }
     bool normalises = false;
-    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',')
+    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',', at += strspn(at, " "))
         normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
     const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);

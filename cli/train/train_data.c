@@ -238,7 +238,8 @@ static int choose_defaults(training *t) {
     cli_options *o = t->o;
     const wick_spec *f = wick_dataset_field(t->train, 0);
     const int64_t count = wick_dataset_count(t->train);
-    const bool few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE;
+    const bool pixels = t->c.task->kind == TASK_SEGMENT, few = are_rows(t->train) && count < FEW,
+               again = t->c.task->kind == TASK_AUTOENCODE;
     char text[256] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
@@ -250,6 +251,11 @@ static int choose_defaults(training *t) {
         snprintf(net.value, sizeof net.value,
                  "flatten, linear %lld, relu, linear %lld, linear %lld, relu, linear classes", wide, narrow, wide);
         ok = choose(o, network, &net, 1, text, sizeof text);
+    } else if (pixels) {
+        ok =
+            choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
     } else if (few) {
         ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
              choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},

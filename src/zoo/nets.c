@@ -11,6 +11,10 @@ static wick_tensor *build(const wick_network *network, wick_model *model, wick_t
 #define BLOCK(channels, stride) \
     "residual(conv " channels " 3 same nobias" stride ", bn, relu, conv " channels " 3 same nobias, bn), relu, "
 
+#define TWICE(channels) "conv " channels " 3 same nobias, bn, relu, conv " channels " 3 same nobias, bn, relu, "
+#define DOWN(channels, name) TWICE(channels) "save " name ", maxpool 2, "
+#define UP(channels, name) "upsample " name ", concat " name ", " TWICE(channels)
+
 const wick_architecture wick_zoo_net = {
     .name = "net", .form = "net:LAYER, ...", .doc = "layers as text, see wick help net", .build = build};
 const wick_architecture wick_zoo_nets[] = {
@@ -48,5 +52,12 @@ const wick_architecture wick_zoo_nets[] = {
                           DEPTHWISE("", "128") DEPTHWISE("", "128") DEPTHWISE("", "128") DEPTHWISE("", "128")
                               DEPTHWISE("", "128") DEPTHWISE(" stride 2", "256")
                                   DEPTHWISE("", "256") "globalpool, linear classes"},
+     .build = build},
+    {.name = "unet",
+     .form = "unet",
+     .doc = "Ronneberger et al. 2015, U-Net of 8 to 64 channels with batch norm, for pictures of any size: a class "
+            "for each pixel",
+     .defaults = {.net = DOWN("8", "a") DOWN("16", "b") DOWN("32", "c") TWICE("64") UP("32", "c") UP("16", "b")
+                      UP("8", "a") "conv classes 1"},
      .build = build},
 };
