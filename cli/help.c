@@ -147,6 +147,8 @@ const help_example help_examples[] = {
      "a network by name, on images that vary"},
     {CMD_TRAIN, "wick train --data street --task segment --transform \"flip, normalise\" --out street_run",
      "the class of each pixel, of pictures and masks"},
+    {CMD_TRAIN, "wick train --data ner.tsv --task tag --out tags",
+     "a tag for each word, of words and tags between blanks"},
     {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},
     {CMD_EVAL, "wick eval run", "the best checkpoint of that run on the test images"},
     {CMD_EVAL, "wick eval run --split train --json | jq .confusion", "one table for another program"},

@@ -262,6 +262,9 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     const bool numbers = c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL,
                targets = second && second->dtype == WICK_F32 && second->rank == 1;
     const bool masked = source_is_masked(dataset), masks = c->task->kind == TASK_SEGMENT;
+    if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",
+                        name, source_is_tagged(dataset) ? "" : "no", source_is_tagged(dataset) ? "have none" : "have");
     if (masked != masks)
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s masks, and the model learned %s of each", name,
                         masked ? "" : "no", masks ? "the classes of pixels" : "no masks");

@@ -55,8 +55,10 @@ typedef struct viewer {
     float *sample;          /* room for one */
     float *target;          /* what they should be, where somebody says */
     uint8_t *mask;          /* room for one */
-    int64_t *order;         /* classes as they are shown */
-    json json;              /* held back in memory until the last image: a failure prints another object instead */
+    char **texts;           /* of the file at hand, as they are written there; NULL: none */
+    int64_t n_texts;
+    int64_t *order; /* classes as they are shown */
+    json json;      /* held back in memory until the last image: a failure prints another object instead */
     char *text;
     size_t text_size;
 } viewer;
@@ -84,6 +86,7 @@ static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     bool color = log_color(stdout);
     if (s->file) log_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
+    if (v->c->text) log_print(" \"%.200s\"", v->c->text);
     if (s->label >= 0)
         log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
     else
@@ -104,6 +107,7 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
     json_open(j, NULL, '{');
     if (s->file) json_text(j, "file", s->file);
     json_integer(j, "index", s->index);
+    if (v->c->text) json_text(j, "text", v->c->text);
     if (s->label >= 0) {
         json_integer(j, "label", s->label);
         json_text(j, "label_name", names[s->label]);
@@ -191,9 +195,10 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
     const bool numbers = second && second->dtype == WICK_F32 && index >= 0 && index < count &&
                          wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, v->target}, NULL) == WICK_OK;
     uint8_t *mask = v->mask; /* its classes as numbers */
-    const bool masked = source_is_masked(d) && index >= 0 && index < count &&
+    const bool masked = (source_is_masked(d) || source_is_tagged(d)) && index >= 0 && index < count &&
                         wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, mask}, NULL) == WICK_OK;
-    for (int64_t i = 0; masked && i < second->dims[0] * second->dims[1]; i++) v->target[i] = mask[i];
+    for (int64_t i = 0; masked && i < second->dims[0] * (second->rank > 1 ? second->dims[1] : 1); i++)
+        v->target[i] = mask[i];
     const float *sample = floats ? wick_dataset_at(d, index, 0) : NULL;
     wick_fault fault = {0};
     if (floats && !sample && index < count) { /* a window is put together when it is asked for */
@@ -207,7 +212,14 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
                        .file = file,
                        .index = index,
                        .label = wick_dataset_label(d, index)};
-    if (s.pixels || s.sample) return look(v, &s);
+    char *text = v->texts && index < v->n_texts && v->texts[index] ? strdup(v->texts[index])
+                 : s.sample && source_is_text_coding(v->c->coding) ? source_text_words(v->c->coding, s.sample)
+                                                                   : NULL;
+    v->c->text = text;
+    const int code = s.pixels || s.sample ? look(v, &s) : CLI_OK;
+    v->c->text = NULL;
+    free(text);
+    if (s.pixels || s.sample) return code;
     return log_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
                     floats ? "samples" : "images", (long long)count - 1);
 }
@@ -219,9 +231,12 @@ static int look_at_rows(viewer *v, const char *file) {
     const char *split = source_is_divided(v->c->ctx, file) ? v->split : "all";
     int64_t first, last;
     int code = source_read_options(v->o, &form);
+    if (code == CLI_OK && !path_exists(file)) code = log_fail(CLI_BAD_FILE, "%s: cannot open: no such file", file);
     form.unlabelled = true;
     if (code == CLI_OK) code = classifier_open_data(v->c, file, &split, true, &form, &d);
     const int64_t count = code == CLI_OK ? wick_dataset_count(d) : 0;
+    if (code == CLI_OK && source_is_text_coding(v->c->coding))
+        v->texts = source_texts(v->c->ctx, file, v->c->coding, form.separator, &v->n_texts);
     const bool chosen = options_given(v->o, "index");
     char few[32];
     snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
@@ -231,6 +246,9 @@ static int look_at_rows(viewer *v, const char *file) {
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
+    for (int64_t i = 0; v->texts && i < v->n_texts; i++) free(v->texts[i]);
+    free(v->texts);
+    v->texts = NULL, v->n_texts = 0;
     wick_dataset_free(&d);
     return code;
 }
@@ -369,9 +387,9 @@ static int look_at_all(viewer *v) {
      * failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
-        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i])
-               : hears(v->c)                  ? look_at_recording(v, v->o->files[i])
-                                              : look_at_file(v, v->o->files[i]);
+        code = source_is_file(v->o->files[i]) || source_is_text_coding(v->c->coding) ? look_at_rows(v, v->o->files[i])
+               : hears(v->c) ? look_at_recording(v, v->o->files[i])
+                             : look_at_file(v, v->o->files[i]);
         if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
         if (failed == CLI_OK) failed = code;
         code = CLI_OK;
@@ -408,7 +426,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
         v->drawn = picture_shape(c->rank, c->dims, v->shape);
         if (hears(c)) return CLI_OK;
         bool rows = true;
-        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
+        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]) || source_is_text_coding(c->coding);
         if (rows && c->floats && c->transform)
             return log_fail(CLI_BAD_FILE,
                             "wick predict looks at samples as they are, and those of %s go through a --transform: "

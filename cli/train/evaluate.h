@@ -28,6 +28,7 @@ typedef struct evaluator {
     void *user;
     /* Of the last round. */
     class_counts *classes;
+    class_counts spans; /* of tags */
     uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
     /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
     int64_t *confusion;

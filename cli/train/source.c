@@ -59,10 +59,12 @@ static void release(void *user) {
 
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
-    const bool masks = source_is_masked(o->set);
+    const bool tags = source_is_tagged(o->set), masks = tags || source_is_masked(o->set);
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (masks || o->targets ? strcmp(f->name, masks ? "mask" : "target") == 0
+        if (masks || o->targets ? strcmp(f->name, tags    ? "tags"
+                                                  : masks ? "mask"
+                                                          : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -146,6 +148,7 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     const wick_spec *second = wick_dataset_field(d, 1);
     if (asked != TASK_AUTO) return asked;
     if (source_is_masked(d)) return TASK_SEGMENT;
+    if (source_is_tagged(d)) return TASK_TAG;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
@@ -223,6 +226,10 @@ int source_read_options(const cli_options *o, source_options *so) {
                            .skip = o->skip_columns,
                            .separator = *separator,
                            .no_header = o->no_header,
+                           .text = o->text_column,
+                           .tokens = o->tokens,
+                           .vocabulary = o->vocabulary,
+                           .length = o->length,
                            .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0)
         so->separator = '\t';
@@ -254,7 +261,7 @@ char *source_find_file(const char *data, const char *split) {
 
 const char *source_validation_part(wick_context *ctx, const char *data) {
     static const char *const names[] = {"validation", "valid", "val"};
-    if (source_is_file(data)) return source_has_val(ctx, data) ? "val" : NULL;
+    if (source_is_file(data)) return source_has_val(ctx, data) || source_text_has_val(ctx, data) ? "val" : NULL;
     for (int i = 0; i < 3; i++) {
         char *folder = path_join(data, names[i]), *file = source_find_file(data, names[i]);
         const bool there = (folder && path_is_folder(folder)) || file;
@@ -268,6 +275,8 @@ const char *source_validation_part(wick_context *ctx, const char *data) {
 /* "test" is a fifth, "train" the rest, "all" both. */
 static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
     if (strcmp(split, "all") == 0) return WICK_OK;
+    if (strcmp(split, "test") != 0 && strcmp(split, "train") != 0)
+        return wick_context_fail(ctx, WICK_ERR_IO, "there is no part called %s", split);
     wick_dataset *parts[2];
     const wick_status status = source_split(ctx, o->set, parts);
     if (status != WICK_OK) return status;
@@ -294,12 +303,32 @@ bool source_is_masked(const wick_dataset *d) {
     return f && f->dtype == WICK_U8 && f->rank == 2 && strcmp(f->name, "mask") == 0;
 }
 
+bool source_is_tagged(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
+}
+
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
-    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
+    static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
+                                        ".conll", ".iob", ".iob2", ".bio"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (source_ends(data, kinds[k]) && is_file(data)) return true;
     return false;
+}
+
+/* A file of texts that is no table, as it is named or as SPLIT.conll and so on of the folder; malloc'ed, NULL: none. */
+static char *find_text(const char *data, const char *split) {
+    static const char *const endings[] = {".conll", ".txt", ".iob", ".iob2", ".bio"};
+    if (is_file(data)) return strdup(data);
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", split, endings[k]);
+        char *path = path_join(data, name);
+        if (path && is_file(path)) return path;
+        free(path);
+    }
+    return NULL;
 }
 
 /* Whatever is no table and no tensors. */
@@ -342,6 +371,7 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "y=classes) makes a file of both",
                                  data);
     char *file = source_find_file(data, split);
+    if (!file && (so->task == TASK_TAG || source_is_text_coding(so->coding))) file = find_text(data, split);
     if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
         free(file);
         return wick_context_fail(ctx, file ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
@@ -357,12 +387,14 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        status = source_ends(file, ".csv") || source_ends(file, ".tsv")
+        const bool text = source_is_text(file, so);
+        status = text ? source_open_text(ctx, file, split, so, parted, &o)
+                 : source_ends(file, ".csv") || source_ends(file, ".tsv")
                      ? source_open_table(ctx, file, so, parted, &o)
                      : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
-        else if (status == WICK_OK && parted && !o.divided)
+        else if (status == WICK_OK && parted && !o.divided && !text)
             status = take_part(ctx, split, &o);
     } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
         bool whole = false;

@@ -58,6 +58,22 @@ int training_arch(wick_context *ctx, const cli_options *o, const char *whose, ch
     return log_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
+int training_fill_tokens(const training *t, char *text, size_t size) {
+    static const char open[] = "embed tokens";
+    const bool texts = source_is_text_coding(t->coding);
+    char *at = strstr(text, open), number[32];
+    if (!at) return CLI_OK;
+    if (!texts)
+        return log_fail(CLI_USAGE, "--net: \"embed tokens\" is for texts, and the samples of %s are none", t->o->data);
+    const int length = snprintf(number, sizeof number, "%lld", (long long)source_text_tokens(t->coding));
+    const size_t rest = strlen(at + sizeof open - 1) + 1, begin = (size_t)(at - text) + strlen("embed ");
+    if (length <= 0 || begin + (size_t)length + rest > size)
+        return log_fail(CLI_USAGE, "--net is longer than any network");
+    memmove(text + begin + length, at + sizeof open - 1, rest);
+    memcpy(text + begin, number, (size_t)length);
+    return training_fill_tokens(t, text, size);
+}
+
 bool training_is_plateau(const cli_options *o) { return strcmp(options_text(o, "schedule"), "plateau") == 0; }
 
 /* What the options say together; the library would name its own fields, or nothing at all. */

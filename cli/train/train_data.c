@@ -211,7 +211,7 @@ static int check_task(const training *t, const task *is) {
 /* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
 typedef struct chosen_option {
     const char *name;
-    char value[96];
+    char value[128];
 } chosen_option;
 static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
                    size_t size) {
@@ -238,9 +238,10 @@ static int choose_defaults(training *t) {
     cli_options *o = t->o;
     const wick_spec *f = wick_dataset_field(t->train, 0);
     const int64_t count = wick_dataset_count(t->train);
-    const bool pixels = t->c.task->kind == TASK_SEGMENT, few = are_rows(t->train) && count < FEW,
+    const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
+               tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
                again = t->c.task->kind == TASK_AUTOENCODE;
-    char text[256] = "";
+    char text[384] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
     if (again) {
@@ -256,6 +257,16 @@ static int choose_defaults(training *t) {
             choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
+    } else if (texts) {
+        const char *net = tags ? "embed tokens 64, dropout 0.3, lstm 64 both, dropout 0.3, conv classes 1"
+                               : "embed tokens 64, dropout 0.3, conv 128 3 same, relu, globalmaxpool, dropout 0.5, "
+                                 "linear classes";
+        chosen_option chosen = {"net", ""};
+        snprintf(chosen.value, sizeof chosen.value, "%s", net);
+        ok =
+            choose(o, network, &chosen, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "32"}, 1, text, sizeof text);
     } else if (few) {
         ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
              choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},

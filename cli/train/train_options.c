@@ -11,11 +11,15 @@
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
-    {"task", "auto|classify|regress|multi-label|autoencode|segment", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; or the sample itself, so that what is unlike the others is found. auto: classes, or of numbers that look like measurements those; the command says which"},
+    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; or the sample itself, so that what is unlike the others is found. auto: classes, or of numbers that look like measurements those; the command says which"},
     {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\", \"x*,y*\"; of tensors the one. Where several are all 0 or 1, they are labels"},
     {"window", "N", INTEGER, "0", AT(window), 0, 1e6, "forecast: rows of the table lie in order of time; N of them in a row are a sample, and --target of the rows behind them is learned; 0: each row is a sample"},
     {"horizon", "N", INTEGER, "1", AT(horizon), 1, 1e5, "--window: how many rows ahead are forecast"},
     {"label", "NAME", TEXT, "", AT(label), 0, 0, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
+    {"text", "NAME", TEXT, "", AT(text_column), 0, 0, "the column of a table that is a text, of which the class is learned, or with --task tag a tag for each word; without it text, sentence, words, tokens, utterance, review ..."},
+    {"tokens", "words|bytes", WORD, "words", AT(tokens), 0, 0, "of texts: what is a token"},
+    {"vocabulary", "N", INTEGER, "20000", AT(vocabulary), 1, 1e6, "of texts: keep at most so many words apart, the most common ones, of those that occur twice in the training; others are one and the same"},
+    {"length", "N", INTEGER, "0", AT(length), 0, 4096, "of texts: how many tokens of each are looked at; 0: as many as 99 of 100 texts have, with --task tag as the longest"},
     {"separator", "CHAR", TEXT, "", AT(separator), 0, 0, "what is between the cells of a table: a character, or tab; without it, found of comma, semicolon, tab and |"},
     {"decimal", "auto|point|comma", WORD, "auto", AT(decimal), 0, 0, "of a table: what is before the decimals of its numbers; auto: found"},
     {"no-header", "", FLAG, "", AT(no_header), 0, 0, "of a table: the first line has values, not names; columns are called 0, 1, ..."},
@@ -319,6 +323,10 @@ const kept_option train_kept[] = {
     {.name = "class-weights"},
     {.name = "window", .value = "0", .means = "each row is a sample"},
     {.name = "horizon"},
+    {.name = "text"},
+    {.name = "tokens"},
+    {.name = "vocabulary"},
+    {.name = "length", .value = "0", .means = "as many as 99 of 100 texts have"},
     {0},
 };
 /* clang-format on */

@@ -6,6 +6,7 @@
 
 #include "zoo/zoo.h"
 #include "wick/image.h"
+#include "wick/index.h"
 
 enum { LAYERS_MAX = 256, DEPTH_MAX = 8, NUMBER_MAX = 1 << 24, NAMES_MAX = 32, NAME_LENGTH = 24 };
 
@@ -15,11 +16,11 @@ typedef struct layer {
     int64_t n[2]; /* channels or width, kernel; CLASSES: as many as asked for */
     int64_t stride, pad, dilation, groups, expand;
     double p;
-    bool same, no_bias, smooth;
+    bool same, no_bias, smooth, both;
     int place; /* of save, concat, add, upsample NAME: which of the names, from 1 on; 0: none */
     int end;   /* residual: one past the last layer inside */
 } layer;
-enum { CLASSES = -1 };
+enum { CLASSES = -1, TOKENS = -2 };
 
 /* What follows a layer's name. */
 enum {
@@ -31,13 +32,15 @@ enum {
     FLAG_SAME = 32,
     FLAG_NO_BIAS = 64,
     FLAG_SMOOTH = 128,
+    FLAG_BOTH = 256,
 };
 static const struct {
     const char *word;
     unsigned bit;
-} words[] = {{"stride", KEY_STRIDE}, {"pad", KEY_PAD},    {"dilation", KEY_DILATION}, {"groups", KEY_GROUPS},
-             {"expand", KEY_EXPAND}, {"same", FLAG_SAME}, {"nobias", FLAG_NO_BIAS},   {"smooth", FLAG_SMOOTH}};
-enum { WORDS = (int)(sizeof words / sizeof words[0]), FLAGS = FLAG_SAME | FLAG_NO_BIAS | FLAG_SMOOTH };
+} words[] = {{"stride", KEY_STRIDE},   {"pad", KEY_PAD},        {"dilation", KEY_DILATION},
+             {"groups", KEY_GROUPS},   {"expand", KEY_EXPAND},  {"same", FLAG_SAME},
+             {"nobias", FLAG_NO_BIAS}, {"smooth", FLAG_SMOOTH}, {"both", FLAG_BOTH}};
+enum { WORDS = (int)(sizeof words / sizeof words[0]), FLAGS = FLAG_SAME | FLAG_NO_BIAS | FLAG_SMOOTH | FLAG_BOTH };
 
 typedef struct builder {
     const layer *layers;
@@ -217,6 +220,55 @@ static wick_tensor *build_upsample(builder *b, const layer *l, const char *name,
     return wick_interpolate(x, n, NULL, size, l->smooth ? &smooth : &nearest);
 }
 
+/* ---- texts and series -------------------------------------------------------------------------------------------- */
+
+/* Numbers of tokens [B, L], or [B, K, L] of which those at a place add up, are rows of a matrix; 0 is padding, a row of
+ * zeros. */
+static wick_tensor *build_embed(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_context *ctx = wick_model_context(b->model);
+    const int rank = wick_tensor_rank(x);
+    if (l->n[0] == TOKENS)
+        return wick_poison(ctx, WICK_ERR_INVALID, "net: embed tokens: how many tokens there are, data of texts say");
+    if (rank != 2 && rank != 3)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "net: embed: takes tokens [batch, length], and this has %d dims", rank);
+    char weight[40];
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    wick_tensor *ids = wick_cast(x, WICK_I64);
+    wick_tensor *table =
+        wick_model_state(b->model, weight, WICK_ROLE_PARAM, WICK_F32, 2, l->n, wick_init_truncated(0, 0.3));
+    wick_tensor *e = wick_embedding(table, ids, 0);
+    wick_tensor *there = wick_cast(wick_ne(ids, wick_like(ids, 0)), WICK_F32);
+    e = wick_mul(e, wick_unsqueeze(there, rank));
+    if (rank == 3) e = wick_sum(e, 1, (const int[]){1}, false);
+    return wick_permute(e, 3, (const int[]){0, 2, 1});
+}
+static wick_tensor *recurrent(builder *b, const layer *l, const char *name, wick_tensor *x, bool gru) {
+    if (wick_tensor_rank(x) != 3)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "net: %s: takes [batch, channels, length], and this has %d dims", gru ? "gru" : "lstm",
+                           wick_tensor_rank(x));
+    const wick_nn_rnn_options o = {.bidirectional = l->both};
+    x = wick_permute(x, 3, (const int[]){2, 0, 1});
+    wick_tensor *y = gru ? wick_nn_gru(b->model, name, x, l->n[0], &o, NULL)
+                         : wick_nn_lstm(b->model, name, x, l->n[0], &o, NULL, NULL);
+    return wick_permute(y, 3, (const int[]){1, 2, 0});
+}
+static wick_tensor *build_lstm(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return recurrent(b, l, name, x, false);
+}
+static wick_tensor *build_gru(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return recurrent(b, l, name, x, true);
+}
+static wick_tensor *build_globalmaxpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    static const int places[] = {2, 3, 4};
+    const int n = wick_tensor_rank(x) - 2;
+    (void)l, (void)name;
+    return n < 1 || n > 3
+               ? wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                             "net: globalmaxpool: takes [batch, channels, 1 to 3 dims], and this has %d dims", n + 2)
+               : wick_max(x, n, places, false);
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 enum { REAL = 1, BODY = 2, NAME = 4, NAME_OR_NUMBER = 8 };
@@ -237,6 +289,7 @@ static const struct {
     {"avgpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_avgpool, "avgpool KERNEL [stride N] [pad N]",
      "the mean of each window, padding apart"},
     {"globalpool", NULL, 0, 0, 0, build_globalpool, "globalpool", "the mean of each channel"},
+    {"globalmaxpool", NULL, 0, 0, 0, build_globalmaxpool, "globalmaxpool", "the largest of each channel"},
     {"flatten", NULL, 0, 0, 0, build_flatten, "flatten", "all dims of a sample become one"},
     {"linear", "fc", 1, 0, 0, build_linear, "linear WIDTH | linear classes",
      "fully connected; classes: as many as the data has"},
@@ -254,6 +307,11 @@ static const struct {
      "inverted residual block; expand is 6"},
     {"upsample", NULL, 0, FLAG_SMOOTH, NAME_OR_NUMBER, build_upsample, "upsample N | NAME [smooth]",
      "N times as high and wide, or as what was saved: each pixel again; smooth: between neighbours"},
+    {"embed", "emb", 2, 0, 0, build_embed, "embed TOKENS WIDTH | embed tokens WIDTH",
+     "numbers of tokens become channels, those of one place added up; tokens: as many as the data has"},
+    {"lstm", "lstm", 1, FLAG_BOTH, 0, build_lstm, "lstm WIDTH [both]",
+     "recurrent along the length; both: also backwards, twice as many channels"},
+    {"gru", "gru", 1, FLAG_BOTH, 0, build_gru, "gru WIDTH [both]", "gated recurrent units, likewise"},
     {"save", NULL, 0, 0, NAME, build_save, "save NAME", "nothing is done; concat and add get it by the name"},
     {"concat", NULL, 0, 0, NAME, build_concat, "concat NAME", "the channels that were saved, and these behind them"},
     {"add", NULL, 0, 0, NAME, build_add, "add NAME", "the sum of what was saved and this"},
@@ -317,7 +375,10 @@ static wick_status read_options(reader *r, layer *l) {
         if (seen & words[w].bit) return wrong(r, "is given twice");
         seen |= words[w].bit;
         if (words[w].bit & FLAGS) {
-            *(words[w].bit == FLAG_SAME ? &l->same : words[w].bit == FLAG_SMOOTH ? &l->smooth : &l->no_bias) = true;
+            *(words[w].bit == FLAG_SAME     ? &l->same
+              : words[w].bit == FLAG_SMOOTH ? &l->smooth
+              : words[w].bit == FLAG_BOTH   ? &l->both
+                                            : &l->no_bias) = true;
             next(r);
             continue;
         }
@@ -373,6 +434,8 @@ static wick_status read_layer(reader *r, int depth) {
     for (int i = 0; i < kinds[kind].numbers; i++) {
         if (i == 0 && (kinds[kind].build == build_linear || kinds[kind].build == build_conv) && is(r, "classes"))
             l->n[i] = CLASSES;
+        else if (i == 0 && kinds[kind].build == build_embed && is(r, "tokens"))
+            l->n[i] = TOKENS;
         else if (at_end_of_layer(r) || !whole(r, 1, &l->n[i]))
             return wrong(r, why);
         next(r);

@@ -1,9 +1,12 @@
 /* nets.c: architectures that are texts of layers: your own after "net:", and known ones by name. */
 #include "zoo/zoo.h"
 
-/* Images without channels, [B, H, W], get one. */
+#include <string.h>
+
+/* Images without channels, [B, H, W], get one; tokens, [B, K, L], none. */
 static wick_tensor *build(const wick_network *network, wick_model *model, wick_tensor *x, int64_t outputs) {
-    if (wick_tensor_rank(x) == 3) x = wick_unsqueeze(x, 1);
+    const char *first = network->net + strspn(network->net, " \t\n");
+    if (wick_tensor_rank(x) == 3 && strncmp(first, "embed ", 6) != 0) x = wick_unsqueeze(x, 1);
     return wick_net(model, network->net, x, outputs);
 }
 

@@ -143,6 +143,32 @@ TEST(upsampling_and_skips_by_hand) {
     TEARDOWN;
 }
 
+/* By hand: rows of the matrix, those of one place added up, 0 being nothing; the largest of each channel. */
+TEST(tokens_become_channels) {
+    SETUP;
+    const float rows[8] = {9, 9, 1, 10, 2, 20, 3, 30}, tokens[6] = {1, 2, 0, 3, 0, 0};
+    wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(1, 2, 3), tokens), *one = wick_slice(x, 1, 0, 1, 1);
+    float got[6];
+    (void)wick_net(model, "embed 4 2", x, 1); /* makes the states */
+    CHECK_INT(wick_write(wick_model_at(model, 0).tensor, rows, sizeof rows), WICK_OK);
+    CHECK_INT(wick_read(wick_net(model, "embed 4 2", x, 1), got, sizeof got), WICK_OK);
+    const float both[6] = {4, 2, 0, 40, 20, 0};
+    for (int i = 0; i < 6; i++) CHECK(got[i] == both[i]);
+    CHECK_INT(wick_read(wick_net(model, "embed 4 2, globalmaxpool", wick_reshape(one, 2, (const int64_t[]){1, 3}), 1),
+                        got, 2 * sizeof *got),
+              WICK_OK);
+    CHECK(got[0] == 2 && got[1] == 20);
+    wick_tensor *y = wick_net(model, "embed 4 2, lstm 3 both, gru 5", x, 1);
+    CHECK_INT(wick_tensor_error(y, NULL), WICK_OK);
+    CHECK(wick_tensor_dim(y, 1) == 5 && wick_tensor_dim(y, 2) == 3);
+    const char *text = "";
+    CHECK_INT(wick_tensor_error(wick_net(model, "embed tokens 2", x, 1), &text), WICK_ERR_INVALID);
+    CHECK_MSG(strstr(text, "how many tokens there are"), "%s", text);
+    CHECK_INT(wick_tensor_error(wick_net(model, "embed 4 2, embed 4 2, flatten, embed 4 2, lstm 2", x, 1), &text),
+              WICK_ERR_SHAPE);
+    TEARDOWN;
+}
+
 TEST(errors_point_at_the_word) {
     static const struct {
         const char *net, *says;
@@ -173,6 +199,9 @@ TEST(errors_point_at_the_word) {
         {"residual(relu) relu", "column 16, \"relu\": \",\""},
         {"relu)", "column 5, \")\""},
         {"relu(relu)", "column 5, \"(\": this layer has no layers inside"},
+        {"embed tokens", "at the end: a number belongs here; the form is: embed"},
+        {"embed 5 tokens", "column 9, \"tokens\": a number"},
+        {"lstm 5 smooth", "column 8, \"smooth\": does not belong here"},
         {"save", "at the end: a name belongs here"},
         {"save 3", "column 6, \"3\": a name begins with a letter"},
         {"save abcdefghijklmnopqrstuvwx", "is too long for a name"},

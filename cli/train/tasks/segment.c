@@ -1,6 +1,6 @@
 /* The class of each pixel. The network gives [n, classes, height, width], of the height and width of its picture; the
  * loss of a picture is the mean cross-entropy of its pixels, those of no class (255) apart. */
-#include "task.h"
+#include "places.h"
 
 #include "../evaluate.h"
 #include "../metrics.h"
@@ -14,115 +14,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IGNORED = 255 };
-
-static int64_t area(const classifier *c) { return c->dims[c->rank - 2] * c->dims[c->rank - 1]; }
-
-static wick_tensor *rows(classifier *c, wick_tensor *x, wick_tensor *y, wick_tensor *target) {
-    (void)c, (void)x;
-    const wick_cross_entropy_options each = {.reduction = WICK_REDUCE_NONE, .ignore = true, .ignore_index = IGNORED};
-    const int *places = (const int[]){1, 2};
-    wick_tensor *labels = wick_cast(target, WICK_I64), *loss = wick_cross_entropy_with(y, labels, &each);
-    wick_tensor *counted = wick_cast(wick_ne(labels, wick_like(labels, IGNORED)), WICK_F32);
-    wick_tensor *pixels = wick_sum(counted, 2, places, false);
-    return wick_div(wick_sum(loss, 2, places, false), wick_maximum(pixels, wick_like(pixels, 1)));
-}
-
-static wick_tensor *predictions(classifier *c, wick_tensor *x, wick_tensor *y) {
-    (void)c, (void)x;
-    return wick_softmax(y, 1);
-}
-
-static int64_t width(const classifier *c) { return c->classes * area(c); }
-
-/* The likeliest class of each pixel; of equal ones the first. p: [classes, height, width] */
-static void take_classes(const classifier *c, const float *p, uint8_t *to) {
-    const int64_t n = area(c);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t best = 0;
-        for (int64_t k = 1; k < c->classes; k++)
-            if (p[k * n + i] > p[best * n + i]) best = k;
-        to[i] = (uint8_t)best;
-    }
-}
-
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 static int count(evaluator *e, const void *target, int64_t n) {
     const classifier *c = e->c;
-    const int64_t pixels = area(c);
+    const int64_t pixels = places_of(c);
     uint8_t *mask = step_buffer(pixels, sizeof *mask);
     if (!mask) return log_fail(CLI_FAILED, "out of memory");
     for (int64_t i = 0; i < n; i++) {
         const uint8_t *labels = (const uint8_t *)target + i * pixels;
-        take_classes(c, e->logits + i * width(c), mask);
+        places_take(c, e->logits + i * places_width(c), mask);
         if (e->count + i < EVALUATOR_SHOWN) memcpy(e->shown + (e->count + i) * pixels, mask, (size_t)pixels);
-        for (int64_t k = 0; k < pixels; k++)
-            if (labels[k] != IGNORED) e->confusion[labels[k] * c->classes + mask[k]]++;
+        places_count(e, labels, mask);
     }
     free(mask);
     return CLI_OK;
 }
 
 static int measure(const evaluator *e, evaluation *r) {
-    const int64_t n = e->c->classes;
-    int64_t right = 0, all = 0;
-    memset(e->classes, 0, (size_t)n * sizeof *e->classes);
-    for (int64_t row = 0; row < n; row++)
-        for (int64_t k = 0; k < n; k++) {
-            const int64_t pixels = e->confusion[row * n + k];
-            e->classes[row].support += pixels;
-            e->classes[k].predicted += pixels;
-            if (row == k) e->classes[k].correct = pixels, right += pixels;
-            all += pixels;
-        }
-    if (!all) return log_fail(CLI_BAD_FILE, "no pixel of the masks is of a class: there is nothing to measure by");
-    const class_scores mean = scores_macro(e->classes, n);
+    const double right = places_sum(e);
+    if (isnan(right))
+        return log_fail(CLI_BAD_FILE, "no pixel of the masks is of a class: there is nothing to measure by");
+    const class_scores mean = scores_macro(e->classes, e->c->classes);
     evaluation_add(r, "miou", "mIoU", mean.iou, true);
-    evaluation_add(r, "pixel_accuracy", "pixel accuracy", (double)right / (double)all, true);
+    evaluation_add(r, "pixel_accuracy", "pixel accuracy", right, true);
     evaluation_add(r, "mean_recall", "mean recall", mean.recall, true);
     evaluation_add(r, "mean_f1", "mean F1", mean.f1, true);
     return CLI_OK;
 }
 
-static void print(const evaluator *e) {
-    int wide = 5;
-    for (int64_t k = 0; k < e->c->classes; k++)
-        if ((int)strlen(e->c->class_names[k]) > wide) wide = (int)strlen(e->c->class_names[k]);
-    printf("\n%-*s  %9s  %9s  %9s  %9s  %12s\n", wide, "class", "IoU", "F1", "precision", "recall", "pixels");
-    for (int64_t k = 0; k < e->c->classes; k++) {
-        const class_scores s = scores_of(e->classes[k]);
-        if (!e->classes[k].support && !e->classes[k].predicted) continue;
-        log_print("%-*s  %7.2f %%  %7.2f %%  %7.2f %%  %7.2f %%  %12lld\n", wide, e->c->class_names[k], 100 * s.iou,
-                  100 * s.f1, 100 * s.precision, 100 * s.recall, (long long)e->classes[k].support);
-    }
-}
-
-static void print_json(const evaluator *e, json *j) {
-    const int64_t n = e->c->classes;
-    json_open(j, "classes", '[');
-    for (int64_t k = 0; k < n; k++) {
-        const class_scores s = scores_of(e->classes[k]);
-        json_open(j, NULL, '{');
-        json_text(j, "name", e->c->class_names[k]);
-        json_integer(j, "pixels", e->classes[k].support);
-        json_integer(j, "predicted", e->classes[k].predicted);
-        json_integer(j, "correct", e->classes[k].correct);
-        json_real(j, "iou", s.iou, 9);
-        json_real(j, "f1", s.f1, 9);
-        json_real(j, "precision", s.precision, 9);
-        json_real(j, "recall", s.recall, 9);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-    json_open(j, "confusion", '[');
-    for (int64_t row = 0; row < n; row++) {
-        json_open(j, NULL, '[');
-        for (int64_t k = 0; k < n; k++) json_integer(j, NULL, e->confusion[row * n + k]);
-        json_close(j, ']');
-    }
-    json_close(j, ']');
-}
+static void print(const evaluator *e) { places_print(e, "pixels"); }
+static void print_json(const evaluator *e, json *j) { places_json(e, j, "pixels"); }
 
 /* ---- one picture ------------------------------------------------------------------------------------------------- */
 
@@ -132,14 +54,14 @@ typedef struct seen {
 } seen;
 
 static bool look(const classifier *c, const float *p, const float *target, seen *s) {
-    const int64_t n = area(c);
+    const int64_t n = places_of(c);
     uint8_t *mask = step_buffer(n, sizeof *mask);
     *s = (seen){0};
     if (!mask) return false;
-    take_classes(c, p, mask);
+    places_take(c, p, mask);
     for (int64_t i = 0; i < n; i++) {
         s->pixels[mask[i]]++;
-        if (!target || target[i] == (float)IGNORED) continue;
+        if (!target || target[i] == (float)PLACES_IGNORED) continue;
         s->known++;
         s->right += (float)mask[i] == target[i];
     }
@@ -153,7 +75,7 @@ static void show(const classifier *c, const float *p, const float *target, int64
     if (!look(c, p, target, &s)) return;
     fputs(":", stdout);
     for (int64_t k = 0; k < c->classes; k++)
-        if (s.pixels[k]) log_print(" %s %.1f %%", c->class_names[k], 100 * (double)s.pixels[k] / (double)area(c));
+        if (s.pixels[k]) log_print(" %s %.1f %%", c->class_names[k], 100 * (double)s.pixels[k] / (double)places_of(c));
     if (s.known) printf(" (%.1f %% of the pixels right)", 100 * (double)s.right / (double)s.known);
     fputc('\n', stdout);
 }
@@ -179,7 +101,7 @@ static void colour_of(const classifier *c, int64_t k, uint8_t rgb[3]) {
     if (k < c->classes && c->class_names[k][0] == '#' && strlen(c->class_names[k]) == 7 &&
         sscanf(c->class_names[k], "#%6x", &named) == 1)
         colour = named;
-    if (k == IGNORED) colour = 0;
+    if (k == PLACES_IGNORED) colour = 0;
     for (int i = 0; i < 3; i++) rgb[i] = (uint8_t)(colour >> (16 - 8 * i));
 }
 
@@ -218,11 +140,11 @@ static int save_png(const classifier *c, const char *stem, const char *end, cons
 static int draw(const classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width_,
                 const char *stem) {
     const int64_t n = height * width_, high = c->dims[c->rank - 2], wide = c->dims[c->rank - 1];
-    uint8_t *mask = step_buffer(area(c), 1), *large = step_buffer(n, 1), *rgb = step_buffer(n, 3), palette[256][3];
+    uint8_t *mask = step_buffer(places_of(c), 1), *large = step_buffer(n, 1), *rgb = step_buffer(n, 3), palette[256][3];
     int code = mask && large && rgb ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         for (int64_t k = 0; k < 256; k++) colour_of(c, k, palette[k]);
-        take_classes(c, p, mask);
+        places_take(c, p, mask);
         for (int64_t i = 0; i < n; i++)
             large[i] = mask[(2 * (i / width_) + 1) * high / (2 * height) * wide +
                             (2 * (i % width_) + 1) * wide / (2 * width_)];
@@ -249,7 +171,7 @@ static bool picture(FILE *out, const uint8_t *rgb, int64_t height, int64_t width
 /* The first pictures: as they are, what they are said to be, and what the network makes of them. */
 static bool pictures(FILE *out, const evaluator *e) {
     const classifier *c = e->c;
-    const int64_t high = c->dims[c->rank - 2], wide = c->dims[c->rank - 1], n = area(c);
+    const int64_t high = c->dims[c->rank - 2], wide = c->dims[c->rank - 1], n = places_of(c);
     uint8_t *rgb = step_buffer(n, 3), *mask = step_buffer(n, 1);
     bool ok = rgb && mask;
     fputs("<h3>The first pictures</h3>\n<div "
@@ -272,36 +194,8 @@ static bool pictures(FILE *out, const evaluator *e) {
 }
 
 static bool report(FILE *out, const evaluator *e) {
-    const int64_t n = e->c->classes;
-    fputs("<p>IoU is the intersection of what is of a class and what is taken for it, over their union.</p>\n<div "
-          "class=\"card wide\"><table><thead><tr><th>class</th><th class=\"n\">IoU</th><th class=\"n\">F1</th><th "
-          "class=\"n\">precision</th><th class=\"n\">recall</th><th class=\"n\">pixels</th><th>most often taken "
-          "for</th></tr></thead><tbody>\n",
-          out);
-    for (int64_t k = 0; k < n; k++) {
-        const class_scores s = scores_of(e->classes[k]);
-        uint8_t rgb[3];
-        int64_t other = -1;
-        chart_text text;
-        if (!e->classes[k].support && !e->classes[k].predicted) continue;
-        for (int64_t i = 0; i < n; i++)
-            if (i != k && e->confusion[k * n + i] > (other < 0 ? 0 : e->confusion[k * n + other])) other = i;
-        colour_of(e->c, k, rgb);
-        fprintf(out,
-                "<tr><td><span style=\"display:inline-block;width:.8em;height:.8em;background:#%02x%02x%02x\"></span> ",
-                rgb[0], rgb[1], rgb[2]);
-        html_text(out, e->c->class_names[k]);
-        fprintf(out,
-                "</td><td class=\"n\">%.2f" NBSP "%%</td><td class=\"n\">%.2f" NBSP "%%</td><td class=\"n\">%.2f" NBSP
-                "%%</td><td class=\"n\">%.2f" NBSP "%%</td><td class=\"n\">%s</td><td>",
-                100 * s.iou, 100 * s.f1, 100 * s.precision, 100 * s.recall, text_count(text, e->classes[k].support));
-        if (other >= 0) {
-            html_text(out, e->c->class_names[other]);
-            fprintf(out, ", %.1f" NBSP "%%", 100 * (double)e->confusion[k * n + other] / (double)e->classes[k].support);
-        }
-        fputs("</td></tr>\n", out);
-    }
-    fputs("</tbody></table></div>\n", out);
+    fputs("<p>IoU is the intersection of what is of a class and what is taken for it, over their union.</p>\n", out);
+    places_report(out, e, "pixels", colour_of);
     return pictures(out, e);
 }
 
@@ -314,10 +208,11 @@ const task task_segment = {.kind = TASK_SEGMENT,
                            .loss = "cross-entropy of pixels",
                            .score = "miou",
                            .score_title = "mIoU",
+                           .by_score = true,
                            .percent = true,
-                           .predictions = predictions,
-                           .rows = rows,
-                           .width = width,
+                           .predictions = places_predictions,
+                           .rows = places_rows,
+                           .width = places_width,
                            .count = count,
                            .measure = measure,
                            .print = print,

@@ -23,6 +23,7 @@ typedef struct task {
     const char *loss;                /* what it is called in a chart */
     const char *score, *score_title; /* the one that is followed over a run: its key in JSON, and for people */
     bool classes;                    /* what is learned are classes */
+    bool by_score;                   /* the best epoch is that of the highest score, not of the lowest loss */
     bool percent;                    /* a score is a share, from 0 to 1 */
     /* of the network's output y [n, outputs], what people want: [n, width]. x: the samples that the network got */
     wick_tensor *(*predictions)(struct classifier *c, wick_tensor *x, wick_tensor *y);
@@ -50,7 +51,7 @@ typedef struct task {
     bool (*report)(FILE *out, const struct evaluator *e);
 } task;
 
-extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment;
+extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */
