@@ -28,7 +28,10 @@ static wick_tensor *task_loss(wick_context *ctx, const trainer *t, wick_tensor *
                                      wick_like(x, t->noise)));
     wick_tensor *y = classifier_outputs(c, given);
     wick_here("loss");
-    return wick_mean(c->task->rows(c, x, y, in[1]), WICK_ALL_AXES, false);
+    c->weights = t->class_weights;
+    wick_tensor *rows = c->task->rows(c, x, y, in[1]);
+    c->weights = NULL;
+    return wick_mean(rows, WICK_ALL_AXES, false);
 }
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {

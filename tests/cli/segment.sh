@@ -76,17 +76,22 @@ shapes = {"conv1": (8, 1), "conv2": (16, 8), "conv3": (8, 24)}
 w = {f"{k}.weight": torch.randn(o, i, 3, 3) * 0.2 for k, (o, i) in shapes.items()}; w["conv4.weight"] = torch.randn(2, 8, 1, 1)
 w.update({k.replace("weight", "bias"): torch.randn(len(v)) * 0.1 for k, v in list(w.items())})
 save_file(w, "start.safetensors")
-w = {k: v.clone().requires_grad_() for k, v in w.items()}
-c = lambda k, x: F.conv2d(x, w[k + ".weight"], w[k + ".bias"], padding="same")
-a = F.relu(c("conv1", x)); b = F.interpolate(F.relu(c("conv2", F.max_pool2d(a, 2))), scale_factor=2, mode="bilinear")
-z = c("conv4", F.relu(c("conv3", torch.cat([a, b], 1))))
-loss = (F.cross_entropy(z, y, ignore_index=255, reduction="none").sum((1, 2)) / (y != 255).sum((1, 2))).mean(); loss.backward()
-net = "conv 8 3 same, relu, save a, maxpool 2, conv 16 3 same, relu, upsample 2 smooth, concat a, conv 8 3 same, relu, conv classes 1"
-subprocess.run([sys.argv[1], "train", "--data", "step", "--net", net, "--weights", "start.safetensors", "--epochs", "1", "--batch", "6", "--optimizer", "sgd", "--momentum", "0", "--lr", "0.5", "--schedule", "constant", "--warmup", "0", "--validation", "0", "--out", "step_run"], check=True, capture_output=True)
-got = load_file("step_run/last.safetensors"); log = json.loads(open("step_run/log.jsonl").readline())
-assert abs(log["loss"] - loss.item()) < 1e-5, (log["loss"], loss.item())
-for k, v in w.items():
-    want = (v - 0.5 * v.grad).detach(); assert (got[k] - want).abs().max() < 2e-5, (k, (got[k] - want).abs().max())
+start = w
+for weights in (None, [0.5, 3.0], "balanced"):
+  w = {k: v.clone().requires_grad_() for k, v in start.items()}
+  c = lambda k, x: F.conv2d(x, w[k + ".weight"], w[k + ".bias"], padding="same")
+  a = F.relu(c("conv1", x)); b = F.interpolate(F.relu(c("conv2", F.max_pool2d(a, 2))), scale_factor=2, mode="bilinear")
+  z = c("conv4", F.relu(c("conv3", torch.cat([a, b], 1))))
+  k = torch.bincount(y.ravel(), minlength=256)[:2].float()
+  v = torch.ones(2) if weights is None else k.sum() / (2 * k) if weights == "balanced" else torch.tensor(weights)
+  loss = sum(F.cross_entropy(z[i : i + 1], y[i : i + 1], ignore_index=255, weight=v) for i in range(len(y))) / len(y); loss.backward()
+  net = "conv 8 3 same, relu, save a, maxpool 2, conv 16 3 same, relu, upsample 2 smooth, concat a, conv 8 3 same, relu, conv classes 1"
+  extra = [] if weights is None else ["--class-weights", weights if weights == "balanced" else ",".join(map(str, weights))]
+  subprocess.run([sys.argv[1], "train", "--data", "step", "--net", net, "--weights", "start.safetensors", "--epochs", "1", "--batch", "6", "--optimizer", "sgd", "--momentum", "0", "--lr", "0.5", "--schedule", "constant", "--warmup", "0", "--validation", "0", "--out", "step_run", "--force"] + extra, check=True, capture_output=True)
+  got = load_file("step_run/last.safetensors"); log = json.loads(open("step_run/log.jsonl").readline())
+  assert abs(log["loss"] - loss.item()) < 1e-5, (weights, log["loss"], loss.item())
+  for k, v in w.items():
+    want = (v - 0.5 * v.grad).detach(); assert (got[k] - want).abs().max() < 2e-5, (weights, k, (got[k] - want).abs().max())
 P
 }
 test_resuming_to_the_bit() {
@@ -137,7 +142,7 @@ test_what_does_not_fit() {
     expect 2 "$wick" train --data flat --net "conv 4 3 same, conv classes 1, maxpool 2" --out no && has err '"conv classes 1"' && expect 2 "$wick" train --data flat --net "flatten, linear classes" --out no && has err "the network gives"
     expect 2 "$wick" train --data flat --net "conv 4 3 same, concat a, conv classes 1" --out no && has err "nothing was saved by this name" && expect 2 "$wick" train --data flat --net "save a, save a, conv classes 1" --out no && has err "is saved already"
     expect 2 "$wick" train --data flat --net "save a, maxpool 2, conv 1 1, add a, conv classes 1" --out no && has err '"upsample a" in front'
-    expect 2 "$wick" train --data flat --class-weights balanced --out no && has err "--task classify" && printf 'a,y\n1,2\n' >t.csv && expect 3 "$wick" train --data t.csv --task segment --out no && has err "a folder of pictures and masks"
+    expect 2 "$wick" train --data flat --class-weights 1,2 --out no && has err "nor 3 numbers" && printf 'a,y\n1,2\n' >t.csv && expect 3 "$wick" train --data t.csv --task segment --out no && has err "a folder of pictures and masks"
     mkdir -p empty && expect 3 "$wick" train --data empty --task segment --out no && has err "no pictures with masks"
     [ -d run ] || return 0
     bad && printf 'ground\nwall\nbox\n' >bad/classes.txt && expect 3 "$wick" eval run --data bad && has err "class 1 is 'wall'" && pictures 9 8 two/test two/test 12 16 "0 1 7" && expect 3 "$wick" eval run --data two/test && has err "is 7, which is none of the 3 classes"

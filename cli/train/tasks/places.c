@@ -15,15 +15,20 @@ int64_t places_of(const classifier *c) {
 }
 
 wick_tensor *places_rows(classifier *c, wick_tensor *x, wick_tensor *y, wick_tensor *target) {
-    (void)c, (void)x;
-    const wick_cross_entropy_options each = {
-        .reduction = WICK_REDUCE_NONE, .ignore = true, .ignore_index = PLACES_IGNORED};
+    (void)x;
+    wick_cross_entropy_options each = {.reduction = WICK_REDUCE_NONE, .ignore = true, .ignore_index = PLACES_IGNORED};
     const int n = wick_tensor_rank(y) - 2;
     static const int places[] = {1, 2, 3};
-    wick_tensor *labels = wick_cast(target, WICK_I64), *loss = wick_cross_entropy_with(y, labels, &each);
-    wick_tensor *counted = wick_cast(wick_ne(labels, wick_like(labels, PLACES_IGNORED)), WICK_F32);
-    wick_tensor *pixels = wick_sum(counted, n, places, false);
-    return wick_div(wick_sum(loss, n, places, false), wick_maximum(pixels, wick_like(pixels, 1)));
+    wick_tensor *labels = wick_cast(target, WICK_I64), *there = wick_ne(labels, wick_like(labels, PLACES_IGNORED)),
+                *counted = wick_cast(there, WICK_F32);
+    if (c->weights) {
+        each.weight = wick_from(wick_tensor_context(y), WICK_F32, 1, &c->classes, c->weights);
+        counted = wick_mul(counted, wick_gather(each.weight, 0, wick_where(there, labels, wick_like(labels, 0))));
+    }
+    wick_tensor *loss = wick_cross_entropy_with(y, labels, &each), *sum = wick_sum(counted, n, places, false);
+    /* a sample without such places has the loss 0 */
+    return wick_div(wick_sum(loss, n, places, false),
+                    wick_where(wick_gt(sum, wick_like(sum, 0)), sum, wick_like(sum, 1)));
 }
 
 wick_tensor *places_predictions(classifier *c, wick_tensor *x, wick_tensor *y) {
