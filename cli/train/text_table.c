@@ -153,6 +153,12 @@ static wick_status read_table(wick_context *ctx, const char *path, const char *s
     return WICK_OK;
 }
 
+/* "# text = ..." in front of a sentence; "# O" is a word and its tag. */
+static bool is_comment(const char *line) {
+    const char *at = line + 1 + strspn(line + 1, " \t");
+    return line[0] == '#' && at > line + 1 && strpbrk(at, " \t");
+}
+
 /* "word ... tag" lines become words and tags with blanks between, which are no longer than the lines. */
 static wick_status read_conll(wick_context *ctx, const char *path, text_table *t) {
     const size_t size = strlen(t->data);
@@ -166,7 +172,7 @@ static wick_status read_conll(wick_context *ctx, const char *path, text_table *t
         at += strspn(at, " \t\r");
         size_t end = strlen(at), first = strcspn(at, " \t\r");
         while (end && strchr(" \t\r", at[end - 1])) at[--end] = '\0';
-        if (!*at || strncmp(at, "-DOCSTART-", 10) == 0 || (*at == '#' && first > 1)) {
+        if (!*at || strncmp(at, "-DOCSTART-", 10) == 0 || (!row && is_comment(at))) {
             row = NULL;
             continue;
         }

@@ -122,6 +122,12 @@ test_forms_of_tables() {
     tagged 5 40 | awk 'BEGIN { RS = ""; FS = "\n"; print "words\ttags" } { w = t = ""; for (i = 1; i <= NF; i++) { split($i, p, " "); w = w (i > 1 ? " " : "") p[1]; t = t (i > 1 ? " " : "") p[2] } print w "\t" t }' >columns.tsv
     expect 0 "$wick" train --data columns.tsv --task tag --epochs 1 --length 3 --out columns && has err "each is taken in pieces" && expect 0 "$wick" eval columns --json && expect 0 "$wick" predict columns ask.txt && has out "home" && has out Paris
 }
+# A word may begin with #; lines in front of a sentence may be comments.
+test_lines_of_conll() {
+    { for i in 1 2 3 4 5 6; do printf -- '-DOCSTART- -X- O\n\n# text = no word\n#tag NN O\nin IN O\nRome NNP B-LOC\n# SYM O\n\n'; done; } >marks.conll && mkdir -p lines && cp marks.conll lines/train.conll
+    expect 0 "$wick" train --data lines --task tag --epochs 1 --validation 0 --out marks && expect 0 "$wick" eval marks --data marks.conll --json && [ "$(json out samples)" = 6 ] && has out '"words": 18' && has out '"words": 6' || fail "lines are lost"
+    expect 0 "$wick" predict marks marks.conll --index 0 --json && has out '"word": "#tag"' && has out '"word": "#"' && lacks out text
+}
 test_what_does_not_fit() {
     printf 'text\tlabel\nno good\tbad\n\t\nfine\n' >bad.tsv && expect 3 "$wick" train --data bad.tsv --out no && has err "bad.tsv, line 3: its label is empty"
     printf 'text\tlabel\nno good\tbad\nfine\n' >bad.tsv && expect 3 "$wick" train --data bad.tsv --out no && has err "bad.tsv, line 3: has 1 cells, and the header 2"
