@@ -73,6 +73,9 @@ typedef struct cli_options {
     bool nesterov, amsgrad, cycle_momentum, force, json, quiet, verbose, help, no_measure, external, fix_open, layers,
         onnx_ops, bench, bgr;
 
+    const char *draw;       /* of predict */
+    const char *text_column, *tokens; /* of train */
+    int64_t vocabulary, length;
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */

@@ -43,6 +43,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     classifier *c = user;
     wick_tensor *x = in[0];
     const double deviation = c->deviation > 0 ? c->deviation : 1;
+    if (wick_tensor_dtype(x) != WICK_F32) x = wick_cast(x, WICK_F32); /* numbers of tokens */
     if (c->mean != 0) x = wick_sub(x, wick_constant(ctx, WICK_F32, c->mean));
     if (deviation != 1) x = wick_div(x, wick_constant(ctx, WICK_F32, deviation));
     out[0] = classifier_predictions(c, x);
@@ -68,6 +69,27 @@ static int describe_samples(const classifier *c, char **doc) {
     if (c->rate && c->transform)
         talk("the model takes what --transform \"%s\" makes of a recording of %lld samples a second: in wick run too",
              c->transform, (long long)c->rate);
+    if (source_is_text_coding(c->coding)) {
+        talk("the model takes numbers of tokens, int64; the vocabulary is in its doc_string");
+        const char *how =
+            strstr(c->coding, "\"text\" tags") == c->coding
+                ? "words between blanks, each as four tokens, a row each: w and the word in small ASCII "
+                  "letters; s and how it is written (a letter for each run: X capitals, XX two or more at "
+                  "the begin, x small letters, d digits, . others; 6 at most); p and its first, e and its "
+                  "last 3 characters"
+            : strstr(c->coding, "\"text\" bytes") == c->coding
+                ? "bytes, b being b + 2"
+                : "runs of letters and digits (bytes above 127 are letters) and other characters by "
+                  "themselves, in small ASCII letters";
+        const int written =
+            asprintf(doc,
+                     "tokens: [N, rows, length] of %s; 0: padding behind them, 1: none of those below, which are 2, 3 "
+                     "...; %s: %s. Coded as:\n%s",
+                     how, c->task->output, c->task->doc, c->coding);
+        if (written >= 0) return CLI_OK;
+        *doc = NULL;
+        return log_fail(CLI_FAILED, "out of memory");
+    }
     const char *coded = c->coding ? ". Coded as:\n" : "";
     const int n = asprintf(doc, "image: a sample as it was learned from; %s: %s%s%s", c->task->output, c->task->doc,
                            coded, c->coding ? c->coding : "");
@@ -92,6 +114,7 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
                                                 .doc = doc};
         classifier_specs(c, 1, specs);
         specs[0].name = "image";
+        if (source_is_text_coding(c->coding)) specs[0].name = "tokens", specs[0].dtype = WICK_I64;
         const int outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
         code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, outputs, path, &options));
     }

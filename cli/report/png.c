@@ -7,12 +7,12 @@
 
 enum { BLOCK = 65535, MOST_SIDE = 1 << 20 };
 
-static uint8_t *put32(uint8_t *at, uint32_t v) {
+uint8_t *png_put32(uint8_t *at, uint32_t v) {
     for (int shift = 24; shift >= 0; shift -= 8) *at++ = (uint8_t)(v >> shift);
     return at;
 }
 
-static uint32_t crc32_of(const uint8_t *data, size_t size) {
+uint32_t png_crc32(const uint8_t *data, size_t size) {
     uint32_t crc = UINT32_MAX;
     for (size_t i = 0; i < size; i++) {
         crc ^= data[i];
@@ -32,9 +32,9 @@ static uint32_t adler32_of(const uint8_t *data, size_t size) {
 
 /* A chunk whose data stand at `at` + 8 already; returns where the next one begins. */
 static uint8_t *close_chunk(uint8_t *at, const char *type, size_t size) {
-    put32(at, (uint32_t)size);
+    png_put32(at, (uint32_t)size);
     memcpy(at + 4, type, 4);
-    return put32(at + 8 + size, crc32_of(at + 4, 4 + size));
+    return png_put32(at + 8 + size, png_crc32(at + 4, 4 + size));
 }
 
 static uint8_t *put_zlib(uint8_t *at, const uint8_t *raw, size_t size) {
@@ -52,7 +52,7 @@ static uint8_t *put_zlib(uint8_t *at, const uint8_t *raw, size_t size) {
         at += n;
         done += n;
     }
-    return put32(at, adler32_of(raw, size));
+    return png_put32(at, adler32_of(raw, size));
 }
 
 static void write_base64(FILE *out, const uint8_t *data, size_t size) {
@@ -64,13 +64,16 @@ static void write_base64(FILE *out, const uint8_t *data, size_t size) {
     }
 }
 
-bool png_data_uri(FILE *out, const uint8_t *pixels, int64_t height, int64_t width, int channels) {
+uint8_t *png_encode(const uint8_t *pixels, int64_t height, int64_t width, int channels, const uint8_t *palette,
+                    size_t *length) {
     static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-    if (height < 1 || width < 1 || height > MOST_SIDE || width > MOST_SIDE) return false;
+    enum { PALETTE = 3 * 256 };
+    *length = 0;
+    if (height < 1 || width < 1 || height > MOST_SIDE || width > MOST_SIDE) return NULL;
     size_t row = (size_t)width * (size_t)channels, raw_size = (row + 1) * (size_t)height;
-    if (raw_size > INT32_MAX / 2) return false;
+    if (raw_size > INT32_MAX / 2) return NULL;
     size_t zlib_size = 2 + raw_size + (raw_size + BLOCK - 1) / BLOCK * 5 + 4;
-    size_t size = sizeof signature + (12 + 13) + (12 + zlib_size) + 12;
+    size_t size = sizeof signature + (12 + 13) + (palette ? 12 + PALETTE : 0) + (12 + zlib_size) + 12;
     uint8_t *png = malloc(size), *raw = malloc(raw_size);
     if (png && raw) {
         for (size_t y = 0; y < (size_t)height; y++) {
@@ -78,18 +81,32 @@ bool png_data_uri(FILE *out, const uint8_t *pixels, int64_t height, int64_t widt
             memcpy(raw + y * (row + 1) + 1, pixels + y * row, row);
         }
         memcpy(png, signature, sizeof signature);
-        uint8_t *at = png + sizeof signature, *header = put32(put32(at + 8, (uint32_t)width), (uint32_t)height);
-        const uint8_t rest[5] = {8, channels == 3 ? 2 : 0, 0, 0, 0}; /* bits, colour type, methods */
+        uint8_t *at = png + sizeof signature, *header = png_put32(png_put32(at + 8, (uint32_t)width), (uint32_t)height);
+        const uint8_t rest[5] = {8, palette ? 3 : channels == 3 ? 2 : 0, 0, 0, 0}; /* bits, colour type, methods */
         memcpy(header, rest, sizeof rest);
         at = close_chunk(at, "IHDR", 13);
+        if (palette) {
+            memcpy(at + 8, palette, PALETTE);
+            at = close_chunk(at, "PLTE", PALETTE);
+        }
         put_zlib(at + 8, raw, raw_size);
         at = close_chunk(at, "IDAT", zlib_size);
         close_chunk(at, "IEND", 0);
-        fputs("data:image/png;base64,", out);
-        write_base64(out, png, size);
+        *length = size;
+    } else {
+        free(png);
+        png = NULL;
     }
-    bool ok = png && raw;
-    free(png);
     free(raw);
-    return ok;
+    return png;
+}
+
+bool png_data_uri(FILE *out, const uint8_t *pixels, int64_t height, int64_t width, int channels) {
+    size_t size;
+    uint8_t *png = png_encode(pixels, height, width, channels, NULL, &size);
+    if (!png) return false;
+    fputs("data:image/png;base64,", out);
+    write_base64(out, png, size);
+    free(png);
+    return true;
 }

@@ -168,7 +168,8 @@ void report_head(FILE *out, const report *r) {
                    r->c.classes == 1 ? "" : "es");
     else {
         char learned[128];
-        snprintf(learned, sizeof learned, r->c.task->learned, (long long)r->c.classes, plural(r->c.classes));
+        snprintf(learned, sizeof learned, r->c.task->learned, (long long)r->c.classes,
+                 TASK_PLURAL(r->c.task, r->c.classes));
         html_print(out, "%c%s, trained", learned[0] - 'a' + 'A', learned + 1);
     }
     const int64_t all = r->train ? wick_dataset_count(r->train) : 0,

@@ -16,6 +16,28 @@ int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"
 /* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
 static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
     const int rank = wick_tensor_rank(logits);
+    if (c->task->kind == TASK_TAG) {
+        const int64_t words = c->dims[c->rank - 1];
+        if (rank == 3 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) == words) return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a text, not the [%lld, %lld] of the tags of its words: end it with "
+                        "\"conv classes 1\", and let it keep its length",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
+                        (long long)words);
+    }
+    if (c->task->kind == TASK_SEGMENT) {
+        const int64_t high = c->dims[c->rank - 2], wide = c->dims[c->rank - 1];
+        if (rank == 4 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) == high &&
+            wick_tensor_dim(logits, 3) == wide)
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a picture, not the [%lld, %lld, %lld] of the classes of its "
+                        "pixels: end it with \"conv classes 1\", after as many \"upsample\" as it shrinks",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
+                        (long long)high, (long long)wide);
+    }
     if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
     if (c->task->kind == TASK_AUTOENCODE)
         return log_fail(
@@ -54,6 +76,10 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     int64_t dims[WICK_MAX_DIMS] = {1};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
+    if (c->task->kind == TASK_SEGMENT && c->rank < 2) {
+        wick_scope_close(&scope);
+        return log_fail(blame, "%s: a sample has no height and width, and so no pixels", whose);
+    }
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
     if (c->task->kind == TASK_REGRESS)
         (void)classifier_state(c, STATE_TARGET_MEAN), (void)classifier_state(c, STATE_TARGET_DEVIATION);
@@ -493,6 +519,11 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
     specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
     if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL)
         specs[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};
+    if (c->task->kind == TASK_TAG)
+        specs[1] = (wick_spec){.name = "tags", .dtype = WICK_U8, .rank = 2, .dims = {n, c->dims[c->rank - 1]}};
+    if (c->task->kind == TASK_SEGMENT)
+        specs[1] = (wick_spec){
+            .name = "masks", .dtype = WICK_U8, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};
 }
 
 /* ---- what it keeps of the training samples ----------------------------------------------------------------------- */

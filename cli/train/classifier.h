@@ -52,6 +52,8 @@ typedef struct classifier {
     bool no_header;
     char *names;              /* of the classes, targets or labels, with tabs between; "" of the others */
     const char **class_names; /* each by itself; NULL: there are none */
+    const float *weights;     /* of the classes of places, while a step of the training is recorded; NULL: all are 1 */
+    const char *text;         /* that is predicted at hand; NULL: none */
     char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
 

@@ -197,8 +197,9 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
         return log_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
     const bool is_file = source_is_file(data),
-               whole = (is_file && !source_is_divided(c->ctx, data)) ||
-                       class_folders_are(c->ctx, data); /* whole: has no parts of its own */
+               whole = (is_file && !source_is_divided(c->ctx, data)) || class_folders_are(c->ctx, data) ||
+                       (c->task->kind == TASK_SEGMENT &&
+                        source_masks_are_whole(c->ctx, data)); /* whole: has no parts of its own */
     if (strcmp(*split, "all") == 0 && !whole)
         return log_fail(
             CLI_USAGE,
@@ -260,6 +261,13 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     const wick_spec *second = wick_dataset_field(dataset, 1);
     const bool numbers = c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL,
                targets = second && second->dtype == WICK_F32 && second->rank == 1;
+    const bool masked = source_is_masked(dataset), masks = c->task->kind == TASK_SEGMENT;
+    if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",
+                        name, source_is_tagged(dataset) ? "" : "no", source_is_tagged(dataset) ? "have none" : "have");
+    if (masked != masks)
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s masks, and the model learned %s of each", name,
+                        masked ? "" : "no", masks ? "the classes of pixels" : "no masks");
     if (numbers != targets || (targets && second->dims[0] != c->classes))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s, and the model learned %lld %s of each", name,
                         targets ? "other numbers to learn" : "classes", (long long)c->classes,

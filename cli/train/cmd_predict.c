@@ -2,6 +2,7 @@
  * task learned. */
 #include "../file_types.h"
 #include "../options.h"
+#include "../paths.h"
 #include "../term/picture.h"
 #include "../step.h"
 #include "source.h"
@@ -53,8 +54,11 @@ typedef struct viewer {
     float *x, *probability; /* of other tasks its predictions */
     float *sample;          /* room for one */
     float *target;          /* what they should be, where somebody says */
-    int64_t *order;         /* classes as they are shown */
-    json json;              /* held back in memory until the last image: a failure prints another object instead */
+    uint8_t *mask;          /* room for one */
+    char **texts;           /* of the file at hand, as they are written there; NULL: none */
+    int64_t n_texts;
+    int64_t *order; /* classes as they are shown */
+    json json;      /* held back in memory until the last image: a failure prints another object instead */
     char *text;
     size_t text_size;
 } viewer;
@@ -73,6 +77,8 @@ typedef struct subject {
     int64_t index, label;  /* label -1: nobody says */
     bool alone;            /* in its file */
     const float *target;   /* of numbers; NULL: nobody says */
+    const uint8_t *whole;  /* the picture as its file has it, [channels, height, width]; NULL: `pixels` are that */
+    int64_t height, width; /* of whole */
 } subject;
 
 static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
@@ -80,6 +86,7 @@ static void show(viewer *v, const subject *s, int64_t best, int64_t shown) {
     bool color = log_color(stdout);
     if (s->file) log_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
+    if (v->c->text) log_print(" \"%.200s\"", v->c->text);
     if (s->label >= 0)
         log_print(": %s, taken for %s%s\n", names[s->label], names[best], best == s->label ? "" : " (wrong)");
     else
@@ -100,6 +107,7 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
     json_open(j, NULL, '{');
     if (s->file) json_text(j, "file", s->file);
     json_integer(j, "index", s->index);
+    if (v->c->text) json_text(j, "text", v->c->text);
     if (s->label >= 0) {
         json_integer(j, "label", s->label);
         json_text(j, "label_name", names[s->label]);
@@ -110,6 +118,24 @@ static void show_json(viewer *v, const subject *s, int64_t best, int64_t shown) 
     for (int64_t i = 0; i < shown; i++) json_real(j, names[v->order[i]], (double)v->probability[v->order[i]], 7);
     json_close(j, '}');
     json_close(j, '}');
+}
+
+/* --draw: files named as the picture's, or by its number. */
+static int draw(const viewer *v, const subject *s) {
+    const classifier *c = v->c;
+    char name[256], number[32] = "";
+    const char *file = s->file ? s->file : "", *slash = strrchr(file, '/');
+    snprintf(name, sizeof name, "%.200s", slash ? slash + 1 : file);
+    char *dot = strrchr(name, '.');
+    if (dot && dot > name) *dot = '\0';
+    if (!s->alone) snprintf(number, sizeof number, "%s%lld", *name ? "-" : "", (long long)s->index);
+    strncat(name, number, sizeof name - strlen(name) - 1);
+    char *stem = path_join(v->o->draw, name);
+    if (!stem) return log_fail(CLI_FAILED, "out of memory");
+    const int code = s->whole ? c->task->draw(c, v->probability, s->whole, s->height, s->width, stem)
+                              : c->task->draw(c, v->probability, s->pixels, v->shape[1], v->shape[2], stem);
+    free(stem);
+    return code;
 }
 
 /* What other tasks than classes say. */
@@ -139,6 +165,10 @@ static int look(viewer *v, const subject *s) {
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+    if (*v->o->draw && s->pixels) {
+        const int drawn = draw(v, s);
+        if (drawn != CLI_OK) return drawn;
+    }
     if (c->task->kind != TASK_CLASSIFY) return show_task(v, s), CLI_OK;
     int64_t best = 0;
     for (int64_t k = 0; k < c->classes; k++) {
@@ -164,6 +194,11 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
     const wick_spec *second = wick_dataset_field(d, 1);
     const bool numbers = second && second->dtype == WICK_F32 && index >= 0 && index < count &&
                          wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, v->target}, NULL) == WICK_OK;
+    uint8_t *mask = v->mask; /* its classes as numbers */
+    const bool masked = (source_is_masked(d) || source_is_tagged(d)) && index >= 0 && index < count &&
+                        wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, mask}, NULL) == WICK_OK;
+    for (int64_t i = 0; masked && i < second->dims[0] * (second->rank > 1 ? second->dims[1] : 1); i++)
+        v->target[i] = mask[i];
     const float *sample = floats ? wick_dataset_at(d, index, 0) : NULL;
     wick_fault fault = {0};
     if (floats && !sample && index < count) { /* a window is put together when it is asked for */
@@ -172,12 +207,19 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
         sample = v->sample;
     }
     const subject s = {.pixels = wick_dataset_sample(d, index),
-                       .target = numbers ? v->target : NULL,
+                       .target = numbers || masked ? v->target : NULL,
                        .sample = sample,
                        .file = file,
                        .index = index,
                        .label = wick_dataset_label(d, index)};
-    if (s.pixels || s.sample) return look(v, &s);
+    char *text = v->texts && index < v->n_texts && v->texts[index] ? strdup(v->texts[index])
+                 : s.sample && source_is_text_coding(v->c->coding) ? source_text_words(v->c->coding, s.sample)
+                                                                   : NULL;
+    v->c->text = text;
+    const int code = s.pixels || s.sample ? look(v, &s) : CLI_OK;
+    v->c->text = NULL;
+    free(text);
+    if (s.pixels || s.sample) return code;
     return log_fail(CLI_USAGE, "--index %lld: %s has %s 0 to %lld", (long long)index, file ? file : "the data",
                     floats ? "samples" : "images", (long long)count - 1);
 }
@@ -189,9 +231,12 @@ static int look_at_rows(viewer *v, const char *file) {
     const char *split = source_is_divided(v->c->ctx, file) ? v->split : "all";
     int64_t first, last;
     int code = source_read_options(v->o, &form);
+    if (code == CLI_OK && !path_exists(file)) code = log_fail(CLI_BAD_FILE, "%s: cannot open: no such file", file);
     form.unlabelled = true;
     if (code == CLI_OK) code = classifier_open_data(v->c, file, &split, true, &form, &d);
     const int64_t count = code == CLI_OK ? wick_dataset_count(d) : 0;
+    if (code == CLI_OK && source_is_text_coding(v->c->coding))
+        v->texts = source_texts(v->c->ctx, file, v->c->coding, form.separator, &v->n_texts);
     const bool chosen = options_given(v->o, "index");
     char few[32];
     snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
@@ -201,6 +246,9 @@ static int look_at_rows(viewer *v, const char *file) {
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
+    for (int64_t i = 0; v->texts && i < v->n_texts; i++) free(v->texts[i]);
+    free(v->texts);
+    v->texts = NULL, v->n_texts = 0;
     wick_dataset_free(&d);
     return code;
 }
@@ -267,15 +315,16 @@ static int look_at_recording(viewer *v, const char *file) {
 /* The pictures of a file, made what the model takes: grey or RGB, and of its size. */
 static int look_at_file(viewer *v, const char *file) {
     wick_context *ctx = v->c->ctx;
-    wick_image *image, *other;
+    wick_image *image, *other, *whole = NULL;
     int code = kind_check(file, AS_PICTURE, "a picture");
     if (code != CLI_OK) return code;
     wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
     if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
         status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
-        wick_image_free(&image);
+        whole = image;
         image = other;
     }
+    if (status != WICK_OK) wick_image_free(&whole);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
     const int64_t count = wick_image_count(image);
     const bool chosen = options_given(v->o, "index");
@@ -285,13 +334,20 @@ static int look_at_file(viewer *v, const char *file) {
     int64_t first, last;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
-            const subject s = {
-                .pixels = wick_image_pixels(image, i), .file = file, .index = i, .label = -1, .alone = count == 1};
+            const subject s = {.pixels = wick_image_pixels(image, i),
+                               .file = file,
+                               .index = i,
+                               .label = -1,
+                               .alone = count == 1,
+                               .whole = whole ? wick_image_pixels(whole, i) : NULL,
+                               .height = whole ? wick_image_dims(whole)[1] : 0,
+                               .width = whole ? wick_image_dims(whole)[2] : 0};
             code = i < count ? look(v, &s)
                              : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i,
                                         file, (long long)count, plural(count));
         }
     wick_image_free(&image);
+    wick_image_free(&whole);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
@@ -317,8 +373,10 @@ static int look_at_all(viewer *v) {
     v->probability = step_buffer(c->task->width(c), sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
     v->sample = step_buffer(c->pixels, sizeof *v->sample);
-    v->target = step_buffer(c->classes, sizeof *v->target);
-    if (!v->x || !v->probability || !v->order || !v->target || !v->sample) return log_fail(CLI_FAILED, "out of memory");
+    v->target = step_buffer(c->classes + c->pixels, sizeof *v->target);
+    v->mask = step_buffer(c->pixels, sizeof *v->mask);
+    if (!v->mask || !v->x || !v->probability || !v->order || !v->target || !v->sample)
+        return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
@@ -329,9 +387,9 @@ static int look_at_all(viewer *v) {
      * failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
-        code = source_is_file(v->o->files[i]) ? look_at_rows(v, v->o->files[i])
-               : hears(v->c)                  ? look_at_recording(v, v->o->files[i])
-                                              : look_at_file(v, v->o->files[i]);
+        code = source_is_file(v->o->files[i]) || source_is_text_coding(v->c->coding) ? look_at_rows(v, v->o->files[i])
+               : hears(v->c) ? look_at_recording(v, v->o->files[i])
+                             : look_at_file(v, v->o->files[i]);
         if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
         if (failed == CLI_OK) failed = code;
         code = CLI_OK;
@@ -368,7 +426,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
         v->drawn = picture_shape(c->rank, c->dims, v->shape);
         if (hears(c)) return CLI_OK;
         bool rows = true;
-        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]);
+        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]) || source_is_text_coding(c->coding);
         if (rows && c->floats && c->transform)
             return log_fail(CLI_BAD_FILE,
                             "wick predict looks at samples as they are, and those of %s go through a --transform: "
@@ -434,12 +492,20 @@ int cmd_predict(cli_options *o) {
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
+    if (code == CLI_OK && *o->draw && !c.task->draw)
+        code = log_fail(CLI_USAGE,
+                        "--draw is for models of pictures' parts (--task segment); this one was trained with "
+                        "--task %s",
+                        c.task->name);
+    if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))
+        code = log_fail(CLI_FAILED, "could not make the folder %s: %s", o->draw, strerror(errno));
     if (code == CLI_OK) code = find_images(&v, &dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
     step_free(&v.step);
     free(v.x);
     free(v.probability);
     free(v.target);
+    free(v.mask);
     free(v.sample);
     free(v.order);
     classifier_free(&c);

@@ -50,6 +50,7 @@ static int build(training *t) {
     wick_profile_end(t->ctx);
     if (code == CLI_OK) code = training_settle_task(t);
     if (code == CLI_OK) code = training_arch(t->ctx, o, "", arch, sizeof arch); /* of what was chosen for the data */
+    if (code == CLI_OK) code = training_fill_tokens(t, arch, sizeof arch);
     if (code != CLI_OK) return code;
     if (t->whole) t->c.validation = strtod(o->validation, NULL);
     wick_loader_options loading = {.seed = (uint64_t)o->seed};
@@ -231,10 +232,14 @@ static void log_loader(const wick_loader *loader) {
 /* What the best epoch is: that of the lowest loss, or of the highest accuracy, by weights of classes if there are such.
  * The training's accuracy knows none. */
 static bool by_loss(const training *t) {
+    if (t->c.task->by_score) return !isfinite(t->r.state.valid_score);
     return !of_classes(t) || (*t->o->class_weights && !isfinite(t->r.state.valid_loss));
 }
 static const char *best_of(const training *t) {
-    return by_loss(t) ? "loss" : *t->o->class_weights ? "accuracy by --class-weights" : "accuracy";
+    return by_loss(t)             ? "loss"
+           : !of_classes(t)       ? t->c.task->score_title
+           : *t->o->class_weights ? "accuracy by --class-weights"
+                                  : "accuracy";
 }
 
 /* "61.30 %", or "0.4213". */
@@ -455,7 +460,12 @@ static void report(const training *t) {
     json_real(&j, "valid_score", state->valid_score, 9);
     json_real(&j, "test_loss", state->test_loss, 9);
     json_real(&j, of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
-    if (!by_loss(t)) json_real(&j, *t->o->class_weights ? "best_weighted_accuracy" : "best_accuracy", state->best, 9);
+    if (!by_loss(t))
+        json_real(&j,
+                  !of_classes(t)         ? "best_score"
+                  : *t->o->class_weights ? "best_weighted_accuracy"
+                                         : "best_accuracy",
+                  state->best, 9);
     json_integer(&j, "test_looks", state->looks);
     json_real(&j, "best_loss", state->best_loss, 9);
     json_integer(&j, "best_epoch", state->best_epoch);
@@ -515,7 +525,7 @@ static int tell_plan(const training *t) {
     }
     char learned[128];
     snprintf(learned, sizeof learned, t->c.task->learned, (long long)t->c.classes,
-             of_classes(t) ? "es" : plural(t->c.classes));
+             TASK_PLURAL(t->c.task, t->c.classes));
     printf("task        %s: %s\n", t->c.task->name, learned);
     log_print("network     %s, %lld parameter%s\n", t->c.arch, parameters, plural(parameters));
     printf("samples     %lld for training, %lld for validation, %lld for the test\n", train, valid, test);

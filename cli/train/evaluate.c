@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PIXELS = 1 << 19 }; /* whose classes are counted at a time */
 enum { BATCH = 500, INPUTS = 2, OUTPUTS = 3 };
 #define MOST_KEPT ((int64_t)1 << 28) /* numbers of predictions and targets: 1 GiB */
 
@@ -68,8 +69,13 @@ static int make_room(evaluator *e, int64_t count) {
 
 static int make_counts(evaluator *e) {
     const classifier *c = e->c;
+    const bool pixels = c->task->count != NULL;
+    if (pixels) {
+        e->shown = step_buffer(EVALUATOR_SHOWN * (c->task->width(c) / c->classes), sizeof *e->shown);
+        if (!e->shown) return log_fail(CLI_FAILED, "out of memory");
+    }
     e->predicted = step_buffer(e->batch, sizeof *e->predicted);
-    e->logits = step_buffer(e->batch * c->classes, sizeof *e->logits);
+    e->logits = step_buffer(e->batch * (pixels ? c->task->width(c) : c->classes), sizeof *e->logits);
     e->classes = step_buffer(c->classes, sizeof *e->classes);
     bool ok = e->predicted && e->logits && e->classes;
     if (c->classes <= MOST_CONFUSION) {
@@ -82,8 +88,12 @@ static int make_counts(evaluator *e) {
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
     *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
+    if (c->task->count) {
+        const int64_t fit = PIXELS / (c->task->width(c) / c->classes);
+        e->batch = fit < 1 ? 1 : fit < e->batch ? fit : e->batch;
+    }
     e->tail = count % e->batch;
-    int code = of_classes(e) ? make_counts(e) : make_room(e, count);
+    int code = of_classes(e) || c->task->count ? make_counts(e) : make_room(e, count);
     if (code == CLI_OK) code = classifier_transform(c, dataset, &e->transform);
     if (code != CLI_OK) return code;
     wick_loader_options loading = {.batch = e->batch, .transform = e->transform};
@@ -106,7 +116,9 @@ static void keep(evaluator *e, const wick_batch *b) {
 
 static int run_task(evaluator *e, evaluation *result) {
     double loss = 0;
+    const bool counts = e->c->task->count != NULL;
     e->count = 0;
+    if (counts) memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
     for (;;) {
         wick_batch b;
         const wick_status loaded = wick_loader_take(e->loader, &b);
@@ -114,12 +126,17 @@ static int run_task(evaluator *e, evaluation *result) {
         if (!b.count) break;
         step *s = b.count == e->batch ? &e->full : &e->rest;
         float batch_loss;
-        float *to = e->kept + e->count * e->c->task->width(e->c);
+        float *to = counts ? e->logits : e->kept + e->count * e->c->task->width(e->c);
         wick_status status =
             wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], b.fields[1]}, (void *[]){&batch_loss, to});
         if (status != WICK_OK) return log_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
         loss += (double)batch_loss;
-        keep(e, &b);
+        if (counts) {
+            const int counted = e->c->task->count(e, b.fields[1], b.count);
+            if (counted != CLI_OK) return counted;
+            e->count += b.count;
+        } else
+            keep(e, &b);
     }
     result->count = e->count;
     result->loss = loss / (double)e->count;
@@ -176,6 +193,7 @@ void evaluator_free(evaluator *e) {
     free(e->classes);
     free(e->confusion);
     free(e->kept);
+    free(e->shown);
     free(e->targets);
     free(e->labels);
     *e = (evaluator){0};

@@ -14,7 +14,7 @@ typedef struct evaluator {
     step full, rest;           /* batches of `batch`, and the smaller last one */
     int64_t batch, tail;
     const int64_t *y; /* labels of the batch, the loader's */
-    float *logits;    /* of the batch; of other tasks than classes NULL */
+    float *logits;    /* of the batch; of tasks that keep all predictions NULL */
     int64_t *predicted;
     /* of other tasks all of the last round: [count, width] predictions, [count, outputs] targets (NULL: it has none),
      * and labels (-1: none) */
@@ -28,12 +28,16 @@ typedef struct evaluator {
     void *user;
     /* Of the last round. */
     class_counts *classes;
+    class_counts spans; /* of tags */
+    uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
     /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
     int64_t *confusion;
 } evaluator;
 
 /* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
 enum { MOST_CONFUSION = 4096 };
+
+enum { EVALUATOR_SHOWN = 6 };
 
 enum { MOST_SCORES_OF_TASK = 8 };
 typedef struct evaluation {

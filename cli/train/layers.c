@@ -52,8 +52,7 @@ void layers_print(const classifier *c, const wick_summary *layers) {
     layer_shape(&specs[0], in, sizeof in);
     log_print("%s\n", c->arch);
     char learned[96];
-    snprintf(learned, sizeof learned, c->task->learned, (long long)c->classes,
-             c->task->kind == TASK_CLASSIFY ? "es" : plural(c->classes));
+    snprintf(learned, sizeof learned, c->task->learned, (long long)c->classes, TASK_PLURAL(c->task, c->classes));
     if (c->task->kind == TASK_CLASSIFY)
         printf("images of [%s], %lld classes\n\n", in, (long long)c->classes);
     else

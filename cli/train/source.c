@@ -22,7 +22,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     if (o->label) to[o->label] = out[1];
     const wick_status status = wick_dataset_get(o->set, i, to, fault);
     for (int64_t k = 0; o->targets && !o->label && out[1] && k < o->known; k++) ((float *)out[1])[k] = NAN;
-    if (o->targets) return status;
+    if (o->targets || o->masks) return status;
     if (out[1] && (!o->label || o->classes)) *(int64_t *)out[1] = label_of(user, i);
     return status;
 }
@@ -59,9 +59,14 @@ static void release(void *user) {
 
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
+    const bool tags = source_is_tagged(o->set), masks = tags || source_is_masked(o->set);
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (o->targets ? strcmp(f->name, "target") == 0 : f->dtype == WICK_I64 && f->rank == 0) label = k;
+        if (masks || o->targets ? strcmp(f->name, tags    ? "tags"
+                                                  : masks ? "mask"
+                                                          : "target") == 0
+                                : f->dtype == WICK_I64 && f->rank == 0)
+            label = k;
     }
     for (int k = 0; k < wick_dataset_fields(o->set) && !label && !o->csv && !o->coding;
          k++) /* fields of shards have their endings' names */
@@ -71,7 +76,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                 "%s: its samples have no .cls but \"KEY.%s\": a sample's key ends at the first dot of a name, as in "
                 "WebDataset; name files KEY.png and KEY.cls, without other dots",
                 path, wick_dataset_field(o->set, k)->name);
-    if (!bare && (!label || (!o->targets && !wick_dataset_classes(o->set))))
+    if (!bare && !masks && (!label || (!o->targets && !wick_dataset_classes(o->set))))
         return wick_context_fail(
             ctx, WICK_ERR_FORMAT,
             "%s: its samples have no classes: files lie in folders that name them, tables and tensors have a --label",
@@ -80,13 +85,15 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     if (!copy) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
     *copy = *o;
     copy->label = label;
+    copy->masks = masks;
     copy->coding = NULL;
     const int64_t classes = o->class_names || o->targets ? o->known : wick_dataset_classes(o->set);
     const wick_dataset_source source = {
         .count = wick_dataset_count(o->set),
         .n_fields = 2,
-        .fields = {*wick_dataset_field(o->set, 0), o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
-                                                              : (wick_spec){"label", WICK_I64, 0, {0}}},
+        .fields = {*wick_dataset_field(o->set, 0), masks        ? *wick_dataset_field(o->set, label)
+                                                   : o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
+                                                                : (wick_spec){"label", WICK_I64, 0, {0}}},
         .get = get,
         .at = at,
         .length = length,
@@ -140,6 +147,8 @@ static bool are_labels(const wick_dataset *d) {
 task_kind source_task(const wick_dataset *d, task_kind asked) {
     const wick_spec *second = wick_dataset_field(d, 1);
     if (asked != TASK_AUTO) return asked;
+    if (source_is_masked(d)) return TASK_SEGMENT;
+    if (source_is_tagged(d)) return TASK_TAG;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
@@ -217,6 +226,10 @@ int source_read_options(const cli_options *o, source_options *so) {
                            .skip = o->skip_columns,
                            .separator = *separator,
                            .no_header = o->no_header,
+                           .text = o->text_column,
+                           .tokens = o->tokens,
+                           .vocabulary = o->vocabulary,
+                           .length = o->length,
                            .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0)
         so->separator = '\t';
@@ -248,7 +261,7 @@ char *source_find_file(const char *data, const char *split) {
 
 const char *source_validation_part(wick_context *ctx, const char *data) {
     static const char *const names[] = {"validation", "valid", "val"};
-    if (source_is_file(data)) return source_has_val(ctx, data) ? "val" : NULL;
+    if (source_is_file(data)) return source_has_val(ctx, data) || source_text_has_val(ctx, data) ? "val" : NULL;
     for (int i = 0; i < 3; i++) {
         char *folder = path_join(data, names[i]), *file = source_find_file(data, names[i]);
         const bool there = (folder && path_is_folder(folder)) || file;
@@ -262,6 +275,8 @@ const char *source_validation_part(wick_context *ctx, const char *data) {
 /* "test" is a fifth, "train" the rest, "all" both. */
 static wick_status take_part(wick_context *ctx, const char *split, owned *o) {
     if (strcmp(split, "all") == 0) return WICK_OK;
+    if (strcmp(split, "test") != 0 && strcmp(split, "train") != 0)
+        return wick_context_fail(ctx, WICK_ERR_IO, "there is no part called %s", split);
     wick_dataset *parts[2];
     const wick_status status = source_split(ctx, o->set, parts);
     if (status != WICK_OK) return status;
@@ -283,12 +298,37 @@ bool source_is_audio(const wick_dataset *dataset) {
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] < 0;
 }
 
+bool source_is_masked(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_U8 && f->rank == 2 && strcmp(f->name, "mask") == 0;
+}
+
+bool source_is_tagged(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
+}
+
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
-    static const char *const kinds[] = {".csv", ".tsv", ".npz", ".safetensors"};
+    static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
+                                        ".conll", ".iob", ".iob2", ".bio"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (source_ends(data, kinds[k]) && is_file(data)) return true;
     return false;
+}
+
+/* A file of texts that is no table, as it is named or as SPLIT.conll and so on of the folder; malloc'ed, NULL: none. */
+static char *find_text(const char *data, const char *split) {
+    static const char *const endings[] = {".conll", ".txt", ".iob", ".iob2", ".bio"};
+    if (is_file(data)) return strdup(data);
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", split, endings[k]);
+        char *path = path_join(data, name);
+        if (path && is_file(path)) return path;
+        free(path);
+    }
+    return NULL;
 }
 
 /* Whatever is no table and no tensors. */
@@ -331,21 +371,35 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "y=classes) makes a file of both",
                                  data);
     char *file = source_find_file(data, split);
+    if (!file && (so->task == TASK_TAG || source_is_text_coding(so->coding))) file = find_text(data, split);
     if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
         free(file);
         return wick_context_fail(ctx, file ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
                                  "%s: --window is for a table (.csv, .tsv) whose rows lie in order of time", data);
     }
+    if (file && so->task == TASK_SEGMENT) {
+        free(file);
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: --task segment learns from a folder of pictures and masks, not from a table or "
+                                 "tensors",
+                                 data);
+    }
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        status = source_ends(file, ".csv") || source_ends(file, ".tsv")
+        const bool text = source_is_text(file, so);
+        status = text ? source_open_text(ctx, file, split, so, parted, &o)
+                 : source_ends(file, ".csv") || source_ends(file, ".tsv")
                      ? source_open_table(ctx, file, so, parted, &o)
                      : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
-        else if (status == WICK_OK && parted && !o.divided)
+        else if (status == WICK_OK && parted && !o.divided && !text)
             status = take_part(ctx, split, &o);
+    } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
+        bool whole = false;
+        status = source_open_masks(ctx, data, split, so, &o, &whole);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
     if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {

@@ -6,8 +6,17 @@
 
 #include "wick/data.h"
 
-/* What is learned of a sample: its class; numbers; which of several labels it has; or the sample itself. */
-typedef enum task_kind { TASK_AUTO, TASK_CLASSIFY, TASK_REGRESS, TASK_MULTI_LABEL, TASK_AUTOENCODE } task_kind;
+/* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; or the class of
+ * each pixel, or of each word. */
+typedef enum task_kind {
+    TASK_AUTO,
+    TASK_CLASSIFY,
+    TASK_REGRESS,
+    TASK_MULTI_LABEL,
+    TASK_AUTOENCODE,
+    TASK_SEGMENT,
+    TASK_TAG
+} task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
 typedef struct source_options {
@@ -28,7 +37,9 @@ typedef struct source_options {
     bool pictures;      /* with a coding of a table: the model learned from pictures that a column names */
     int64_t window, horizon; /* of a table in order of time: so many rows are a sample, and the targets of so many rows
                                 behind them are learned; 0: each row is a sample */
-    bool told;               /* of a file that is no part of a folder: what is worth telling of it has been told */
+    const char *text, *tokens;  /* of texts, the column, and what is a token, as --text and --tokens */
+    int64_t vocabulary, length; /* how many tokens are known, and of a text; 0: found */
+    bool told;                  /* of a file that is no part of a folder: what is worth telling of it has been told */
 } source_options;
 
 /* What the options of a command say of it. An exit code; what went wrong has been said. */
@@ -43,6 +54,8 @@ int source_read_options(const cli_options *o, source_options *so);
  *   shards     a folder with SPLIT-*.tar, also .tar.gz and .tar.zst, as WebDataset lays them out
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
+ *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
+ *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
@@ -61,6 +74,19 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
 const char *source_validation_part(wick_context *ctx, const char *data);
+/* Whether samples are pictures with masks; and whether data are such, without parts. */
+bool source_is_masked(const wick_dataset *dataset);
+bool source_masks_are_whole(wick_context *ctx, const char *data);
+/* Whether samples are texts with a tag for each word. */
+bool source_is_tagged(const wick_dataset *dataset);
+/* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,
+ * those that are not known as "?", NULL: out of memory. */
+bool source_is_text_coding(const char *coding);
+int64_t source_text_tokens(const char *coding);
+char *source_text_words(const char *coding, const float *tokens);
+/* The texts of a file's samples as they are written there, each malloc'ed, and so is the list; NULL: they can't be
+ * read. */
+char **source_texts(wick_context *ctx, const char *path, const char *coding, char separator, int64_t *n);
 /* Whether it is the name of a file that is read as a table or as tensors. */
 bool source_is_file(const char *data);
 /* Whether it is a file of tensors with a training and a test set in it, as x_train and x_test. */

@@ -41,6 +41,11 @@ wick_status source_match_classes(wick_context *ctx, const char *data, const char
                    : wick_context_fail(ctx, WICK_ERR_MISMATCH,
                                        "%s: has %lld number%s to learn of each sample, and the model knows %lld", data,
                                        (long long)theirs, theirs == 1 ? "" : "s", (long long)classes);
+    if (source_is_masked(*dataset) || source_is_tagged(*dataset))
+        return theirs == classes
+                   ? WICK_OK
+                   : wick_context_fail(ctx, WICK_ERR_MISMATCH, "%s: it has %lld classes, and the model knows %lld",
+                                       data, (long long)theirs, (long long)classes);
     bool same = theirs <= classes;
     for (int64_t k = 0; k < theirs && same; k++) same = is_same(wick_dataset_class_name(*dataset, k), names[k], k);
     if (same || !theirs) return WICK_OK;

@@ -17,6 +17,7 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
+    bool masks;       /* field `label` is a mask, or tags */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
 } owned;
 
@@ -57,6 +58,17 @@ bool source_has_pictures(wick_context *ctx, const char *path, wick_csv_options f
 /* *o's set, of the table's rows, becomes that of their pictures. */
 wick_status source_make_pictures(wick_context *ctx, const char *path, wick_csv_options form, const char *column,
                                  owned *o);
+/* Whether the file is read as texts, by its columns and what is asked for; and whether it has a part to choose by. */
+bool source_is_text(const char *path, const source_options *so);
+bool source_text_has_val(wick_context *ctx, const char *path);
+/* parted: it has training and test in it. */
+wick_status source_open_text(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                             bool parted, owned *o);
+/* Whether the data, or that part of them, are pictures with masks. */
+bool source_has_masks(wick_context *ctx, const char *data, const char *split);
+/* whole: they have no parts, and these are all of them. */
+wick_status source_open_masks(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                              owned *o, bool *whole);
 int64_t source_test_rows(int64_t rows); /* how many of such a table are forecast in the test: the last ones */
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);

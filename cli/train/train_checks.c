@@ -58,6 +58,22 @@ int training_arch(wick_context *ctx, const cli_options *o, const char *whose, ch
     return log_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
+int training_fill_tokens(const training *t, char *text, size_t size) {
+    static const char open[] = "embed tokens";
+    const bool texts = source_is_text_coding(t->coding);
+    char *at = strstr(text, open), number[32];
+    if (!at) return CLI_OK;
+    if (!texts)
+        return log_fail(CLI_USAGE, "--net: \"embed tokens\" is for texts, and the samples of %s are none", t->o->data);
+    const int length = snprintf(number, sizeof number, "%lld", (long long)source_text_tokens(t->coding));
+    const size_t rest = strlen(at + sizeof open - 1) + 1, begin = (size_t)(at - text) + strlen("embed ");
+    if (length <= 0 || begin + (size_t)length + rest > size)
+        return log_fail(CLI_USAGE, "--net is longer than any network");
+    memmove(text + begin + length, at + sizeof open - 1, rest);
+    memcpy(text + begin, number, (size_t)length);
+    return training_fill_tokens(t, text, size);
+}
+
 bool training_is_plateau(const cli_options *o) { return strcmp(options_text(o, "schedule"), "plateau") == 0; }
 
 /* What the options say together; the library would name its own fields, or nothing at all. */
@@ -124,6 +140,12 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
     if (floats && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
+    if (source_is_masked(t->train) && strcmp(o->augment, "none") != 0)
+        return log_fail(
+            blame(whose),
+            "%s--augment changes pictures and not their masks: --transform \"flip, crop=8, normalise\" does "
+            "both",
+            whose);
     if (!augment_read(o->augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
                         whose, o->augment);
@@ -152,7 +174,7 @@ int training_read_transform(training *t, wick_loader_options *loading) {
                                  : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
     }
     bool normalises = false;
-    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',')
+    for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',', at += strspn(at, " "))
         normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
     const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);

@@ -200,7 +200,8 @@ static int check_task(const training *t, const task *is) {
                 {"teacher", TASK_CLASSIFY},      {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
                 {"class-weights", TASK_CLASSIFY}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        if (options_given(o, uses[i].name) && is->kind != uses[i].kind)
+        if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
+            !(is->by_score && strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
     if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
@@ -211,7 +212,7 @@ static int check_task(const training *t, const task *is) {
 /* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
 typedef struct chosen_option {
     const char *name;
-    char value[96];
+    char value[128];
 } chosen_option;
 static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
                    size_t size) {
@@ -238,8 +239,10 @@ static int choose_defaults(training *t) {
     cli_options *o = t->o;
     const wick_spec *f = wick_dataset_field(t->train, 0);
     const int64_t count = wick_dataset_count(t->train);
-    const bool few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE;
-    char text[256] = "";
+    const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
+               tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
+               again = t->c.task->kind == TASK_AUTOENCODE;
+    char text[384] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
     if (again) {
@@ -250,6 +253,21 @@ static int choose_defaults(training *t) {
         snprintf(net.value, sizeof net.value,
                  "flatten, linear %lld, relu, linear %lld, linear %lld, relu, linear classes", wide, narrow, wide);
         ok = choose(o, network, &net, 1, text, sizeof text);
+    } else if (pixels) {
+        ok =
+            choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
+    } else if (texts) {
+        const char *net = tags ? "embed tokens 64, dropout 0.3, lstm 64 both, dropout 0.3, conv classes 1"
+                               : "embed tokens 64, dropout 0.3, conv 128 3 same, relu, globalmaxpool, dropout 0.5, "
+                                 "linear classes";
+        chosen_option chosen = {"net", ""};
+        snprintf(chosen.value, sizeof chosen.value, "%s", net);
+        ok =
+            choose(o, network, &chosen, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "32"}, 1, text, sizeof text);
     } else if (few) {
         ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
              choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},
@@ -298,6 +316,23 @@ static bool read_weights(const char *text, int64_t n, float *weights) {
     return any;
 }
 
+/* How many pixels, or words, of each class the training has. */
+static int count_places(const training *t, int64_t *of) {
+    const wick_spec *f = wick_dataset_field(t->train, 1);
+    const int64_t places = f->dims[0] * (f->rank > 1 ? f->dims[1] : 1);
+    uint8_t *labels = malloc((size_t)places);
+    int code = labels ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    wick_fault fault = {0};
+    for (int64_t i = 0; i < wick_dataset_count(t->train) && code == CLI_OK; i++) {
+        if (wick_dataset_get(t->train, i, (void *[WICK_DATASET_FIELDS]){NULL, labels}, &fault) != WICK_OK)
+            code = log_fail(CLI_BAD_FILE, "%s", fault.text);
+        for (int64_t k = 0; k < places && code == CLI_OK; k++)
+            if (labels[k] < t->c.classes) of[labels[k]]++;
+    }
+    free(labels);
+    return code;
+}
+
 int training_weigh_classes(training *t) {
     const char *text = t->o->class_weights;
     const int64_t n = t->c.classes, count = wick_dataset_count(t->train);
@@ -309,9 +344,14 @@ int training_weigh_classes(training *t) {
                    ? CLI_OK
                    : log_fail(CLI_USAGE, "--class-weights '%s' is not balanced, nor %lld numbers with commas between",
                               text, (long long)n);
-    for (int64_t i = 0; i < count; i++) t->class_weights[wick_dataset_label(t->train, i)]++;
+    int64_t *of = calloc((size_t)n, sizeof *of), all = 0;
+    int code = of ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && t->c.task->by_score) code = count_places(t, of);
+    for (int64_t i = 0; i < count && code == CLI_OK && !t->c.task->by_score; i++) of[wick_dataset_label(t->train, i)]++;
+    for (int64_t k = 0; k < n && code == CLI_OK; k++) all += of[k];
     /* as scikit-learn's class_weight="balanced": samples / (classes times those of the class) */
-    for (int64_t k = 0; k < n; k++)
-        t->class_weights[k] = t->class_weights[k] > 0 ? (float)count / ((float)n * t->class_weights[k]) : 1;
-    return CLI_OK;
+    for (int64_t k = 0; k < n && code == CLI_OK; k++)
+        t->class_weights[k] = of[k] > 0 ? (float)all / ((float)n * (float)of[k]) : 1;
+    free(of);
+    return code;
 }

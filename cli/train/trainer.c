@@ -28,7 +28,10 @@ static wick_tensor *task_loss(wick_context *ctx, const trainer *t, wick_tensor *
                                      wick_like(x, t->noise)));
     wick_tensor *y = classifier_outputs(c, given);
     wick_here("loss");
-    return wick_mean(c->task->rows(c, x, y, in[1]), WICK_ALL_AXES, false);
+    c->weights = t->class_weights;
+    wick_tensor *rows = c->task->rows(c, x, y, in[1]);
+    c->weights = NULL;
+    return wick_mean(rows, WICK_ALL_AXES, false);
 }
 
 static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
@@ -216,6 +219,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     wick_loader_options all = *loading;
     all.batch = t->batch;
     all.shuffle = true;
+    if (c->task->kind == TASK_SEGMENT && all.transform) all.joint[1] = WICK_JOINT_MASK, all.pad[1] = 255;
     if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
     wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);

@@ -44,6 +44,8 @@ typedef struct training {
 extern const char training_of_file[];
 /* The text of the network: --net, or --arch alone when it says all, else with --hidden and --dropout. */
 int training_arch(wick_context *ctx, const cli_options *o, const char *whose, char *text, size_t size);
+/* "embed tokens" becomes "embed 4096", by the data. */
+int training_fill_tokens(const training *t, char *text, size_t size);
 bool training_is_plateau(const cli_options *o);
 /* What the options say together; the library would name its own fields, or nothing at all. */
 int training_check_optim(const cli_options *o, const char *whose, int64_t steps);

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "zoo/zoo.h"
+#include "wick/image.h"
+#include "wick/index.h"
 
-enum { LAYERS_MAX = 256, DEPTH_MAX = 8, NUMBER_MAX = 1 << 24 };
+enum { LAYERS_MAX = 256, DEPTH_MAX = 8, NUMBER_MAX = 1 << 24, NAMES_MAX = 32, NAME_LENGTH = 24 };
 
 /* A layer as read: its numbers, in the order of the table's form. */
 typedef struct layer {
@@ -14,10 +16,11 @@ typedef struct layer {
     int64_t n[2]; /* channels or width, kernel; CLASSES: as many as asked for */
     int64_t stride, pad, dilation, groups, expand;
     double p;
-    bool same, no_bias;
-    int end; /* residual: one past the last layer inside */
+    bool same, no_bias, smooth, both;
+    int place; /* of save, concat, add, upsample NAME: which of the names, from 1 on; 0: none */
+    int end;   /* residual: one past the last layer inside */
 } layer;
-enum { CLASSES = -1 };
+enum { CLASSES = -1, TOKENS = -2 };
 
 /* What follows a layer's name. */
 enum {
@@ -28,13 +31,16 @@ enum {
     KEY_EXPAND = 16,
     FLAG_SAME = 32,
     FLAG_NO_BIAS = 64,
+    FLAG_SMOOTH = 128,
+    FLAG_BOTH = 256,
 };
 static const struct {
     const char *word;
     unsigned bit;
-} words[] = {{"stride", KEY_STRIDE}, {"pad", KEY_PAD},   {"dilation", KEY_DILATION}, {"groups", KEY_GROUPS},
-             {"expand", KEY_EXPAND}, {"same", FLAG_SAME}, {"nobias", FLAG_NO_BIAS}};
-enum { WORDS = (int)(sizeof words / sizeof words[0]), FLAGS = FLAG_SAME | FLAG_NO_BIAS };
+} words[] = {{"stride", KEY_STRIDE},   {"pad", KEY_PAD},        {"dilation", KEY_DILATION},
+             {"groups", KEY_GROUPS},   {"expand", KEY_EXPAND},  {"same", FLAG_SAME},
+             {"nobias", FLAG_NO_BIAS}, {"smooth", FLAG_SMOOTH}, {"both", FLAG_BOTH}};
+enum { WORDS = (int)(sizeof words / sizeof words[0]), FLAGS = FLAG_SAME | FLAG_NO_BIAS | FLAG_SMOOTH | FLAG_BOTH };
 
 typedef struct builder {
     const layer *layers;
@@ -42,6 +48,8 @@ typedef struct builder {
     int64_t classes;
     /* layers of a kind so far, for their names; blocks are a level below the deepest residual */
     int depth, count[DEPTH_MAX + 2][32];
+    wick_tensor *saved[NAMES_MAX + 1];
+    const char (*names)[NAME_LENGTH];
 } builder;
 
 static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x);
@@ -68,7 +76,7 @@ static wick_pool_options pool_options(const layer *l, const wick_tensor *x) {
 typedef wick_tensor *build_fn(builder *b, const layer *l, const char *name, wick_tensor *x);
 static wick_tensor *build_conv(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_nn_conv_options o = conv_options(l);
-    return wick_nn_conv(b->model, name, x, l->n[0], l->n[1], &o);
+    return wick_nn_conv(b->model, name, x, l->n[0] == CLASSES ? b->classes : l->n[0], l->n[1], &o);
 }
 static wick_tensor *build_dwconv(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_nn_conv_options o = conv_options(l);
@@ -172,9 +180,98 @@ static wick_tensor *build_invres(builder *b, const layer *l, const char *name, w
     return pushed(b, name, x, inside_invres, l);
 }
 
+/* ---- skip connections -------------------------------------------------------------------------------------------- */
+
+static wick_tensor *build_save(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)name, b->saved[l->place] = x;
+}
+/* What was saved there and x agree in all dims but, where `apart` is 1, that one; NULL: they do, else why not. */
+static wick_tensor *check_saved(const builder *b, const layer *l, const wick_tensor *x, int apart) {
+    const wick_tensor *y = b->saved[l->place];
+    bool same = wick_tensor_rank(x) == wick_tensor_rank(y);
+    for (int d = 0; same && d < wick_tensor_rank(x); d++)
+        same = d == apart || wick_tensor_dim(x, d) == wick_tensor_dim(y, d);
+    if (same) return NULL;
+    return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                       "net: %s: the extents there and here differ: \"upsample %s\" in front makes these as those",
+                       b->names[l->place - 1], b->names[l->place - 1]);
+}
+static wick_tensor *build_concat(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_tensor *wrong = check_saved(b, l, x, 1);
+    return (void)name, wrong ? wrong : wick_concat(2, (wick_tensor *const[]){b->saved[l->place], x}, 1);
+}
+static wick_tensor *build_add(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_tensor *wrong = check_saved(b, l, x, -1);
+    return (void)name, wrong ? wrong : wick_add(b->saved[l->place], x);
+}
+static wick_tensor *build_upsample(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    (void)name;
+    const int n = wick_tensor_rank(x) - 2;
+    const wick_tensor *like = l->place ? b->saved[l->place] : x;
+    if (n < 1 || n > 3 || wick_tensor_rank(like) != n + 2)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "net: upsample: takes [batch, channels, 1 to 3 dims], and this has %d dims", n + 2);
+    int64_t size[3];
+    for (int d = 0; d < n; d++) size[d] = wick_tensor_dim(like, d + 2) * (l->place ? 1 : l->n[0]);
+    const wick_interpolate_options nearest = {.mode = WICK_NEAREST,
+                                              .coordinates = WICK_ASYMMETRIC,
+                                              .rounding = WICK_ROUND_FLOOR},
+                                   smooth = {.mode = WICK_LINEAR};
+    return wick_interpolate(x, n, NULL, size, l->smooth ? &smooth : &nearest);
+}
+
+/* ---- texts and series -------------------------------------------------------------------------------------------- */
+
+/* Numbers of tokens [B, L], or [B, K, L] of which those at a place add up, are rows of a matrix; 0 is padding, a row of
+ * zeros. */
+static wick_tensor *build_embed(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_context *ctx = wick_model_context(b->model);
+    const int rank = wick_tensor_rank(x);
+    if (l->n[0] == TOKENS)
+        return wick_poison(ctx, WICK_ERR_INVALID, "net: embed tokens: how many tokens there are, data of texts say");
+    if (rank != 2 && rank != 3)
+        return wick_poison(ctx, WICK_ERR_SHAPE, "net: embed: takes tokens [batch, length], and this has %d dims", rank);
+    char weight[40];
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    wick_tensor *ids = wick_cast(x, WICK_I64);
+    wick_tensor *table =
+        wick_model_state(b->model, weight, WICK_ROLE_PARAM, WICK_F32, 2, l->n, wick_init_truncated(0, 0.3));
+    wick_tensor *e = wick_embedding(table, ids, 0);
+    wick_tensor *there = wick_cast(wick_ne(ids, wick_like(ids, 0)), WICK_F32);
+    e = wick_mul(e, wick_unsqueeze(there, rank));
+    if (rank == 3) e = wick_sum(e, 1, (const int[]){1}, false);
+    return wick_permute(e, 3, (const int[]){0, 2, 1});
+}
+static wick_tensor *recurrent(builder *b, const layer *l, const char *name, wick_tensor *x, bool gru) {
+    if (wick_tensor_rank(x) != 3)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "net: %s: takes [batch, channels, length], and this has %d dims", gru ? "gru" : "lstm",
+                           wick_tensor_rank(x));
+    const wick_nn_rnn_options o = {.bidirectional = l->both};
+    x = wick_permute(x, 3, (const int[]){2, 0, 1});
+    wick_tensor *y = gru ? wick_nn_gru(b->model, name, x, l->n[0], &o, NULL)
+                         : wick_nn_lstm(b->model, name, x, l->n[0], &o, NULL, NULL);
+    return wick_permute(y, 3, (const int[]){1, 2, 0});
+}
+static wick_tensor *build_lstm(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return recurrent(b, l, name, x, false);
+}
+static wick_tensor *build_gru(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return recurrent(b, l, name, x, true);
+}
+static wick_tensor *build_globalmaxpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    static const int places[] = {2, 3, 4};
+    const int n = wick_tensor_rank(x) - 2;
+    (void)l, (void)name;
+    return n < 1 || n > 3
+               ? wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                             "net: globalmaxpool: takes [batch, channels, 1 to 3 dims], and this has %d dims", n + 2)
+               : wick_max(x, n, places, false);
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-enum { REAL = 1, BODY = 2 };
+enum { REAL = 1, BODY = 2, NAME = 4, NAME_OR_NUMBER = 8 };
 static const struct {
     const char *word, *prefix; /* prefix of its states' names; NULL: it has none */
     int numbers;
@@ -183,7 +280,8 @@ static const struct {
     const char *form, *doc;
 } kinds[] = {
     {"conv", "conv", 2, KEY_STRIDE | KEY_PAD | KEY_DILATION | KEY_GROUPS | FLAG_SAME | FLAG_NO_BIAS, 0, build_conv,
-     "conv CHANNELS KERNEL [stride N] [pad N | same] [dilation N] [groups N] [nobias]", "convolution"},
+     "conv CHANNELS KERNEL [stride N] [pad N | same] [dilation N] [groups N] [nobias] | conv classes KERNEL ...",
+     "convolution; classes: as many channels as the data has classes"},
     {"dwconv", "dwconv", 1, KEY_STRIDE | KEY_PAD | KEY_DILATION | FLAG_SAME | FLAG_NO_BIAS, 0, build_dwconv,
      "dwconv KERNEL [stride N] [pad N | same] [dilation N] [nobias]", "convolution of each channel on its own"},
     {"maxpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_maxpool, "maxpool KERNEL [stride N] [pad N]",
@@ -191,6 +289,7 @@ static const struct {
     {"avgpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_avgpool, "avgpool KERNEL [stride N] [pad N]",
      "the mean of each window, padding apart"},
     {"globalpool", NULL, 0, 0, 0, build_globalpool, "globalpool", "the mean of each channel"},
+    {"globalmaxpool", NULL, 0, 0, 0, build_globalmaxpool, "globalmaxpool", "the largest of each channel"},
     {"flatten", NULL, 0, 0, 0, build_flatten, "flatten", "all dims of a sample become one"},
     {"linear", "fc", 1, 0, 0, build_linear, "linear WIDTH | linear classes",
      "fully connected; classes: as many as the data has"},
@@ -206,6 +305,16 @@ static const struct {
     {"se", "se", 1, 0, 0, build_se, "se REDUCTION", "squeeze and excite: channels weighed by their means"},
     {"invres", "block", 2, KEY_STRIDE | KEY_EXPAND, 0, build_invres, "invres CHANNELS KERNEL [stride N] [expand N]",
      "inverted residual block; expand is 6"},
+    {"upsample", NULL, 0, FLAG_SMOOTH, NAME_OR_NUMBER, build_upsample, "upsample N | NAME [smooth]",
+     "N times as high and wide, or as what was saved: each pixel again; smooth: between neighbours"},
+    {"embed", "emb", 2, 0, 0, build_embed, "embed TOKENS WIDTH | embed tokens WIDTH",
+     "numbers of tokens become channels, those of one place added up; tokens: as many as the data has"},
+    {"lstm", "lstm", 1, FLAG_BOTH, 0, build_lstm, "lstm WIDTH [both]",
+     "recurrent along the length; both: also backwards, twice as many channels"},
+    {"gru", "gru", 1, FLAG_BOTH, 0, build_gru, "gru WIDTH [both]", "gated recurrent units, likewise"},
+    {"save", NULL, 0, 0, NAME, build_save, "save NAME", "nothing is done; concat and add get it by the name"},
+    {"concat", NULL, 0, 0, NAME, build_concat, "concat NAME", "the channels that were saved, and these behind them"},
+    {"add", NULL, 0, 0, NAME, build_add, "add NAME", "the sum of what was saved and this"},
 };
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 
@@ -222,6 +331,8 @@ typedef struct reader {
     size_t length;
     layer layers[LAYERS_MAX];
     int n;
+    char names[NAMES_MAX][NAME_LENGTH]; /* that were saved */
+    int n_names;
 } reader;
 
 /* The next word: letters and digits, or one of "(),". */
@@ -258,13 +369,16 @@ static wick_status read_options(reader *r, layer *l) {
     while (!at_end_of_layer(r)) {
         int w = 0;
         while (w < WORDS && !is(r, words[w].word)) w++;
-        char why[160];
+        char why[200];
         snprintf(why, sizeof why, "does not belong here; the form is: %s", kinds[l->kind].form);
         if (w == WORDS || !(kinds[l->kind].options & words[w].bit)) return wrong(r, why);
         if (seen & words[w].bit) return wrong(r, "is given twice");
         seen |= words[w].bit;
         if (words[w].bit & FLAGS) {
-            *(words[w].bit == FLAG_SAME ? &l->same : &l->no_bias) = true;
+            *(words[w].bit == FLAG_SAME     ? &l->same
+              : words[w].bit == FLAG_SMOOTH ? &l->smooth
+              : words[w].bit == FLAG_BOTH   ? &l->both
+                                            : &l->no_bias) = true;
             next(r);
             continue;
         }
@@ -283,6 +397,22 @@ static wick_status read_options(reader *r, layer *l) {
     return WICK_OK;
 }
 
+/* The name at hand: new after save, known after the others. */
+static wick_status read_name(reader *r, layer *l, bool is_new) {
+    int k = 0;
+    if (at_end_of_layer(r)) return wrong(r, "a name belongs here, such as a");
+    if (r->length >= NAME_LENGTH) return wrong(r, "is too long for a name (23 letters at most)");
+    if (r->word[0] >= '0' && r->word[0] <= '9') return wrong(r, "a name begins with a letter");
+    while (k < r->n_names && !is(r, r->names[k])) k++;
+    if (is_new && k < r->n_names) return wrong(r, "is saved already");
+    if (!is_new && k == r->n_names) return wrong(r, "nothing was saved by this name before");
+    if (k == NAMES_MAX) return wrong(r, "is one name too many (32 at most)");
+    if (is_new) memcpy(r->names[r->n_names++], r->word, r->length);
+    l->place = k + 1;
+    next(r);
+    return WICK_OK;
+}
+
 static wick_status read_list(reader *r, int depth);
 
 static wick_status read_layer(reader *r, int depth) {
@@ -298,12 +428,14 @@ static wick_status read_layer(reader *r, int depth) {
     if (r->n == LAYERS_MAX) return wrong(r, "is one layer too many (256 at most)");
     layer *l = &r->layers[r->n++];
     *l = (layer){.kind = kind};
-    char why[160];
+    char why[200];
     snprintf(why, sizeof why, "a number belongs here; the form is: %s", kinds[kind].form);
     next(r);
     for (int i = 0; i < kinds[kind].numbers; i++) {
-        if (kinds[kind].build == build_linear && is(r, "classes"))
+        if (i == 0 && (kinds[kind].build == build_linear || kinds[kind].build == build_conv) && is(r, "classes"))
             l->n[i] = CLASSES;
+        else if (i == 0 && kinds[kind].build == build_embed && is(r, "tokens"))
+            l->n[i] = TOKENS;
         else if (at_end_of_layer(r) || !whole(r, 1, &l->n[i]))
             return wrong(r, why);
         next(r);
@@ -324,6 +456,13 @@ static wick_status read_layer(reader *r, int depth) {
         next(r);
         return at_end_of_layer(r) && !is(r, "(") ? WICK_OK : wrong(r, "\",\" belongs here");
     }
+    const bool number = r->length && r->word[0] >= '0' && r->word[0] <= '9';
+    if (kinds[kind].what & NAME_OR_NUMBER && (number || at_end_of_layer(r))) {
+        if (!whole(r, 1, &l->n[0])) return wrong(r, why);
+        next(r);
+    } else if (kinds[kind].what & (NAME | NAME_OR_NUMBER)) {
+        WICK_ZOO_TRY(read_name(r, l, kinds[kind].build == build_save));
+    }
     WICK_ZOO_TRY(read_options(r, l));
     return is(r, "(") ? wrong(r, "this layer has no layers inside") : WICK_OK;
 }
@@ -340,7 +479,8 @@ static wick_status read_list(reader *r, int depth) {
 static wick_status read_net(reader *r, wick_context *ctx, const char *text) {
     r->ctx = ctx;
     r->text = r->at = text ? text : "";
-    r->n = 0;
+    r->n = r->n_names = 0;
+    memset(r->names, 0, sizeof r->names);
     next(r);
     WICK_ZOO_TRY(read_list(r, 0));
     return r->length ? wrong(r, "\",\" belongs here") : WICK_OK;
@@ -369,6 +509,6 @@ wick_tensor *wick_net(wick_model *model, const char *text, wick_tensor *x, int64
     reader r;
     const wick_status status = read_net(&r, ctx, text);
     if (status != WICK_OK) return wick_poison(ctx, status, "%s", wick_context_error(ctx));
-    builder b = {.layers = r.layers, .model = model, .classes = classes};
+    builder b = {.layers = r.layers, .model = model, .classes = classes, .names = (const char(*)[NAME_LENGTH])r.names};
     return build_range(&b, 0, r.n, x);
 }

@@ -1,15 +1,22 @@
 /* nets.c: architectures that are texts of layers: your own after "net:", and known ones by name. */
 #include "zoo/zoo.h"
 
-/* Images without channels, [B, H, W], get one. */
+#include <string.h>
+
+/* Images without channels, [B, H, W], get one; tokens, [B, K, L], none. */
 static wick_tensor *build(const wick_network *network, wick_model *model, wick_tensor *x, int64_t outputs) {
-    if (wick_tensor_rank(x) == 3) x = wick_unsqueeze(x, 1);
+    const char *first = network->net + strspn(network->net, " \t\n");
+    if (wick_tensor_rank(x) == 3 && strncmp(first, "embed ", 6) != 0) x = wick_unsqueeze(x, 1);
     return wick_net(model, network->net, x, outputs);
 }
 
 #define DEPTHWISE(stride, channels) "dwconv 3 same nobias" stride ", bn, relu, conv " channels " 1 nobias, bn, relu, "
 #define BLOCK(channels, stride) \
     "residual(conv " channels " 3 same nobias" stride ", bn, relu, conv " channels " 3 same nobias, bn), relu, "
+
+#define TWICE(channels) "conv " channels " 3 same nobias, bn, relu, conv " channels " 3 same nobias, bn, relu, "
+#define DOWN(channels, name) TWICE(channels) "save " name ", maxpool 2, "
+#define UP(channels, name) "upsample " name ", concat " name ", " TWICE(channels)
 
 const wick_architecture wick_zoo_net = {
     .name = "net", .form = "net:LAYER, ...", .doc = "layers as text, see wick help net", .build = build};
@@ -48,5 +55,12 @@ const wick_architecture wick_zoo_nets[] = {
                           DEPTHWISE("", "128") DEPTHWISE("", "128") DEPTHWISE("", "128") DEPTHWISE("", "128")
                               DEPTHWISE("", "128") DEPTHWISE(" stride 2", "256")
                                   DEPTHWISE("", "256") "globalpool, linear classes"},
+     .build = build},
+    {.name = "unet",
+     .form = "unet",
+     .doc = "Ronneberger et al. 2015, U-Net of 8 to 64 channels with batch norm, for pictures of any size: a class "
+            "for each pixel",
+     .defaults = {.net = DOWN("8", "a") DOWN("16", "b") DOWN("32", "c") TWICE("64") UP("32", "c") UP("16", "b")
+                      UP("8", "a") "conv classes 1"},
      .build = build},
 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const wick_architecture *const zoo[] = {
-    &wick_zoo_mlp,      &wick_zoo_nets[0], &wick_zoo_nets[1], &wick_zoo_nets[2],
-    &wick_zoo_nets[3], &wick_zoo_nets[4], &wick_zoo_net,
+    &wick_zoo_mlp,     &wick_zoo_nets[0], &wick_zoo_nets[1], &wick_zoo_nets[2],
+    &wick_zoo_nets[3], &wick_zoo_nets[4], &wick_zoo_nets[5], &wick_zoo_net,
 };
 enum { ZOO_COUNT = (int)(sizeof zoo / sizeof zoo[0]), WIDTH_MAX = 1 << 24 };
 

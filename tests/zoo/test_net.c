@@ -7,8 +7,8 @@
     wick_model *model = NULL;                                                                                          \
     REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .seed = 3}) == WICK_OK &&                     \
             wick_model_new(ctx, &model) == WICK_OK)
-#define TEARDOWN             \
-    wick_model_free(&model); \
+#define TEARDOWN                                                                                                       \
+    wick_model_free(&model);                                                                                           \
     wick_context_free(&ctx)
 
 static void check_shape(wick_tensor *y, int rank, const int64_t *dims) {
@@ -90,6 +90,9 @@ TEST(gradients_agree_with_central_differences) {
          "layernorm, tanh, linear classes"),
         "residual(conv 6 3 same stride 2, bn), se 2, globalpool, linear classes",
         "invres 2 3 expand 2, invres 3 3 stride 2 expand 3, globalpool, linear classes",
+        ("conv 3 3 same, tanh, save a, avgpool 2, save b, conv 2 1, silu, upsample b, concat b, upsample a smooth, "
+         "concat a, "
+         "conv classes 1, flatten, linear classes"),
     };
     for (size_t k = 0; k < sizeof nets / sizeof *nets; k++) {
         SETUP;
@@ -106,6 +109,64 @@ TEST(gradients_agree_with_central_differences) {
         CHECK_MSG(status == WICK_OK, "%s: %s", nets[k], wick_context_error(ctx));
         TEARDOWN;
     }
+}
+
+/* Extents that no power of two divides, in a network that halves them three times. */
+TEST(unet_has_a_class_for_each_pixel) {
+    SETUP;
+    wick_network unet;
+    CHECK_INT(wick_zoo_find(ctx, "unet", &unet), WICK_OK);
+    wick_tensor *y = wick_zoo_build(&unet, model, wick_ones(ctx, WICK_F32, WICK_DIMS(2, 3, 19, 27)), 5);
+    CHECK_INT(wick_tensor_error(y, NULL), WICK_OK);
+    CHECK_INT(wick_tensor_rank(y), 4);
+    CHECK_INT(wick_tensor_dim(y, 1), 5);
+    CHECK_INT(wick_tensor_dim(y, 2), 19);
+    CHECK_INT(wick_tensor_dim(y, 3), 27);
+    TEARDOWN;
+}
+
+/* By hand: each pixel again, or between neighbours a quarter of the way; what was saved goes first. */
+TEST(upsampling_and_skips_by_hand) {
+    SETUP;
+    const float row[3] = {0, 4, 8}, twice[6] = {0, 0, 4, 4, 8, 8}, smooth[6] = {0, 1, 3, 5, 7, 8};
+    wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(1, 1, 3), row);
+    float got[12];
+    CHECK_INT(wick_read(wick_net(model, "upsample 2", x, 1), got, sizeof twice), WICK_OK);
+    for (int i = 0; i < 6; i++) CHECK(got[i] == twice[i]);
+    CHECK_INT(wick_read(wick_net(model, "upsample 2 smooth", x, 1), got, sizeof smooth), WICK_OK);
+    for (int i = 0; i < 6; i++) CHECK(fabsf(got[i] - smooth[i]) < 1e-6F);
+    CHECK_INT(wick_read(wick_net(model, "save a, relu, upsample 3, maxpool 3, add a", x, 1), got, sizeof row), WICK_OK);
+    for (int i = 0; i < 3; i++) CHECK(got[i] == 2 * row[i]);
+    CHECK_INT(wick_read(wick_net(model, "save a, maxpool 3, upsample a, save b, concat a", x, 1), got, 2 * sizeof row),
+              WICK_OK);
+    for (int i = 0; i < 3; i++) CHECK(got[i] == row[i] && got[3 + i] == 8);
+    TEARDOWN;
+}
+
+/* By hand: rows of the matrix, those of one place added up, 0 being nothing; the largest of each channel. */
+TEST(tokens_become_channels) {
+    SETUP;
+    const float rows[8] = {9, 9, 1, 10, 2, 20, 3, 30}, tokens[6] = {1, 2, 0, 3, 0, 0};
+    wick_tensor *x = wick_from(ctx, WICK_F32, WICK_DIMS(1, 2, 3), tokens), *one = wick_slice(x, 1, 0, 1, 1);
+    float got[6];
+    (void)wick_net(model, "embed 4 2", x, 1); /* makes the states */
+    CHECK_INT(wick_write(wick_model_at(model, 0).tensor, rows, sizeof rows), WICK_OK);
+    CHECK_INT(wick_read(wick_net(model, "embed 4 2", x, 1), got, sizeof got), WICK_OK);
+    const float both[6] = {4, 2, 0, 40, 20, 0};
+    for (int i = 0; i < 6; i++) CHECK(got[i] == both[i]);
+    CHECK_INT(wick_read(wick_net(model, "embed 4 2, globalmaxpool", wick_reshape(one, 2, (const int64_t[]){1, 3}), 1),
+                        got, 2 * sizeof *got),
+              WICK_OK);
+    CHECK(got[0] == 2 && got[1] == 20);
+    wick_tensor *y = wick_net(model, "embed 4 2, lstm 3 both, gru 5", x, 1);
+    CHECK_INT(wick_tensor_error(y, NULL), WICK_OK);
+    CHECK(wick_tensor_dim(y, 1) == 5 && wick_tensor_dim(y, 2) == 3);
+    const char *text = "";
+    CHECK_INT(wick_tensor_error(wick_net(model, "embed tokens 2", x, 1), &text), WICK_ERR_INVALID);
+    CHECK_MSG(strstr(text, "how many tokens there are"), "%s", text);
+    CHECK_INT(wick_tensor_error(wick_net(model, "embed 4 2, embed 4 2, flatten, embed 4 2, lstm 2", x, 1), &text),
+              WICK_ERR_SHAPE);
+    TEARDOWN;
 }
 
 TEST(errors_point_at_the_word) {
@@ -138,6 +199,21 @@ TEST(errors_point_at_the_word) {
         {"residual(relu) relu", "column 16, \"relu\": \",\""},
         {"relu)", "column 5, \")\""},
         {"relu(relu)", "column 5, \"(\": this layer has no layers inside"},
+        {"embed tokens", "at the end: a number belongs here; the form is: embed"},
+        {"embed 5 tokens", "column 9, \"tokens\": a number"},
+        {"lstm 5 smooth", "column 8, \"smooth\": does not belong here"},
+        {"save", "at the end: a name belongs here"},
+        {"save 3", "column 6, \"3\": a name begins with a letter"},
+        {"save abcdefghijklmnopqrstuvwx", "is too long for a name"},
+        {"save a, relu, save a", "column 20, \"a\": is saved already"},
+        {"save a, concat b", "column 16, \"b\": nothing was saved by this name before"},
+        {"add a, save a", "column 5, \"a\": nothing was saved"},
+        {"upsample a", "column 10, \"a\": nothing was saved"},
+        {"upsample", "at the end: a number belongs here; the form is: upsample N"},
+        {"upsample 0", "column 10, \"0\": a number"},
+        {"upsample 2 same", "column 12, \"same\": does not belong here"},
+        {"upsample 2 smooth smooth", "is given twice"},
+        {"conv 3 classes", "column 8, \"classes\": a number"},
         {"residual(residual(residual(residual(residual(residual(residual(residual(residual(relu)))))))))",
          "nested too deeply"},
     };
@@ -158,6 +234,12 @@ TEST(errors_point_at_the_word) {
     CHECK_MSG(strstr(text, "does not fit"), "%s", text);
     CHECK_INT(wick_tensor_error(wick_net(model, "flatten, conv 4 3", x, 10), &text), WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_net(model, "cnov", x, 10), &text), WICK_ERR_INVALID);
+    CHECK_INT(wick_tensor_error(wick_net(model, "save half, maxpool 2, concat half", x, 10), &text), WICK_ERR_SHAPE);
+    CHECK_MSG(strstr(text, "half: the extents there and here differ: \"upsample half\""), "%s", text);
+    CHECK_INT(
+        wick_tensor_error(wick_net(model, "save a, conv 2 1, add a, conv 2 1, save b, conv 3 1, add b", x, 10), &text),
+        WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_net(model, "flatten, upsample 2", x, 10), &text), WICK_ERR_SHAPE);
     /* Blocks in the deepest of residuals: each makes names of its own. */
     const char *deep =
         "residual(residual(residual(residual(residual(residual(residual(residual(se 4, invres 1 3))))))))";

@@ -18,6 +18,7 @@ static int64_t width(const classifier *c) { return c->classes; }
 
 const task task_classify = {.kind = TASK_CLASSIFY,
                             .name = "classify",
+                            .classes = true,
                             .learned = "a classifier of %lld class%s",
                             .output = "logits",
                             .doc = "a score for each class",

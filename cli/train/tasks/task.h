@@ -11,6 +11,9 @@ struct classifier;
 struct evaluator;
 struct evaluation;
 
+/* What a noun has behind it for n of them: classes, numbers. */
+#define TASK_PLURAL(task, n) ((task)->classes && (n) != 1 ? "es" : (n) != 1 ? "s" : "")
+
 typedef struct task {
     task_kind kind;
     const char *name;                /* as --task */
@@ -19,12 +22,17 @@ typedef struct task {
     const char *doc;                 /* ... and what they are */
     const char *loss;                /* what it is called in a chart */
     const char *score, *score_title; /* the one that is followed over a run: its key in JSON, and for people */
+    bool classes;                    /* what is learned are classes */
+    bool by_score;                   /* the best epoch is that of the highest score, not of the lowest loss */
     bool percent;                    /* a score is a share, from 0 to 1 */
     /* of the network's output y [n, outputs], what people want: [n, width]. x: the samples that the network got */
     wick_tensor *(*predictions)(struct classifier *c, wick_tensor *x, wick_tensor *y);
     /* the loss of each sample, [n] */
     wick_tensor *(*rows)(struct classifier *c, wick_tensor *x, wick_tensor *y, wick_tensor *target);
     int64_t (*width)(const struct classifier *c);
+    /* Of tasks whose predictions are too many to keep: counts those of n samples, which are in e->logits. e->count is
+     * how many came before. An exit code. NULL: all are kept */
+    int (*count)(struct evaluator *e, const void *target, int64_t n);
     /* Fills in the scores of a round. An exit code; what went wrong has been said. */
     int (*measure)(const struct evaluator *e, struct evaluation *result);
     /* wick eval, below the loss and the scores */
@@ -35,11 +43,15 @@ typedef struct task {
     void (*show)(const struct classifier *c, const float *predictions, const float *target, int64_t label);
     void (*show_json)(const struct classifier *c, const float *predictions, const float *target, int64_t label,
                       json *j);
+    /* wick predict --draw: writes files whose names begin with stem. pixels: the picture as it is in its file,
+     * [channels, height, width]. An exit code. NULL: there is nothing to draw */
+    int (*draw)(const struct classifier *c, const float *predictions, const uint8_t *pixels, int64_t height,
+                int64_t width, const char *stem);
     /* wick report: what the round says, as a section of its page. false: out of memory */
     bool (*report)(FILE *out, const struct evaluator *e);
 } task;
 
-extern const task task_classify, task_regress, task_multi_label, task_autoencode;
+extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */
