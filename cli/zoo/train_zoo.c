@@ -171,6 +171,10 @@ static int train_one(zoo_job *z, const zoo_model *m, int64_t seed, zoo_result *r
     int code = folder ? zoo_read_result(folder, r) : zoo_out_of_memory();
     if (code != CLI_OK || (r->there && !o->force)) return free(folder), code;
     *r = (zoo_result){.seed = seed};
+    if (o->shuffle_labels && (m->metric == ZOO_MSE || m->metric == ZOO_MAPE))
+        return free(folder),
+               log_fail(CLI_USAGE, "--shuffle-labels: %s forecasts a series, whose labels are its own later values",
+                        m->name);
     code = zoo_prepare(z->ctx, o, m, &data);
     if (code == CLI_OK && !path_make_folder(folder)) code = log_fail(CLI_FAILED, "%s: cannot make the folder", folder);
     if (code == CLI_OK && !((log = path_join(folder, "train.json")) && (recipe = path_join(folder, "recipe.txt"))))
