@@ -48,7 +48,7 @@ const zoo_model zoo_models[] = {
     {"V1", "MicroYOLO-Nano", "finds blood cells", "3x96x96", "25x12x12", TASK("detect")},
     {"V2", "EfficientEdge-Lite", "tells ten kinds of clothes apart", "3x128x128", "10", NULL, &zoo_set_clothing, "the source's own test part", ZOO_ACCURACY, 0.65, "3,128,128", 10,
      "conv 16 3 stride 2 same nobias, bn, relu, invres 16 3 stride 2 expand 2, invres 16 3 expand 2, invres 24 3 stride 2 expand 3, invres 24 3 expand 3, invres 40 3 stride 2 expand 3, invres 40 3 expand 3, conv 128 1 nobias, bn, relu, globalpool, dropout 0.2, linear classes",
-     "epochs = 50\nbatch = 32\ntransform = resizedcrop=128x128:0.5:1,flip,jitter=0.3:0.3:0.3:0.05,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\n"},
+     "epochs = 30\nbatch = 32\ntransform = resizedcrop=128x128:0.5:1,flip,jitter=0.3:0.3:0.3:0.05,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"V3", "SegmentMicro", "labels the pixels of a street", "3x64x64", "5", TASK("segment")},
     {"V4", "FaceDetectNano", "finds 68 landmarks of a face; its box is not there yet: needs --task detect", "1x80x80", "68 points", NULL, &zoo_set_faces, "persons that the training has not", ZOO_NME, 8, "1,80,80", 136,
      "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 40 3 stride 2 same nobias, bn, relu, flatten, dropout 0.1, linear 48, relu, linear classes",

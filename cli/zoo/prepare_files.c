@@ -49,10 +49,13 @@ static unsigned crc_of(const void *data, size_t size) {
 }
 
 typedef bool place_fn(const wick_file *file, item *it);
-/* PART/CLASS/HASH.jpg: pictures themselves are the groups. */
+/* PART/CLASS/HASH.jpg: pictures themselves are the groups. Those to choose by are learned from too: nothing is chosen.
+ */
 static bool place_clothing(const wick_file *file, item *it) {
     snprintf(it->group, sizeof it->group, "%08x", crc_of(file->data, file->size));
-    return part_of(file->name, &it->part) && split_path(file->name, it);
+    if (!part_of(file->name, &it->part)) return false;
+    if (it->part == ZOO_VALIDATION) it->part = ZOO_TRAIN;
+    return split_path(file->name, it);
 }
 /* PART/DIGIT/gGGG_NNNN.jpg */
 static bool place_signs(const wick_file *file, item *it) {
