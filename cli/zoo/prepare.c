@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { FORM = 1 }; /* of what is prepared; another one is made anew */
+
 int zoo_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 int zoo_checked(const zoo_prep *p, wick_status status) {
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(p->ctx, status));
@@ -78,6 +80,7 @@ static int write_manifest(const zoo_prep *p, const char *path) {
     if (!out) return zoo_out_of_memory();
     json j = {.out = out};
     json_open(&j, NULL, '{');
+    json_integer(&j, "form", FORM);
     json_text(&j, "source", p->source);
     json_integer(&j, "source_bytes", size_of(p->source));
     json_text(&j, "home", p->set->home);
@@ -102,21 +105,24 @@ static int write_manifest(const zoo_prep *p, const char *path) {
     return code;
 }
 
-/* Whether the folder was made of that very file. */
+/* Whether the folder was made of that very file, by this form. */
 static bool is_prepared(const zoo_prep *p, const char *manifest) {
     size_t size;
     char *text = path_exists(manifest) ? path_read(manifest, &size) : NULL, source[4096] = "", key[64];
-    double bytes = -1;
+    double bytes = -1, form = 0;
     json_in j = {.at = text ? text : ""};
     for (json_enter(&j, '{'); json_key(&j, key, sizeof key);) {
         if (strcmp(key, "source") == 0)
             json_string(&j, source, sizeof source);
         else if (strcmp(key, "source_bytes") == 0)
             json_number(&j, &bytes);
+        else if (strcmp(key, "form") == 0)
+            json_number(&j, &form);
         else
             json_skip(&j);
     }
-    const bool same = text && !j.bad && strcmp(source, p->source) == 0 && bytes == (double)size_of(p->source);
+    const bool same =
+        text && !j.bad && form == FORM && strcmp(source, p->source) == 0 && bytes == (double)size_of(p->source);
     free(text);
     return same;
 }

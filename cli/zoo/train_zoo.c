@@ -46,17 +46,17 @@ void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data) {
     fprintf(out, "net = %s\n%s", m->net, m->recipe);
 }
 
-static int write_recipe(wick_context *ctx, const zoo_model *m, const char *data, const char *path) {
-    char *text = NULL;
+/* *text, malloc'ed: the recipe; *same: the file has it already, so that what is beside it was trained by it. */
+static int make_recipe(const zoo_model *m, const char *data, const char *path, char **text, bool *same) {
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = open_memstream(text, &size);
     if (!out) return zoo_out_of_memory();
     zoo_write_recipe(out, m, data);
-    int code = fclose(out) == 0 && text ? CLI_OK : zoo_out_of_memory();
-    if (code == CLI_OK && wick_file_write(ctx, path, text, size) != WICK_OK)
-        code = log_fail(CLI_FAILED, "%s", wick_context_error(ctx));
-    free(text);
-    return code;
+    if (fclose(out) != 0 || !*text) return zoo_out_of_memory();
+    char *before = path_exists(path) ? path_read(path, &size) : NULL;
+    *same = before && strcmp(before, *text) == 0;
+    free(before);
+    return CLI_OK;
 }
 
 static char *result_path(const char *folder) { return path_join(folder, "result.json"); }
@@ -165,50 +165,51 @@ static int judge(zoo_job *z, const zoo_model *m, const char *folder, zoo_result 
     return code;
 }
 
-static int train_one(zoo_job *z, const zoo_model *m, int64_t seed, zoo_result *r) {
+/* wick train by the recipe in the folder. */
+static int run_training(const zoo_job *z, const zoo_model *m, const char *folder, const char *recipe, zoo_result *r) {
     const cli_options *o = z->o;
-    char *data = NULL, *folder = zoo_run_folder(o, m, seed), *log = NULL, *recipe = NULL, number[24], threads[24];
-    int code = folder ? zoo_read_result(folder, r) : zoo_out_of_memory();
-    if (code != CLI_OK || (r->there && !o->force)) return free(folder), code;
-    *r = (zoo_result){.seed = seed};
-    if (o->shuffle_labels && (m->metric == ZOO_MSE || m->metric == ZOO_MAPE))
-        return free(folder),
-               log_fail(CLI_USAGE, "--shuffle-labels: %s forecasts a series, whose labels are its own later values",
-                        m->name);
-    code = zoo_prepare(z->ctx, o, m, &data);
-    if (code == CLI_OK && !path_make_folder(folder)) code = log_fail(CLI_FAILED, "%s: cannot make the folder", folder);
-    if (code == CLI_OK && !((log = path_join(folder, "train.json")) && (recipe = path_join(folder, "recipe.txt"))))
-        code = zoo_out_of_memory();
-    if (code == CLI_OK) code = write_recipe(z->ctx, m, data, recipe);
-    const int out = code == CLI_OK ? open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
-    if (code == CLI_OK && out < 0) code = log_fail(CLI_FAILED, "%s: %s", log, strerror(errno));
+    char seed[24], threads[24], *said = path_join(folder, "train.json");
+    const int out = said ? open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    int code = out >= 0 ? CLI_OK : log_fail(CLI_FAILED, "%s: %s", said ? said : folder, strerror(errno));
     if (code == CLI_OK) {
-        snprintf(number, sizeof number, "%lld", (long long)seed);
+        snprintf(seed, sizeof seed, "%lld", (long long)r->seed);
         snprintf(threads, sizeof threads, "%lld", (long long)o->threads);
-        talk("training %s %s, seed %lld: %s", m->id, m->name, (long long)seed, folder);
-        const char *const arguments[] = {"wick",
-                                         "train",
-                                         "--config",
-                                         recipe,
-                                         "--seed",
-                                         number,
-                                         "--out",
-                                         folder,
-                                         "--threads",
-                                         threads,
-                                         "--force",
-                                         "--json",
-                                         o->verbose ? NULL : "--quiet",
-                                         NULL};
-        code = zoo_start(arguments, out, &r->seconds);
+        talk("training %s %s, seed %s: %s", m->id, m->name, seed, folder);
+        code = zoo_start((const char *const[]){"wick", "train", "--config", recipe, "--seed", seed, "--out", folder,
+                                               "--threads", threads, "--force", "--json", o->verbose ? NULL : "--quiet",
+                                               NULL},
+                         out, &r->seconds);
         if (code < 0)
             code = CLI_FAILED;
         else if (code != CLI_OK)
             log_fail(code, "%s: wick train ended with %d; its options are in %s", m->name, code, recipe);
+        close(out);
     }
-    if (out >= 0) close(out);
-    if (code == CLI_OK) code = judge(z, m, folder, r);
-    free(data), free(folder), free(log), free(recipe);
+    free(said);
+    return code;
+}
+
+static int train_one(zoo_job *z, const zoo_model *m, int64_t seed, zoo_result *r) {
+    const cli_options *o = z->o;
+    if (o->shuffle_labels && (m->metric == ZOO_MSE || m->metric == ZOO_MAPE))
+        return log_fail(CLI_USAGE, "--shuffle-labels: %s forecasts a series, whose labels are its own later values",
+                        m->name);
+    char *data = NULL, *text = NULL, *folder = zoo_run_folder(o, m, seed),
+         *recipe = folder ? path_join(folder, "recipe.txt") : NULL, *result = folder ? result_path(folder) : NULL;
+    bool same = false;
+    int code = recipe && result ? zoo_prepare(z->ctx, o, m, &data) : zoo_out_of_memory();
+    if (code == CLI_OK) code = make_recipe(m, data, recipe, &text, &same);
+    if (code == CLI_OK) code = zoo_read_result(folder, r);
+    if (code == CLI_OK && (!r->there || !same || o->force)) {
+        *r = (zoo_result){.seed = seed};
+        unlink(result);
+        if (!path_make_folder(folder)) code = log_fail(CLI_FAILED, "%s: cannot make the folder", folder);
+        if (code == CLI_OK && wick_file_write(z->ctx, recipe, text, strlen(text)) != WICK_OK)
+            code = log_fail(CLI_FAILED, "%s", wick_context_error(z->ctx));
+        if (code == CLI_OK) code = run_training(z, m, folder, recipe, r);
+        if (code == CLI_OK) code = judge(z, m, folder, r);
+    }
+    free(data), free(text), free(folder), free(recipe), free(result);
     return code;
 }
 
