@@ -19,7 +19,7 @@ int zoo_checked(const zoo_prep *p, wick_status status) {
 }
 
 /* SplitMix64 (Steele et al. 2014). */
-static uint64_t next(uint64_t *state) {
+uint64_t zoo_random(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -29,7 +29,7 @@ void zoo_deal(int64_t *order, int64_t n) {
     uint64_t state = 30;
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = n; i > 1; i--) {
-        const int64_t j = (int64_t)(next(&state) % (uint64_t)i), was = order[i - 1];
+        const int64_t j = (int64_t)(zoo_random(&state) % (uint64_t)i), was = order[i - 1];
         order[i - 1] = order[j];
         order[j] = was;
     }

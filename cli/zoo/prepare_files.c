@@ -201,6 +201,8 @@ static int take_table(zoo_prep *p, const wick_file *file, void *user) {
     return *text ? CLI_OK : zoo_out_of_memory();
 }
 
+enum { TURNED = 4 }; /* copies of a face of the training */
+
 /* The lines of the table whose picture is of the part, with the numbers of line order[i] where they are dealt. */
 static int write_lines(zoo_prep *p, int part, const char *head, char **lines, int64_t n) {
     char path[4200], *text = NULL;
@@ -214,11 +216,16 @@ static int write_lines(zoo_prep *p, int part, const char *head, char **lines, in
     }
     zoo_deal(order, m);
     fprintf(out, "%s\n", head);
-    for (int64_t i = 0; i < m; i++) {
-        const char *line = lines[at[i]], *numbers = p->shuffle && part == ZOO_TRAIN ? lines[at[order[i]]] : line;
+    uint64_t state = 30;
+    int code = CLI_OK;
+    const bool learned = part == ZOO_TRAIN;
+    for (int64_t i = 0; code == CLI_OK && i < m; i++) {
+        const char *line = lines[at[i]], *numbers = p->shuffle && learned ? lines[at[order[i]]] : line;
         fprintf(out, "%.*s%s\n", (int)strcspn(line, ","), line, numbers + strcspn(numbers, ","));
+        for (int k = 0; code == CLI_OK && learned && !p->shuffle && k < TURNED; k++)
+            code = zoo_turn_face(p, line, k, &state, out);
     }
-    int code = fclose(out) == 0 && text ? CLI_OK : zoo_out_of_memory();
+    if (fclose(out) != 0 || !text) code = zoo_out_of_memory();
     snprintf(path, sizeof path, "%s/%s.csv", p->to, p->parts[part].name);
     if (code == CLI_OK) code = zoo_checked(p, wick_file_write(p->ctx, path, text, size));
     free(text), free(at), free(order);
@@ -238,7 +245,8 @@ int zoo_prepare_faces(zoo_prep *p) {
     n = 0;
     const char *head = strtok_r(table, "\r\n", &rest);
     for (char *line; head && (line = strtok_r(NULL, "\r\n", &rest));) lines[n++] = line;
-    if (!head) code = log_fail(CLI_BAD_FILE, "%s: keypoints.csv is empty", p->source);
+    if (!head || strncmp(head, "image,x0,y0,x1,y1", 17) != 0)
+        code = log_fail(CLI_BAD_FILE, "%s: the columns of keypoints.csv are not image,x0,y0,x1,y1 ...", p->source);
     if (code == CLI_OK) code = write_lines(p, ZOO_TRAIN, head, lines, n);
     if (code == CLI_OK) code = write_lines(p, ZOO_TEST, head, lines, n);
     free(lines), free(table);
