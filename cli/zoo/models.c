@@ -96,7 +96,7 @@ const zoo_model zoo_models[] = {
     {"S8", "GaitAnalysis", "how a person walks", "6x200", "4 heads", .needs = "several heads"},
     {"S9", "NamedEntity", "finds names in a sentence", "50 tokens", "9", TASK("tag")},
     {"S10", "TextSummarize", "picks the sentence that says most", "50 tokens", "score", .needs = "texts as inputs"},
-    {NULL},
+    {.id = NULL},
 };
 /* clang-format on */
 
