@@ -172,7 +172,7 @@ static int write_item(zoo_prep *p, const wick_file *file, void *user) {
     snprintf(folder, sizeof folder, "%s/%s%s%s", p->to, p->parts[it->part].name, it->class[0] ? "/" : "", it->class);
     snprintf(path, sizeof path, "%s/%s", folder, it->base);
     if (!path_make_folder(folder)) return log_fail(CLI_FAILED, "%s: cannot make the folder", folder);
-    return zoo_checked(p, wick_file_write(p->ctx, path, file->data, file->size));
+    return zoo_put(path, file->data, file->size);
 }
 
 static int write_files(zoo_prep *p) {

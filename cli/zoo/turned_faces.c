@@ -42,7 +42,7 @@ static int write_picture(zoo_prep *p, const wick_image *image, const turn *t, co
             out[v * w + u] = pixel(wick_image_pixels(image, 0), h, w, t->mid + (t->c * y - t->s * x) / det,
                                    t->mid + (t->c * x + t->s * y) / det);
         }
-    const int code = zoo_checked(p, wick_file_write(p->ctx, path, bytes, (size_t)(head + h * w)));
+    const int code = zoo_put(path, bytes, (size_t)(head + h * w));
     free(bytes);
     return code;
 }

@@ -76,6 +76,8 @@ uint64_t zoo_random(uint64_t *state);
 int zoo_turn_face(zoo_prep *p, const char *line, int copy, uint64_t *state, FILE *table);
 /* order[0..n-1] becomes a random order of them, the same one every time. */
 void zoo_deal(int64_t *order, int64_t n);
+/* A file of the prepared set. An exit code; what went wrong has been said. */
+int zoo_put(const char *path, const void *data, size_t size);
 /* What a library call came to, as an exit code, said. */
 int zoo_checked(const zoo_prep *p, wick_status status);
 int zoo_out_of_memory(void);
