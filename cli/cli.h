@@ -42,6 +42,7 @@ typedef enum cli_command_id {
     CMD_BENCH,
     CMD_TUNE,
     CMD_DATA,
+    CMD_ZOO,
     CMD_COMPLETIONS,
     CMD_COUNT
 } cli_command_id;
@@ -126,6 +127,7 @@ typedef struct cli_options {
     const char *worker_counts;
     int64_t prefetch, cache;
     cli_list parts;
+    bool free_only, shuffle_labels; /* of zoo */
 
     /* By row of the command's table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
@@ -164,6 +166,8 @@ int cmd_bench(cli_options *options);
 int cmd_tune(cli_options *options);
 int cmd_data(cli_options *options);
 const char *data_action(int i); /* of wick data; NULL past the last */
+int cmd_zoo(cli_options *options);
+const char *zoo_action(int i); /* of wick zoo; NULL past the last */
 int cmd_completions(cli_options *options);
 
 #endif

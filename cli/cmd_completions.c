@@ -49,6 +49,7 @@ static const struct {
     {"SHELL", shell_name, false, false},
     {"OP", op_name, false, false},
     {"ACTION", data_action, true, false},
+    {"ZOO-ACTION", zoo_action, false, false},
     {"A", NULL, true, false},
 };
 

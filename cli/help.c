@@ -38,6 +38,16 @@ static const char help_data[] = "PATH is a folder of files, CLASS/NAME; an archi
                                 "  split PATH TO     record files in the folder TO, with the same share of each class\n"
                                 "  bench             how fast batches of it can be made, and what holds them up; "
                                 "pictures in folders are decoded by the workers";
+static const char help_zoo[] =
+    "NAME is a model, by its name or number (V5), or all; the data it learns from are public sets that are there "
+    "already, below --data.\n"
+    "  list              what there is: shapes, parameters, data, licences, and what is not there yet\n"
+    "  train NAME        prepare the data and train; what has a result stays, unless --force is given\n"
+    "  eval              judge again what is trained, by its last epoch, on the held-out part\n"
+    "  bench             the time of one sample on one core, of the first output, memory and bytes\n"
+    "  report            one HTML page of it all\n"
+    "  recipe NAME       the options that train it, as wick train --config reads them\n"
+    "  first NAME        what bench starts: a process that gives an output, and says how long it took";
 const char help_file[] =
     "FILE is a picture, a recording (.wav), a table (.csv), arrays (.npz) or pictures in MNIST's format (IDX): of the "
     "kind that the model learned from.";
@@ -55,6 +65,7 @@ const char *help_argument(cli_command_id command) {
     case CMD_CONVERT: return help_conversions;
     case CMD_BENCH: return help_bench_rows;
     case CMD_DATA: return help_data;
+    case CMD_ZOO: return help_zoo;
     case CMD_EVAL:
     case CMD_PREDICT:
     case CMD_REPORT:
@@ -78,7 +89,7 @@ enum {
     OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO |
                  1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH | 1 << CMD_PLAN |
                  1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE | 1 << CMD_DATA | 1 << CMD_QUANTIZE |
-                 1 << CMD_PRUNE,
+                 1 << CMD_PRUNE | 1 << CMD_ZOO,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -117,6 +128,7 @@ bool help_exit_code(cli_command_id command, int i, int *code, char *text, size_t
 }
 
 const help_row help_environment[] = {
+    {"WICK_ZOO", "folder of the public sets that wick zoo trains on, without --data"},
     {"WICK_DATA", "folder of the data sets that are known by name; /usr/share/datasets is looked into after it"},
     {"WICK_ISA", "use at most this tier of kernels, one of those that wick doctor lists; -NAME leaves an extension "
                  "out: avx512-vnni, or -vnni alone"},
@@ -251,6 +263,10 @@ const help_example help_examples[] = {
     {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
     {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2",
      "samples a second, times, and who waits for whom"},
+    {CMD_ZOO, "wick zoo train S6 --data sets --out zoo", "a forecast of the demand for electricity, in seconds"},
+    {CMD_ZOO, "wick zoo train all --data sets --free --runs 3", "all with free data, of three seeds each"},
+    {CMD_ZOO, "wick zoo recipe V5 >v5.txt && wick train --config v5.txt --data hands --out v5",
+     "the same network on data of your own"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick",
      "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},

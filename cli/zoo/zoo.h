@@ -1,0 +1,138 @@
+/* zoo.h: small networks by name, each with the data it learns from, the options that train it, and what it has to
+ * reach. A model is a row of models.c; a set is prepared once from its public file into what wick train reads. Training
+ * is wick train itself, in a process of its own. */
+#ifndef WICK_CLI_ZOO_H
+#define WICK_CLI_ZOO_H
+
+#include "../train/evaluate.h"
+
+/* How a model is judged, on the held-out part. */
+typedef enum zoo_metric {
+    ZOO_ACCURACY, /* the share of samples that are right; baseline: the commonest class of the training */
+    ZOO_RECALL,   /* the mean of the classes' recalls; baseline: one class for all, 1 / classes */
+    ZOO_F1,       /* of class 1, of two; baseline: everything is of class 1 */
+    ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
+    ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
+    ZOO_NME       /* of points, mean distance in percent of that of the outer corners of the eyes; baseline: the mean
+                     face of the training */
+} zoo_metric;
+extern const char *const zoo_metrics[]; /* their names */
+bool zoo_lower_is_better(zoo_metric metric);
+
+struct zoo_prep;
+/* A public data set, as its home has it or reduced (docs/zoo.md says how). */
+typedef struct zoo_set {
+    const char *file; /* below --data */
+    const char *home, *licence;
+    bool free;                          /* whether the licence says that anyone may use it for anything */
+    int (*prepare)(struct zoo_prep *p); /* NULL: no model learns from it yet */
+} zoo_set;
+extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
+    zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces;
+
+typedef struct zoo_model {
+    const char *id, *name, *doc;
+    const char *input, *output; /* shapes, for people */
+    const char *needs;          /* what is not there yet; NULL: it can be trained */
+    const zoo_set *set;
+    const char *split; /* what is held out */
+    zoo_metric metric;
+    double demand;
+    const char *dims; /* what the network takes, as --input of wick info */
+    int64_t outputs;
+    const char *net;    /* as --net */
+    const char *recipe; /* lines of a file of options, as wick train --config reads it; without data and net */
+} zoo_model;
+extern const zoo_model zoo_models[]; /* the last has no id */
+/* By id or name, whatever the case; NULL, and says so: there is none. */
+const zoo_model *zoo_find(const char *name);
+enum { ZOO_MOST_PARAMETERS = 100000 };
+/* The parameters of its network, built for its shapes. An exit code; what went wrong has been said. */
+int zoo_parameters(wick_context *ctx, const zoo_model *m, int64_t *parameters);
+
+/* ---- preparing a set --------------------------------------------------------------------------------------------- */
+
+enum { ZOO_PARTS = 3, ZOO_GROUP = 48 };
+/* Who or what samples belong to: a person, a recording, a file, a stretch of time. */
+typedef struct zoo_part {
+    const char *name; /* "train", "validation", "test" */
+    int64_t samples, n, room;
+    char (*groups)[ZOO_GROUP]; /* n different ones */
+} zoo_part;
+typedef struct zoo_prep {
+    wick_context *ctx;
+    const zoo_set *set;
+    const char *source; /* the public file or folder */
+    const char *to;     /* the folder that wick train will read */
+    const char *groups; /* what a group is, for the manifest; the set's to fill in */
+    bool shuffle;       /* labels of the training are dealt at random: nothing is to be learned */
+    zoo_part parts[ZOO_PARTS];
+} zoo_prep;
+enum { ZOO_TRAIN, ZOO_VALIDATION, ZOO_TEST };
+/* A sample of that part and group. An exit code; what went wrong has been said. */
+int zoo_count_in(zoo_prep *p, int part, const char *group);
+uint64_t zoo_random(uint64_t *state);
+/* A copy of the face of a line of the table, and its line. */
+int zoo_turn_face(zoo_prep *p, const char *line, int copy, uint64_t *state, FILE *table);
+/* order[0..n-1] becomes a random order of them, the same one every time. */
+void zoo_deal(int64_t *order, int64_t n);
+/* A file of the prepared set. An exit code; what went wrong has been said. */
+int zoo_put(const char *path, const void *data, size_t size);
+/* What a library call came to, as an exit code, said. */
+int zoo_checked(const zoo_prep *p, wick_status status);
+int zoo_out_of_memory(void);
+/* Prepares the set, unless the folder has it: *folder, malloc'ed. Refuses parts that share a group. */
+int zoo_prepare(wick_context *ctx, const cli_options *o, const zoo_model *m, char **folder);
+
+/* prepare functions, by kind of file */
+int zoo_prepare_folders(zoo_prep *p); /* archives and folders of pictures and recordings, with a class each */
+int zoo_prepare_faces(zoo_prep *p);
+int zoo_prepare_etth1(zoo_prep *p);
+int zoo_prepare_elecdemand(zoo_prep *p);
+int zoo_prepare_skab(zoo_prep *p);
+int zoo_prepare_cwru(zoo_prep *p);
+int zoo_prepare_falls(zoo_prep *p);
+int zoo_prepare_activities(zoo_prep *p);
+
+/* ---- training and judging ---------------------------------------------------------------------------------------- */
+
+/* Of one model and seed, OUT/NAME/seed-N/result.json. */
+typedef struct zoo_result {
+    double score, baseline, seconds;
+    int64_t seed, samples, parameters, bytes;
+    bool there, met, shuffled;
+} zoo_result;
+char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /* malloc'ed, NULL: out of memory */
+/* The options of its training, as wick train --config reads them. data: the folder, or NULL */
+void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
+/* The model at path on the held-out part. An exit code; what went wrong has been said. */
+int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
+bool zoo_meets(const zoo_model *m, double score);
+int zoo_read_result(const char *folder, zoo_result *r); /* r->there: whether it is there */
+int zoo_write_result(wick_context *ctx, const char *folder, const zoo_model *m, const zoo_result *r);
+/* Starts this program again with these arguments, NULL at the end; its standard output goes to the descriptor, and
+ * *seconds is what it took. Its exit code; -1: it could not be started, which has been said. */
+int zoo_start(const char *const *arguments, int out, double *seconds);
+
+/* OUT/NAME/bench.json: times in milliseconds. */
+typedef struct zoo_times {
+    double p50, p99, first; /* first: from the start of a process to its first output */
+    int64_t rss, bytes;     /* of that process at most, and of the weights' file */
+    bool there;
+} zoo_times;
+int zoo_read_times(const cli_options *o, const zoo_model *m, zoo_times *t);
+
+typedef struct zoo_job {
+    cli_options *o;
+    wick_context *ctx;
+    const zoo_model *models[64]; /* those that the command line names, or all */
+    int n;
+} zoo_job;
+int zoo_list(zoo_job *z);
+int zoo_train(zoo_job *z);
+int zoo_eval(zoo_job *z);
+int zoo_bench(zoo_job *z);
+int zoo_first(zoo_job *z); /* in the process that bench starts */
+int zoo_report(zoo_job *z);
+
+#endif
