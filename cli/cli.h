@@ -95,11 +95,13 @@ typedef struct cli_options {
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     const char *task, *target, *validation, *loss_name, *class_weights, *config; /* of train */
-    bool dry_run;
+    bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;
     bool no_standardise;
     cli_list profiles;             /* --profile */
+    const char *pin, *numa;        /* of what runs networks */
+    int64_t memory_pool;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */
     bool no_header;
@@ -115,6 +117,7 @@ typedef struct cli_options {
     const char *name, *cc, *isa; /* of compile, with out and weights */
     int64_t lanes;
 
+    const char *root; /* of doctor */
     bool show, reset; /* of tune */
     int64_t most;     /* of tune batch, with train and others of plan */
     double latency, memory_part;

@@ -206,6 +206,7 @@ const help_example help_examples[] = {
      "as numpy.allclose, tensor by tensor"},
     {CMD_COMPARE, "wick compare --layers run activations.safetensors",
      "the first layer of a port that differs; wick/compare.h has the lines for PyTorch that write the file"},
+    {CMD_COMPARE, "wick compare runs/a runs/b --html compare.html", "the curves of two runs beside each other"},
     {CMD_INFO, "wick info", "version, tier and threads"},
     {CMD_INFO, "wick info run/last.safetensors", "what a checkpoint holds"},
     {CMD_INFO, "wick info --arch resnet8 --input 3,32,32", "the layers of a network, and what they cost"},

@@ -64,6 +64,8 @@ static const hint options[] = {
     {"smoothing", "label-smoothing"},
     {"num-workers loader-workers dataloader-workers", "workers"},
     {"jobs j num-threads n-threads nproc cores cpus", "threads"},
+    {"affinity cpu-affinity taskset pin-threads proc-bind bind", "pin"},
+    {"numactl membind numa-policy", "numa"},
     {"fp16 half amp mixed-precision bf16 bfloat16 float16", "precision"},
     {"dataset data-dir data-path data-root dataset-dir train-data input-dir train-dir", "data"},
     {"target label-column target-column", "label"},

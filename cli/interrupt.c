@@ -7,10 +7,15 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t asked, insisted;
+static const char *volatile last_words; /* NULL: none */
 
 static void on_signal(int number) {
     asked = 1;
     if (number != SIGINT && number != SIGTERM) return;
+    const char *words = last_words;
+    size_t n = 0;
+    while (insisted && words && words[n]) n++;
+    if (n && write(STDERR_FILENO, words, n) < 0) n = 0; /* there is nobody to tell */
     if (insisted) _exit(CLI_INTERRUPTED);
     insisted = 1;
 }
@@ -25,5 +30,7 @@ void interrupt_watch(void) {
             sigaction(watched[i], &action, NULL);
     }
 }
+
+void interrupt_last_words(const char *text) { last_words = text; }
 
 bool interrupted(void) { return asked; }

@@ -9,5 +9,7 @@
  * process at once with CLI_INTERRUPTED; the others may come many times. */
 void interrupt_watch(void);
 bool interrupted(void);
+/* What a second signal, which ends the process at once, writes to standard error before; static. NULL: nothing. */
+void interrupt_last_words(const char *text);
 
 #endif

@@ -11,6 +11,7 @@ const option_row cmd_doctor_options[] = {
     OPT_THREADS,
     HEADING("Other"),
     {"no-measure", "", FLAG, "", AT(no_measure), 0, 0, "leave out the half second of measuring speeds"},
+    {"root", "DIR", TEXT, "", AT(root), 0, 0, "read what Linux tells of the machine below DIR: DIR/proc and DIR/sys, as a copy of another machine's"},
     OPTIONS_END
 };
 

@@ -1,5 +1,8 @@
 /* wick doctor: what of this machine Wick uses, how fast it is, and what would make it faster. */
+#include "checklist.h"
+
 #include "../child.h"
+#include "../paths.h"
 #include "machine.h"
 #include "measure.h"
 #include "../term/facts.h"
@@ -37,13 +40,13 @@ static const struct {
     {"BLIS", benchmark_peer, NULL, {"libblis.so.4"}},
     {"oneDNN", benchmark_peer, NULL, {"libdnnl.so.3", "libdnnl.so.2"}},
 };
-enum { LIBRARIES = sizeof libraries / sizeof libraries[0], MOST_ADVICE = 16 };
+enum { LIBRARIES = sizeof libraries / sizeof libraries[0], MOST_ADVICE = 32 };
 
 typedef struct patient {
     machine m;
     wick_limits limits;
     int threads;
-    const char *chosen, *best; /* tiers */
+    const char *chosen, *best;                              /* tiers */
     char compiler[COMPILERS][256], library[LIBRARIES][512]; /* first words and paths; "": not here */
     facts s;
     char *advice[MOST_ADVICE]; /* owned; what memory is short for is left out */
@@ -176,9 +179,6 @@ static void cpu_section(patient *p) {
     facts_real(&p->s, "load", NULL, m->load, text);
     facts_section_end(&p->s);
 
-    if (l->affinity < l->online)
-        advise(p, "the affinity mask leaves %d of %d CPUs to this process: see taskset, cpusets or the batch system",
-               l->affinity, l->online);
     if (l->quota && l->quota < l->affinity)
         advise(p, "a cgroup quota leaves the time of %d of %d CPUs: raise it (docker run --cpus, systemd CPUQuota=)",
                l->quota, l->affinity);
@@ -187,9 +187,6 @@ static void cpu_section(patient *p) {
     if (l->quota && p->threads > l->quota)
         advise(p, "--threads %d is more than the quota of %d CPUs: all of them stop when it is used up", p->threads,
                l->quota);
-    /* The P-state drivers name "powersave" what follows the load just as well. */
-    if (strcmp(m->governor, "powersave") == 0 && !strstr(m->driver, "pstate"))
-        advise(p, "the CPU stays at its lowest frequency: cpupower frequency-set -g performance");
     if (m->load > 0.5 * l->online)
         advise(p, "other processes want %.1f CPUs of %d: what Wick measures and does will vary until they are done",
                m->load, l->online);
@@ -221,9 +218,39 @@ static void memory_section(patient *p) {
             format_bytes(left, p->limits.memory));
     if (m->available && m->available < 1u << 30)
         advise(p, "%s of memory are available: large data sets may not fit", format_bytes(left, m->available));
-    if (strcmp(m->huge, "never") == 0)
-        advise(p, "transparent huge pages are off: networks of some MiB run a little faster with 'madvise' "
-                  "(/sys/kernel/mm/transparent_hugepage/enabled)");
+}
+
+/* Settings that slow all programs down, each with its fix. */
+static void checklist_section(patient *p, const char *root) {
+    static const char *const states[] = {[CHECK_UNKNOWN] = "unknown", [CHECK_GOOD] = "good", [CHECK_BAD] = "bad"};
+    check checks[CHECKS_MAX];
+    const int n = checklist(root, checks);
+    if (p->s.as_json)
+        json_open(&p->s.j, "checks", '[');
+    else
+        facts_section(&p->s, NULL, "Checklist");
+    for (int i = 0; i < n; i++) {
+        const check *c = &checks[i];
+        if (p->s.as_json) {
+            json_open(&p->s.j, NULL, '{');
+            json_text(&p->s.j, "name", c->name);
+            json_text(&p->s.j, "state", states[c->state]);
+            json_text(&p->s.j, "found", *c->found ? c->found : NULL);
+            json_text(&p->s.j, "fix", *c->fix ? c->fix : NULL);
+            json_close(&p->s.j, '}');
+        } else if (c->state == CHECK_UNKNOWN) {
+            facts_none(&p->s, NULL, c->name, "not told");
+        } else {
+            char text[200];
+            snprintf(text, sizeof text, "%s: %s", states[c->state], c->found);
+            facts_text(&p->s, NULL, c->name, text);
+        }
+        if (*c->fix) advise(p, "%s: %s", c->name, c->fix);
+    }
+    if (p->s.as_json)
+        json_close(&p->s.j, ']');
+    else
+        facts_section_end(&p->s);
 }
 
 static void run_compiler(const void *name) {
@@ -362,6 +389,7 @@ static void advice_section(patient *p) {
 int cmd_doctor(cli_options *o) {
     patient p = {.limits = wick_limits_get()};
     wick_context *ctx;
+    if (*o->root && !path_is_folder(o->root)) return log_fail(CLI_BAD_FILE, "--root: %s is no folder", o->root);
     look_around(&p); /* before there are threads */
     if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(), .threads = (int)o->threads}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
@@ -372,11 +400,12 @@ int cmd_doctor(cli_options *o) {
         if (isa.supported) p.best = isa.name;
         if (isa.chosen) p.chosen = isa.name;
     }
-    machine_read(&p.m, "");
+    machine_read(&p.m, o->root);
     facts_open(&p.s, o->json);
     system_section(&p);
     cpu_section(&p);
     memory_section(&p);
+    checklist_section(&p, o->root);
     compiler_section(&p);
     library_section(&p);
     data_section(&p);

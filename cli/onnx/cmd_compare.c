@@ -1,6 +1,7 @@
 /* wick compare: two files tensor by tensor, or the layers of a model beside what they gave elsewhere. */
 #include "../train/classifier.h"
 #include "../options.h"
+#include "../report/compare_runs.h"
 #include "../paths.h"
 #include "../term/log.h"
 #include "../tuned.h"
@@ -222,6 +223,7 @@ int cmd_compare(cli_options *o) {
     wick_context *ctx;
     wick_comparison *c = NULL;
     wick_status status = WICK_OK;
+    if (*o->html) return compare_runs(o);
     const char *what = o->layers ? "layer" : "tensor";
     if (o->n_files != 1)
         return log_fail(CLI_USAGE, o->n_files ? "takes two files, not %d" : "needs two files: A B", o->n_files + 1);

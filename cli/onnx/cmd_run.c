@@ -8,7 +8,7 @@
 #include "ports.h"
 #include "runner.h"
 #include "../term/log.h"
-#include "../tuned.h"
+#include "../context.h"
 #include "values.h"
 
 #include "wick/io.h"
@@ -483,17 +483,14 @@ int cmd_run(cli_options *o) {
     runner r = {.o = o};
     int code = kind_check(o->model, AS_MODEL, "an ONNX model");
     if (code != CLI_OK) return code;
-    const wick_context_options options = {.tuning = tuned(),
-                                          .threads = (int)o->threads,
-                                          .seed = (uint64_t)o->seed,
+    const wick_context_options options = {.seed = (uint64_t)o->seed,
                                           .max_memory = budget_memory(o),
                                           .jit = WICK_JIT_ON,
                                           .pictures = {.as_stored = o->as_stored}};
     const wick_onnx_limits limits = budget_limits(o);
     budget_watch(o);
-    wick_status status = wick_context_new(&r.ctx, &options);
-    if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
-    status = wick_onnx_open(r.ctx, o->model, &limits, &r.onnx);
+    if ((code = cli_context(&r.ctx, o, options)) != CLI_OK) return code;
+    wick_status status = wick_onnx_open(r.ctx, o->model, &limits, &r.onnx);
     if (status != WICK_OK) code = runner_failed(&r, status);
     if (code == CLI_OK && *wick_onnx_unsupported(r.onnx))
         code = log_fail(CLI_BAD_FILE, "%s uses what Wick does not have: %s", o->model, wick_onnx_unsupported(r.onnx));

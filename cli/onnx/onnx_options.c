@@ -6,6 +6,7 @@
 
 const option_row cmd_compare_options[] = {
     HEADING("Output"),
+    {"html", "FILE", TEXT, "", AT(html), 0, 0, "of two or three folders of runs: draw their curves beside each other, as one page"},
     OPT_JSON,
     OPT_HELP,
     HEADING("Machine"),
@@ -53,6 +54,9 @@ const option_row cmd_run_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
+    OPT_PIN,
+    OPT_NUMA,
+    OPT_MEMORY_POOL,
     HEADING("Limits"),
     OPT_MAX_MEMORY,
     OPT_MAX_TENSOR,

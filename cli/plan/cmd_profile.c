@@ -2,7 +2,7 @@
 #include "bound.h"
 #include "../profiling.h"
 #include "../term/log.h"
-#include "../tuned.h"
+#include "../context.h"
 
 #include "wick/memory.h"
 
@@ -72,12 +72,9 @@ int cmd_profile(cli_options *o) {
     wick_context *ctx;
     planned p = {0};
     profiling g = {0};
-    if (wick_context_new(&ctx, &(wick_context_options){.tuning = tuned(),
-                                                       .threads = (int)o->threads,
-                                                       .jit = WICK_JIT_WAIT,
-                                                       .track_memory = true}) != WICK_OK)
-        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
-    int code = planned_open(&p, o, ctx);
+    int code = cli_context(&ctx, o, (wick_context_options){.jit = WICK_JIT_WAIT, .track_memory = true});
+    if (code != CLI_OK) return code;
+    code = planned_open(&p, o, ctx);
     if (code == CLI_OK) code = run(&p, &g);
     code = profiling_end(&g, code);
     planned_free(&p);

@@ -339,3 +339,16 @@ void chart_bar(FILE *out, double share, const char *style, const char *title) {
             "height=\"10\" rx=\"1\"/></svg>",
             style, 100 * fmin(1, fmax(0, share)));
 }
+
+int64_t chart_smooth(const double *x, const double *y, size_t n, double *sx, double *sy) {
+    size_t half = n / 100, wanted = n < CHART_SMOOTH ? n : CHART_SMOOTH;
+    for (size_t k = 0; k < wanted; k++) {
+        size_t i = wanted > 1 ? k * (n - 1) / (wanted - 1) : 0;
+        double sum = 0, count = 0;
+        for (size_t j = i < half ? 0 : i - half; j <= i + half && j < n; j++)
+            if (isfinite(y[j])) sum += y[j], count++;
+        sx[k] = x[i];
+        sy[k] = count > 0 ? sum / count : NAN;
+    }
+    return (int64_t)wanted;
+}

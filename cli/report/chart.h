@@ -56,6 +56,11 @@ typedef struct chart {
 /* A legend tells lines apart where there are several. Returns how many points of faint lines lie beyond the axis. */
 int64_t chart_draw(FILE *out, const chart *c);
 
+enum { CHART_SMOOTH = 300 };
+/* The mean around each of CHART_SMOOTH places, over a fiftieth of the n points; NaN is no part of it. Returns how many
+ * points there are in sx and sy. */
+int64_t chart_smooth(const double *x, const double *y, size_t n, double *sx, double *sy);
+
 /* counts[n * n] of rows (what it is) and columns (what it was taken for): the diagonal in one colour and the rest in
  * another, each as strong as its share of the row. name(i, user). */
 void chart_matrix(FILE *out, int64_t n, const int64_t *counts, const char *(*name)(int64_t i, const void *user),

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CURVE_POINTS = 300, CHART_WIDTH = 520, CHART_HEIGHT = 290 };
+enum { CHART_WIDTH = 520, CHART_HEIGHT = 290 };
 
 const char *report_class(const report *r, int64_t k) {
     static char numbers[4][24];
@@ -238,20 +238,6 @@ static void points(const log_row *rows, size_t n, size_t offset, double per_epoc
     }
 }
 
-/* The mean around each of CURVE_POINTS places, over a fiftieth of the run. Returns how many points there are. */
-static int64_t smooth(const double *x, const double *y, size_t n, double *sx, double *sy) {
-    size_t half = n / 100, wanted = n < CURVE_POINTS ? n : CURVE_POINTS;
-    for (size_t k = 0; k < wanted; k++) {
-        size_t i = wanted > 1 ? k * (n - 1) / (wanted - 1) : 0;
-        double sum = 0, count = 0;
-        for (size_t j = i < half ? 0 : i - half; j <= i + half && j < n; j++)
-            if (isfinite(y[j])) sum += y[j], count++;
-        sx[k] = x[i];
-        sy[k] = count > 0 ? sum / count : NAN;
-    }
-    return (int64_t)wanted;
-}
-
 typedef struct curve {
     const char *id, *title, *description, *unit, *named; /* named: of what is measured after each epoch */
     size_t step, epoch;                                  /* offsets into log_row */
@@ -263,14 +249,14 @@ typedef struct curve {
 static void draw_curve(FILE *out, const report *r, const curve *v, double per_epoch, double *room) {
     const runlog *log = &r->log;
     size_t n = log->n_steps, m = log->n_epochs;
-    double *x = room, *y = x + n, *ex = y + n, *ey = ex + m, *sx = ey + m, *sy = sx + CURVE_POINTS;
+    double *x = room, *y = x + n, *ex = y + n, *ey = ex + m, *sx = ey + m, *sy = sx + CHART_SMOOTH;
     points(log->steps, n, v->step, per_epoch, v->factor, x, y);
     points(log->epochs, m, v->epoch, per_epoch, v->factor, ex, ey);
     bool measured = false;
     for (size_t i = 0; i < m; i++) measured |= isfinite(ey[i]);
     bool trained = false; /* other tasks have no score of a batch */
     for (size_t i = 0; i < n; i++) trained |= isfinite(y[i]);
-    int64_t smoothed = trained ? smooth(x, y, n, sx, sy) : 0;
+    int64_t smoothed = trained ? chart_smooth(x, y, n, sx, sy) : 0;
     const chart_line lines[] = {
         {.style = "a", .x = x, .y = y, .n = (int64_t)n, .faint = true},
         {.name = "training, smoothed", .style = "a", .x = sx, .y = sy, .n = smoothed},
@@ -333,7 +319,7 @@ void report_curves(FILE *out, const report *r) {
     };
     const runlog *log = &r->log;
     fputs("<section id=\"curves\"><h2>Training</h2>\n", out);
-    double *room = log->n_steps ? calloc(2 * (log->n_steps + log->n_epochs + CURVE_POINTS), sizeof *room) : NULL;
+    double *room = log->n_steps ? calloc(2 * (log->n_steps + log->n_epochs + CHART_SMOOTH), sizeof *room) : NULL;
     if (!room) {
         fputs("<p>The run has no log, or one without a step: there are no curves.</p></section>\n", out);
         return;

@@ -16,6 +16,22 @@ static struct {
     const char *command;
 } setup;
 
+/* Where remarks go instead of standard error, and who leaves the terminal for what went wrong. */
+static struct {
+    void (*line)(void *user, const char *text);
+    void (*leave)(void *user);
+    void *user;
+} divert;
+
+void log_divert(void (*line)(void *user, const char *text), void (*leave)(void *user), void *user) {
+    divert.line = line;
+    divert.leave = leave;
+    divert.user = user;
+}
+static void leave(void) {
+    if (divert.leave) divert.leave(divert.user);
+}
+
 void log_setup(const cli_options *options) {
     setup.quiet = options->quiet;
     setup.json = options->json;
@@ -37,6 +53,7 @@ static void write_shown(FILE *out, const char *text, size_t length) {
 
 void log_warn(const char *format, ...) {
     char text[4096];
+    leave();
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -53,6 +70,10 @@ void talk(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (divert.line) {
+        divert.line(divert.user, text);
+        return;
+    }
     write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
 }
@@ -99,6 +120,7 @@ int log_fail(int code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    leave();
     fprintf(stderr, "wick%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "");
     write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);

@@ -13,6 +13,9 @@
 void log_setup(const cli_options *options);
 /* A remark; nothing with --quiet. One line, without its newline. */
 WICK_PRINTF(1, 2) void talk(const char *format, ...);
+/* Remarks go to `line` from now on, which has the whole terminal. Before anything else is written to standard error
+ * `leave` is called, which calls this with NULL. */
+void log_divert(void (*line)(void *user, const char *text), void (*leave)(void *user), void *user);
 /* As a line of its own on standard error, also with --quiet, and before the options are read. */
 WICK_PRINTF(1, 2) void log_warn(const char *format, ...);
 /* A part of the result, on standard output, that holds texts of files. Newlines stay where the format ends with them.

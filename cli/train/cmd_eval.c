@@ -5,7 +5,7 @@
 #include "source.h"
 #include "../term/log.h"
 #include "../profiling.h"
-#include "../tuned.h"
+#include "../context.h"
 
 #include "wick/metrics.h"
 
@@ -349,10 +349,9 @@ int cmd_eval(cli_options *o) {
     classifier c = {0};
     source_options form;
     wick_dataset *dataset = NULL;
-    if (wick_context_new(&ctx, &(wick_context_options){
-                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
-        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
-    int code = classifier_load(&c, ctx, o->model);
+    int code = cli_context(&ctx, o, (wick_context_options){.jit = WICK_JIT_ON});
+    if (code != CLI_OK) return code;
+    code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);

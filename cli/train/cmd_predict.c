@@ -7,7 +7,7 @@
 #include "../step.h"
 #include "source.h"
 #include "../term/log.h"
-#include "../tuned.h"
+#include "../context.h"
 
 #include "wick/data.h"
 #include "wick/transform.h"
@@ -483,9 +483,7 @@ int cmd_predict(cli_options *o) {
     wick_dataset *dataset = NULL;
     int code = check_options(o);
     if (code != CLI_OK) return code;
-    if (wick_context_new(&ctx, &(wick_context_options){
-                                   .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
-        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    if ((code = cli_context(&ctx, o, (wick_context_options){.jit = WICK_JIT_ON})) != CLI_OK) return code;
     code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])

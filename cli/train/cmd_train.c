@@ -5,7 +5,7 @@
 #include "source.h"
 #include "../term/log.h"
 #include "training.h"
-#include "../tuned.h"
+#include "../context.h"
 #include "weights.h"
 
 #include <errno.h>
@@ -160,22 +160,24 @@ static void log_epoch(training *t) {
     steplog_end(&t->log, &j);
 }
 
-static void show_progress(training *t) {
+static void show_progress(training *t, double loss, double rate) {
     const run_state *state = &t->r.state;
     int64_t size = wick_dataset_count(t->train);
-    progress_step(&t->p, &(progress_view){
-                             .epoch = state->epoch + 1,
-                             .epochs = t->o->epochs,
-                             .step = state->step,
-                             .steps = t->steps,
-                             .epoch_samples = state->seen,
-                             .epoch_size = size,
-                             .samples = state->epoch * size + state->seen,
-                             .seconds = state->seconds,
-                             .total = t->o->epochs * size,
-                             .loss = state->loss_sum / (double)state->seen,
-                             .accuracy = of_classes(t) ? (double)state->correct / (double)state->seen : NAN,
-                         });
+    const progress_view view = {
+        .epoch = state->epoch + 1,
+        .epochs = t->o->epochs,
+        .step = state->step,
+        .steps = t->steps,
+        .epoch_samples = state->seen,
+        .epoch_size = size,
+        .samples = state->epoch * size + state->seen,
+        .seconds = state->seconds,
+        .total = t->o->epochs * size,
+        .loss = state->loss_sum / (double)state->seen,
+        .accuracy = of_classes(t) ? (double)state->correct / (double)state->seen : NAN,
+    };
+    progress_step(&t->p, &view);
+    dashboard_step(&t->board, &view, loss, rate, t->curves.monitor, t->t.loader);
 }
 
 /* The step's failure, and for NaN or Inf which op made it. */
@@ -212,7 +214,7 @@ static int one_step(training *t, int64_t n, double start) {
                                   of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);
     if (shown != CLI_OK) return shown;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
-    show_progress(t);
+    show_progress(t, (double)result.loss, rate);
     bool due = t->o->save_every > 0 && state->step % t->o->save_every == 0;
     return due ? checkpoint(t) : CLI_OK;
 }
@@ -345,6 +347,7 @@ static int end_epoch(training *t) {
                                          .score_name = of_classes(t) ? "accuracy" : "score"});
     if (code != CLI_OK) return code;
     progress_clear(&t->p);
+    dashboard_epoch(&t->board, score);
     tell_epoch(t, best);
     if (t->o->verbose) log_loader(t->t.loader);
     if (at_end(t) && t->test && !t->by_test) code = look_at_test(t);
@@ -353,6 +356,7 @@ static int end_epoch(training *t) {
 
 static int save_and_leave(training *t) {
     progress_clear(&t->p);
+    dashboard_close(&t->board);
     int code = checkpoint(t);
     if (code != CLI_OK) return code;
     const cli_options *o = t->o;
@@ -550,19 +554,17 @@ static int train(training *t) {
     cli_options *o = t->o;
     bool resuming = o->resume[0] != '\0';
     char error[1024];
+    if (o->dashboard && o->quiet) return log_fail(CLI_USAGE, "--dashboard and --quiet: one of them");
     if (*o->config && resuming)
         return log_fail(CLI_USAGE, "--resume goes on with the options of its run: leave out --config");
     const int read = *o->config ? options_read(o, o->config, error, sizeof error) : CLI_OK;
     if (read != CLI_OK) return log_fail(read, "%s", error);
     if (resuming && (options_given(o, "out") || o->force))
         return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
-    if (wick_context_new(&t->ctx, &(wick_context_options){.tuning = tuned(),
-                                                          .threads = (int)o->threads,
-                                                          .seed = (uint64_t)o->seed,
-                                                          .jit = WICK_JIT_ON}) != WICK_OK)
-        return log_fail(CLI_FAILED, "could not start: out of memory or threads");
+    int code = cli_context(&t->ctx, o, (wick_context_options){.seed = (uint64_t)o->seed, .jit = WICK_JIT_ON});
+    if (code != CLI_OK) return code;
     t->folder = resuming ? o->resume : o->out;
-    int code = run_open(&t->r, o, &t->c, t->folder);
+    code = run_open(&t->r, o, &t->c, t->folder);
     if (code == CLI_OK) code = training_fix_paths(o);
     if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
@@ -589,8 +591,11 @@ static int train(training *t) {
     }
     if ((code = curves_open(&t->curves, o, t->ctx, t->r.state.step > 0 ? t->r.state.step + 1 : 0)) != CLI_OK)
         return code;
-    progress_setup(&t->p, o->quiet, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
+    const bool board = o->dashboard && dashboard_open(&t->board, t->c.arch,
+                                                      training_chooser(t) ? "score of validation" : "score", threads);
+    progress_setup(&t->p, o->quiet || board, t->r.state.epoch * images + t->r.state.seen, t->r.state.seconds);
     code = loop(t);
+    dashboard_close(&t->board);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = log_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
     if (code == CLI_OK) report(t);

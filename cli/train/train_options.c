@@ -94,6 +94,7 @@ const option_row cmd_train_options[] = {
     {"save-every", "N", INTEGER, "1000", AT(save_every), 0, MANY, "steps between checkpoints, besides one an epoch; 0: none between"},
     {"log", "FILE", TEXT, "", AT(log), 0, 0, "the log, a JSON object a line for every step; without it, log.jsonl in --out"},
     OPT_PROFILE,
+    {"dashboard", "", FLAG, "", AT(dashboard), 0, 0, "show the training on the whole terminal: curves, samples a second, memory, batches that wait, time left"},
     {"tensorboard", "DIR", TEXT, "", AT(tensorboard), 0, 0, "also write curves for TensorBoard: loss, accuracy and rate by step, losses and histograms of the weights by epoch; a run that goes on is given it again"},
     {"metrics", "FILE", TEXT, "", AT(metrics), 0, 0, "also keep a file of metrics up to date, OpenMetrics for Prometheus and its kin: steps, latency, samples, memory, CPUs, and what they count"},
     {"verbose", "", FLAG, "", AT(verbose), 0, 0, "also say after each epoch how the images came, and who waited for whom"},
@@ -103,6 +104,9 @@ const option_row cmd_train_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
+    OPT_PIN,
+    OPT_NUMA,
+    OPT_MEMORY_POOL,
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
     OPT_ADAPTIVE,
     OPTIONS_END
@@ -128,6 +132,9 @@ const option_row cmd_eval_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
+    OPT_PIN,
+    OPT_NUMA,
+    OPT_MEMORY_POOL,
     OPTIONS_END
 };
 
@@ -152,6 +159,9 @@ const option_row cmd_predict_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
+    OPT_PIN,
+    OPT_NUMA,
+    OPT_MEMORY_POOL,
     OPTIONS_END
 };
 

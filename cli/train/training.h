@@ -6,6 +6,7 @@
 
 #include "../profiling.h"
 #include "curves.h"
+#include "dashboard.h"
 #include "evaluate.h"
 #include "progress.h"
 #include "run.h"
@@ -31,6 +32,7 @@ typedef struct training {
     run r;
     steplog log;
     progress p;
+    dashboard board;
     wick_optim_options optim;
     param_groups groups; /* that optim points to */
     int64_t steps;       /* of the whole run */

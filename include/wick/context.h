@@ -41,8 +41,38 @@ typedef struct wick_pictures {
 
 enum { WICK_THREADS_MAX = 1024 };
 
+/* Where threads run: each of the pool's threads on one CPU of those that the process may use (its affinity mask).
+ * Thread 0 is the one that calls: it is never pinned, since whatever it starts would inherit that, and the system puts
+ * it where the others are not. With more threads than CPUs the order begins again. */
+typedef enum wick_pin {
+    WICK_PIN_NONE,    /* where the system puts them */
+    WICK_PIN_COMPACT, /* near each other: a core's hardware threads, then the next core, then the next NUMA node */
+    WICK_PIN_SCATTER, /* far from each other: nodes in turn, and all cores once before any hardware thread twice */
+    WICK_PIN_LIST     /* on the CPUs of `cpus` */
+} wick_pin;
+
+/* On which NUMA nodes the pages of blocks of 1 MiB or more are, from when they are first written (Linux's mbind). */
+typedef enum wick_numa {
+    WICK_NUMA_NONE,        /* as the process has it */
+    WICK_NUMA_BIND,        /* on `nodes` alone; the system ends a process for which they have too little */
+    WICK_NUMA_INTERLEAVE,  /* on `nodes`, page by page in turn */
+    WICK_NUMA_FIRST_TOUCH, /* on the node of the thread that writes a page first, whatever the process has */
+} wick_numa;
+
+/* Time, never bits. What the system refuses, or does not have, is left out and noted: wick_context_placement_note. */
+typedef struct wick_placement {
+    wick_pin pin;
+    const char *cpus; /* of WICK_PIN_LIST: "0-3,8", in the order of their numbers. Read, not kept */
+    wick_numa numa;
+    const char *nodes; /* "0,1", read, not kept; NULL: those of the CPUs that the process may use */
+} wick_placement;
+
+struct wick_memory_pool_options; /* wick/memory.h */
+
 typedef struct wick_context_options {
-    int threads;                     /* 0: every CPU this process may use; at most WICK_THREADS_MAX */
+    /* 0: every CPU this process may use, or of placement.cpus each that it may; -1: all but one. At most
+     * WICK_THREADS_MAX */
+    int threads;
     uint64_t seed;                   /* of all random streams */
     /* NULL: malloc. Then, without max_memory, up to 256 MiB of freed blocks of 4 MiB or more wait to be used again; the
      * system may take their pages. Copied */
@@ -65,6 +95,12 @@ typedef struct wick_context_options {
     /* where compiled programs are kept; NULL: wick/jit below $XDG_CACHE_HOME, or ~/.cache. Copied */
     const char *jit_folder;
     wick_pictures pictures;    /* how pictures are read */
+    /* memory comes from a pool of the context's own; NULL: wick_memory_pool_set_default's, or none. Beside
+     * `allocator`, WICK_ERR_INVALID. Copied
+     */
+    const struct wick_memory_pool_options *memory_pool;
+    /* where threads and memory are. A list that is none is WICK_ERR_INVALID */
+    wick_placement placement;
     const wick_tuning *tuning; /* how work is cut (wick/tuning.h): time, never bits. NULL: the defaults. Copied */
 } wick_context_options;
 
@@ -107,6 +143,9 @@ typedef struct wick_limits {
 WICK_API wick_limits wick_limits_get(void);
 
 WICK_API int wick_context_threads(const wick_context *context);
+/* What of options.placement the system refused or does not have, and so isn't done; "" where all is. options.log gets
+ * it too. */
+WICK_API const char *wick_context_placement_note(const wick_context *context);
 /* "tier=avx512;gemm=4;reduce=2;math=3;denormals=flush": what the bits of results depend on besides the graph. */
 WICK_API const char *wick_context_numerics(const wick_context *context);
 

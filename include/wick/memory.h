@@ -47,6 +47,42 @@ WICK_API WICK_MUST_CHECK wick_status wick_memory_mark(wick_context *context);
  */
 WICK_API int wick_memory_growth(wick_context *context, size_t threshold);
 
+/* ---- a pool ------------------------------------------------------------------------------------------------------ */
+
+/* A context's memory from one range of addresses, with a maximum: contexts of one process then don't take from each
+ * other, nothing is left to malloc, and there are figures. Not the default: malloc is as fast, and gives to all.
+ *
+ *   const wick_memory_pool_options pool = {.max = (size_t)4 << 30};
+ *   wick_context_new(&ctx, &(wick_context_options){.memory_pool = &pool});
+ *
+ * Addresses for all of `max` are reserved at once, which takes no memory; pages come when they are first written. */
+typedef struct wick_memory_pool_options {
+    size_t initial; /* bytes that it may take at first; 0: 2 GiB, or max where that is less */
+    double growth;  /* where they are too few, this many times as many, up to max; 0: 1.5. From 1.01 to 16 */
+    size_t max;     /* bytes; beyond it memory is out, and wick_context_error has the figures. 0: 8 GiB; at most 2^47 */
+    /* Pages that lie free go back to the system where they are more than this part of what it may take, or where those
+     * between blocks are more than half this part of `extent`; 0: 0.15. All but 1 MiB of them do when nothing is in use
+     */
+    double fragmentation;
+} wick_memory_pool_options;
+
+typedef struct wick_memory_pool_info {
+    size_t capacity, max;  /* bytes that it may take now; at most */
+    size_t used, peak;     /* bytes that are asked for now; the most there were at once */
+    size_t extent;         /* bytes from its beginning to the end of its last block */
+    size_t free_bytes;     /* of them, in free blocks */
+    double fragmentation;  /* of them those that hold pages, as part of extent */
+    uint64_t allocations, releases, refused;
+    uint64_t grown, trimmed; /* how often it became larger, and gave pages back */
+} wick_memory_pool_info;
+/* false, and zeros: the context has no pool. */
+WICK_API bool wick_memory_pool_get_info(const wick_context *context, wick_memory_pool_info *stats);
+/* Gives the pages of all free blocks of 64 KiB and more back to the system. Nothing happens without a pool. */
+WICK_API void wick_memory_pool_trim(wick_context *context);
+/* Options of contexts that are made from now on, by any thread, without an allocator or a pool of their own: each gets
+ * a pool to itself. NULL: none, as at the beginning. Copied. */
+WICK_API void wick_memory_pool_set_default(const wick_memory_pool_options *options);
+
 #ifdef __cplusplus
 }
 #endif

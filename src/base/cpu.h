@@ -24,5 +24,8 @@ void wick_extensions_mask(unsigned mask);
 int wick_cgroup_cpus(const char *root);
 /* The bytes of memory that they allow; 0: no limit. */
 uint64_t wick_cgroup_memory(const char *root);
+/* Reads a small file of /proc or /sys into text[cap], terminated, cut where it is longer; false: not readable or empty.
+ */
+bool wick_text_of_file(const char *path, char *text, size_t cap);
 
 #endif

@@ -17,8 +17,7 @@
 
 enum { FILE_MAX = 16384, PATH_LEN = 8192 };
 
-/* Reads a small file into text[cap], terminated; false: not readable. */
-static bool read_text(const char *path, char *text, size_t cap) {
+bool wick_text_of_file(const char *path, char *text, size_t cap) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     size_t len = 0;
@@ -34,7 +33,7 @@ static bool read_text(const char *path, char *text, size_t cap) {
 static bool read_in(const char *dir, const char *name, char *text, size_t cap) {
     char path[PATH_LEN + 64];
     int n = snprintf(path, sizeof path, "%s/%s", dir, name);
-    return n > 0 && (size_t)n < sizeof path && read_text(path, text, cap);
+    return n > 0 && (size_t)n < sizeof path && wick_text_of_file(path, text, cap);
 }
 
 /* What one cgroup allows, if that is less than *limit; 0: no limit. v2: which of the two generations its files are of.
@@ -101,7 +100,7 @@ static uint64_t cgroup_limit(const char *root, const char *controller, lower_fn 
     char text[FILE_MAX], mount[PATH_LEN / 2];
     uint64_t limit = 0;
     snprintf(mount, sizeof mount, "%s/proc/self/cgroup", root);
-    if (!read_text(mount, text, sizeof text)) return 0;
+    if (!wick_text_of_file(mount, text, sizeof text)) return 0;
     /* Lines of "id:controllers:path"; v2 has no controllers. */
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {

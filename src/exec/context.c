@@ -5,6 +5,7 @@
 #include "kernels/gemm/amx.h"
 #include "kernels/tuning.h"
 #include "ops/lowering/native.h"
+#include "runtime/memory_pool.h"
 
 static const char oom_text[] = "out of memory";
 
@@ -50,14 +51,26 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
     const wick_allocator *alloc = options->allocator ? options->allocator : wick_allocator_default();
     wick_context *ctx = wick_calloc(alloc, sizeof *ctx);
     if (!ctx) return WICK_ERR_NOMEM;
-    ctx->alloc = *alloc;
+    ctx->own = ctx->alloc = *alloc;
     ctx->options = *options;
-    ctx->budget.alloc = *alloc;
+    wick_status placed = wick_place_memory(ctx, &options->placement);
+    if (placed == WICK_OK) placed = wick_place_pool(ctx, options->memory_pool);
+    if (placed != WICK_OK) {
+        wick_release(alloc, ctx->numa, sizeof *ctx->numa);
+        wick_release(alloc, ctx, sizeof *ctx);
+        return placed;
+    }
+    ctx->budget.alloc = ctx->alloc;
     ctx->budget.max = options->max_memory;
-    wick_recycle_init(&ctx->recycle, alloc);
-    if (options->max_memory) ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
-    else if (!options->allocator && !WICK_ADDRESS_SANITIZER) ctx->alloc = wick_recycle_allocator(&ctx->recycle);
+    wick_recycle_init(&ctx->recycle, &ctx->alloc);
+    if (options->max_memory)
+        ctx->alloc = (wick_allocator){&ctx->budget, counted_alloc, counted_release};
+    else if (!options->allocator && !ctx->memory_pool && !WICK_ADDRESS_SANITIZER)
+        ctx->alloc = wick_recycle_allocator(&ctx->recycle);
     if (options->track_memory && wick_memory_uses_new(ctx) != WICK_OK) {
+        wick_recycle_free(&ctx->recycle);
+        wick_mempool_free(&ctx->memory_pool);
+        wick_release(alloc, ctx->numa, sizeof *ctx->numa);
         wick_release(alloc, ctx, sizeof *ctx);
         return WICK_ERR_NOMEM;
     }
@@ -102,10 +115,13 @@ wick_status wick_context_new(wick_context **out, const wick_context_options *opt
         memcpy(ctx->nomem_error->text, oom_text, sizeof oom_text);
     }
     ctx->nomem = (wick_tensor){.ctx = ctx, .error = ctx->nomem_error, .refs = 1};
-    if (status == WICK_OK) status = wick_pool_new(&ctx->pool, options->threads, options->executor, &ctx->alloc);
+    if (status == WICK_OK) status = wick_place_threads(ctx, &options->placement, options->threads);
+    ctx->options.memory_pool = NULL; /* copied */
+    ctx->options.placement = (wick_placement){.pin = options->placement.pin, .numa = options->placement.numa};
     if (status == WICK_OK && !wick_scope_open(ctx)) status = WICK_ERR_NOMEM;
     if (status == WICK_OK) status = wick_jit_open(&ctx->jit, ctx->options.jit, options->jit_folder);
     ctx->options.jit_folder = NULL; /* copied */
+    if (status == WICK_OK && *ctx->note && ctx->options.log) ctx->options.log(ctx->options.log_user, ctx->note);
     if (status != WICK_OK)
         wick_context_free(&ctx);
     else
@@ -131,11 +147,17 @@ void wick_context_free(wick_context **context) {
     wick_release(&alloc, ctx->texts.table, ctx->texts.slots * sizeof *ctx->texts.table);
     wick_memory_uses_free(ctx->uses);
     wick_recycle_free(&ctx->recycle);
-    alloc = ctx->budget.alloc; /* the context itself is not counted */
+    alloc = ctx->own; /* the context itself is not counted */
+    wick_mempool_free(&ctx->memory_pool);
+    wick_release(&alloc, ctx->numa, sizeof *ctx->numa);
     wick_release(&alloc, ctx, sizeof *ctx);
 }
 
-const char *wick_context_error(const wick_context *ctx) { return ctx->msg.text; }
+const char *wick_context_error(const wick_context *ctx) {
+    const bool full = ctx->msg.status == WICK_ERR_NOMEM && ctx->memory_pool;
+    const char *why = full ? wick_mempool_refusal(ctx->memory_pool) : "";
+    return *why ? why : ctx->msg.text;
+}
 wick_status wick_context_status(const wick_context *ctx) { return ctx->msg.status; }
 void wick_context_clear_error(wick_context *ctx) {
     ctx->msg.status = WICK_OK;

@@ -183,6 +183,13 @@ typedef struct wick_memory_uses wick_memory_uses;
 wick_status wick_memory_uses_new(wick_context *ctx);
 void wick_memory_uses_free(wick_memory_uses *uses); /* null-safe */
 
+/* Makes ctx->alloc the pool's, if there is to be one. */
+wick_status wick_place_pool(wick_context *ctx, const struct wick_memory_pool_options *options);
+/* As wick_placement says; what is refused goes to ctx->note. Memory: before anything is allocated by ctx->alloc.
+ * Threads: makes the pool. */
+wick_status wick_place_memory(wick_context *ctx, const wick_placement *placement);
+wick_status wick_place_threads(wick_context *ctx, const wick_placement *placement, int threads);
+
 void wick_cache_free(wick_context *ctx);
 /* Puts the states of a frame's effects back to the versions before it. */
 void wick_frame_revert(wick_context *ctx, wick_frame *frame);

@@ -98,6 +98,8 @@ struct wick_pool {
     bool tried;   /* workers have been started, as many as the system gave */
     _Atomic int started;
     bool hosted;
+    int *pins, n_pins;        /* CPUs of threads, in turn; NULL: they are not pinned */
+    _Atomic int pin_refused; /* errno */
     wick_executor host;
     wick_pool *prev, *next_pool; /* all pools, for fork */
 
@@ -213,6 +215,17 @@ static void falls_asleep(worker *w) {
     w->cpu = sched_getcpu();
     w->asleep = true;
 }
+static void pin(wick_pool *p, const worker *w) {
+    const int cpu = p->pins[w->number % p->n_pins];
+    const size_t size = CPU_ALLOC_SIZE(cpu + 1);
+    cpu_set_t *set = CPU_ALLOC(cpu + 1);
+    if (!set) return; /* where the system puts it */
+    CPU_ZERO_S(size, set);
+    CPU_SET_S((size_t)cpu, size, set);
+    const int refused = pthread_setaffinity_np(w->thread, size, set);
+    if (refused) atomic_store_explicit(&p->pin_refused, refused, memory_order_relaxed);
+    CPU_FREE(set);
+}
 static void wakes(worker *w) {
     if (w->moved) (void)sched_setaffinity(w->id, sizeof w->cpus, &w->cpus);
     w->asleep = w->moved = false;
@@ -307,6 +320,7 @@ static void start_workers(wick_pool *p) {
         char name[16];
         snprintf(name, sizeof name, "wick-%d", w->number);
         pthread_setname_np(w->thread, name);
+        if (p->pins) pin(p, w);
 #endif
     }
     atomic_store_explicit(&p->started, started, memory_order_relaxed);
@@ -441,6 +455,7 @@ wick_status wick_pool_new(wick_pool **out, int threads, const wick_executor *hos
         if (threads < 1) return WICK_ERR_INVALID;
     }
     if (threads == 0) threads = WICK_MIN(wick_cpu_count(), WICK_THREADS_MAX);
+    if (threads == -1) threads = WICK_MIN(WICK_MAX(wick_cpu_count() - 1, 1), WICK_THREADS_MAX);
     if (threads < 0 || threads > WICK_THREADS_MAX) return WICK_ERR_INVALID;
     pthread_once(&fork_once, handle_fork);
     if (!fork_handled) return WICK_ERR_NOMEM;
@@ -483,8 +498,19 @@ void wick_pool_free(wick_pool **slot) {
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
+    wick_release(p->alloc, p->pins, (size_t)p->n_pins * sizeof *p->pins);
     wick_release(p->alloc, p, p->size);
 }
+
+bool wick_pool_pin(wick_pool *p, const int *cpus, int n) {
+    if (p->hosted || n < 1) return true;
+    p->pins = wick_alloc(p->alloc, (size_t)n * sizeof *p->pins);
+    if (!p->pins) return false;
+    memcpy(p->pins, cpus, (size_t)n * sizeof *cpus);
+    p->n_pins = n;
+    return true;
+}
+int wick_pool_pin_refused(const wick_pool *p) { return atomic_load_explicit(&p->pin_refused, memory_order_relaxed); }
 
 int wick_pool_threads(const wick_pool *pool) { return pool->threads; }
 

@@ -10,11 +10,16 @@ typedef struct wick_pool wick_pool;
 /* fn(arg, task, worker): worker is in [0, wick_pool_threads) and no two running tasks share one. */
 typedef void (*wick_task_fn)(void *arg, int64_t task, int worker);
 
-/* threads: 0 means wick_cpu_count(). A pool of 1 starts no thread. host (or NULL) supplies the threads instead and is
- * copied; the pool then starts none. Threads start on first use, not here. */
+/* threads: 0 means wick_cpu_count(), -1 one less, but at least one. A pool of 1 starts no thread. host (or NULL)
+ * supplies the threads instead and is copied; the pool then starts none. Threads start on first use, not here. */
 wick_status wick_pool_new(wick_pool **out, int threads, const wick_executor *host, const wick_allocator *alloc);
 void wick_pool_free(wick_pool **pool); /* null-safe; joins the workers */
 int wick_pool_threads(const wick_pool *pool);
+/* Before the first run: thread number i > 0 is to run on cpus[i % n] alone. Copied; false: out of memory. Nothing
+ * happens where threads are the host's. */
+bool wick_pool_pin(wick_pool *pool, const int *cpus, int n);
+/* The errno with which the system refused to pin a thread that has started; 0: it did not. */
+int wick_pool_pin_refused(const wick_pool *pool);
 
 /* Runs all tasks and returns when they are done. The caller works too. If the pool is already in use by another
  * thread (or this is called from inside a task), the caller runs every task itself.

@@ -19,6 +19,7 @@
 #include "runtime/recycle.h"
 #include "runtime/slab.h"
 #include "runtime/tags.h"
+#include "runtime/topology.h"
 #include "wick/plan.h"
 
 typedef struct wick_storage wick_storage;
@@ -225,6 +226,10 @@ typedef enum wick_chooser { WICK_CHOOSES_MERGE, WICK_CHOOSES_FUSE, WICK_CHOOSES_
 
 struct wick_context {
     wick_allocator alloc;
+    wick_allocator own;     /* where the context itself is from */
+    wick_numa_policy *numa; /* what own gives is asked through it; NULL: there is no policy */
+    struct wick_mempool *memory_pool; /* NULL: there is none */
+    char note[256];         /* wick_context_placement_note */
     wick_budget budget;
     wick_recycle recycle; /* user of alloc where there is no budget and the host gives no memory */
     wick_context_options options;

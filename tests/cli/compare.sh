@@ -77,4 +77,22 @@ PYTHON
     python3 other.py run1/best.safetensors theirs 0 1 output # another way to write the same pixels
     expect 0 "$wick" compare --layers run1 theirs
 }
+test_curves_of_runs() {
+    make_data curves 300 100
+    expect 0 "$wick" train --data curves --arch mlp:16 --epochs 2 --out c1 --force --quiet
+    expect 0 "$wick" train --data curves --arch mlp:16 --epochs 3 --lr 0.01 --out "c<2>" --force --quiet
+    expect 0 "$wick" compare c1 "c<2>" --html page.html && has out page.html && has page.html "Training loss by time" && has page.html "c&lt;2&gt;"
+    lacks page.html "c<2>"
+    lacks page.html "src=" # nothing is fetched
+    [ "$(grep -o '<path' page.html | wc -l)" -ge 8 ] || fail "$(grep -c '<path' page.html) lines"
+    expect 0 "$wick" compare c1 "c<2>" c1 --html page.html --json && valid_json out && has out '"epochs": 3'
+    # the table's figures are those of the log
+    best=$(grep -o '"train_loss": *[0-9.e-]*' c1/log.jsonl | grep -o '[0-9.e-]*$' | sort -g | head -n 1)
+    [ "$(json out least_loss)" = "$best" ] || fail "$(json out least_loss) is not $best"
+    expect 2 "$wick" compare c1/best.safetensors c1 --html page.html && has err "folders of runs"
+    expect 2 "$wick" compare c1 --html page.html && has err "two or three runs"
+    expect 2 "$wick" compare c1 c1 c1 c1 --html page.html && has err "not 4"
+    mkdir -p empty && expect 3 "$wick" compare c1 empty --html page.html && has err "empty/log.jsonl is not there"
+    expect 1 "$wick" compare c1 c1 --html nowhere/page.html
+}
 test_main

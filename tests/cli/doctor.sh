@@ -56,4 +56,14 @@ test_compilers_that_are_missing_or_hang() {
     PATH=/nowhere "$wick" doctor --no-measure >out 2>err || fail "exit code $?"
     [ "$(grep -c '^  \(cc\|gcc\|clang\) *not found' out)" = 3 ] || fail "$(grep -A 3 Compilers out)"
 }
+test_checklist_of_another_machine() {
+    local cpu=machine/sys/devices/system/cpu
+    mkdir -p machine/proc/self machine/proc/pressure $cpu/intel_pstate machine/sys/kernel/mm/transparent_hugepage
+    echo 1 >$cpu/intel_pstate/no_turbo
+    echo "always madvise [never]" >machine/sys/kernel/mm/transparent_hugepage/enabled
+    expect 0 "$wick" doctor --no-measure --root machine && has out "Checklist" && has out "intel_pstate/no_turbo" && has out "thp: transparent huge pages are off"
+    expect 0 "$wick" doctor --no-measure --root machine --json && valid_json out && has out '{"name": "turbo", "state": "bad", "found": "off", "fix": "the CPU does not go'
+    has out '{"name": "steal", "state": "unknown", "found": null, "fix": null}'
+    expect 3 "$wick" doctor --no-measure --root nowhere && has err "nowhere is no folder"
+}
 test_main

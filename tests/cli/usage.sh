@@ -72,7 +72,7 @@ END
 test_ranges_are_those_that_are_taken() {
     make_data ranges 20 10 6 >/dev/null
     expect 0 "$wick" info --arch mlp:4 --input 3 --threads 1024
-    for n in 1025 4096 5000; do expect 2 "$wick" info --arch mlp:4 --input 3 --threads $n && has err "--threads must be from 0 to 1024, not $n"; done
+    for n in 1025 4096 5000; do expect 2 "$wick" info --arch mlp:4 --input 3 --threads $n && has err "--threads must be from -1 to 1024, not $n"; done
     expect 2 "$wick" bench --threads 1,1025 --time 0 && has err "numbers of threads up to 1024"
     for option in momentum beta1 beta2; do
         kind=$([ $option = momentum ] && echo sgd || echo adam)

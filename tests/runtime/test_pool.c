@@ -513,13 +513,17 @@ TEST(nested_runs_and_denormals_on_host_threads) {
 TEST(arguments_out_of_range_are_refused) {
     wick_pool *pool = (wick_pool *)&pool;
     host h = {.spawn = 1};
-    CHECK_INT(wick_pool_new(&pool, -1, NULL, NULL), WICK_ERR_INVALID);
+    CHECK_INT(wick_pool_new(&pool, -2, NULL, NULL), WICK_ERR_INVALID);
     CHECK(pool == NULL);
     CHECK_INT(wick_pool_new(&pool, 1 << 20, NULL, NULL), WICK_ERR_INVALID);
     CHECK_INT(wick_pool_new(&pool, 1, &(wick_executor){&h, 0, host_parallel}, NULL), WICK_ERR_INVALID);
     CHECK_INT(wick_pool_new(&pool, 1, &(wick_executor){&h, 2, NULL}, NULL), WICK_ERR_INVALID);
     REQUIRE(wick_pool_new(&pool, 0, NULL, NULL) == WICK_OK);
     CHECK_INT(wick_pool_threads(pool), wick_cpu_count());
+    wick_pool *fewer = NULL;
+    REQUIRE(wick_pool_new(&fewer, -1, NULL, NULL) == WICK_OK);
+    CHECK_INT(wick_pool_threads(fewer), WICK_MAX(wick_cpu_count() - 1, 1));
+    wick_pool_free(&fewer);
     wick_pool_run(pool, add_task, NULL, 0);
     wick_pool_run(pool, add_task, NULL, -3);
     wick_pool_free(&pool);
