@@ -337,7 +337,9 @@ static wick_status open_others(wick_context *ctx, const char *data, const char *
     bool found = false;
     wick_status status = path_is_folder(data) ? open_shards(ctx, data, split, o, &found) : WICK_OK;
     if (status != WICK_OK || o->set) return status;
-    status = wick_dataset_open(ctx, data, split, out);
+    const bool usual = strcmp(split, "train") == 0 || strcmp(split, "test") == 0;
+    status = usual ? wick_dataset_open(ctx, data, split, out)
+                   : wick_context_fail(ctx, WICK_ERR_IO, "%s: there is no part called %s", data, split);
     if (status == WICK_OK) return WICK_OK;
     char why[1024];
     snprintf(why, sizeof why, "%s", wick_context_error(ctx));

@@ -1,5 +1,6 @@
 # wick train --task: regression, several labels, autoencoders; validation apart from the test; what every other command makes of such a model.
 . "$(dirname "$0")/lib.sh"
+golden=$(cd "$(dirname "$0")/../golden" && pwd)
 # rows SEED N AWK: N rows that the program prints, of i and four random numbers a, b, c, d from -1 to 1
 rows() { awk -v seed="$1" -v n="$2" "function r() { return 2 * rand() - 1 } BEGIN { srand(seed); for (i = 0; i < n; i++) { a = r(); b = r(); c = r(); d = r(); $3 } }"; }
 at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
@@ -140,6 +141,12 @@ test_validation_is_not_the_test() {
     expect 0 "$wick" train --resume parts_run --epochs 3 && has err "100 rows for validation (valid)"
     expect 0 "$wick" train --data parts --validation 0.2 --epochs 1 --out given && has err "which is passed over" && has err "held out" && expect 0 "$wick" train --resume given --epochs 2 && has err "held out"
     expect 0 "$wick" train --data houses.csv --validation parts/valid.csv --epochs 2 --out other_run && expect 0 "$wick" eval other_run
+    local part i
+    for part in train validation test; do
+        mkdir -p photos/$part/cat photos/$part/dog
+        for i in 1 2 3 4; do cp "$golden"/images/rgb8.png photos/$part/cat/$i.png && cp "$golden"/images/grey8.png photos/$part/dog/$i.png; done
+    done
+    expect 0 "$wick" train --data photos --image-size 12x12 --hidden 8 --epochs 1 --out photos_run && has err "8 images for validation (validation)" && expect 0 "$wick" eval photos_run --split validation --json && [ "$(json out images)" = 8 ] || fail "folders of pictures"
 }
 recall() { grep -o "\"name\": \"$1\"[^}]*" out | grep -o '"recall": [0-9.]*' | cut -d' ' -f2; }
 test_weights_of_classes() {
