@@ -340,6 +340,8 @@ wick_status source_open_text(wick_context *ctx, const char *path, const char *sp
                                   .separator = so->separator};
     wick_status status = text_table_read(ctx, path, parted ? split : "all", &columns, &table);
     if (status != WICK_OK) return free_coding(&c), status;
+    if (*table.others && !so->told && !so->coding)
+        talk("%s: what is learned from is the text; the other columns are passed over: %s", path, table.others);
     if (parted && !table.parted && strcmp(split, "all") != 0) {
         const bool test = strcmp(split, "test") == 0;
         take_fifth(&table, test);

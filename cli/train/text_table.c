@@ -134,6 +134,11 @@ static wick_status read_table(wick_context *ctx, const char *path, const char *s
     if (label < 0 && !how->no_label)
         return no_column(ctx, path, how->tags ? "tags" : "class", how->label, "label", cells, columns);
     t->parted = part >= 0;
+    for (int i = 0; i < columns; i++) {
+        const size_t at = strlen(t->others);
+        if (i != text && i != label && i != part)
+            snprintf(t->others + at, sizeof t->others - at, "%s\"%.60s\"", at ? ", " : "", cells[i]);
+    }
     for (;;) {
         const int64_t line = c.line;
         const int n = take_record(&c, cells);

@@ -11,8 +11,9 @@ typedef struct text_row {
 typedef struct text_table {
     text_row *rows;
     int64_t n;
-    bool parted; /* a column called split says which rows these are */
-    char *data;  /* what the texts are parts of */
+    bool parted;      /* a column called split says which rows these are */
+    char others[256]; /* columns of a table that are neither text, label nor split, by name; "": none */
+    char *data;       /* what the texts are parts of */
 } text_table;
 
 /* Which columns. NULL or "": the first of the usual names that is there. */
