@@ -144,7 +144,7 @@ test_what_does_not_fit() {
     printf 'Oslo B-LOC\nand O\nBert B-PET\n' >pets.conll && expect 3 "$wick" eval tags --data pets.conll && has err 'pets.conll, line 1: the tag "B-PET" is none of the 4'
 }
 test_other_columns_are_told() {
-    { echo text,age,label; for i in $(seq 60); do echo "\"a $([ $((i % 2)) = 0 ] && echo good || echo bad) day\",$i,$((i % 2))"; done; } >aged.csv
+    { echo text,age,label; for i in $(seq 60); do echo "\"a $([ $((i % 2)) = 0 ] && echo good || echo bad) day $i\",$i,$((i % 2))"; done; } >aged.csv
     expect 0 "$wick" train --data aged.csv --epochs 1 --out aged && has err 'the other columns are passed over: "age"'
 }
 test_main
