@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1", "MSE", "MAPE %", "NME %"};
+const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1", "mIoU", "span F1", "MSE", "MAPE %", "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -35,6 +35,8 @@ const zoo_set zoo_set_falls = {"umafall.npz", "figshare.com, 4214283 (UMAFall, U
                                true, zoo_prepare_falls};
 const zoo_set zoo_set_activities = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)",
                                     "CC BY 4.0", true, zoo_prepare_activities};
+
+const zoo_set zoo_set_intents = {"intents.tsv", "github.com/clinc/oos-eval", "CC BY 3.0", true, zoo_prepare_texts};
 
 #define BLOCK(width)      "dwconv 3 same, bn, relu, conv " #width " 1 nobias, bn, relu"
 #define HALF_BLOCK(width) "dwconv 3 stride 2 same, bn, relu, conv " #width " 1 nobias, bn, relu"
@@ -72,7 +74,9 @@ const zoo_model zoo_models[] = {
     {"A7", "EmotionRecog-Nano", "hears what is felt", "40x100", "7", NULL, &zoo_set_emodb, "speakers 14 and 15", ZOO_RECALL, 0.66, "100,40", 7, SOUND,
      "epochs = 60\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nclass-weights = balanced\nvalidation = 0\n"},
     {"A8", "SentimentAnalysis", "tells praise from blame", "50 tokens", "3", .needs = "texts as inputs"},
-    {"A9", "IntentClassify", "says what is asked for", "30 tokens", "20", .needs = "texts as inputs"},
+    {"A9", "IntentClassify", "says what is asked for", "30 tokens", "20", NULL, &zoo_set_intents, "the source's own test part", ZOO_ACCURACY, 0.965, "1,30", 20,
+     "embed 1502 48, dropout 0.4, globalmaxpool, dropout 0.3, linear classes",
+     "label = intent\nvocabulary = 1500\nlength = 30\nepochs = 40\nbatch = 32\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\n"},
     {"A10", "LanguageDetect", "says which language it is", "128x100", "20", .needs = "texts as inputs"},
     {"S1", "AnomalyDetect-Edge", "notices that a pump runs amiss", "5x32", "2", NULL, &zoo_set_skab, "every third file", ZOO_F1, 0.77, "5,1,32", 2,
      "conv 16 3 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
