@@ -16,10 +16,18 @@ typedef struct form {
     const zoo_set *set;
     const char *text, *label;         /* columns */
     const char *skip;                 /* a label that is no class; NULL: none */
+    const char *aside;                /* a source whose test part is kept apart, in aside.tsv; NULL: none */
     const char *group[GROUP_COLUMNS]; /* columns whose texts belong together; NULL: each text is by itself */
     const char *groups;
 } form;
 static const form forms[] = {
+    {.set = &zoo_set_sentiment,
+     .text = "text",
+     .label = "label",
+     .group = {"source", "group"},
+     .groups = "articles, films, products and tweets"},
+    {.set = &zoo_set_languages, .text = "text", .label = "lang", .groups = "texts, by a hash"},
+    {.set = &zoo_set_names, .text = "words", .label = "tags", .aside = "wnut17", .groups = "texts, by a hash"},
     {.set = &zoo_set_intents, .text = "text", .label = "intent", .skip = "oos", .groups = "texts, by a hash"},
 };
 
@@ -68,7 +76,7 @@ static int column(char *const *head, int columns, const char *name) {
 
 /* The columns of a form within the table. */
 typedef struct places {
-    int columns, text, label, split, group[GROUP_COLUMNS];
+    int columns, text, label, split, source, group[GROUP_COLUMNS];
 } places;
 
 static int find_columns(const zoo_prep *p, const form *f, char *head, places *at) {
@@ -77,11 +85,9 @@ static int find_columns(const zoo_prep *p, const form *f, char *head, places *at
     const struct {
         const char *name;
         int *at;
-    } wanted[] = {{f->text, &at->text},
-                  {f->label, &at->label},
-                  {"split", &at->split},
-                  {f->group[0], &at->group[0]},
-                  {f->group[1], &at->group[1]}};
+    } wanted[] = {{f->text, &at->text},         {f->label, &at->label},
+                  {"split", &at->split},        {f->aside ? "source" : NULL, &at->source},
+                  {f->group[0], &at->group[0]}, {f->group[1], &at->group[1]}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         *wanted[i].at = wanted[i].name ? column(names, at->columns, wanted[i].name) : -1;
         if (wanted[i].name && *wanted[i].at < 0)
@@ -102,6 +108,7 @@ static int read_row(const zoo_prep *p, const form *f, const places *at, char *li
     if (r->part == NO_PART)
         return log_fail(CLI_BAD_FILE, "%s: line %lld: the split is train, val, validation or test, not \"%.40s\"",
                         p->source, (long long)number, cells[at->split]);
+    if (f->aside && r->part == ZOO_TEST && strcmp(cells[at->source], f->aside) == 0) r->part = ASIDE;
     if (f->skip && strcmp(r->label, f->skip) == 0) r->part = NO_PART;
     if (f->group[0])
         snprintf(r->group, sizeof r->group, "%s/%s", cells[at->group[0]], cells[at->group[1]]);
@@ -118,7 +125,7 @@ static int by_hash(const void *a, const void *b) {
 static int find_known(row *rows, int64_t n) {
     uint64_t *later = malloc((size_t)(n + 1) * sizeof *later);
     if (!later) return zoo_out_of_memory();
-    for (int part = ZOO_TRAIN; part < ZOO_TEST; part++) {
+    for (int part = ZOO_TRAIN; part < ZOO_TEST; part++) { /* what is aside is later than all */
         int64_t m = 0;
         for (int64_t i = 0; i < n; i++)
             if (rows[i].part > part && rows[i].part != NO_PART) later[m++] = rows[i].hash;

@@ -30,7 +30,8 @@ typedef struct zoo_set {
     int (*prepare)(struct zoo_prep *p); /* NULL: no model learns from it yet */
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
-    zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents;
+    zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -98,6 +99,7 @@ void zoo_free_table(zoo_table *t);
 /* prepare functions, by kind of file */
 int zoo_prepare_folders(zoo_prep *p); /* archives and folders of pictures and recordings, with a class each */
 int zoo_prepare_faces(zoo_prep *p);
+int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
 int zoo_prepare_etth1(zoo_prep *p);
 int zoo_prepare_elecdemand(zoo_prep *p);
 int zoo_prepare_skab(zoo_prep *p);
