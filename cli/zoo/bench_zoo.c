@@ -70,6 +70,7 @@ int zoo_first(zoo_job *z) {
     char *folder = zoo_run_folder(z->o, z->models[0], z->o->seed);
     int code = folder ? classifier_load(&c, z->ctx, folder) : zoo_out_of_memory();
     float *x = NULL, *y = NULL;
+    const bool texts = strncmp(z->models[0]->net, "embed ", 6) == 0; /* whose samples are numbers of tokens */
     if (code == CLI_OK) {
         wick_model_set_training(c.model, false);
         x = step_buffer(c.pixels, sizeof *x);
@@ -78,7 +79,7 @@ int zoo_first(zoo_job *z) {
     }
     if (code == CLI_OK && step_compile(&s, &c, record, &c, 1, 1, 1, false, 0, 0, NULL) != WICK_OK)
         code = log_fail(CLI_FAILED, "%s", wick_context_error(z->ctx));
-    for (int64_t i = 0; code == CLI_OK && i < c.pixels; i++) x[i] = (float)(i % 17) / 8 - 1;
+    for (int64_t i = 0; code == CLI_OK && i < c.pixels; i++) x[i] = texts ? (float)(i % 17) : (float)(i % 17) / 8 - 1;
     if (code == CLI_OK) code = measure(&s, x, y, z->o->repeat);
     step_free(&s);
     free(x), free(y), free(folder);

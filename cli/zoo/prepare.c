@@ -43,6 +43,21 @@ int zoo_put(const char *path, const void *data, size_t size) {
     return CLI_OK;
 }
 
+int zoo_read_table(const char *path, zoo_table *t) {
+    size_t size;
+    char *rest;
+    t->text = path_read(path, &size);
+    if (!t->text) return log_fail(CLI_BAD_FILE, "%s: cannot be read", path);
+    int64_t room = 2;
+    for (const char *s = t->text; *s; s++) room += *s == '\n';
+    t->lines = malloc((size_t)room * sizeof *t->lines);
+    if (!t->lines) return zoo_out_of_memory();
+    t->head = strtok_r(t->text, "\r\n", &rest);
+    for (char *line; t->head && (line = strtok_r(NULL, "\r\n", &rest));) t->lines[t->n++] = line;
+    return t->head ? CLI_OK : log_fail(CLI_BAD_FILE, "%s: is empty", path);
+}
+void zoo_free_table(zoo_table *t) { free(t->text), free(t->lines); }
+
 static bool has_group(const zoo_part *part, const char *group) {
     for (int64_t i = part->n - 1; i >= 0; i--) /* the last one is the likeliest */
         if (strcmp(part->groups[i], group) == 0) return true;

@@ -88,6 +88,22 @@ static bool place_emodb(const wick_file *file, item *it) {
     snprintf(it->group, sizeof it->group, "%.2s", it->base);
     return isdigit((unsigned char)it->group[0]);
 }
+/* PART/DRIVE_FRAME.jpg and .png, its mask. The drive that the training has nothing of is the test; what the source
+ * tests with besides, of a drive that is learned from, is left out. Nothing is chosen by a part of its own. */
+static bool place_streets(const wick_file *file, item *it) {
+    static const char *const parts[] = {"train/", "val/", "test/"};
+    int k = 0;
+    while (k < ZOO_PARTS && strncmp(file->name, parts[k], strlen(parts[k])) != 0) k++;
+    if (k == ZOO_PARTS) return false;
+    snprintf(it->base, sizeof it->base, "%s", strchr(file->name, '/') + 1);
+    const char *end = strrchr(it->base, '.');
+    const bool mask = end && strcmp(end, ".png") == 0;
+    if (!mask && !(end && strcmp(end, ".jpg") == 0)) return false;
+    snprintf(it->class, sizeof it->class, "%s", mask ? "masks" : "images");
+    snprintf(it->group, sizeof it->group, "%.*s", (int)strcspn(it->base, "_"), it->base);
+    it->part = k == ZOO_TEST ? ZOO_TEST : ZOO_TRAIN;
+    return k != ZOO_TEST || strncmp(it->group, "Seq05VD", 7) == 0;
+}
 /* PART/pPPP_KK.jpg */
 static bool place_faces(const wick_file *file, item *it) {
     if (!part_of(file->name, &it->part)) return false;
@@ -105,6 +121,7 @@ static const struct {
              {&zoo_set_digits, place_digits, "speakers"},
              {&zoo_set_esc10, place_esc10, "recordings of Freesound"},
              {&zoo_set_emodb, place_emodb, "speakers"},
+             {&zoo_set_streets, place_streets, "drives"},
              {&zoo_set_faces, place_faces, "persons"}};
 
 typedef int visit_fn(zoo_prep *p, const wick_file *file, void *user);
@@ -128,6 +145,10 @@ static place_fn *place_of(zoo_prep *p) {
 
 static bool is_within(const char *name) { return name[0] != '/' && !strstr(name, ".."); }
 
+static bool is_mask(const zoo_prep *p, const item *it) {
+    return p->set == &zoo_set_streets && strcmp(it->class, "masks") == 0;
+}
+
 static int note(zoo_prep *p, const wick_file *file, void *user) {
     listing *l = user;
     item it = {0};
@@ -141,20 +162,23 @@ static int note(zoo_prep *p, const wick_file *file, void *user) {
     if (snprintf(it.name, sizeof it.name, "%s", file->name) >= (int)sizeof it.name)
         return log_fail(CLI_BAD_FILE, "%s: the name %s is too long", p->source, file->name);
     l->items[l->n++] = it;
-    return zoo_count_in(p, it.part, it.group);
+    return is_mask(p, &it) ? CLI_OK : zoo_count_in(p, it.part, it.group);
 }
 
-/* Labels of the training among each other. */
-static int shuffle_classes(listing *l) {
+/* Labels of the training among each other: classes, or which picture a mask is of. */
+static int shuffle_labels(const zoo_prep *p, listing *l) {
     int64_t *at = malloc((size_t)(l->n + 1) * sizeof *at), *order = malloc((size_t)(l->n + 1) * sizeof *order), n = 0;
     item *was = malloc((size_t)(l->n + 1) * sizeof *was);
     const bool ok = at && order && was;
     if (ok) {
         memcpy(was, l->items, (size_t)l->n * sizeof *was);
         for (int64_t i = 0; i < l->n; i++)
-            if (l->items[i].part == ZOO_TRAIN) at[n++] = i;
+            if (l->items[i].part == ZOO_TRAIN && (p->set != &zoo_set_streets || is_mask(p, &l->items[i]))) at[n++] = i;
         zoo_deal(order, n);
-        for (int64_t i = 0; i < n; i++) memcpy(l->items[at[i]].class, was[at[order[i]]].class, sizeof was->class);
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(l->items[at[i]].class, was[at[order[i]]].class, sizeof was->class);
+            if (is_mask(p, &was[at[i]])) memcpy(l->items[at[i]].base, was[at[order[i]]].base, sizeof was->base);
+        }
     }
     free(at), free(order), free(was);
     return ok ? CLI_OK : zoo_out_of_memory();
@@ -180,7 +204,7 @@ static int write_files(zoo_prep *p) {
     int code = each_file(p, note, &l);
     if (code == CLI_OK && !l.n)
         code = log_fail(CLI_BAD_FILE, "%s: has no file that is called as those of the set are", p->source);
-    if (code == CLI_OK && p->shuffle && p->set != &zoo_set_faces) code = shuffle_classes(&l);
+    if (code == CLI_OK && p->shuffle && p->set != &zoo_set_faces) code = shuffle_labels(p, &l);
     walk w = {.l = &l};
     if (code == CLI_OK) code = each_file(p, write_item, &w);
     if (code == CLI_OK && w.at != l.n) code = log_fail(CLI_BAD_FILE, "%s: changed while it was read", p->source);
@@ -189,6 +213,14 @@ static int write_files(zoo_prep *p) {
 }
 
 int zoo_prepare_folders(zoo_prep *p) { return write_files(p); }
+
+int zoo_prepare_streets(zoo_prep *p) {
+    static const char classes[] = "sky\nbuilding\nroad\ntrees\nmoving\n";
+    char path[4200];
+    int code = write_files(p);
+    snprintf(path, sizeof path, "%s/classes.txt", p->to);
+    return code == CLI_OK ? zoo_put(path, classes, strlen(classes)) : code;
+}
 
 /* ---- landmarks --------------------------------------------------------------------------------------------------- */
 

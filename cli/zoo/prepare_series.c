@@ -9,27 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct table {
-    char *text;
-    const char *head, **lines;
-    int64_t n;
-} table;
-
-static int read_table(const char *path, table *t) {
-    size_t size;
-    char *rest;
-    t->text = path_read(path, &size);
-    if (!t->text) return log_fail(CLI_BAD_FILE, "%s: cannot be read", path);
-    int64_t room = 2;
-    for (const char *s = t->text; *s; s++) room += *s == '\n';
-    t->lines = malloc((size_t)room * sizeof *t->lines);
-    if (!t->lines) return zoo_out_of_memory();
-    t->head = strtok_r(t->text, "\r\n", &rest);
-    for (char *line; t->head && (line = strtok_r(NULL, "\r\n", &rest));) t->lines[t->n++] = line;
-    return t->head ? CLI_OK : log_fail(CLI_BAD_FILE, "%s: is empty", path);
-}
-static void free_table(table *t) { free(t->text), free(t->lines); }
-
 static int write_part(zoo_prep *p, int part, const char *text, size_t size) {
     char path[4200];
     snprintf(path, sizeof path, "%s/%s.csv", p->to, p->parts[part].name);
@@ -54,10 +33,10 @@ int zoo_prepare_etth1(zoo_prep *p) {
     static const int64_t ends[] = {0, 8640, 11520, 14400};
     char path[4200], group[ZOO_GROUP], *text = NULL;
     size_t size = 0;
-    table t = {0};
+    zoo_table t = {0};
     p->groups = "months of 30 days";
     int code = unpack(p, path, sizeof path);
-    if (code == CLI_OK) code = read_table(path, &t);
+    if (code == CLI_OK) code = zoo_read_table(path, &t);
     unlink(path);
     if (code == CLI_OK && (t.n < ends[ZOO_PARTS] || strncmp(t.head, "date,HUFL,HULL,", 15) != 0))
         code = log_fail(CLI_BAD_FILE, "%s: has %lld rows below \"%.60s\", and ETTh1 has 17420 below date,HUFL,HULL,...",
@@ -81,7 +60,7 @@ int zoo_prepare_etth1(zoo_prep *p) {
         if (code == CLI_OK) code = write_part(p, part, text, size);
         free(text), text = NULL;
     }
-    free_table(&t);
+    zoo_free_table(&t);
     return code;
 }
 
@@ -95,7 +74,7 @@ typedef struct reading {
     int workday;
 } reading;
 
-static int read_readings(const zoo_prep *p, const table *t, reading *r) {
+static int read_readings(const zoo_prep *p, const zoo_table *t, reading *r) {
     if (strcmp(t->head, "halfhour,demand_gw,workday,temperature_c,split") != 0)
         return log_fail(CLI_BAD_FILE,
                         "%s: its columns are \"%.80s\", not halfhour,demand_gw,workday,temperature_c,split", p->source,
@@ -133,9 +112,9 @@ static int write_readings(zoo_prep *p, int part, const reading *r, int64_t n) {
 }
 
 int zoo_prepare_elecdemand(zoo_prep *p) {
-    table t = {0};
+    zoo_table t = {0};
     p->groups = "days";
-    int code = read_table(p->source, &t);
+    int code = zoo_read_table(p->source, &t);
     reading *r = calloc((size_t)t.n + 1, sizeof *r);
     if (code == CLI_OK && !r) code = zoo_out_of_memory();
     if (code == CLI_OK) code = read_readings(p, &t, r);
@@ -144,6 +123,6 @@ int zoo_prepare_elecdemand(zoo_prep *p) {
     if (code == CLI_OK) code = write_readings(p, ZOO_TRAIN, r, first);
     if (code == CLI_OK) code = write_readings(p, ZOO_TEST, r + first, t.n - first);
     free(r);
-    free_table(&t);
+    zoo_free_table(&t);
     return code;
 }

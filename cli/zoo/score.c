@@ -161,6 +161,17 @@ static int score_numbers(const zoo_model *m, const evaluator *e, const wick_data
     return code;
 }
 
+/* ---- pixels and words -------------------------------------------------------------------------------------------- */
+
+static int score_places(const zoo_model *m, const evaluator *e, const evaluation *got, const wick_dataset *train,
+                        const wick_dataset *test, zoo_result *r) {
+    const bool pixels = m->metric == ZOO_MIOU;
+    if (e->c->task->kind != (pixels ? TASK_SEGMENT : TASK_TAG))
+        return log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name);
+    r->score = got->scores[0].value; /* the one that its task is followed by */
+    return pixels ? zoo_place_baseline(e, train, test, &r->baseline) : zoo_tag_baseline(e, &r->baseline);
+}
+
 static int open_part(classifier *c, const char *split, wick_dataset **out) {
     const source_options form = {.told = true};
     const wick_status status = classifier_open_split(c, c->data, split, &form, out);
@@ -186,6 +197,8 @@ int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_resul
         r->parameters = classifier_parameters(&c);
         if (c.task->kind == TASK_CLASSIFY)
             score_classes(m, &e, &got, train, r);
+        else if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1)
+            code = score_places(m, &e, &got, train, test, r);
         else
             code = score_numbers(m, &e, train, test, r);
         r->met = zoo_meets(m, r->score);

@@ -11,6 +11,8 @@ typedef enum zoo_metric {
     ZOO_ACCURACY, /* the share of samples that are right; baseline: the commonest class of the training */
     ZOO_RECALL,   /* the mean of the classes' recalls; baseline: one class for all, 1 / classes */
     ZOO_F1,       /* of class 1, of two; baseline: everything is of class 1 */
+    ZOO_MIOU,     /* of pixels; baseline: the commonest class of each place of the training's pictures */
+    ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
     ZOO_NME       /* of points, mean distance in percent of that of the outer corners of the eyes; baseline: the mean
@@ -28,7 +30,8 @@ typedef struct zoo_set {
     int (*prepare)(struct zoo_prep *p); /* NULL: no model learns from it yet */
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
-    zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces;
+    zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -84,15 +87,26 @@ int zoo_out_of_memory(void);
 /* Prepares the set, unless the folder has it: *folder, malloc'ed. Refuses parts that share a group. */
 int zoo_prepare(wick_context *ctx, const cli_options *o, const zoo_model *m, char **folder);
 
+/* A table as its lines, which are cut within the text. Empty ones are passed over. */
+typedef struct zoo_table {
+    char *text;
+    const char *head, **lines;
+    int64_t n;
+} zoo_table;
+int zoo_read_table(const char *path, zoo_table *t); /* an exit code; what went wrong has been said */
+void zoo_free_table(zoo_table *t);
+
 /* prepare functions, by kind of file */
 int zoo_prepare_folders(zoo_prep *p); /* archives and folders of pictures and recordings, with a class each */
 int zoo_prepare_faces(zoo_prep *p);
+int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
 int zoo_prepare_etth1(zoo_prep *p);
 int zoo_prepare_elecdemand(zoo_prep *p);
 int zoo_prepare_skab(zoo_prep *p);
 int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
+int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
 
 /* ---- training and judging ---------------------------------------------------------------------------------------- */
 
@@ -107,6 +121,9 @@ char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /*
 void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
 /* The model at path on the held-out part. An exit code; what went wrong has been said. */
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
+/* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */
+int zoo_place_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
+int zoo_tag_baseline(const evaluator *e, double *baseline);
 bool zoo_meets(const zoo_model *m, double score);
 int zoo_read_result(const char *folder, zoo_result *r); /* r->there: whether it is there */
 int zoo_write_result(wick_context *ctx, const char *folder, const zoo_model *m, const zoo_result *r);

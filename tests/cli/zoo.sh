@@ -12,7 +12,7 @@ mkdir sets && demand 40 >sets/elecdemand.csv
 test_list() {
     expect 0 "$wick" zoo list && has out "S6   EnergyPredict" && has out "not there yet: needs" && has out "none stated: for research alone"
     expect 0 "$wick" zoo list --json && valid_json out && [ "$(grep -o '"id": ' out | wc -l)" = 30 ] || fail "not 30 models"
-    grep -o '"parameters": [0-9]*' out | awk '{ n++; bad += $2 < 1 || $2 > 100000 } END { exit bad || n < 12 }' || fail "a model has more than 100,000 parameters, or few can be trained"
+    grep -o '"parameters": [0-9]*' out | awk '{ n++; bad += $2 < 1 || $2 > 100000 } END { exit bad || n < 17 }' || fail "a model has more than 100,000 parameters, or few can be trained"
     expect 0 "$wick" zoo list --free --json && lacks out cwru.npz && lacks out emodb && has out elecdemand.csv
     expect 0 "$wick" zoo list s6 --json && has out '"outputs": 24' && [ "$(grep -o '"id": ' out | wc -l)" = 1 ] || fail "not one"
 }
@@ -59,6 +59,23 @@ test_refusals() {
     mkdir -p bad && sed '30s/.*/1,2,3/' sets/elecdemand.csv >bad/elecdemand.csv && expect 3 "$wick" zoo train S6 --data bad --out zoo && has err "line 30"
     # a day on both sides
     awk -F, 'NR > 1 && $5 == "test" && !done { sub("test", "train"); done = 1 } { print }' sets/elecdemand.csv >bad/elecdemand.csv && expect 3 "$wick" zoo train S6 --data bad --out leak && has err "is in train and in test"
+}
+# Texts: what is held out is no part of what is learned, and what is no class of the set is left out.
+test_texts() {
+    { printf 'intent\tsplit\ttext\n'; awk 'BEGIN { for (k = 0; k < 20; k++) for (i = 0; i < 12; i++) printf "kind%02d\t%s\twant thing%d now %d\n", k, (i < 8 ? "train" : i < 10 ? "val" : "test"), k, i }'; printf 'oos\ttrain\tnothing of the kind\nkind00\ttrain\tWant, thing0 now 11!\n'; } >sets/intents.tsv
+    expect 0 "$wick" zoo train A9 --data sets --out zoo --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0.9) }' || fail "intents are not learned: $(json out score)"
+    has err "train: 1 texts are left out" && [ "$(wc -l <zoo/data/IntentClassify/train.tsv)" = 161 ] || fail "not the 160 texts"
+    expect 0 "$wick" zoo bench A9 --out zoo --trials 20
+    mkdir -p bad && sed '5s/train/dev/' sets/intents.tsv >bad/intents.tsv && expect 3 "$wick" zoo train A9 --data bad --out bad && has err 'line 5: the split is train, val, validation or test, not "dev"'
+    sed '7s/\t/ /' sets/intents.tsv >bad/intents.tsv && expect 3 "$wick" zoo train A9 --data bad --out bad && has err "line 7 has 2 cells"
+}
+# Tags, and what the commonest tag of each word reaches; texts of the other source are put aside.
+test_tags() {
+    { printf 'source\tsplit\twords\ttags\n'; awk 'BEGIN { split("Ann Bob Eve Tom Kim Sue", who, " "); split("Rome Oslo Bern Lima", where, " ")
+        for (i = 0; i < 240; i++) printf "%s\t%s\t%s saw %s day %d\tB-PER O B-LOC O O\n", (i % 4 ? "uner" : "wnut17"), (i < 180 ? "train" : i < 200 ? "validation" : "test"), who[i % 6 + 1], where[i % 4 + 1], i
+        printf "wnut17\ttrain\tnew York Inc sold Jazz band to me\tB-LOC I-LOC B-ORG O B-OTH I-OTH O O\nuner\ttrain\tAnn Lee of Big Co\tB-PER I-PER O B-ORG I-ORG\n" }'; } >sets/ner.tsv
+    expect 0 "$wick" zoo train S9 --data sets --out zoo --threads 1 --json && awk -v s="$(json out score)" -v b="$(json out baseline)" 'BEGIN { exit !(s > 0.9 && b == 1) }' || fail "tags: $(json out score), baseline $(json out baseline)"
+    [ "$(wc -l <zoo/data/NamedEntity/aside.tsv)" = 11 ] && [ "$(wc -l <zoo/data/NamedEntity/test.tsv)" = 31 ] || fail "parts of tags"
 }
 test_shuffled_labels() {
     command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }

@@ -4,6 +4,7 @@
 #define WICK_CLI_PLACES_H
 
 #include "task.h"
+#include "../metrics.h"
 
 enum { PLACES_IGNORED = 255 };
 
@@ -23,5 +24,8 @@ void places_json(const struct evaluator *e, json *j, const char *noun);
 /* colour: of a class, as text; NULL: none */
 void places_report(FILE *out, const struct evaluator *e, const char *noun,
                    void (*colour)(const struct classifier *c, int64_t k, uint8_t rgb[3]));
+/* Adds the spans of a text of at most so many words: those that are there, those that the tags say, those right. */
+void tag_count_spans(const struct classifier *c, const uint8_t *labels, const uint8_t *tags, int64_t most,
+                     class_counts *spans);
 
 #endif

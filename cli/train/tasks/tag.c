@@ -34,16 +34,16 @@ static int64_t end_of(const classifier *c, const uint8_t *tags, int64_t i, int64
     return end;
 }
 
-static void count_spans(evaluator *e, const uint8_t *labels, const uint8_t *tags) {
-    const classifier *c = e->c;
+void tag_count_spans(const classifier *c, const uint8_t *labels, const uint8_t *tags, int64_t most,
+                     class_counts *spans) {
     int64_t n = 0;
-    while (n < places_of(c) && labels[n] != PLACES_IGNORED) n++;
+    while (n < most && labels[n] != PLACES_IGNORED) n++;
     for (int64_t i = 0; i < n; i++) {
         const bool is = begins(c, labels, i), taken = begins(c, tags, i);
-        e->spans.support += is;
-        e->spans.predicted += taken;
-        e->spans.correct += is && taken && end_of(c, labels, i, n) == end_of(c, tags, i, n) &&
-                            strcmp(kind_of(tag_name(c, labels[i])), kind_of(tag_name(c, tags[i]))) == 0;
+        spans->support += is;
+        spans->predicted += taken;
+        spans->correct += is && taken && end_of(c, labels, i, n) == end_of(c, tags, i, n) &&
+                          strcmp(kind_of(tag_name(c, labels[i])), kind_of(tag_name(c, tags[i]))) == 0;
     }
 }
 
@@ -57,7 +57,7 @@ static int count(evaluator *e, const void *target, int64_t n) {
         const uint8_t *labels = (const uint8_t *)target + i * words;
         places_take(c, e->logits + i * places_width(c), tags);
         places_count(e, labels, tags);
-        count_spans(e, labels, tags);
+        tag_count_spans(c, labels, tags, words, &e->spans);
     }
     free(tags);
     return CLI_OK;
