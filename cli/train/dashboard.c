@@ -276,7 +276,7 @@ void dashboard_step(dashboard *d, const progress_view *v, double loss, double lr
     if (now - d->drawn < FRAMES) return;
     d->drawn = now;
     const int columns = d->columns, rows = d->rows;
-    if (!measure(d)) return; /* too small for now */
+    if (!measure(d)) return; /* nothing is drawn while the terminal is too small */
     if (come_back || columns != d->columns || rows != d->rows) {
         come_back = 0;
         fputs(ENTER, stderr);

@@ -96,8 +96,7 @@ typedef struct wick_context_options {
     const char *jit_folder;
     wick_pictures pictures;    /* how pictures are read */
     /* memory comes from a pool of the context's own; NULL: wick_memory_pool_set_default's, or none. Beside
-     * `allocator`, WICK_ERR_INVALID. Copied
-     */
+     * `allocator`, WICK_ERR_INVALID. Copied */
     const struct wick_memory_pool_options *memory_pool;
     /* where threads and memory are. A list that is none is WICK_ERR_INVALID */
     wick_placement placement;

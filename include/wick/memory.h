@@ -68,7 +68,7 @@ typedef struct wick_memory_pool_options {
 
 typedef struct wick_memory_pool_info {
     size_t capacity, max;  /* bytes that it may take now; at most */
-    size_t used, peak;     /* bytes that are asked for now; the most there were at once */
+    size_t used, peak;     /* bytes that were asked for and not released; the most there were at once */
     size_t extent;         /* bytes from its beginning to the end of its last block */
     size_t free_bytes;     /* of them, in free blocks */
     double fragmentation;  /* of them those that hold pages, as part of extent */

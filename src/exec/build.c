@@ -40,15 +40,18 @@ static const wick_ref *only_result(const wick_lower *l, const wick_step *s, cons
     return one;
 }
 
-/* Whether two steps make the same of the same; of_a and of_b: their results. */
-static bool are_equal(const wick_lower *l, const wick_step *a, const wick_step *b, const wick_ref *of_a,
-                      const wick_ref *of_b) {
+/* Whether b makes the same of the same as a, an earlier step; of_a and of_b: their results. written: by buffer, the
+ * latest step that did; what was written after a was another thing then. */
+static bool are_equal(const wick_lower *l, const wick_step *steps, int32_t at, const wick_step *b, const wick_ref *of_a,
+                      const wick_ref *of_b, const int32_t *written) {
+    const wick_step *a = &steps[at];
     bool equal = a->run == b->run && a->tasks == b->tasks && a->n_refs == b->n_refs && a->args_size == b->args_size &&
                  of_a - a->refs == of_b - b->refs && of_a->offset == of_b->offset &&
                  l->buffers[of_a->buffer].size == l->buffers[of_b->buffer].size;
     for (int k = 0; k < a->n_refs && equal; k++)
-        equal =
-            &a->refs[k] == of_a || (a->refs[k].buffer == b->refs[k].buffer && a->refs[k].offset == b->refs[k].offset);
+        equal = &a->refs[k] == of_a ||
+                (a->refs[k].buffer == b->refs[k].buffer && a->refs[k].offset == b->refs[k].offset &&
+                 written[a->refs[k].buffer] < at);
     return equal && (!a->args_size || !memcmp(a->args, b->args, a->args_size));
 }
 
@@ -58,13 +61,14 @@ static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
     enum { NONE = -1 };
     uint8_t *writers = wick_arena_zalloc(l->temp, l->n_buffers + 1); /* by buffer, up to 2 */
     uint32_t *alias = wick_arena_alloc(l->temp, (l->n_buffers + 1) * sizeof *alias);
-    /* by buffer: the latest kept step that reads it first; by step: the one before that; by step: its new number */
-    int32_t *latest = wick_arena_alloc(l->temp, (l->n_buffers + 2 * l->n_steps + 1) * sizeof *latest);
+    /* by buffer: the latest kept step that reads it first, and the latest that wrote it; by step: the kept one before
+     * that, and its new number */
+    int32_t *latest = wick_arena_alloc(l->temp, 2 * (l->n_buffers + l->n_steps + 1) * sizeof *latest);
     if (!writers || !alias || !latest) return wick_msg_set(l->msg, WICK_ERR_NOMEM, "out of memory while planning");
-    int32_t *before = latest + l->n_buffers, *number = before + l->n_steps, n = 0;
+    int32_t *written = latest + l->n_buffers, *before = written + l->n_buffers, *number = before + l->n_steps, n = 0;
     size_t n_refs = 0;
     bool some = false;
-    for (uint32_t b = 0; b < l->n_buffers; b++) alias[b] = b, latest[b] = NONE;
+    for (uint32_t b = 0; b < l->n_buffers; b++) alias[b] = b, latest[b] = written[b] = NONE;
     for (size_t i = 0; i < l->n_steps; i++) {
         const wick_step *s = &l->steps[i];
         n_refs += (size_t)s->n_refs;
@@ -91,7 +95,8 @@ static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
         const wick_ref *of = s->kept && s->n_refs > 1 && wick_step_says_all(s) ? only_result(l, s, writers) : NULL;
         if (of) {
             int32_t *first = &latest[refs[refs[0].write].buffer], j = *first;
-            while (j != NONE && !are_equal(l, &steps[j], s, only_result(l, &steps[j], writers), of)) j = before[j];
+            while (j != NONE && !are_equal(l, steps, j, s, only_result(l, &steps[j], writers), of, written))
+                j = before[j];
             if (j != NONE) {
                 const uint32_t into = only_result(l, &steps[j], writers)->buffer;
                 wick_buffer *gone = &l->buffers[of->buffer];
@@ -103,6 +108,8 @@ static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
             before[n] = *first;
             *first = n;
         }
+        for (int k = 0; k < s->n_refs; k++)
+            if (refs[k].write) written[refs[k].buffer] = n;
         refs += s->n_refs;
         n++;
     }

@@ -56,24 +56,23 @@
 /* By tier: arithmetic of half as wide vectors, of SSE2's or NEON's, of none. */
 #define SIZE(name, fallback, ...)        .name = fallback,
 #define RATE_AVX512(name, fallback, ...) .name = fallback,
-#define RATE_AVX2(name, fallback, ...)   .name = (fallback) / 2,
+#define HALF(name, fallback, ...)        .name = (fallback) / 2,
 #define RATE_BASE(name, fallback, ...)   .name = (fallback) / 6,
 #define RATE_REF(name, fallback, ...)    .name = (fallback) / 40,
 static const wick_tuning defaults[WICK_TIER_COUNT] = {
-    [WICK_TIER_REF] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(RATE_AVX2) RATES(RATE_REF)},
-    [WICK_TIER_BASE] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(RATE_AVX2) RATES(RATE_BASE)},
-    [WICK_TIER_AVX2] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(RATE_AVX2) RATES(RATE_AVX2)},
+    [WICK_TIER_REF] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(HALF) RATES(RATE_REF)},
+    [WICK_TIER_BASE] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(HALF) RATES(RATE_BASE)},
+    [WICK_TIER_AVX2] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(HALF) RATES(HALF)},
     [WICK_TIER_AVX512] = {SIZES(SIZE) COSTS(SIZE) CORES_CACHE(SIZE) RATES(RATE_AVX512)},
 };
 
-#define PLACE(name, ...)                                                                                               \
-    static int64_t *place_of_##name(wick_tuning *t) { return &t->name; }
-SIZES(PLACE)
-COSTS(PLACE)
-CORES_CACHE(PLACE) RATES(PLACE)
+/* clang-format off */
+#define PLACE(name, ...) static int64_t *place_of_##name(wick_tuning *t) { return &t->name; }
+SIZES(PLACE) COSTS(PLACE) CORES_CACHE(PLACE) RATES(PLACE)
+/* clang-format on */
 #define SIZE_ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, false, place_of_##name},
 #define COST_ROW(name, fallback, low, high, doc) {#name, doc, fallback, low, high, true, place_of_##name},
-    static const wick_tuning_field fields[] = {SIZES(SIZE_ROW) COSTS(COST_ROW) CORES_CACHE(COST_ROW) RATES(COST_ROW)};
+static const wick_tuning_field fields[] = {SIZES(SIZE_ROW) COSTS(COST_ROW) CORES_CACHE(COST_ROW) RATES(COST_ROW)};
 enum { N = WICK_COUNTOF(fields) };
 _Static_assert(sizeof(wick_tuning) == N * sizeof(int64_t), "every number has a row");
 

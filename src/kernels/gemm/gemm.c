@@ -305,7 +305,7 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
                   nc = (int64_t)WICK_ALIGN_UP(wick_ceil_div(v.n, across), q->nr);
     /* of A, by one panel after the other */
     const double passed = (double)v.m * (double)(nc > q->nr ? WICK_MIN(g->kc, v.k) : v.k) * (double)q->elem;
-    if (passed > (double)tuning->cost_l2_bytes / WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
+    if (passed > WICK_GEMM_OWN_A || v.a_col != 1 || panels < want / 2) return;
     g->nc = nc;
     g->mc = v.m;
     g->tasks = wick_ceil_div(v.n, g->nc);

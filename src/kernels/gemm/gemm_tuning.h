@@ -107,10 +107,9 @@ enum { WICK_GEMM_PACK_A_PANELS = 3 };
  * lines (bytes) and B is large. */
 enum { WICK_GEMM_FAR_ROWS = 4096, WICK_GEMM_FAR_TILES = 8, WICK_GEMM_LINE = 64 };
 
-/* Share of L2 that A may take where tasks take all rows and pack columns of B for themselves: of all of k, or of a
- * block of it where a task has several panels. A stays there while panels pass, or costs less from L3 than packing B
- * for all. */
-enum { WICK_GEMM_OWN_A = 2 };
+/* Bytes of A up to which tasks take all rows and pack columns of B for themselves: of all of k, or of a block of it
+ * where a task has several panels. A stays in L2 while panels pass, or costs less from L3 than packing B for all. */
+enum { WICK_GEMM_OWN_A = 512 << 10 };
 
 /* Elements that one task of stage 0 packs, at least. */
 enum { WICK_GEMM_PACK_WORK = 65536 };

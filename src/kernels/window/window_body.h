@@ -34,8 +34,8 @@ static inline __attribute__((always_inline)) void
 WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns_by))(bool ordered, int64_t n, int64_t step, int64_t kernel, int64_t dilation,
                                                 const WINDOW_T *restrict x, WINDOW_T *restrict y) {
 #define WINDOW_JOINED(a, b) WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _join))(ordered, a, b)
-    const WINDOW_T *restrict one = x + dilation, *restrict two = x + 2 * dilation;
     int64_t j = WICK_MIN(kernel, 3);
+    const WINDOW_T *restrict one = x + (j > 1) * dilation, *restrict two = x + (j > 2) * 2 * dilation;
     if (j == 1)
         for (int64_t o = 0; o < n; o++) y[o] = x[o * step];
     else if (j == 2)
@@ -46,8 +46,9 @@ WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns_by))(bool ordered, int64_t n, int64_t
         one = x + j * dilation, two = one + dilation;
         for (int64_t o = 0; o < n; o++) y[o] = WINDOW_JOINED(WINDOW_JOINED(y[o], one[o * step]), two[o * step]);
     }
+    if (j == kernel) return;
     one = x + j * dilation;
-    for (int64_t o = 0; j < kernel && o < n; o++) y[o] = WINDOW_JOINED(y[o], one[o * step]);
+    for (int64_t o = 0; o < n; o++) y[o] = WINDOW_JOINED(y[o], one[o * step]);
 #undef WINDOW_JOINED
 }
 static void WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))(bool ordered, int64_t n, int64_t step, int64_t kernel,
@@ -85,7 +86,7 @@ static void WINDOW_NAME(WINDOW_OP)(const wick_windows *w, int64_t begin, int64_t
                                    void *scratch) {
     const int64_t width = w->in[2], in = w->in[0] * w->in[1] * width, out = w->out[0] * w->out[1] * w->out[2];
     const int64_t reach = (w->kernel[2] - 1) * w->dilation[2]; /* from a window's first column to its last */
-    int64_t low = w->out[2], high = w->out[2];                 /* windows [low, high) lie inside of their row */
+    int64_t low = w->out[2], high = w->out[2]; /* windows [low, high) lie inside of their row */
     if (!w->adaptive && width > reach) {
         low = WICK_MIN((w->pad[2] + w->stride[2] - 1) / w->stride[2], w->out[2]);
         high = WICK_MAX(low, WICK_MIN((width - 1 - reach + w->pad[2]) / w->stride[2] + 1, w->out[2]));
@@ -97,7 +98,8 @@ static void WINDOW_NAME(WINDOW_OP)(const wick_windows *w, int64_t begin, int64_t
         for (int64_t oz = 0; oz < w->out[0]; oz++)
             for (int64_t oy = 0; oy < w->out[1]; oy++, y += w->out[2]) {
                 const wick_span z = wick_span_of(w, 0, oz), r = wick_span_of(w, 1, oy);
-                const WINDOW_T *joined = NULL, *row = NULL; /* the rows of the window as one; NULL: there are none */
+                /* the rows of the window as one, and one that is not yet in it; NULL: there are none */
+                const WINDOW_T *joined = NULL, *row = NULL;
                 bool ordered = false;
                 for (int64_t iz = z.first; iz < z.end; iz += z.step)
                     for (int64_t iy = r.first; iy < r.end; iy += r.step) {
@@ -122,7 +124,8 @@ static void WINDOW_NAME(WINDOW_OP)(const wick_windows *w, int64_t begin, int64_t
                 const int64_t from = joined && above ? low : w->out[2], to = joined && above ? high : w->out[2];
                 for (int64_t ox = 0; ox < from; ox++)
                     y[ox] = WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _window))(w, ox, above, joined);
-                if (from < to) WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))
+                if (from < to)
+                    WINDOW_NAME(WINDOW_CAT(WINDOW_OP, _columns))
                 (ordered, to - from, w->stride[2], w->kernel[2], w->dilation[2],
                  joined + from * w->stride[2] - w->pad[2], y + from);
                 for (int64_t ox = from; ox < to; ox++) y[ox] = WINDOW_DONE(y[ox], count);
