@@ -77,6 +77,8 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
 #define OPT_MAX_NODES {"max-nodes", "N", INTEGER, "", AT(max_nodes), 1, MANY, "nodes that a run may execute, those of loops and functions each time; without it 200000, and one for each byte of the file, up to 10000000"}
 #define OPT_MAX_DEPTH {"max-depth", "N", INTEGER, "64", AT(max_depth), 1, 1000, "how deep graphs and functions may lie within each other"}
 #define OPT_MAX_SECONDS {"max-seconds", "S", REAL, "", AT(max_seconds), 0.001, 1e6, "end with an error after that time; without it inspect and verify after 120, while in run opening a file may take an hour, and its graph too"}
+/* of commands that read or run what a file describes */
+#define OPTS_LIMITS HEADING("Limits"), OPT_MAX_MEMORY, OPT_MAX_TENSOR, OPT_MAX_OUTPUT, OPT_MAX_NODES, OPT_MAX_DEPTH, OPT_MAX_SECONDS
 #define OPT_ADAPTIVE {"adaptive", "", FLAG, "", AT(adaptive), 0, 0, "--workers (and --prefetch) are the most; how many are used follows how long is waited for batches, which have the same bits"}
 #define OPT_COLOR {"color", "auto|always|never", CHOICE, "auto", AT(color), 0, 0, "auto: on a terminal, unless NO_COLOR is set"}
 #define OPT_JSON {"json", "", FLAG, "", AT(json), 0, 0, "print one JSON object on standard output instead"}

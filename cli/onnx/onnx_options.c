@@ -57,13 +57,7 @@ const option_row cmd_run_options[] = {
     OPT_PIN,
     OPT_NUMA,
     OPT_MEMORY_POOL,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 
@@ -77,13 +71,7 @@ const option_row cmd_inspect_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 
@@ -93,13 +81,7 @@ const option_row cmd_verify_options[] = {
     HEADING("Output"),
     OPT_JSON,
     OPT_HELP,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     HEADING("Other"),
     {"shallow", "", FLAG, "", AT(shallow), 0, 0, "of a .onnx, look at the file alone: structure, names, weights; ops, attributes and shapes of its graph are not looked at"},
     OPTIONS_END

@@ -28,13 +28,7 @@ const option_row cmd_plan_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 
@@ -61,13 +55,7 @@ const option_row cmd_explain_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 
@@ -97,13 +85,7 @@ const option_row cmd_profile_options[] = {
     OPT_PIN,
     OPT_NUMA,
     OPT_MEMORY_POOL,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 
@@ -133,13 +115,7 @@ const option_row cmd_graph_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 
@@ -185,13 +161,7 @@ const option_row cmd_compile_options[] = {
     OPT_HELP,
     HEADING("Machine"),
     OPT_THREADS,
-    HEADING("Limits"),
-    OPT_MAX_MEMORY,
-    OPT_MAX_TENSOR,
-    OPT_MAX_OUTPUT,
-    OPT_MAX_NODES,
-    OPT_MAX_DEPTH,
-    OPT_MAX_SECONDS,
+    OPTS_LIMITS,
     OPTIONS_END
 };
 /* clang-format on */
