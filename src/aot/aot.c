@@ -1,5 +1,5 @@
 /* aot.c: what a file of C is made of: constants, functions, the call of each, and what they need above them. How a
- * kernel is printed is in products.c and kernels.c. */
+ * kernel is printed is in products.c, convolutions.c and kernels.c. */
 #include "aot/print.h"
 
 #include <ctype.h>

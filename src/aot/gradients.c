@@ -1,4 +1,4 @@
-/* gradients.c: kernels of training as loops, beside those of products.c and kernels.c: gradients of
+/* gradients.c: kernels of training as loops, beside those of products.c, convolutions.c and kernels.c: gradients of
  * convolutions and of pooling, cross-entropy, and what checks a run. Sums are in the order of the base tier. */
 #include <stdio.h>
 

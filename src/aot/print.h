@@ -1,4 +1,4 @@
-/* print.h: between the file as a whole (aot.c) and its kernels (products.c, kernels.c). */
+/* print.h: between the file as a whole (aot.c) and its kernels (products.c, convolutions.c, kernels.c ...). */
 #ifndef WICK_AOT_PRINT_H
 #define WICK_AOT_PRINT_H
 
@@ -96,6 +96,17 @@ int wick_c_int8_packed(const wick_step *s);
 /* bf16 or f16 where all n elements are such numbers, as weights of a model that holds them so are, or one that mixed
  * precision rounds: they stay 2 bytes. Else `dtype`. */
 wick_dtype wick_c_held_as(wick_dtype dtype, const void *data, int64_t n);
+/* The constant of these `count` numbers, f32 that are to be held as `held`; data is changed. Its number, or -1. */
+int wick_c_held_constant(wick_c_printer *p, wick_dtype held, void *data, int64_t count);
+
+/* Sums acc[width], and total[width] where chains are cut into blocks, of so many rows at once; what is in acc goes to
+ * total. */
+void wick_c_print_sums(wick_text *t, int depth, int64_t width, bool blocks, const char *type, int rows);
+void wick_c_print_flush(wick_text *t, int depth, int64_t width, const char *condition, int rows);
+/* y = act(acc[j] (+ total[j]) + bias), for j < width. to: where row 0 goes; the others `step` elements on each. dtype:
+ * of y; a sum is rounded to a narrow bias before that is added. */
+void wick_c_print_epilogue(wick_text *t, int depth, int64_t width, bool blocks, const char *bias, wick_dtype of_bias,
+                           bool relu, const char *to, wick_dtype dtype, int rows, int64_t step);
 /* Rows of a product, of arrays a, b and c but for what `names` calls otherwise: pairs " a[", " state[". held: dtype of
  * b in memory. */
 void wick_c_print_rows(wick_text *t, int depth, const wick_step_gemm *m, bool packed, wick_dtype held, int64_t lanes,

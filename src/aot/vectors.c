@@ -1,7 +1,7 @@
 /* vectors.c: convolutions and products of f32 over vectors of gcc and clang, for --isa: tiles of several pixels
  * (rows) by several vectors of outputs, whose sums are variables, so that they stay in registers. Weights lie as tiles
  * read them, filled up with zeros to whole vectors; images are copied into a frame of zeros where there is padding,
- * which changes no sum that begins with +0. Each sum is the chain that products.c prints. */
+ * which changes no sum that begins with +0. Each sum is the chain that convolutions.c prints. */
 #include <stdio.h>
 
 #include "aot/print.h"
@@ -310,7 +310,7 @@ void wick_c_print_vector_winograd(const wick_c_model *m, const wick_convolution 
 typedef struct conv_vectors {
     const wick_convolution *c;
     panels q;
-    int64_t frame[3], per_block; /* as in products.c */
+    int64_t frame[3], per_block; /* as in convolutions.c */
     bool merged, blocks;
 } conv_vectors;
 
