@@ -27,10 +27,9 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
         if (timeline) options.timeline = name;
         const wick_status status = wick_profile_may_write(ctx, name, timeline);
         if (status != WICK_OK)
-            return log_fail(log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
-                            strstr(log_why(ctx, status), "is written as")
-                                ? "; .pftrace, .html and .trace.json are timelines"
-                                : "");
+            return log_fail(
+                log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
+                strstr(log_why(ctx, status), "is written as") ? "; .pftrace, .html and .trace.json are timelines" : "");
     }
     if (!o->profiles.n) return CLI_OK;
     const wick_status status = wick_profile_start(ctx, &options, &g->profile);

@@ -282,7 +282,11 @@ static const char chrome_head[] = "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"
 
 /* How the files that are written here begin: the process's track of a timeline, and the others' first lines. */
 static bool is_ours(const uint8_t *head, size_t n) {
-    static const char *const texts[] = {chrome_head, "<!doctype html><!--wick profile-->", "<svg wick=\"profile\"", "{\n  \"wick_profile\"", "wick profile\n",
+    static const char *const texts[] = {chrome_head,
+                                        "<!doctype html><!--wick profile-->",
+                                        "<svg wick=\"profile\"",
+                                        "{\n  \"wick_profile\"",
+                                        "wick profile\n",
                                         "main;"};
     if (n == 0) return true; /* what a run that was killed at once leaves */
     for (size_t i = 0; i < WICK_COUNTOF(texts); i++) {

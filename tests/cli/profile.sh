@@ -59,6 +59,8 @@ test_curves_and_metrics() {
     expect 0 "$wick" train --resume curves --epochs 3 --tensorboard tb --quiet && [ "$(ls tb | wc -l)" = 2 ] || fail "a run that goes on has no file of its own"
     expect 1 "$wick" train --data images --arch mlp:32 --out other --tensorboard /dev/null/x && has err "--tensorboard: "
     expect 1 "$wick" train --data images --arch mlp:32 --out other2 --metrics /nowhere/m.txt && has err "--metrics: "
+    for port in : :x :-1 :65536 :1x; do expect 2 "$wick" train --data images --arch mlp:32 --out other2 --metrics $port && has err "a port is a number"; done
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 1 --out served --metrics :0 && has err "metrics: http://127.0.0.1:"
 }
 test_tune_batch() {
     expect 0 "$wick" tune batch "${net[@]}" --most 8 --time 0.05 --latency 1000
