@@ -1,6 +1,7 @@
 #include "source_kinds.h"
 
 #include "class_folders.h"
+#include "text_table.h"
 #include "../paths.h"
 #include "../term/log.h"
 
@@ -62,9 +63,10 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     const bool tags = source_is_tagged(o->set), masks = tags || source_is_masked(o->set);
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (masks || o->targets ? strcmp(f->name, tags    ? "tags"
-                                                  : masks ? "mask"
-                                                          : "target") == 0
+        if (masks || o->targets ? strcmp(f->name, tags        ? "tags"
+                                                  : masks     ? "mask"
+                                                  : o->headed ? "heads"
+                                                              : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -92,6 +94,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
         .count = wick_dataset_count(o->set),
         .n_fields = 2,
         .fields = {*wick_dataset_field(o->set, 0), masks        ? *wick_dataset_field(o->set, label)
+                                                   : o->headed  ? (wick_spec){"heads", WICK_F32, 1, {o->known}}
                                                    : o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
                                                                 : (wick_spec){"label", WICK_I64, 0, {0}}},
         .get = get,
@@ -122,6 +125,7 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
     if (status != WICK_OK) return status;
     const wick_spec *second = wick_dataset_field(*set, 1);
     owned o = {.set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32};
+    o.headed = source_is_headed(*set);
     if (o.targets) o.known = wick_dataset_classes(*set);
     o.whole = *set;
     status = source_wrap(ctx, &o, data, true, &part);
@@ -150,6 +154,7 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (source_is_masked(d)) return TASK_SEGMENT;
     if (source_is_tagged(d)) return TASK_TAG;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
+    if (source_is_headed(d)) return TASK_HEADS;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
 
@@ -222,6 +227,7 @@ int source_read_options(const cli_options *o, source_options *so) {
     const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
     *so = (source_options){.label = o->label,
                            .target = o->target,
+                           .heads = o->heads,
                            .rate = o->rate,
                            .skip = o->skip_columns,
                            .separator = *separator,
@@ -308,6 +314,11 @@ bool source_is_tagged(const wick_dataset *d) {
     return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
 }
 
+bool source_is_headed(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_F32 && strcmp(f->name, "heads") == 0;
+}
+
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
@@ -389,11 +400,21 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        const bool text = source_is_text(file, so);
-        status = text ? source_open_text(ctx, file, split, so, parted, &o)
-                 : source_ends(file, ".csv") || source_ends(file, ".tsv")
-                     ? source_open_table(ctx, file, so, parted, &o)
-                     : source_open_tensors(ctx, file, split, so, parted, &o);
+        const bool table = source_ends(file, ".csv") || source_ends(file, ".tsv"),
+                   heads = so->task == TASK_HEADS || (so->task == TASK_AUTO && !so->coding && !so->window && table &&
+                                                      source_targets_differ(ctx, file, so)),
+                   text = !heads && source_is_text(file, so);
+        const bool read = heads && table && !so->coding && !(so->skip && *so->skip) && text_table_is(file, NULL);
+        if (heads && so->task == TASK_AUTO)
+            talk("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
+        static char texts[] = "%s: has a column of texts, of which one class is learned, or tags, and not several "
+                                    "heads; --skip NAME leaves it out";
+        status = read             ? wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, texts, file)
+                 : heads && table ? source_open_headed_table(ctx, file, so, parted, &o)
+                 : heads          ? source_open_headed_tensors(ctx, file, split, so, parted, &o)
+                 : text           ? source_open_text(ctx, file, split, so, parted, &o)
+                 : table          ? source_open_table(ctx, file, so, parted, &o)
+                                  : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
@@ -404,7 +425,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
-    if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {
+    if (!file && status == WICK_OK &&
+        (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL || so->task == TASK_HEADS)) {
         wick_dataset_free(out);
         status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
                                    "%s: has classes, by its folders or files, and no numbers or labels beside each "

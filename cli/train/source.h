@@ -7,7 +7,7 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; or the class of
- * each pixel, or of each word. */
+ * each pixel, or of each word; or several of these at once. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -15,7 +15,8 @@ typedef enum task_kind {
     TASK_MULTI_LABEL,
     TASK_AUTOENCODE,
     TASK_SEGMENT,
-    TASK_TAG
+    TASK_TAG,
+    TASK_HEADS
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -32,6 +33,7 @@ typedef struct source_options {
     int64_t classes;    /* with a coding, how many the model knows; 0: as many as there are */
     bool unlabelled;    /* with a coding: samples need no class, which is -1 then */
     task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
+    const char *heads;  /* as --heads: several things that are learned at once; NULL or "": `target` says them */
     const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
                            one that `label` says */
     bool pictures;      /* with a coding of a table: the model learned from pictures that a column names */
@@ -55,6 +57,7 @@ int source_read_options(const cli_options *o, source_options *so);
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
  *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
+ *   heads      a table or tensors of which several things are learned: "heads", f32 [n] (heads.h)
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
@@ -79,6 +82,8 @@ bool source_is_masked(const wick_dataset *dataset);
 bool source_masks_are_whole(wick_context *ctx, const char *data);
 /* Whether samples are texts with a tag for each word. */
 bool source_is_tagged(const wick_dataset *dataset);
+/* Whether several things are learned of each sample, which field 1, "heads", has. */
+bool source_is_headed(const wick_dataset *dataset);
 /* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,
  * those that are not known as "?", NULL: out of memory. */
 bool source_is_text_coding(const char *coding);
