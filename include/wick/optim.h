@@ -186,8 +186,9 @@ WICK_API WICK_MUST_CHECK wick_status wick_optimizer_accumulate(wick_optimizer *o
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients(wick_optimizer *optimizer, wick_tensor *loss,
                                                               wick_tensor **out);
 /* The second records all that a step does with gradients (loss scale, clipping, rules, averages, step count + 1), from
- * such a vector: that of one loss, with the bits of wick_optimizer_step, or the sum of k of them divided by k. The first
- * half has to be recorded before: it says what the vector holds (WICK_ERR_INVALID, WICK_ERR_DTYPE, WICK_ERR_SHAPE). */
+ * such a vector: that of one loss, with the bits of wick_optimizer_step, or the sum of those of k losses divided by k.
+ * The first half has to be recorded before: it says what the vector holds (WICK_ERR_INVALID, WICK_ERR_DTYPE,
+ * WICK_ERR_SHAPE). */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_update(wick_optimizer *optimizer, wick_tensor *gradients);
 /* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it.
  */
