@@ -68,6 +68,7 @@ static int build(training *t) {
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = training_check_optim(kept, training_of_file, batches * kept->epochs);
     if (code == CLI_OK) code = training_check_optim(o, "", t->steps);
+    if (code == CLI_OK) code = training_check_leaves(o, kept ? training_of_file : "", batch);
     if (code == CLI_OK && *o->onnx)
         code = from_onnx(t, kept);
     else if (code == CLI_OK)
@@ -83,10 +84,9 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
+    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves};
     if (code == CLI_OK)
-        code = trainer_new(&t->t, &t->c, t->train, &t->optim,
-                           (trainer_loss){o->label_smoothing, o->noise, t->class_weights}, &t->teachers, &loading,
-                           &compiling);
+        code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
@@ -504,7 +504,7 @@ static int nothing_left(training *t) {
 
 /* --dry-run: what would be done. */
 static int tell_plan(const training *t) {
-    const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
+    const wick_plan_info plan = trainer_plan(&t->t);
     const long long train = wick_dataset_count(t->train), valid = t->valid ? wick_dataset_count(t->valid) : 0,
                     test = t->test ? wick_dataset_count(t->test) : 0, parameters = classifier_parameters(&t->c);
     const double bytes = (double)(plan.arena_bytes + plan.scratch_bytes);
@@ -585,7 +585,7 @@ static int train(training *t) {
     talk("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
     if (o->memory_budget) {
-        const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
+        const wick_plan_info plan = trainer_plan(&t->t);
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
              (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }

@@ -51,6 +51,8 @@ int training_fill_tokens(const training *t, char *text, size_t size);
 bool training_is_plateau(const cli_options *o);
 /* What the options say together; the library would name its own fields, or nothing at all. */
 int training_check_optim(const cli_options *o, const char *whose, int64_t steps);
+/* That --leaves can cut a batch of so many samples. */
+int training_check_leaves(const cli_options *o, const char *whose, int64_t batch);
 /* What --augment says, and whether the images can be changed so. */
 int training_read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading);
 /* What --transform says. */

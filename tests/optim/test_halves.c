@@ -2,6 +2,7 @@
  * refused. */
 #include "base/base.h"
 #include "context.h"
+#include "golden/golden.h"
 #include "tensor/tensors.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -219,6 +220,84 @@ TEST(misuse_is_refused_by_name) {
               WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_context_error(n.ctx), "accumulate is 2");
     close_net(&n);
+}
+
+/* ---- leaves with batch norm -------------------------------------------------------------------------------------- */
+
+enum { LEAVES = 4, LEAF = 4, HIDDEN = 6 };
+
+static wick_status normed_leaf(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx;
+    net *n = user;
+    wick_tensor *y = wick_nn_batch_norm(n->model, "bn", wick_nn_linear(n->model, "in", in[0], HIDDEN));
+    out[0] = wick_mse(wick_nn_linear(n->model, "out", wick_tanh(y), 2), in[1]);
+    const wick_status status = wick_optimizer_gradients(n->optimizer, out[0], &out[1]);
+    if (status == WICK_OK) n->numbers = wick_tensor_count(out[1]);
+    return status;
+}
+
+static void check_states(net *n, const golden *goldens, int step, bool set) {
+    static const char *const names[] = {"in.weight",       "in.bias",        "bn.weight",  "bn.bias",
+                                        "bn.running_mean", "bn.running_var", "out.weight", "out.bias"};
+    for (int i = 0; i < 8; i++) {
+        char at[64];
+        double values[64];
+        snprintf(at, sizeof at, "%s.%d", names[i], step);
+        const golden *g = golden_find(goldens, at);
+        wick_tensor *state = wick_model_find(n->model, names[i]);
+        REQUIRE(g && state && g->count <= 64);
+        const size_t bytes = (size_t)g->count * sizeof *values;
+        if (set) CHECK_OK(n->ctx, wick_write(state, g->values, bytes));
+        CHECK_OK(n->ctx, wick_read(state, values, bytes));
+        CHECK_MSG(golden_distance(g, values) < 1e-9, "%s: off by %g", at, golden_distance(g, values));
+    }
+}
+
+/* Every leaf starts from the statistics before the step; their mean is what is left. */
+static void step_in_leaves(net *n, const golden *x, const golden *t) {
+    static const char *const names[] = {"bn.running_mean", "bn.running_var"};
+    double before[2][HIDDEN], mean[2][HIDDEN] = {{0}}, sum[80] = {0}, vector[80], loss;
+    REQUIRE(n->numbers <= 80);
+    for (int k = 0; k < 2; k++)
+        CHECK_OK(n->ctx, wick_read(wick_model_find(n->model, names[k]), before[k], sizeof *before));
+    for (int leaf = 0; leaf < LEAVES; leaf++) {
+        CHECK_OK(n->ctx,
+                 wick_run(n->space[0], (const void *[]){x->values + leaf * LEAF * WIDTH, t->values + leaf * LEAF * 2},
+                          (void *[]){&loss, vector}));
+        for (int64_t i = 0; i < n->numbers; i++) sum[i] += vector[i];
+        for (int k = 0; k < 2; k++) {
+            double now[HIDDEN];
+            CHECK_OK(n->ctx, wick_read(wick_model_find(n->model, names[k]), now, sizeof now));
+            for (int i = 0; i < HIDDEN; i++) mean[k][i] += now[i] / LEAVES;
+            CHECK_OK(n->ctx, wick_write(wick_model_find(n->model, names[k]), before[k], sizeof *before));
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        CHECK_OK(n->ctx, wick_write(wick_model_find(n->model, names[k]), mean[k], sizeof *mean));
+    const double share = 1.0 / LEAVES;
+    CHECK_OK(n->ctx, wick_run(n->space[1], (const void *[]){sum, &share}, NULL));
+}
+
+TEST(leaves_with_batch_norm_follow_pytorch) {
+    golden *goldens = golden_load("leaves.txt");
+    REQUIRE(goldens != NULL);
+    const golden *x = golden_find(goldens, "x"), *t = golden_find(goldens, "t");
+    net n;
+    const wick_optim_options options = {.lr = 0.2, .momentum = 0.9, .weight_decay = 0.01};
+    REQUIRE(x && t && open_net(&n, &options, WICK_F64, true, 1));
+    const wick_spec batch[2] = {{.dtype = WICK_F64, .rank = 2, .dims = {LEAF, WIDTH}},
+                                {.dtype = WICK_F64, .rank = 2, .dims = {LEAF, 2}}};
+    CHECK_OK(n.ctx, wick_compile(n.ctx, normed_leaf, &n, 2, batch, 2, NULL, &n.plan[0]));
+    const wick_spec sum[2] = {{.dtype = WICK_F64, .rank = 1, .dims = {n.numbers}}, {.dtype = WICK_F64}};
+    CHECK_OK(n.ctx, wick_compile(n.ctx, second_half, &n, 2, sum, 0, NULL, &n.plan[1]));
+    for (int i = 0; i < 2; i++) REQUIRE(n.plan[i] && wick_workspace_new(n.plan[i], &n.space[i]) == WICK_OK);
+    check_states(&n, goldens, 0, true);
+    for (int step = 1; step <= 5; step++) {
+        step_in_leaves(&n, x, t);
+        check_states(&n, goldens, step, false);
+    }
+    close_net(&n);
+    golden_free(goldens);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

@@ -1,0 +1,50 @@
+/* leaves.h: a step whose batch is cut into leaves (--leaves V). Each leaf runs the same plan on its own samples, which
+ * gives gradients and changes nothing; one vector for each is summed along one binary tree over all leaves; one more
+ * plan updates the weights from the sum. So the bits of a step depend on V, and not on who ran which leaf.
+ *
+ * A batch of B samples has leaves of B / V. The last batch of an epoch, if it is smaller, fills leaves in order: full
+ * ones, one of the rest, and empty ones. A leaf draws random numbers at offset step V + leaf. What a leaf adds to the
+ * sum, f32 and in this order:
+ *
+ *   gradients   of all parameters, in the model's order, each row-major: of the leaf's mean loss; of an empty leaf 0
+ *   buffers     the model's BUFFER states after the leaf, divided by V: every leaf starts from those before the step
+ *   loss        of the leaf, a mean; of an empty leaf 0
+ *   correct     samples whose class was found
+ *   not finite  1 where the loss was NaN or Inf, else 0
+ *   failed      1 where the leaf could not be run for another reason, else 0
+ *
+ * Gradients and loss of the leaf of the rest count as much less as it has fewer samples than the first one. */
+#ifndef WICK_CLI_LEAVES_H
+#define WICK_CLI_LEAVES_H
+
+#include "../step.h"
+
+struct trainer;
+struct trainer_result;
+
+enum { LEAVES_MAX = 1 << 16, LEAF_LEVELS = 17 };
+
+typedef struct leaf_cut {
+    int64_t n;          /* in a batch, a power of two; 0: batches are not cut */
+    int64_t size, rest; /* samples of a leaf, and of the one behind the last full one of an epoch; 0: none */
+    step update;        /* the plan of the update; those of the gradients are the trainer's steps */
+    int64_t gradients, buffers, count;   /* numbers in a vector: of parameters, of buffers, in all */
+    size_t row[2];                       /* bytes of a sample and of its label */
+    float *vector, *levels[LEAF_LEVELS]; /* levels: sums of complete subtrees of 1, 2, 4 ... leaves */
+    float *before;                       /* the buffers, as they were before the step */
+    char error[512];                     /* of the first leaf that failed, or of leaves_new */
+} leaf_cut;
+
+/* After the optimizer and the loader of the trainer were made: how a batch is cut. Compiles the plans. Statuses;
+ * v->error has the text, or where it is empty the context. */
+wick_status leaves_new(struct trainer *t);
+void leaves_free(leaf_cut *v);
+/* The end of the recording of a leaf: of out[0], its loss, and out[1]. `last`: of the leaf of the rest. */
+wick_status leaves_record(const struct trainer *t, bool last, wick_tensor **out);
+/* As trainer_step. */
+wick_status leaves_step(struct trainer *t, int64_t number, int64_t n, struct trainer_result *result,
+                        const char **error);
+/* Runs the leaves of a step with other plans, of a full leaf and of the rest, until one fails. */
+wick_status leaves_replay(struct trainer *t, step plans[2], int64_t number, int64_t n, const char **error);
+
+#endif
