@@ -111,6 +111,8 @@ static void make_values(void) {
     static wick_profile *profile;
     static wick_monitor *monitor;
     static wick_events *events;
+    static wick_group *group;
+    static wick_group_host *host;
     static wick_scope *scope;
     static const wick_custom_op *custom;
     static const uint8_t pixels[8 * 4 * 4];
@@ -173,6 +175,8 @@ static void make_values(void) {
     MAKE(wick_profile_stop(profile));
     MAKE(wick_monitor_new(ctx, NULL, &monitor));
     MAKE(wick_events_open(ctx, path_of("events"), 0, &events));
+    MAKE(wick_group_open(ctx, NULL, &group));
+    MAKE(wick_group_host_new(ctx, 2, &host));
     have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model),
         have("wick_plan", plan), have("wick_workspace", workspace);
     have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset),
@@ -186,6 +190,7 @@ static void make_values(void) {
     have("wick_image", image), have("wick_audio", audio);
     have("wick_quantizer", quantizer), have("wick_pruner", pruner), have("wick_session", session);
     have("wick_profile", profile), have("wick_monitor", monitor), have("wick_events", events);
+    have("wick_group", group), have("wick_group_host", host);
 }
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
