@@ -2,6 +2,7 @@
 #include "../interrupt.h"
 #include "../options.h"
 #include "../paths.h"
+#include "ranks.h"
 #include "source.h"
 #include "../term/log.h"
 #include "training.h"
@@ -84,13 +85,16 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
-    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves};
+    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group};
     if (code == CLI_OK)
         code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
-    if (code == CLI_OK && training_chooser(t)) code = evaluator_new(&t->e, &t->c, training_chooser(t));
+    if (code == CLI_OK && training_chooser(t) && !ranks_follows(t))
+        code = evaluator_new(&t->e, &t->c, training_chooser(t));
+    t->e.each = ranks_working;
+    t->e.each_user = t;
     if (code == CLI_OK && !training_chooser(t))
         talk("the best epoch is that of the best training %s",
              of_classes(t) && !t->class_weights ? "accuracy" : "loss");
@@ -122,6 +126,7 @@ static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log
 /* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason
  * to lose what was trained. */
 static int checkpoint(training *t) {
+    if (ranks_follows(t)) return CLI_OK;
     const int error = steplog_sync(&t->log) ? 0 : errno, shown = curves_flush(&t->curves);
     wick_profile_begin(t->ctx, "checkpoint");
     const int saved = run_save_last(&t->r), code = saved != CLI_OK ? saved : shown;
@@ -133,6 +138,7 @@ static int checkpoint(training *t) {
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
     const run_state *state = &t->r.state;
+    if (ranks_follows(t)) return;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
     json_real(&j, "loss", (double)result->loss, 9);
@@ -303,6 +309,37 @@ static double weighted_accuracy(const training *t) {
     return all > 0 ? right / all : 0;
 }
 
+/* Of all ranks rank 0 measures, and the others take its figures. */
+static int measure(training *t) {
+    run_state *state = &t->r.state;
+    int code = CLI_OK;
+    if (!training_chooser(t)) return CLI_OK;
+    if (!ranks_follows(t)) {
+        evaluation result;
+        wick_profile_begin(t->ctx, "evaluate");
+        code = evaluator_run(&t->e, &result);
+        wick_profile_end(t->ctx);
+        state->valid_loss = result.loss;
+        state->valid_score = result.scores[0].value;
+        if (t->by_test) state->test_loss = state->valid_loss, state->test_accuracy = state->valid_score;
+        if (of_classes(t) && *t->o->class_weights && code == CLI_OK) state->valid_score = weighted_accuracy(t);
+    }
+    return ranks_share(t, code, state, sizeof *state);
+}
+
+/* What a new epoch is judged by, and whether it is the best so far. Each rank finds the same. */
+static bool judge(training *t, double loss, double score) {
+    run_state *state = &t->r.state;
+    const double value = by_loss(t) ? -loss : score;
+    const bool best = value > state->best || (value == state->best && loss < state->best_loss);
+    state->stale = best ? 0 : state->stale + 1;
+    if (!best) return false;
+    state->best = value;
+    state->best_loss = loss;
+    state->best_epoch = state->epoch;
+    return true;
+}
+
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
@@ -312,31 +349,15 @@ static int end_epoch(training *t) {
     state->correct = state->seen = 0;
     if (!of_classes(t)) state->train_accuracy = NAN;
     double loss = state->train_loss, score = state->train_accuracy;
-    if (training_chooser(t)) {
-        evaluation result;
-        wick_profile_begin(t->ctx, "evaluate");
-        int measured = evaluator_run(&t->e, &result);
-        wick_profile_end(t->ctx);
-        if (measured != CLI_OK) return measured;
-        state->valid_loss = loss = result.loss;
-        state->valid_score = score = result.scores[0].value;
-        if (t->by_test) state->test_loss = loss, state->test_accuracy = score;
-    }
-    int code = trainer_note_loss(&t->t, loss);
+    int code = measure(t);
     if (code != CLI_OK) return code;
-    if (of_classes(t) && *t->o->class_weights && training_chooser(t)) state->valid_score = score = weighted_accuracy(t);
-    const double value = by_loss(t) ? -loss : score;
-    bool best = value > state->best || (value == state->best && loss < state->best_loss);
-    if (best) {
-        state->best = value;
-        state->best_loss = loss;
-        state->best_epoch = state->epoch;
-        state->stale = 0;
-        code = run_save_best(&t->r);
-        if (code != CLI_OK) return code;
-    } else {
-        state->stale++;
-    }
+    if (training_chooser(t)) loss = state->valid_loss, score = state->valid_score;
+    code = trainer_note_loss(&t->t, loss);
+    if (code != CLI_OK) return code;
+    const bool best = judge(t, loss, score);
+    if (ranks_follows(t)) return CLI_OK;
+    if (best) code = run_save_best(&t->r);
+    if (code != CLI_OK) return code;
     log_epoch(t);
     code = curves_epoch(&t->curves, state->step, t->c.model,
                         &(curves_scores){.train_loss = state->train_loss,
@@ -355,6 +376,7 @@ static int end_epoch(training *t) {
 }
 
 static int save_and_leave(training *t) {
+    if (ranks_follows(t)) return CLI_INTERRUPTED;
     progress_clear(&t->p);
     dashboard_close(&t->board);
     int code = checkpoint(t);
@@ -390,7 +412,7 @@ static int loop(training *t) {
         curves_begin(&t->curves);
         code = trainer_load(&t->t, &n);
         if (code == CLI_OK) code = n > 0 ? one_step(t, n, start) : end_epoch(t);
-        if (code == CLI_OK && interrupted()) return save_and_leave(t);
+        if (code == CLI_OK && (ranks_alone(t) ? interrupted() : t->t.leaves.stop)) return save_and_leave(t);
     }
     progress_clear(&t->p);
     return code;
@@ -488,6 +510,7 @@ static void report(const training *t) {
 /* A resumed run that has come to its end: says so and how to go on, and touches no file. */
 static int nothing_left(training *t) {
     const run_state *state = &t->r.state;
+    if (ranks_follows(t)) return CLI_OK;
     long long epoch = state->epoch, epochs = t->o->epochs, stale = state->stale;
     int code = classifier_load(&t->c, t->ctx, t->r.last);
     if (code != CLI_OK) return code;
@@ -550,6 +573,29 @@ static int write_options(const training *t) {
     return code;
 }
 
+/* Rank 0 first: it may have to put a whole checkpoint in the place of a damaged one. */
+static int find(training *t) {
+    int code = ranks_follows(t) ? CLI_OK : run_find(&t->r, t->ctx, t->o);
+    code = ranks_share(t, code, NULL, 0);
+    return code == CLI_OK && ranks_follows(t) ? run_find(&t->r, t->ctx, t->o) : code;
+}
+
+/* The folder, the log and the first checkpoint, of whoever writes them. At once, so that a folder or disk that can't be
+ * written is known before hours of work. */
+static int begin_writing(training *t) {
+    const cli_options *o = t->o;
+    const bool resuming = *o->resume;
+    interrupt_watch();
+    if (ranks_follows(t)) return CLI_OK;
+    int code = resuming ? CLI_OK : run_start(&t->r);
+    if (code == CLI_OK && !resuming) code = write_options(t);
+    if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
+    if (code != CLI_OK) return code;
+    if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
+        return log_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), steplog_why(errno));
+    return resuming ? CLI_OK : run_save_last(&t->r);
+}
+
 static int train(training *t) {
     cli_options *o = t->o;
     bool resuming = o->resume[0] != '\0';
@@ -565,21 +611,19 @@ static int train(training *t) {
     if (code != CLI_OK) return code;
     t->folder = resuming ? o->resume : o->out;
     code = run_open(&t->r, o, &t->c, t->folder);
+    if (code == CLI_OK) code = ranks_open(t);
+    t->r.guest = ranks_follows(t);
     if (code == CLI_OK) code = training_fix_paths(o);
-    if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
+    if (code == CLI_OK && resuming) code = find(t);
     if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
+    if (code == CLI_OK) code = ranks_check(t);
     if (code == CLI_OK) code = profiling_begin(&t->profile, o, t->ctx);
     if (code == CLI_OK) code = build(t);
-    if (code == CLI_OK && o->dry_run) return tell_plan(t);
-    if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
-    if (code == CLI_OK && !resuming) code = write_options(t);
-    if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
+    if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : tell_plan(t);
+    if (code == CLI_OK && resuming) code = go_on(t);
+    if (code == CLI_OK) code = ranks_agree(t);
+    if (code == CLI_OK) code = ranks_share(t, begin_writing(t), NULL, 0);
     if (code != CLI_OK) return code;
-    if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
-        return log_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), steplog_why(errno));
-    interrupt_watch();
-    /* At once, so that a folder or disk that can't be written is known before hours of work. */
-    if (!resuming && (code = run_save_last(&t->r)) != CLI_OK) return code;
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
@@ -598,7 +642,7 @@ static int train(training *t) {
     dashboard_close(&t->board);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = log_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
-    if (code == CLI_OK) report(t);
+    if (code == CLI_OK && !ranks_follows(t)) report(t);
     return code;
 }
 
@@ -619,6 +663,7 @@ int cmd_train(cli_options *o) {
     wick_dataset_free(&t.whole);
     free(t.coding);
     free(t.class_weights);
+    wick_group_close(&t.group);
     wick_context_free(&t.ctx);
     return code;
 }

@@ -1,25 +1,39 @@
 #include "leaves.h"
 
+#include "../interrupt.h"
 #include "trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOSS, CORRECT, NOT_FINITE, FAILED, EXTRAS }; /* what follows gradients and buffers in a vector */
+enum { LOSS, CORRECT, NOT_FINITE, FAILED, STOP, EXTRAS }; /* what follows gradients and buffers in a vector */
 
-/* ---- the sum ----------------------------------------------------------------------------------------------------- */
-
-/* Leaves come in ascending order. A leaf completes as many subtrees as its number has ones at the end. */
-static void sum_add(leaf_cut *v, int64_t leaf) {
-    const int complete = __builtin_ctzll(~(uint64_t)leaf);
-    float *into = v->levels[complete];
-    for (int64_t i = 0; i < v->count; i++) {
-        float sum = v->vector[i];
-        for (int level = 0; level < complete; level++) sum = v->levels[level][i] + sum;
-        into[i] = sum;
-    }
+static wick_status group_failed(leaf_cut *v, wick_status status) {
+    snprintf(v->error, sizeof v->error, "%s", wick_group_error(v->group));
+    return status;
 }
-static float *sum_of_all(leaf_cut *v) { return v->levels[__builtin_ctzll((uint64_t)v->n)]; }
+
+/* ---- the cut ----------------------------------------------------------------------------------------------------- */
+
+wick_status leaves_cut(trainer *t, const trainer_loss *how) {
+    leaf_cut *v = &t->leaves;
+    v->group = how->group;
+    v->n = how->leaves;
+    v->size = t->batch / v->n;
+    v->rest = t->tail % v->size;
+    const wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
+    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+}
+
+void leaves_part(const leaf_cut *v, wick_loader_options *loading) {
+    loading->part_begin = v->first * v->size;
+    loading->part_end = v->end * v->size;
+}
+
+void leaves_samples(const leaf_cut *v, int64_t n, int64_t *first, int64_t *end) {
+    *first = v->first * v->size < n ? v->first * v->size : n;
+    *end = v->end * v->size < n ? v->end * v->size : n;
+}
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
@@ -111,17 +125,13 @@ static wick_status compile_update(trainer *t) {
 static bool take_memory(leaf_cut *v) {
     v->count = v->gradients + v->buffers + EXTRAS;
     v->vector = step_buffer(v->count, sizeof *v->vector);
+    v->sum = step_buffer(v->count, sizeof *v->sum);
     v->before = step_buffer(v->buffers + 1, sizeof *v->before);
-    bool ok = v->vector && v->before;
-    for (int level = 0; ok && v->n >> level; level++)
-        ok = (v->levels[level] = step_buffer(v->count, sizeof *v->vector)) != NULL;
-    return ok;
+    return v->vector && v->sum && v->before;
 }
 
 wick_status leaves_new(trainer *t) {
     leaf_cut *v = &t->leaves;
-    v->size = t->batch / v->n;
-    v->rest = t->tail % v->size;
     for (int k = 0; k < 2; k++) v->row[k] = wick_spec_bytes(wick_loader_field(t->loader, k)) / (size_t)t->batch;
     wick_status status = trainer_compile(t, true, false, &t->compiling, &t->steps[1][0]);
     if (status == WICK_OK && v->rest) status = trainer_compile(t, true, true, &t->compiling, &t->steps[1][1]);
@@ -137,8 +147,8 @@ wick_status leaves_new(trainer *t) {
 void leaves_free(leaf_cut *v) {
     step_free(&v->update);
     free(v->vector);
+    free(v->sum);
     free(v->before);
-    for (int level = 0; level < LEAF_LEVELS; level++) free(v->levels[level]);
     *v = (leaf_cut){0};
 }
 
@@ -163,47 +173,61 @@ static wick_status run_leaf(trainer *t, step *plan, int64_t number, int64_t leaf
     return status;
 }
 
-/* The vector of a leaf; the model's buffers are as before then. */
-static wick_status make_vector(trainer *t, int64_t number, int64_t n, int64_t leaf) {
+/* The vector of a leaf, in which a failed one has zeros; the model's buffers are as before then. */
+static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) {
     leaf_cut *v = &t->leaves;
     float *buffers = v->vector + v->gradients, *extras = buffers + v->buffers;
     const int64_t samples = samples_of(v, leaf, n);
-    memset(extras, 0, EXTRAS * sizeof *extras);
     wick_status status = WICK_OK;
+    memset(extras, 0, EXTRAS * sizeof *extras);
     if (samples) {
         step *plan = &t->steps[1][samples < v->size];
         status = run_leaf(t, plan, number, leaf);
-        if (status != WICK_OK) {
-            if (!*v->error) snprintf(v->error, sizeof v->error, "%s", wick_workspace_error(plan->workspace));
-            memset(extras, 0, EXTRAS * sizeof *extras);
-            extras[status == WICK_ERR_NOT_FINITE ? NOT_FINITE : FAILED] = 1;
-        }
+        if (status != WICK_OK && !*v->error)
+            snprintf(v->error, sizeof v->error, "%s", wick_workspace_error(plan->workspace));
     }
     if (!samples || status != WICK_OK) memset(v->vector, 0, (size_t)v->gradients * sizeof *v->vector);
+    if (status != WICK_OK) memset(extras, 0, EXTRAS * sizeof *extras);
     wick_status moved = move_buffers(t->c, buffers, false);
     if (moved == WICK_OK) moved = move_buffers(t->c, v->before, true);
     for (int64_t i = 0; i < v->buffers; i++) buffers[i] /= (float)v->n;
-    return moved != WICK_OK ? moved : status;
+    return status != WICK_OK ? status : moved;
+}
+
+/* Into v->sum. *failed: how a leaf of this rank did; all ranks come to the end of the sum whatever that is. */
+static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status *failed) {
+    leaf_cut *v = &t->leaves;
+    wick_status status = wick_group_begin(v->group, (int)v->n, (size_t)v->count);
+    *failed = move_buffers(t->c, v->before, false);
+    for (int leaf = v->first; status == WICK_OK && leaf < v->end; leaf++) {
+        const wick_status made = make_vector(t, number, n, leaf);
+        if (*failed == WICK_OK) *failed = made;
+        float *extras = v->vector + v->gradients + v->buffers;
+        if (made != WICK_OK) extras[made == WICK_ERR_NOT_FINITE ? NOT_FINITE : FAILED] = 1;
+        if (leaf == v->first) extras[STOP] = (float)interrupted();
+        status = wick_group_add(v->group, leaf, v->vector);
+    }
+    if (status == WICK_OK) status = wick_group_finish(v->group, v->sum);
+    return status == WICK_OK ? WICK_OK : group_failed(v, status);
 }
 
 wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error) {
     leaf_cut *v = &t->leaves;
     *v->error = '\0';
     *error = v->error;
-    wick_status status = move_buffers(t->c, v->before, false), failed = WICK_OK;
-    for (int64_t leaf = 0; status == WICK_OK && leaf < v->n; leaf++) {
-        status = make_vector(t, number, n, leaf);
-        if (status != WICK_OK && failed == WICK_OK) failed = status;
-        status = WICK_OK;
-        sum_add(v, leaf);
-    }
-    const float *sum = sum_of_all(v), *extras = sum + v->gradients + v->buffers;
-    if (status == WICK_OK && (extras[NOT_FINITE] > 0 || extras[FAILED] > 0)) status = failed;
+    wick_status failed, status = sum_leaves(t, number, n, &failed);
     if (status != WICK_OK) return status;
-    const float share = (float)(1 / share_of(v, n, n));
+    const float *extras = v->sum + v->gradients + v->buffers, share = (float)(1 / share_of(v, n, n));
+    v->stop = extras[STOP] > 0;
+    if (failed != WICK_OK) return failed;
+    v->elsewhere = extras[NOT_FINITE] > 0 || extras[FAILED] > 0;
+    if (v->elsewhere) {
+        snprintf(v->error, sizeof v->error, "on another rank");
+        return extras[FAILED] > 0 ? WICK_ERR_CANCELLED : WICK_ERR_NOT_FINITE;
+    }
     result->loss = extras[LOSS] * share;
     result->correct = (int64_t)extras[CORRECT];
-    status = wick_run(v->update.workspace, (const void *[]){sum, &share}, NULL);
+    status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
     *error = wick_workspace_error(v->update.workspace);
     return status;
 }
@@ -211,7 +235,7 @@ wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *r
 wick_status leaves_replay(trainer *t, step plans[2], int64_t number, int64_t n, const char **error) {
     leaf_cut *v = &t->leaves;
     wick_status status = move_buffers(t->c, v->before, false);
-    for (int64_t leaf = 0; status == WICK_OK && samples_of(v, leaf, n); leaf++) {
+    for (int leaf = v->first; status == WICK_OK && leaf < v->end && samples_of(v, leaf, n); leaf++) {
         step *plan = &plans[samples_of(v, leaf, n) < v->size];
         status = run_leaf(t, plan, number, leaf);
         *error = wick_workspace_error(plan->workspace);

@@ -232,18 +232,17 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     t->mixed = loading->transform && wick_transform_mixes(loading->transform);
+    wick_status status = loss.leaves ? leaves_cut(t, &loss) : WICK_OK;
     wick_loader_options all = *loading;
     all.batch = t->batch;
     all.shuffle = true;
     if (c->task->kind == TASK_SEGMENT && all.transform) all.joint[1] = WICK_JOINT_MASK, all.pad[1] = 255;
     if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
-    wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
+    if (loss.leaves && !t->mixed) leaves_part(&t->leaves, &all); /* what mixes needs all of a batch */
+    if (status == WICK_OK) status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
-    t->leaves.n = loss.leaves;
-    if (status == WICK_OK && t->leaves.n) {
-        status = leaves_new(t);
-        if (status == WICK_ERR_SHAPE || status == WICK_ERR_DTYPE) return leaf_failed(t, status);
-    }
+    if (status == WICK_OK && t->leaves.n) status = leaves_new(t);
+    if (t->leaves.n && (*t->leaves.error || status == WICK_ERR_SHAPE)) return leaf_failed(t, status);
     /* All of them now and in this order, so that every process makes the same states in the same order. */
     bool tail = false;
     for (int update = t->accumulate == 1; update < 2 && !t->leaves.n; update++)
@@ -281,8 +280,10 @@ int trainer_note_loss(trainer *t, double loss) {
 int trainer_load(trainer *t, int64_t *n) {
     const wick_status status = wick_loader_take(t->loader, &t->loaded);
     *n = t->loaded.count;
-    return status == WICK_OK ? classifier_check_samples(t->c, t->loaded.fields[0], *n)
-                             : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->c->ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->c->ctx, status));
+    int64_t first = 0, end = *n;
+    if (t->leaves.n) leaves_samples(&t->leaves, *n, &first, &end);
+    return classifier_check_samples(t->c, (float *)t->loaded.fields[0] + first * t->c->pixels, end - first);
 }
 
 static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }
@@ -316,8 +317,9 @@ static const char *bad_weight(const wick_model *model) {
 
 void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t size) {
     const char *bad = bad_weight(t->c->model);
-    if (bad) {
-        snprintf(text, size, "'%s' held NaN or Inf before the step", bad);
+    if (bad || t->leaves.elsewhere) {
+        snprintf(text, size, "%s%s%s", bad ? "'" : "", bad ? bad : "that rank tells",
+                 bad ? "' held NaN or Inf before the step" : "");
         return;
     }
     step plans[2] = {0};

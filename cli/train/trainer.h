@@ -58,6 +58,7 @@ typedef struct trainer_loss {
     double smoothing, noise;
     const float *class_weights;
     int64_t leaves;
+    wick_group *group; /* whose ranks run them */
 } trainer_loss;
 /* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went
