@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READY, WORKING, SAMPLES = 64 };
+enum { READY, WORKING, SAMPLES = 64, SAMPLE_BYTES = 4 << 20 };
 
 static int failed(const training *t, wick_status status) {
     return log_fail(status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_FAILED, "%s", wick_group_error(t->group));
@@ -76,7 +76,8 @@ static wick_status agree_options(const training *t) {
     return status;
 }
 
-/* What was learned of the data (means, classes, columns), and the bytes of some samples over all of them. */
+/* What was learned of the data (means, classes, columns), and the bytes of samples spread over all of them: at least
+ * SAMPLES, and as many as SAMPLE_BYTES hold. */
 static wick_status agree_data(const training *t) {
     meta list = {0};
     const int64_t count = wick_dataset_count(t->train);
@@ -93,7 +94,9 @@ static wick_status agree_data(const training *t) {
         bytes[k] = varies ? 0 : (wick_spec_bytes(f) + 63) / 64 * 64;
         all += bytes[k];
     }
-    const int64_t n = count < SAMPLES ? count : SAMPLES;
+    int64_t n = all ? SAMPLE_BYTES / (int64_t)all : 0;
+    n = n < SAMPLES ? SAMPLES : n;
+    n = n < count ? n : count;
     char *samples = status == WICK_OK ? calloc((size_t)n + 1, all + 1) : NULL;
     if (status == WICK_OK && !samples) status = WICK_ERR_NOMEM;
     for (int64_t i = 0; status == WICK_OK && i < n; i++) {
