@@ -163,7 +163,7 @@ int ranks_agree(training *t) {
 /* ---- what rank 0 tells ------------------------------------------------------------------------------------------- */
 
 void ranks_working(void *user) {
-    static const double every = 2; /* seconds: far below what a group waits for */
+    static const double every = 0.5; /* seconds: far below what a group waits for */
     training *t = user;
     if (ranks_alone(t) || now_seconds() - t->told < every) return;
     int word[2] = {WORKING, CLI_OK};
