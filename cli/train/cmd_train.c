@@ -607,7 +607,9 @@ static int train(training *t) {
     if (read != CLI_OK) return log_fail(read, "%s", error);
     if (resuming && (options_given(o, "out") || o->force))
         return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
-    int code = cli_context(&t->ctx, o, (wick_context_options){.seed = (uint64_t)o->seed, .jit = WICK_JIT_ON});
+    int code = curves_check(o);
+    if (code == CLI_OK)
+        code = cli_context(&t->ctx, o, (wick_context_options){.seed = (uint64_t)o->seed, .jit = WICK_JIT_ON});
     if (code != CLI_OK) return code;
     t->folder = resuming ? o->resume : o->out;
     code = run_open(&t->r, o, &t->c, t->folder);

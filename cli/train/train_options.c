@@ -98,7 +98,7 @@ const option_row cmd_train_options[] = {
     OPT_PROFILE,
     {"dashboard", "", FLAG, "", AT(dashboard), 0, 0, "show the training on the whole terminal: curves, samples a second, memory, batches that wait, time left"},
     {"tensorboard", "DIR", TEXT, "", AT(tensorboard), 0, 0, "also write curves for TensorBoard: loss, accuracy and rate by step, losses and histograms of the weights by epoch; a run that goes on is given it again"},
-    {"metrics", "FILE", TEXT, "", AT(metrics), 0, 0, "also keep a file of metrics up to date, OpenMetrics for Prometheus and its kin: steps, latency, samples, memory, CPUs, and what they count"},
+    {"metrics", "FILE", TEXT, "", AT(metrics), 0, 0, "also keep a file of metrics up to date, OpenMetrics for Prometheus and its kin: steps, latency, samples, memory, CPUs, and what they count; :PORT instead of a file answers http://127.0.0.1:PORT/metrics with them"},
     {"verbose", "", FLAG, "", AT(verbose), 0, 0, "also say after each epoch how the images came, and who waited for whom"},
     OPT_QUIET,
     OPT_JSON,
