@@ -76,17 +76,22 @@ static wick_status agree_options(const training *t) {
     return status;
 }
 
-/* What was learned of the data (means, classes, columns), and the bytes of samples spread over all of them: at least
- * SAMPLES, and as many as SAMPLE_BYTES hold. */
+/* What was learned of the data: means, classes, columns. */
 static wick_status agree_data(const training *t) {
     meta list = {0};
-    const int64_t count = wick_dataset_count(t->train);
     wick_status status = classifier_add_meta(&t->c, &list) ? WICK_OK : WICK_ERR_NOMEM;
-    if (status == WICK_OK) status = agree_number(t, "the number of training samples", count);
+    if (status == WICK_OK) status = agree_number(t, "the number of training samples", wick_dataset_count(t->train));
     for (int i = 0; status == WICK_OK && i < list.count; i++)
         if (strcmp(list.pairs[i].key, "data") != 0)
             status = agree_text(t, "the data's ", list.pairs[i].key, list.pairs[i].value);
     meta_free(&list);
+    return status;
+}
+
+/* The bytes of samples spread over all of them: at least SAMPLES, and as many as SAMPLE_BYTES hold. Fields whose
+ * lengths vary are left out. */
+static wick_status agree_samples(const training *t) {
+    const int64_t count = wick_dataset_count(t->train);
     size_t bytes[WICK_DATASET_FIELDS] = {0}, all = 0;
     for (int k = 0; k < WICK_DATASET_FIELDS && wick_dataset_field(t->train, k); k++) {
         const wick_spec *f = wick_dataset_field(t->train, k);
@@ -97,17 +102,18 @@ static wick_status agree_data(const training *t) {
     int64_t n = all ? SAMPLE_BYTES / (int64_t)all : 0;
     n = n < SAMPLES ? SAMPLES : n;
     n = n < count ? n : count;
-    char *samples = status == WICK_OK ? calloc((size_t)n + 1, all + 1) : NULL;
-    if (status == WICK_OK && !samples) status = WICK_ERR_NOMEM;
-    for (int64_t i = 0; status == WICK_OK && i < n; i++) {
+    char *samples = calloc((size_t)n + 1, all + 1);
+    if (!samples) return WICK_ERR_NOMEM;
+    for (int64_t i = 0; i < n; i++) {
+        char *at = samples + (size_t)i * all;
         void *out[WICK_DATASET_FIELDS] = {NULL};
-        size_t at = (size_t)i * all;
-        for (int k = 0; k < WICK_DATASET_FIELDS; at += bytes[k++])
-            if (bytes[k]) out[k] = samples + at;
+        for (int k = 0; k < WICK_DATASET_FIELDS; at += bytes[k], k++) out[k] = bytes[k] ? at : NULL;
+        /* What can't be read is zeros here; the loader will say it. */
         wick_fault fault = {""};
-        status = wick_dataset_get(t->train, i * count / n, out, &fault);
+        if (wick_dataset_get(t->train, i * count / n, out, &fault) != WICK_OK)
+            memset(samples + (size_t)i * all, 0, all);
     }
-    if (status == WICK_OK) status = agree(t, "", "what training samples hold", samples, (size_t)n * all);
+    const wick_status status = agree(t, "", "what training samples hold", samples, (size_t)n * all);
     free(samples);
     return status;
 }
@@ -148,6 +154,7 @@ int ranks_agree(training *t) {
     const run_state *s = &t->r.state;
     wick_status status = agree_options(t);
     if (status == WICK_OK) status = agree_data(t);
+    if (status == WICK_OK) status = agree_samples(t);
     if (status == WICK_OK) status = agree_plan(t, "a leaf", t->t.steps[1][0].plan);
     if (status == WICK_OK) status = agree_plan(t, "the update", t->t.leaves.update.plan);
     if (status == WICK_OK) status = agree_number(t, "the step", s->step);

@@ -18,7 +18,8 @@ int ranks_check(const training *t);
  * differs. */
 int ranks_agree(training *t);
 
-/* Rank 0: `size` bytes that the others get; true where the code is CLI_OK on rank 0. Its code is theirs. */
+/* The code of rank 0, to all; where it is CLI_OK also `size` bytes of rank 0, put in data. A follower whose own code is
+ * another keeps that, and is gone for the others. */
 int ranks_share(training *t, int code, void *data, size_t size);
 /* Rank 0, while the others wait in ranks_share: it is still at work. Often; bytes are sent now and then. */
 void ranks_working(void *training);

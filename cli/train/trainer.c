@@ -326,7 +326,8 @@ void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t s
     const char *error = "";
     wick_compile_options options = {
         .no_passes = true, .check_finite = true, .precision = t->compiling.precision, .wide = t->compiling.wide};
-    const bool last = n < t->batch, cut = t->leaves.n > 0;
+    const bool last = n < t->batch;
+    const bool cut = t->leaves.n > 0;
     wick_status status = WICK_OK;
     for (int k = 0; k < 2 && status == WICK_OK; k++)
         if (cut ? !k || t->leaves.rest : k == last)

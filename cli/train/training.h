@@ -1,6 +1,6 @@
 /* training.h: a run of wick train, for the files that it is in: train_checks.c (what its options say together),
- * train_data.c (its samples, what is held out, its task) and cmd_train.c (the run). What returns int gives exit codes,
- * and has said what went wrong. */
+ * train_data.c (its samples, what is held out, its task), train_report.c (what is said of it), ranks.c (that it is one
+ * of several processes) and cmd_train.c (the run). What returns int gives exit codes, and has said what went wrong. */
 #ifndef WICK_CLI_TRAINING_H
 #define WICK_CLI_TRAINING_H
 
@@ -74,5 +74,19 @@ int training_settle_task(training *t);
 int training_weigh_classes(training *t);
 /* What the best epoch is chosen by; NULL: the training. */
 const wick_dataset *training_chooser(const training *t);
+
+/* ---- train_report.c ---------------------------------------------------------------------------------------------- */
+
+bool training_of_classes(const training *t);
+/* Whether the best epoch is that of the lowest loss; and of what it is the best, "accuracy". */
+bool training_by_loss(const training *t);
+const char *training_best_of(const training *t);
+const char *training_score_text(const training *t, double score, char text[32]); /* "61.30 %", or "0.4213" */
+bool training_at_end(const training *t);
+const char *training_log_path(const training *t);
+void training_report(const training *t);
+/* A resumed run that has come to its end: says so and how to go on, and touches no file. */
+int training_nothing_left(training *t);
+int training_tell_plan(const training *t); /* --dry-run: what would be done */
 
 #endif

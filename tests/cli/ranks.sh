@@ -114,6 +114,24 @@ test_what_ranks_cannot_share_is_refused() {
     expect 2 ranks 3 train --data data --hidden 16 --leaves 2 --out bad && has err "--leaves 2 are too few for 3 ranks"
     [ ! -e bad ] || fail "a folder was made"
 }
+# A picture that is damaged while ranks train: the rank that needs it says so, the others that it has left.
+test_a_sample_that_one_rank_cannot_read_ends_all() {
+    mkdir -p pictures/a pictures/b
+    for i in $(seq 32); do
+        for class in a b; do
+            { printf 'P5\n8 8\n255\n' && head -c 64 /dev/zero | tr '\0' $class; } >pictures/$class/$i.pgm
+        done
+    done
+    "$wick" launch -n 4 "$wick" train --data pictures --hidden 8 --batch 32 --leaves 4 --validation 0 --epochs 100000 --save-every 5 --out unread --quiet >out 2>err &
+    pid=$!
+    for _ in $(seq 1000); do
+        [ -e unread/last.safetensors.prev ] && break
+        sleep 0.02
+    done
+    for i in $(seq 32); do head -c 30 pictures/b/$i.pgm >short && cat short >pictures/a/$i.pgm; done
+    ended 1 3
+    has err "damaged PNM"
+}
 test_nan_on_one_rank_stops_all() {
     expect 4 ranks 4 train "${run[@]}" --lr 1e30 --clip 0 --optimizer sgd --save-every 1 --out nan
     has err "step 2 met NaN or Inf"
