@@ -65,6 +65,26 @@ test_narrow_numbers_and_other_tasks_take_leaves() {
     expect 0 "$wick" train "${run[@]}" --leaves 4 --transform "flip,normalise,mixup=0.2" --augment none --out mixed
     expect 0 "$wick" report bf16 --out report.html
 }
+# Masks, teachers, and a network from an ONNX file with batch norm: one leaf has the bits of none, and four train.
+test_every_way_to_train_takes_leaves() {
+    mkdir -p shapes/images shapes/masks
+    awk 'BEGIN { srand(4); for (i = 100; i < 124; i++) { x = "shapes/images/p" i ".pgm"; y = "shapes/masks/p" i "_mask.pgm"
+        print "P2 12 12 255" >x; print "P2 12 12 255" >y
+        for (k = 0; k < 144; k++) { bright = k % 12 > i % 7; print int(80 * bright + 100 * rand()) >x; print bright >y }; close(x); close(y) } }'
+    expect 0 "$wick" train "${run[@]}" --epochs 1 --out taught
+    expect 0 "$wick" convert taught taught.onnx --quiet
+    ways=("--data shapes --task segment --net conv_8_3_same,bn,relu,conv_classes_1 --validation 0"
+        "--data data --hidden 16 --teacher taught" "--data data --model taught.onnx --input-range 0,1")
+    for way in "${ways[@]}"; do
+        read -ra words <<<"$way"
+        words=("${words[@]//_/ }")
+        for leaves in 0 1 4; do
+            expect 0 "$wick" train "${words[@]}" --batch 8 --epochs 1 --limit 60 --leaves $leaves --force --out way$leaves --quiet
+        done
+        same_tensors way0/last.safetensors way1/last.safetensors
+        cmp -s <(tensors way1/last.safetensors) <(tensors way4/last.safetensors) && fail "leaves change nothing: $way"
+    done
+}
 test_what_cannot_be_cut_is_refused() {
     expect 2 "$wick" train "${run[@]}" --leaves 3 --out bad
     has err "--leaves 3 is no power of two"
