@@ -438,7 +438,7 @@ static bool is_object(const declaration *d, int k) {
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
         "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
-        "wick_quantizer",      "wick_session",    "wick_pruner"};
+        "wick_quantizer",      "wick_session",    "wick_pruner",    "wick_group",     "wick_group_host"};
     return k == 0 && IS_IN(objects, p->type);
 }
 
