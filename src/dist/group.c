@@ -229,7 +229,8 @@ static const char *mpi_launcher(void) {
         {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"} /* srun alone has these, no batch script */};
     for (size_t i = 0; i < WICK_COUNTOF(pairs); i++) {
         const char *rank = getenv(pairs[i][0]), *size = getenv(pairs[i][1]);
-        if (rank && *rank && (size ? strcmp(size, "1") != 0 : i == 1)) return pairs[i][0];
+        if (rank && *rank && size) return strcmp(size, "1") != 0 ? pairs[i][0] : NULL;
+        if (rank && *rank && i == 1) return pairs[i][0];
     }
     return NULL;
 }

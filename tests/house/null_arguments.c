@@ -49,6 +49,12 @@ static wick_status record(wick_context *c, wick_tensor *const *in, wick_tensor *
     out[0] = wick_add(in[0], in[0]);
     return WICK_OK;
 }
+/* a body of any number of inputs, also of none */
+static wick_status ones(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)in, (void)user;
+    out[0] = wick_ones(c, WICK_F32, WICK_DIMS(2, 3));
+    return WICK_OK;
+}
 static wick_tensor *scalar_of(wick_context *c, wick_tensor *const *in, void *user) {
     return (void)c, (void)user, wick_sum(in[0], WICK_ALL_AXES, false);
 }
@@ -344,7 +350,7 @@ static bool value_of(const declaration *d, int k, uint64_t *out, double *real) {
         return true;
     }
     if (p->callback) {
-        void (*fn)(void) = !strcmp(p->type, "wick_function")          ? (void (*)(void))record
+        void (*fn)(void) = !strcmp(p->type, "wick_function")          ? (void (*)(void))ones
                            : !strcmp(p->type, "wick_scalar_function") ? (void (*)(void))scalar_of
                                                                       : (void (*)(void))nothing;
         memcpy(out, &fn, sizeof fn);
@@ -438,7 +444,7 @@ static bool is_object(const declaration *d, int k) {
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
         "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
-        "wick_quantizer",      "wick_session",    "wick_pruner"};
+        "wick_quantizer",      "wick_session",    "wick_pruner",    "wick_group",     "wick_group_host"};
     return k == 0 && IS_IN(objects, p->type);
 }
 
