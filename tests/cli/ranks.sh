@@ -114,6 +114,31 @@ test_what_ranks_cannot_share_is_refused() {
     expect 2 ranks 3 train --data data --hidden 16 --leaves 2 --out bad && has err "--leaves 2 are too few for 3 ranks"
     [ ! -e bad ] || fail "a folder was made"
 }
+test_restarts_with_fewer_ranks_end_in_the_same_bits() {
+    [ -e undisturbed/last.safetensors ] || expect 0 "$wick" train "${run[@]}" --epochs 24 --out undisturbed
+    "$wick" launch --ranks 2:4 --restarts 3 "$wick" train "${run[@]}" --epochs 24 --save-every 3 --out restarted >out 2>err &
+    pid=$!
+    for rank in 3 0 1; do
+        sleep 0.15
+        child=$(rank_of $pid $rank) && kill -KILL "$child"
+        sleep 0.5
+    done 2>/dev/null
+    code=0
+    wait $pid || code=$?
+    [ $code = 0 ] || { fail "exit code $code" && cat err; }
+    same_tensors undisturbed/last.safetensors restarted/last.safetensors
+}
+by_mpi() { # LAUNCHER NAME ARGUMENT...
+    local launcher=$1 name=$2
+    shift 2
+    command -v "$launcher" >/dev/null || { echo "  skipped: no $launcher"; return 0; }
+    alone
+    expect 0 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$launcher" "$@" -n 3 "$wick" train "${run[@]}" --out "$name" --threads 1
+    has err "over $name"
+    same_tensors alone/last.safetensors "$name/last.safetensors"
+}
+test_ranks_of_open_mpi() { by_mpi mpirun.openmpi "Open MPI" --oversubscribe; }
+test_ranks_of_mpich() { by_mpi mpirun.mpich MPICH; }
 # A picture that is damaged while ranks train: the rank that needs it says so, the others that it has left.
 test_a_sample_that_one_rank_cannot_read_ends_all() {
     mkdir -p pictures/a pictures/b
