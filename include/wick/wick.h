@@ -14,6 +14,7 @@
  *   profile monitor events where the time of runs goes, as tables, timelines and flame graphs; how steps go, for
  *                          collectors of metrics; curves for TensorBoard; batch_size finds
  *                          how large batches should be
+ *   dist                   ranks that train one model together
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
@@ -29,6 +30,7 @@
 #include "wick/data.h"
 #include "wick/dataset.h"
 #include "wick/datasets.h"
+#include "wick/dist.h"
 #include "wick/distance.h"
 #include "wick/dynamic.h"
 #include "wick/events.h"
