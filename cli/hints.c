@@ -36,7 +36,7 @@ static const hint commands[] = {
     {"diff cmp", "wick compare A B"},
     {"layers networks models zoo", "wick help net lists layers and networks"},
     {"split pack unpack head stats dataset datasets",
-     "wick data ACTION PATH: info, head, stats, verify, pack, unpack, split, bench"},
+     "wick data ACTION PATH: info, head, stats, verify, pack, unpack, split, bench, boxes"},
     {"optimize optimise autotune", "wick tune fits sizes of tasks to this machine"},
     {"version", "wick --version"},
     {"man usage commands", "wick help COMMAND, or wick help --man COMMAND"},

@@ -31,6 +31,7 @@ typedef struct evaluator {
     /* Of the last round. */
     class_counts *classes;
     class_counts spans; /* of tags */
+    void *own;          /* of tasks that have `begin` */
     uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
     /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
     int64_t *confusion;

@@ -156,12 +156,11 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
     if (floats && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
-    if (source_is_masked(t->train) && strcmp(o->augment, "none") != 0)
-        return log_fail(
-            blame(whose),
-            "%s--augment changes pictures and not their masks: --transform \"flip, crop=8, normalise\" does "
-            "both",
-            whose);
+    if ((source_is_masked(t->train) || source_is_boxed(t->train)) && strcmp(o->augment, "none") != 0)
+        return log_fail(blame(whose),
+                        "%s--augment changes pictures and not their %s: --transform \"flip, crop=8, normalise\" does "
+                        "both",
+                        whose, source_is_masked(t->train) ? "masks" : "boxes");
     if (!augment_read(o->augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
                         whose, o->augment);

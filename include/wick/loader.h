@@ -26,8 +26,8 @@ typedef enum wick_on_fault {
  * the same draws (wick_transform_points, _boxes, _mask). */
 typedef enum wick_joint {
     WICK_JOINT_NONE,
-    WICK_JOINT_POINTS, /* f32 [..., 2] */
-    WICK_JOINT_BOXES,  /* f32 [..., 4]: x0, y0, x1, y1 */
+    WICK_JOINT_POINTS, /* f32 [..., 2 or more]: x, y, and what stays as it is */
+    WICK_JOINT_BOXES,  /* f32 [..., 4 or more]: x0, y0, x1, y1, and what stays as it is, such as a class */
     WICK_JOINT_MASK    /* u8 [H, W], which becomes [h, w]; what lies outside is pad */
 } wick_joint;
 

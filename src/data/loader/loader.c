@@ -618,8 +618,9 @@ static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const w
         m->joint[k] = joint;
         if (joint != WICK_JOINT_MASK) {
             const int64_t want = joint == WICK_JOINT_POINTS ? 2 : 4;
-            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] == want) continue;
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %s are f32 [..., %lld]; \"%s\" is %s of %d dim%s",
+            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] >= want) continue;
+            return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                     "loader: %s are f32 [..., %lld or more]; \"%s\" is %s of %d dim%s",
                                      want == 2 ? "points" : "boxes", (long long)want, f->name,
                                      wick_dtype_name(f->dtype), f->rank, f->rank == 1 ? "" : "s");
         }
