@@ -1,5 +1,6 @@
 /* Where the heads of samples (source_heads.h) are: columns of a table, or arrays of a .npz or safetensors file. */
 #include "source_heads.h"
+#include "text_table.h"
 
 #include "../term/log.h"
 
@@ -183,6 +184,11 @@ static wick_csv_options form_of(const char *path, const source_options *so) {
 wick_status source_open_headed_table(wick_context *ctx, const char *path, const source_options *so, bool parted,
                                      owned *o) {
     table_reader t = {.form = form_of(path, so)};
+    if (!so->coding && !(so->skip && *so->skip) && text_table_is(path, NULL))
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
+                                 "%s: has a column of texts, of which one class is learned, or tags, and not several "
+                                 "heads; --skip NAME leaves it out",
+                                 path);
     wick_status status = heads_begin(ctx, path, so, &t.r);
     if (status == WICK_OK) status = wick_csv_read(ctx, path, &t.form, &t.header);
     if (status == WICK_OK) status = open_samples(&t, parted, o);
