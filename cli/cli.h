@@ -76,8 +76,11 @@ typedef struct cli_options {
         onnx_ops, bench, bgr;
 
     const char *draw;       /* of predict */
+    const char *box_form;   /* of data */
+    bool csv;               /* of predict */
+    double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens; /* of train */
-    int64_t vocabulary, length;
+    int64_t vocabulary, length, leaves;
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
@@ -99,7 +102,7 @@ typedef struct cli_options {
     bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;
-    bool no_standardise;
+    bool no_standardise, letterbox;
     cli_list profiles;             /* --profile */
     const char *pin, *numa;        /* of what runs networks */
     int64_t memory_pool;

@@ -37,7 +37,9 @@ static const char help_data[] = "PATH is a folder of files, CLASS/NAME; an archi
                                 "it again, in the new folder TO, or in the archive TO.tar\n"
                                 "  split PATH TO     record files in the folder TO, with the same share of each class\n"
                                 "  bench             how fast batches of it can be made, and what holds them up; "
-                                "pictures in folders are decoded by the workers";
+                                "pictures in folders are decoded by the workers\n"
+                                "  boxes PATH TO     the boxes of pictures in another form, checked against them: a "
+                                "table, COCO's JSON, YOLO's texts, Pascal VOC's XML";
 static const char help_launch[] =
     "COMMAND is started as every rank, with what follows it; options of wick launch stand before it. The output of "
     "rank 0 is shown; what the others print is kept, and shown if they fail. When a rank fails the others are ended "
@@ -169,6 +171,8 @@ const help_example help_examples[] = {
      "a network by name, on images that vary"},
     {CMD_TRAIN, "wick train --data street --task segment --transform \"flip, normalise\" --out street_run",
      "the class of each pixel, of pictures and masks"},
+    {CMD_TRAIN, "wick train --data cells --image-size 96 --transform \"flip, normalise\" --out cells_run",
+     "where things are, of pictures and boxes: a table, COCO's JSON, YOLO's texts or VOC's XML"},
     {CMD_TRAIN, "wick train --data ner.tsv --task tag --out tags",
      "a tag for each word, of words and tags between blanks"},
     {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},
@@ -272,6 +276,8 @@ const help_example help_examples[] = {
     {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1",
      "sets/train.wrec and sets/test.wrec, with the same share of each class"},
     {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
+    {CMD_DATA, "wick data boxes annotations.json labels --form yolo",
+     "COCO's boxes as YOLO's texts, after a look at each picture"},
     {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2",
      "samples a second, times, and who waits for whom"},
     {CMD_ZOO, "wick zoo train S6 --data sets --out zoo", "a forecast of the demand for electricity, in seconds"},
@@ -279,7 +285,7 @@ const help_example help_examples[] = {
     {CMD_ZOO, "wick zoo recipe V5 >v5.txt && wick train --config v5.txt --data hands --out v5",
      "the same network on data of your own"},
     {CMD_LAUNCH, "wick launch -n 4 ./program", "four processes of a program that opens a group (wick/dist.h)"},
-    {CMD_LAUNCH, "wick launch --ranks 2:8 --restarts 3 wick train --data cifar10 --out run",
+    {CMD_LAUNCH, "wick launch --ranks 2:8 --restarts 3 wick train --data cifar10 --leaves 8 --out run",
      "start with eight; when one is lost go on from the last checkpoint with those that are left, down to two"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick",
      "for bash, from the next shell on"},

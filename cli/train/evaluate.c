@@ -70,6 +70,10 @@ static int make_room(evaluator *e, int64_t count) {
 static int make_counts(evaluator *e) {
     const classifier *c = e->c;
     const bool pixels = c->task->count != NULL;
+    if (c->task->begin) {
+        e->logits = step_buffer(e->batch * c->task->width(c), sizeof *e->logits);
+        return e->logits ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    }
     if (pixels) {
         e->shown = step_buffer(EVALUATOR_SHOWN * (c->task->width(c) / c->classes), sizeof *e->shown);
         if (!e->shown) return log_fail(CLI_FAILED, "out of memory");
@@ -87,6 +91,7 @@ static int make_counts(evaluator *e) {
 
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
+    classifier_size_boxes(c, dataset);
     *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
     if (c->task->count) {
         const int64_t fit = PIXELS / (c->task->width(c) / c->classes);
@@ -118,7 +123,11 @@ static int run_task(evaluator *e, evaluation *result) {
     double loss = 0;
     const bool counts = e->c->task->count != NULL;
     e->count = 0;
-    if (counts) memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
+    if (e->c->task->begin) {
+        const int begun = e->c->task->begin(e);
+        if (begun != CLI_OK) return begun;
+    } else if (counts)
+        memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
     for (;;) {
         wick_batch b;
         const wick_status loaded = wick_loader_take(e->loader, &b);
@@ -137,6 +146,7 @@ static int run_task(evaluator *e, evaluation *result) {
             e->count += b.count;
         } else
             keep(e, &b);
+        if (e->each) e->each(e->each_user);
     }
     result->count = e->count;
     result->loss = loss / (double)e->count;
@@ -176,6 +186,7 @@ int evaluator_run(evaluator *e, evaluation *result) {
             if (e->top) result->top_correct += rank_of_label(e->logits + i * classes, classes, label) < e->top;
         }
         if (e->look) e->look(e, result->count, n, e->user);
+        if (e->each) e->each(e->each_user);
         result->count += n;
     }
     result->loss = loss / (double)result->count;
@@ -196,5 +207,6 @@ void evaluator_free(evaluator *e) {
     free(e->shown);
     free(e->targets);
     free(e->labels);
+    if (e->own) e->c->task->drop(e);
     *e = (evaluator){0};
 }

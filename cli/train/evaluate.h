@@ -26,9 +26,12 @@ typedef struct evaluator {
      * NULL: not called. */
     void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
     void *user;
+    void (*each)(void *user); /* called after each batch of any task; NULL: not called */
+    void *each_user;
     /* Of the last round. */
     class_counts *classes;
     class_counts spans; /* of tags */
+    void *own;          /* of tasks that have `begin` */
     uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
     /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
     int64_t *confusion;

@@ -197,6 +197,10 @@ int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_resul
         r->parameters = classifier_parameters(&c);
         if (c.task->kind == TASK_CLASSIFY)
             score_classes(m, &e, &got, train, r);
+        else if (m->metric == ZOO_MAP50)
+            code = c.task->kind != TASK_DETECT
+                       ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
+                       : (r->score = got.scores[0].value, zoo_box_baseline(&e, train, &r->baseline));
         else if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1)
             code = score_places(m, &e, &got, train, test, r);
         else
