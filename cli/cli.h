@@ -136,6 +136,8 @@ typedef struct cli_options {
     cli_list parts;
     bool free_only, shuffle_labels; /* of zoo */
     const char *ranks;              /* of launch */
+    int64_t rank_count;             /* of plan, with leaves */
+    const char *link;
     int64_t restarts;
     double timeout;
 
