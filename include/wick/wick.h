@@ -9,7 +9,7 @@
  *   compress               fewer bits, fewer channels
  *   loader transform       batches and what happens to samples. dataset.h is the interface of a data set, datasets.h
  *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
- *                          file, files.h labelled files to pack
+ *                          file, files.h labelled files to pack, remote.h gets files over HTTP and from S3
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
  *   profile monitor events where the time of runs goes, as tables, timelines and flame graphs; how steps go, for
  *                          collectors of metrics; curves for TensorBoard; batch_size finds
@@ -57,6 +57,7 @@
 #include "wick/records.h"
 #include "wick/reduce.h"
 #include "wick/registry.h"
+#include "wick/remote.h"
 #include "wick/sequence.h"
 #include "wick/session.h"
 #include "wick/shape.h"

@@ -119,6 +119,7 @@ static void make_values(void) {
     static wick_events *events;
     static wick_group *group;
     static wick_group_host *host;
+    static wick_remote *remote;
     static wick_scope *scope;
     static const wick_custom_op *custom;
     static const uint8_t pixels[8 * 4 * 4];
@@ -183,6 +184,8 @@ static void make_values(void) {
     MAKE(wick_events_open(ctx, path_of("events"), 0, &events));
     MAKE(wick_group_open(ctx, NULL, &group));
     MAKE(wick_group_host_new(ctx, 2, &host));
+    /* Where there is no libcurl its calls are made with nothing. */
+    if (wick_remote_open(ctx, &(wick_remote_options){.folder = path_of("remote")}, &remote) != WICK_OK) remote = NULL;
     have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model),
         have("wick_plan", plan), have("wick_workspace", workspace);
     have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset),
@@ -197,6 +200,7 @@ static void make_values(void) {
     have("wick_quantizer", quantizer), have("wick_pruner", pruner), have("wick_session", session);
     have("wick_profile", profile), have("wick_monitor", monitor), have("wick_events", events);
     have("wick_group", group), have("wick_group_host", host);
+    have("wick_remote", remote);
 }
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
@@ -444,7 +448,8 @@ static bool is_object(const declaration *d, int k) {
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
         "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
-        "wick_quantizer",      "wick_session",    "wick_pruner",    "wick_group",     "wick_group_host"};
+        "wick_quantizer",      "wick_session",    "wick_pruner",    "wick_group",     "wick_group_host",
+        "wick_remote"};
     return k == 0 && IS_IN(objects, p->type);
 }
 
