@@ -55,13 +55,13 @@ static wick_status compile(evaluator *e, step *s, int64_t n) {
 static int make_room(evaluator *e, int64_t count) {
     const classifier *c = e->c;
     const bool targets = c->task->kind != TASK_AUTOENCODE;
-    const int64_t width = c->task->width(c) + (targets ? c->classes : 0);
+    const int64_t width = c->task->width(c) + (targets ? classifier_target_width(c) : 0);
     if (count > MOST_KEPT / width)
         return log_fail(CLI_BAD_FILE, "%lld samples of %lld numbers are more than can be measured at once",
                         (long long)count, (long long)width);
     e->kept = step_buffer(count * c->task->width(c), sizeof *e->kept);
     if (targets)
-        e->targets = step_buffer(count * c->classes, sizeof *e->targets);
+        e->targets = step_buffer(count * classifier_target_width(c), sizeof *e->targets);
     else
         e->labels = step_buffer(count, sizeof *e->labels);
     return e->kept && (e->targets || e->labels) ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
@@ -113,7 +113,7 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
 
 /* Of the batch whose predictions were put at e->count. */
 static void keep(evaluator *e, const wick_batch *b) {
-    const int64_t k = e->c->classes;
+    const int64_t k = classifier_target_width(e->c);
     if (e->targets)
         memcpy(e->targets + e->count * k, b->fields[1], (size_t)(b->count * k) * sizeof *e->targets);
     else

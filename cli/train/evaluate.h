@@ -30,8 +30,8 @@ typedef struct evaluator {
     const int64_t *y; /* labels of the batch, the loader's */
     float *logits;    /* of the batch; of tasks that keep all predictions NULL */
     int64_t *predicted;
-    /* of other tasks all of the last round: [count, width] predictions, [count, outputs] targets (NULL: it has none),
-     * and labels (-1: none) */
+    /* of other tasks all of the last round: [count, width] predictions, [count, target width] targets (NULL: it has
+     * none), and labels (-1: none) */
     float *kept, *targets;
     int64_t *labels, count;
     /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
