@@ -33,7 +33,7 @@ test_weights_are_the_same_on_any_number_of_ranks() {
         has out "$n by $([ $n = 1 ] && echo none || echo local)"
         [ ! -s err ] || fail "$n ranks said $(cat err)"
     done
-    expect 1 "$wick" launch --ranks 9 "$group" && has err "8 leaves are too few for 9 ranks" && has err "wick: rank 0 of 9 failed: exit code 1"
+    expect 1 "$wick" launch --ranks 9 "$group" && has err "8 leaves are too few for 9 ranks" && has err " of 9 failed: exit code 1"
 }
 test_ranks_have_an_environment() {
     expect 0 "$wick" launch -n 3 --threads 2 --timeout 7 -- sh -c 'echo "$WICK_RANK $WICK_RANKS $WICK_THREADS $WICK_GROUP_TIMEOUT $WICK_RESTART ${WICK_GROUP_FDS:+fds}" >rank.$WICK_RANK; cat >in.$WICK_RANK' <<<"to rank 0"
@@ -122,6 +122,7 @@ test_a_training_goes_on_after_a_kill() {
 # by_mpi LAUNCHER NAME ARGUMENT...: the same weights with mpirun.
 by_mpi() {
     local launcher=$1 name=$2 n
+    local -x ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # MPI's own
     shift 2
     command -v "$launcher" >/dev/null || { echo "  skipped $name: no $launcher on this machine"; return 0; }
     for n in 1 2 3 4; do
