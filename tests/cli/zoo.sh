@@ -87,6 +87,23 @@ test_boxes() {
     [ "$(wc -l <zoo/data/MicroYOLO-Nano/train.csv)" = 45 ] && [ "$(wc -l <zoo/data/MicroYOLO-Nano/test.csv)" = 17 ] && expect 0 "$wick" eval zoo/MicroYOLO-Nano/seed-1 && has out WBC && lacks out unused && expect 0 "$wick" zoo bench V1 --out zoo --trials 20
     sed -i '1s/image/picture/' cells/boxes.csv && mkdir -p bad && (cd cells && tar czf ../bad/bccd.tar.gz boxes.csv train val test) && expect 3 "$wick" zoo train V1 --data bad --out bad && has err "the columns of boxes.csv are not"
 }
+# Hearts are made here, from no file: a folder that can't be made ends the command once they are there.
+test_made_hearts() {
+    mkdir -p hearts && : >hearts/HealthMonitor && expect 1 "$wick" zoo train S4 --out hearts && has err "train: 10000 samples of 200 persons" && has err "cannot make the folder" && has hearts/data/HealthMonitor/manifest.json '"source": "made here"'
+    command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }
+    python3 - <<'P' || fail "hearts are not what they should be"
+import json, numpy as np
+m = json.load(open("hearts/data/HealthMonitor/manifest.json")); assert not set(m["train"]["groups"]) & set(m["test"]["groups"])
+d = np.load("hearts/data/HealthMonitor/test.npz"); x, pulse, rhythm, good = d["x"][:, 0, 0], d["pulse"][:, 0], d["rhythm"], d["quality"] == 1
+assert x.shape == (2000, 350) and np.isfinite(x).all() and np.isfinite(pulse).all() and pulse.min() > 30 and pulse.max() < 160
+assert [(rhythm == k).sum() > 500 for k in range(3)] == [True] * 3
+e = x[(rhythm == 0) & good, :250]; at = (e[:, 1:-1] > 0.6 * e.max(1, keepdims=True)) & (e[:, 1:-1] > e[:, :-2]) & (e[:, 1:-1] >= e[:, 2:])
+peaks = [np.flatnonzero(a) for a in at]; rate = np.array([60 * 50 * (len(p) - 1) / (p[-1] - p[0]) for p in peaks])
+assert np.median(np.abs(rate - pulse[(rhythm == 0) & good])) < 1, np.median(np.abs(rate - pulse[(rhythm == 0) & good]))
+gaps = lambda k: np.median([np.diff(np.flatnonzero(a)).std() / np.diff(np.flatnonzero(a)).mean() for a in (lambda e: (e[:, 1:-1] > 0.6 * e.max(1, keepdims=True)) & (e[:, 1:-1] > e[:, :-2]) & (e[:, 1:-1] >= e[:, 2:]))(x[(rhythm == k) & good, :250])])
+assert gaps(1) > 2 * gaps(0), (gaps(0), gaps(1))
+P
+}
 test_shuffled_labels() {
     command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }
     python3 - <<'P'
