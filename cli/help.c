@@ -173,6 +173,8 @@ const help_example help_examples[] = {
      "the class of each pixel, of pictures and masks"},
     {CMD_TRAIN, "wick train --data cells --image-size 96 --transform \"flip, normalise\" --out cells_run",
      "where things are, of pictures and boxes: a table, COCO's JSON, YOLO's texts or VOC's XML"},
+    {CMD_TRAIN, "wick train --data faces --task keypoints --image-size 80 --out faces_run",
+     "where points are, of pictures and a table of x0, y0, x1, y1 ..."},
     {CMD_TRAIN, "wick train --data ner.tsv --task tag --out tags",
      "a tag for each word, of words and tags between blanks"},
     {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},

@@ -4,6 +4,7 @@
 #include "../paths.h"
 #include "../step.h"
 #include "../term/log.h"
+#include "boxes/point_table.h"
 #include "tasks/detect.h"
 
 #include "wick/image.h"
@@ -38,6 +39,17 @@ static int check_logits(const classifier *c, const wick_tensor *logits, const ch
                         "pixels: end it with \"conv classes 1\", after as many \"upsample\" as it shrinks",
                         whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
                         (long long)high, (long long)wide);
+    }
+    if (c->task->kind == TASK_KEYPOINTS) {
+        if (rank == 4 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) >= 2 &&
+            wick_tensor_dim(logits, 3) >= 2)
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a picture, not [%lld, rows, columns] of a heatmap for each of the "
+                        "%lld points, with two of each at least: end it with \"conv classes 1\"",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
+                        (long long)c->classes);
     }
     if (c->task->kind == TASK_DETECT) {
         const int64_t outputs = classifier_network_outputs(c);
@@ -90,9 +102,10 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     int64_t dims[WICK_MAX_DIMS] = {1};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
-    if (c->task->kind == TASK_DETECT && (c->rank != 3 || c->floats)) {
+    const bool grid = c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS;
+    if (grid && (c->rank != 3 || c->floats)) {
         wick_scope_close(&scope);
-        return log_fail(blame, "%s: a sample is no picture, and so has no boxes", whose);
+        return log_fail(blame, "%s: a sample is no picture, and so has no boxes or points", whose);
     }
     if (c->task->kind == TASK_SEGMENT && c->rank < 2) {
         wick_scope_close(&scope);
@@ -104,8 +117,7 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
                                  : log_fail(log_code(status, blame), "%s: %s", whose, text);
-    if (code == CLI_OK && c->task->kind == TASK_DETECT)
-        c->grid[0] = wick_tensor_dim(logits, 2), c->grid[1] = wick_tensor_dim(logits, 3);
+    if (code == CLI_OK && grid) c->grid[0] = wick_tensor_dim(logits, 2), c->grid[1] = wick_tensor_dim(logits, 3);
     wick_scope_close(&scope);
     wick_model_set_training(c->model, training);
     return code;
@@ -383,6 +395,8 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
         code = log_fail(CLI_BAD_FILE, "%s: bad outputs '%s'", path, value[CLASSES]);
     if (code == CLI_OK && c->task->kind == TASK_DETECT && !source_read_box_coding(c->coding, &c->letterbox, &c->boxes))
         code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of boxes", path, c->coding ? c->coding : "");
+    if (code == CLI_OK && c->task->kind == TASK_KEYPOINTS && !source_read_point_coding(c->coding, &c->letterbox))
+        code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of points", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->window && !are_windows(c))
         code = log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, wick_checkpoint_meta(file, "window"));
     if (code == CLI_OK && !fits)
@@ -486,6 +500,10 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
     return code;
 }
 
+int64_t classifier_target_width(const classifier *c) {
+    return c->task->kind == TASK_KEYPOINTS ? c->classes * POINT_WIDTH : c->classes;
+}
+
 int64_t classifier_network_outputs(const classifier *c) {
     return c->task->kind == TASK_DETECT ? c->classes + BOX_WIDTH : c->classes;
 }
@@ -558,6 +576,8 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
         specs[1] = (wick_spec){.name = "tags", .dtype = WICK_U8, .rank = 2, .dims = {n, c->dims[c->rank - 1]}};
     if (c->task->kind == TASK_DETECT)
         specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, c->boxes, BOX_WIDTH}};
+    if (c->task->kind == TASK_KEYPOINTS)
+        specs[1] = (wick_spec){.name = "points", .dtype = WICK_F32, .rank = 3, .dims = {n, c->classes, POINT_WIDTH}};
     if (c->task->kind == TASK_SEGMENT)
         specs[1] = (wick_spec){
             .name = "masks", .dtype = WICK_U8, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};

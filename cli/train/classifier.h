@@ -33,7 +33,7 @@ typedef struct classifier {
     const task *task; /* never NULL */
     int64_t classes;  /* how many classes, targets, labels, or numbers of a sample there are; the network gives a number
                          for each, and of boxes five more */
-    int64_t grid[2];  /* of boxes: rows and columns of what the network gives */
+    int64_t grid[2];  /* of boxes and points: rows and columns of what the network gives */
     int64_t boxes;    /* how many a sample of the data at hand has room for */
     bool letterbox;   /* pictures of another size keep their shape, with bars */
     double least, overlap; /* what is shown of boxes: those of a higher score, that overlap no likelier one by more */
@@ -115,6 +115,8 @@ wick_tensor *classifier_state(classifier *c, classifier_states which);
 int classifier_standardise(classifier *c, const wick_dataset *dataset);
 
 int64_t classifier_parameters(const classifier *c); /* how many numbers are trained */
+/* how many numbers a sample's targets are, where it has such */
+int64_t classifier_target_width(const classifier *c);
 int64_t classifier_network_outputs(const classifier *c); /* what "classes" in a network's text is */
 /* How many boxes a sample of the data set has room for becomes c->boxes, before a plan for it is made. */
 void classifier_size_boxes(classifier *c, const wick_dataset *dataset);

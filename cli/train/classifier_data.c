@@ -201,8 +201,10 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
                whole = (is_file && !source_is_divided(c->ctx, data)) || class_folders_are(c->ctx, data) ||
                        (c->task->kind == TASK_SEGMENT && source_masks_are_whole(c->ctx, data)) ||
                        (c->task->kind == TASK_DETECT &&
-                        source_boxes_are_whole(data, form ? form->separator
-                                                          : c->separator)); /* whole: has no parts of its own */
+                        source_boxes_are_whole(data, form ? form->separator : c->separator)) ||
+                       (c->task->kind == TASK_KEYPOINTS &&
+                        source_points_are_whole(data, form ? form->separator
+                                                           : c->separator)); /* whole: has no parts of its own */
     if (strcmp(*split, "all") == 0 && !whole)
         return log_fail(
             CLI_USAGE,
@@ -268,6 +270,10 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (boxed != (c->task->kind == TASK_DETECT))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s boxes, and the model learned %s of each", name,
                         boxed ? "" : "no", boxed ? "something else" : "boxes");
+    if (source_is_pointed(dataset) != (c->task->kind == TASK_KEYPOINTS))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s points, and the model learned %s of each", name,
+                        source_is_pointed(dataset) ? "" : "no",
+                        source_is_pointed(dataset) ? "something else" : "points");
     const bool masked = source_is_masked(dataset), masks = c->task->kind == TASK_SEGMENT;
     if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",

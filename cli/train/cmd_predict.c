@@ -204,7 +204,7 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
     const int64_t count = wick_dataset_count(d);
     const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
     const wick_spec *second = wick_dataset_field(d, 1);
-    const bool boxed = source_is_boxed(d);
+    const bool boxed = source_is_boxed(d) || source_is_pointed(d);
     if (boxed &&
         (index < 0 || index >= count ||
          wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, NULL, v->c->picture}, NULL) != WICK_OK))
@@ -403,7 +403,7 @@ static int look_at_all(viewer *v) {
     v->probability = step_buffer(c->task->width(c), sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
     v->sample = step_buffer(c->pixels, sizeof *v->sample);
-    v->target = step_buffer(c->classes + c->pixels + c->boxes * BOX_WIDTH, sizeof *v->target);
+    v->target = step_buffer(classifier_target_width(c) + c->pixels + c->boxes * BOX_WIDTH, sizeof *v->target);
     v->fitted = step_buffer(c->pixels, sizeof *v->fitted);
     v->mask = step_buffer(c->pixels, sizeof *v->mask);
     if (!v->fitted || !v->mask || !v->x || !v->probability || !v->order || !v->target || !v->sample)
@@ -411,7 +411,7 @@ static int look_at_all(viewer *v) {
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
-    if (v->o->csv) puts(c->task->csv);
+    if (v->o->csv) c->task->csv(c);
     const char *list = v->o->index;
     int64_t first, last;
     int code = CLI_OK;
@@ -523,15 +523,16 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
-        code = log_fail(CLI_USAGE,
-                        "--draw is for models of pictures' parts (--task segment, detect); this one was trained with "
-                        "--task %s",
-                        c.task->name);
+        code = log_fail(
+            CLI_USAGE,
+            "--draw is for models of pictures' parts (--task segment, detect, keypoints); this one was trained with "
+            "--task %s",
+            c.task->name);
     static const char *const of_boxes[] = {"csv", "score", "overlap"};
     for (int i = 0; code == CLI_OK && i < 3; i++)
-        if (options_given(o, of_boxes[i]) && !c.task->csv)
-            code = log_fail(CLI_USAGE, "--%s is for --task detect; this model was trained with --task %s", of_boxes[i],
-                            c.task->name);
+        if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))
+            code = log_fail(CLI_USAGE, "--%s is for --task detect%s; this model was trained with --task %s",
+                            of_boxes[i], i ? "" : " and keypoints", c.task->name);
     if (code == CLI_OK && o->csv && o->json) code = log_fail(CLI_USAGE, "--csv and --json are two ways of saying it");
     c.least = o->score, c.overlap = o->overlap;
     if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))

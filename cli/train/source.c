@@ -60,16 +60,17 @@ static void release(void *user) {
 
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
-    const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set),
-               masks = tags || boxes || source_is_masked(o->set);
+    const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set), points = source_is_pointed(o->set),
+               masks = tags || boxes || points || source_is_masked(o->set);
     int size = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (boxes && strcmp(f->name, "size") == 0) size = k;
-        if (masks || o->targets ? strcmp(f->name, tags    ? "tags"
-                                                  : boxes ? "boxes"
-                                                  : masks ? "mask"
-                                                          : "target") == 0
+        if ((boxes || points) && strcmp(f->name, "size") == 0) size = k;
+        if (masks || o->targets ? strcmp(f->name, tags     ? "tags"
+                                                  : boxes  ? "boxes"
+                                                  : points ? "points"
+                                                  : masks  ? "mask"
+                                                           : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -158,6 +159,7 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (source_is_masked(d)) return TASK_SEGMENT;
     if (source_is_tagged(d)) return TASK_TAG;
     if (source_is_boxed(d)) return TASK_DETECT;
+    if (source_is_pointed(d)) return TASK_KEYPOINTS;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
@@ -272,7 +274,8 @@ char *source_find_file(const char *data, const char *split) {
 const char *source_validation_part(wick_context *ctx, const char *data) {
     static const char *const names[] = {"validation", "valid", "val"};
     for (int i = 0; i < 3; i++)
-        if (source_boxes_have_part(ctx, data, names[i])) return names[i];
+        if (source_boxes_have_part(ctx, data, names[i]) || source_points_have_part(ctx, data, names[i]))
+            return names[i];
     if (source_is_file(data)) return source_has_val(ctx, data) || source_text_has_val(ctx, data) ? "val" : NULL;
     for (int i = 0; i < 3; i++) {
         char *folder = path_join(data, names[i]), *file = source_find_file(data, names[i]);
@@ -389,7 +392,9 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool boxes = so->task == TASK_DETECT ||
                        (so->task == TASK_AUTO && plain && !so->coding && source_has_boxes(data, split, so->separator) &&
                         !source_has_masks(ctx, data, split));
-    char *file = boxes ? NULL : source_find_file(data, split);
+    const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
+                                                       source_has_points(data, split, so->separator));
+    char *file = boxes || points ? NULL : source_find_file(data, split);
     if (!file && (so->task == TASK_TAG || source_is_text_coding(so->coding))) file = find_text(data, split);
     if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
         free(file);
@@ -415,9 +420,10 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
             status = take_part(ctx, split, &o);
-    } else if (boxes) {
+    } else if (boxes || points) {
         bool whole = false;
-        status = source_open_boxes(ctx, data, split, so, &o, &whole);
+        status = boxes ? source_open_boxes(ctx, data, split, so, &o, &whole)
+                       : source_open_points(ctx, data, split, so, &o, &whole);
         if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
         bool whole = false;

@@ -7,7 +7,8 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
- * each pixel, or of each word; or where things are in it, as boxes. */
+ * each pixel, or of each word; or where things
+ * are in it, as boxes or points. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -16,7 +17,8 @@ typedef enum task_kind {
     TASK_AUTOENCODE,
     TASK_SEGMENT,
     TASK_TAG,
-    TASK_DETECT
+    TASK_DETECT,
+    TASK_KEYPOINTS
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -60,6 +62,7 @@ int source_read_options(const cli_options *o, source_options *so);
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
  *              it "size", i64 [2], height and width as the picture's file has them
+ *   points     a table of pictures and the points in them (boxes/point_table.h): "points", f32 [K, 3], and "size"
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
@@ -86,6 +89,11 @@ bool source_is_boxed(const wick_dataset *dataset);
 bool source_has_boxes(const char *data, const char *split, char separator);
 bool source_boxes_are_whole(const char *data, char separator);
 enum { BOX_WIDTH = 5 /* numbers of a box */ };
+/* The same of points; the coding says how pictures are fitted. */
+bool source_is_pointed(const wick_dataset *dataset);
+bool source_has_points(const char *data, const char *split, char separator);
+bool source_points_are_whole(const char *data, char separator);
+bool source_read_point_coding(const char *coding, bool *letterbox);
 /* Of what source_open gave of boxes: how pictures are fitted, and how many boxes one has at most. False: it is of other
  * data. */
 bool source_read_box_coding(const char *coding, bool *letterbox, int64_t *most);

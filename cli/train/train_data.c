@@ -200,10 +200,12 @@ static int check_task(const training *t, const task *is) {
     } uses[] = {{"loss", TASK_REGRESS},           {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
                 {"teacher", TASK_CLASSIFY},       {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
                 {"class-weights", TASK_CLASSIFY}, {"letterbox", TASK_DETECT}};
+    const bool fitted = is->kind == TASK_KEYPOINTS;
     const bool places = is->kind == TASK_SEGMENT || is->kind == TASK_TAG;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
-            !(places && strcmp(uses[i].name, "class-weights") == 0))
+            !(places && strcmp(uses[i].name, "class-weights") == 0) &&
+            !(fitted && strcmp(uses[i].name, "letterbox") == 0))
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
     if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
@@ -266,7 +268,7 @@ static int choose_defaults(training *t) {
             choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
-    } else if (t->c.task->kind == TASK_DETECT) {
+    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS) {
         const chosen_option net = {"net", DETECTOR};
         ok =
             choose(o, network, &net, 1, text, sizeof text) &&
@@ -312,7 +314,9 @@ int training_settle_task(training *t) {
     t->c.task = is;
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
-    if (is->kind == TASK_DETECT) t->c.letterbox = o->letterbox;
+    if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
+    if (is->kind == TASK_KEYPOINTS && *o->target)
+        return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
     if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
     return choose_defaults(t);

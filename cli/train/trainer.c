@@ -238,6 +238,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     all.shuffle = true;
     if (c->task->kind == TASK_SEGMENT && all.transform) all.joint[1] = WICK_JOINT_MASK, all.pad[1] = 255;
     if (c->task->kind == TASK_DETECT && all.transform) all.joint[1] = WICK_JOINT_BOXES;
+    if (c->task->kind == TASK_KEYPOINTS && all.transform) all.joint[1] = WICK_JOINT_POINTS;
     classifier_size_boxes(c, dataset);
     if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
     if (loss.leaves && !t->mixed) leaves_part(&t->leaves, &all); /* what mixes needs all of a batch */

@@ -245,8 +245,6 @@ static int take_table(zoo_prep *p, const wick_file *file, void *user) {
     return *text ? CLI_OK : zoo_out_of_memory();
 }
 
-enum { TURNED = 4 }; /* copies of a face of the training */
-
 /* The lines of the table whose picture is of the part, with the numbers of line order[i] where they are dealt. */
 static int write_lines(zoo_prep *p, int part, const char *head, char **lines, int64_t n) {
     char path[4200], *text = NULL;
@@ -260,14 +258,11 @@ static int write_lines(zoo_prep *p, int part, const char *head, char **lines, in
     }
     zoo_deal(order, m);
     fprintf(out, "%s\n", head);
-    uint64_t state = 30;
     int code = CLI_OK;
     const bool learned = part == ZOO_TRAIN;
     for (int64_t i = 0; code == CLI_OK && i < m; i++) {
         const char *line = lines[at[i]], *numbers = p->shuffle && learned ? lines[at[order[i]]] : line;
         fprintf(out, "%.*s%s\n", (int)strcspn(line, ","), line, numbers + strcspn(numbers, ","));
-        for (int k = 0; code == CLI_OK && learned && !p->shuffle && k < TURNED; k++)
-            code = zoo_turn_face(p, line, k, &state, out);
     }
     if (fclose(out) != 0 || !text) code = zoo_out_of_memory();
     snprintf(path, sizeof path, "%s/%s.csv", p->to, p->parts[part].name);

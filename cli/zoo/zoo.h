@@ -76,8 +76,6 @@ enum { ZOO_TRAIN, ZOO_VALIDATION, ZOO_TEST };
 /* A sample of that part and group. An exit code; what went wrong has been said. */
 int zoo_count_in(zoo_prep *p, int part, const char *group);
 uint64_t zoo_random(uint64_t *state);
-/* A copy of the face of a line of the table, and its line. */
-int zoo_turn_face(zoo_prep *p, const char *line, int copy, uint64_t *state, FILE *table);
 /* order[0..n-1] becomes a random order of them, the same one every time. */
 void zoo_deal(int64_t *order, int64_t n);
 /* A file of the prepared set. An exit code; what went wrong has been said. */

@@ -6,17 +6,19 @@
  *
  * in pixels. A row whose four cells are empty is a picture without a box. */
 #include "box_set.h"
+#include "table_lines.h"
 
 #include "../../paths.h"
 #include "../../term/log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_COLUMNS = 256, CORNERS = 0, SIZE = 1, MIDDLE = 2 };
+enum { CORNERS = 0, SIZE = 1, MIDDLE = 2 };
 
 static const struct {
     const char *names[4];
@@ -33,77 +35,29 @@ static const struct {
                    {{"x", "y", "width", "height"}, SIZE},
                    {{"left", "top", "width", "height"}, SIZE}};
 enum { CONVENTIONS = sizeof conventions / sizeof *conventions };
-static const char *const of_pictures[] = {"path",       "file",    "filename", "file_name", "image",
-                                          "image_path", "picture", "img",      NULL},
-                         *const of_classes[] = {"class", "label", "name", "class_name", "category", NULL},
-                         *const of_parts[] = {"split", NULL};
-
-/* A line as its cells, within the line. False: a quote is not closed in it, or there are too many. */
-static bool cut_line(char *line, char separator, char *cells[MOST_COLUMNS], int *n) {
-    char *to = line, *at = line;
-    *n = 0;
-    for (;;) {
-        if (*n == MOST_COLUMNS) return false;
-        cells[(*n)++] = to;
-        const bool quoted = *at == '"';
-        at += quoted;
-        for (; *at && (quoted || *at != separator); at++) {
-            if (quoted && *at == '"' && at[1] != '"') break;
-            if (quoted && *at == '"') at++;
-            *to++ = *at;
-        }
-        if (quoted && *at != '"') return false;
-        at += quoted;
-        const char behind = *at;
-        if (behind && behind != separator) return false;
-        at += behind != '\0';
-        *to++ = '\0';
-        if (!behind) return true;
-    }
-}
-
-static char find_separator(const char *line) {
-    static const char kinds[] = ",;\t|";
-    size_t most = 0, count;
-    char best = ',';
-    for (const char *k = kinds; *k; k++) {
-        count = 0;
-        for (const char *s = line; *s; s++) count += *s == *k;
-        if (count > most) most = count, best = *k;
-    }
-    return best;
-}
+static const char *const of_classes[] = {"class", "label", "name", "class_name", "category", NULL};
 
 typedef struct header {
     int picture, class, part, at[4], kind, n;
     char others[256];
 } header;
 
-static int find_name(char *const *cells, int n, const char *name) {
-    for (int c = 0; c < n; c++)
-        if (strcasecmp(cells[c], name) == 0) return c;
-    return -1;
-}
-static int find_one(char *const *cells, int n, const char *const *names) {
-    for (; *names; names++) {
-        const int c = find_name(cells, n, *names);
-        if (c >= 0) return c;
-    }
-    return -1;
-}
-
 /* False: it is no header of boxes. */
 static bool read_header(char *const *cells, int n, header *h) {
-    *h = (header){.picture = find_one(cells, n, of_pictures),
-                  .class = find_one(cells, n, of_classes),
-                  .part = find_one(cells, n, of_parts),
+    *h = (header){.picture = table_column_of(cells, n, table_of_pictures),
+                  .class = table_column_of(cells, n, of_classes),
+                  .part = table_column_of(cells, n, table_of_parts),
                   .n = n,
                   .at = {-1}};
     bool found = false;
     for (int k = 0; k < CONVENTIONS && !found; k++) {
         found = true;
-        for (int i = 0; i < 4; i++) found &= (h->at[i] = find_name(cells, n, conventions[k].names[i])) >= 0;
+        for (int i = 0; i < 4; i++) found &= (h->at[i] = table_column(cells, n, conventions[k].names[i])) >= 0;
         h->kind = conventions[k].kind;
+        /* of more points than two they are points */
+        for (int i = 0; i < 4 && found; i++)
+            found = strlen(conventions[k].names[i]) != 2 || !isdigit((unsigned char)conventions[k].names[i][1]) ||
+                    table_column(cells, n, k == 2 ? "x3" : "x2") < 0;
     }
     for (int c = 0; found && c < n; c++) {
         if (c == h->picture || c == h->class || c == h->part || c == h->at[0] || c == h->at[1] || c == h->at[2] ||
@@ -115,38 +69,23 @@ static bool read_header(char *const *cells, int n, header *h) {
     return found && h->picture >= 0;
 }
 
-static char *next_line(char **rest) {
-    char *line = strsep(rest, "\n");
-    const size_t n = line ? strlen(line) : 0;
-    if (n && line[n - 1] == '\r') line[n - 1] = '\0';
-    return line;
-}
-
 bool box_is_csv(const char *path, char separator, bool *parted) {
-    char first[4096], *cells[MOST_COLUMNS], *rest = first;
+    char first[4096], *cells[TABLE_COLUMNS], *rest = first;
     int n;
     header h;
     const int got = path_head(path, (unsigned char *)first, sizeof first - 1);
     if (got <= 0) return false;
     first[got] = '\0';
     if (!strchr(first, '\n')) return false;
-    char *line = next_line(&rest);
+    char *line = table_next_line(&rest);
     if (strncmp(line, "\xEF\xBB\xBF", 3) == 0) line += 3;
     const bool is =
-        cut_line(line, separator ? separator : find_separator(line), cells, &n) && read_header(cells, n, &h);
+        table_cut_line(line, separator ? separator : table_separator(line), cells, &n) && read_header(cells, n, &h);
     if (parted) *parted = is && h.part >= 0;
     return is;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-static bool is_part(const char *cell, const char *split) {
-    static const char *const held[] = {"validation", "valid", "val", "dev"};
-    if (strcmp(split, "all") == 0 || strcasecmp(cell, split) == 0) return true;
-    bool is = false, asked = false;
-    for (int i = 0; i < 4; i++) is |= strcasecmp(cell, held[i]) == 0, asked |= strcmp(split, held[i]) == 0;
-    return is && asked;
-}
 
 typedef struct table {
     wick_context *ctx;
@@ -224,19 +163,19 @@ static wick_status read_row(table *t, char *const *cells, int64_t line) {
 }
 
 static wick_status read_lines(table *t, char *rest, char separator, const char *split) {
-    char *cells[MOST_COLUMNS];
+    char *cells[TABLE_COLUMNS];
     int n;
     for (int64_t line = 2; rest; line++) {
-        char *text = next_line(&rest);
+        char *text = table_next_line(&rest);
         if (!text || !*text) continue;
-        if (!cut_line(text, separator, cells, &n))
+        if (!table_cut_line(text, separator, cells, &n))
             return wick_context_fail(t->ctx, WICK_ERR_FORMAT,
                                      "%s, line %lld: a quote is not closed, or closed amid text", t->path,
                                      (long long)line);
         if (n != t->h->n)
             return wick_context_fail(t->ctx, WICK_ERR_FORMAT, "%s, line %lld: has %d cells, and the header %d", t->path,
                                      (long long)line, n, t->h->n);
-        if (t->h->part >= 0 && !is_part(cells[t->h->part], split)) continue;
+        if (t->h->part >= 0 && !table_is_part(cells[t->h->part], split)) continue;
         const wick_status status = read_row(t, cells, line);
         if (status != WICK_OK) return status;
     }
@@ -246,7 +185,7 @@ static wick_status read_lines(table *t, char *rest, char separator, const char *
 }
 
 wick_status box_read_csv(wick_context *ctx, const char *path, const char *split, char separator, box_set *s) {
-    char *cells[MOST_COLUMNS];
+    char *cells[TABLE_COLUMNS];
     int n;
     size_t size;
     header h;
@@ -254,13 +193,13 @@ wick_status box_read_csv(wick_context *ctx, const char *path, const char *split,
     char *text = path_read(path, &size), *rest = text;
     if (!text) return wick_context_fail(ctx, WICK_ERR_IO, "%s: %s", path, strerror(errno));
     const bool binary = strlen(text) != size;
-    char *line = next_line(&rest);
+    char *line = table_next_line(&rest);
     if (strncmp(line, "\xEF\xBB\xBF", 3) == 0) line += 3;
-    if (!separator) separator = find_separator(line);
+    if (!separator) separator = table_separator(line);
     wick_status status = WICK_OK;
     if (binary)
         status = wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has a byte 0 in it, and is no table", path);
-    else if (!cut_line(line, separator, cells, &n) || !read_header(cells, n, &h))
+    else if (!table_cut_line(line, separator, cells, &n) || !read_header(cells, n, &h))
         status =
             wick_context_fail(ctx, WICK_ERR_FORMAT,
                               "%s, line 1: is no header of boxes: a column for the picture (path, file, image ...), "

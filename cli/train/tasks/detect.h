@@ -38,7 +38,7 @@ int detect_measure(const struct evaluator *e, struct evaluation *r);
 void detect_print(const struct evaluator *e);
 void detect_print_json(const struct evaluator *e, json *j);
 
-extern const char detect_csv[];
+void detect_csv(const struct classifier *c);
 void detect_show(const struct classifier *c, const float *p, const float *target, int64_t label);
 void detect_show_json(const struct classifier *c, const float *p, const float *target, int64_t label, json *j);
 void detect_show_csv(const struct classifier *c, const float *p, const char *name);

@@ -15,13 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the picture at hand became what the network takes. */
-static box_fit fit_of(const classifier *c) {
-    const bool known = c->picture[0] > 0;
-    return box_fit_of(c->letterbox, known ? c->picture[0] : c->dims[1], known ? c->picture[1] : c->dims[2], c->dims[1],
-                      c->dims[2]);
-}
-
 static int by_score(const void *a, const void *b) {
     const box_found *x = a, *y = b;
     if (x->score != y->score) return x->score > y->score ? -1 : 1;
@@ -32,7 +25,7 @@ static int by_score(const void *a, const void *b) {
 static box_found *look(const classifier *c, const float *p, int64_t *n) {
     box_found *found;
     if (detect_select(c, p, 1, 0, c->least, c->overlap, &found, n) != CLI_OK) return *n = -1, free(found), NULL;
-    const box_fit fit = fit_of(c);
+    const box_fit fit = task_fit(c);
     const float edge[2] = {(float)fit.from[1], (float)fit.from[0]};
     for (int64_t i = 0; i < *n; i++) {
         box_fit_points(&fit, true, 2, 2, found[i].at);
@@ -45,7 +38,7 @@ static box_found *look(const classifier *c, const float *p, int64_t *n) {
 /* How many boxes are there, and how many of them are found: of their class, with half of the union in common. */
 static int64_t count_right(const classifier *c, const box_found *found, int64_t n, const float *target,
                            int64_t *there) {
-    const box_fit fit = fit_of(c);
+    const box_fit fit = task_fit(c);
     int64_t right = 0;
     bool *taken = calloc((size_t)n + 1, sizeof *taken);
     *there = 0;
@@ -101,7 +94,7 @@ void detect_show_json(const classifier *c, const float *p, const float *target, 
     (void)label;
     int64_t n;
     box_found *found = look(c, p, &n);
-    const box_fit fit = fit_of(c);
+    const box_fit fit = task_fit(c);
     json_integer(j, "height", fit.from[0]);
     json_integer(j, "width", fit.from[1]);
     json_open(j, "boxes", '[');
@@ -120,30 +113,22 @@ void detect_show_json(const classifier *c, const float *p, const float *target, 
     free(found);
 }
 
-const char detect_csv[] = "path,class,score,xmin,ymin,xmax,ymax";
-
-/* A cell, in quotes where it needs them. */
-static void print_cell(const char *text) {
-    const bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    if (quoted) fputc('"', stdout);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', stdout);
-        fputc(*text, stdout);
-    }
-    if (quoted) fputc('"', stdout);
+void detect_csv(const classifier *c) {
+    (void)c;
+    puts("path,class,score,xmin,ymin,xmax,ymax");
 }
 
 void detect_show_csv(const classifier *c, const float *p, const char *name) {
     int64_t n;
     box_found *found = look(c, p, &n);
     for (int64_t i = 0; i < n + (n == 0); i++) {
-        print_cell(name);
+        task_cell(name);
         if (!n) { /* the picture is there, without a box */
             puts(",,,,,,");
             break;
         }
         fputc(',', stdout);
-        print_cell(c->class_names[found[i].class]);
+        task_cell(c->class_names[found[i].class]);
         printf(",%.7g,%.7g,%.7g,%.7g,%.7g\n", (double)found[i].score, (double)found[i].at[0], (double)found[i].at[1],
                (double)found[i].at[2], (double)found[i].at[3]);
     }
@@ -218,7 +203,7 @@ int detect_draw(const classifier *c, const float *p, const uint8_t *pixels, int6
     int64_t n;
     box_found *found = look(c, p, &n);
     uint8_t *rgb = step_buffer(height * width, 3), colour[3];
-    const box_fit fit = fit_of(c);
+    const box_fit fit = task_fit(c);
     int code = n < 0 ? CLI_FAILED : rgb ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
         /* of a data set only what the network takes is there */

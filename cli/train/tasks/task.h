@@ -47,7 +47,7 @@ typedef struct task {
     void (*show_json)(const struct classifier *c, const float *predictions, const float *target, int64_t label,
                       json *j);
     /* wick predict --csv: the header of its table, and the lines of a sample called `name`. NULL: it makes none */
-    const char *csv;
+    void (*csv)(const struct classifier *c);
     void (*show_csv)(const struct classifier *c, const float *predictions, const char *name);
     /* wick predict --draw: writes files whose names begin with stem. pixels: the picture as it is in its file,
      * [channels, height, width]. An exit code. NULL: there is nothing to draw */
@@ -57,7 +57,8 @@ typedef struct task {
     bool (*report)(FILE *out, const struct evaluator *e);
 } task;
 
-extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_detect;
+extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_detect,
+    task_keypoints;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */

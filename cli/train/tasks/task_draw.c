@@ -50,3 +50,19 @@ void task_rgb(const uint8_t *pixels, int64_t channels, int64_t height, int64_t w
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) rgb[3 * i + k] = pixels[(channels == 3 ? k : 0) * n + i];
 }
+
+box_fit task_fit(const classifier *c) {
+    const bool known = c->picture[0] > 0;
+    return box_fit_of(c->letterbox, known ? c->picture[0] : c->dims[1], known ? c->picture[1] : c->dims[2], c->dims[1],
+                      c->dims[2]);
+}
+
+void task_cell(const char *text) {
+    const bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    if (quoted) fputc('"', stdout);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', stdout);
+        fputc(*text, stdout);
+    }
+    if (quoted) fputc('"', stdout);
+}
