@@ -140,6 +140,12 @@ test_mpich() { by_mpi mpirun.mpich MPICH; }
 test_mpi_that_is_missing_or_another_is_told() {
     expect 1 env WICK_MPI=/no/libmpi.so OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$group" && has err "WICK_MPI=/no/libmpi.so: "
     expect 1 env WICK_MPI=libm.so.6 PMI_RANK=0 PMI_SIZE=2 "$group" && has err "libm.so.6 lacks MPI_Get_library_version: it is no MPI library"
+    expect 1 env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=3 "$group" && has err "srun started 3 tasks, and gave them nothing by which MPI finds the others: srun --mpi=pmix"
+    expect 0 env SLURM_PROCID=0 SLURM_NTASKS=3 "$group" && has out "1 by none" # a batch script
+    expect 0 env PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1 "$group" && has out "1 by none"
+    if command -v mpirun.mpich >/dev/null; then
+        expect 1 env WICK_MPI=libmpich.so.12 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$group" && has err "2 ranks were started, and MPICH here knows of 1"
+    fi
     expect 0 env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$group" && has out "1 by none"
 }
 test_main
