@@ -43,6 +43,7 @@ typedef enum cli_command_id {
     CMD_TUNE,
     CMD_DATA,
     CMD_ZOO,
+    CMD_LAUNCH,
     CMD_COMPLETIONS,
     CMD_COUNT
 } cli_command_id;
@@ -79,7 +80,7 @@ typedef struct cli_options {
     bool csv;               /* of predict */
     double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens; /* of train */
-    int64_t vocabulary, length;
+    int64_t vocabulary, length, leaves;
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
@@ -134,6 +135,9 @@ typedef struct cli_options {
     int64_t prefetch, cache;
     cli_list parts;
     bool free_only, shuffle_labels; /* of zoo */
+    const char *ranks;              /* of launch */
+    int64_t restarts;
+    double timeout;
 
     /* By row of the command's table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
@@ -146,6 +150,7 @@ typedef struct cli_command {
     bool needs_model, takes_files;
     int (*run)(cli_options *options); /* an exit code */
     const option_row *options;        /* its own table */
+    bool takes_command; /* its argument begins another command, whose options are not its own */
 } cli_command;
 extern const cli_command cli_commands[CMD_COUNT];
 
@@ -174,6 +179,7 @@ int cmd_data(cli_options *options);
 const char *data_action(int i); /* of wick data; NULL past the last */
 int cmd_zoo(cli_options *options);
 const char *zoo_action(int i); /* of wick zoo; NULL past the last */
+int cmd_launch(cli_options *options);
 int cmd_completions(cli_options *options);
 
 #endif

@@ -40,6 +40,10 @@ static const char help_data[] = "PATH is a folder of files, CLASS/NAME; an archi
                                 "pictures in folders are decoded by the workers\n"
                                 "  boxes PATH TO     the boxes of pictures in another form, checked against them: a "
                                 "table, COCO's JSON, YOLO's texts, Pascal VOC's XML";
+static const char help_launch[] =
+    "COMMAND is started as every rank, with what follows it; options of wick launch stand before it. The output of "
+    "rank 0 is shown; what the others print is kept, and shown if they fail. When a rank fails the others are ended "
+    "within 5 s. SIGINT, SIGTERM and SIGHUP are passed on to all.";
 static const char help_zoo[] =
     "NAME is a model, by its name or number (V5), or all; the data it learns from are public sets that are there "
     "already, below --data.\n"
@@ -68,6 +72,7 @@ const char *help_argument(cli_command_id command) {
     case CMD_BENCH: return help_bench_rows;
     case CMD_DATA: return help_data;
     case CMD_ZOO: return help_zoo;
+    case CMD_LAUNCH: return help_launch;
     case CMD_EVAL:
     case CMD_PREDICT:
     case CMD_REPORT:
@@ -113,6 +118,8 @@ static const struct {
     {CLI_INTERRUPTED, OF_TRAIN | 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP)"},
     {CLI_INTERRUPTED, 1 << CMD_DATA, "data: what was being written is gone, what was there before is not"},
     {CLI_INTERRUPTED, OF_TRAIN, "train, also after SIGXCPU and SIGPIPE, has saved its place and printed how to go on"},
+    {CLI_FAILED, 1 << CMD_LAUNCH,
+     "launch: else the code is that of the first rank that failed, 128 and a signal's number if that ended it"},
     {CLI_UNREAD, ALL, "who read the output is gone (SIGPIPE); nothing is said"},
 };
 
@@ -139,6 +146,9 @@ const help_row help_environment[] = {
      "machine code for fused programs: 0: none; 1: wherever it is worth it; wait: runs wait for the compiler"},
     {"WICK_CC", "the C compiler that makes it, instead of cc"},
     {"WICK_F32", "how exactly AMX multiplies f32: highest, split, high, medium"},
+    {"WICK_THREADS", "how many threads compute where no --threads says otherwise; wick launch sets it for its ranks"},
+    {"WICK_MPI", "file of the MPI library that ranks of mpirun and srun use, if the right one isn't found"},
+    {"WICK_GROUP_TIMEOUT", "seconds without a byte after which a rank that others wait for is taken for hung [60]"},
     {"WICK_EAGER", "1: run op by op, without passes"},
     {"WICK_VERIFY", "1: check each graph after each pass"},
     {"NO_COLOR", "if set, no colours unless --color always"},
@@ -276,6 +286,9 @@ const help_example help_examples[] = {
     {CMD_ZOO, "wick zoo train all --data sets --free --runs 3", "all with free data, of three seeds each"},
     {CMD_ZOO, "wick zoo recipe V5 >v5.txt && wick train --config v5.txt --data hands --out v5",
      "the same network on data of your own"},
+    {CMD_LAUNCH, "wick launch -n 4 ./program", "four processes of a program that opens a group (wick/dist.h)"},
+    {CMD_LAUNCH, "wick launch --ranks 2:8 --restarts 3 wick train --data cifar10 --leaves 8 --out run",
+     "start with eight; when one is lost go on from the last checkpoint with those that are left, down to two"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick",
      "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
@@ -316,8 +329,8 @@ void help_general(FILE *out) {
 
 static void option(const page *p, const option_view *o) {
     char left[256], right[1024];
-    /* --out is -o too: options.c */
-    if (strcmp(o->name, "out") == 0) snprintf(left, sizeof left, "--%s %s, -o %s", o->name, o->argument, o->argument);
+    const char letter = option_letter(o->name);
+    if (letter) snprintf(left, sizeof left, "--%s %s, -%c %s", o->name, o->argument, letter, o->argument);
     else snprintf(left, sizeof left, "--%s%s%s", o->name, o->flag ? "" : " ", o->argument);
     snprintf(right, sizeof right, "%s%s%s%s", o->doc, o->fallback[0] ? " [" : "", o->fallback,
              o->fallback[0] ? "]" : "");
@@ -363,7 +376,9 @@ void help_command(cli_command_id command, FILE *out) {
     const page p = page_on(out);
     const cli_command *c = &cli_commands[command];
     char text[512];
-    snprintf(text, sizeof text, "wick %s%s%s [options]: %s", c->name, c->arguments[0] ? " " : "", c->arguments, c->doc);
+    const char *gap = c->arguments[0] ? " " : "";
+    if (c->takes_command) snprintf(text, sizeof text, "wick %s [options] %s: %s", c->name, c->arguments, c->doc);
+    else snprintf(text, sizeof text, "wick %s%s%s [options]: %s", c->name, gap, c->arguments, c->doc);
     page_text(&p, 0, text);
     if (help_argument(command)) fputc('\n', out), argument(&p, help_argument(command));
     const char *from;

@@ -58,6 +58,7 @@ static const hint options[] = {
     {"wd decay l2 regularization", "weight-decay"},
     {"grad-clip clip-grad clip-norm max-norm max-grad-norm gradient-clip", "clip"},
     {"grad-accum accumulate-grad-batches gradient-accumulation-steps accum", "accumulate"},
+    {"micro-batches microbatches num-microbatches", "leaves"},
     {"early-stopping early-stop", "patience"},
     {"targets target-column y-column", "target"},
     {"class-weight weights-of-classes balanced", "class-weights"},

@@ -146,6 +146,7 @@ static int run_task(evaluator *e, evaluation *result) {
             e->count += b.count;
         } else
             keep(e, &b);
+        if (e->each) e->each(e->each_user);
     }
     result->count = e->count;
     result->loss = loss / (double)e->count;
@@ -185,6 +186,7 @@ int evaluator_run(evaluator *e, evaluation *result) {
             if (e->top) result->top_correct += rank_of_label(e->logits + i * classes, classes, label) < e->top;
         }
         if (e->look) e->look(e, result->count, n, e->user);
+        if (e->each) e->each(e->each_user);
         result->count += n;
     }
     result->loss = loss / (double)result->count;

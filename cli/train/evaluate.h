@@ -26,6 +26,8 @@ typedef struct evaluator {
      * NULL: not called. */
     void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
     void *user;
+    void (*each)(void *user); /* called after each batch of any task; NULL: not called */
+    void *each_user;
     /* Of the last round. */
     class_counts *classes;
     class_counts spans; /* of tags */

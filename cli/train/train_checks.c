@@ -133,6 +133,22 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
     return CLI_OK;
 }
 
+int training_check_leaves(const cli_options *o, const char *whose, int64_t batch) {
+    const long long n = o->leaves;
+    if (!n) return CLI_OK;
+    if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
+    if (o->accumulate > 1)
+        return log_fail(blame(whose),
+                        "%s--leaves and --accumulate: one of them; --leaves adds up gradients within a batch, so take "
+                        "a larger --batch",
+                        whose);
+    if (batch % n)
+        return log_fail(blame(whose), "%s--leaves %lld does not divide the batch of %lld sample%s%s", whose, n,
+                        (long long)batch, plural(batch),
+                        batch < o->batch ? ", which are all that there are: give a smaller --batch" : "");
+    return CLI_OK;
+}
+
 /* What --augment says, and whether the images can be changed so. */
 int training_read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading) {
     const int rank = wick_dataset_rank(t->train);

@@ -1,6 +1,7 @@
 /* The options of train, eval, predict, quantize, prune, info, in the order of help. */
 #include "../option_rows.h"
 #include "../options.h"
+#include "wick/dist.h"
 
 /* clang-format off */
 #define OPT_LAYOUT {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"}
@@ -52,6 +53,7 @@ const option_row cmd_train_options[] = {
     {"loss", "mse|mae|huber", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, or squares up to one deviation of the target and magnitudes beyond"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
     {"accumulate", "N", INTEGER, "1", AT(accumulate), 1, 1e6, "batches whose gradients make one update"},
+    {"leaves", "V", INTEGER, "0", AT(leaves), 0, WICK_LEAVES_MAX, "cut each batch into V leaves, a power of two that divides it; their gradients are summed along one tree. Statistics of batch norm are those of a leaf; 0: batches are not cut"},
     {"class-weights", "LIST", TEXT, "", AT(class_weights), 0, 0, "how much a sample of each class counts in the loss: balanced, so that rare classes count as much as common ones, or a number for each class in their order: 1,5,0.5"},
     {"label-smoothing", "P", REAL, "0", AT(label_smoothing), 0, 1, "part of the target that is spread over all classes"},
     {"teacher", "MODEL", LIST, "", AT(teacher), 0, 0, "also learn from what this trained model says of the images (distillation): a run, a checkpoint or an ONNX file; of several, from their mean"},
@@ -97,7 +99,7 @@ const option_row cmd_train_options[] = {
     OPT_PROFILE,
     {"dashboard", "", FLAG, "", AT(dashboard), 0, 0, "show the training on the whole terminal: curves, samples a second, memory, batches that wait, time left"},
     {"tensorboard", "DIR", TEXT, "", AT(tensorboard), 0, 0, "also write curves for TensorBoard: loss, accuracy and rate by step, losses and histograms of the weights by epoch; a run that goes on is given it again"},
-    {"metrics", "FILE", TEXT, "", AT(metrics), 0, 0, "also keep a file of metrics up to date, OpenMetrics for Prometheus and its kin: steps, latency, samples, memory, CPUs, and what they count"},
+    {"metrics", "FILE", TEXT, "", AT(metrics), 0, 0, "also keep a file of metrics up to date, OpenMetrics for Prometheus and its kin: steps, latency, samples, memory, CPUs, and what they count; :PORT instead of a file answers http://127.0.0.1:PORT/metrics with them"},
     {"verbose", "", FLAG, "", AT(verbose), 0, 0, "also say after each epoch how the images came, and who waited for whom"},
     OPT_QUIET,
     OPT_JSON,
@@ -297,6 +299,7 @@ const kept_option train_kept[] = {
     {.name = "epochs", .changes = true},
     {.name = "batch"},
     {.name = "accumulate"},
+    {.name = "leaves", .value = "0", .means = "batches are not cut"},
     {.name = "optimizer"},
     {.name = "lr", .value = "0", .means = "the optimizer's own, 0.001 for most, 0.01 for sgd and muon"},
     {.name = "schedule"},

@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 
 enum { LANES = 16, FEW_ROWS = 6 }; /* of a tile's columns; of products that read B once and pad nothing */
+enum { SPARSE_TIMES = 2 }; /* multiply-adds of dense tiles that one with a sparse weight takes */
 
 static double padded(int64_t columns) {
     return columns > 0 ? (double)WICK_ALIGN_UP(columns, LANES) / (double)columns : 1;
@@ -51,7 +52,10 @@ static void add_gemm(wick_work *w, const wick_tuning *t, const wick_step *s) {
     const wick_step_gemm *a = s->args;
     /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
     const bool transposed = a->gemm.b_row == 1 && a->gemm.n > 1;
-    w->ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : transposed ? 5 : 1);
+    w->ops[WICK_RATE_GEMM] = s->flops * (a->gemm.sparse.kernel      ? SPARSE_TIMES
+                                         : a->gemm.m > FEW_ROWS ? padded(a->gemm.n)
+                                         : transposed           ? 5
+                                                                : 1);
     add_epilogue(w, t, &a->epilogue);
 }
 
