@@ -94,7 +94,7 @@ typedef struct cli_options {
     int64_t multiple;
     bool global;
     const char *pattern;
-    bool per_tensor, reduce_range;
+    bool per_tensor, reduce_range, correct_bias;
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
@@ -136,6 +136,8 @@ typedef struct cli_options {
     cli_list parts;
     bool free_only, shuffle_labels; /* of zoo */
     const char *ranks;              /* of launch */
+    int64_t rank_count;             /* of plan, with leaves */
+    const char *link;
     int64_t restarts;
     double timeout;
 

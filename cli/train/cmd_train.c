@@ -89,10 +89,8 @@ static int build(training *t) {
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
-    if (code == CLI_OK && training_chooser(t) && !ranks_follows(t))
-        code = evaluator_new(&t->e, &t->c, training_chooser(t));
-    t->e.each = ranks_working;
-    t->e.each_user = t;
+    if (code == CLI_OK && training_chooser(t)) code = evaluator_new(&t->e, &t->c, training_chooser(t));
+    if (code == CLI_OK && training_chooser(t)) ranks_measure(t);
     if (code == CLI_OK && !training_chooser(t))
         talk("the best epoch is that of the best training %s",
              training_of_classes(t) && !t->class_weights ? "accuracy" : "loss");
@@ -282,22 +280,19 @@ static double weighted_accuracy(const training *t) {
     return all > 0 ? right / all : 0;
 }
 
-/* Of all ranks rank 0 measures, and the others take its figures. */
 static int measure(training *t) {
     run_state *state = &t->r.state;
-    int code = CLI_OK;
+    evaluation result;
     if (!training_chooser(t)) return CLI_OK;
-    if (!ranks_follows(t)) {
-        evaluation result;
-        wick_profile_begin(t->ctx, "evaluate");
-        code = evaluator_run(&t->e, &result);
-        wick_profile_end(t->ctx);
-        state->valid_loss = result.loss;
-        state->valid_score = result.scores[0].value;
-        if (t->by_test) state->test_loss = state->valid_loss, state->test_accuracy = state->valid_score;
-        if (training_of_classes(t) && *t->o->class_weights && code == CLI_OK) state->valid_score = weighted_accuracy(t);
-    }
-    return ranks_share(t, code, state, sizeof *state);
+    wick_profile_begin(t->ctx, "evaluate");
+    const int code = evaluator_run(&t->e, &result);
+    wick_profile_end(t->ctx);
+    if (code != CLI_OK) return code;
+    state->valid_loss = result.loss;
+    state->valid_score = result.scores[0].value;
+    if (t->by_test) state->test_loss = state->valid_loss, state->test_accuracy = state->valid_score;
+    if (training_of_classes(t) && *t->o->class_weights) state->valid_score = weighted_accuracy(t);
+    return CLI_OK;
 }
 
 /* What a new epoch is judged by, and whether it is the best so far. Each rank finds the same. */
@@ -407,7 +402,7 @@ static int write_options(const training *t) {
 /* Rank 0 first: it may have to put a whole checkpoint in the place of a damaged one. */
 static int find(training *t) {
     int code = ranks_follows(t) ? CLI_OK : run_find(&t->r, t->ctx, t->o);
-    code = ranks_share(t, code, NULL, 0);
+    code = ranks_share(t, code);
     return code == CLI_OK && ranks_follows(t) ? run_find(&t->r, t->ctx, t->o) : code;
 }
 
@@ -455,7 +450,7 @@ static int train(training *t) {
     if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
     if (code == CLI_OK && resuming) code = go_on(t);
     if (code == CLI_OK) code = ranks_agree(t);
-    if (code == CLI_OK) code = ranks_share(t, begin_writing(t), NULL, 0);
+    if (code == CLI_OK) code = ranks_share(t, begin_writing(t));
     if (code != CLI_OK) return code;
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);

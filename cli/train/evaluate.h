@@ -6,6 +6,20 @@
 #include "metrics.h"
 #include "../step.h"
 
+enum { MOST_SCORES_OF_TASK = 8 };
+typedef struct evaluation {
+    int64_t count, correct;
+    int64_t top_correct; /* the label is among the `top` likeliest */
+    double loss;         /* mean over the images */
+    /* what the task counts; the first is the one that is followed over a run. Of classes there is one, the accuracy */
+    int n;
+    struct {
+        const char *key, *title;
+        double value;
+        bool percent;
+    } scores[MOST_SCORES_OF_TASK];
+} evaluation;
+
 typedef struct evaluator {
     classifier *c;
     const wick_dataset *dataset;
@@ -26,8 +40,12 @@ typedef struct evaluator {
      * NULL: not called. */
     void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
     void *user;
-    void (*each)(void *user); /* called after each batch of any task; NULL: not called */
-    void *each_user;
+    /* Of several processes each measures its part, batches `first` to `end` - 1, and calls join, which is to make sums
+     * and fields those of all: an exit code, and what went wrong has been said. NULL: all are measured here. */
+    int (*join)(struct evaluator *e, evaluation *result, void *user);
+    void *join_user;
+    int64_t first, end;
+    float *losses; /* of each batch of the last round, summed over it */
     /* Of the last round. */
     class_counts *classes;
     class_counts spans; /* of tags */
@@ -42,19 +60,6 @@ enum { MOST_CONFUSION = 4096 };
 
 enum { EVALUATOR_SHOWN = 6 };
 
-enum { MOST_SCORES_OF_TASK = 8 };
-typedef struct evaluation {
-    int64_t count, correct;
-    int64_t top_correct; /* the label is among the `top` likeliest */
-    double loss;         /* mean over the images */
-    /* what the task counts; the first is the one that is followed over a run. Of classes there is one, the accuracy */
-    int n;
-    struct {
-        const char *key, *title;
-        double value;
-        bool percent;
-    } scores[MOST_SCORES_OF_TASK];
-} evaluation;
 void evaluation_add(evaluation *r, const char *key, const char *title, double value, bool percent);
 
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READY, WORKING, SAMPLES = 64, SAMPLE_BYTES = 4 << 20 };
+enum { SAMPLES = 64, SAMPLE_BYTES = 4 << 20 };
 
 static int failed(const training *t, wick_status status) {
     return log_fail(status == WICK_ERR_MISMATCH ? CLI_USAGE : CLI_FAILED, "%s", wick_group_error(t->group));
@@ -169,22 +169,79 @@ int ranks_agree(training *t) {
 
 /* ---- what rank 0 tells ------------------------------------------------------------------------------------------- */
 
-void ranks_working(void *user) {
-    static const double every = 0.5; /* seconds: far below what a group waits for */
-    training *t = user;
-    if (ranks_alone(t) || now_seconds() - t->told < every) return;
-    int word[2] = {WORKING, CLI_OK};
-    t->told = now_seconds();
-    if (wick_group_broadcast(t->group, 0, word, sizeof word) != WICK_OK) return; /* the next call fails, and says why */
+int ranks_share(const training *t, int code) {
+    if (ranks_alone(t) || (code != CLI_OK && ranks_follows(t))) return code;
+    const wick_status status = wick_group_broadcast(t->group, 0, &code, sizeof code);
+    return status == WICK_OK || code != CLI_OK ? code : failed(t, status);
 }
 
-int ranks_share(training *t, int code, void *data, size_t size) {
-    if (ranks_alone(t) || (code != CLI_OK && ranks_follows(t))) return code;
-    int word[2] = {READY, code};
-    wick_status status;
-    do status = wick_group_broadcast(t->group, 0, word, sizeof word);
-    while (status == WICK_OK && word[0] == WORKING);
-    if (status == WICK_OK && word[1] == CLI_OK && size) status = wick_group_broadcast(t->group, 0, data, size);
-    if (status != WICK_OK) return code != CLI_OK ? code : failed(t, status);
-    return word[1];
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+/* numbers[i] becomes the sum over all ranks. */
+static wick_status add_up(const training *t, int64_t *numbers, int64_t n) {
+    enum { PART = 1 << 13 }; /* of a confusion matrix that may be large */
+    const int ranks = wick_group_size(t->group);
+    int64_t *all = numbers && n ? step_buffer(PART * ranks, sizeof *all) : NULL;
+    if (numbers && n && !all) return WICK_ERR_NOMEM;
+    wick_status status = WICK_OK;
+    for (int64_t at = 0; numbers && status == WICK_OK && at < n; at += PART) {
+        const int64_t part = n - at < PART ? n - at : PART;
+        status = wick_group_gather(t->group, numbers + at, (size_t)part * sizeof *numbers, all);
+        memset(numbers + at, 0, (size_t)part * sizeof *numbers);
+        for (int64_t i = 0; i < part * ranks; i++) numbers[at + i % part] += all[i];
+    }
+    free(all);
+    return status;
+}
+
+static int64_t batches_of(const evaluator *e) { return (wick_dataset_count(e->dataset) + e->batch - 1) / e->batch; }
+static int64_t first_of(const training *t, const evaluator *e, int rank) {
+    return batches_of(e) * rank / wick_group_size(t->group);
+}
+
+/* Of each sample so many bytes: every rank's part to all. */
+static wick_status exchange(const training *t, const evaluator *e, void *field, size_t bytes) {
+    const int64_t count = wick_dataset_count(e->dataset);
+    wick_status status = WICK_OK;
+    for (int rank = 0; field && status == WICK_OK && rank < wick_group_size(t->group); rank++) {
+        const int64_t from = first_of(t, e, rank) * e->batch, next = first_of(t, e, rank + 1) * e->batch;
+        const int64_t end = next < count ? next : count;
+        if (end > from)
+            status = wick_group_broadcast(t->group, rank, (char *)field + (size_t)from * bytes,
+                                          (size_t)(end - from) * bytes);
+    }
+    return status;
+}
+
+static int join(evaluator *e, evaluation *result, void *user) {
+    const training *t = user;
+    const int64_t classes = e->c->classes;
+    int64_t sums[] = {result->count, result->correct, result->top_correct};
+    wick_status status = add_up(t, sums, 3);
+    result->count = sums[0], result->correct = sums[1], result->top_correct = sums[2];
+    _Static_assert(sizeof(class_counts) == 3 * sizeof(int64_t), "counts are integers of 64 bits");
+    if (status == WICK_OK) status = add_up(t, (int64_t *)e->classes, 3 * classes);
+    if (status == WICK_OK) status = add_up(t, (int64_t *)&e->spans, 3);
+    if (status == WICK_OK) status = add_up(t, e->confusion, classes * classes);
+    if (status == WICK_OK) status = exchange(t, e, e->kept, (size_t)e->c->task->width(e->c) * sizeof *e->kept);
+    const size_t target = (size_t)classifier_target_width(e->c) * sizeof *e->targets;
+    if (status == WICK_OK) status = exchange(t, e, e->targets, target);
+    if (status == WICK_OK && e->kept) status = exchange(t, e, e->labels, sizeof *e->labels);
+    for (int rank = 0; status == WICK_OK && rank < wick_group_size(t->group); rank++) {
+        const int64_t from = first_of(t, e, rank), end = first_of(t, e, rank + 1);
+        if (end > from)
+            status = wick_group_broadcast(t->group, rank, e->losses + from, (size_t)(end - from) * sizeof *e->losses);
+    }
+    if (status == WICK_ERR_NOMEM) return log_fail(CLI_FAILED, "out of memory");
+    return status == WICK_OK ? CLI_OK : failed(t, status);
+}
+
+void ranks_measure(training *t) {
+    evaluator *e = &t->e;
+    /* What a task counts by itself is not known here: then every rank measures all samples. */
+    if (ranks_alone(t) || e->c->task->begin) return;
+    e->join = join;
+    e->join_user = t;
+    e->first = first_of(t, e, wick_group_rank(t->group));
+    e->end = first_of(t, e, wick_group_rank(t->group) + 1);
 }

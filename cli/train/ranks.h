@@ -1,6 +1,6 @@
-/* ranks.h: wick train as one rank of a group (wick/dist.h), of which each runs its own leaves of every batch. All do
- * the same, but rank 0 alone talks, writes into the folder and measures; the others follow it: what it found out after
- * an epoch is told to them. */
+/* ranks.h: wick train as one rank of a group (wick/dist.h), of which each runs its own leaves of every batch, and
+ * measures its part after an epoch. All do the same and know the same, but rank 0 alone talks and writes into the
+ * folder. */
 #ifndef WICK_CLI_RANKS_H
 #define WICK_CLI_RANKS_H
 
@@ -18,10 +18,9 @@ int ranks_check(const training *t);
  * differs. */
 int ranks_agree(training *t);
 
-/* The code of rank 0, to all; where it is CLI_OK also `size` bytes of rank 0, put in data. A follower whose own code is
- * another keeps that, and is gone for the others. */
-int ranks_share(training *t, int code, void *data, size_t size);
-/* Rank 0, while the others wait in ranks_share: it is still at work. Often; bytes are sent now and then. */
-void ranks_working(void *training);
+/* The code of rank 0, to all. A follower whose own code is another keeps that, and is gone for the others. */
+int ranks_share(const training *t, int code);
+/* Each rank measures its part of what chooses the best epoch, and all know the same figures, with the bits of one. */
+void ranks_measure(training *t);
 
 #endif

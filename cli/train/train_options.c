@@ -189,6 +189,7 @@ const option_row cmd_quantize_options[] = {
     {"percentile", "P", REAL, "99.999", AT(percentile), 50.001, 100, "--calibration percentile: how many of all numbers a range holds"},
     {"per-tensor", "", FLAG, "", AT(per_tensor), 0, 0, "one scale for all of a weight, instead of one for each output channel"},
     {"reduce-range", "", FLAG, "", AT(reduce_range), 0, 0, "weights of 7 bits, for ONNX Runtime on CPUs with AVX2 and without VNNI, where it saturates sums of more"},
+    {"correct-bias", "", FLAG, "", AT(correct_bias), 0, 0, "biases of convolutions make up for what rounding of their weights changes in the mean"},
     {"keep", "PATTERN", TEXT, "", AT(keep), 0, 0, "layers of such names stay f32: \"conv1*|*.fc.*\""},
     {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100, "how much accuracy may be lost, with 95 % confidence; where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6, "train so long with rounded weights and activations, on the images that judge nothing; the best epoch counts"},

@@ -20,7 +20,6 @@ typedef struct training {
     const char *folder;
     wick_context *ctx;
     wick_group *group; /* of all processes that train together; of one, where it is alone */
-    double told;       /* when the others heard last that rank 0 is at work */
     wick_dataset *whole;                /* of which train and valid are parts; NULL: valid is elsewhere, or not there */
     wick_dataset *train, *valid, *test; /* valid, test: may be NULL */
     bool by_test;                       /* the test set chooses the best epoch */

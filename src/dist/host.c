@@ -11,8 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a ring: what fits into a core's cache with room for more; less where many ranks would take more together. */
-enum { RING_MOST = 1 << 18, RING_LEAST = 1 << 12, MEMORY_MOST = 64 << 20 };
+/* Of a ring: the larger, the fewer times that ranks which share a CPU have to take turns; less where many ranks would
+ * take more together. */
+enum { RING_MOST = 1 << 20, RING_LEAST = 1 << 12, MEMORY_MOST = 64 << 20 };
 
 static size_t host_bytes(int ranks) { return sizeof(wick_group_host) + (size_t)ranks * 2 * sizeof(int); }
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    PIECE = 1 << 16, /* bytes after which a rank looks at its other rings */
+    PIECE = 1 << 17, /* bytes after which a rank looks at its other rings */
     SPINS = 200,     /* looks at the bell before it sleeps */
     SLICE_MS = 50,   /* the longest sleep: then it looks whether others are still there */
     SILENT_MS = 1000 /* a rank that has not looked around for so long does not wait for others: it hangs */

@@ -36,6 +36,26 @@ test_plateau_and_patience_follow_rank_0() {
     same_tensors plateau1/last.safetensors plateau4/last.safetensors
     has err "stopped early"
 }
+# Each rank measures some batches of 500; what comes of all has the bits of one process, for every kind of task.
+test_measuring_is_shared_too() {
+    make_data many 4000 60 10 1
+    awk 'BEGIN { srand(3); print "a,b,y,z"; for (i = 0; i < 3000; i++) { a = rand(); b = rand(); printf "%f,%f,%f,%f\n", a, b, 3 * a - b, a * b } }' >rows.csv
+    mkdir -p shapes/images shapes/masks
+    awk 'BEGIN { srand(4); for (i = 1000; i < 2800; i++) { x = "shapes/images/p" i ".pgm"; y = "shapes/masks/p" i "_mask.pgm"
+        print "P2 6 6 255" >x; print "P2 6 6 255" >y
+        for (k = 0; k < 36; k++) { bright = k % 6 > i % 5; print int(80 * bright + 100 * rand()) >x; print bright >y }; close(x); close(y) } }'
+    ways=("--data many --hidden 16" "--data many --hidden 16 --class-weights balanced" "--data many --task autoencode --hidden 8"
+        "--data rows.csv --target y,z --hidden 8" "--data shapes --task segment --net conv_8_3_same,relu,conv_classes_1")
+    for way in "${ways[@]}"; do
+        read -ra words <<<"$way"
+        words=("${words[@]//_/ }")
+        expect 0 "$wick" train "${words[@]}" --validation 0.6 --batch 64 --leaves 4 --epochs 2 --force --out way1
+        expect 0 ranks 3 train "${words[@]}" --validation 0.6 --batch 64 --leaves 4 --epochs 2 --force --out way3
+        same_tensors way1/best.safetensors way3/best.safetensors
+        cmp <(without_time way1/log.jsonl) <(without_time way3/log.jsonl) || fail "the logs differ: $way"
+        grep -q valid_loss way1/log.jsonl || fail "nothing was measured: $way"
+    done
+}
 # rank N of the launch whose process is $1
 rank_of() {
     local child

@@ -161,7 +161,7 @@ static int short_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     (void)arg;
     if (!g) return 1;
     const bool short_of = wick_group_rank(g) == VICTIM;
-    wick_status status = wick_group_begin(g, 8, short_of ? (size_t)1 << 45 : 100);
+    wick_status status = wick_group_begin(g, 8, short_of ? (size_t)1 << 62 : 100);
     if ((status != WICK_OK) != short_of) return 2;
     /* what failed on one rank alone broke nothing: it can tell the others */
     char mine = (char)short_of, all[RANKS_MOST];

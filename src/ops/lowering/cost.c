@@ -108,6 +108,8 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     wick_work w = {.bytes = s->bytes, .tasks = (double)s->tasks};
     for (int k = 0; k < s->n_refs; k++) {
         const wick_buffer *b = &buffers[s->refs[k].buffer];
+        if (k == 1 && s->kind == WICK_STEP_GEMM && ((const wick_step_gemm *)s->args)->gemm.sparse.kernel)
+            continue; /* B as it lies is for contents that don't fit what was packed */
         if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST))
             w.far_bytes += (double)b->size;
     }
