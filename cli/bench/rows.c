@@ -255,8 +255,8 @@ static wick_tensor *with_zeros(const filling *f, wick_tensor *x, double percent)
     return wick_mul(x, wick_cast(kept, wick_tensor_dtype(x)));
 }
 
-/* "f32[64,784]", "f32[512,512]*0.1", "f32[64,64]%90" (zeros), "i64[64]<10", or a kind of the table. Poisoned, or NULL: it
- * is none of them, which a test of all rows finds. */
+/* "f32[64,784]", "f32[512,512]*0.1", "f32[64,64]%90" (zeros), "i64[64]<10", or a kind of the table. Poisoned, or
+ * NULL: it is none of them, which a test of all rows finds. */
 static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int size) {
     filling f = {.ctx = ctx};
     const char *bracket = memchr(text, '[', length);

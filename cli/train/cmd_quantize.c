@@ -250,7 +250,8 @@ static void report_json(const quantizing *w) {
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration", "percentile", "per-tensor", "reduce-range", "epochs", "correct-bias"};
+    const char *of_activations[] = {"calibration",  "percentile", "per-tensor",
+                                    "reduce-range", "epochs",     "correct-bias"};
     for (int i = 0; i < 6; i++)
         if (o->block && options_given(o, of_activations[i]))
             return log_fail(CLI_USAGE, "--%s is for 8 bits: --block leaves activations as they are", of_activations[i]);

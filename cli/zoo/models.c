@@ -78,7 +78,7 @@ const zoo_model zoo_models[] = {
      "conv 24 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "image-size = 48\nepochs = 40\nbatch = 32\ntransform = affine=15:0.12:0.8:1.2,jitter=0.3:0.3:0:0,normalise\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", TASK("ctc")},
-    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", TASK("keypoints")},
+    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
     {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "several heads"},

@@ -51,7 +51,8 @@ static wick_status state(wick_quantizer *q, const char *name, const char *end, w
     return WICK_OK;
 }
 
-/* What rounding of the weights of channel c takes from the mean of its outputs: sums over batches, `error` by element. */
+/* What rounding of the weights of channel c takes from the mean of its outputs: sums over batches; `error` by
+ * element. */
 static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
     const int64_t in = l->type.dims[1], taps = wick_type_count(&l->type) / WICK_MAX(l->type.dims[0] * in, 1),
                   group = c / (l->type.dims[0] / (l->channels / in));

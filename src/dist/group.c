@@ -220,19 +220,34 @@ static wick_status seconds(wick_group *g, const char *name, double option, doubl
     return WICK_OK;
 }
 
-/* What mpirun and srun tell their processes; NULL: neither started this one with others. */
-static const char *mpi_launcher(void) {
-    static const char *const pairs[][2] = {
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-        {"PMIX_RANK", "PMIX_SIZE"}, /* newer launchers have no size there */
-        {"PMI_RANK", "PMI_SIZE"},
-        {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"} /* srun alone has these, no batch script */};
-    for (size_t i = 0; i < WICK_COUNTOF(pairs); i++) {
-        const char *rank = getenv(pairs[i][0]), *size = getenv(pairs[i][1]);
-        if (rank && *rank && size) return strcmp(size, "1") != 0 ? pairs[i][0] : NULL;
-        if (rank && *rank && i == 1) return pairs[i][0];
+/* What mpirun and srun tell their processes: the variable of the rank; NULL: neither started this one with others.
+ * *size: how many there are; 0: nothing tells. */
+static const char *mpi_launcher(int *size) {
+    static const struct {
+        const char *rank, *sizes[2];
+    } launchers[] = {{"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}},
+                     {"PMIX_RANK", {"PMIX_SIZE", "SLURM_STEP_NUM_TASKS"}}, /* newer ones tell no size */
+                     {"PMI_RANK", {"PMI_SIZE"}},
+                     {"SLURM_PROCID", {"SLURM_STEP_NUM_TASKS"}}}; /* which a batch script by itself doesn't have */
+    for (size_t i = 0; i < WICK_COUNTOF(launchers); i++) {
+        const char *rank = getenv(launchers[i].rank), *text = NULL;
+        for (size_t k = 0; k < 2 && !text && launchers[i].sizes[k]; k++) text = getenv(launchers[i].sizes[k]);
+        *size = text ? atoi(text) : 0;
+        if (!rank || !*rank || (!text && strcmp(launchers[i].rank, "PMIX_RANK") != 0)) continue;
+        return *size == 1 ? NULL : launchers[i].rank;
     }
     return NULL;
+}
+
+static wick_status open_mpi(wick_group *g, const char *launcher, int told) {
+    const char *named = getenv("WICK_MPI");
+    /* else the library might end the process: Open MPI's does */
+    if (strcmp(launcher, "SLURM_PROCID") == 0 && !(named && *named))
+        return wick_group_fail(g, WICK_ERR_UNSUPPORTED,
+                               "group_open: srun started %d tasks, and gave them nothing by which MPI finds the "
+                               "others: srun --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH",
+                               told);
+    return wick_mpi_open(&g->wire, &g->ctx->alloc, launcher, told, &g->msg);
 }
 
 static wick_status connect_ranks(wick_group *g, const wick_group_options *o) {
@@ -257,8 +272,9 @@ static wick_status connect_ranks(wick_group *g, const wick_group_options *o) {
                                    "started by wick launch");
         return wick_local_open_inherited(&g->wire, alloc, rank, size, fds, &g->msg);
     }
-    const char *launcher = has_size ? NULL : mpi_launcher();
-    if (launcher) return wick_mpi_open(&g->wire, alloc, launcher, &g->msg);
+    int told = 0;
+    const char *launcher = has_size ? NULL : mpi_launcher(&told);
+    if (launcher) return open_mpi(g, launcher, told);
     g->wire.size = 1;
     return WICK_OK;
 }

@@ -4,7 +4,6 @@
 #include "dist/mpi_library.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -204,19 +203,8 @@ static void close_mpi(void *self, bool broken) {
     wick_release(w->alloc, w, sizeof *w);
 }
 
-/* How many ranks the launcher says that there are; 0: it doesn't. */
-static int told_size(const char *launcher) {
-    const char *name = strcmp(launcher, "OMPI_COMM_WORLD_RANK") == 0 ? "OMPI_COMM_WORLD_SIZE"
-                       : strcmp(launcher, "PMI_RANK") == 0           ? "PMI_SIZE"
-                       : strcmp(launcher, "SLURM_PROCID") == 0       ? "SLURM_STEP_NUM_TASKS"
-                                                                     : "PMIX_SIZE";
-    const char *text = getenv(name);
-    return text ? atoi(text) : 0;
-}
-
-static wick_status join(mpi_wire *w, const char *launcher, wick_msg *msg) {
+static wick_status join(mpi_wire *w, int told, wick_msg *msg) {
     const mpi_library *m = &w->lib;
-    const int told = told_size(launcher);
     int code = 0;
     if (mpi_flag(m, MPI_CALL_FINALIZED) == 1)
         return wick_msg_set(msg, WICK_ERR_INVALID,
@@ -226,25 +214,25 @@ static wick_status join(mpi_wire *w, const char *launcher, wick_msg *msg) {
     if (!code) code = mpi_return_errors(m, m->world);
     if (!code) code = mpi_size(m, m->world, &w->ranks);
     if (!code && told && told != w->ranks)
-        return wick_msg_set(msg, WICK_ERR_UNSUPPORTED,
-                            "group_open: %s started %d ranks, and %s here knows of %d: it is of another kind than the "
-                            "launcher; WICK_MPI=FILE names the right one%s",
-                            strcmp(launcher, "SLURM_PROCID") ? "mpirun" : "srun", told, m->name, w->ranks,
-                            strcmp(launcher, "SLURM_PROCID") ? "" : ", and srun --mpi=pmix or pmi2 lets them meet");
+        return wick_msg_set(
+            msg, WICK_ERR_UNSUPPORTED,
+            "group_open: %d ranks were started, and %s here knows of %d: it is of another kind than the "
+            "launcher; WICK_MPI=FILE names the right one",
+            told, m->name, w->ranks);
     if (!code) code = mpi_dup(m, m->world, &w->comm);
     if (!code) code = mpi_return_errors(m, w->comm);
     if (!code) code = mpi_rank(m, w->comm, &w->rank);
     return code ? say_error(w, code, "open", msg) : WICK_OK;
 }
 
-wick_status wick_mpi_open(wick_wire *wire, const wick_allocator *alloc, const char *launcher, wick_msg *msg) {
+wick_status wick_mpi_open(wick_wire *wire, const wick_allocator *alloc, const char *launcher, int told, wick_msg *msg) {
     static const wick_transport transports[] = {
         {"Open MPI", exchange, close_mpi}, {"MPICH", exchange, close_mpi}, {"MPI", exchange, close_mpi}};
     mpi_wire *w = wick_calloc(alloc, sizeof *w);
     if (!w) return wick_msg_set(msg, WICK_ERR_NOMEM, "group_open: out of memory");
     w->alloc = alloc;
     wick_status status = mpi_library_open(&w->lib, launcher, msg);
-    if (status == WICK_OK) status = join(w, launcher, msg);
+    if (status == WICK_OK) status = join(w, told, msg);
     if (status == WICK_OK && w->ranks > WICK_RANKS_MAX)
         status = wick_msg_set(msg, WICK_ERR_INVALID, "group_open: %d ranks: at most %d", w->ranks, WICK_RANKS_MAX);
     if (status != WICK_OK) {

@@ -63,7 +63,7 @@ wick_status wick_local_open_inherited(wick_wire *wire, const wick_allocator *all
 
 /* ---- mpi.c: an MPI library that is opened at run time ------------------------------------------------------------ */
 
-/* launcher: the variable by which MPI was noticed, for messages. */
-wick_status wick_mpi_open(wick_wire *wire, const wick_allocator *alloc, const char *launcher, wick_msg *msg);
+/* launcher: the variable by which MPI was noticed; told: how many ranks the launcher says there are, or 0. */
+wick_status wick_mpi_open(wick_wire *wire, const wick_allocator *alloc, const char *launcher, int told, wick_msg *msg);
 
 #endif

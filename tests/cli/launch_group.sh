@@ -15,6 +15,13 @@ wait_for() {
 }
 # alive PID: and no zombie, which a container may leave
 alive() { [ -n "$1" ] && [ -e "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status"; }
+# child_of PID: its only one
+child_of() {
+    local stat pid parent
+    for stat in /proc/[0-9]*/stat; do
+        read -r pid _ _ parent _ <"$stat" 2>/dev/null && [ "$parent" = "$1" ] && echo "$pid"
+    done
+}
 # within SECONDS COMMAND...: as expect, and it takes no longer
 within() {
     local most=$1 began=$SECONDS
@@ -113,7 +120,7 @@ test_a_training_goes_on_after_a_kill() {
     expect 0 "$wick" "${run[@]}" --out whole
     "$wick" launch -n 1 --restarts 2 "$wick" "${run[@]}" --out=part >out 2>err &
     wait_for part/last.safetensors.prev
-    kill -9 "$(pgrep -P $!)" || fail "no training to kill"
+    kill -9 "$(child_of $!)" || fail "no training to kill"
     wait $! && code=0 || code=$?
     [ "$code" = 0 ] || fail "exit code $code: $(cat err)"
     has err "rank 0 of 1 failed: signal 9" && has err "restart 1 of 2 with 1 rank, from the last checkpoint in part"
@@ -140,6 +147,12 @@ test_mpich() { by_mpi mpirun.mpich MPICH; }
 test_mpi_that_is_missing_or_another_is_told() {
     expect 1 env WICK_MPI=/no/libmpi.so OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$group" && has err "WICK_MPI=/no/libmpi.so: "
     expect 1 env WICK_MPI=libm.so.6 PMI_RANK=0 PMI_SIZE=2 "$group" && has err "libm.so.6 lacks MPI_Get_library_version: it is no MPI library"
+    expect 1 env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=3 "$group" && has err "srun started 3 tasks, and gave them nothing by which MPI finds the others: srun --mpi=pmix"
+    expect 0 env SLURM_PROCID=0 SLURM_NTASKS=3 "$group" && has out "1 by none" # a batch script
+    expect 0 env PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1 "$group" && has out "1 by none"
+    if command -v mpirun.mpich >/dev/null; then
+        expect 1 env WICK_MPI=libmpich.so.12 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$group" && has err "2 ranks were started, and MPICH here knows of 1"
+    fi
     expect 0 env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$group" && has out "1 by none"
 }
 test_main

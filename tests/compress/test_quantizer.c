@@ -126,7 +126,8 @@ TEST(corrected_biases_give_the_mean_that_rounding_of_weights_took) {
     float w[CO * CI * TAPS], b[CO], means[4] = {0}, want[OUT], got[2][OUT];
     for (int i = 0; i < CO * CI * TAPS; i++) w[i] = (float)(test_rand_real(-1, 1) * (i < 8 ? 8 : 0.2));
     for (int i = 0; i < CO; i++) b[i] = (float)test_rand_real(-1, 1);
-    CHECK(wick_model_adopt(model, "w", WICK_ROLE_PARAM, wick_from(ctx, WICK_F32, WICK_DIMS(CO, CI, 2, 2), w)) == WICK_OK);
+    wick_tensor *weights = wick_from(ctx, WICK_F32, WICK_DIMS(CO, CI, 2, 2), w);
+    CHECK(wick_model_adopt(model, "w", WICK_ROLE_PARAM, weights) == WICK_OK);
     CHECK(wick_model_adopt(model, "b", WICK_ROLE_PARAM, wick_from(ctx, WICK_F32, WICK_DIMS(CO), b)) == WICK_OK);
     const wick_spec spec = {.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {IMAGES, 4, 6, 6}};
     for (int corrects = 0; corrects < 2; corrects++) {
