@@ -532,7 +532,7 @@ int cmd_predict(cli_options *o) {
     for (int i = 0; code == CLI_OK && i < 3; i++)
         if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))
             code = log_fail(CLI_USAGE, "--%s is for --task detect%s; this model was trained with --task %s",
-                            of_boxes[i], i ? "" : " and keypoints", c.task->name);
+                            of_boxes[i], i ? "" : ", keypoints and heads", c.task->name);
     if (code == CLI_OK && o->csv && o->json) code = log_fail(CLI_USAGE, "--csv and --json are two ways of saying it");
     c.least = o->score, c.overlap = o->overlap;
     if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))

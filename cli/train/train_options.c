@@ -159,7 +159,7 @@ const option_row cmd_predict_options[] = {
     {"draw", "DIR", TEXT, "", AT(draw), 0, 0, "of --task segment, detect and keypoints, write what is found into this folder: NAME-mask.png, whose pixels are the numbers of classes, as large as the picture, and NAME-overlay.png, both together; or NAME-boxes.png and NAME-boxes.svg, or NAME-points.png and .svg, the picture with its boxes or points"},
     {"score", "S", REAL, "0.25", AT(score), 0, 1, "of --task detect: boxes of a higher score are shown"},
     {"overlap", "IOU", REAL, "0.6", AT(overlap), 0, 1, "of --task detect: of two boxes of a class that have more of their union in common, the likelier one is shown"},
-    {"csv", "", FLAG, "", AT(csv), 0, 0, "of --task detect and keypoints: a table with a line for each box, or for the points of a picture, which wick train --data reads again"},
+    {"csv", "", FLAG, "", AT(csv), 0, 0, "of --task detect, keypoints and heads: a table with a line for each box, for the points of a picture, or with a column for each head, which wick train --data reads again"},
     OPT_QUIET,
     OPT_JSON,
     OPT_COLOR,

@@ -20,6 +20,8 @@ test_heads_of_a_table() {
     expect 0 "$wick" eval ward && has out "mean score of heads" && has out "mean F1" && has out "MAE" && has out "mAP" && lacks out confusion
     expect 0 "$wick" predict ward --index 1-3 && has out "rhythm  " && has out "(is " && expect 0 "$wick" predict ward --index 0-9 --json && valid_json out && has out '"rhythm": {"predicted": "' && has out '"tags": {"predicted": ['
     cut -d, -f1-3 ward.csv | head -n 4 >ask.csv && expect 0 "$wick" predict ward ask.csv && has out "hr  " && lacks out "(is" && lacks out nan
+    expect 0 "$wick" predict ward ask.csv --csv && [ "$(head -n 1 out)" = "sample,rhythm,hr,tags,l_*,grade" ] && [ "$(wc -l <out)" = 4 ] && sed -n 2p out | grep -qE '^ask.csv#0,(afib|normal|pvc),[0-9.]+,[a-z;-]+,[a-z_;-]+,[012]$' || fail "csv: $(cat out)"
+    expect 2 "$wick" predict ward ask.csv --csv --json && has err "two ways"
     { head -n 1 ward.csv; echo 0.1,0.1,0.1,flutter,70,cat,1,1,1; } >strange.csv && expect 3 "$wick" eval ward --data strange.csv && has err '"rhythm": row 0 is "flutter", which is not among the 3 classes'
     { head -n 1 ward.csv; echo 0.1,0.1,0.1,afib,70,cow,1,1,1; } >strange.csv && expect 3 "$wick" eval ward --data strange.csv && has err '"cow", which is not among the 3 labels'
     expect 3 "$wick" eval ward --data ask.csv && has err 'has no column "rhythm", which is to be learned'

@@ -12,6 +12,7 @@
 #include "../../step.h"
 #include "../../term/log.h"
 #include "heads_scores.h"
+#include "task_draw.h"
 
 #include "wick/pointwise.h"
 
@@ -230,6 +231,45 @@ static void show_json(const classifier *c, const float *predicted, const float *
     json_close(j, '}');
 }
 
+/* A column for each head, of several numbers one for each: what wick train --heads reads again. */
+static void csv(const classifier *c) {
+    printf("sample");
+    for (int i = 0; i < c->heads->n; i++) {
+        const head *h = &c->heads->list[i];
+        const bool numbers = h->kind == HEAD_NUMBERS;
+        for (int64_t k = 0; k < (numbers ? h->n : 1); k++) {
+            fputc(',', stdout);
+            task_cell(numbers ? h->outputs[k] : h->name);
+        }
+    }
+    printf("\n");
+}
+
+/* "cat;dog"; "-": none */
+static void labels_cell(const head *h, const float *p) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    bool any = false;
+    for (int64_t k = 0; out && k < h->n; k++)
+        if (is_there(p[k])) fprintf(out, "%s%s", any ? ";" : "", h->outputs[k]), any = true;
+    if (out && fclose(out) == 0 && text) task_cell(any ? text : "-");
+    free(text);
+}
+
+static void show_csv(const classifier *c, const float *predicted, const char *name) {
+    task_cell(name);
+    for (int i = 0; i < c->heads->n; i++) {
+        const head *h = &c->heads->list[i];
+        const float *p = predicted + h->first;
+        if (h->kind != HEAD_NUMBERS) fputc(',', stdout);
+        if (h->kind == HEAD_CLASSES) task_cell(h->outputs[head_class(h, p)]);
+        if (h->kind == HEAD_LABELS) labels_cell(h, p);
+        for (int64_t k = 0; h->kind == HEAD_NUMBERS && k < h->n; k++) printf(",%.9g", (double)p[k]);
+    }
+    printf("\n");
+}
+
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void report_outputs(FILE *out, const evaluator *e, const head *h) {
@@ -303,4 +343,6 @@ const task task_heads = {.kind = TASK_HEADS,
                          .print_json = print_json,
                          .show = show,
                          .show_json = show_json,
+                         .csv = csv,
+                         .show_csv = show_csv,
                          .report = report};
