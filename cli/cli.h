@@ -100,7 +100,7 @@ typedef struct cli_options {
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
-    const char *task, *target, *validation, *loss_name, *class_weights, *config; /* of train */
+    const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */
     bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;

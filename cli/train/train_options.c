@@ -12,8 +12,9 @@
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
-    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; boxes; or points. auto: as the data look, which the command says"},
+    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints|heads", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; boxes; or points. auto: as the data look, which the command says"},
     {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\", \"x*,y*\"; of tensors the one. Where several are all 0 or 1, they are labels"},
+    {"heads", "LIST", TEXT, "", AT(heads), 0, 0, "several things that are learned at once: columns of a table, or arrays, each with what it is and how much its loss counts: \"rhythm=classes*0.5, hr=number, tags=labels\"; auto, or nothing: as the data look"},
     {"window", "N", INTEGER, "0", AT(window), 0, 1e6, "forecast: rows of the table lie in order of time; N of them in a row are a sample, and --target of the rows behind them is learned; 0: each row is a sample"},
     {"horizon", "N", INTEGER, "1", AT(horizon), 1, 1e5, "--window: how many rows ahead are forecast"},
     {"label", "NAME", TEXT, "", AT(label), 0, 0, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
@@ -375,6 +376,7 @@ const kept_option train_kept[] = {
     {.name = "loss"},
     {.name = "noise"},
     {.name = "class-weights"},
+    {.name = "heads"},
     {.name = "window", .value = "0", .means = "each row is a sample"},
     {.name = "horizon"},
     {.name = "text"},
