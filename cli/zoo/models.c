@@ -81,7 +81,7 @@ const zoo_model zoo_models[] = {
     {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
-    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "several heads"},
+    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "a set of scenes"},
     {"A1", "KeywordSpot-Micro", "hears which digit is said", "40x49", "10", NULL, &zoo_set_digits, "speakers theo and yweweler", ZOO_ACCURACY, 0.80, "49,40", 10, "layernorm, " SOUND,
      "epochs = 40\nbatch = 32\ntransform = gain=-15:10,shift=0.2,noise=10:40:0.5,fit=7680,logmel=40:320:160,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A2", "AudioEvent-Nano", "tells ten sounds apart; five more need a set of them", "40x49", "10", NULL, &zoo_set_esc10, "fold 5, whose clips come from other recordings", ZOO_ACCURACY, 0.82, "49,40", 10, SOUND,
