@@ -14,8 +14,19 @@
 int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
 /* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
-static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
+static int check_logits(classifier *c, const wick_tensor *logits, const char *whose, int blame) {
     const int rank = wick_tensor_rank(logits);
+    if (c->task->kind == TASK_CTC) {
+        char gives[WICK_MAX_DIMS * 24];
+        c->steps = rank == 3 ? wick_tensor_dim(logits, 2) : 0;
+        if (rank == 3 && wick_tensor_dim(logits, 1) == c->classes && c->steps > 0) return CLI_OK;
+        return log_fail(
+            blame,
+            "%s: the network gives [%s] a sample, not [%lld, steps] of the symbols at each step: end it with "
+            "\"conv classes 1\" behind \"columns\" (of pictures, from left to right) or \"rows\" (of "
+            "spectrograms, whose rows are moments)",
+            whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes);
+    }
     if (c->task->kind == TASK_TAG) {
         const int64_t words = c->dims[c->rank - 1];
         if (rank == 3 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) == words) return CLI_OK;
@@ -139,6 +150,7 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
                       .window = c->window,
                       .horizon = c->horizon,
                       .loss = c->loss};
+    if (c->task->kind == TASK_CTC) c->longest = wick_dataset_field(dataset, 1)->dims[0];
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
@@ -345,6 +357,11 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) ||
         (coding && !(c->coding = strdup(coding))))
         return classifier_out_of_memory();
+    if (c->task->kind == TASK_CTC) {
+        if (!source_is_line_coding(c->coding))
+            return log_fail(CLI_BAD_FILE, "%s: has no coding of the texts that it reads", path);
+        c->longest = source_line_longest(c->coding);
+    }
     const char *form = wick_checkpoint_meta(file, "form");
     if (form && !read_form(c, form)) return log_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
@@ -473,6 +490,10 @@ wick_spec classifier_network_spec(const classifier *c, int64_t n) {
 static wick_tensor *flat(const classifier *c, wick_tensor *y) {
     if (wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) <= 2) return y;
     const int64_t n = wick_tensor_dim(y, 0);
+    if (c->task->kind == TASK_CTC) /* a row of a picture is a sequence */
+        return wick_tensor_rank(y) == 4 && wick_tensor_dim(y, 2) == 1
+                   ? wick_reshape(y, 3, (const int64_t[]){n, wick_tensor_dim(y, 1), wick_tensor_dim(y, 3)})
+                   : y;
     if ((!c->onnx && c->task->kind != TASK_AUTOENCODE) || wick_tensor_count(y) != n * c->classes) return y;
     return wick_reshape(y, 2, (const int64_t[]){n, c->classes});
 }
@@ -521,6 +542,8 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
         specs[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};
     if (c->task->kind == TASK_TAG)
         specs[1] = (wick_spec){.name = "tags", .dtype = WICK_U8, .rank = 2, .dims = {n, c->dims[c->rank - 1]}};
+    if (c->task->kind == TASK_CTC)
+        specs[1] = (wick_spec){.name = "texts", .dtype = WICK_I64, .rank = 2, .dims = {n, c->longest}};
     if (c->task->kind == TASK_SEGMENT)
         specs[1] = (wick_spec){
             .name = "masks", .dtype = WICK_U8, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};

@@ -53,7 +53,10 @@ typedef struct classifier {
     char *names;              /* of the classes, targets or labels, with tabs between; "" of the others */
     const char **class_names; /* each by itself; NULL: there are none */
     const float *weights;     /* of the classes of places, while a step of the training is recorded; NULL: all are 1 */
-    const char *text;         /* that is predicted at hand; NULL: none */
+    const char *text;         /* that is predicted at hand, or what it should be; NULL: none */
+    int64_t steps;            /* of ctc: what the network gives */
+    int64_t longest;          /* of ctc: how many characters a text of the data at hand has at most */
+    int64_t beams;            /* of ctc, as --beams */
     char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
 

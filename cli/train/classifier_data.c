@@ -265,6 +265,9 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",
                         name, source_is_tagged(dataset) ? "" : "no", source_is_tagged(dataset) ? "have none" : "have");
+    if (source_is_lined(dataset) != (c->task->kind == TASK_CTC))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s texts to read, and those that the model learned from %s",
+                        name, source_is_lined(dataset) ? "" : "no", source_is_lined(dataset) ? "have none" : "have");
     if (masked != masks)
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s masks, and the model learned %s of each", name,
                         masked ? "" : "no", masks ? "the classes of pixels" : "no masks");

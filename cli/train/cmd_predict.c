@@ -187,6 +187,19 @@ static int look(viewer *v, const subject *s) {
     return CLI_OK;
 }
 
+/* What the sample's text should be, malloc'ed; NULL: nobody says. */
+static char *text_of(const viewer *v, const wick_dataset *d, int64_t index) {
+    const int64_t n = wick_dataset_field(d, 1)->dims[0];
+    int64_t *labels = step_buffer(n, sizeof *labels);
+    char *text = NULL;
+    if (labels && wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, labels}, NULL) == WICK_OK)
+        text = source_line_text(labels, n, v->c->class_names);
+    free(labels);
+    return text;
+}
+
+static int look_at_sound(viewer *v, const float *samples, int64_t length, const subject *of);
+
 /* Sample `index` of a data set; file: where it is from, NULL: --data. */
 static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
     const int64_t count = wick_dataset_count(d);
@@ -214,9 +227,12 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
                        .label = wick_dataset_label(d, index)};
     char *text = v->texts && index < v->n_texts && v->texts[index] ? strdup(v->texts[index])
                  : s.sample && source_is_text_coding(v->c->coding) ? source_text_words(v->c->coding, s.sample)
+                 : source_is_lined(d) && (s.pixels || s.sample)    ? text_of(v, d, index)
                                                                    : NULL;
     v->c->text = text;
-    const int code = s.pixels || s.sample ? look(v, &s) : CLI_OK;
+    const int code = s.sample && source_is_audio(d) ? look_at_sound(v, s.sample, wick_dataset_length(d, index, 0), &s)
+                     : s.pixels || s.sample         ? look(v, &s)
+                                                    : CLI_OK;
     v->c->text = NULL;
     free(text);
     if (s.pixels || s.sample) return code;
@@ -276,20 +292,16 @@ static wick_status open_recording(viewer *v, const char *file, wick_audio **out)
 }
 
 /* What the run's --transform makes of a recording, without chance. */
-static int look_at_recording(viewer *v, const char *file) {
+static int look_at_sound(viewer *v, const float *samples, int64_t length, const subject *of) {
     const classifier *c = v->c;
+    const char *file = of->file ? of->file : c->data;
     const wick_spec in = {"audio", WICK_F32, 1, {-1}};
-    wick_audio *audio = NULL;
     wick_transform *t = NULL;
     wick_fault fault = {0};
-    int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
-    if (code != CLI_OK) return code;
-    wick_status status = open_recording(v, file, &audio);
-    if (status == WICK_OK)
-        status = wick_transform_new(c->ctx, c->transform,
-                                    &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
+    int code = CLI_OK;
+    const wick_status status = wick_transform_new(
+        c->ctx, c->transform, &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
     if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
-    const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
     const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
     if (code == CLI_OK && !length) code = log_fail(CLI_BAD_FILE, "%s: has no sample", file);
     int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
@@ -301,13 +313,25 @@ static int look_at_recording(viewer *v, const char *file) {
     if (code == CLI_OK && count != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
                         (long long)c->pixels);
-    if (code == CLI_OK &&
-        wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK)
+    if (code == CLI_OK && wick_transform_run(t, 0, 0, 0, samples, length, sample, work, &fault) != WICK_OK)
         code = log_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
-    if (code == CLI_OK) code = look(v, &(subject){.sample = sample, .file = file, .label = -1, .alone = true});
+    subject made = *of;
+    made.sample = sample;
+    if (code == CLI_OK) code = look(v, &made);
     free(sample);
     free(work);
     wick_transform_free(&t);
+    return code;
+}
+
+static int look_at_recording(viewer *v, const char *file) {
+    wick_audio *audio = NULL;
+    int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
+    if (code != CLI_OK) return code;
+    const wick_status status = open_recording(v, file, &audio);
+    if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(v->c->ctx, status));
+    const subject s = {.file = file, .label = -1, .alone = true};
+    if (code == CLI_OK) code = look_at_sound(v, wick_audio_samples(audio, 0), wick_audio_length(audio), &s);
     wick_audio_free(&audio);
     return code;
 }
@@ -319,13 +343,19 @@ static int look_at_file(viewer *v, const char *file) {
     int code = kind_check(file, AS_PICTURE, "a picture");
     if (code != CLI_OK) return code;
     wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
-    if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
+    const bool line = v->c->task->kind == TASK_CTC; /* keeps its proportions */
+    uint8_t *fitted = line ? step_buffer(v->shape[0] * v->shape[1] * v->shape[2], 1) : NULL;
+    if (line && !fitted) code = log_fail(CLI_FAILED, "out of memory");
+    if (status == WICK_OK && !line && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
         status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
         whole = image;
         image = other;
     }
-    if (status != WICK_OK) wick_image_free(&whole);
-    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    if (status != WICK_OK) {
+        wick_image_free(&whole);
+        free(fitted);
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    }
     const int64_t count = wick_image_count(image);
     const bool chosen = options_given(v->o, "index");
     char few[32];
@@ -334,7 +364,12 @@ static int look_at_file(viewer *v, const char *file) {
     int64_t first, last;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
-            const subject s = {.pixels = wick_image_pixels(image, i),
+            if (line && i < count) {
+                status = source_fit_line(ctx, image, i, v->shape[1], v->shape[2], fitted);
+                if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+                if (code != CLI_OK) break;
+            }
+            const subject s = {.pixels = line ? fitted : wick_image_pixels(image, i),
                                .file = file,
                                .index = i,
                                .label = -1,
@@ -348,6 +383,7 @@ static int look_at_file(viewer *v, const char *file) {
         }
     wick_image_free(&image);
     wick_image_free(&whole);
+    free(fitted);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
@@ -489,6 +525,9 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK && options_given(o, "beams") && c.task->kind != TASK_CTC)
+        code = log_fail(CLI_USAGE, "--beams is for --task ctc; this is %s", c.task->name);
+    c.beams = o->beams;
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
         code = log_fail(CLI_USAGE,

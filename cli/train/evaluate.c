@@ -88,6 +88,7 @@ static int make_counts(evaluator *e) {
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
     *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
+    if (c->task->kind == TASK_CTC) c->longest = wick_dataset_field(dataset, 1)->dims[0];
     if (c->task->count) {
         const int64_t fit = PIXELS / (c->task->width(c) / c->classes);
         e->batch = fit < 1 ? 1 : fit < e->batch ? fit : e->batch;
@@ -118,7 +119,7 @@ static int run_task(evaluator *e, evaluation *result) {
     double loss = 0;
     const bool counts = e->c->task->count != NULL;
     e->count = 0;
-    if (counts) memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
+    if (counts && e->confusion) memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
     for (;;) {
         wick_batch b;
         const wick_status loaded = wick_loader_take(e->loader, &b);
@@ -183,7 +184,17 @@ int evaluator_run(evaluator *e, evaluation *result) {
     return CLI_OK;
 }
 
+void evaluator_drop_lines(evaluator *e) {
+    for (int i = 0; i < EVALUATOR_SHOWN; i++) {
+        free(e->lines.read[i]);
+        free(e->lines.wrong[i].is);
+        free(e->lines.wrong[i].read);
+    }
+    e->lines = (line_counts){0};
+}
+
 void evaluator_free(evaluator *e) {
+    evaluator_drop_lines(e);
     step_free(&e->full);
     step_free(&e->rest);
     wick_loader_free(&e->loader);

@@ -59,12 +59,14 @@ static void release(void *user) {
 
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
-    const bool tags = source_is_tagged(o->set), masks = tags || source_is_masked(o->set);
+    const char *second = source_is_tagged(o->set)   ? "tags"
+                         : source_is_masked(o->set) ? "mask"
+                         : source_is_lined(o->set)  ? "text"
+                                                    : NULL;
+    const bool masks = second != NULL;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (masks || o->targets ? strcmp(f->name, tags    ? "tags"
-                                                  : masks ? "mask"
-                                                          : "target") == 0
+        if (masks || o->targets ? strcmp(f->name, masks ? second : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -149,6 +151,7 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (asked != TASK_AUTO) return asked;
     if (source_is_masked(d)) return TASK_SEGMENT;
     if (source_is_tagged(d)) return TASK_TAG;
+    if (source_is_lined(d)) return TASK_CTC;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
@@ -308,6 +311,7 @@ bool source_is_tagged(const wick_dataset *d) {
     return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
 }
 
+static bool is_table(const char *path) { return source_ends(path, ".csv") || source_ends(path, ".tsv"); }
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
@@ -386,14 +390,24 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "tensors",
                                  data);
     }
-    const bool parted = file && strcmp(file, data) == 0;
+    const bool parted = file && strcmp(file, data) == 0,
+               lines = file && is_table(file) && source_has_lines(ctx, file, so);
+    if (!lines && so->task == TASK_CTC) {
+        const bool other = file || !path_is_folder(data);
+        free(file);
+        return wick_context_fail(
+            ctx, other ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
+            "%s: --task ctc learns from a table of pictures or recordings and their texts, FILE.tsv "
+            "or %s.tsv of a folder (path, tab, text)",
+            data, split);
+    }
     wick_status status = WICK_OK;
     if (file) {
-        const bool text = source_is_text(file, so);
-        status = text ? source_open_text(ctx, file, split, so, parted, &o)
-                 : source_ends(file, ".csv") || source_ends(file, ".tsv")
-                     ? source_open_table(ctx, file, so, parted, &o)
-                     : source_open_tensors(ctx, file, split, so, parted, &o);
+        const bool text = lines || source_is_text(file, so);
+        status = lines            ? source_open_lines(ctx, file, split, so, parted, &o)
+                 : text           ? source_open_text(ctx, file, split, so, parted, &o)
+                 : is_table(file) ? source_open_table(ctx, file, so, parted, &o)
+                                  : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)

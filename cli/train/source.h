@@ -6,8 +6,8 @@
 
 #include "wick/data.h"
 
-/* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; or the class of
- * each pixel, or of each word. */
+/* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
+ * each pixel, or of each word; or the text that it shows. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -15,7 +15,8 @@ typedef enum task_kind {
     TASK_MULTI_LABEL,
     TASK_AUTOENCODE,
     TASK_SEGMENT,
-    TASK_TAG
+    TASK_TAG,
+    TASK_CTC
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -55,6 +56,9 @@ int source_read_options(const cli_options *o, source_options *so);
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
  *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
+ *   lines      a table with a column of names of pictures or recordings beside it, and one of their texts: "image", u8
+ *              [C, H, W], or "audio", f32 [-1], and "text", i64 [L]: symbols of the model, from 1 on, and behind them
+ *              SOURCE_NO_LETTER; a character that is none of them is SOURCE_UNKNOWN less its code point
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
@@ -79,6 +83,18 @@ bool source_is_masked(const wick_dataset *dataset);
 bool source_masks_are_whole(wick_context *ctx, const char *data);
 /* Whether samples are texts with a tag for each word. */
 bool source_is_tagged(const wick_dataset *dataset);
+/* Of samples that are lines of text, and of what source_open gave of them: whether they are such; the longest text; a
+ * text as it is, malloc'ed, names being those of the symbols, NULL: nobody says it, or out of memory. */
+enum { SOURCE_NO_LETTER = -1, SOURCE_NO_TEXT = -2, SOURCE_UNKNOWN = -16 };
+#define SOURCE_BLANK "(blank)" /* the name of symbol 0 */
+bool source_is_lined(const wick_dataset *dataset);
+bool source_is_line_coding(const char *coding);
+int64_t source_line_longest(const char *coding);
+char *source_line_text(const int64_t *labels, int64_t n, const char *const *names);
+/* Picture i in [channels, height, width], as high as that and with its own proportions, or narrower where it is too
+ * long; what is left at the right is as its top right pixel. */
+wick_status source_fit_line(wick_context *ctx, const wick_image *image, int64_t i, int64_t height, int64_t width,
+                            uint8_t *to);
 /* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,
  * those that are not known as "?", NULL: out of memory. */
 bool source_is_text_coding(const char *coding);

@@ -17,7 +17,7 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
-    bool masks;       /* field `label` is a mask, or tags */
+    bool masks;       /* field `label` is a mask, tags, or a text */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
 } owned;
 
@@ -64,6 +64,10 @@ bool source_text_has_val(wick_context *ctx, const char *path);
 /* parted: it has training and test in it. */
 wick_status source_open_text(wick_context *ctx, const char *path, const char *split, const source_options *so,
                              bool parted, owned *o);
+/* Whether the table is of lines of text, by its columns and what is asked for. parted: it has training and test. */
+bool source_has_lines(wick_context *ctx, const char *path, const source_options *so);
+wick_status source_open_lines(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                              bool parted, owned *o);
 /* Whether the data, or that part of them, are pictures with masks. */
 bool source_has_masks(wick_context *ctx, const char *data, const char *split);
 /* whole: they have no parts, and these are all of them. */

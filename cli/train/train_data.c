@@ -190,6 +190,15 @@ static bool are_rows(const wick_dataset *d) {
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] > 0;
 }
 
+/* Whether a list of transforms mirrors pictures. */
+static bool has_flip(const char *list) {
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+        const size_t n = strcspn(at, ",=");
+        if ((n == 4 && strncmp(at, "flip", n) == 0) || (n == 5 && strncmp(at, "vflip", n) == 0)) return true;
+    }
+    return false;
+}
+
 /* Options that are of other tasks than this one. */
 static int check_task(const training *t, const task *is) {
     const cli_options *o = t->o;
@@ -201,9 +210,17 @@ static int check_task(const training *t, const task *is) {
                 {"class-weights", TASK_CLASSIFY}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
-            !(is->by_score && strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
+            !(is->by_score && is->kind != TASK_CTC && strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
+    static const char *const columns[] = {"label", "target", "tokens", "vocabulary", "length"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && is->kind == TASK_CTC; i++)
+        if (options_given(o, columns[i]))
+            return log_fail(CLI_USAGE,
+                            "--%s has no meaning for --task ctc, whose texts are in the column that --text names",
+                            columns[i]);
+    if (is->kind == TASK_CTC && (has_flip(o->transform) || has_flip(o->augment)))
+        return log_fail(CLI_USAGE, "flip mirrors a text, which then says something else");
     if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
         return log_fail(CLI_USAGE, "--no-standardise is for rows of numbers, which those of %s are not", o->data);
     return CLI_OK;
@@ -212,7 +229,7 @@ static int check_task(const training *t, const task *is) {
 /* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
 typedef struct chosen_option {
     const char *name;
-    char value[128];
+    char value[256];
 } chosen_option;
 static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
                    size_t size) {
@@ -226,6 +243,11 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
     }
     return true;
 }
+
+/* What a step sees becomes channels, and both directions of what is around it are known. */
+#define LINE_NET(turn)                                                                                                 \
+    "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, "  \
+    "bn, relu, " turn ", conv 96 1 nobias, bn, relu, gru 64 both, dropout 0.2, conv classes 1"
 
 /* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
  * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
@@ -241,8 +263,8 @@ static int choose_defaults(training *t) {
     const int64_t count = wick_dataset_count(t->train);
     const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
                tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
-               again = t->c.task->kind == TASK_AUTOENCODE;
-    char text[384] = "";
+               again = t->c.task->kind == TASK_AUTOENCODE, lines = t->c.task->kind == TASK_CTC;
+    char text[512] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
     if (again) {
@@ -266,6 +288,14 @@ static int choose_defaults(training *t) {
         snprintf(chosen.value, sizeof chosen.value, "%s", net);
         ok =
             choose(o, network, &chosen, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "32"}, 1, text, sizeof text);
+    } else if (lines) {
+        const bool sound = source_is_audio(t->train);
+        chosen_option net = {"net", ""};
+        snprintf(net.value, sizeof net.value, sound ? LINE_NET("rows") : LINE_NET("columns"));
+        ok =
+            choose(o, network, &net, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "32"}, 1, text, sizeof text);
     } else if (few) {

@@ -11,12 +11,12 @@
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
-    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; or the sample itself, so that what is unlike the others is found. auto: classes, or of numbers that look like measurements those; the command says which"},
+    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|ctc", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; or, ctc, the text in a picture or recording. auto: classes, or of numbers that look like measurements those; the command says which"},
     {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\", \"x*,y*\"; of tensors the one. Where several are all 0 or 1, they are labels"},
     {"window", "N", INTEGER, "0", AT(window), 0, 1e6, "forecast: rows of the table lie in order of time; N of them in a row are a sample, and --target of the rows behind them is learned; 0: each row is a sample"},
     {"horizon", "N", INTEGER, "1", AT(horizon), 1, 1e5, "--window: how many rows ahead are forecast"},
     {"label", "NAME", TEXT, "", AT(label), 0, 0, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
-    {"text", "NAME", TEXT, "", AT(text_column), 0, 0, "the column of a table that is a text, of which the class is learned, or with --task tag a tag for each word; without it text, sentence, words, tokens, utterance, review ..."},
+    {"text", "NAME", TEXT, "", AT(text_column), 0, 0, "the column of a table that is a text, of which the class is learned, or with --task tag a tag for each word; with --task ctc that which a picture or recording shows; without it text, sentence, words, tokens, utterance, review ..."},
     {"tokens", "words|bytes", WORD, "words", AT(tokens), 0, 0, "of texts: what is a token"},
     {"vocabulary", "N", INTEGER, "20000", AT(vocabulary), 1, 1e6, "of texts: keep at most so many words apart, the most common ones, of those that occur twice in the training; others are one and the same"},
     {"length", "N", INTEGER, "0", AT(length), 0, 4096, "of texts: how many tokens of each are looked at; 0: as many as 99 of 100 texts have, with --task tag as the longest"},
@@ -112,6 +112,7 @@ const option_row cmd_train_options[] = {
     OPTIONS_END
 };
 
+#define OPT_BEAMS {"beams", "N", INTEGER, "0", AT(beams), 0, 10000, "of --task ctc: a text is the likeliest of a prefix beam search with N beams; 0: that of the likeliest symbol at each step"}
 const option_row cmd_eval_options[] = {
     HEADING("Data"),
     OPT_DATA,
@@ -124,6 +125,7 @@ const option_row cmd_eval_options[] = {
     OPT_SPLIT,
     OPT_INPUT_RANGE,
     HEADING("Output"),
+    OPT_BEAMS,
     {"top", "K", INTEGER, "0", AT(top), 0, MANY, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
     OPT_PROFILE,
     OPT_QUIET,
@@ -151,6 +153,7 @@ const option_row cmd_predict_options[] = {
     {"index", "LIST", TEXT, "0", AT(index), 0, 0, "which samples of the data, or of each FILE, by number from 0: 3,7,20-24; without it, of a FILE in MNIST's format (IDX), 0-15"},
     OPT_INPUT_RANGE,
     HEADING("Output"),
+    OPT_BEAMS,
     {"top", "N", INTEGER, "0", AT(top), 0, 1000, "show the N likeliest classes; 0: all, in order"},
     {"draw", "DIR", TEXT, "", AT(draw), 0, 0, "of --task segment, write what is found into this folder: NAME-mask.png, whose pixels are the numbers of classes, as large as the picture, and NAME-overlay.png, both together"},
     OPT_QUIET,

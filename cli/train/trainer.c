@@ -221,6 +221,11 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     all.shuffle = true;
     if (c->task->kind == TASK_SEGMENT && all.transform) all.joint[1] = WICK_JOINT_MASK, all.pad[1] = 255;
     if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
+    if (c->task->kind == TASK_CTC) {
+        const int code = ctc_check_texts(c, dataset);
+        if (code != CLI_OK) return code;
+        c->longest = wick_dataset_field(dataset, 1)->dims[0];
+    }
     wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
     /* All of them now and in this order, so that every process makes the same states in the same order. */

@@ -51,9 +51,11 @@ typedef struct task {
     bool (*report)(FILE *out, const struct evaluator *e);
 } task;
 
-extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag;
+extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_ctc;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
+/* Whether the network has steps enough for each text of the set; else says, with an exit code, which one needs more. */
+int ctc_check_texts(const struct classifier *c, const wick_dataset *dataset);
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */
 int task_check_classes(const struct classifier *c, const char *what);
 
