@@ -120,8 +120,8 @@ static int build_step(report *r) {
     /* flips and crops change no plan */
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform};
     const wick_compile_options compiling = trainer_compiling(o);
-    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, (trainer_loss){o->label_smoothing, o->noise, NULL}, NULL,
-                           &loading, &compiling);
+    int code = trainer_new(&r->t, &r->c, r->train, &r->optim,
+                           (trainer_loss){o->label_smoothing, o->noise, NULL, o->margin}, NULL, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
     return code;
 }

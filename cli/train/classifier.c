@@ -1,5 +1,7 @@
 #include "classifier_parts.h"
 
+#include "tasks/embed.h"
+
 #include "../file_types.h"
 #include "../paths.h"
 #include "../step.h"
@@ -92,6 +94,7 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
         return log_fail(blame, "%s: a sample has no height and width, and so no pixels", whose);
     }
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
+    if (c->task->kind == TASK_EMBED) (void)embed_prototypes(c), (void)embed_threshold(c);
     if (c->task->kind == TASK_REGRESS)
         (void)classifier_state(c, STATE_TARGET_MEAN), (void)classifier_state(c, STATE_TARGET_DEVIATION);
     wick_status status = wick_tensor_error(logits, &text);
@@ -120,7 +123,7 @@ int classifier_split_names(classifier *c, bool *fits) {
 }
 
 /* Whether its numbers have names. */
-static bool has_names(const classifier *c) { return c->task->kind != TASK_AUTOENCODE; }
+static bool has_names(const classifier *c) { return c->task->kind != TASK_AUTOENCODE && c->task->kind != TASK_EMBED; }
 
 /* Joined by tabs: those of the data set, or numbers. */
 int classifier_join_names(classifier *c, const wick_dataset *dataset) {
@@ -149,7 +152,8 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
                       .validation = c->validation,
                       .window = c->window,
                       .horizon = c->horizon,
-                      .loss = c->loss};
+                      .loss = c->loss,
+                      .embedding = c->embedding};
     if (c->task->kind == TASK_CTC) c->longest = wick_dataset_field(dataset, 1)->dims[0];
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
@@ -158,7 +162,10 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
         return classifier_out_of_memory();
     int code = classifier_sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
     if (code != CLI_OK) return code;
-    c->classes = c->task->kind == TASK_AUTOENCODE ? c->pixels : wick_dataset_classes(dataset);
+    c->classes = c->task->kind == TASK_AUTOENCODE ? c->pixels
+                 : c->task->kind == TASK_EMBED    ? c->embedding
+                                                  : wick_dataset_classes(dataset);
+    if (c->task->kind == TASK_EMBED) c->identities = wick_dataset_classes(dataset);
     if (c->classes > CLASSIFIER_MOST_CLASSES)
         return log_fail(CLI_BAD_FILE, "%s: a sample has %lld numbers, more than can be made again", data,
                         (long long)c->classes);
@@ -219,6 +226,7 @@ static bool add_task(const classifier *c, meta *list) {
     return (classes || meta_add(list, "task", "%s", c->task->name)) &&
            (!c->window || meta_add(list, "window", "%lld %lld", (long long)c->window, (long long)c->horizon)) &&
            (!c->loss || meta_add(list, "objective", "%s", c->loss)) &&
+           (!c->identities || meta_add(list, "identities", "%lld", (long long)c->identities)) &&
            meta_add(list, classes ? "classes" : "outputs", "%lld", (long long)c->classes);
 }
 
@@ -306,6 +314,12 @@ static int read_task(classifier *c, const wick_checkpoint *file, const char *pat
                    rows > CLASSIFIER_MOST_PIXELS || behind > CLASSIFIER_MOST_CLASSES))
         return log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, window);
     c->window = rows, c->horizon = behind;
+    const char *identities = wick_checkpoint_meta(file, "identities");
+    double count = 0;
+    if (c->task->kind == TASK_EMBED && !(identities && read_real(&count, identities) && count >= 1 &&
+                                         count <= CLASSIFIER_MOST_CLASSES && count == floor(count)))
+        return log_fail(CLI_BAD_FILE, "%s: bad identities '%s'", path, identities ? identities : "");
+    c->identities = (int64_t)count;
     if (validation && (!read_real(&c->validation, validation) || !(c->validation > 0 && c->validation < 1)))
         return log_fail(CLI_BAD_FILE, "%s: bad validation '%s'", path, validation);
     return CLI_OK;

@@ -57,6 +57,10 @@ typedef struct classifier {
     int64_t steps;            /* of ctc: what the network gives */
     int64_t longest;          /* of ctc: how many characters a text of the data at hand has at most */
     int64_t beams;            /* of ctc, as --beams */
+    int64_t embedding;        /* of embed, while it is made: as --embedding */
+    int64_t identities;       /* of embed: how many it learned from */
+    double margin;            /* of embed, while a step of the training is recorded: as --margin */
+    const struct enrolled *enrolled; /* of embed: who is known; NULL: nobody */
     char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
 

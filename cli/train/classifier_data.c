@@ -184,9 +184,9 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     }
     if (!parted || (!held && strcmp(split, "train") != 0)) return open_part(c, data, split, form, out);
     wick_status status = open_part(c, data, "train", form, out);
+    const int64_t gap = c->window ? c->horizon - 1 : c->task->kind == TASK_EMBED ? SOURCE_BY_CLASS : SOURCE_NO_ORDER;
     if (status == WICK_OK && c->limit > 0) status = wick_dataset_limit(c->ctx, *out, c->limit);
-    if (status == WICK_OK)
-        status = source_hold_out(c->ctx, data, c->validation, c->window ? c->horizon - 1 : -1, held, out);
+    if (status == WICK_OK) status = source_hold_out(c->ctx, data, c->validation, gap, held, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;
 }

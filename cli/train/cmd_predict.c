@@ -5,7 +5,10 @@
 #include "../paths.h"
 #include "../term/picture.h"
 #include "../step.h"
+#include "class_folders.h"
+#include "evaluate.h"
 #include "source.h"
+#include "tasks/embed.h"
 #include "../term/log.h"
 #include "../context.h"
 
@@ -57,6 +60,8 @@ typedef struct viewer {
     uint8_t *mask;          /* room for one */
     char **texts;           /* of the file at hand, as they are written there; NULL: none */
     int64_t n_texts;
+    enrolled known; /* --enrolled */
+    bool enrolling; /* what is looked at now is what becomes known */
     int64_t *order; /* classes as they are shown */
     json json;      /* held back in memory until the last image: a failure prints another object instead */
     char *text;
@@ -165,6 +170,7 @@ static int look(viewer *v, const subject *s) {
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+    if (v->enrolling) return CLI_OK;
     if (*v->o->draw && s->pixels) {
         const int drawn = draw(v, s);
         if (drawn != CLI_OK) return drawn;
@@ -403,6 +409,38 @@ static int check_list(const char *list) {
     return CLI_OK;
 }
 
+/* --enrolled: a file, or a folder with one for each identity. */
+static int enrol(viewer *v, const char *path) {
+    classifier *c = v->c;
+    wick_dataset *set = NULL;
+    evaluator e = {0};
+    evaluation none;
+    int code;
+    if (!path_is_folder(path)) {
+        v->enrolling = true;
+        code = hears(c) ? look_at_recording(v, path) : look_at_file(v, path);
+        v->enrolling = false;
+        if (code != CLI_OK) return code;
+        v->known.means = step_buffer(c->classes, sizeof *v->known.means);
+        v->known.names = calloc(1, sizeof *v->known.names);
+        if (!v->known.means || !v->known.names || !(v->known.names[0] = strdup(path)))
+            return log_fail(CLI_FAILED, "out of memory");
+        memcpy(v->known.means, v->probability, (size_t)c->classes * sizeof *v->known.means);
+        v->known.n = 1;
+    } else {
+        const char *split = class_folders_are(c->ctx, path) ? "all" : "train";
+        code = classifier_open_data(c, path, &split, true, NULL, &set);
+        if (code == CLI_OK) code = evaluator_new(&e, c, set);
+        e.bare = true;
+        if (code == CLI_OK) code = evaluator_run(&e, &none);
+        if (code == CLI_OK) code = enrolled_of(&e, &v->known);
+        evaluator_free(&e);
+        wick_dataset_free(&set);
+    }
+    c->enrolled = &v->known;
+    return code;
+}
+
 static int look_at_all(viewer *v) {
     classifier *c = v->c;
     v->x = step_buffer(c->pixels, sizeof *v->x);
@@ -415,6 +453,10 @@ static int look_at_all(viewer *v) {
         return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
+    if (*v->o->enrolled) {
+        const int known = enrol(v, v->o->enrolled);
+        if (known != CLI_OK) return known;
+    }
     if (v->o->json) json_open(&v->json, NULL, '[');
     const char *list = v->o->index;
     int64_t first, last;
@@ -528,6 +570,8 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && options_given(o, "beams") && c.task->kind != TASK_CTC)
         code = log_fail(CLI_USAGE, "--beams is for --task ctc; this is %s", c.task->name);
     c.beams = o->beams;
+    if (code == CLI_OK && *o->enrolled && c.task->kind != TASK_EMBED)
+        code = log_fail(CLI_USAGE, "--enrolled is for --task embed; this is %s", c.task->name);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
         code = log_fail(CLI_USAGE,
@@ -545,6 +589,7 @@ int cmd_predict(cli_options *o) {
     free(v.mask);
     free(v.sample);
     free(v.order);
+    enrolled_free(&v.known);
     classifier_free(&c);
     wick_dataset_free(&dataset);
     wick_context_free(&ctx);

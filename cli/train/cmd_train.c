@@ -85,8 +85,8 @@ static int build(training *t) {
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     if (code == CLI_OK)
         code = trainer_new(&t->t, &t->c, t->train, &t->optim,
-                           (trainer_loss){o->label_smoothing, o->noise, t->class_weights}, &t->teachers, &loading,
-                           &compiling);
+                           (trainer_loss){o->label_smoothing, o->noise, t->class_weights, o->margin}, &t->teachers,
+                           &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
@@ -318,6 +318,7 @@ static int end_epoch(training *t) {
         int measured = evaluator_run(&t->e, &result);
         wick_profile_end(t->ctx);
         if (measured != CLI_OK) return measured;
+        if (t->c.task->settle && (measured = t->c.task->settle(&t->e)) != CLI_OK) return measured;
         state->valid_loss = loss = result.loss;
         state->valid_score = score = result.scores[0].value;
         if (t->by_test) state->test_loss = loss, state->test_accuracy = score;

@@ -54,7 +54,7 @@ static wick_status compile(evaluator *e, step *s, int64_t n) {
 /* Room for all predictions, and what they should be. */
 static int make_room(evaluator *e, int64_t count) {
     const classifier *c = e->c;
-    const bool targets = c->task->kind != TASK_AUTOENCODE;
+    const bool targets = c->task->kind != TASK_AUTOENCODE && c->task->kind != TASK_EMBED;
     const int64_t width = c->task->width(c) + (targets ? c->classes : 0);
     if (count > MOST_KEPT / width)
         return log_fail(CLI_BAD_FILE, "%lld samples of %lld numbers are more than can be measured at once",
@@ -141,7 +141,7 @@ static int run_task(evaluator *e, evaluation *result) {
     }
     result->count = e->count;
     result->loss = loss / (double)e->count;
-    return e->c->task->measure(e, result);
+    return e->bare ? CLI_OK : e->c->task->measure(e, result);
 }
 
 int evaluator_run(evaluator *e, evaluation *result) {

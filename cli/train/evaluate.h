@@ -36,6 +36,7 @@ typedef struct evaluator {
      * and labels (-1: none) */
     float *kept, *targets;
     int64_t *labels, count;
+    bool bare; /* predictions alone are wanted, and no scores */
     /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
     int64_t top;
     /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.

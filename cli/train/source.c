@@ -114,6 +114,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]) {
     enum { SEED = 2 }; /* a run's own seed changes no part */
     if (gap >= 0) return source_cut_in_time(ctx, set, share, gap, parts);
+    if (gap == SOURCE_BY_CLASS) return source_cut_identities(ctx, set, share, parts);
     return wick_dataset_split(ctx, set, 2, (const double[]){1 - share, share}, SEED, parts);
 }
 
@@ -335,6 +336,25 @@ static char *find_text(const char *data, const char *split) {
     return NULL;
 }
 
+/* Of class folders without parts: a fifth of the identities is "test". */
+static wick_status take_identities(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                                   owned *o) {
+    wick_dataset *parts[2];
+    const int test = strcmp(split, "test") == 0;
+    const wick_status status = source_cut_identities(ctx, o->set, 0.2, parts);
+    if (status != WICK_OK) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+        return wick_context_fail(ctx, status, "%s: %s", data, why);
+    }
+    if (!test && !so->told)
+        talk("%s: %lld of its %lld identities, by a hash of their names, are held out as test", data,
+             (long long)wick_dataset_classes(parts[1]), (long long)source_identities(o->set));
+    o->base = o->whole, o->whole = o->set; /* freed in this order */
+    o->set = parts[test], o->rest = parts[!test];
+    return WICK_OK;
+}
+
 /* Whatever is no table and no tensors. */
 static wick_status open_others(wick_context *ctx, const char *data, const char *split, const source_options *so,
                                owned *o, wick_dataset **out) {
@@ -357,8 +377,10 @@ static wick_status open_others(wick_context *ctx, const char *data, const char *
     free(own), free(records);
     status = there ? wick_dataset_of_files(ctx, data, &options, &o->set)
              : first == WICK_ERR_IO || strcmp(split, "all") == 0
-                 ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set)
+                 ? class_folders_open(ctx, data, so->task == TASK_EMBED ? "all" : split, so->rate, &o->whole, &o->set)
                  : first;
+    if (status == WICK_OK && !there && so->task == TASK_EMBED && strcmp(split, "all") != 0)
+        status = take_identities(ctx, data, split, so, o);
     /* What is wrong with pictures in memory is wrong. */
     if (first != WICK_ERR_IO && strcmp(split, "all") != 0 &&
         (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8))
@@ -389,6 +411,14 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "%s: --task segment learns from a folder of pictures and masks, not from a table or "
                                  "tensors",
                                  data);
+    }
+    if (file && so->task == TASK_EMBED) {
+        free(file);
+        return wick_context_fail(
+            ctx, WICK_ERR_UNSUPPORTED,
+            "%s: --task embed learns from folders of pictures or recordings, one for each identity, "
+            "not from a table or tensors",
+            data);
     }
     const bool parted = file && strcmp(file, data) == 0,
                lines = file && is_table(file) && source_has_lines(ctx, file, so);

@@ -7,7 +7,8 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
- * each pixel, or of each word; or the text that it shows. */
+ * each pixel, or of each word; the text that it shows; or who it is, among those
+ * that were never learned. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -16,7 +17,8 @@ typedef enum task_kind {
     TASK_AUTOENCODE,
     TASK_SEGMENT,
     TASK_TAG,
-    TASK_CTC
+    TASK_CTC,
+    TASK_EMBED
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -74,7 +76,10 @@ task_kind source_task(const wick_dataset *dataset, task_kind asked);
 wick_status source_hold_out(wick_context *ctx, const char *data, double share, int64_t gap, bool held,
                             wick_dataset **set);
 /* The two of them, which need the set; gap: of windows in order of time, how many between the parts belong to neither,
- * so that no row is on both sides of what is learned (the last ones are held out); below 0: samples in no order. */
+ * so that no row is on both sides of what is learned (the last ones are held out); SOURCE_NO_ORDER: samples in no
+ * order; SOURCE_BY_CLASS: whole classes are held out, and numbered anew. */
+enum { SOURCE_NO_ORDER = -1, SOURCE_BY_CLASS = -2 };
+int64_t source_identities(const wick_dataset *set); /* how many classes have samples */
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
 const char *source_validation_part(wick_context *ctx, const char *data);

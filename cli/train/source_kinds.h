@@ -52,6 +52,7 @@ wick_status source_keep_names(wick_context *ctx, const char *path, const char *c
 /* Of a table whose rows lie in order of time: *o's set becomes that of its windows, or of the part that split says. */
 wick_status source_make_windows(wick_context *ctx, const char *path, const char *split, const source_options *so,
                                 bool parted, owned *o);
+wick_status source_cut_identities(wick_context *ctx, const wick_dataset *set, double share, wick_dataset *parts[2]);
 wick_status source_cut_in_time(wick_context *ctx, wick_dataset *all, double share, int64_t gap, wick_dataset *parts[2]);
 /* Whether a column of the table, whose name column becomes, has names of pictures beside it. */
 bool source_has_pictures(wick_context *ctx, const char *path, wick_csv_options form, char column[64]);

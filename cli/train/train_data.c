@@ -43,7 +43,8 @@ static wick_status open_split(training *t, const char *data, const char *split, 
     so.coding = t->coding;
     so.told = t->coding != NULL;
     so.classes = t->train ? wick_dataset_classes(t->train) : 0;
-    const bool again = so.task == TASK_AUTOENCODE; /* whose classes, if there are any, are no part of what is learned */
+    const bool again = so.task == TASK_AUTOENCODE ||
+                       so.task == TASK_EMBED; /* whose classes are others, or no part of what is learned */
     so.unlabelled = t->coding && again;
     wick_status status = source_open(t->ctx, data, split, &so, t->train ? NULL : &t->coding, out);
     if (status == WICK_OK && t->train && !again) status = match_classes(t, out);
@@ -111,7 +112,17 @@ static int hold_out(training *t, double share) {
     wick_dataset *parts[2];
     const char *noun = source_noun(t->train);
     const int64_t window = t->o->window;
-    wick_status status = source_cut(t->ctx, t->train, share, window ? t->o->horizon - 1 : -1, parts);
+    const bool embed = task_asked(t->o) == TASK_EMBED;
+    if (embed && source_identities(t->train) < 4) {
+        talk("%lld identities are too few to hold any out for validation: the model will have no threshold",
+             (long long)source_identities(t->train));
+        return CLI_OK;
+    }
+    wick_status status = source_cut(t->ctx, t->train, share,
+                                    window  ? t->o->horizon - 1
+                                    : embed ? SOURCE_BY_CLASS
+                                            : SOURCE_NO_ORDER,
+                                    parts);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
     if (!held || !left) {
@@ -122,6 +133,10 @@ static int hold_out(training *t, double share) {
     }
     t->whole = t->train;
     t->train = parts[0], t->valid = parts[1];
+    if (embed)
+        talk("%lld of the %lld training identities are held out for validation, which chooses the best epoch and the "
+             "threshold",
+             (long long)wick_dataset_classes(parts[1]), (long long)source_identities(t->whole));
     talk(window ? "the last %lld of the %lld training %ss are held out for validation, which chooses the best epoch"
                 : "%lld of the %lld training %ss are held out for validation, which chooses the best epoch",
          held, (long long)wick_dataset_count(t->whole), noun);
@@ -163,7 +178,7 @@ static int open_validation(training *t) {
         return options_replace(o, "validation", part) ? open_other(t, part) : log_fail(CLI_FAILED, "out of memory");
     if (!number) return open_other(t, NULL);
     const int64_t count = wick_dataset_count(t->train);
-    const bool asked = given || again || o->patience || training_is_plateau(o);
+    const bool asked = given || again || o->patience || training_is_plateau(o) || task_asked(o) == TASK_EMBED;
     if (asked || share * (double)count >= FEWEST) return hold_out(t, share);
     talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
          (long long)count, source_noun(t->train), plural(count), o->validation);
@@ -205,12 +220,19 @@ static int check_task(const training *t, const task *is) {
     static const struct {
         const char *name;
         task_kind kind;
-    } uses[] = {{"loss", TASK_REGRESS},          {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
-                {"teacher", TASK_CLASSIFY},      {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
+    } uses[] = {{"loss", TASK_REGRESS},
+                {"noise", TASK_AUTOENCODE},
+                {"embedding", TASK_EMBED},
+                {"margin", TASK_EMBED},
+                {"label-smoothing", TASK_CLASSIFY},
+                {"teacher", TASK_CLASSIFY},
+                {"model", TASK_CLASSIFY},
+                {"head", TASK_CLASSIFY},
                 {"class-weights", TASK_CLASSIFY}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
-            !(is->by_score && is->kind != TASK_CTC && strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
+            !(is->by_score && is->kind != TASK_CTC && is->kind != TASK_EMBED &&
+              strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
     static const char *const columns[] = {"label", "target", "tokens", "vocabulary", "length"};
@@ -326,6 +348,7 @@ int training_settle_task(training *t) {
     const int code = check_task(t, is);
     if (code != CLI_OK) return code;
     t->c.task = is;
+    t->c.embedding = o->embedding;
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;

@@ -29,6 +29,7 @@ static wick_tensor *task_loss(wick_context *ctx, const trainer *t, wick_tensor *
     wick_tensor *y = classifier_outputs(c, given);
     wick_here("loss");
     c->weights = t->class_weights;
+    c->margin = t->margin;
     wick_tensor *rows = c->task->rows(c, x, y, in[1]);
     c->weights = NULL;
     return wick_mean(rows, WICK_ALL_AXES, false);
@@ -208,6 +209,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
                    .seed = loading->seed,
                    .smoothing = loss.smoothing,
                    .noise = loss.noise,
+                   .margin = loss.margin,
                    .class_weights = loss.class_weights,
                    .teachers = taught_by && taught_by->n ? taught_by : NULL,
                    .compiling = *compiling,

@@ -20,6 +20,7 @@ typedef struct trainer {
     uint64_t seed;
     double smoothing;
     double noise;                   /* deviation of what is added to samples as the network takes them; 0: nothing */
+    double margin;                  /* of embed, as --margin */
     const float *class_weights;     /* [classes], the caller's; NULL: all are 1 */
     teachers *teachers;             /* NULL: none */
     bool mixed;                     /* targets are probabilities of classes */
@@ -55,6 +56,7 @@ wick_compile_options trainer_compiling(const cli_options *o); /* and of its plan
 typedef struct trainer_loss {
     double smoothing, noise;
     const float *class_weights;
+    double margin; /* of embed */
 } trainer_loss;
 /* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went
