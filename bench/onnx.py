@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Imported models beside ONNX Runtime: latency on one and two threads, start-up, memory. One run, interleaved; outputs are compared first.
 
-    python3 bench/onnx.py BUILD [--models DIR] [--seconds S] [--only NAME,...] [--write docs/benchmarks.md]
+    python3 bench/onnx.py BUILD [--models DIR] [--seconds S] [--only NAME,...] [--write docs/benchmarks/models.md]
 
 needs onnxruntime, onnx and numpy. BUILD is a release build with bench_onnx. Every model of DIR/onnx and DIR/bench runs on its first reference
 input. Both sides are processes that take turns: each turn runs a model for a fraction of a second, and every single run is timed; p50 and p95

@@ -2,7 +2,7 @@
 
     python3 bench/ops.py ops.json docs/ops-speed.md
 
-writes the rows into the page, below the text before its table, and prints the geometric means by family, which docs/benchmarks.md has,
+writes the rows into the page, below the text before its table, and prints the geometric means by family, which docs/benchmarks/kernels.md has,
 and the rows below 0.95. Ratios are PyTorch's time by Wick's.
 """
 import collections, json, math, sys

@@ -10,7 +10,9 @@ static bool ends_with(const char *name, const char *end) {
 }
 
 /* Chrome's events have an ending of their own: .json is the report. */
-static bool is_timeline(const char *name) { return ends_with(name, ".pftrace") || ends_with(name, ".trace.json"); }
+static bool is_timeline(const char *name) {
+    return ends_with(name, ".pftrace") || ends_with(name, ".trace.json") || ends_with(name, ".html");
+}
 
 int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
     wick_profile_options options = {0};
@@ -25,9 +27,9 @@ int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
         if (timeline) options.timeline = name;
         const wick_status status = wick_profile_may_write(ctx, name, timeline);
         if (status != WICK_OK)
-            return log_fail(log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
-                            strstr(log_why(ctx, status), "is written as") ? "; .pftrace and .trace.json are timelines"
-                                                                          : "");
+            return log_fail(
+                log_code(status, CLI_USAGE), "--profile: %s%s", log_why(ctx, status),
+                strstr(log_why(ctx, status), "is written as") ? "; .pftrace, .html and .trace.json are timelines" : "");
     }
     if (!o->profiles.n) return CLI_OK;
     const wick_status status = wick_profile_start(ctx, &options, &g->profile);

@@ -9,15 +9,39 @@ static int failed(const curves *c, const char *option, wick_status status) {
     return log_fail(CLI_FAILED, "--%s: %s", option, log_why(c->ctx, status));
 }
 
+/* --metrics :PORT is served, anything else a file. */
+static bool is_served(const char *metrics) { return *metrics == ':'; }
+static int metrics_failed(const curves *c) {
+    return log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
+}
+
+int curves_check(const cli_options *o) {
+    char *end;
+    if (!is_served(o->metrics)) return CLI_OK;
+    const long port = strtol(o->metrics + 1, &end, 10);
+    if (o->metrics[1] >= '0' && o->metrics[1] <= '9' && !*end && port <= 65535) return CLI_OK;
+    return log_fail(CLI_USAGE, "--metrics %s: a port is a number from 0, any that is free, to 65535", o->metrics);
+}
+
+static int serve(curves *c) {
+    if (wick_monitor_serve(c->monitor, atoi(c->o->metrics + 1)) != WICK_OK) return metrics_failed(c);
+    talk("metrics: http://127.0.0.1:%d/metrics", wick_monitor_port(c->monitor));
+    return CLI_OK;
+}
+
+/* To its file. */
+static int write_metrics(curves *c) {
+    if (!*c->o->metrics || is_served(c->o->metrics)) return CLI_OK;
+    return wick_monitor_write(c->monitor, c->o->metrics) == WICK_OK ? CLI_OK : metrics_failed(c);
+}
+
 int curves_open(curves *c, const cli_options *o, wick_context *ctx, int64_t step) {
     *c = (curves){.o = o, .ctx = ctx};
     wick_status status = wick_monitor_new(ctx, &(wick_monitor_options){.counters = *o->metrics}, &c->monitor);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(ctx, status));
     if (*o->tensorboard) status = wick_events_open(ctx, o->tensorboard, step, &c->events);
     if (status != WICK_OK) return failed(c, "tensorboard", status);
-    if (*o->metrics && wick_monitor_write(c->monitor, o->metrics) != WICK_OK)
-        return log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
-    return CLI_OK;
+    return is_served(o->metrics) ? serve(c) : write_metrics(c);
 }
 
 void curves_begin(curves *c) { wick_monitor_begin(c->monitor); }
@@ -34,11 +58,9 @@ int curves_step(curves *c, int64_t step, int64_t samples, double loss, double ac
     status = scalar(c, status, "step/lr", step, lr);
     if (status != WICK_OK) return failed(c, "tensorboard", status);
     const double now = now_seconds();
-    if (!*c->o->metrics || now - c->written < 1) return CLI_OK;
+    if (now - c->written < 1) return CLI_OK;
     c->written = now;
-    return wick_monitor_write(c->monitor, c->o->metrics) == WICK_OK
-               ? CLI_OK
-               : log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
+    return write_metrics(c);
 }
 
 static wick_status histograms(const curves *c, int64_t step, const wick_model *model) {
@@ -72,8 +94,7 @@ int curves_flush(curves *c) {
 }
 
 int curves_close(curves *c, int code) {
-    if (c->monitor && *c->o->metrics && code == CLI_OK && wick_monitor_write(c->monitor, c->o->metrics) != WICK_OK)
-        code = log_fail(CLI_FAILED, "--metrics: %s", wick_monitor_error(c->monitor));
+    if (c->monitor && code == CLI_OK) code = write_metrics(c);
     const wick_status status = wick_events_close(&c->events);
     if (status != WICK_OK && code == CLI_OK) code = failed(c, "tensorboard", status);
     wick_monitor_free(&c->monitor);

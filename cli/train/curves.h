@@ -24,6 +24,8 @@ typedef struct curves {
     double written;      /* when the metrics last were, in seconds */
 } curves;
 
+/* Before any work: whether --metrics could be. */
+int curves_check(const cli_options *o);
 /* For a run that goes on after `step` steps. Exit codes; what went wrong has been said. */
 int curves_open(curves *c, const cli_options *o, wick_context *ctx, int64_t step);
 /* A step begins; it has ended, as step `step`, counted from 1. */

@@ -7,8 +7,8 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
- * each pixel, or of each word; the text that it shows; or who it is, among those
- * that were never learned. */
+ * each pixel, or of each word; where things are in it, as boxes or points; several of these at once; the text that it
+ * shows; or who it is, among those that were never learned. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -17,6 +17,9 @@ typedef enum task_kind {
     TASK_AUTOENCODE,
     TASK_SEGMENT,
     TASK_TAG,
+    TASK_DETECT,
+    TASK_KEYPOINTS,
+    TASK_HEADS,
     TASK_CTC,
     TASK_EMBED
 } task_kind;
@@ -35,6 +38,7 @@ typedef struct source_options {
     int64_t classes;    /* with a coding, how many the model knows; 0: as many as there are */
     bool unlabelled;    /* with a coding: samples need no class, which is -1 then */
     task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
+    const char *heads;  /* as --heads: several things that are learned at once; NULL or "": `target` says them */
     const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
                            one that `label` says */
     bool pictures;      /* with a coding of a table: the model learned from pictures that a column names */
@@ -42,6 +46,7 @@ typedef struct source_options {
                                 behind them are learned; 0: each row is a sample */
     const char *text, *tokens;  /* of texts, the column, and what is a token, as --text and --tokens */
     int64_t vocabulary, length; /* how many tokens are known, and of a text; 0: found */
+    bool letterbox;             /* pictures that get another size keep their shape, with bars; without a coding */
     bool told;                  /* of a file that is no part of a folder: what is worth telling of it has been told */
 } source_options;
 
@@ -58,10 +63,14 @@ int source_read_options(const cli_options *o, source_options *so);
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
  *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
+ *   heads      a table or tensors of which several things are learned: "heads", f32 [n] (heads.h)
  *   lines      a table with a column of names of pictures or recordings beside it, and one of their texts: "image", u8
  *              [C, H, W], or "audio", f32 [-1], and "text", i64 [L]: symbols of the model, from 1 on, and behind them
  *              SOURCE_NO_LETTER; a character that is none of them is SOURCE_UNKNOWN less its code point
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
+ *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
+ *              it "size", i64 [2], height and width as the picture's file has them
+ *   points     a table of pictures and the points in them (boxes/point_table.h): "points", f32 [K, 3], and "size"
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
@@ -86,8 +95,23 @@ const char *source_validation_part(wick_context *ctx, const char *data);
 /* Whether samples are pictures with masks; and whether data are such, without parts. */
 bool source_is_masked(const wick_dataset *dataset);
 bool source_masks_are_whole(wick_context *ctx, const char *data);
+/* Whether samples are pictures with boxes; whether data have such, and without parts. */
+bool source_is_boxed(const wick_dataset *dataset);
+bool source_has_boxes(const char *data, const char *split, char separator);
+bool source_boxes_are_whole(const char *data, char separator);
+enum { BOX_WIDTH = 5 /* numbers of a box */ };
+/* The same of points; the coding says how pictures are fitted. */
+bool source_is_pointed(const wick_dataset *dataset);
+bool source_has_points(const char *data, const char *split, char separator);
+bool source_points_are_whole(const char *data, char separator);
+bool source_read_point_coding(const char *coding, bool *letterbox);
+/* Of what source_open gave of boxes: how pictures are fitted, and how many boxes one has at most. False: it is of other
+ * data. */
+bool source_read_box_coding(const char *coding, bool *letterbox, int64_t *most);
 /* Whether samples are texts with a tag for each word. */
 bool source_is_tagged(const wick_dataset *dataset);
+/* Whether several things are learned of each sample, which field 1, "heads", has. */
+bool source_is_headed(const wick_dataset *dataset);
 /* Of samples that are lines of text, and of what source_open gave of them: whether they are such; the longest text; a
  * text as it is, malloc'ed, names being those of the symbols, NULL: nobody says it, or out of memory. */
 enum { SOURCE_NO_LETTER = -1, SOURCE_NO_TEXT = -2, SOURCE_UNKNOWN = -16 };

@@ -1,5 +1,6 @@
 /* The samples of wick train: training, validation and test; and the task that they show. */
 #include "class_folders.h"
+#include "heads.h"
 #include "../options.h"
 #include "../paths.h"
 #include "source.h"
@@ -26,6 +27,7 @@ static wick_status match_classes(const training *t, wick_dataset **test) {
 
 static task_kind task_asked(const cli_options *o) {
     const task *asked = task_named(o->task);
+    if (!asked && *o->heads) return TASK_HEADS;
     return asked ? asked->kind : TASK_AUTO;
 }
 
@@ -185,13 +187,39 @@ static int open_validation(training *t) {
     return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
+/* What several heads go with. */
+static int check_heads(const cli_options *o) {
+    const bool several = task_asked(o) == TASK_HEADS;
+    char error[512];
+    if (*o->heads && !several)
+        return log_fail(CLI_USAGE, "--heads are several things that are learned, and --task %s is one", o->task);
+    if (*o->heads && options_given(o, "target"))
+        return log_fail(CLI_USAGE, "--heads says what is learned; it takes no --target beside it");
+    if (!several) return CLI_OK;
+    if (!*o->heads && !*o->target)
+        return log_fail(CLI_USAGE, "--task heads: --heads says what is learned, as \"rhythm=classes*0.5, hr=number, "
+                                   "tags=labels\"");
+    if (options_given(o, "label"))
+        return log_fail(CLI_USAGE, "--label is one class; of several heads --heads or --target names the columns");
+    if (options_given(o, "text"))
+        return log_fail(CLI_USAGE, "--text is for one class, or tags, of texts, and not for several heads");
+    if (o->window) return log_fail(CLI_USAGE, "--window forecasts numbers, and not several heads");
+    struct heads *read = heads_read(*o->heads ? o->heads : o->target, *o->heads, error, sizeof error);
+    if (!read) return log_fail(CLI_USAGE, "--%s: %s", *o->heads ? "heads" : "target", error);
+    heads_free(&read);
+    return CLI_OK;
+}
+
 int training_open_data(training *t) {
     const cli_options *o = t->o;
     const task_kind asked = task_asked(o);
+    int code = check_heads(o);
+    if (code != CLI_OK) return code;
+    if (o->letterbox && !*o->image_size) return log_fail(CLI_USAGE, "--letterbox is for --image-size");
     if (options_given(o, "horizon") && !o->window) return log_fail(CLI_USAGE, "--horizon is for --window");
     if (o->window && asked != TASK_AUTO && asked != TASK_REGRESS)
         return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->task);
-    const int code = open_samples(t);
+    code = open_samples(t);
     return code == CLI_OK ? open_validation(t) : code;
 }
 
@@ -228,11 +256,14 @@ static int check_task(const training *t, const task *is) {
                 {"teacher", TASK_CLASSIFY},
                 {"model", TASK_CLASSIFY},
                 {"head", TASK_CLASSIFY},
-                {"class-weights", TASK_CLASSIFY}};
+                {"class-weights", TASK_CLASSIFY},
+                {"letterbox", TASK_DETECT}};
+    const bool fitted = is->kind == TASK_KEYPOINTS;
+    const bool places = is->kind == TASK_SEGMENT || is->kind == TASK_TAG;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
-            !(is->by_score && is->kind != TASK_CTC && is->kind != TASK_EMBED &&
-              strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
+            !(places && strcmp(uses[i].name, "class-weights") == 0) &&
+            !(fitted && strcmp(uses[i].name, "letterbox") == 0))
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
     static const char *const columns[] = {"label", "target", "tokens", "vocabulary", "length"};
@@ -251,7 +282,7 @@ static int check_task(const training *t, const task *is) {
 /* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
 typedef struct chosen_option {
     const char *name;
-    char value[256];
+    char value[512];
 } chosen_option;
 static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
                    size_t size) {
@@ -270,6 +301,11 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
 #define LINE_NET(turn)                                                                                                 \
     "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, "  \
     "bn, relu, " turn ", conv 96 1 nobias, bn, relu, gru 64 both, dropout 0.2, conv classes 1"
+/* A grid of an eighth of the picture's height and width. */
+#define DETECTOR                                                                                                       \
+    "conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, "  \
+    "relu, conv 64 3 stride 2 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, "     \
+    "relu, conv classes 1"
 
 /* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
  * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
@@ -286,7 +322,7 @@ static int choose_defaults(training *t) {
     const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
                tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
                again = t->c.task->kind == TASK_AUTOENCODE, lines = t->c.task->kind == TASK_CTC;
-    char text[512] = "";
+    char text[768] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
     if (again) {
@@ -300,6 +336,12 @@ static int choose_defaults(training *t) {
     } else if (pixels) {
         ok =
             choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
+    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS) {
+        const chosen_option net = {"net", DETECTOR};
+        ok =
+            choose(o, network, &net, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
     } else if (texts) {
@@ -351,8 +393,11 @@ int training_settle_task(training *t) {
     t->c.embedding = o->embedding;
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
+    if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
+    if (is->kind == TASK_KEYPOINTS && *o->target)
+        return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
-    if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
+    if (!task_named(o->task) && !*o->heads && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
     return choose_defaults(t);
 }
 

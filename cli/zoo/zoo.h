@@ -13,6 +13,8 @@ typedef enum zoo_metric {
     ZOO_F1,       /* of class 1, of two; baseline: everything is of class 1 */
     ZOO_MIOU,     /* of pixels; baseline: the commonest class of each place of the training's pictures */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
+    ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
+    ZOO_HEADS,    /* of several heads, the least share of what is wanted of each; baseline: the training's mean */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
     ZOO_CER,      /* of texts, in percent: edits of characters over characters; baseline: nothing is read */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
@@ -32,7 +34,8 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_words, zoo_set_voices;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_streets, zoo_set_cells, zoo_set_words,
+    zoo_set_voices;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -43,7 +46,7 @@ typedef struct zoo_model {
     zoo_metric metric;
     double demand;
     const char *dims; /* what the network takes, as --input of wick info */
-    int64_t outputs;
+    int64_t outputs;  /* classes or numbers; of boxes the network has five more */
     const char *net;    /* as --net */
     const char *recipe; /* lines of a file of options, as wick train --config reads it; without data and net */
 } zoo_model;
@@ -76,8 +79,6 @@ enum { ZOO_TRAIN, ZOO_VALIDATION, ZOO_TEST };
 /* A sample of that part and group. An exit code; what went wrong has been said. */
 int zoo_count_in(zoo_prep *p, int part, const char *group);
 uint64_t zoo_random(uint64_t *state);
-/* A copy of the face of a line of the table, and its line. */
-int zoo_turn_face(zoo_prep *p, const char *line, int copy, uint64_t *state, FILE *table);
 /* order[0..n-1] becomes a random order of them, the same one every time. */
 void zoo_deal(int64_t *order, int64_t n);
 /* A file of the prepared set. An exit code; what went wrong has been said. */
@@ -101,12 +102,14 @@ void zoo_free_table(zoo_table *t);
 int zoo_prepare_folders(zoo_prep *p); /* archives and folders of pictures and recordings, with a class each */
 int zoo_prepare_faces(zoo_prep *p);
 int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
+int zoo_prepare_cells(zoo_prep *p);   /* and with boxes */
 int zoo_prepare_etth1(zoo_prep *p);
 int zoo_prepare_elecdemand(zoo_prep *p);
 int zoo_prepare_skab(zoo_prep *p);
 int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
+int zoo_prepare_gait(zoo_prep *p); /* several heads of each window */
 int zoo_prepare_words(zoo_prep *p); /* words, drawn in fonts */
 int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
 
@@ -123,8 +126,11 @@ char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /*
 void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
 /* The model at path on the held-out part. An exit code; what went wrong has been said. */
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
+/* Of several heads, each beside what is wanted of it. */
+int zoo_score_heads(const zoo_model *m, const evaluator *e, const wick_dataset *train, zoo_result *r);
 /* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */
 int zoo_place_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
+int zoo_box_baseline(const evaluator *e, const wick_dataset *train, double *baseline);
 int zoo_tag_baseline(const evaluator *e, double *baseline);
 bool zoo_meets(const zoo_model *m, double score);
 int zoo_read_result(const char *folder, zoo_result *r); /* r->there: whether it is there */

@@ -77,6 +77,11 @@ WICK_API void wick_monitor_get_stats(wick_monitor *monitor, wick_monitor_stats *
 /* All of it as OpenMetrics text (prometheus.io's exposition format 1.0.0), to a file that a collector reads (node
  * exporter's textfile, for one). The file is replaced as a whole. WICK_ERR_IO; the text is wick_monitor_error's. */
 WICK_API WICK_MUST_CHECK wick_status wick_monitor_write(wick_monitor *monitor, const char *path);
+/* The same text over HTTP, as http://127.0.0.1:PORT/metrics, until the monitor is freed: for collectors on this machine
+ * that ask. A thread of its own answers, and makes the text for each request. port 0: one that is free.
+ * WICK_ERR_INVALID: no port; WICK_ERR_BUSY: it is served already; WICK_ERR_IO: in use, or not allowed. */
+WICK_API WICK_MUST_CHECK wick_status wick_monitor_serve(wick_monitor *monitor, int port);
+WICK_API int wick_monitor_port(const wick_monitor *monitor);          /* 0: it is not served */
 WICK_API const char *wick_monitor_error(const wick_monitor *monitor); /* of the last call that failed */
 
 #ifdef __cplusplus

@@ -26,9 +26,10 @@ extern "C" {
 typedef struct wick_profile wick_profile;
 
 typedef struct wick_profile_options {
-    /* A file that gets each run, step and span as it happens: NAME.json as Chrome's trace events, any other name as
-     * Perfetto's TrackEvent packets (ui.perfetto.dev opens both). What was written is readable wherever the file ends:
-     * a process that is killed loses less than a second of it. A file that is there is replaced if it is a profile;
+    /* A file that gets each run, step and span as it happens: NAME.json as Chrome's trace events, NAME.html as a page
+     * that shows those in a browser and fetches nothing, any other name as Perfetto's TrackEvent packets
+     * (ui.perfetto.dev opens these and NAME.json). What was written is readable wherever the file ends: a process that
+     * is killed loses less than a second of it. A file that is there is replaced if it is a profile;
      * anything else is WICK_ERR_INVALID. NULL: none */
     const char *timeline;
     size_t timeline_bytes; /* spans beyond are dropped, and counted; 0: 1 GiB */

@@ -241,7 +241,8 @@ static void record_scan(wick_context *ctx, const char *name, wick_tensor *condit
     collector c = {.ctx = ctx, .arena = poison ? NULL : arena_new(ctx), .n_params = (size_t)(o->n_state + o->n_x)};
     if (!poison && !c.arena) poison = wick_poison(ctx, WICK_ERR_NOMEM, "%s: out of memory", name);
     wick_scope *scope = poison ? NULL : wick_scope_open(ctx);
-    wick_tensor *in[2 * MOST], *made[2 * MOST + 1] = {NULL}, *all[3 * MOST + 1], **results = made + conditional;
+    wick_tensor *in[2 * MOST] = {NULL}, *made[2 * MOST + 1] = {NULL}; /* a body that reads too many finds NULL */
+    wick_tensor *all[3 * MOST + 1], **results = made + conditional;
     control_attr *attr = NULL;
     const int n_all = 2 * o->n_state + o->n_y + conditional;
     if (!poison) {

@@ -3,6 +3,7 @@
 #include "wick/monitor.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 
 #include "codegen/text.h"
 #include "profile/counters.h"
+#include "profile/endpoint.h"
 #include "tensor/tensor.h"
 
 enum { WINDOW = 100, WINDOW_MAX = 1 << 20, LOOKS = 9, NAMES = 64, NAME_SIZE = 64 };
@@ -25,6 +27,8 @@ typedef struct look {
 struct wick_monitor {
     wick_monitor_options options;
     size_t bytes;                   /* of this block */
+    endpoint *endpoint;             /* its thread reads what follows */
+    pthread_mutex_t lock;           /* of what follows */
     uint64_t steps, samples, total; /* ns of all steps */
     uint64_t began;
     look looks[LOOKS]; /* a ring: at every eighth of a window */
@@ -104,6 +108,7 @@ wick_status wick_monitor_new(wick_context *ctx, const wick_monitor_options *opti
         wick_release(NULL, m, bytes);
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "monitor: out of memory");
     }
+    pthread_mutex_init(&m->lock, NULL);
     m->bytes = bytes;
     m->options = *options;
     m->options.window = window;
@@ -121,14 +126,21 @@ void wick_monitor_free(wick_monitor **monitor) {
     wick_monitor *m = monitor ? *monitor : NULL;
     if (!m) return;
     *monitor = NULL;
+    endpoint_close(&m->endpoint);
+    pthread_mutex_destroy(&m->lock);
     counters_close(&m->counters);
     wick_release(NULL, m->sorted, (size_t)m->options.window * sizeof *m->sorted);
     wick_release(NULL, m, m->bytes);
 }
 
-void wick_monitor_begin(wick_monitor *m) { m->began = wick_now_ns(); }
+void wick_monitor_begin(wick_monitor *m) {
+    pthread_mutex_lock(&m->lock);
+    m->began = wick_now_ns();
+    pthread_mutex_unlock(&m->lock);
+}
 
 void wick_monitor_step(wick_monitor *m, int64_t samples) {
+    pthread_mutex_lock(&m->lock);
     const uint64_t now = wick_now_ns(), ns = now - m->began, window = (uint64_t)m->options.window;
     m->ring[m->steps % window].ns = ns;
     m->ring[m->steps % window].samples = samples;
@@ -137,6 +149,7 @@ void wick_monitor_step(wick_monitor *m, int64_t samples) {
     m->total += ns;
     m->began = now;
     if (m->steps % WICK_MAX(window / (LOOKS - 1), 1) == 0) m->looks[m->n_looks++ % LOOKS] = look_now(m);
+    pthread_mutex_unlock(&m->lock);
     if (m->options.on_step)
         m->options.on_step(
             m->options.user, m,
@@ -145,12 +158,13 @@ void wick_monitor_step(wick_monitor *m, int64_t samples) {
 
 bool wick_monitor_set(wick_monitor *m, const char *name, double value) {
     if (!name || !*name || strlen(name) >= NAME_SIZE) return false;
+    pthread_mutex_lock(&m->lock);
     int i = 0;
     while (i < m->n_own && strcmp(m->own[i].name, name) != 0) i++;
-    if (i == NAMES) return false;
-    if (i == m->n_own) memcpy(m->own[m->n_own++].name, name, strlen(name) + 1);
-    m->own[i].value = value;
-    return true;
+    if (i == m->n_own && i < NAMES) memcpy(m->own[m->n_own++].name, name, strlen(name) + 1);
+    if (i < NAMES) m->own[i].value = value;
+    pthread_mutex_unlock(&m->lock);
+    return i < NAMES;
 }
 
 /* ---- what there is to tell --------------------------------------------------------------------------------------- */
@@ -193,6 +207,7 @@ static void take_latency(wick_monitor *m, wick_monitor_stats *s) {
 void wick_monitor_get_stats(wick_monitor *m, wick_monitor_stats *s) {
     if (!s) return;
     memset(s, 0, sizeof *s);
+    pthread_mutex_lock(&m->lock);
     const look now = look_now(m), *from = &m->looks[m->n_looks < LOOKS ? 0 : m->n_looks % LOOKS];
     struct rusage use;
     s->steps = m->steps;
@@ -214,6 +229,7 @@ void wick_monitor_get_stats(wick_monitor *m, wick_monitor_stats *s) {
                                        &s->counters.cache_misses, &s->counters.branch_misses};
     for (int k = 0; k < COUNTER_KINDS; k++) *to[k] = now.counted[k] - from->counted[k];
     s->counters.why = *m->counters.why ? m->counters.why : NULL;
+    pthread_mutex_unlock(&m->lock);
 }
 
 /* ---- OpenMetrics ------------------------------------------------------------------------------------------------- */
@@ -261,7 +277,8 @@ static void summary(wick_text *out, const wick_monitor_stats *s) {
 }
 
 /* Names of the program's own are values of a label: they can't meet those of others. */
-static void own_gauges(const wick_monitor *m, wick_text *out) {
+static void own_gauges(wick_monitor *m, wick_text *out) {
+    pthread_mutex_lock(&m->lock);
     if (m->n_own) head(out, "value", "gauge", "", "Numbers of the program's own.");
     for (int i = 0; i < m->n_own; i++) {
         wick_text_add(out, "wick_value{name=\"");
@@ -276,9 +293,11 @@ static void own_gauges(const wick_monitor *m, wick_text *out) {
         wick_text_add(out, "\"} ");
         number(out, m->own[i].value);
     }
+    pthread_mutex_unlock(&m->lock);
 }
 
-static void write_text(wick_monitor *m, wick_text *out) {
+static void write_text(void *monitor, wick_text *out) {
+    wick_monitor *m = monitor;
     wick_monitor_stats s;
     wick_monitor_get_stats(m, &s);
     counter(out, "steps", "Steps so far.", (double)s.steps);
@@ -315,5 +334,13 @@ wick_status wick_monitor_write(wick_monitor *m, const char *path) {
     wick_text_free(&out);
     return status;
 }
+
+wick_status wick_monitor_serve(wick_monitor *m, int port) {
+    if (m->endpoint)
+        return wick_msg_set(&m->msg, WICK_ERR_BUSY, "monitor_serve: it is served at port %d",
+                            endpoint_port(m->endpoint));
+    return endpoint_open(&m->endpoint, port, write_text, m, &m->msg);
+}
+int wick_monitor_port(const wick_monitor *m) { return m->endpoint ? endpoint_port(m->endpoint) : 0; }
 
 const char *wick_monitor_error(const wick_monitor *m) { return m->msg.text; }

@@ -1,5 +1,5 @@
 /* timeline.c: Perfetto's TrackEvent packets (perfetto.dev/docs/reference/trace-packet-proto) and Chrome's trace events
- * ("Trace Event Format", JSON array form, whose closing bracket may be missing).
+ * ("Trace Event Format", JSON array form, whose closing bracket may be missing), alone or in a page that shows them.
  *
  * Packets: a sequence for each track, whose first packet describes the track and makes it the default one; names are
  * interned once a sequence. Then a span takes two packets:
@@ -187,7 +187,7 @@ static void quote(wick_str *s, const char *text) {
         const unsigned char c = (unsigned char)text[i];
         if (c == '"' || c == '\\')
             wick_str_add(s, "\\%c", c);
-        else if (c < 32)
+        else if (c < 32 || c == '<') /* the page's block of data ends with a tag */
             wick_str_add(s, "\\u%04x", c);
         else
             wick_str_add(s, "%c", c);
@@ -282,7 +282,11 @@ static const char chrome_head[] = "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"
 
 /* How the files that are written here begin: the process's track of a timeline, and the others' first lines. */
 static bool is_ours(const uint8_t *head, size_t n) {
-    static const char *const texts[] = {chrome_head, "<svg wick=\"profile\"", "{\n  \"wick_profile\"", "wick profile\n",
+    static const char *const texts[] = {chrome_head,
+                                        "<!doctype html><!--wick profile-->",
+                                        "<svg wick=\"profile\"",
+                                        "{\n  \"wick_profile\"",
+                                        "wick profile\n",
                                         "main;"};
     if (n == 0) return true; /* what a run that was killed at once leaves */
     for (size_t i = 0; i < WICK_COUNTOF(texts); i++) {
@@ -313,7 +317,8 @@ wick_status timeline_open(timeline *t, const char *path, size_t limit, const wic
     t->limit = limit;
     if (!path) return WICK_OK;
     const size_t length = strlen(path);
-    t->chrome = length > 5 && strcmp(path + length - 5, ".json") == 0;
+    t->page = length > 5 && strcmp(path + length - 5, ".html") == 0;
+    t->chrome = t->page || (length > 5 && strcmp(path + length - 5, ".json") == 0);
     WICK_TRY(profile_may_replace(path, msg));
     t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0644);
     if (t->fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
@@ -322,7 +327,13 @@ wick_status timeline_open(timeline *t, const char *path, size_t limit, const wic
         char line[256];
         wick_str s = wick_str_on(line, sizeof line);
         wick_str_add(&s, "%s%d,\"args\":{\"name\":\"wick\"}},\n", chrome_head, (int)getpid());
-        begun = write_line(t, &s);
+        begun = true;
+        for (int i = 0; t->page && i < TIMELINE_PAGE_PARTS && begun; i++) {
+            const size_t n = strlen(timeline_page[i]);
+            begun = room_for(t, n);
+            if (begun) add(t, timeline_page[i], n);
+        }
+        begun = begun && write_line(t, &s);
     } else
         begun = describe_process(t);
     timeline_flush(t);
@@ -332,11 +343,12 @@ wick_status timeline_open(timeline *t, const char *path, size_t limit, const wic
 }
 
 int timeline_close(timeline *t) {
-    static const char end[] = "{}]\n"; /* behind a comma */
+    static const char end[] = "{}]\n</script>\n"; /* behind a comma; the tag ends a page's data */
+    const size_t length = t->page ? sizeof end - 1 : strlen("{}]\n");
     if (t->fd < 0) return t->error;
     if (t->chrome) {
-        t->limit += sizeof end;
-        if (room_for(t, sizeof end - 1)) add(t, end, sizeof end - 1);
+        t->limit += length;
+        if (room_for(t, length)) add(t, end, length);
     }
     timeline_flush(t);
     if (close(t->fd) != 0 && !t->error) t->error = errno;

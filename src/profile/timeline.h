@@ -7,6 +7,7 @@
 typedef struct timeline {
     int fd;                /* -1: there is none */
     bool chrome;           /* Chrome's JSON; else Perfetto's packets */
+    bool page;             /* that, behind a page which shows it */
     uint64_t limit, bytes; /* the most; written or in the buffer */
     uint64_t spans, dropped;
     int error; /* errno of the first write that failed */
@@ -24,6 +25,10 @@ void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, u
 void timeline_flush(timeline *t);
 /* Writes what is left. errno of what went wrong, or 0. */
 int timeline_close(timeline *t);
+
+/* What a page begins with; Chrome's events follow. */
+enum { TIMELINE_PAGE_PARTS = 2 };
+extern const char *const timeline_page[TIMELINE_PAGE_PARTS];
 
 /* Every file of a profile begins with one of a few texts; what doesn't is not replaced. */
 wick_status profile_may_replace(const char *path, wick_msg *msg);

@@ -23,7 +23,20 @@ test_console_is_silent() {
         fail "$(grep -o '<svg' dom.html | wc -l) charts in the page"
     ! grep -nE '="[^"]*\b(NaN|nan|inf|undefined)\b' dom.html | head -n 3 | grep . || fail "a number is none"
 }
-# The two tests above can fail: a page that fetches is told on.
+# A timeline, whole and cut off in the middle of a span, says how many there are of the first one's name when it is clicked.
+test_a_timeline() {
+    expect 0 "$wick" profile --arch lenet --input 28,28 --runs 20 --threads 1 --profile whole.html --quiet
+    head -c "$(($(wc -c <whole.html) * 2 / 3))" whole.html >cut.html
+    for page in whole cut; do
+        sed "s|</script><script type=|addEventListener('load', () => { const r = c0().getBoundingClientRect();\
+            for (const k of ['pointerdown', 'pointerup']) c0().dispatchEvent(new PointerEvent(k, {clientX: r.left + r.width / 2, clientY: r.top + 50, pointerId: 1}))});\
+            const c0 = () => document.getElementById('view'); HTMLElement.prototype.setPointerCapture = () => {};</script><script type=|" $page.html >clicked.html
+        browse clicked.html --dump-dom >dom.html
+        ! console | head -n 5 | grep . || fail "the console speaks of $page.html"
+        grep -q 'id="told">[^<]* at [^<]*; all [0-9]*: ' dom.html || fail "$page.html: $(grep -o 'id="told">[^<]*' dom.html)"
+    done
+}
+# The tests above can fail: a page that fetches is told on.
 test_a_fetch_would_be_seen() {
     sed 's|</main>|<img alt="" src="http://example.org/x.png"></main>|' run/report.html >fetches.html
     browse fetches.html --dump-dom >/dev/null

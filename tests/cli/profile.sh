@@ -15,7 +15,9 @@ test_profile_files() {
     has err "wrote a.pftrace" && has a.svg "conv1" && has a.txt "9 runs" && valid_json a.json && has a.folded "main;run;conv1;conv "
     [ "$(head -c 1 a.pftrace | od -An -tx1 | tr -d ' ')" = 0a ] || fail "a.pftrace is no trace"
     expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.trace.json --quiet && valid_json a.trace.json && has a.trace.json '"ph":"X"'
-    expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.svg --profile a.folded --quiet # a profile is replaced
+    expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.html --quiet && has a.html "wick profile"
+    sed -n '/id=events>/,/<.script>$/p' a.html | sed '1d;$d' >events.json && valid_json events.json && has events.json '"ph":"X"'
+    expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.svg --profile a.html --quiet # a profile is replaced
     # Sums are exact: stacks are all of the runs, layers are all of the kernels.
     if command -v python3 >/dev/null; then
         python3 - <<'PY' || fail "sums differ"
@@ -32,7 +34,7 @@ PY
 test_profile_refuses() {
     echo "something else" >mine.svg
     expect 2 "$wick" profile "${net[@]}" --profile mine.svg && has err "is no profile" && has mine.svg "something else"
-    expect 2 "$wick" profile "${net[@]}" --profile x.png && has err ".pftrace and .trace.json are timelines"
+    expect 2 "$wick" profile "${net[@]}" --profile x.png && has err ".pftrace, .html and .trace.json are timelines"
     expect 2 "$wick" profile "${net[@]}" --profile a.pftrace --profile b.trace.json && has err "one timeline"
     expect 3 "$wick" profile nowhere.onnx
 }
@@ -57,6 +59,8 @@ test_curves_and_metrics() {
     expect 0 "$wick" train --resume curves --epochs 3 --tensorboard tb --quiet && [ "$(ls tb | wc -l)" = 2 ] || fail "a run that goes on has no file of its own"
     expect 1 "$wick" train --data images --arch mlp:32 --out other --tensorboard /dev/null/x && has err "--tensorboard: "
     expect 1 "$wick" train --data images --arch mlp:32 --out other2 --metrics /nowhere/m.txt && has err "--metrics: "
+    for port in : :x :-1 :65536 :1x; do expect 2 "$wick" train --data images --arch mlp:32 --out other2 --metrics $port && has err "a port is a number"; done
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 1 --out served --metrics :0 && has err "metrics: http://127.0.0.1:"
 }
 test_tune_batch() {
     expect 0 "$wick" tune batch "${net[@]}" --most 8 --time 0.05 --latency 1000

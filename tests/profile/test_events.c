@@ -1,6 +1,8 @@
 /* Event files for TensorBoard, beside its own bytes; and the monitor, beside what the system says elsewhere. */
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -204,6 +206,73 @@ TEST(metrics_are_openmetrics_text) {
     CHECK_STR_HAS(wick_monitor_error(m), "/nowhere/metrics");
     wick_monitor_free(&m);
     CHECK_INT(wick_monitor_new(ctx, &(wick_monitor_options){.window = -1}, &m), WICK_ERR_INVALID);
+    wick_context_free(&ctx);
+}
+
+static int connect_to(int port) {
+    const struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* What comes back for a request, sent in two pieces. */
+static const char *ask(int port, const char *request) {
+    static char reply[16384];
+    const int fd = connect_to(port);
+    size_t n = 0;
+    reply[0] = 0;
+    if (fd < 0) return reply;
+    const size_t half = strlen(request) / 2;
+    if (send(fd, request, half, MSG_NOSIGNAL) > 0) send(fd, request + half, strlen(request) - half, MSG_NOSIGNAL);
+    for (ssize_t some; n < sizeof reply - 1 && (some = recv(fd, reply + n, sizeof reply - 1 - n, 0)) > 0;)
+        n += (size_t)some;
+    reply[n] = 0;
+    close(fd);
+    return reply;
+}
+
+TEST(metrics_are_served_while_steps_go_on) {
+    wick_context *ctx = new_context(.threads = 1);
+    wick_monitor *m = NULL, *other = NULL;
+    REQUIRE(wick_monitor_new(ctx, NULL, &m) == WICK_OK && wick_monitor_new(ctx, NULL, &other) == WICK_OK);
+    CHECK_INT(wick_monitor_port(m), 0);
+    CHECK_INT(wick_monitor_serve(m, 65536), WICK_ERR_INVALID);
+    CHECK_INT(wick_monitor_serve(m, -1), WICK_ERR_INVALID);
+    REQUIRE(wick_monitor_serve(m, 0) == WICK_OK);
+    const int port = wick_monitor_port(m);
+    CHECK(port > 0);
+    CHECK_INT(wick_monitor_serve(m, 0), WICK_ERR_BUSY);
+    CHECK_INT(wick_monitor_serve(other, port), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_monitor_error(other), "127.0.0.1: Address already in use");
+    for (int i = 1; i <= 50; i++) {
+        char line[64];
+        wick_monitor_step(m, 2);
+        wick_monitor_set(m, "loss", 1.0 / i);
+        if (i % 10) continue;
+        const char *reply = ask(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), *body = strstr(reply, "\r\n\r\n");
+        snprintf(line, sizeof line, "\nwick_steps_total %d\n", i);
+        CHECK(strncmp(reply, "HTTP/1.1 200 OK\r\n", 17) == 0);
+        CHECK_STR_HAS(reply, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n");
+        CHECK_STR_HAS(reply, line);
+        REQUIRE(body);
+        CHECK_INT(strlen(body + 4), atoi(strstr(reply, "Content-Length: ") + 16));
+        CHECK(strcmp(body + strlen(body) - 6, "# EOF\n") == 0);
+    }
+    CHECK_STR_HAS(ask(port, "GET / HTTP/1.1\r\n\r\n"), "404 Not Found");
+    CHECK_STR_HAS(ask(port, "POST /metrics HTTP/1.1\r\n\r\n"), "405 Method Not Allowed");
+    CHECK_STR_HAS(ask(port, "HEAD /metrics HTTP/1.1\r\n\r\n"), "200 OK");
+    /* One that never asks: others are answered after it, and the end does not wait for it. */
+    const int silent = connect_to(port);
+    CHECK(silent >= 0);
+    const double began = (double)wick_now_ns() * 1e-9;
+    wick_monitor_free(&m);
+    CHECK((double)wick_now_ns() * 1e-9 - began < 1.5);
+    close(silent);
+    CHECK_INT(connect_to(port), -1);
+    wick_monitor_free(&other);
     wick_context_free(&ctx);
 }
 

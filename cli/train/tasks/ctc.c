@@ -175,7 +175,6 @@ static int count(evaluator *e, const void *target, int64_t n) {
     reading r;
     int64_t *room = step_buffer(2 * (c->longest + c->steps + 2), sizeof *room);
     int code = reading_new(c, &r) && room ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
-    if (!e->count) evaluator_drop_lines(e);
     for (int64_t i = 0; i < n && code == CLI_OK; i++) {
         const int64_t *is = (const int64_t *)target + i * c->longest, letters = letters_in(is, c->longest),
                       right = e->lines.right;
@@ -187,6 +186,11 @@ static int count(evaluator *e, const void *target, int64_t n) {
     reading_free(&r);
     free(room);
     return code;
+}
+
+static int begin(evaluator *e) {
+    evaluator_drop_lines(e);
+    return CLI_OK;
 }
 
 static int measure(const evaluator *e, evaluation *r) {
@@ -345,6 +349,7 @@ const task task_ctc = {.kind = TASK_CTC,
                        .predictions = predictions,
                        .rows = rows,
                        .width = width,
+                       .begin = begin,
                        .count = count,
                        .measure = measure,
                        .print = print,
