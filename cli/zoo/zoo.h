@@ -16,6 +16,7 @@ typedef enum zoo_metric {
     ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
     ZOO_HEADS,    /* of several heads, the least share of what is wanted of each; baseline: the training's mean */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
+    ZOO_CER,      /* of texts, in percent: edits of characters over characters; baseline: nothing is read */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
     ZOO_NME       /* of points, mean distance in percent of that of the outer corners of the eyes; baseline: the mean
                      face of the training */
@@ -34,7 +35,8 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_health, zoo_set_streets, zoo_set_cells;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_health, zoo_set_streets, zoo_set_cells,
+    zoo_set_words, zoo_set_voices;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -110,6 +112,7 @@ int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
 int zoo_prepare_health(zoo_prep *p); /* of no file: hearts that are made */
 int zoo_prepare_gait(zoo_prep *p); /* several heads of each window */
+int zoo_prepare_words(zoo_prep *p); /* words, drawn in fonts */
 int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
 
 /* ---- training and judging ---------------------------------------------------------------------------------------- */
