@@ -48,7 +48,7 @@ const option_row cmd_train_options[] = {
     HEADING("Training"),
     {"epochs", "N", INTEGER, "12", AT(epochs), 1, 1e6, "passes over the training data; of few rows of numbers more, if it isn't given"},
     {"batch", "N", INTEGER, "128", AT(batch), 1, 1e6, "samples in a step; of few rows of numbers fewer, if it isn't given"},
-    {"loss", "mse|mae|huber", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, or squares up to one deviation of the target and magnitudes beyond"},
+    {"loss", "mse|mae|huber|snr", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, squares up to one deviation of the target and magnitudes beyond; snr: of waveforms, how loud the error is beside the targets of a sample, in dB"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
     {"accumulate", "N", INTEGER, "1", AT(accumulate), 1, 1e6, "batches whose gradients make one update"},
     {"class-weights", "LIST", TEXT, "", AT(class_weights), 0, 0, "how much a sample of each class counts in the loss: balanced, so that rare classes count as much as common ones, or a number for each class in their order: 1,5,0.5"},

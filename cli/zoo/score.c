@@ -3,6 +3,8 @@
 
 #include "../term/log.h"
 
+#include "wick/metrics.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,39 @@ static void score_classes(const zoo_model *m, const evaluator *e, const evaluati
         r->baseline = counts ? (double)e->classes[most].support / (double)got->count : NAN;
         free(counts);
     }
+}
+
+/* What is kept of each sample: how much class 1 is ahead, and its label. */
+typedef struct margins {
+    float *x;
+    int64_t *labels;
+} margins;
+static void keep_margins(const evaluator *e, int64_t first, int64_t n, void *user) {
+    const margins *kept = user;
+    for (int64_t i = 0; i < n; i++) {
+        kept->x[first + i] = e->logits[2 * i + 1] - e->logits[2 * i];
+        kept->labels[first + i] = e->y[i];
+    }
+}
+
+static int score_auc(const zoo_model *m, evaluator *e, evaluation *got, zoo_result *r) {
+    if (e->c->task->kind != TASK_CLASSIFY || e->c->classes != 2)
+        return log_fail(CLI_BAD_FILE, "%s: its model does not tell two classes apart", m->name);
+    const int64_t n = wick_dataset_count(e->dataset);
+    margins kept = {malloc((size_t)n * sizeof *kept.x), malloc((size_t)n * sizeof *kept.labels)};
+    e->look = keep_margins, e->user = &kept;
+    int code = kept.x && kept.labels ? evaluator_run(e, got) : zoo_out_of_memory();
+    wick_scope *scope = code == CLI_OK ? wick_scope_open(e->c->ctx) : NULL;
+    if (code == CLI_OK && !scope) code = zoo_out_of_memory();
+    if (scope) {
+        const wick_status status = wick_roc_auc(wick_from(e->c->ctx, WICK_F32, WICK_DIMS(n), kept.x),
+                                                wick_from(e->c->ctx, WICK_I64, WICK_DIMS(n), kept.labels), &r->score);
+        if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(e->c->ctx, status));
+        wick_scope_close(&scope);
+    }
+    r->baseline = 0.5;
+    free(kept.x), free(kept.labels);
+    return code;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
@@ -142,19 +177,47 @@ static bool score_nme(truth *t, zoo_result *r) {
     return ok;
 }
 
+/* Scale-invariant ratio of signal to distortion, in dB (Le Roux et al. 2019), without means. */
+static double si_sdr(const float *estimate, const float *clean, int64_t n) {
+    double ec = 0, cc = 0, ee = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ec += (double)estimate[i] * (double)clean[i];
+        cc += (double)clean[i] * (double)clean[i];
+        ee += (double)estimate[i] * (double)estimate[i];
+    }
+    const double signal = ec * ec / cc;
+    return 10 * log10(signal / (ee - signal));
+}
+
+static bool score_si_sdr(truth *t, zoo_result *r) {
+    double sum = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        if (!get_sample(t->test, i, t->x, NULL)) return false;
+        const float *clean = t->e->targets + i * t->k;
+        sum += si_sdr(t->e->kept + i * t->k, clean, t->k) - si_sdr(t->x, clean, t->k);
+    }
+    r->score = sum / (double)t->n;
+    r->baseline = 0;
+    return true;
+}
+
 static int score_numbers(const zoo_model *m, const evaluator *e, const wick_dataset *train, const wick_dataset *test,
                          zoo_result *r) {
     truth t = {.e = e, .test = test, .train = train, .n = e->count, .k = e->c->classes};
     const bool windows = m->metric == ZOO_MSE || m->metric == ZOO_MAPE;
+    const bool waves = m->metric == ZOO_SI_SDR;
     if (windows && (!e->c->window || (m->metric == ZOO_MAPE && e->c->window < DAY)))
         return log_fail(CLI_BAD_FILE, "%s: its samples are no windows", m->name);
-    t.x = windows ? malloc((size_t)e->c->pixels * sizeof *t.x) : NULL;
+    if (waves && e->c->pixels != t.k)
+        return log_fail(CLI_BAD_FILE, "%s: its samples are not as long as what it gives", m->name);
+    t.x = windows || waves ? malloc((size_t)e->c->pixels * sizeof *t.x) : NULL;
     t.y = malloc((size_t)t.k * sizeof *t.y);
     t.mean = calloc((size_t)t.k, sizeof *t.mean);
     t.square = calloc((size_t)t.k, sizeof *t.square);
-    int code = (t.x || !windows) && t.y && t.mean && t.square ? CLI_OK : zoo_out_of_memory();
+    int code = (t.x || !(windows || waves)) && t.y && t.mean && t.square ? CLI_OK : zoo_out_of_memory();
     if (code == CLI_OK && !(measure_training(&t) && (m->metric == ZOO_MSE    ? score_mse(&t, r)
                                                      : m->metric == ZOO_MAPE ? score_mape(&t, r)
+                                                     : waves                 ? score_si_sdr(&t, r)
                                                                              : score_nme(&t, r))))
         code = log_fail(CLI_BAD_FILE, "%s: its samples cannot be read, or are not what it learns", m->name);
     free(t.x), free(t.y), free(t.mean), free(t.square);
@@ -178,11 +241,27 @@ static int open_part(classifier *c, const char *split, wick_dataset **out) {
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
 }
 
+/* The score and the baseline, of what the metric is of. */
+static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, const wick_dataset *test, zoo_result *r) {
+    evaluation got;
+    int code = m->metric == ZOO_AUC ? score_auc(m, e, &got, r) : evaluator_run(e, &got);
+    if (code != CLI_OK) return code;
+    r->samples = got.count;
+    r->parameters = classifier_parameters(e->c);
+    if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1)
+        code = score_places(m, e, &got, train, test, r);
+    else if (e->c->task->kind != TASK_CLASSIFY)
+        code = score_numbers(m, e, train, test, r);
+    else if (m->metric != ZOO_AUC)
+        score_classes(m, e, &got, train, r);
+    r->met = zoo_meets(m, r->score);
+    return code;
+}
+
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r) {
     classifier c = {0};
     wick_dataset *train = NULL, *test = NULL;
     evaluator e = {0};
-    evaluation got;
     int code = classifier_load(&c, ctx, path);
     if (code == CLI_OK) classifier_set_pictures(&c);
     if (code == CLI_OK) code = open_part(&c, "train", &train);
@@ -191,18 +270,7 @@ int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_resul
         code = log_fail(CLI_BAD_FILE, "%s: gives %lld numbers, and %s %lld", path, (long long)c.classes, m->name,
                         (long long)m->outputs);
     if (code == CLI_OK) code = evaluator_new(&e, &c, test);
-    if (code == CLI_OK) code = evaluator_run(&e, &got);
-    if (code == CLI_OK) {
-        r->samples = got.count;
-        r->parameters = classifier_parameters(&c);
-        if (c.task->kind == TASK_CLASSIFY)
-            score_classes(m, &e, &got, train, r);
-        else if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1)
-            code = score_places(m, &e, &got, train, test, r);
-        else
-            code = score_numbers(m, &e, train, test, r);
-        r->met = zoo_meets(m, r->score);
-    }
+    if (code == CLI_OK) code = judge(m, &e, train, test, r);
     evaluator_free(&e);
     wick_dataset_free(&train);
     wick_dataset_free(&test);

@@ -12,6 +12,8 @@ typedef enum zoo_metric {
     ZOO_RECALL,   /* the mean of the classes' recalls; baseline: one class for all, 1 / classes */
     ZOO_F1,       /* of class 1, of two; baseline: everything is of class 1 */
     ZOO_MIOU,     /* of pixels; baseline: the commonest class of each place of the training's pictures */
+    ZOO_AUC,      /* area under the ROC curve of class 1, of two; baseline: one score for all, 0.5 */
+    ZOO_SI_SDR,   /* of waveforms, in dB above that of the noisy input; baseline: the input as it is, 0 */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
@@ -22,16 +24,21 @@ extern const char *const zoo_metrics[]; /* their names */
 bool zoo_lower_is_better(zoo_metric metric);
 
 struct zoo_prep;
+struct wick_file;
+enum { ZOO_SOURCES = 3 };
 /* A public data set, as its home has it or reduced (docs/zoo.md says how). */
 typedef struct zoo_set {
     const char *file; /* below --data */
     const char *home, *licence;
-    bool free;                          /* whether the licence says that anyone may use it for anything */
+    bool free; /* whether the licence, and that of sets with it, says that anyone may use it for anything */
     int (*prepare)(struct zoo_prep *p); /* NULL: no model learns from it yet */
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_activity,
+    zoo_set_enhancement, zoo_set_tunes;
+/* Set i of those that one is made of, itself the first; NULL: there is none. */
+const zoo_set *zoo_set_of(const zoo_set *set, int i);
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -66,6 +73,7 @@ typedef struct zoo_prep {
     wick_context *ctx;
     const zoo_set *set;
     const char *source; /* the public file or folder */
+    char *sources[ZOO_SOURCES]; /* that and those of the sets with it; NULL: none */
     const char *to;     /* the folder that wick train will read */
     const char *groups; /* what a group is, for the manifest; the set's to fill in */
     bool shuffle;       /* labels of the training are dealt at random: nothing is to be learned */
@@ -74,6 +82,8 @@ typedef struct zoo_prep {
 enum { ZOO_TRAIN, ZOO_VALIDATION, ZOO_TEST };
 /* A sample of that part and group. An exit code; what went wrong has been said. */
 int zoo_count_in(zoo_prep *p, int part, const char *group);
+/* The group alone: of a sample that has several, all but the one that it is counted with. */
+int zoo_group_in(zoo_prep *p, int part, const char *group);
 uint64_t zoo_random(uint64_t *state);
 /* A copy of the face of a line of the table, and its line. */
 int zoo_turn_face(zoo_prep *p, const char *line, int copy, uint64_t *state, FILE *table);
@@ -99,6 +109,11 @@ void zoo_free_table(zoo_table *t);
 /* prepare functions, by kind of file */
 int zoo_prepare_folders(zoo_prep *p); /* archives and folders of pictures and recordings, with a class each */
 int zoo_prepare_faces(zoo_prep *p);
+int zoo_prepare_activity(zoo_prep *p);    /* speech with noise, and noise alone */
+int zoo_prepare_enhancement(zoo_prep *p); /* speech with noise, and the same without */
+int zoo_prepare_tunes(zoo_prep *p);       /* notes, which are played */
+/* Where a file of such a set belongs, and whose it is, by its name; false: it is no part of the set. */
+bool zoo_place(const zoo_set *set, const struct wick_file *file, int *part, char group[ZOO_GROUP]);
 int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
 int zoo_prepare_etth1(zoo_prep *p);
 int zoo_prepare_elecdemand(zoo_prep *p);

@@ -259,6 +259,24 @@ static wick_tensor *build_lstm(builder *b, const layer *l, const char *name, wic
 static wick_tensor *build_gru(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return recurrent(b, l, name, x, true);
 }
+/* [n, channels, height, width]: what lies above each other at a place along the width, or side by side at one along the
+ * height, become the channels of that place (Shi et al. 2015). */
+static wick_tensor *sequence(builder *b, const char *layer_, wick_tensor *x, bool along_height) {
+    if (wick_tensor_rank(x) != 4)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "net: %s: takes [batch, channels, height, width], and this has %d dims", layer_,
+                           wick_tensor_rank(x));
+    if (along_height) x = wick_permute(x, 4, (const int[]){0, 1, 3, 2});
+    const int64_t dims[] = {wick_tensor_dim(x, 0), wick_tensor_dim(x, 1) * wick_tensor_dim(x, 2),
+                            wick_tensor_dim(x, 3)};
+    return wick_reshape(x, 3, dims);
+}
+static wick_tensor *build_columns(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)l, (void)name, sequence(b, "columns", x, false);
+}
+static wick_tensor *build_rows(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)l, (void)name, sequence(b, "rows", x, true);
+}
 static wick_tensor *build_globalmaxpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
     static const int places[] = {2, 3, 4};
     const int n = wick_tensor_rank(x) - 2;
@@ -312,6 +330,9 @@ static const struct {
     {"lstm", "lstm", 1, FLAG_BOTH, 0, build_lstm, "lstm WIDTH [both]",
      "recurrent along the length; both: also backwards, twice as many channels"},
     {"gru", "gru", 1, FLAG_BOTH, 0, build_gru, "gru WIDTH [both]", "gated recurrent units, likewise"},
+    {"columns", NULL, 0, 0, 0, build_columns, "columns",
+     "of pictures: the channels of a column, one below the other, become those of a place in a sequence"},
+    {"rows", NULL, 0, 0, 0, build_rows, "rows", "likewise of a row, as those of spectrograms, which are moments"},
     {"save", NULL, 0, 0, NAME, build_save, "save NAME", "nothing is done; concat and add get it by the name"},
     {"concat", NULL, 0, 0, NAME, build_concat, "concat NAME", "the channels that were saved, and these behind them"},
     {"add", NULL, 0, 0, NAME, build_add, "add NAME", "the sum of what was saved and this"},
