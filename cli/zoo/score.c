@@ -1,6 +1,7 @@
 /* How good a model is on the held-out part, and what the trivial way reaches there. */
 #include "zoo.h"
 
+#include "../paths.h"
 #include "../term/log.h"
 
 #include "wick/metrics.h"
@@ -56,23 +57,69 @@ static void keep_margins(const evaluator *e, int64_t first, int64_t n, void *use
     }
 }
 
-static int score_auc(const zoo_model *m, evaluator *e, evaluation *got, zoo_result *r) {
+static int run_margins(const zoo_model *m, evaluator *e, evaluation *got, margins *kept) {
     if (e->c->task->kind != TASK_CLASSIFY || e->c->classes != 2)
         return log_fail(CLI_BAD_FILE, "%s: its model does not tell two classes apart", m->name);
-    const int64_t n = wick_dataset_count(e->dataset);
-    margins kept = {malloc((size_t)n * sizeof *kept.x), malloc((size_t)n * sizeof *kept.labels)};
-    e->look = keep_margins, e->user = &kept;
-    int code = kept.x && kept.labels ? evaluator_run(e, got) : zoo_out_of_memory();
+    const size_t n = (size_t)wick_dataset_count(e->dataset) + 1;
+    *kept = (margins){malloc(n * sizeof *kept->x), malloc(n * sizeof *kept->labels)};
+    e->look = keep_margins, e->user = kept;
+    return kept->x && kept->labels ? evaluator_run(e, got) : zoo_out_of_memory();
+}
+
+static int score_auc(const zoo_model *m, evaluator *e, evaluation *got, zoo_result *r) {
+    margins kept = {0};
+    int code = run_margins(m, e, got, &kept);
     wick_scope *scope = code == CLI_OK ? wick_scope_open(e->c->ctx) : NULL;
     if (code == CLI_OK && !scope) code = zoo_out_of_memory();
     if (scope) {
-        const wick_status status = wick_roc_auc(wick_from(e->c->ctx, WICK_F32, WICK_DIMS(n), kept.x),
-                                                wick_from(e->c->ctx, WICK_I64, WICK_DIMS(n), kept.labels), &r->score);
+        const wick_status status =
+            wick_roc_auc(wick_from(e->c->ctx, WICK_F32, WICK_DIMS(got->count), kept.x),
+                         wick_from(e->c->ctx, WICK_I64, WICK_DIMS(got->count), kept.labels), &r->score);
         if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(e->c->ctx, status));
         wick_scope_close(&scope);
     }
     r->baseline = 0.5;
     free(kept.x), free(kept.labels);
+    return code;
+}
+
+/* A line "LABEL tab TEXT tab PACKAGE tab ROUGE"; false: it is not, or of another label. */
+static bool read_sentence(const char *line, int64_t label, int64_t *package, double *rouge) {
+    const char *text = strchr(line, '\t'), *s = text ? strchr(text + 1, '\t') : NULL;
+    char *end;
+    if (!s || (line[0] == 'y') != (label == 1)) return false;
+    *package = strtoll(s + 1, &end, 10);
+    if (*end != '\t') return false;
+    *rouge = strtod(end + 1, &end);
+    return !*end;
+}
+
+/* Of each package the sentence with the highest margin, the first of equal ones; r: beside its first sentence. */
+static bool pick_sentences(const zoo_table *t, const margins *kept, zoo_result *r) {
+    int64_t package, before = -1, packages = 0;
+    double rouge, best = 0, sum = 0, first = 0;
+    float most = 0;
+    for (int64_t i = 0; i < t->n; i++, before = package) {
+        if (!read_sentence(t->lines[i], kept->labels[i], &package, &rouge)) return false;
+        const bool starts = package != before;
+        if (starts) sum += best, first += rouge, packages++;
+        if (starts || kept->x[i] > most) most = kept->x[i], best = rouge;
+    }
+    r->score = (sum + best) / (double)packages;
+    r->baseline = first / (double)packages;
+    return packages > 0;
+}
+
+static int score_rouge(const zoo_model *m, evaluator *e, evaluation *got, zoo_result *r) {
+    margins kept = {0};
+    zoo_table t = {0};
+    char *path = path_join(e->c->data, "test.tsv");
+    int code = path ? run_margins(m, e, got, &kept) : zoo_out_of_memory();
+    if (code == CLI_OK) code = zoo_read_table(path, &t);
+    if (code == CLI_OK && (t.n != got->count || !pick_sentences(&t, &kept, r)))
+        code = log_fail(CLI_BAD_FILE, "%s: is not what was prepared", path);
+    zoo_free_table(&t);
+    free(path), free(kept.x), free(kept.labels);
     return code;
 }
 
@@ -244,7 +291,9 @@ static int open_part(classifier *c, const char *split, wick_dataset **out) {
 /* The score and the baseline, of what the metric is of. */
 static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, const wick_dataset *test, zoo_result *r) {
     evaluation got;
-    int code = m->metric == ZOO_AUC ? score_auc(m, e, &got, r) : evaluator_run(e, &got);
+    int code = m->metric == ZOO_AUC     ? score_auc(m, e, &got, r)
+               : m->metric == ZOO_ROUGE ? score_rouge(m, e, &got, r)
+                                        : evaluator_run(e, &got);
     if (code != CLI_OK) return code;
     r->samples = got.count;
     r->parameters = classifier_parameters(e->c);
@@ -252,7 +301,7 @@ static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, co
         code = score_places(m, e, &got, train, test, r);
     else if (e->c->task->kind != TASK_CLASSIFY)
         code = score_numbers(m, e, train, test, r);
-    else if (m->metric != ZOO_AUC)
+    else if (m->metric != ZOO_AUC && m->metric != ZOO_ROUGE)
         score_classes(m, e, &got, train, r);
     r->met = zoo_meets(m, r->score);
     return code;

@@ -14,6 +14,7 @@ typedef enum zoo_metric {
     ZOO_MIOU,     /* of pixels; baseline: the commonest class of each place of the training's pictures */
     ZOO_AUC,      /* area under the ROC curve of class 1, of two; baseline: one score for all, 0.5 */
     ZOO_SI_SDR,   /* of waveforms, in dB above that of the noisy input; baseline: the input as it is, 0 */
+    ZOO_ROUGE,    /* ROUGE-1 of the sentence that is picked beside the summary; baseline: the first sentence */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
@@ -36,7 +37,7 @@ typedef struct zoo_set {
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
     zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_activity,
-    zoo_set_enhancement, zoo_set_tunes;
+    zoo_set_enhancement, zoo_set_tunes, zoo_set_packages;
 /* Set i of those that one is made of, itself the first; NULL: there is none. */
 const zoo_set *zoo_set_of(const zoo_set *set, int i);
 
@@ -112,6 +113,7 @@ int zoo_prepare_faces(zoo_prep *p);
 int zoo_prepare_activity(zoo_prep *p);    /* speech with noise, and noise alone */
 int zoo_prepare_enhancement(zoo_prep *p); /* speech with noise, and the same without */
 int zoo_prepare_tunes(zoo_prep *p);       /* notes, which are played */
+int zoo_prepare_packages(zoo_prep *p);    /* descriptions, sentence by sentence */
 /* Where a file of such a set belongs, and whose it is, by its name; false: it is no part of the set. */
 bool zoo_place(const zoo_set *set, const struct wick_file *file, int *part, char group[ZOO_GROUP]);
 int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
