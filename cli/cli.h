@@ -31,6 +31,7 @@ typedef enum cli_command_id {
     CMD_CONVERT,
     CMD_QUANTIZE,
     CMD_PRUNE,
+    CMD_SHRINK,
     CMD_INFO,
     CMD_OPS,
     CMD_PLAN,
@@ -43,6 +44,7 @@ typedef enum cli_command_id {
     CMD_TUNE,
     CMD_DATA,
     CMD_ZOO,
+    CMD_LAUNCH,
     CMD_COMPLETIONS,
     CMD_COUNT
 } cli_command_id;
@@ -75,8 +77,11 @@ typedef struct cli_options {
         onnx_ops, bench, bgr;
 
     const char *draw;       /* of predict */
+    const char *box_form;   /* of data */
+    bool csv;               /* of predict */
+    double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens; /* of train */
-    int64_t vocabulary, length;
+    int64_t vocabulary, length, leaves;
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
@@ -90,7 +95,8 @@ typedef struct cli_options {
     int64_t multiple;
     bool global;
     const char *pattern;
-    bool per_tensor, reduce_range;
+    double max_kb, max_us, max_ram; /* of shrink */
+    bool per_tensor, reduce_range, correct_bias;
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
@@ -98,7 +104,7 @@ typedef struct cli_options {
     bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;
-    bool no_standardise;
+    bool no_standardise, letterbox;
     cli_list profiles;             /* --profile */
     const char *pin, *numa;        /* of what runs networks */
     int64_t memory_pool;
@@ -131,6 +137,11 @@ typedef struct cli_options {
     int64_t prefetch, cache;
     cli_list parts;
     bool free_only, shuffle_labels; /* of zoo */
+    const char *ranks;              /* of launch */
+    int64_t rank_count;             /* of plan, with leaves */
+    const char *link;
+    int64_t restarts;
+    double timeout;
 
     /* By row of the command's table: the text a value was read from, owned, and whether the command line gave it. */
     char *text[CLI_MAX_OPTIONS];
@@ -143,6 +154,7 @@ typedef struct cli_command {
     bool needs_model, takes_files;
     int (*run)(cli_options *options); /* an exit code */
     const option_row *options;        /* its own table */
+    bool takes_command; /* its argument begins another command, whose options are not its own */
 } cli_command;
 extern const cli_command cli_commands[CMD_COUNT];
 
@@ -157,6 +169,7 @@ int cmd_verify(cli_options *options);
 int cmd_convert(cli_options *options);
 int cmd_quantize(cli_options *options);
 int cmd_prune(cli_options *options);
+int cmd_shrink(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);
@@ -171,6 +184,7 @@ int cmd_data(cli_options *options);
 const char *data_action(int i); /* of wick data; NULL past the last */
 int cmd_zoo(cli_options *options);
 const char *zoo_action(int i); /* of wick zoo; NULL past the last */
+int cmd_launch(cli_options *options);
 int cmd_completions(cli_options *options);
 
 #endif

@@ -32,6 +32,13 @@ static void compiler(const char *value) {
         log_warn("WICK_CC=%s can't be run: kernels are not compiled", value);
 }
 
+static void number_of_threads(const char *value) {
+    char *end;
+    const long n = strtol(value, &end, 10);
+    if (*end || n < 1 || n > WICK_THREADS_MAX)
+        log_warn("WICK_THREADS=%s is ignored; it may be 1 to %d", value, WICK_THREADS_MAX);
+}
+
 /* Each has a list of values, or a check. WICK_TUNING is a file, which says itself what is wrong with it. */
 static const struct {
     const char *name, *values; /* separated by blanks */
@@ -40,7 +47,7 @@ static const struct {
     {"WICK_ISA", NULL, isa},        {"WICK_F32", "highest split high medium", NULL},
     {"WICK_JIT", "0 1 wait", NULL}, {"WICK_EAGER", "0 1", NULL},
     {"WICK_VERIFY", "0 1", NULL},   {"WICK_DATA", NULL, data},
-    {"WICK_CC", NULL, compiler},
+    {"WICK_CC", NULL, compiler},    {"WICK_THREADS", NULL, number_of_threads},
 };
 
 static bool is_one_of(const char *value, const char *list) {

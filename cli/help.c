@@ -37,7 +37,13 @@ static const char help_data[] = "PATH is a folder of files, CLASS/NAME; an archi
                                 "it again, in the new folder TO, or in the archive TO.tar\n"
                                 "  split PATH TO     record files in the folder TO, with the same share of each class\n"
                                 "  bench             how fast batches of it can be made, and what holds them up; "
-                                "pictures in folders are decoded by the workers";
+                                "pictures in folders are decoded by the workers\n"
+                                "  boxes PATH TO     the boxes of pictures in another form, checked against them: a "
+                                "table, COCO's JSON, YOLO's texts, Pascal VOC's XML";
+static const char help_launch[] =
+    "COMMAND is started as every rank, with what follows it; options of wick launch stand before it. The output of "
+    "rank 0 is shown; what the others print is kept, and shown if they fail. When a rank fails the others are ended "
+    "within 5 s. SIGINT, SIGTERM and SIGHUP are passed on to all.";
 static const char help_zoo[] =
     "NAME is a model, by its name or number (V5), or all; the data it learns from are public sets that are there "
     "already, below --data.\n"
@@ -66,6 +72,7 @@ const char *help_argument(cli_command_id command) {
     case CMD_BENCH: return help_bench_rows;
     case CMD_DATA: return help_data;
     case CMD_ZOO: return help_zoo;
+    case CMD_LAUNCH: return help_launch;
     case CMD_EVAL:
     case CMD_PREDICT:
     case CMD_REPORT:
@@ -89,7 +96,7 @@ enum {
     OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO |
                  1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH | 1 << CMD_PLAN |
                  1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE | 1 << CMD_DATA | 1 << CMD_QUANTIZE |
-                 1 << CMD_PRUNE | 1 << CMD_ZOO,
+                 1 << CMD_PRUNE | 1 << CMD_SHRINK | 1 << CMD_ZOO,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -105,12 +112,14 @@ static const struct {
     {CLI_DIFFERENT, 1 << CMD_COMPARE,
      "compare: the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "run --check: an output differs by more than the tolerance, in dtype or in shape"},
-    {CLI_MISSED, 1 << CMD_QUANTIZE | 1 << CMD_PRUNE,
-     "quantize, prune: the best that was found is written, and loses more than --max-drop allows"},
+    {CLI_MISSED, 1 << CMD_QUANTIZE | 1 << CMD_PRUNE | 1 << CMD_SHRINK,
+     "quantize, prune, shrink: the best that was found is written, and doesn't keep to what --max-... allows"},
     {CLI_FAILED, 1 << CMD_BENCH, "bench: a row could not be run, or with --against or --regress is slower"},
     {CLI_INTERRUPTED, OF_TRAIN | 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP)"},
     {CLI_INTERRUPTED, 1 << CMD_DATA, "data: what was being written is gone, what was there before is not"},
     {CLI_INTERRUPTED, OF_TRAIN, "train, also after SIGXCPU and SIGPIPE, has saved its place and printed how to go on"},
+    {CLI_FAILED, 1 << CMD_LAUNCH,
+     "launch: else the code is that of the first rank that failed, 128 and a signal's number if that ended it"},
     {CLI_UNREAD, ALL, "who read the output is gone (SIGPIPE); nothing is said"},
 };
 
@@ -137,6 +146,9 @@ const help_row help_environment[] = {
      "machine code for fused programs: 0: none; 1: wherever it is worth it; wait: runs wait for the compiler"},
     {"WICK_CC", "the C compiler that makes it, instead of cc"},
     {"WICK_F32", "how exactly AMX multiplies f32: highest, split, high, medium"},
+    {"WICK_THREADS", "how many threads compute where no --threads says otherwise; wick launch sets it for its ranks"},
+    {"WICK_MPI", "file of the MPI library that ranks of mpirun and srun use, if the right one isn't found"},
+    {"WICK_GROUP_TIMEOUT", "seconds without a byte after which a rank that others wait for is taken for hung [60]"},
     {"WICK_EAGER", "1: run op by op, without passes"},
     {"WICK_VERIFY", "1: check each graph after each pass"},
     {"NO_COLOR", "if set, no colours unless --color always"},
@@ -159,6 +171,10 @@ const help_example help_examples[] = {
      "a network by name, on images that vary"},
     {CMD_TRAIN, "wick train --data street --task segment --transform \"flip, normalise\" --out street_run",
      "the class of each pixel, of pictures and masks"},
+    {CMD_TRAIN, "wick train --data cells --image-size 96 --transform \"flip, normalise\" --out cells_run",
+     "where things are, of pictures and boxes: a table, COCO's JSON, YOLO's texts or VOC's XML"},
+    {CMD_TRAIN, "wick train --data faces --task keypoints --image-size 80 --out faces_run",
+     "where points are, of pictures and a table of x0, y0, x1, y1 ..."},
     {CMD_TRAIN, "wick train --data ner.tsv --task tag --out tags",
      "a tag for each word, of words and tags between blanks"},
     {CMD_TRAIN, "wick train --resume run --epochs 20", "go on where it ended, or was interrupted"},
@@ -200,6 +216,9 @@ const help_example help_examples[] = {
      "half of the multiply-adds, trained on for ten epochs, with at most a point lost"},
     {CMD_PRUNE, "wick prune run -o sparse.onnx --sparsity 0.9 --epochs 10",
      "nine of ten weights become 0 while it is trained"},
+    {CMD_SHRINK, "wick shrink run -o small.onnx --max-kb 40 --epochs 2",
+     "the most accurate that takes 40 KB, each trained on for two epochs"},
+    {CMD_SHRINK, "wick shrink run -o small.onnx --max-drop 1", "the fastest that loses at most a point"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0",
      "whether two runs ended in the same bits"},
     {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6",
@@ -219,6 +238,9 @@ const help_example help_examples[] = {
      "what any run of those ranges takes at most, and shapes in their terms"},
     {CMD_PLAN, "wick plan --arch resnet8 --input 3,32,32 --batch 64 --train",
      "a step of training, before there is anything to train"},
+    {CMD_PLAN,
+     "wick plan --arch resnet8 --input 3,32,32 --batch 256 --train --ranks 64 --link 2us,12GB/s",
+     "the same on up to 64 machines that such a network joins: the time of a step, and what bounds it"},
     {CMD_EXPLAIN, "wick explain run --batch 64 --threads 1",
      "which kernels take the time, how far each is from what this machine can do, and why"},
     {CMD_PROFILE, "wick profile net.onnx --profile net.pftrace --profile net.svg",
@@ -262,12 +284,17 @@ const help_example help_examples[] = {
     {CMD_DATA, "wick data split photos.wrec sets --part train=0.9 --part test=0.1",
      "sets/train.wrec and sets/test.wrec, with the same share of each class"},
     {CMD_DATA, "wick data unpack train.wrec folder", "the files again"},
+    {CMD_DATA, "wick data boxes annotations.json labels --form yolo",
+     "COCO's boxes as YOLO's texts, after a look at each picture"},
     {CMD_DATA, "wick data bench photos --transform crop=4,flip,normalise --workers 0,1,2",
      "samples a second, times, and who waits for whom"},
     {CMD_ZOO, "wick zoo train S6 --data sets --out zoo", "a forecast of the demand for electricity, in seconds"},
     {CMD_ZOO, "wick zoo train all --data sets --free --runs 3", "all with free data, of three seeds each"},
     {CMD_ZOO, "wick zoo recipe V5 >v5.txt && wick train --config v5.txt --data hands --out v5",
      "the same network on data of your own"},
+    {CMD_LAUNCH, "wick launch -n 4 ./program", "four processes of a program that opens a group (wick/dist.h)"},
+    {CMD_LAUNCH, "wick launch --ranks 2:8 --restarts 3 wick train --data cifar10 --leaves 8 --out run",
+     "start with eight; when one is lost go on from the last checkpoint with those that are left, down to two"},
     {CMD_COMPLETIONS, "wick completions bash >~/.local/share/bash-completion/completions/wick",
      "for bash, from the next shell on"},
     {CMD_COMPLETIONS, "wick completions fish >~/.config/fish/completions/wick.fish", "for fish"},
@@ -308,8 +335,8 @@ void help_general(FILE *out) {
 
 static void option(const page *p, const option_view *o) {
     char left[256], right[1024];
-    /* --out is -o too: options.c */
-    if (strcmp(o->name, "out") == 0) snprintf(left, sizeof left, "--%s %s, -o %s", o->name, o->argument, o->argument);
+    const char letter = option_letter(o->name);
+    if (letter) snprintf(left, sizeof left, "--%s %s, -%c %s", o->name, o->argument, letter, o->argument);
     else snprintf(left, sizeof left, "--%s%s%s", o->name, o->flag ? "" : " ", o->argument);
     snprintf(right, sizeof right, "%s%s%s%s", o->doc, o->fallback[0] ? " [" : "", o->fallback,
              o->fallback[0] ? "]" : "");
@@ -355,7 +382,9 @@ void help_command(cli_command_id command, FILE *out) {
     const page p = page_on(out);
     const cli_command *c = &cli_commands[command];
     char text[512];
-    snprintf(text, sizeof text, "wick %s%s%s [options]: %s", c->name, c->arguments[0] ? " " : "", c->arguments, c->doc);
+    const char *gap = c->arguments[0] ? " " : "";
+    if (c->takes_command) snprintf(text, sizeof text, "wick %s [options] %s: %s", c->name, c->arguments, c->doc);
+    else snprintf(text, sizeof text, "wick %s%s%s [options]: %s", c->name, gap, c->arguments, c->doc);
     page_text(&p, 0, text);
     if (help_argument(command)) fputc('\n', out), argument(&p, help_argument(command));
     const char *from;

@@ -39,18 +39,51 @@ bool json_key(json_in *j, char *key, size_t size) {
     return !j->bad && next(j, "}") && json_string(j, key, size) && (word(j, ":") || fail(j));
 }
 
+/* The four digits behind \u at s; -1: they are none. */
+static long read_code(const char *s) {
+    long code = 0;
+    for (int k = 0; k < 4; k++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *at = s[k] ? strchr(digits, s[k] >= 'A' && s[k] <= 'F' ? s[k] - 'A' + 'a' : s[k]) : NULL;
+        if (!at) return -1;
+        code = 16 * code + (at - digits);
+    }
+    return code;
+}
+
+/* What an escape stands for, as UTF-8; j->at, at the character behind the backslash, becomes the last one of it. */
+static bool read_escape(json_in *j, char out[5]) {
+    static const char named[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    const char *is = *j->at ? strchr(named, *j->at) : NULL;
+    if (is) return out[0] = means[is - named], out[1] = '\0', true;
+    long code = *j->at == 'u' ? read_code(j->at + 1) : -1;
+    if (code < 0) return false;
+    j->at += 4;
+    if (code >= 0xD800 && code < 0xDC00 && j->at[1] == '\\' && j->at[2] == 'u') { /* half of a pair */
+        const long low = read_code(j->at + 3);
+        if (low >= 0xDC00 && low < 0xE000) code = 0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00)), j->at += 6;
+    }
+    if (code == 0 || (code >= 0xD800 && code < 0xE000)) code = 0xFFFD; /* no character */
+    const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const unsigned char first[] = {0, 0xC0, 0xE0, 0xF0};
+    out[0] = (char)(first[more] | code >> 6 * more);
+    for (int k = 1; k <= more; k++) out[k] = (char)(0x80 | (code >> 6 * (more - k) & 0x3F));
+    out[more + 1] = '\0';
+    return true;
+}
+
 bool json_string(json_in *j, char *text, size_t size) {
     size_t n = 0;
     if (peek(j) != '"') return fail(j);
     for (j->at++; *j->at != '"'; j->at++) {
-        char c = *j->at;
-        if ((unsigned char)c < 0x20) return fail(j); /* also the end of the text */
-        if (c == '\\') {
-            c = *++j->at;
-            if (!c) return fail(j);
-            if (c != '"' && c != '\\' && c != '/') c = '?';
-        }
-        if (n + 1 < size) text[n++] = c;
+        char c[5] = {*j->at};
+        if ((unsigned char)*c < 0x20) return fail(j); /* also the end of the text */
+        if (*c == '\\' && (j->at++, !read_escape(j, c))) return fail(j);
+        const size_t length = strlen(c);
+        if (n + length < size)
+            for (size_t k = 0; k < length; k++) text[n++] = c[k];
+        else
+            size = n + 1; /* no half of a character, and nothing behind it */
     }
     j->at++;
     text[n] = '\0';

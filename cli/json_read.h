@@ -17,7 +17,7 @@ bool json_enter(json_in *j, char bracket);
 bool json_key(json_in *j, char *key, size_t size); /* false: the object ended. Of long keys the beginning */
 bool json_item(json_in *j);                        /* false: the array ended */
 bool json_number(json_in *j, double *value);       /* null is NaN */
-/* escapes other than of " \ / become '?'. Of long texts the beginning */
+/* as UTF-8. Of long texts the beginning */
 bool json_string(json_in *j, char *text, size_t size);
 bool json_truth(json_in *j, bool *value);
 bool json_skip(json_in *j); /* any value */

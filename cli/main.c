@@ -46,6 +46,9 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_PRUNE] = {"prune", "MODEL",
                    "a trained classifier with fewer channels or sparse weights, as ONNX, and what that costs", true,
                    false, cmd_prune, cmd_prune_options},
+    [CMD_SHRINK] = {"shrink", "MODEL",
+                    "a trained classifier made smaller in all ways that there are, until it meets a budget, as ONNX",
+                    true, false, cmd_shrink, cmd_shrink_options},
     [CMD_INFO] = {"info", "[MODEL]", "what this build is, a checkpoint holds, or a network costs", false, false,
                   cmd_info, cmd_info_options},
     [CMD_OPS] = {"ops", "[OP]", "list the ops, or tell about one", false, false, cmd_ops, cmd_ops_options},
@@ -83,12 +86,17 @@ const cli_command cli_commands[CMD_COUNT] = {
     [CMD_ZOO] = {"zoo", "ZOO-ACTION [NAME...]",
                  "small networks by name: list, train, eval, bench and report them, on public data", true, true,
                  cmd_zoo, cmd_zoo_options},
+    [CMD_LAUNCH] = {"launch", "COMMAND [ARGUMENT...]",
+                    "start several processes of a command on this machine, which train one model together", true, true,
+                    cmd_launch, cmd_launch_options, true},
     [CMD_COMPLETIONS] = {"completions", "SHELL", "print what teaches bash, zsh or fish to complete wick", true, false,
                          cmd_completions, cmd_completions_options},
 };
 
-/* Errors keep to --json wherever it stands, also behind the word that is wrong. */
+/* Errors keep to --json wherever it stands, also behind the word that is wrong; that of a command that is launched is
+ * its own. */
 static bool wants_json(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], cli_commands[CMD_LAUNCH].name) == 0) return false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--json") == 0) return true;
     return false;

@@ -112,7 +112,7 @@ static void general_page(FILE *out) {
 
 static void one_option(FILE *out, const option_view *option) {
     fputs(".TP\n", out);
-    if (strcmp(option->name, "out") == 0) fputs("\\fB\\-o\\fR, ", out); /* options.c */
+    if (option_letter(option->name)) fprintf(out, "\\fB\\-%c\\fR, ", option_letter(option->name));
     fputs("\\fB\\-\\-", out);
     text(out, option->name);
     fputs("\\fR", out);
@@ -138,12 +138,13 @@ static void command_page(cli_command_id id, FILE *out) {
     snprintf(name, sizeof name, "wick-%s", command->name);
     heading(out, name, command->doc);
     fprintf(out, ".SH SYNOPSIS\n.B wick %s\n", command->name);
+    if (command->takes_command) fputs("[\\fIoptions\\fR] ", out);
     if (command->arguments[0]) {
         fputs("\\fI", out);
         text(out, command->arguments);
         fputs("\\fR ", out);
     }
-    fputs("[\\fIoptions\\fR]\n", out);
+    fputs(command->takes_command ? "\n" : "[\\fIoptions\\fR]\n", out);
     if (help_argument(id)) {
         fputs(".SH DESCRIPTION\n", out);
         text(out, help_argument(id));

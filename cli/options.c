@@ -30,6 +30,17 @@ bool options_at(cli_command_id command, int i, option_view *out) {
     return false;
 }
 
+static const struct {
+    char letter;
+    const char *word;
+} letters[] = {{'o', "--out"}, {'n', "--ranks"}};
+
+char option_letter(const char *name) {
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (strcmp(letters[i].word + 2, name) == 0) return letters[i].letter;
+    return 0;
+}
+
 /* The number of `text` among choices "a|b|c", or -1. */
 static int find_choice(const char *choices, const char *text) {
     size_t length = strlen(text);
@@ -161,12 +172,13 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
                 snprintf(error, size, "unexpected argument '%s'", word);
                 return CLI_USAGE;
             }
-            if (!*word) {
+            if (!*word && !(command->takes_command && o->model)) {
                 snprintf(error, size, "%s: an argument is an empty text", command->arguments);
                 return CLI_USAGE;
             }
             if (!o->model) {
                 o->model = word;
+                only_positional = only_positional || command->takes_command;
             } else {
                 if (!o->files) o->files = calloc((size_t)argc, sizeof *o->files);
                 if (!o->files) {
@@ -182,7 +194,10 @@ int options_parse(cli_options *o, int argc, char **argv, int first, char *error,
             continue;
         }
         if (strcmp(word, "-h") == 0) word = "--help";
-        if (strcmp(word, "-o") == 0 && find_row(o->command, "out", 3) >= 0) word = "--out";
+        for (size_t k = 0; word[1] != '-' && !word[2] && k < sizeof letters / sizeof *letters; k++)
+            if (word[1] == letters[k].letter &&
+                find_row(o->command, letters[k].word + 2, strlen(letters[k].word) - 2) >= 0)
+                word = letters[k].word;
         size_t dashes = word[1] == '-' ? 2 : 1, length = strcspn(word + dashes, "=");
         const char *name = word + dashes, *value = name[length] == '=' ? name + length + 1 : NULL;
         int index = dashes == 2 ? find_row(o->command, name, length) : -1;

@@ -27,6 +27,8 @@ typedef struct option_case {
 const option_case *options_idle(const cli_options *options, const option_case *uses, int n, unsigned now);
 /* The value of an option as it was written; "" when it has none. */
 const char *options_text(const cli_options *options, const char *name);
+/* The letter that stands for an option of that name: -o for --out, -n for --ranks; 0: none does. */
+char option_letter(const char *name);
 /* Option i of a command as help shows it; false past the last. */
 typedef struct option_view {
     const char *name, *argument, *fallback, *doc; /* argument: "" of a flag, "a|b|c" of choices */

@@ -29,6 +29,9 @@ missing_for_pictures() {
     has_library libopenjp2.so.7 || echo libopenjp2-7
 }
 
+# What gets files over HTTP, at run time only, likewise.
+missing_for_remote() { has_library libcurl.so.4 || echo libcurl4; }
+
 # Installs Debian packages; nothing for no arguments. As root, or by sudo.
 install_packages() {
     [ $# -gt 0 ] || return 0

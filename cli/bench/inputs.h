@@ -1,7 +1,7 @@
 /* inputs.h: what rows of a benchmark take, by kind: KIND(NAME, 1K, 64K, 16M, VALUE): extents at those numbers of
  * elements, and an expression of C for numbers of them. "16M" is less where the work grows faster than the elements. A
- * kind of one size has the others empty. Rows may also name an input by itself: f32[64,784], numbers in [-1, 1), and
- * i64[64]<10, whole numbers in [0, 10). */
+ * kind of one size has the others empty. Rows may also name an input by itself: f32[64,784], numbers in [-1, 1),
+ * f32[64,784]%90, of which 90 percent are zeros, and i64[64]<10, whole numbers in [0, 10). */
 
 /* clang-format off */
 #define SIGNED  uniform(f, WICK_F32, -3, 3)

@@ -249,8 +249,14 @@ static void read_dims(const char *text, filling *f) {
     }
 }
 
-/* "f32[64,784]", "f32[512,512]*0.1", "i64[64]<10", or a kind of the table. Poisoned, or NULL: it is none of them, which
- * a test of all rows finds. */
+/* so many percent of zeros */
+static wick_tensor *with_zeros(const filling *f, wick_tensor *x, double percent) {
+    wick_tensor *kept = wick_lt(uniform(f, WICK_F32, 0, 100), wick_constant(f->ctx, WICK_F32, 100 - percent));
+    return wick_mul(x, wick_cast(kept, wick_tensor_dtype(x)));
+}
+
+/* "f32[64,784]", "f32[512,512]*0.1", "f32[64,64]%90" (zeros), "i64[64]<10", or a kind of the table. Poisoned, or
+ * NULL: it is none of them, which a test of all rows finds. */
 static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int size) {
     filling f = {.ctx = ctx};
     const char *bracket = memchr(text, '[', length);
@@ -258,11 +264,13 @@ static wick_tensor *fill(wick_context *ctx, const char *text, size_t length, int
         char dtype[16];
         snprintf(dtype, sizeof dtype, "%.*s", (int)(bracket - text), text);
         const wick_dtype of = wick_dtype_from_name(dtype);
-        const char *most = memchr(text, '<', length), *scale = memchr(text, '*', length);
+        const char *most = memchr(text, '<', length), *scale = memchr(text, '*', length),
+                   *zeros = memchr(text, '%', length);
         const double high = scale ? atof(scale + 1) : 1;
         read_dims(bracket + 1, &f);
         if (of == WICK_U8 || of == WICK_I8)
             return uniform(&f, of, of == WICK_U8 ? 0 : -127.9, of == WICK_U8 ? 255.9 : 127.9);
+        if (zeros) return with_zeros(&f, uniform(&f, of, -high, high), atof(zeros + 1));
         return of == WICK_I64 ? below(&f, most ? atoll(most + 1) : 2) : uniform(&f, of, -high, high);
     }
     for (int i = 0; i < KINDS; i++)

@@ -78,6 +78,29 @@ ROW(gemm, f32_batched_64x32x32x32, (f32[64,32,32], f32[64,32,32]), wick_matmul(x
 ROW(gemm, f32_linear_relu_256x512x512, (f32[256,512], f32[512,512], f32[512]), wick_relu(wick_linear(x, a, b)), torch.relu_(F.linear(x, a, b)))
 CALL(gemm, naive_f32_1000x1000x1000, naive_1000)
 
+/* Weights that stay, of which so many percent are zeros: z0 is dense. kernels/sparse/sparse_tuning.h goes by these. */
+#define SPARSE(zeros, m, n, k) ROW(sparse, m##x##n##x##k##_z##zeros, (f32[m,k], kept f32[n,k]%zeros), wick_linear(x, a, NULL), )
+#define SPARSE_1X1(zeros, hw, ci, co) \
+    ROW(sparse, 1x1_##ci##_##co##_##hw##_z##zeros, (f32[1,hw,hw,ci], kept f32[co,ci,1,1]%zeros), nhwc(wick_conv(nchw(x), a, NULL, NULL)), )
+#define ZEROS(X, ...) X(0, __VA_ARGS__) X(50, __VA_ARGS__) X(60, __VA_ARGS__) X(70, __VA_ARGS__) X(75, __VA_ARGS__) X(80, __VA_ARGS__) X(90, __VA_ARGS__) X(95, __VA_ARGS__)
+ZEROS(SPARSE, 1, 256, 256)
+ZEROS(SPARSE, 1, 512, 784)
+ZEROS(SPARSE, 1, 1024, 1024)
+ZEROS(SPARSE, 2, 512, 512)
+ZEROS(SPARSE, 4, 512, 512)
+ZEROS(SPARSE, 8, 512, 512)
+ZEROS(SPARSE, 16, 512, 512)
+ZEROS(SPARSE, 24, 512, 512)
+ZEROS(SPARSE, 32, 512, 512)
+ZEROS(SPARSE, 64, 256, 256)
+ZEROS(SPARSE, 64, 512, 784)
+ZEROS(SPARSE, 256, 1024, 1024)
+ZEROS(SPARSE_1X1, 7, 512, 512)
+ZEROS(SPARSE_1X1, 14, 256, 256)
+ZEROS(SPARSE_1X1, 28, 128, 128)
+ZEROS(SPARSE_1X1, 56, 64, 64)
+#undef ZEROS
+
 /* ResNet-18 at 224 pixels (He et al. 2015, table 1); n images. As within a network: channels lie last and weights stay, so nothing is laid out anew. */
 #define CONV(n, name, ci, hw, co, k, s, p)                                                                                                                            \
     ROW(conv, name##_n##n, (f32[n,hw,hw,ci], kept f32[co,ci,k,k]), nhwc(wick_conv(nchw(x), a, NULL, &(wick_conv_options){.pad = {p, p}, .stride = {s, s}})),          \

@@ -11,16 +11,16 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { INFO = 1, HEAD = 2, STATS = 4, VERIFY = 8, PACK = 16, UNPACK = 32, SPLIT = 64, BENCH = 128 };
+enum { INFO = 1, HEAD = 2, STATS = 4, VERIFY = 8, PACK = 16, UNPACK = 32, SPLIT = 64, BENCH = 128, BOXES = 256 };
 static const struct {
     const char *name;
     unsigned bit;
     bool to;
     int (*run)(data_job *d);
-} actions[] = {{"info", INFO, false, data_info},    {"head", HEAD, false, data_head},
-               {"stats", STATS, false, data_stats}, {"verify", VERIFY, false, data_verify},
-               {"pack", PACK, true, data_pack},     {"unpack", UNPACK, true, data_unpack},
-               {"split", SPLIT, true, data_split},  {"bench", BENCH, false, data_bench}};
+} actions[] = {
+    {"info", INFO, false, data_info},       {"head", HEAD, false, data_head},    {"stats", STATS, false, data_stats},
+    {"verify", VERIFY, false, data_verify}, {"pack", PACK, true, data_pack},     {"unpack", UNPACK, true, data_unpack},
+    {"split", SPLIT, true, data_split},     {"bench", BENCH, false, data_bench}, {"boxes", BOXES, true, data_boxes}};
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 static const option_case cases[] = {
@@ -43,6 +43,7 @@ static const option_case cases[] = {
     {"time", BENCH, "bench"},
     {"skip", BENCH, "bench"},
     {"cache", BENCH, "bench"},
+    {"form", BOXES, "boxes"},
     {"as-stored", HEAD | STATS | BENCH, "head, stats and bench"},
 };
 
@@ -383,7 +384,9 @@ int cmd_data(cli_options *o) {
     if (i == ACTIONS) {
         const char *near = nearest_name(o->model, ACTIONS, action_name, NULL);
         return log_fail(
-            CLI_USAGE, "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split and bench",
+            CLI_USAGE,
+            "there is no action '%s'%s%s; they are info, head, stats, verify, pack, unpack, split, bench and "
+            "boxes",
             o->model, near ? "; did you mean " : "", near ? near : "");
     }
     const int want = 1 + actions[i].to;
@@ -406,6 +409,11 @@ int cmd_data(cli_options *o) {
         wick_context_new(&d.ctx, &(wick_context_options){.threads = 1, .pictures = {.as_stored = o->as_stored}});
     if (status != WICK_OK) return log_fail(CLI_FAILED, "cannot start: %s", wick_status_name(status));
     if (actions[i].to) interrupt_watch();
+    if (actions[i].bit == BOXES) {
+        const int done = data_boxes(&d);
+        wick_context_free(&d.ctx);
+        return done;
+    }
     char *table = data_find_table(d.path, o->split);
     if (table) {
         d.path = table;

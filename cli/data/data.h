@@ -28,6 +28,7 @@ int data_pack(data_job *d);
 int data_unpack(data_job *d);
 int data_split(data_job *d);
 int data_bench(data_job *d); /* which opens the path by itself: d->f is not looked at */
+int data_boxes(data_job *d); /* likewise, without d->f */
 
 /* A table or tensors, which are no set of files: the path, or SPLIT.csv and so on of the folder, malloc'ed; NULL: it is
  * something else. What an action does with them. */

@@ -24,6 +24,8 @@ const option_row cmd_data_options[] = {
     HEADING("Splitting"),
     {"part", "NAME=SHARE", EACH, "", AT(parts), 0, 0, "split: a part of each class becomes TO/NAME.wrec; may be given again; without any train=0.8 and test=0.2"},
     {"seed", "N", INTEGER, "1", AT(seed), 0, MANY, "split: which go where"},
+    HEADING("Boxes"),
+    {"form", "auto|csv|coco|yolo|voc", WORD, "auto", AT(box_form), 0, 0, "boxes: what TO becomes: a table, COCO's JSON, or a folder with a text (YOLO) or XML (Pascal VOC) for each picture; auto: by its ending, .csv or .json"},
     HEADING("Batches"),
     {"batch", "N", INTEGER, "64", AT(batch), 1, 1e6, "bench: samples in a batch"},
     {"workers", "LIST", TEXT, "0,1,2", AT(worker_counts), 0, 0, "bench: numbers of threads that make batches, one after the other"},

@@ -5,6 +5,7 @@
 #include "bound.h"
 #include "plan_memory.h"
 #include "plan_range.h"
+#include "plan_ranks.h"
 #include "planned.h"
 #include "../term/log.h"
 #include "../tuned.h"
@@ -37,6 +38,7 @@ typedef struct view {
     double floor, seconds; /* of all kernels; of a run */
     int64_t runs;
     gain gains[GAINS]; /* of explain */
+    rank_table ranks; /* of --ranks */
     bool *told; /* by remark: it was shown with a kernel */
 } view;
 
@@ -272,6 +274,7 @@ static void print_totals(const view *v) {
     }
     print_tuning();
     printf("\n");
+    if (v->ranks.n) plan_ranks_print(&v->ranks);
     if (v->p.dynamic) plan_range_print(&v->p);
 }
 
@@ -368,6 +371,7 @@ static void print_json(const view *v) {
         if (v->p.fit.next_bytes) json_integer(&j, "next_batch_bytes", (int64_t)v->p.fit.next_bytes);
     }
     if (v->p.dynamic) plan_range_json(&j, &v->p);
+    if (v->ranks.n) plan_ranks_json(&v->ranks, &j);
     json_real(&j, "floor_seconds", v->floor, 6);
     json_real(&j, "predicted_seconds", p->predicted_seconds, 6);
     if (measured) json_real(&j, "seconds", v->seconds, 6), json_integer(&j, "runs", v->runs);
@@ -458,9 +462,12 @@ static int look(cli_options *o, bool explain) {
                                                        .threads = (int)o->threads,
                                                        .jit = explain ? WICK_JIT_WAIT : WICK_JIT_OFF}) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
-    view v = {.o = o, .p = {.keeps_remarks = explain}};
-    int code = planned_open(&v.p, o, ctx);
+    cli_options leaf = *o;
+    view v = {.o = &leaf, .p = {.keeps_remarks = explain}};
+    int code = explain ? CLI_OK : plan_ranks_read(&v.ranks, &leaf);
+    if (code == CLI_OK) code = planned_open(&v.p, &leaf, ctx);
     if (code == CLI_OK) code = predict(&v);
+    if (code == CLI_OK && v.ranks.n) plan_ranks_predict(&v.ranks, &v.p, &v.ceilings);
     if (code == CLI_OK && explain && !(v.told = calloc(v.p.n_remarks + 1, sizeof *v.told)))
         code = log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK && explain) code = measure(&v);

@@ -1,6 +1,8 @@
 /* The options of plan, explain, profile, graph, compile, in the order of help. */
 #include "../option_rows.h"
 
+#include "wick/dist.h"
+
 /* clang-format off */
 #define OPT_BATCH {"batch", "N", INTEGER, "1", AT(batch), 1, 1e6, "images at once; of a .onnx --dim says it"}
 #define OPT_MAX_BATCH {"max-batch", "BYTES", BYTES, "0", AT(max_batch), 0, 0, "instead of --batch: the largest with which a step takes no more than so many bytes (64M, 1.5G), with weights, inputs and scratch; found without running one"}
@@ -21,6 +23,10 @@ const option_row cmd_plan_options[] = {
     OPT_MAX_BATCH,
     {"plans", "N", INTEGER, "1000", AT(plans), 1, 1e7, "with ranges of --dim: plans that may be made to bound their memory; proven, if there are no more lists of extents"},
     OPT_WITHOUT,
+    HEADING("Ranks"),
+    {"ranks", "N", INTEGER, "0", AT(rank_count), 0, WICK_RANKS_MAX, "with --train: also predict a step on 1 to N ranks, each such a machine, and what bounds it"},
+    {"leaves", "V", INTEGER, "0", AT(leaves), 0, WICK_LEAVES_MAX, "into which --batch is cut, a power of two that divides it, as of wick train; the plan is that of a leaf. 0: the fewest that the ranks need"},
+    {"link", "LINK", TEXT, "", AT(link), 0, 0, "latency and bandwidth between ranks: 2us,12GB/s; a third number is what a message costs its sender, 0.5us without it"},
     HEADING("Output"),
     {"svg", "FILE", TEXT, "", AT(svg), 0, 0, "draw memory over time: what is in use, and each intermediate's place and life"},
     OPT_QUIET,

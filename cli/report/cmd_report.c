@@ -117,11 +117,12 @@ static int build_step(report *r) {
                                  : NULL;
     if (r->untimed) return CLI_OK;
     wick_model_set_training(r->c.model, true);
+    if (o->leaves) batch /= o->leaves; /* a leaf by itself, and the update */
     /* flips and crops change no plan */
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform};
     const wick_compile_options compiling = trainer_compiling(o);
-    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, (trainer_loss){o->label_smoothing, o->noise, NULL}, NULL,
-                           &loading, &compiling);
+    const trainer_loss loss = {.smoothing = o->label_smoothing, .noise = o->noise};
+    int code = trainer_new(&r->t, &r->c, r->train, &r->optim, loss, NULL, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
     return code;
 }

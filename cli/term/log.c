@@ -14,6 +14,7 @@ static struct {
     bool quiet, json;
     int color;
     const char *command;
+    char rank[24]; /* " (rank 3)"; or "" */
 } setup;
 
 /* Where remarks go instead of standard error, and who leaves the terminal for what went wrong. */
@@ -39,6 +40,8 @@ void log_setup(const cli_options *options) {
     setup.command = options->command < CMD_COUNT ? cli_commands[options->command].name : NULL;
 }
 
+void log_rank(int rank) { snprintf(setup.rank, sizeof setup.rank, " (rank %d)", rank); }
+
 /* Texts hold names from files that anyone may have made: what of them is hidden becomes \xNN. */
 static void write_shown(FILE *out, const char *text, size_t length) {
     for (const unsigned char *s = (const unsigned char *)text, *end = s + length; s < end;) {
@@ -58,7 +61,7 @@ void log_warn(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fputs("wick: ", stderr);
+    fprintf(stderr, "wick%s: ", setup.rank);
     write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
 }
@@ -121,7 +124,7 @@ int log_fail(int code, const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     leave();
-    fprintf(stderr, "wick%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "");
+    fprintf(stderr, "wick%s%s%s: ", setup.command ? " " : "", setup.command ? setup.command : "", setup.rank);
     write_shown(stderr, text, strlen(text));
     fputc('\n', stderr);
     if (setup.json) {

@@ -4,6 +4,8 @@
 #include "../paths.h"
 #include "../step.h"
 #include "../term/log.h"
+#include "boxes/point_table.h"
+#include "tasks/detect.h"
 
 #include "wick/image.h"
 
@@ -37,6 +39,30 @@ static int check_logits(const classifier *c, const wick_tensor *logits, const ch
                         "pixels: end it with \"conv classes 1\", after as many \"upsample\" as it shrinks",
                         whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
                         (long long)high, (long long)wide);
+    }
+    if (c->task->kind == TASK_KEYPOINTS) {
+        if (rank == 4 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) >= 2 &&
+            wick_tensor_dim(logits, 3) >= 2)
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a picture, not [%lld, rows, columns] of a heatmap for each of the "
+                        "%lld points, with two of each at least: end it with \"conv classes 1\"",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
+                        (long long)c->classes);
+    }
+    if (c->task->kind == TASK_DETECT) {
+        const int64_t outputs = classifier_network_outputs(c);
+        if (rank == 4 && wick_tensor_dim(logits, 1) == outputs && wick_tensor_dim(logits, 2) <= c->dims[c->rank - 2] &&
+            wick_tensor_dim(logits, 3) <= c->dims[c->rank - 1])
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(
+            blame,
+            "%s: the network gives [%s] a picture, not [%lld, rows, columns] of a grid over it, five "
+            "numbers for each cell's box and one for each of the %lld classes: end it with \"conv classes 1\"",
+            whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)outputs,
+            (long long)c->classes);
     }
     if (rank == 2 && wick_tensor_dim(logits, 1) == c->classes) return CLI_OK;
     if (c->task->kind == TASK_AUTOENCODE)
@@ -76,6 +102,11 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     int64_t dims[WICK_MAX_DIMS] = {1};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
+    const bool grid = c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS;
+    if (grid && (c->rank != 3 || c->floats)) {
+        wick_scope_close(&scope);
+        return log_fail(blame, "%s: a sample is no picture, and so has no boxes or points", whose);
+    }
     if (c->task->kind == TASK_SEGMENT && c->rank < 2) {
         wick_scope_close(&scope);
         return log_fail(blame, "%s: a sample has no height and width, and so no pixels", whose);
@@ -86,6 +117,7 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
                                  : log_fail(log_code(status, blame), "%s: %s", whose, text);
+    if (code == CLI_OK && grid) c->grid[0] = wick_tensor_dim(logits, 2), c->grid[1] = wick_tensor_dim(logits, 3);
     wick_scope_close(&scope);
     wick_model_set_training(c->model, training);
     return code;
@@ -138,6 +170,9 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
                       .validation = c->validation,
                       .window = c->window,
                       .horizon = c->horizon,
+                      .letterbox = c->letterbox,
+                      .least = DETECT_SHOWN,
+                      .overlap = DETECT_OVERLAP,
                       .loss = c->loss};
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
@@ -151,6 +186,7 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
         return log_fail(CLI_BAD_FILE, "%s: a sample has %lld numbers, more than can be made again", data,
                         (long long)c->classes);
     if (source_is_audio(dataset)) c->rate = wick_dataset_rate(dataset);
+    classifier_size_boxes(c, dataset);
     const wick_status status = c->floats ? WICK_OK : wick_dataset_moments(ctx, dataset, &c->mean, &c->deviation);
     if (status == WICK_ERR_SHAPE)
         return log_fail(CLI_BAD_FILE, "%s: --image-size HxW makes pictures alike", log_why(ctx, status));
@@ -358,6 +394,10 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if (code == CLI_OK && has_names(c)) code = classifier_split_names(c, &fits);
     if (code == CLI_OK && c->task->kind == TASK_AUTOENCODE && c->classes != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: bad outputs '%s'", path, value[CLASSES]);
+    if (code == CLI_OK && c->task->kind == TASK_DETECT && !source_read_box_coding(c->coding, &c->letterbox, &c->boxes))
+        code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of boxes", path, c->coding ? c->coding : "");
+    if (code == CLI_OK && c->task->kind == TASK_KEYPOINTS && !source_read_point_coding(c->coding, &c->letterbox))
+        code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of points", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->window && !are_windows(c))
         code = log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, wick_checkpoint_meta(file, "window"));
     if (code == CLI_OK && !fits)
@@ -372,7 +412,7 @@ static double spec_elements(wick_spec spec) {
 }
 
 int classifier_build(classifier *c, wick_context *ctx, const wick_checkpoint *file, const char *path) {
-    *c = (classifier){.ctx = ctx, .task = &task_classify};
+    *c = (classifier){.ctx = ctx, .task = &task_classify, .least = DETECT_SHOWN, .overlap = DETECT_OVERLAP};
     int code = read_meta(c, file, path);
     if (code != CLI_OK) return code;
     if (is_onnx(c)) {
@@ -461,9 +501,22 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
     return code;
 }
 
+int64_t classifier_target_width(const classifier *c) {
+    return c->task->kind == TASK_KEYPOINTS ? c->classes * POINT_WIDTH : c->classes;
+}
+
+int64_t classifier_network_outputs(const classifier *c) {
+    return c->task->kind == TASK_DETECT ? c->classes + BOX_WIDTH : c->classes;
+}
+
+void classifier_size_boxes(classifier *c, const wick_dataset *dataset) {
+    if (source_is_boxed(dataset)) c->boxes = wick_dataset_field(dataset, 1)->dims[0];
+}
+
 wick_tensor *classifier_network(classifier *c, wick_tensor *x) {
     wick_here(NULL); /* layers name themselves, and not what was recorded before */
-    return c->onnx ? wick_onnx_forward(c->onnx, x) : wick_zoo_build(&c->network, c->model, x, c->classes);
+    return c->onnx ? wick_onnx_forward(c->onnx, x)
+                   : wick_zoo_build(&c->network, c->model, x, classifier_network_outputs(c));
 }
 wick_spec classifier_network_spec(const classifier *c, int64_t n) {
     wick_spec specs[2];
@@ -522,6 +575,10 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
         specs[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};
     if (c->task->kind == TASK_TAG)
         specs[1] = (wick_spec){.name = "tags", .dtype = WICK_U8, .rank = 2, .dims = {n, c->dims[c->rank - 1]}};
+    if (c->task->kind == TASK_DETECT)
+        specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, c->boxes, BOX_WIDTH}};
+    if (c->task->kind == TASK_KEYPOINTS)
+        specs[1] = (wick_spec){.name = "points", .dtype = WICK_F32, .rank = 3, .dims = {n, c->classes, POINT_WIDTH}};
     if (c->task->kind == TASK_SEGMENT)
         specs[1] = (wick_spec){
             .name = "masks", .dtype = WICK_U8, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};

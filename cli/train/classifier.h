@@ -31,8 +31,12 @@ typedef struct classifier {
     int64_t dims[WICK_MAX_DIMS];
     int64_t pixels;
     const task *task; /* never NULL */
-    int64_t
-        classes;   /* how many numbers the network gives: one for each class, target or label, or number of a sample */
+    int64_t classes;  /* how many classes, targets, labels, or numbers of a sample there are; the network gives a number
+                         for each, and of boxes five more */
+    int64_t grid[2];  /* of boxes and points: rows and columns of what the network gives */
+    int64_t boxes;    /* how many a sample of the data at hand has room for */
+    bool letterbox;   /* pictures of another size keep their shape, with bars */
+    double least, overlap; /* what is shown of boxes: those of a higher score, that overlap no likelier one by more */
     char *loss;    /* of regression, as --loss; else NULL */
     bool standard; /* each number of a sample has mean 0 and deviation 1 within the model, by the training samples */
     int64_t window, horizon; /* of a table in order of time, as --window and --horizon; 0: each row is a sample */
@@ -54,6 +58,7 @@ typedef struct classifier {
     const char **class_names; /* each by itself; NULL: there are none */
     const float *weights;     /* of the classes of places, while a step of the training is recorded; NULL: all are 1 */
     const char *text;         /* that is predicted at hand; NULL: none */
+    int64_t picture[2];       /* height and width of the picture at hand in its file; 0: as the network takes it */
     char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
 
@@ -110,6 +115,11 @@ wick_tensor *classifier_state(classifier *c, classifier_states which);
 int classifier_standardise(classifier *c, const wick_dataset *dataset);
 
 int64_t classifier_parameters(const classifier *c); /* how many numbers are trained */
+/* how many numbers a sample's targets are, where it has such */
+int64_t classifier_target_width(const classifier *c);
+int64_t classifier_network_outputs(const classifier *c); /* what "classes" in a network's text is */
+/* How many boxes a sample of the data set has room for becomes c->boxes, before a plan for it is made. */
+void classifier_size_boxes(classifier *c, const wick_dataset *dataset);
 bool classifier_add_meta(const classifier *c, meta *list);
 /* [n, dims...] f32 -> [n, classes]: what losses take. */
 wick_tensor *classifier_logits(classifier *c, wick_tensor *x);

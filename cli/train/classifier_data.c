@@ -66,6 +66,7 @@ static void take_images(classifier *c, const wick_dataset *dataset) {
 
 int classifier_take(classifier *c, const wick_dataset *dataset, const char *name) {
     take_images(c, dataset);
+    classifier_size_boxes(c, dataset);
     return classifier_check_dataset(c, dataset, name);
 }
 
@@ -198,8 +199,12 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
     const bool is_file = source_is_file(data),
                whole = (is_file && !source_is_divided(c->ctx, data)) || class_folders_are(c->ctx, data) ||
-                       (c->task->kind == TASK_SEGMENT &&
-                        source_masks_are_whole(c->ctx, data)); /* whole: has no parts of its own */
+                       (c->task->kind == TASK_SEGMENT && source_masks_are_whole(c->ctx, data)) ||
+                       (c->task->kind == TASK_DETECT &&
+                        source_boxes_are_whole(data, form ? form->separator : c->separator)) ||
+                       (c->task->kind == TASK_KEYPOINTS &&
+                        source_points_are_whole(data, form ? form->separator
+                                                           : c->separator)); /* whole: has no parts of its own */
     if (strcmp(*split, "all") == 0 && !whole)
         return log_fail(
             CLI_USAGE,
@@ -261,6 +266,14 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     const wick_spec *second = wick_dataset_field(dataset, 1);
     const bool numbers = c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL,
                targets = second && second->dtype == WICK_F32 && second->rank == 1;
+    const bool boxed = source_is_boxed(dataset);
+    if (boxed != (c->task->kind == TASK_DETECT))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s boxes, and the model learned %s of each", name,
+                        boxed ? "" : "no", boxed ? "something else" : "boxes");
+    if (source_is_pointed(dataset) != (c->task->kind == TASK_KEYPOINTS))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s points, and the model learned %s of each", name,
+                        source_is_pointed(dataset) ? "" : "no",
+                        source_is_pointed(dataset) ? "something else" : "points");
     const bool masked = source_is_masked(dataset), masks = c->task->kind == TASK_SEGMENT;
     if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",

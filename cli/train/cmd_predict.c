@@ -5,6 +5,7 @@
 #include "../paths.h"
 #include "../term/picture.h"
 #include "../step.h"
+#include "boxes/box_fit.h"
 #include "source.h"
 #include "../term/log.h"
 #include "../context.h"
@@ -55,6 +56,7 @@ typedef struct viewer {
     float *sample;          /* room for one */
     float *target;          /* what they should be, where somebody says */
     uint8_t *mask;          /* room for one */
+    uint8_t *fitted;        /* room for a picture with bars beside it */
     char **texts;           /* of the file at hand, as they are written there; NULL: none */
     int64_t n_texts;
     int64_t *order; /* classes as they are shown */
@@ -150,6 +152,16 @@ static void show_task(viewer *v, const subject *s) {
         json_close(j, '}');
         return;
     }
+    if (v->o->csv) {
+        char name[4096];
+        snprintf(name, sizeof name,
+                 s->alone                    ? "%s"
+                 : *(s->file ? s->file : "") ? "%s#%lld"
+                                             : "%s%lld",
+                 s->file ? s->file : "", (long long)s->index);
+        c->task->show_csv(c, v->probability, name);
+        return;
+    }
     if (s->file) log_print("%s", s->file);
     if (!s->alone) printf("%s#%lld", s->file ? " " : "", (long long)s->index);
     c->task->show(c, v->probability, s->target, s->label);
@@ -192,6 +204,11 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
     const int64_t count = wick_dataset_count(d);
     const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
     const wick_spec *second = wick_dataset_field(d, 1);
+    const bool boxed = source_is_boxed(d) || source_is_pointed(d);
+    if (boxed &&
+        (index < 0 || index >= count ||
+         wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, NULL, v->c->picture}, NULL) != WICK_OK))
+        v->c->picture[0] = v->c->picture[1] = 0;
     const bool numbers = second && second->dtype == WICK_F32 && index >= 0 && index < count &&
                          wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, v->target}, NULL) == WICK_OK;
     uint8_t *mask = v->mask; /* its classes as numbers */
@@ -312,6 +329,15 @@ static int look_at_recording(viewer *v, const char *file) {
     return code;
 }
 
+/* A picture of another size keeps its shape. */
+static int fit_picture(viewer *v, const wick_image *whole, int64_t i, subject *s) {
+    const int64_t *d = wick_image_dims(whole);
+    const box_fit fit = box_fit_of(true, d[1], d[2], v->shape[1], v->shape[2]);
+    const wick_status status = box_fit_picture(v->c->ctx, whole, i, &fit, v->fitted);
+    s->pixels = v->fitted;
+    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(v->c->ctx, status));
+}
+
 /* The pictures of a file, made what the model takes: grey or RGB, and of its size. */
 static int look_at_file(viewer *v, const char *file) {
     wick_context *ctx = v->c->ctx;
@@ -332,16 +358,20 @@ static int look_at_file(viewer *v, const char *file) {
     snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
     const char *list = chosen ? v->o->index : few;
     int64_t first, last;
+    v->c->picture[0] = whole ? wick_image_dims(whole)[1] : 0;
+    v->c->picture[1] = whole ? wick_image_dims(whole)[2] : 0;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
-            const subject s = {.pixels = wick_image_pixels(image, i),
-                               .file = file,
-                               .index = i,
-                               .label = -1,
-                               .alone = count == 1,
-                               .whole = whole ? wick_image_pixels(whole, i) : NULL,
-                               .height = whole ? wick_image_dims(whole)[1] : 0,
-                               .width = whole ? wick_image_dims(whole)[2] : 0};
+            subject s = {.pixels = wick_image_pixels(image, i),
+                         .file = file,
+                         .index = i,
+                         .label = -1,
+                         .alone = count == 1,
+                         .whole = whole ? wick_image_pixels(whole, i) : NULL,
+                         .height = whole ? wick_image_dims(whole)[1] : 0,
+                         .width = whole ? wick_image_dims(whole)[2] : 0};
+            if (whole && v->c->letterbox && i < count) code = fit_picture(v, whole, i, &s);
+            if (code != CLI_OK) break;
             code = i < count ? look(v, &s)
                              : log_fail(CLI_USAGE, "--index %lld: %s has %lld image%s, counted from 0", (long long)i,
                                         file, (long long)count, plural(count));
@@ -373,13 +403,15 @@ static int look_at_all(viewer *v) {
     v->probability = step_buffer(c->task->width(c), sizeof *v->probability);
     v->order = step_buffer(c->classes, sizeof *v->order);
     v->sample = step_buffer(c->pixels, sizeof *v->sample);
-    v->target = step_buffer(c->classes + c->pixels, sizeof *v->target);
+    v->target = step_buffer(classifier_target_width(c) + c->pixels + c->boxes * BOX_WIDTH, sizeof *v->target);
+    v->fitted = step_buffer(c->pixels, sizeof *v->fitted);
     v->mask = step_buffer(c->pixels, sizeof *v->mask);
-    if (!v->mask || !v->x || !v->probability || !v->order || !v->target || !v->sample)
+    if (!v->fitted || !v->mask || !v->x || !v->probability || !v->order || !v->target || !v->sample)
         return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
     if (v->o->json) json_open(&v->json, NULL, '[');
+    if (v->o->csv) c->task->csv(c);
     const char *list = v->o->index;
     int64_t first, last;
     int code = CLI_OK;
@@ -491,10 +523,18 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
-        code = log_fail(CLI_USAGE,
-                        "--draw is for models of pictures' parts (--task segment); this one was trained with "
-                        "--task %s",
-                        c.task->name);
+        code = log_fail(
+            CLI_USAGE,
+            "--draw is for models of pictures' parts (--task segment, detect, keypoints); this one was trained with "
+            "--task %s",
+            c.task->name);
+    static const char *const of_boxes[] = {"csv", "score", "overlap"};
+    for (int i = 0; code == CLI_OK && i < 3; i++)
+        if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))
+            code = log_fail(CLI_USAGE, "--%s is for --task detect%s; this model was trained with --task %s",
+                            of_boxes[i], i ? "" : " and keypoints", c.task->name);
+    if (code == CLI_OK && o->csv && o->json) code = log_fail(CLI_USAGE, "--csv and --json are two ways of saying it");
+    c.least = o->score, c.overlap = o->overlap;
     if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))
         code = log_fail(CLI_FAILED, "could not make the folder %s: %s", o->draw, strerror(errno));
     if (code == CLI_OK) code = find_images(&v, &dataset);
@@ -504,6 +544,7 @@ int cmd_predict(cli_options *o) {
     free(v.probability);
     free(v.target);
     free(v.mask);
+    free(v.fitted);
     free(v.sample);
     free(v.order);
     classifier_free(&c);

@@ -44,6 +44,7 @@ static int make_quantizer(quantizing *w) {
                                             .block = o->block,
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
+                                            .correct_bias = o->correct_bias,
                                             .keep = o->keep[0] ? o->keep : NULL};
     for (int64_t i = 0; i < few; i++) first[i] = i;
     wick_status status = wick_dataset_subset(w->g.ctx, w->g.observed, few, first, &w->few);
@@ -249,8 +250,9 @@ static void report_json(const quantizing *w) {
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration", "percentile", "per-tensor", "reduce-range", "epochs"};
-    for (int i = 0; i < 5; i++)
+    const char *of_activations[] = {"calibration",  "percentile", "per-tensor",
+                                    "reduce-range", "epochs",     "correct-bias"};
+    for (int i = 0; i < 6; i++)
         if (o->block && options_given(o, of_activations[i]))
             return log_fail(CLI_USAGE, "--%s is for 8 bits: --block leaves activations as they are", of_activations[i]);
     if (o->block & (o->block - 1)) return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);

@@ -2,6 +2,7 @@
 #include "../interrupt.h"
 #include "../options.h"
 #include "../paths.h"
+#include "ranks.h"
 #include "source.h"
 #include "../term/log.h"
 #include "training.h"
@@ -38,8 +39,6 @@ static int keep_coding(training *t) {
     return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : log_fail(CLI_FAILED, "out of memory");
 }
 
-static bool of_classes(const training *t) { return t->c.task->kind == TASK_CLASSIFY; }
-
 static int build(training *t) {
     const cli_options *o = t->o, *kept = o->resume[0] ? &t->r.kept : NULL;
     char arch[4096];
@@ -68,6 +67,7 @@ static int build(training *t) {
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (kept) code = training_check_optim(kept, training_of_file, batches * kept->epochs);
     if (code == CLI_OK) code = training_check_optim(o, "", t->steps);
+    if (code == CLI_OK) code = training_check_leaves(o, kept ? training_of_file : "", batch);
     if (code == CLI_OK && *o->onnx)
         code = from_onnx(t, kept);
     else if (code == CLI_OK)
@@ -83,17 +83,17 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
+    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group};
     if (code == CLI_OK)
-        code = trainer_new(&t->t, &t->c, t->train, &t->optim,
-                           (trainer_loss){o->label_smoothing, o->noise, t->class_weights}, &t->teachers, &loading,
-                           &compiling);
+        code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
     if (code == CLI_OK && training_chooser(t)) code = evaluator_new(&t->e, &t->c, training_chooser(t));
+    if (code == CLI_OK && training_chooser(t)) ranks_measure(t);
     if (code == CLI_OK && !training_chooser(t))
         talk("the best epoch is that of the best training %s",
-             of_classes(t) && !t->class_weights ? "accuracy" : "loss");
+             training_of_classes(t) && !t->class_weights ? "accuracy" : "loss");
     return code;
 }
 
@@ -116,12 +116,10 @@ static int go_on(training *t) {
 
 /* ---- during ------------------------------------------------------------------------------------------------------ */
 
-/* By default in the folder and not in its options, so that the folder may be moved. */
-static const char *log_path(const training *t) { return t->o->log[0] ? t->o->log : t->r.log; }
-
 /* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason
  * to lose what was trained. */
 static int checkpoint(training *t) {
+    if (ranks_follows(t)) return CLI_OK;
     const int error = steplog_sync(&t->log) ? 0 : errno, shown = curves_flush(&t->curves);
     wick_profile_begin(t->ctx, "checkpoint");
     const int saved = run_save_last(&t->r), code = saved != CLI_OK ? saved : shown;
@@ -133,10 +131,11 @@ static int checkpoint(training *t) {
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
     const run_state *state = &t->r.state;
+    if (ranks_follows(t)) return;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
     json_real(&j, "loss", (double)result->loss, 9);
-    if (of_classes(t)) json_real(&j, "accuracy", (double)result->correct / (double)n, 9);
+    if (training_of_classes(t)) json_real(&j, "accuracy", (double)result->correct / (double)n, 9);
     json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale, 9);
     json_integer(&j, "samples", n);
     json_real(&j, "seconds", state->seconds, 6);
@@ -148,12 +147,12 @@ static void log_epoch(training *t) {
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch);
     json_real(&j, "train_loss", state->train_loss, 9);
-    if (of_classes(t)) json_real(&j, "train_accuracy", state->train_accuracy, 9);
+    if (training_of_classes(t)) json_real(&j, "train_accuracy", state->train_accuracy, 9);
     if (training_chooser(t)) {
         json_real(&j, t->by_test ? "test_loss" : "valid_loss", state->valid_loss, 9);
         json_real(&j,
                   !t->by_test     ? "valid_score"
-                  : of_classes(t) ? "test_accuracy"
+                  : training_of_classes(t) ? "test_accuracy"
                                   : "test_score",
                   state->valid_score, 9);
     }
@@ -174,7 +173,7 @@ static void show_progress(training *t, double loss, double rate) {
         .seconds = state->seconds,
         .total = t->o->epochs * size,
         .loss = state->loss_sum / (double)state->seen,
-        .accuracy = of_classes(t) ? (double)state->correct / (double)state->seen : NAN,
+        .accuracy = training_of_classes(t) ? (double)state->correct / (double)state->seen : NAN,
     };
     progress_step(&t->p, &view);
     dashboard_step(&t->board, &view, loss, rate, t->curves.monitor, t->t.loader);
@@ -211,7 +210,7 @@ static int one_step(training *t, int64_t n, double start) {
     log_step(t, n, &result);
     const double rate = wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale;
     const int shown = curves_step(&t->curves, state->step, n, (double)result.loss,
-                                  of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);
+                                  training_of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);
     if (shown != CLI_OK) return shown;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
     show_progress(t, (double)result.loss, rate);
@@ -231,41 +230,19 @@ static void log_loader(const wick_loader *loader) {
     talk("  %s", s.advice);
 }
 
-/* What the best epoch is: that of the lowest loss, or of the highest accuracy, by weights of classes if there are such.
- * The training's accuracy knows none. */
-static bool by_loss(const training *t) {
-    if (t->c.task->by_score) return !isfinite(t->r.state.valid_score);
-    return !of_classes(t) || (*t->o->class_weights && !isfinite(t->r.state.valid_loss));
-}
-static const char *best_of(const training *t) {
-    return by_loss(t)             ? "loss"
-           : !of_classes(t)       ? t->c.task->score_title
-           : *t->o->class_weights ? "accuracy by --class-weights"
-                                  : "accuracy";
-}
-
-/* "61.30 %", or "0.4213". */
-static const char *score_text(const training *t, double score, char text[32]) {
-    snprintf(text, 32, t->c.task->percent ? "%.2f %%" : "%.4f", t->c.task->percent ? 100 * score : score);
-    return text;
-}
-
 static void tell_epoch(const training *t, bool best) {
     const run_state *state = &t->r.state;
     char judged[96] = "", number[32];
-    if (training_chooser(t) && of_classes(t))
+    if (training_chooser(t) && training_of_classes(t))
         snprintf(judged, sizeof judged, "  %s %.2f %%", t->by_test ? "test" : "validation", state->valid_score * 100);
     else if (training_chooser(t))
         snprintf(judged, sizeof judged, "  %s %.4f  %s %s", t->by_test ? "test" : "validation", state->valid_loss,
-                 t->c.task->score_title, score_text(t, state->valid_score, number));
+                 t->c.task->score_title, training_score_text(t, state->valid_score, number));
     char accuracy[32] = "";
-    if (of_classes(t)) snprintf(accuracy, sizeof accuracy, "  accuracy %.2f %%", state->train_accuracy * 100);
+    if (training_of_classes(t)) snprintf(accuracy, sizeof accuracy, "  accuracy %.2f %%", state->train_accuracy * 100);
     talk("epoch %lld/%lld  loss %.4f%s%s%s  %.1f s", (long long)state->epoch, (long long)t->o->epochs,
          state->train_loss, accuracy, judged, best ? "  best" : "", state->seconds);
 }
-
-static bool stop_early(const training *t) { return t->o->patience > 0 && t->r.state.stale >= t->o->patience; }
-static bool at_end(const training *t) { return t->r.state.epoch >= t->o->epochs || stop_early(t); }
 
 /* The look at the test set, with the weights that validation chose: the only one, unless the run goes on later. */
 static int look_at_test(training *t) {
@@ -285,7 +262,7 @@ static int look_at_test(training *t) {
         json_integer(&j, "epoch", state->epoch);
         json_integer(&j, "best_epoch", state->best_epoch);
         json_real(&j, "test_loss", state->test_loss, 9);
-        json_real(&j, of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
+        json_real(&j, training_of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
         steplog_end(&t->log, &j);
     }
     evaluator_free(&e);
@@ -303,6 +280,34 @@ static double weighted_accuracy(const training *t) {
     return all > 0 ? right / all : 0;
 }
 
+static int measure(training *t) {
+    run_state *state = &t->r.state;
+    evaluation result;
+    if (!training_chooser(t)) return CLI_OK;
+    wick_profile_begin(t->ctx, "evaluate");
+    const int code = evaluator_run(&t->e, &result);
+    wick_profile_end(t->ctx);
+    if (code != CLI_OK) return code;
+    state->valid_loss = result.loss;
+    state->valid_score = result.scores[0].value;
+    if (t->by_test) state->test_loss = state->valid_loss, state->test_accuracy = state->valid_score;
+    if (training_of_classes(t) && *t->o->class_weights) state->valid_score = weighted_accuracy(t);
+    return CLI_OK;
+}
+
+/* What a new epoch is judged by, and whether it is the best so far. Each rank finds the same. */
+static bool judge(training *t, double loss, double score) {
+    run_state *state = &t->r.state;
+    const double value = training_by_loss(t) ? -loss : score;
+    const bool best = value > state->best || (value == state->best && loss < state->best_loss);
+    state->stale = best ? 0 : state->stale + 1;
+    if (!best) return false;
+    state->best = value;
+    state->best_loss = loss;
+    state->best_epoch = state->epoch;
+    return true;
+}
+
 static int end_epoch(training *t) {
     run_state *state = &t->r.state;
     wick_loader_position(t->t.loader, &state->epoch, &state->sample);
@@ -310,33 +315,17 @@ static int end_epoch(training *t) {
     state->train_accuracy = (double)state->correct / (double)state->seen;
     state->loss_sum = 0;
     state->correct = state->seen = 0;
-    if (!of_classes(t)) state->train_accuracy = NAN;
+    if (!training_of_classes(t)) state->train_accuracy = NAN;
     double loss = state->train_loss, score = state->train_accuracy;
-    if (training_chooser(t)) {
-        evaluation result;
-        wick_profile_begin(t->ctx, "evaluate");
-        int measured = evaluator_run(&t->e, &result);
-        wick_profile_end(t->ctx);
-        if (measured != CLI_OK) return measured;
-        state->valid_loss = loss = result.loss;
-        state->valid_score = score = result.scores[0].value;
-        if (t->by_test) state->test_loss = loss, state->test_accuracy = score;
-    }
-    int code = trainer_note_loss(&t->t, loss);
+    int code = measure(t);
     if (code != CLI_OK) return code;
-    if (of_classes(t) && *t->o->class_weights && training_chooser(t)) state->valid_score = score = weighted_accuracy(t);
-    const double value = by_loss(t) ? -loss : score;
-    bool best = value > state->best || (value == state->best && loss < state->best_loss);
-    if (best) {
-        state->best = value;
-        state->best_loss = loss;
-        state->best_epoch = state->epoch;
-        state->stale = 0;
-        code = run_save_best(&t->r);
-        if (code != CLI_OK) return code;
-    } else {
-        state->stale++;
-    }
+    if (training_chooser(t)) loss = state->valid_loss, score = state->valid_score;
+    code = trainer_note_loss(&t->t, loss);
+    if (code != CLI_OK) return code;
+    const bool best = judge(t, loss, score);
+    if (ranks_follows(t)) return CLI_OK;
+    if (best) code = run_save_best(&t->r);
+    if (code != CLI_OK) return code;
     log_epoch(t);
     code = curves_epoch(&t->curves, state->step, t->c.model,
                         &(curves_scores){.train_loss = state->train_loss,
@@ -344,17 +333,18 @@ static int end_epoch(training *t) {
                                          .judge = t->by_test ? "test" : "valid",
                                          .loss = training_chooser(t) ? state->valid_loss : NAN,
                                          .score = training_chooser(t) ? state->valid_score : NAN,
-                                         .score_name = of_classes(t) ? "accuracy" : "score"});
+                                         .score_name = training_of_classes(t) ? "accuracy" : "score"});
     if (code != CLI_OK) return code;
     progress_clear(&t->p);
     dashboard_epoch(&t->board, score);
     tell_epoch(t, best);
     if (t->o->verbose) log_loader(t->t.loader);
-    if (at_end(t) && t->test && !t->by_test) code = look_at_test(t);
+    if (training_at_end(t) && t->test && !t->by_test) code = look_at_test(t);
     return code == CLI_OK ? checkpoint(t) : code;
 }
 
 static int save_and_leave(training *t) {
+    if (ranks_follows(t)) return CLI_INTERRUPTED;
     progress_clear(&t->p);
     dashboard_close(&t->board);
     int code = checkpoint(t);
@@ -384,160 +374,19 @@ static int save_and_leave(training *t) {
 
 static int loop(training *t) {
     int code = CLI_OK;
-    while (code == CLI_OK && !at_end(t)) {
+    while (code == CLI_OK && !training_at_end(t)) {
         double start = now_seconds();
         int64_t n;
         curves_begin(&t->curves);
         code = trainer_load(&t->t, &n);
         if (code == CLI_OK) code = n > 0 ? one_step(t, n, start) : end_epoch(t);
-        if (code == CLI_OK && interrupted()) return save_and_leave(t);
+        if (code == CLI_OK && (ranks_alone(t) ? interrupted() : t->t.leaves.stop)) return save_and_leave(t);
     }
     progress_clear(&t->p);
     return code;
 }
 
 /* ---- after ------------------------------------------------------------------------------------------------------- */
-
-/* How the last steps went. */
-static void json_steps(json *j, wick_monitor *m, bool counted) {
-    wick_monitor_stats s;
-    wick_monitor_get_stats(m, &s);
-    json_open(j, "step_seconds", '{');
-    json_real(j, "mean", s.latency.mean, 6);
-    json_real(j, "p50", s.latency.median, 6);
-    json_real(j, "p95", s.latency.p95, 6);
-    json_real(j, "p99", s.latency.p99, 6);
-    json_close(j, '}');
-    json_integer(j, "memory_peak_bytes", (int64_t)s.memory_peak);
-    json_real(j, "cpus", s.cpu, 4);
-    if (!counted) return; /* null where the machine doesn't count, and why */
-    json_real(j, "cycles", s.counters.cycles, 12);
-    json_real(j, "instructions", s.counters.instructions, 12);
-    json_real(j, "cache_misses", s.counters.cache_misses, 12);
-    json_real(j, "branch_misses", s.counters.branch_misses, 12);
-    json_text(j, "counters_why", s.counters.why);
-}
-
-static void report(const training *t) {
-    const run_state *state = &t->r.state;
-    double speed = t->seconds > 0 ? (double)t->samples / t->seconds : 0;
-    const char *chosen_by = t->o->validation[0] && strcmp(t->o->validation, "test") == 0 && isfinite(state->test_loss)
-                                ? "test"
-                            : isfinite(state->valid_loss) ? "validation"
-                                                          : "training";
-    char number[32];
-    if (stop_early(t))
-        talk("stopped early: %lld epoch%s without a better %s", (long long)state->stale, plural(state->stale),
-             best_of(t));
-    if (!by_loss(t))
-        talk("%lld step%s in %.1f s; best %s %.2f %% (%s) in epoch %lld", (long long)state->step, plural(state->step),
-             state->seconds, best_of(t), state->best * 100, chosen_by, (long long)state->best_epoch);
-    else
-        talk("%lld step%s in %.1f s; least loss %.4f (%s) in epoch %lld", (long long)state->step, plural(state->step),
-             state->seconds, state->best_loss, chosen_by, (long long)state->best_epoch);
-    if (isfinite(state->test_loss) && strcmp(chosen_by, "test") != 0)
-        talk("test, looked at %s, with the weights of epoch %lld: %s %s, loss %.4f",
-             state->looks < 2 ? "once" : "more than once, each time that the run ended", (long long)state->best_epoch,
-             t->c.task->score_title, score_text(t, state->test_accuracy, number), state->test_loss);
-    double scale = 1;
-    int64_t skipped = 0;
-    const bool scaled = t->o->precision == WICK_PRECISION_F16 && t->t.optimizer &&
-                        wick_optimizer_scale(t->t.optimizer, &scale, &skipped) == WICK_OK;
-    if (scaled)
-        talk("%lld update%s skipped, whose gradients overflowed f16; the loss scale is %g now", (long long)skipped,
-             plural(skipped), scale);
-    if (!t->o->json) {
-        printf("%s\n", t->r.best);
-        return;
-    }
-    json j = log_json_open();
-    json_bool(&j, "ok", true);
-    json_integer(&j, "epochs", state->epoch);
-    json_integer(&j, "steps", state->step);
-    json_integer(&j, "parameters", classifier_parameters(&t->c));
-    json_text(&j, "arch", t->c.arch);
-    json_real(&j, "loss", state->train_loss, 9);
-    json_text(&j, "task", t->c.task->name);
-    json_text(&j, "score", t->c.task->score);
-    json_real(&j, "accuracy", state->train_accuracy, 9);
-    json_real(&j, "valid_loss", state->valid_loss, 9);
-    json_real(&j, "valid_score", state->valid_score, 9);
-    json_real(&j, "test_loss", state->test_loss, 9);
-    json_real(&j, of_classes(t) ? "test_accuracy" : "test_score", state->test_accuracy, 9);
-    if (!by_loss(t))
-        json_real(&j,
-                  !of_classes(t)         ? "best_score"
-                  : *t->o->class_weights ? "best_weighted_accuracy"
-                                         : "best_accuracy",
-                  state->best, 9);
-    json_integer(&j, "test_looks", state->looks);
-    json_real(&j, "best_loss", state->best_loss, 9);
-    json_integer(&j, "best_epoch", state->best_epoch);
-    json_bool(&j, "stopped_early", stop_early(t));
-    json_real(&j, "seconds", state->seconds, 6);
-    json_real(&j, "samples_per_second", speed, 6);
-    if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
-    json_integer(&j, "threads", wick_context_threads(t->ctx));
-    if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->metrics);
-    json_text(&j, "path", t->r.best);
-    json_text(&j, "last", t->r.last);
-    json_text(&j, "log", t->log.path);
-    log_json_close(&j);
-}
-
-/* A resumed run that has come to its end: says so and how to go on, and touches no file. */
-static int nothing_left(training *t) {
-    const run_state *state = &t->r.state;
-    long long epoch = state->epoch, epochs = t->o->epochs, stale = state->stale;
-    int code = classifier_load(&t->c, t->ctx, t->r.last);
-    if (code != CLI_OK) return code;
-    if (epoch >= epochs)
-        talk("already trained for %lld epoch%s; --epochs %lld adds nothing: give more than %lld to go on", epoch,
-             plural(epoch), epochs, epoch);
-    else
-        talk("already stopped in epoch %lld of %lld: nothing to do; give --patience above %lld to go on", epoch, epochs,
-             stale);
-    t->log.path = log_path(t);
-    report(t);
-    return CLI_OK;
-}
-
-/* --dry-run: what would be done. */
-static int tell_plan(const training *t) {
-    const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
-    const long long train = wick_dataset_count(t->train), valid = t->valid ? wick_dataset_count(t->valid) : 0,
-                    test = t->test ? wick_dataset_count(t->test) : 0, parameters = classifier_parameters(&t->c);
-    const double bytes = (double)(plan.arena_bytes + plan.scratch_bytes);
-    if (t->o->json) {
-        json j = log_json_open();
-        json_bool(&j, "ok", true);
-        json_bool(&j, "dry_run", true);
-        json_text(&j, "task", t->c.task->name);
-        json_text(&j, "arch", t->c.arch);
-        json_integer(&j, "outputs", t->c.classes);
-        json_integer(&j, "parameters", parameters);
-        json_integer(&j, "train", train);
-        json_integer(&j, "validation", valid);
-        json_integer(&j, "test", test);
-        json_integer(&j, "epochs", t->o->epochs);
-        json_integer(&j, "batch", t->t.batch);
-        json_integer(&j, "steps", t->steps);
-        json_real(&j, "step_flops", plan.flops, 9);
-        json_real(&j, "step_bytes", bytes, 17);
-        log_json_close(&j);
-        return CLI_OK;
-    }
-    char learned[128];
-    snprintf(learned, sizeof learned, t->c.task->learned, (long long)t->c.classes,
-             TASK_PLURAL(t->c.task, t->c.classes));
-    printf("task        %s: %s\n", t->c.task->name, learned);
-    log_print("network     %s, %lld parameter%s\n", t->c.arch, parameters, plural(parameters));
-    printf("samples     %lld for training, %lld for validation, %lld for the test\n", train, valid, test);
-    printf("steps       %lld, in batches of %lld over %lld epoch%s\n", (long long)t->steps, (long long)t->t.batch,
-           (long long)t->o->epochs, plural(t->o->epochs));
-    printf("a step      %.4g MFLOP, %.4g MB of intermediates\n", plan.flops * 1e-6, bytes * 1e-6);
-    return CLI_OK;
-}
 
 /* What --config takes. */
 static int write_options(const training *t) {
@@ -548,6 +397,29 @@ static int write_options(const training *t) {
     free(path);
     free(lines);
     return code;
+}
+
+/* Rank 0 first: it may have to put a whole checkpoint in the place of a damaged one. */
+static int find(training *t) {
+    int code = ranks_follows(t) ? CLI_OK : run_find(&t->r, t->ctx, t->o);
+    code = ranks_share(t, code);
+    return code == CLI_OK && ranks_follows(t) ? run_find(&t->r, t->ctx, t->o) : code;
+}
+
+/* The folder, the log and the first checkpoint, of whoever writes them. At once, so that a folder or disk that can't be
+ * written is known before hours of work. */
+static int begin_writing(training *t) {
+    const cli_options *o = t->o;
+    const bool resuming = *o->resume;
+    interrupt_watch();
+    if (ranks_follows(t)) return CLI_OK;
+    int code = resuming ? CLI_OK : run_start(&t->r);
+    if (code == CLI_OK && !resuming) code = write_options(t);
+    if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
+    if (code != CLI_OK) return code;
+    if (!steplog_open(&t->log, training_log_path(t), t->r.state.step, t->r.state.epoch))
+        return log_fail(CLI_FAILED, "could not open the log %s: %s", training_log_path(t), steplog_why(errno));
+    return resuming ? CLI_OK : run_save_last(&t->r);
 }
 
 static int train(training *t) {
@@ -567,27 +439,25 @@ static int train(training *t) {
     if (code != CLI_OK) return code;
     t->folder = resuming ? o->resume : o->out;
     code = run_open(&t->r, o, &t->c, t->folder);
+    if (code == CLI_OK) code = ranks_open(t);
+    t->r.guest = ranks_follows(t);
     if (code == CLI_OK) code = training_fix_paths(o);
-    if (code == CLI_OK && resuming) code = run_find(&t->r, t->ctx, o);
-    if (code == CLI_OK && resuming && at_end(t)) return nothing_left(t);
+    if (code == CLI_OK && resuming) code = find(t);
+    if (code == CLI_OK && resuming && training_at_end(t)) return training_nothing_left(t);
+    if (code == CLI_OK) code = ranks_check(t);
     if (code == CLI_OK) code = profiling_begin(&t->profile, o, t->ctx);
     if (code == CLI_OK) code = build(t);
-    if (code == CLI_OK && o->dry_run) return tell_plan(t);
-    if (code == CLI_OK) code = resuming ? go_on(t) : run_start(&t->r);
-    if (code == CLI_OK && !resuming) code = write_options(t);
-    if (code == CLI_OK && !resuming && *o->onnx) code = classifier_keep_onnx(&t->c, o->onnx, t->folder);
+    if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
+    if (code == CLI_OK && resuming) code = go_on(t);
+    if (code == CLI_OK) code = ranks_agree(t);
+    if (code == CLI_OK) code = ranks_share(t, begin_writing(t));
     if (code != CLI_OK) return code;
-    if (!steplog_open(&t->log, log_path(t), t->r.state.step, t->r.state.epoch))
-        return log_fail(CLI_FAILED, "could not open the log %s: %s", log_path(t), steplog_why(errno));
-    interrupt_watch();
-    /* At once, so that a folder or disk that can't be written is known before hours of work. */
-    if (!resuming && (code = run_save_last(&t->r)) != CLI_OK) return code;
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
     if (o->memory_budget) {
-        const wick_plan_info plan = wick_plan_get_info(t->t.steps[1][0].plan);
+        const wick_plan_info plan = trainer_plan(&t->t);
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",
              (double)plan.arena_bytes * 1e-6, 100 * plan.recomputed_flops / plan.flops);
     }
@@ -599,8 +469,8 @@ static int train(training *t) {
     code = loop(t);
     dashboard_close(&t->board);
     if (!steplog_close(&t->log) && code == CLI_OK)
-        code = log_fail(CLI_FAILED, "could not write %s: %s", log_path(t), strerror(errno));
-    if (code == CLI_OK) report(t);
+        code = log_fail(CLI_FAILED, "could not write %s: %s", training_log_path(t), strerror(errno));
+    if (code == CLI_OK && !ranks_follows(t)) training_report(t);
     return code;
 }
 
@@ -621,6 +491,7 @@ int cmd_train(cli_options *o) {
     wick_dataset_free(&t.whole);
     free(t.coding);
     free(t.class_weights);
+    wick_group_close(&t.group);
     wick_context_free(&t.ctx);
     return code;
 }

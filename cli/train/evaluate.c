@@ -55,13 +55,13 @@ static wick_status compile(evaluator *e, step *s, int64_t n) {
 static int make_room(evaluator *e, int64_t count) {
     const classifier *c = e->c;
     const bool targets = c->task->kind != TASK_AUTOENCODE;
-    const int64_t width = c->task->width(c) + (targets ? c->classes : 0);
+    const int64_t width = c->task->width(c) + (targets ? classifier_target_width(c) : 0);
     if (count > MOST_KEPT / width)
         return log_fail(CLI_BAD_FILE, "%lld samples of %lld numbers are more than can be measured at once",
                         (long long)count, (long long)width);
     e->kept = step_buffer(count * c->task->width(c), sizeof *e->kept);
     if (targets)
-        e->targets = step_buffer(count * c->classes, sizeof *e->targets);
+        e->targets = step_buffer(count * classifier_target_width(c), sizeof *e->targets);
     else
         e->labels = step_buffer(count, sizeof *e->labels);
     return e->kept && (e->targets || e->labels) ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
@@ -70,6 +70,10 @@ static int make_room(evaluator *e, int64_t count) {
 static int make_counts(evaluator *e) {
     const classifier *c = e->c;
     const bool pixels = c->task->count != NULL;
+    if (c->task->begin) {
+        e->logits = step_buffer(e->batch * c->task->width(c), sizeof *e->logits);
+        return e->logits ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
+    }
     if (pixels) {
         e->shown = step_buffer(EVALUATOR_SHOWN * (c->task->width(c) / c->classes), sizeof *e->shown);
         if (!e->shown) return log_fail(CLI_FAILED, "out of memory");
@@ -87,12 +91,15 @@ static int make_counts(evaluator *e) {
 
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
+    classifier_size_boxes(c, dataset);
     *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
     if (c->task->count) {
         const int64_t fit = PIXELS / (c->task->width(c) / c->classes);
         e->batch = fit < 1 ? 1 : fit < e->batch ? fit : e->batch;
     }
     e->tail = count % e->batch;
+    e->losses = step_buffer((count + e->batch - 1) / e->batch, sizeof *e->losses);
+    if (!e->losses) return log_fail(CLI_FAILED, "out of memory");
     int code = of_classes(e) || c->task->count ? make_counts(e) : make_room(e, count);
     if (code == CLI_OK) code = classifier_transform(c, dataset, &e->transform);
     if (code != CLI_OK) return code;
@@ -106,7 +113,7 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
 
 /* Of the batch whose predictions were put at e->count. */
 static void keep(evaluator *e, const wick_batch *b) {
-    const int64_t k = e->c->classes;
+    const int64_t k = classifier_target_width(e->c);
     if (e->targets)
         memcpy(e->targets + e->count * k, b->fields[1], (size_t)(b->count * k) * sizeof *e->targets);
     else
@@ -114,23 +121,47 @@ static void keep(evaluator *e, const wick_batch *b) {
     e->count += b->count;
 }
 
-static int run_task(evaluator *e, evaluation *result) {
+/* From the first batch that is measured here on. */
+static int begin(evaluator *e) {
+    e->spans = (class_counts){0};
+    e->count = e->join ? e->first * e->batch : 0;
+    if (!e->join || wick_loader_seek(e->loader, 0, e->count) == WICK_OK) return CLI_OK;
+    return log_fail(CLI_FAILED, "evaluation: %s", wick_context_error(e->c->ctx));
+}
+
+/* Batch number `batch`; count 0 where there is none, or it is another process's. */
+static int take(evaluator *e, int64_t batch, wick_batch *b) {
+    *b = (wick_batch){0};
+    if (e->join && batch >= e->end) return CLI_OK;
+    const wick_status status = wick_loader_take(e->loader, b);
+    return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(e->c->ctx, status));
+}
+
+/* What is measured is here, or at all processes together: the mean of the losses, added up in the order of batches. */
+static int finish(evaluator *e, evaluation *result) {
+    const int code = e->join ? e->join(e, result, e->join_user) : CLI_OK;
     double loss = 0;
+    for (int64_t i = 0; i * e->batch < result->count; i++) loss += (double)e->losses[i];
+    result->loss = loss / (double)result->count;
+    e->count = result->count;
+    return code;
+}
+
+static int run_task(evaluator *e, evaluation *result) {
     const bool counts = e->c->task->count != NULL;
-    e->count = 0;
-    if (counts) memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
-    for (;;) {
+    int code = begin(e);
+    if (code == CLI_OK && e->c->task->begin) code = e->c->task->begin(e);
+    else if (counts) memset(e->confusion, 0, (size_t)(e->c->classes * e->c->classes) * sizeof *e->confusion);
+    for (int64_t batch = e->join ? e->first : 0; code == CLI_OK; batch++) {
         wick_batch b;
-        const wick_status loaded = wick_loader_take(e->loader, &b);
-        if (loaded != WICK_OK) return log_fail(log_code(loaded, CLI_BAD_FILE), "%s", log_why(e->c->ctx, loaded));
-        if (!b.count) break;
+        code = take(e, batch, &b);
+        if (code != CLI_OK || !b.count) break;
         step *s = b.count == e->batch ? &e->full : &e->rest;
-        float batch_loss;
         float *to = counts ? e->logits : e->kept + e->count * e->c->task->width(e->c);
         wick_status status =
-            wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], b.fields[1]}, (void *[]){&batch_loss, to});
+            wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], b.fields[1]}, (void *[]){&e->losses[batch], to});
         if (status != WICK_OK) return log_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
-        loss += (double)batch_loss;
+        result->count += b.count;
         if (counts) {
             const int counted = e->c->task->count(e, b.fields[1], b.count);
             if (counted != CLI_OK) return counted;
@@ -138,33 +169,29 @@ static int run_task(evaluator *e, evaluation *result) {
         } else
             keep(e, &b);
     }
-    result->count = e->count;
-    result->loss = loss / (double)e->count;
-    return e->c->task->measure(e, result);
+    if (code == CLI_OK) code = finish(e, result);
+    return code == CLI_OK ? e->c->task->measure(e, result) : code;
 }
 
 int evaluator_run(evaluator *e, evaluation *result) {
-    double loss = 0;
     *result = (evaluation){0};
     if (!of_classes(e)) return run_task(e, result);
+    int code = begin(e);
     const int64_t classes = e->c->classes;
     memset(e->classes, 0, (size_t)classes * sizeof *e->classes);
     if (e->confusion) memset(e->confusion, 0, (size_t)(classes * classes) * sizeof *e->confusion);
-    for (;;) {
+    for (int64_t batch = e->join ? e->first : 0; code == CLI_OK; batch++) {
         wick_batch b;
-        const wick_status loaded = wick_loader_take(e->loader, &b);
-        if (loaded != WICK_OK) return log_fail(log_code(loaded, CLI_BAD_FILE), "%s", log_why(e->c->ctx, loaded));
+        code = take(e, batch, &b);
         const int64_t n = b.count;
-        if (!n) break;
+        if (code != CLI_OK || !n) break;
         const int fits = classifier_check_samples(e->c, b.fields[0], n);
         if (fits != CLI_OK) return fits;
         e->y = b.fields[1];
         step *s = n == e->batch ? &e->full : &e->rest;
-        float batch_loss;
         wick_status status = wick_run(s->workspace, (const void *[INPUTS]){b.fields[0], e->y},
-                                      (void *[OUTPUTS]){&batch_loss, e->predicted, e->logits});
+                                      (void *[OUTPUTS]){&e->losses[batch], e->predicted, e->logits});
         if (status != WICK_OK) return log_fail(CLI_FAILED, "evaluation: %s", wick_workspace_error(s->workspace));
-        loss += (double)batch_loss;
         for (int64_t i = 0; i < n; i++) {
             const int64_t label = e->y[i], predicted = e->predicted[i];
             bool right = predicted == label;
@@ -178,7 +205,8 @@ int evaluator_run(evaluator *e, evaluation *result) {
         if (e->look) e->look(e, result->count, n, e->user);
         result->count += n;
     }
-    result->loss = loss / (double)result->count;
+    if (code == CLI_OK) code = finish(e, result);
+    if (code != CLI_OK) return code;
     evaluation_add(result, "accuracy", "accuracy", (double)result->correct / (double)result->count, true);
     return CLI_OK;
 }
@@ -193,8 +221,10 @@ void evaluator_free(evaluator *e) {
     free(e->classes);
     free(e->confusion);
     free(e->kept);
+    free(e->losses);
     free(e->shown);
     free(e->targets);
     free(e->labels);
+    if (e->own) e->c->task->drop(e);
     *e = (evaluator){0};
 }

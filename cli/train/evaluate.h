@@ -6,39 +6,6 @@
 #include "metrics.h"
 #include "../step.h"
 
-typedef struct evaluator {
-    classifier *c;
-    const wick_dataset *dataset;
-    wick_loader *loader;
-    wick_transform *transform; /* NULL: none */
-    step full, rest;           /* batches of `batch`, and the smaller last one */
-    int64_t batch, tail;
-    const int64_t *y; /* labels of the batch, the loader's */
-    float *logits;    /* of the batch; of tasks that keep all predictions NULL */
-    int64_t *predicted;
-    /* of other tasks all of the last round: [count, width] predictions, [count, outputs] targets (NULL: it has none),
-     * and labels (-1: none) */
-    float *kept, *targets;
-    int64_t *labels, count;
-    /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
-    int64_t top;
-    /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.
-     * NULL: not called. */
-    void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
-    void *user;
-    /* Of the last round. */
-    class_counts *classes;
-    class_counts spans; /* of tags */
-    uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
-    /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
-    int64_t *confusion;
-} evaluator;
-
-/* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
-enum { MOST_CONFUSION = 4096 };
-
-enum { EVALUATOR_SHOWN = 6 };
-
 enum { MOST_SCORES_OF_TASK = 8 };
 typedef struct evaluation {
     int64_t count, correct;
@@ -52,6 +19,47 @@ typedef struct evaluation {
         bool percent;
     } scores[MOST_SCORES_OF_TASK];
 } evaluation;
+
+typedef struct evaluator {
+    classifier *c;
+    const wick_dataset *dataset;
+    wick_loader *loader;
+    wick_transform *transform; /* NULL: none */
+    step full, rest;           /* batches of `batch`, and the smaller last one */
+    int64_t batch, tail;
+    const int64_t *y; /* labels of the batch, the loader's */
+    float *logits;    /* of the batch; of tasks that keep all predictions NULL */
+    int64_t *predicted;
+    /* of other tasks all of the last round: [count, width] predictions, [count, target width] targets (NULL: it has
+     * none), and labels (-1: none) */
+    float *kept, *targets;
+    int64_t *labels, count;
+    /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
+    int64_t top;
+    /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.
+     * NULL: not called. */
+    void (*look)(const struct evaluator *e, int64_t first, int64_t n, void *user);
+    void *user;
+    /* Of several processes each measures its part, batches `first` to `end` - 1, and calls join, which is to make sums
+     * and fields those of all: an exit code, and what went wrong has been said. NULL: all are measured here. */
+    int (*join)(struct evaluator *e, evaluation *result, void *user);
+    void *join_user;
+    int64_t first, end;
+    float *losses; /* of each batch of the last round, summed over it */
+    /* Of the last round. */
+    class_counts *classes;
+    class_counts spans; /* of tags */
+    void *own;          /* of tasks that have `begin` */
+    uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
+    /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
+    int64_t *confusion;
+} evaluator;
+
+/* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
+enum { MOST_CONFUSION = 4096 };
+
+enum { EVALUATOR_SHOWN = 6 };
+
 void evaluation_add(evaluation *r, const char *key, const char *title, double value, bool percent);
 
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */

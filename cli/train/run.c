@@ -86,6 +86,7 @@ static int lock(run *r) {
 
 int run_start(run *r) {
     const char *folder = r->folder;
+    if (r->guest) return CLI_OK;
     if (!path_make_folder(folder))
         return log_fail(CLI_FAILED, "could not make the folder %s: %s", folder, strerror(errno));
     int code = lock(r);
@@ -140,6 +141,7 @@ static int save(run *r, const char *path, meta *list, bool complete, wick_save_o
 }
 
 int run_save_last(run *r) {
+    if (r->guest) return CLI_OK;
     meta list = {0};
     bool complete = classifier_add_meta(r->c, &list) && add_options(r, &list) && add_state(r, &list);
     /* The context's own random state is no part of a run, whose streams depend on the seed and the step alone; what was
@@ -149,6 +151,7 @@ int run_save_last(run *r) {
 }
 
 int run_save_best(run *r) {
+    if (r->guest) return CLI_OK;
     meta list = {0};
     const bool classes = r->c->task->kind == TASK_CLASSIFY, weighted = *r->o->class_weights;
     const char *score = !classes ? r->c->task->score : weighted ? "weighted_accuracy" : "accuracy";
@@ -170,9 +173,9 @@ int run_save_best(run *r) {
 /* Options that there were not always: a run without them has their defaults. */
 static bool is_later(const char *name) {
     static const char *const names[] = {
-        "separator", "decimal",    "no-header",      "skip", "layout", "image-size",    "as-stored", "task",
-        "target",    "validation", "no-standardise", "loss", "noise",  "class-weights", "window",    "horizon",
-        "text",      "tokens",     "vocabulary",     "length"};
+        "separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored", "task", "target",
+        "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens",
+        "vocabulary", "length", "leaves", "letterbox"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
@@ -254,7 +257,7 @@ static int replace_damaged(run *r) {
 int run_find(run *r, wick_context *ctx, cli_options *o) {
     if (!path_exists(r->last) && !path_exists(r->previous))
         return log_fail(CLI_BAD_FILE, "there is no run to resume: %s does not exist", r->last);
-    int code = lock(r);
+    int code = r->guest ? CLI_OK : lock(r);
     if (code != CLI_OK) return code;
     const char *path = r->last;
     wick_status status = wick_checkpoint_open(ctx, path, &r->file);

@@ -32,6 +32,7 @@ typedef struct run {
     char *last, *previous, *best, *lock; /* paths */
     char *log;                           /* where it is unless --log says another place */
     FILE *locked;                        /* NULL: not yet, or the file system can't */
+    bool guest;                          /* another process has the folder: it is only read here */
     wick_checkpoint *file;               /* what is being resumed; NULL otherwise */
     cli_options kept;                    /* its options, without those of this command line */
     run_state state;

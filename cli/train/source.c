@@ -20,6 +20,7 @@ static wick_status get(void *user, int64_t i, void *const *out, wick_fault *faul
     void *to[WICK_DATASET_FIELDS] = {NULL};
     to[0] = out[0];
     if (o->label) to[o->label] = out[1];
+    if (o->size) to[o->size] = out[2];
     const wick_status status = wick_dataset_get(o->set, i, to, fault);
     for (int64_t k = 0; o->targets && !o->label && out[1] && k < o->known; k++) ((float *)out[1])[k] = NAN;
     if (o->targets || o->masks) return status;
@@ -59,12 +60,17 @@ static void release(void *user) {
 
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
-    const bool tags = source_is_tagged(o->set), masks = tags || source_is_masked(o->set);
+    const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set), points = source_is_pointed(o->set),
+               masks = tags || boxes || points || source_is_masked(o->set);
+    int size = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
-        if (masks || o->targets ? strcmp(f->name, tags    ? "tags"
-                                                  : masks ? "mask"
-                                                          : "target") == 0
+        if ((boxes || points) && strcmp(f->name, "size") == 0) size = k;
+        if (masks || o->targets ? strcmp(f->name, tags     ? "tags"
+                                                  : boxes  ? "boxes"
+                                                  : points ? "points"
+                                                  : masks  ? "mask"
+                                                           : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -86,24 +92,26 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     *copy = *o;
     copy->label = label;
     copy->masks = masks;
+    copy->size = size;
     copy->coding = NULL;
     const int64_t classes = o->class_names || o->targets ? o->known : wick_dataset_classes(o->set);
-    const wick_dataset_source source = {
-        .count = wick_dataset_count(o->set),
-        .n_fields = 2,
-        .fields = {*wick_dataset_field(o->set, 0), masks        ? *wick_dataset_field(o->set, label)
+    const wick_dataset_source source = {.count = wick_dataset_count(o->set),
+                                        .n_fields = 2 + (size > 0),
+                                        .fields = {*wick_dataset_field(o->set, 0),
+                                                   masks        ? *wick_dataset_field(o->set, label)
                                                    : o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
-                                                                : (wick_spec){"label", WICK_I64, 0, {0}}},
-        .get = get,
-        .at = at,
-        .length = length,
-        .label = label_of,
-        .classes = classes,
-        .class_name = class_name,
-        .rate = wick_dataset_rate(o->set),
-        .note = wick_dataset_note(o->set),
-        .free = release,
-        .user = copy};
+                                                                : (wick_spec){"label", WICK_I64, 0, {0}},
+                                                   size ? *wick_dataset_field(o->set, size) : (wick_spec){0}},
+                                        .get = get,
+                                        .at = at,
+                                        .length = length,
+                                        .label = label_of,
+                                        .classes = classes,
+                                        .class_name = class_name,
+                                        .rate = wick_dataset_rate(o->set),
+                                        .note = wick_dataset_note(o->set),
+                                        .free = release,
+                                        .user = copy};
     const wick_status status = wick_dataset_new(ctx, &source, out);
     if (status != WICK_OK) free(copy);
     return status;
@@ -121,7 +129,8 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
     wick_status status = source_cut(ctx, *set, share, gap, parts);
     if (status != WICK_OK) return status;
     const wick_spec *second = wick_dataset_field(*set, 1);
-    owned o = {.set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32};
+    owned o = {
+        .set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32 && second->rank == 1};
     if (o.targets) o.known = wick_dataset_classes(*set);
     o.whole = *set;
     status = source_wrap(ctx, &o, data, true, &part);
@@ -149,6 +158,8 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (asked != TASK_AUTO) return asked;
     if (source_is_masked(d)) return TASK_SEGMENT;
     if (source_is_tagged(d)) return TASK_TAG;
+    if (source_is_boxed(d)) return TASK_DETECT;
+    if (source_is_pointed(d)) return TASK_KEYPOINTS;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
@@ -230,6 +241,7 @@ int source_read_options(const cli_options *o, source_options *so) {
                            .tokens = o->tokens,
                            .vocabulary = o->vocabulary,
                            .length = o->length,
+                           .letterbox = o->letterbox,
                            .layout = o->layout};
     if (strcmp(separator, "tab") == 0 || strcmp(separator, "\\t") == 0)
         so->separator = '\t';
@@ -261,6 +273,9 @@ char *source_find_file(const char *data, const char *split) {
 
 const char *source_validation_part(wick_context *ctx, const char *data) {
     static const char *const names[] = {"validation", "valid", "val"};
+    for (int i = 0; i < 3; i++)
+        if (source_boxes_have_part(ctx, data, names[i]) || source_points_have_part(ctx, data, names[i]))
+            return names[i];
     if (source_is_file(data)) return source_has_val(ctx, data) || source_text_has_val(ctx, data) ? "val" : NULL;
     for (int i = 0; i < 3; i++) {
         char *folder = path_join(data, names[i]), *file = source_find_file(data, names[i]);
@@ -372,7 +387,14 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "%s: is one array, samples without classes: numpy.savez(\"set.npz\", x=samples, "
                                  "y=classes) makes a file of both",
                                  data);
-    char *file = source_find_file(data, split);
+    /* what --label or --target asks for is no box */
+    const bool plain = !(so->label && *so->label) && !(so->target && *so->target) && !so->window;
+    const bool boxes = so->task == TASK_DETECT ||
+                       (so->task == TASK_AUTO && plain && !so->coding && source_has_boxes(data, split, so->separator) &&
+                        !source_has_masks(ctx, data, split));
+    const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
+                                                       source_has_points(data, split, so->separator));
+    char *file = boxes || points ? NULL : source_find_file(data, split);
     if (!file && (so->task == TASK_TAG || source_is_text_coding(so->coding))) file = find_text(data, split);
     if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
         free(file);
@@ -398,6 +420,11 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
             status = take_part(ctx, split, &o);
+    } else if (boxes || points) {
+        bool whole = false;
+        status = boxes ? source_open_boxes(ctx, data, split, so, &o, &whole)
+                       : source_open_points(ctx, data, split, so, &o, &whole);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
         bool whole = false;
         status = source_open_masks(ctx, data, split, so, &o, &whole);

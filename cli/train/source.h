@@ -6,8 +6,9 @@
 
 #include "wick/data.h"
 
-/* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; or the class of
- * each pixel, or of each word. */
+/* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
+ * each pixel, or of each word; or where things
+ * are in it, as boxes or points. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -15,7 +16,9 @@ typedef enum task_kind {
     TASK_MULTI_LABEL,
     TASK_AUTOENCODE,
     TASK_SEGMENT,
-    TASK_TAG
+    TASK_TAG,
+    TASK_DETECT,
+    TASK_KEYPOINTS
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -39,6 +42,7 @@ typedef struct source_options {
                                 behind them are learned; 0: each row is a sample */
     const char *text, *tokens;  /* of texts, the column, and what is a token, as --text and --tokens */
     int64_t vocabulary, length; /* how many tokens are known, and of a text; 0: found */
+    bool letterbox;             /* pictures that get another size keep their shape, with bars; without a coding */
     bool told;                  /* of a file that is no part of a folder: what is worth telling of it has been told */
 } source_options;
 
@@ -56,6 +60,9 @@ int source_read_options(const cli_options *o, source_options *so);
  *              an archive or a record file of such
  *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
+ *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
+ *              it "size", i64 [2], height and width as the picture's file has them
+ *   points     a table of pictures and the points in them (boxes/point_table.h): "points", f32 [K, 3], and "size"
  *
  * A file that is no part of a folder has both splits: those of tensors x_train and x_test, or train_images and
  * test_images; else a fifth of each class, the same ones every time, is "test"; "all" is all of it. *coding, malloc'ed,
@@ -77,6 +84,19 @@ const char *source_validation_part(wick_context *ctx, const char *data);
 /* Whether samples are pictures with masks; and whether data are such, without parts. */
 bool source_is_masked(const wick_dataset *dataset);
 bool source_masks_are_whole(wick_context *ctx, const char *data);
+/* Whether samples are pictures with boxes; whether data have such, and without parts. */
+bool source_is_boxed(const wick_dataset *dataset);
+bool source_has_boxes(const char *data, const char *split, char separator);
+bool source_boxes_are_whole(const char *data, char separator);
+enum { BOX_WIDTH = 5 /* numbers of a box */ };
+/* The same of points; the coding says how pictures are fitted. */
+bool source_is_pointed(const wick_dataset *dataset);
+bool source_has_points(const char *data, const char *split, char separator);
+bool source_points_are_whole(const char *data, char separator);
+bool source_read_point_coding(const char *coding, bool *letterbox);
+/* Of what source_open gave of boxes: how pictures are fitted, and how many boxes one has at most. False: it is of other
+ * data. */
+bool source_read_box_coding(const char *coding, bool *letterbox, int64_t *most);
 /* Whether samples are texts with a tag for each word. */
 bool source_is_tagged(const wick_dataset *dataset);
 /* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,

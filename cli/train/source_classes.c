@@ -35,6 +35,8 @@ wick_status source_match_classes(wick_context *ctx, const char *data, const char
                                  wick_dataset **dataset) {
     const int64_t theirs = wick_dataset_classes(*dataset);
     const wick_spec *second = wick_dataset_field(*dataset, 1);
+    if (source_is_boxed(*dataset) || source_is_pointed(*dataset))
+        return WICK_OK;                      /* which were read by the model's names */
     if (second && second->dtype == WICK_F32) /* numbers to learn, which go by their places */
         return theirs == classes
                    ? WICK_OK

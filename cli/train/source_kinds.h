@@ -17,7 +17,8 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
-    bool masks;       /* field `label` is a mask, or tags */
+    bool masks;       /* field `label` is a mask, tags, boxes or points */
+    int size;         /* the field that says how large pictures are in their files; 0: none */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
 } owned;
 
@@ -69,6 +70,13 @@ bool source_has_masks(wick_context *ctx, const char *data, const char *split);
 /* whole: they have no parts, and these are all of them. */
 wick_status source_open_masks(wick_context *ctx, const char *data, const char *split, const source_options *so,
                               owned *o, bool *whole);
+wick_status source_open_boxes(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                              owned *o, bool *whole);
+/* Whether there are boxes, or points, of that part, apart from others. */
+bool source_boxes_have_part(wick_context *ctx, const char *data, const char *split);
+bool source_points_have_part(wick_context *ctx, const char *data, const char *split);
+wick_status source_open_points(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                               owned *o, bool *whole);
 int64_t source_test_rows(int64_t rows); /* how many of such a table are forecast in the test: the last ones */
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);

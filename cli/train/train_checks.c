@@ -133,6 +133,22 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
     return CLI_OK;
 }
 
+int training_check_leaves(const cli_options *o, const char *whose, int64_t batch) {
+    const long long n = o->leaves;
+    if (!n) return CLI_OK;
+    if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
+    if (o->accumulate > 1)
+        return log_fail(blame(whose),
+                        "%s--leaves and --accumulate: one of them; --leaves adds up gradients within a batch, so take "
+                        "a larger --batch",
+                        whose);
+    if (batch % n)
+        return log_fail(blame(whose), "%s--leaves %lld does not divide the batch of %lld sample%s%s", whose, n,
+                        (long long)batch, plural(batch),
+                        batch < o->batch ? ", which are all that there are: give a smaller --batch" : "");
+    return CLI_OK;
+}
+
 /* What --augment says, and whether the images can be changed so. */
 int training_read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading) {
     const int rank = wick_dataset_rank(t->train);
@@ -140,12 +156,15 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     const bool floats = wick_dataset_field(t->train, 0)->dtype == WICK_F32;
     if (floats && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
-    if (source_is_masked(t->train) && strcmp(o->augment, "none") != 0)
-        return log_fail(
-            blame(whose),
-            "%s--augment changes pictures and not their masks: --transform \"flip, crop=8, normalise\" does "
-            "both",
-            whose);
+    const bool points = source_is_pointed(t->train);
+    if ((source_is_masked(t->train) || source_is_boxed(t->train) || points) && strcmp(o->augment, "none") != 0)
+        return log_fail(blame(whose),
+                        "%s--augment changes pictures and not their %s: --transform \"flip, crop=8, normalise\" does "
+                        "both",
+                        whose,
+                        source_is_masked(t->train) ? "masks"
+                        : points                   ? "points"
+                                                   : "boxes");
     if (!augment_read(o->augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
                         whose, o->augment);
@@ -173,9 +192,15 @@ int training_read_transform(training *t, wick_loader_options *loading) {
         return status == WICK_OK ? CLI_OK
                                  : log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));
     }
-    bool normalises = false;
+    bool normalises = false, mirrors = false;
     for (const char *at = o->transform; *at; at += strcspn(at, ","), at += *at == ',', at += strspn(at, " "))
-        normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0;
+        normalises |= strcspn(at, ",") == 9 && memcmp(at, "normalise", 9) == 0,
+            mirrors |= strncmp(at, "flip", 4) == 0 || strncmp(at, "vflip", 5) == 0;
+    if (mirrors && t->c.task->kind == TASK_KEYPOINTS)
+        return log_fail(CLI_USAGE,
+                        "--transform %s: in a mirror left points are right ones, and the table does not say which; "
+                        "affine=15:0.1:0.8:1.2 turns, moves and scales points with their pictures",
+                        o->transform);
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
     const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--transform: %s", log_why(t->ctx, status));

@@ -173,6 +173,7 @@ static int open_validation(training *t) {
 int training_open_data(training *t) {
     const cli_options *o = t->o;
     const task_kind asked = task_asked(o);
+    if (o->letterbox && !*o->image_size) return log_fail(CLI_USAGE, "--letterbox is for --image-size");
     if (options_given(o, "horizon") && !o->window) return log_fail(CLI_USAGE, "--horizon is for --window");
     if (o->window && asked != TASK_AUTO && asked != TASK_REGRESS)
         return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->task);
@@ -196,12 +197,15 @@ static int check_task(const training *t, const task *is) {
     static const struct {
         const char *name;
         task_kind kind;
-    } uses[] = {{"loss", TASK_REGRESS},          {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
-                {"teacher", TASK_CLASSIFY},      {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
-                {"class-weights", TASK_CLASSIFY}};
+    } uses[] = {{"loss", TASK_REGRESS},           {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
+                {"teacher", TASK_CLASSIFY},       {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
+                {"class-weights", TASK_CLASSIFY}, {"letterbox", TASK_DETECT}};
+    const bool fitted = is->kind == TASK_KEYPOINTS;
+    const bool places = is->kind == TASK_SEGMENT || is->kind == TASK_TAG;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
-            !(is->by_score && strcmp(uses[i].name, "class-weights") == 0)) /* of places too */
+            !(places && strcmp(uses[i].name, "class-weights") == 0) &&
+            !(fitted && strcmp(uses[i].name, "letterbox") == 0))
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
     if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
@@ -212,7 +216,7 @@ static int check_task(const training *t, const task *is) {
 /* Sets options that the command line left, where it gave none of `given`; *text: what was set, for people. */
 typedef struct chosen_option {
     const char *name;
-    char value[128];
+    char value[512];
 } chosen_option;
 static bool choose(cli_options *o, const char *const *given, const chosen_option *chosen, int n, char *text,
                    size_t size) {
@@ -226,6 +230,12 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
     }
     return true;
 }
+
+/* A grid of an eighth of the picture's height and width. */
+#define DETECTOR                                                                                                       \
+    "conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, "  \
+    "relu, conv 64 3 stride 2 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, "     \
+    "relu, conv classes 1"
 
 /* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
  * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
@@ -242,7 +252,7 @@ static int choose_defaults(training *t) {
     const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
                tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
                again = t->c.task->kind == TASK_AUTOENCODE;
-    char text[384] = "";
+    char text[768] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
     if (again) {
@@ -256,6 +266,12 @@ static int choose_defaults(training *t) {
     } else if (pixels) {
         ok =
             choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
+    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS) {
+        const chosen_option net = {"net", DETECTOR};
+        ok =
+            choose(o, network, &net, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
     } else if (texts) {
@@ -298,6 +314,9 @@ int training_settle_task(training *t) {
     t->c.task = is;
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
+    if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
+    if (is->kind == TASK_KEYPOINTS && *o->target)
+        return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
     if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
     return choose_defaults(t);

@@ -1,6 +1,7 @@
 /* The options of train, eval, predict, quantize, prune, info, in the order of help. */
 #include "../option_rows.h"
 #include "../options.h"
+#include "wick/dist.h"
 
 /* clang-format off */
 #define OPT_LAYOUT {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors [N, A, B, C]: where the channels are; auto: as the model learned"}
@@ -11,7 +12,7 @@
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
-    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; or the sample itself, so that what is unlike the others is found. auto: classes, or of numbers that look like measurements those; the command says which"},
+    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; boxes; or points. auto: as the data look, which the command says"},
     {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\", \"x*,y*\"; of tensors the one. Where several are all 0 or 1, they are labels"},
     {"window", "N", INTEGER, "0", AT(window), 0, 1e6, "forecast: rows of the table lie in order of time; N of them in a row are a sample, and --target of the rows behind them is learned; 0: each row is a sample"},
     {"horizon", "N", INTEGER, "1", AT(horizon), 1, 1e5, "--window: how many rows ahead are forecast"},
@@ -28,6 +29,7 @@ const option_row cmd_train_options[] = {
     {"validation", "PART|SET", TEXT, "0.1", AT(validation), 0, 0, "what chooses the best epoch, and when to stop: a part of the training samples that is held out; other data, as --data; 0: nothing, the training does; test: the test set, whose figure is then no test. Without it, a part called validation, valid or val of the data, if there is one"},
     {"layout", "auto|nchw|nhwc", WORD, "auto", AT(layout), 0, 0, "of tensors [N, A, B, C] that are learned from: where the channels are; auto: by an extent of 1 or 3, else nchw"},
     {"image-size", "HxW", TEXT, "", AT(image_size), 0, 0, "resize pictures of the data to so many pixels, height and width, or N for both: 224x224; without it all have one size, or that which --model takes"},
+    {"letterbox", "", FLAG, "", AT(letterbox), 0, 0, "of --task detect and keypoints, with --image-size: pictures keep their shape, with grey bars on two sides, also when the network is used; without it they are stretched"},
     {"as-stored", "", FLAG, "", AT(as_stored), 0, 0, "leave pictures as they are stored; without it they are turned as their EXIF orientation says"},
     {"limit", "N", INTEGER, "0", AT(limit), 0, MANY, "take at most N training and N test samples, drawn evenly from the whole; 0: all"},
     {"augment", "LIST", TEXT, "none", AT(augment), 0, 0, "change training images at random: flip mirrors, crop=N pads by N and cuts out, or both: flip,crop=4"},
@@ -51,6 +53,7 @@ const option_row cmd_train_options[] = {
     {"loss", "mse|mae|huber|snr", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, squares up to one deviation of the target and magnitudes beyond; snr: of waveforms, how loud the error is beside the targets of a sample, in dB"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
     {"accumulate", "N", INTEGER, "1", AT(accumulate), 1, 1e6, "batches whose gradients make one update"},
+    {"leaves", "V", INTEGER, "0", AT(leaves), 0, WICK_LEAVES_MAX, "cut each batch into V leaves, a power of two that divides it; their gradients are summed along one tree. Statistics of batch norm are those of a leaf; 0: batches are not cut"},
     {"class-weights", "LIST", TEXT, "", AT(class_weights), 0, 0, "how much a sample of each class counts in the loss: balanced, so that rare classes count as much as common ones, or a number for each class in their order: 1,5,0.5"},
     {"label-smoothing", "P", REAL, "0", AT(label_smoothing), 0, 1, "part of the target that is spread over all classes"},
     {"teacher", "MODEL", LIST, "", AT(teacher), 0, 0, "also learn from what this trained model says of the images (distillation): a run, a checkpoint or an ONNX file; of several, from their mean"},
@@ -152,7 +155,10 @@ const option_row cmd_predict_options[] = {
     OPT_INPUT_RANGE,
     HEADING("Output"),
     {"top", "N", INTEGER, "0", AT(top), 0, 1000, "show the N likeliest classes; 0: all, in order"},
-    {"draw", "DIR", TEXT, "", AT(draw), 0, 0, "of --task segment, write what is found into this folder: NAME-mask.png, whose pixels are the numbers of classes, as large as the picture, and NAME-overlay.png, both together"},
+    {"draw", "DIR", TEXT, "", AT(draw), 0, 0, "of --task segment, detect and keypoints, write what is found into this folder: NAME-mask.png, whose pixels are the numbers of classes, as large as the picture, and NAME-overlay.png, both together; or NAME-boxes.png and NAME-boxes.svg, or NAME-points.png and .svg, the picture with its boxes or points"},
+    {"score", "S", REAL, "0.25", AT(score), 0, 1, "of --task detect: boxes of a higher score are shown"},
+    {"overlap", "IOU", REAL, "0.6", AT(overlap), 0, 1, "of --task detect: of two boxes of a class that have more of their union in common, the likelier one is shown"},
+    {"csv", "", FLAG, "", AT(csv), 0, 0, "of --task detect and keypoints: a table with a line for each box, or for the points of a picture, which wick train --data reads again"},
     OPT_QUIET,
     OPT_JSON,
     OPT_COLOR,
@@ -183,6 +189,7 @@ const option_row cmd_quantize_options[] = {
     {"percentile", "P", REAL, "99.999", AT(percentile), 50.001, 100, "--calibration percentile: how many of all numbers a range holds"},
     {"per-tensor", "", FLAG, "", AT(per_tensor), 0, 0, "one scale for all of a weight, instead of one for each output channel"},
     {"reduce-range", "", FLAG, "", AT(reduce_range), 0, 0, "weights of 7 bits, for ONNX Runtime on CPUs with AVX2 and without VNNI, where it saturates sums of more"},
+    {"correct-bias", "", FLAG, "", AT(correct_bias), 0, 0, "biases of convolutions make up for what rounding of their weights changes in the mean"},
     {"keep", "PATTERN", TEXT, "", AT(keep), 0, 0, "layers of such names stay f32: \"conv1*|*.fc.*\""},
     {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100, "how much accuracy may be lost, with 95 % confidence; where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6, "train so long with rounded weights and activations, on the images that judge nothing; the best epoch counts"},
@@ -247,6 +254,41 @@ const option_row cmd_prune_options[] = {
     OPT_THREADS,
     OPTIONS_END};
 
+const option_row cmd_shrink_options[] = {
+    HEADING("Data"),
+    OPT_DATA,
+    OPT_SEPARATOR,
+    OPT_DECIMAL,
+    OPT_NO_HEADER,
+    OPT_LAYOUT,
+    OPT_IMAGE_SIZE,
+    OPT_AS_STORED,
+    OPT_INPUT_RANGE,
+    HEADING("Budget"),
+    {"max-kb", "KB", REAL, "0", AT(max_kb), 0, 1e9, "bytes of the file, in thousands; 0: any number"},
+    {"max-us", "US", REAL, "0", AT(max_us), 0, 1e9, "microseconds for one sample on this machine, as measured; 0: any time"},
+    {"max-ram", "KB", REAL, "0", AT(max_ram), 0, 1e9, "bytes of a plan's arena and scratch for one sample, with weights as kernels read them, in thousands; 0: any number"},
+    {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100,
+     "how much accuracy may be lost, with 95 % confidence. -1: whatever is lost"},
+    HEADING("Training and judging"),
+    {"images", "N", INTEGER, "512", AT(images), 1, 1e7,
+     "training images for ranges of activations and statistics of batch norms"},
+    {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7,
+     "other training images, on which all that is tried is held against the whole network"},
+    {"epochs", "N", INTEGER, "1", AT(epochs), 0, 1e6,
+     "train so long what is left of channels, ranks and weights, on the images that judge nothing"},
+    {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.001"},
+    OPT_OPSET,
+    {"seed", "N", INTEGER, "1", AT(seed), 0, MANY, "which images are taken"},
+    HEADING("Output"),
+    {"out", "FILE", TEXT, "", AT(out), 0, 0, "the .onnx to write; -o FILE is the same"},
+    OPT_QUIET,
+    OPT_JSON,
+    OPT_HELP,
+    HEADING("Machine"),
+    OPT_THREADS,
+    OPTIONS_END};
+
 const option_row cmd_info_options[] = {
     HEADING("Network"),
     {"arch", "NET", TEXT, "", AT(arch), 0, 0, "show this network's layers: mlp:256,128, resnet8, ... (with --input)"},
@@ -293,6 +335,7 @@ const kept_option train_kept[] = {
     {.name = "epochs", .changes = true},
     {.name = "batch"},
     {.name = "accumulate"},
+    {.name = "leaves", .value = "0", .means = "batches are not cut"},
     {.name = "optimizer"},
     {.name = "lr", .value = "0", .means = "the optimizer's own, 0.001 for most, 0.01 for sgd and muon"},
     {.name = "schedule"},
@@ -328,6 +371,7 @@ const kept_option train_kept[] = {
     {.name = "target"},
     {.name = "validation"},
     {.name = "no-standardise"},
+    {.name = "letterbox"},
     {.name = "loss"},
     {.name = "noise"},
     {.name = "class-weights"},

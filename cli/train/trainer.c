@@ -16,8 +16,16 @@ enum {
 /* What the recording function is to know beyond its inputs. */
 typedef struct recording {
     trainer *t;
-    bool update;
+    bool update, last;
 } recording;
+
+/* What becomes of out[0], the loss, after all else was recorded. */
+static wick_status finish(const recording *r, wick_tensor **out) {
+    trainer *t = r->t;
+    wick_here("update");
+    if (t->leaves.n) return leaves_record(t, r->last, out);
+    return r->update ? wick_optimizer_step(t->optimizer, out[0]) : wick_optimizer_accumulate(t->optimizer, out[0]);
+}
 
 /* What the task says is lost, as a mean over the batch. */
 static wick_tensor *task_loss(wick_context *ctx, const trainer *t, wick_tensor *const *in) {
@@ -39,9 +47,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     if (r->t->c->task->kind != TASK_CLASSIFY) {
         out[0] = task_loss(ctx, r->t, in);
         out[1] = wick_zeros(ctx, WICK_I64, 0, NULL); /* none is right or wrong */
-        wick_here("update");
-        return r->update ? wick_optimizer_step(r->t->optimizer, out[0])
-                         : wick_optimizer_accumulate(r->t->optimizer, out[0]);
+        return finish(r, out);
     }
     wick_tensor *logits = classifier_logits(r->t->c, in[0]);
     wick_here("loss");
@@ -55,19 +61,19 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     if (r->t->teachers) loss = teachers_loss(r->t->teachers, r->t->c, in[0], logits, loss);
     out[0] = loss;
     out[1] = wick_sum(wick_cast(right, WICK_I64), WICK_ALL_AXES, false);
-    wick_here("update");
-    return r->update ? wick_optimizer_step(r->t->optimizer, loss) : wick_optimizer_accumulate(r->t->optimizer, loss);
+    return finish(r, out);
 }
 
-static wick_status compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s) {
-    recording r = {t, update};
+wick_status trainer_compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s) {
+    recording r = {t, update, last};
+    const leaf_cut *v = &t->leaves;
+    const int64_t whole = v->n ? v->size : t->batch, tail = v->n ? v->rest : t->tail, n = last ? tail : whole;
     if (t->teachers) {
-        const wick_status status = teachers_prepare(t->teachers, last ? t->tail : t->batch);
+        const wick_status status = teachers_prepare(t->teachers, n);
         if (status != WICK_OK) return status;
     }
     uint64_t stream = (uint64_t)STREAMS * (1 + 2 * update + last);
-    return step_compile(s, t->c, record, &r, last ? t->tail : t->batch, INPUTS, OUTPUTS, t->mixed, t->seed, stream,
-                        options);
+    return step_compile(s, t->c, record, &r, n, INPUTS, OUTPUTS + (v->n > 0), t->mixed, t->seed, stream, options);
 }
 
 const option_use *trainer_use(int i) {
@@ -198,6 +204,16 @@ static int tail_failed(const trainer *t, wick_status status, int64_t count) {
                     log_why(t->c->ctx, status), (long long)t->tail, plural(t->tail), (long long)count,
                     (long long)t->batch, (long long)fits, leaves);
 }
+static int leaf_failed(const trainer *t, wick_status status) {
+    const long long size = t->leaves.size, rest = t->leaves.rest;
+    const char *why = *t->leaves.error ? t->leaves.error : log_why(t->c->ctx, status);
+    if (status == WICK_ERR_SHAPE && (size == 1 || rest))
+        return log_fail(CLI_USAGE,
+                        "%s; --leaves %lld makes leaves of %lld sample%s of a batch of %lld, and one of %lld at the "
+                        "end of an epoch: fewer --leaves, or another --batch",
+                        why, (long long)t->leaves.n, size, plural(size), (long long)t->batch, rest);
+    return log_fail(log_code(status, CLI_USAGE), "--leaves: %s", why);
+}
 
 int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wick_optim_options *optim,
                 trainer_loss loss, teachers *taught_by, const wick_loader_options *loading,
@@ -216,19 +232,26 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     t->tail = count % t->batch;
     t->accumulate = optim->accumulate > 1 ? optim->accumulate : 1;
     t->mixed = loading->transform && wick_transform_mixes(loading->transform);
+    wick_status status = loss.leaves ? leaves_cut(t, &loss) : WICK_OK;
     wick_loader_options all = *loading;
     all.batch = t->batch;
     all.shuffle = true;
     if (c->task->kind == TASK_SEGMENT && all.transform) all.joint[1] = WICK_JOINT_MASK, all.pad[1] = 255;
+    if (c->task->kind == TASK_DETECT && all.transform) all.joint[1] = WICK_JOINT_BOXES;
+    if (c->task->kind == TASK_KEYPOINTS && all.transform) all.joint[1] = WICK_JOINT_POINTS;
+    classifier_size_boxes(c, dataset);
     if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
-    wick_status status = wick_optimizer_new(c->model, optim, &t->optimizer);
+    if (loss.leaves && !t->mixed) leaves_part(&t->leaves, &all); /* what mixes needs all of a batch */
+    if (status == WICK_OK) status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
+    if (status == WICK_OK && t->leaves.n) status = leaves_new(t);
+    if (t->leaves.n && (*t->leaves.error || status == WICK_ERR_SHAPE)) return leaf_failed(t, status);
     /* All of them now and in this order, so that every process makes the same states in the same order. */
     bool tail = false;
-    for (int update = t->accumulate == 1; update < 2; update++)
+    for (int update = t->accumulate == 1; update < 2 && !t->leaves.n; update++)
         for (int last = 0; last <= (t->tail > 0); last++)
             if (status == WICK_OK)
-                status = compile(t, update, last, &t->compiling, &t->steps[update][last]), tail = last;
+                status = trainer_compile(t, update, last, &t->compiling, &t->steps[update][last]), tail = last;
     if (status == WICK_OK) return CLI_OK;
     if (status == WICK_ERR_SHAPE && tail) return tail_failed(t, status, count);
     if (status == WICK_ERR_SHAPE && t->batch == 1)
@@ -243,6 +266,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
 
 void trainer_free(trainer *t) {
     for (int i = 0; i < 4; i++) step_free(&t->steps[i / 2][i % 2]);
+    leaves_free(&t->leaves);
     wick_optimizer_free(&t->optimizer);
     wick_loader_free(&t->loader);
     *t = (trainer){0};
@@ -259,8 +283,10 @@ int trainer_note_loss(trainer *t, double loss) {
 int trainer_load(trainer *t, int64_t *n) {
     const wick_status status = wick_loader_take(t->loader, &t->loaded);
     *n = t->loaded.count;
-    return status == WICK_OK ? classifier_check_samples(t->c, t->loaded.fields[0], *n)
-                             : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->c->ctx, status));
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->c->ctx, status));
+    int64_t first = 0, end = *n;
+    if (t->leaves.n) leaves_samples(&t->leaves, *n, &first, &end);
+    return classifier_check_samples(t->c, (float *)t->loaded.fields[0] + first * t->c->pixels, end - first);
 }
 
 static bool updates(const trainer *t, int64_t number) { return (number + 1) % t->accumulate == 0; }
@@ -272,6 +298,7 @@ static wick_status run(trainer *t, step *s, int64_t number, trainer_result *resu
 }
 
 wick_status trainer_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error) {
+    if (t->leaves.n) return leaves_step(t, number, n, result, error);
     step *s = &t->steps[updates(t, number)][n < t->batch];
     wick_status status = run(t, s, number, result);
     *error = wick_workspace_error(s->workspace);
@@ -293,23 +320,39 @@ static const char *bad_weight(const wick_model *model) {
 
 void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t size) {
     const char *bad = bad_weight(t->c->model);
-    if (bad) {
-        snprintf(text, size, "'%s' held NaN or Inf before the step", bad);
+    if (bad || t->leaves.elsewhere) {
+        snprintf(text, size, "%s%s%s", bad ? "'" : "", bad ? bad : "that rank tells",
+                 bad ? "' held NaN or Inf before the step" : "");
         return;
     }
-    step s;
-    trainer_result result;
+    step plans[2] = {0};
+    const char *error = "";
     wick_compile_options options = {
         .no_passes = true, .check_finite = true, .precision = t->compiling.precision, .wide = t->compiling.wide};
-    wick_status status = compile(t, updates(t, number), n < t->batch, &options, &s);
+    const bool last = n < t->batch;
+    const bool cut = t->leaves.n > 0;
+    wick_status status = WICK_OK;
+    for (int k = 0; k < 2 && status == WICK_OK; k++)
+        if (cut ? !k || t->leaves.rest : k == last)
+            status = trainer_compile(t, updates(t, number), k, &options, &plans[k]);
     if (status != WICK_OK) {
         snprintf(text, size, "the step could not be repeated op by op: %s", log_why(t->c->ctx, status));
-        return;
+    } else {
+        trainer_result result;
+        status = cut ? leaves_replay(t, plans, number, n, &error) : run(t, &plans[last], number, &result);
+        if (!cut) error = wick_workspace_error(plans[last].workspace);
+        snprintf(text, size, "%s", status == WICK_OK ? "repeated op by op, every value was finite" : error);
     }
-    status = run(t, &s, number, &result);
-    if (status == WICK_OK)
-        snprintf(text, size, "repeated op by op, every value was finite");
-    else
-        snprintf(text, size, "%s", wick_workspace_error(s.workspace));
-    step_free(&s);
+    for (int k = 0; k < 2; k++) step_free(&plans[k]);
+}
+
+wick_plan_info trainer_plan(const trainer *t) {
+    wick_plan_info info = wick_plan_get_info(t->steps[1][0].plan);
+    if (!t->leaves.n) return info;
+    const wick_plan_info update = wick_plan_get_info(t->leaves.update.plan);
+    info.flops = info.flops * (double)t->leaves.n + update.flops;
+    info.recomputed_flops *= (double)t->leaves.n;
+    info.arena_bytes += update.arena_bytes;
+    info.scratch_bytes += update.scratch_bytes;
+    return info;
 }

@@ -6,6 +6,7 @@
 
 #include "../cli.h"
 #include "groups.h"
+#include "leaves.h"
 #include "../step.h"
 #include "teachers.h"
 
@@ -26,7 +27,8 @@ typedef struct trainer {
     wick_compile_options compiling; /* of all steps */
     bool plateau;
     double scale;      /* of the rates, by --schedule plateau; else 1 */
-    step steps[2][2];  /* [updates the weights][is the last one of an epoch] */
+    step steps[2][2];  /* [updates the weights][is the last one of an epoch]; with leaves [1] of their gradients */
+    leaf_cut leaves; /* of a batch */
     wick_batch loaded; /* the loader's memory, which the steps read in place */
 } trainer;
 
@@ -50,11 +52,13 @@ double trainer_peak(const wick_optim_options *optim); /* the rate that the sched
  * here; the text of --group was checked before. */
 wick_optim_options trainer_optim(const cli_options *o, int64_t steps, param_groups *groups);
 wick_compile_options trainer_compiling(const cli_options *o); /* and of its plans */
-/* What a loss is made of beyond the task: smoothing of labels, noise as --noise, weights of classes (NULL: all are 1).
- */
+/* What a loss is made of beyond the task: smoothing of labels, noise as --noise, weights of classes (NULL: all are 1);
+ * and of how many leaves (0: of the batch as a whole), which divide the batch. */
 typedef struct trainer_loss {
     double smoothing, noise;
     const float *class_weights;
+    int64_t leaves;
+    wick_group *group; /* whose ranks run them */
 } trainer_loss;
 /* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went
@@ -72,6 +76,10 @@ void trainer_resumed(trainer *t); /* the model's states are those of a checkpoin
 int trainer_load(trainer *t, int64_t *n);
 /* Step `number`, from 0, on the n images loaded. *error is the text of a failure, which changes no weight. */
 wick_status trainer_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error);
+/* The plan of a step on a whole batch; of all its leaves together, where there are some: arithmetic and memory. */
+wick_plan_info trainer_plan(const trainer *t);
+/* For leaves.c: the plan of a batch, or of a leaf; `last`: of the smaller one at the end of an epoch. */
+wick_status trainer_compile(trainer *t, bool update, bool last, const wick_compile_options *options, step *s);
 /* Runs a step that met NaN or Inf again, op by op, and writes which op made the first one. */
 void trainer_explain(trainer *t, int64_t number, int64_t n, char *text, size_t size);
 

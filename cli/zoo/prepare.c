@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORM = 1 }; /* of what is prepared; another one is made anew */
+enum { FORM = 2 }; /* of what is prepared; another one is made anew */
 
 int zoo_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 int zoo_checked(const zoo_prep *p, wick_status status) {

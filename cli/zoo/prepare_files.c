@@ -104,6 +104,17 @@ static bool place_streets(const wick_file *file, item *it) {
     it->part = k == ZOO_TEST ? ZOO_TEST : ZOO_TRAIN;
     return k != ZOO_TEST || strncmp(it->group, "Seq05VD", 7) == 0;
 }
+/* PART/NNNNN.jpg. The source's part to choose by is learned from: nothing is chosen. */
+static bool place_cells(const wick_file *file, item *it) {
+    static const char *const parts[] = {"train/", "val/", "test/"};
+    int k = 0;
+    while (k < ZOO_PARTS && strncmp(file->name, parts[k], strlen(parts[k])) != 0) k++;
+    if (k == ZOO_PARTS) return false;
+    snprintf(it->base, sizeof it->base, "%s", strchr(file->name, '/') + 1);
+    snprintf(it->group, sizeof it->group, "%.*s", (int)strcspn(it->base, "."), it->base);
+    it->part = k == ZOO_TEST ? ZOO_TEST : ZOO_TRAIN;
+    return isdigit((unsigned char)it->group[0]);
+}
 /* PART/pPPP_KK.jpg */
 static bool place_faces(const wick_file *file, item *it) {
     if (!part_of(file->name, &it->part)) return false;
@@ -122,6 +133,7 @@ static const struct {
              {&zoo_set_esc10, place_esc10, "recordings of Freesound"},
              {&zoo_set_emodb, place_emodb, "speakers"},
              {&zoo_set_streets, place_streets, "drives"},
+             {&zoo_set_cells, place_cells, "pictures by their numbers"},
              {&zoo_set_faces, place_faces, "persons"}};
 
 static place_fn *place_by(const zoo_set *set, const char **groups) {
@@ -213,7 +225,8 @@ static int write_files(zoo_prep *p) {
     int code = each_file(p, note, &l);
     if (code == CLI_OK && !l.n)
         code = log_fail(CLI_BAD_FILE, "%s: has no file that is called as those of the set are", p->source);
-    if (code == CLI_OK && p->shuffle && p->set != &zoo_set_faces) code = shuffle_labels(p, &l);
+    if (code == CLI_OK && p->shuffle && p->set != &zoo_set_faces && p->set != &zoo_set_cells)
+        code = shuffle_labels(p, &l);
     walk w = {.l = &l};
     if (code == CLI_OK) code = each_file(p, write_item, &w);
     if (code == CLI_OK && w.at != l.n) code = log_fail(CLI_BAD_FILE, "%s: changed while it was read", p->source);
@@ -235,14 +248,11 @@ int zoo_prepare_streets(zoo_prep *p) {
 
 static int take_table(zoo_prep *p, const wick_file *file, void *user) {
     char **text = user;
-    if (strcmp(file->name, "keypoints.csv") != 0) return CLI_OK;
-    (void)p;
+    if (strcmp(file->name, p->set == &zoo_set_cells ? "boxes.csv" : "keypoints.csv") != 0) return CLI_OK;
     free(*text);
     *text = strndup(file->data, file->size);
     return *text ? CLI_OK : zoo_out_of_memory();
 }
-
-enum { TURNED = 4 }; /* copies of a face of the training */
 
 /* The lines of the table whose picture is of the part, with the numbers of line order[i] where they are dealt. */
 static int write_lines(zoo_prep *p, int part, const char *head, char **lines, int64_t n) {
@@ -257,14 +267,11 @@ static int write_lines(zoo_prep *p, int part, const char *head, char **lines, in
     }
     zoo_deal(order, m);
     fprintf(out, "%s\n", head);
-    uint64_t state = 30;
     int code = CLI_OK;
     const bool learned = part == ZOO_TRAIN;
     for (int64_t i = 0; code == CLI_OK && i < m; i++) {
         const char *line = lines[at[i]], *numbers = p->shuffle && learned ? lines[at[order[i]]] : line;
         fprintf(out, "%.*s%s\n", (int)strcspn(line, ","), line, numbers + strcspn(numbers, ","));
-        for (int k = 0; code == CLI_OK && learned && !p->shuffle && k < TURNED; k++)
-            code = zoo_turn_face(p, line, k, &state, out);
     }
     if (fclose(out) != 0 || !text) code = zoo_out_of_memory();
     snprintf(path, sizeof path, "%s/%s.csv", p->to, p->parts[part].name);
@@ -291,5 +298,95 @@ int zoo_prepare_faces(zoo_prep *p) {
     if (code == CLI_OK) code = write_lines(p, ZOO_TRAIN, head, lines, n);
     if (code == CLI_OK) code = write_lines(p, ZOO_TEST, head, lines, n);
     free(lines), free(table);
+    return code;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct cells {
+    char **lines; /* split,image,class,xmin,ymin,xmax,ymax */
+    int64_t n;
+    int64_t *pictures, *dealt, n_pictures; /* numbers of the training's pictures, and whose boxes each gets */
+} cells;
+
+static int64_t number_of(const char *line) { return strtoll(strchr(line, ',') + 1, NULL, 10); }
+
+static bool is_held_out(const char *line) { return strncmp(line, "test,", 5) == 0; }
+
+/* The picture that gets the boxes of the line. */
+static int64_t picture_of(const cells *c, const char *line) {
+    const int64_t number = number_of(line);
+    for (int64_t i = 0; c->dealt && !is_held_out(line) && i < c->n_pictures; i++)
+        if (c->pictures[c->dealt[i]] == number) return c->pictures[i];
+    return number;
+}
+
+static int deal_pictures(const zoo_prep *p, cells *c) {
+    c->pictures = malloc((size_t)(c->n + 1) * sizeof *c->pictures);
+    if (!c->pictures) return zoo_out_of_memory();
+    for (int64_t i = 0; i < c->n; i++) {
+        const int64_t number = number_of(c->lines[i]);
+        int64_t k = c->n_pictures;
+        while (k > 0 && c->pictures[k - 1] != number) k--;
+        if (!k && !is_held_out(c->lines[i])) c->pictures[c->n_pictures++] = number;
+    }
+    if (!p->shuffle) return CLI_OK;
+    c->dealt = malloc((size_t)(c->n_pictures + 1) * sizeof *c->dealt);
+    if (!c->dealt) return zoo_out_of_memory();
+    zoo_deal(c->dealt, c->n_pictures);
+    return CLI_OK;
+}
+
+static int write_boxes(zoo_prep *p, const cells *c, bool held_out) {
+    char path[4200], *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return zoo_out_of_memory();
+    const char *part = p->parts[held_out ? ZOO_TEST : ZOO_TRAIN].name;
+    fputs("path,class,xmin,ymin,xmax,ymax\n", out);
+    for (int64_t i = 0; i < c->n; i++)
+        if (is_held_out(c->lines[i]) == held_out)
+            fprintf(out, "%s/%05lld.jpg%s\n", part, (long long)picture_of(c, c->lines[i]),
+                    strchr(strchr(c->lines[i], ',') + 1, ','));
+    const bool whole = fclose(out) == 0 && text;
+    snprintf(path, sizeof path, "%s/%s.csv", p->to, part);
+    const int code = whole ? zoo_checked(p, wick_file_write(p->ctx, path, text, size)) : zoo_out_of_memory();
+    free(text);
+    return code;
+}
+
+/* The network has room for twenty classes, as published; three have boxes. */
+static int name_classes(const zoo_prep *p) {
+    char path[4200], text[512] = "RBC\nWBC\nPlatelets\n";
+    for (int k = 4; k <= 20; k++) snprintf(text + strlen(text), sizeof text - strlen(text), "unused %d\n", k);
+    snprintf(path, sizeof path, "%s/classes.txt", p->to);
+    return zoo_put(path, text, strlen(text));
+}
+
+int zoo_prepare_cells(zoo_prep *p) {
+    char *table = NULL, *rest;
+    cells c = {0};
+    int code = write_files(p);
+    if (code == CLI_OK) code = each_file(p, take_table, &table);
+    if (code == CLI_OK && !table) code = log_fail(CLI_BAD_FILE, "%s: has no boxes.csv", p->source);
+    if (code != CLI_OK) return free(table), code;
+    int64_t room = 2;
+    for (const char *s = table; *s; s++) room += *s == '\n';
+    c.lines = malloc((size_t)room * sizeof *c.lines);
+    if (!c.lines) return free(table), zoo_out_of_memory();
+    const char *head = strtok_r(table, "\r\n", &rest);
+    if (!head || strcmp(head, "split,image,class,xmin,ymin,xmax,ymax") != 0)
+        code = log_fail(CLI_BAD_FILE, "%s: the columns of boxes.csv are not split,image,class,xmin,ymin,xmax,ymax",
+                        p->source);
+    for (char *line; code == CLI_OK && (line = strtok_r(NULL, "\r\n", &rest)); c.lines[c.n++] = line) {
+        const char *second = strchr(line, ',');
+        if (!second || !isdigit((unsigned char)second[1]) || !strchr(second + 1, ','))
+            code = log_fail(CLI_BAD_FILE, "%s: line %lld of boxes.csv has no number of a picture", p->source,
+                            (long long)c.n + 2);
+    }
+    if (code == CLI_OK) code = deal_pictures(p, &c);
+    for (int held = 0; code == CLI_OK && held < 2; held++) code = write_boxes(p, &c, held);
+    if (code == CLI_OK) code = name_classes(p);
+    free(c.lines), free(c.pictures), free(c.dealt), free(table);
     return code;
 }

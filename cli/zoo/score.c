@@ -3,6 +3,7 @@
 
 #include "../paths.h"
 #include "../term/log.h"
+#include "../train/boxes/point_table.h"
 
 #include "wick/metrics.h"
 
@@ -190,38 +191,36 @@ static bool score_mape(truth *t, zoo_result *r) {
     return true;
 }
 
-/* Where xP and yP of point P stand among the targets; false: the model has no such points. */
-static bool find_points(const truth *t, int64_t *at) {
-    for (int64_t i = 0; i < t->k; i++) at[i] = -1;
-    for (int64_t i = 0; i < t->k; i++) {
-        const char *name = t->e->c->class_names[i];
-        const int64_t point = strtoll(name + 1, NULL, 10);
-        if ((name[0] != 'x' && name[0] != 'y') || point < 0 || 2 * point >= t->k) return false;
-        at[2 * point + (name[0] == 'y')] = i;
+/* Whether points are called by their numbers, 0, 1 ... in order, and the corners of eyes are among them. */
+static bool are_numbered(const classifier *c) {
+    char number[24];
+    for (int64_t i = 0; i < c->classes; i++) {
+        snprintf(number, sizeof number, "%lld", (long long)i);
+        if (strcmp(c->class_names[i], number) != 0) return false;
     }
-    for (int64_t i = 0; i < t->k; i++)
-        if (at[i] < 0) return false;
-    return t->k > 2 * RIGHT_EYE + 1;
+    return c->task->kind == TASK_KEYPOINTS && c->classes > RIGHT_EYE;
 }
 
+/* Of the points that are there, in pictures with both corners. */
 static bool score_nme(truth *t, zoo_result *r) {
-    int64_t *at = malloc((size_t)t->k * sizeof *at);
-    double sum = 0, trivial = 0;
-    bool ok = at && find_points(t, at);
-    for (int64_t i = 0; ok && i < t->n; i++) {
-        const float *y = t->e->targets + i * t->k, *q = t->e->kept + i * t->k;
-        const double eyes = hypot((double)(y[at[2 * LEFT_EYE]] - y[at[2 * RIGHT_EYE]]),
-                                  (double)(y[at[2 * LEFT_EYE + 1]] - y[at[2 * RIGHT_EYE + 1]]));
-        for (int64_t p = 0; p < t->k / 2; p++) {
-            const int64_t a = at[2 * p], b = at[2 * p + 1];
+    const int64_t wide = POINT_WIDTH, points = t->e->c->classes;
+    double sum = 0, trivial = 0, n = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        const float *y = t->e->targets + i * t->k, *q = t->e->kept + i * t->k, *left = y + wide * LEFT_EYE,
+                    *right = y + wide * RIGHT_EYE;
+        const double eyes = hypot((double)(left[0] - right[0]), (double)(left[1] - right[1]));
+        if (left[2] == 0 || right[2] == 0 || eyes == 0) continue;
+        for (int64_t p = 0; p < points; p++) {
+            const int64_t a = wide * p, b = a + 1;
+            if (y[a + 2] == 0) continue;
             sum += hypot((double)(q[a] - y[a]), (double)(q[b] - y[b])) / eyes;
             trivial += hypot(t->mean[a] - (double)y[a], t->mean[b] - (double)y[b]) / eyes;
+            n++;
         }
     }
-    free(at);
-    r->score = 200 * sum / (double)(t->n * t->k);
-    r->baseline = 200 * trivial / (double)(t->n * t->k);
-    return ok;
+    r->score = 100 * sum / n;
+    r->baseline = 100 * trivial / n;
+    return are_numbered(t->e->c) && n > 0;
 }
 
 /* Scale-invariant ratio of signal to distortion, in dB (Le Roux et al. 2019), without means. */
@@ -250,7 +249,7 @@ static bool score_si_sdr(truth *t, zoo_result *r) {
 
 static int score_numbers(const zoo_model *m, const evaluator *e, const wick_dataset *train, const wick_dataset *test,
                          zoo_result *r) {
-    truth t = {.e = e, .test = test, .train = train, .n = e->count, .k = e->c->classes};
+    truth t = {.e = e, .test = test, .train = train, .n = e->count, .k = classifier_target_width(e->c)};
     const bool windows = m->metric == ZOO_MSE || m->metric == ZOO_MAPE;
     const bool waves = m->metric == ZOO_SI_SDR;
     if (windows && (!e->c->window || (m->metric == ZOO_MAPE && e->c->window < DAY)))
@@ -299,6 +298,10 @@ static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, co
     r->parameters = classifier_parameters(e->c);
     if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1)
         code = score_places(m, e, &got, train, test, r);
+    else if (m->metric == ZOO_MAP50)
+        code = e->c->task->kind != TASK_DETECT
+                   ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
+                   : (r->score = got.scores[0].value, zoo_box_baseline(e, train, &r->baseline));
     else if (e->c->task->kind != TASK_CLASSIFY)
         code = score_numbers(m, e, train, test, r);
     else if (m->metric != ZOO_AUC && m->metric != ZOO_ROUGE)

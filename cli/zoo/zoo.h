@@ -16,6 +16,7 @@ typedef enum zoo_metric {
     ZOO_SI_SDR,   /* of waveforms, in dB above that of the noisy input; baseline: the input as it is, 0 */
     ZOO_ROUGE,    /* ROUGE-1 of the sentence that is picked beside the summary; baseline: the first sentence */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
+    ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
     ZOO_NME       /* of points, mean distance in percent of that of the outer corners of the eyes; baseline: the mean
@@ -36,7 +37,7 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_activity,
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_cells, zoo_set_activity,
     zoo_set_enhancement, zoo_set_tunes, zoo_set_packages;
 /* Set i of those that one is made of, itself the first; NULL: there is none. */
 const zoo_set *zoo_set_of(const zoo_set *set, int i);
@@ -49,8 +50,8 @@ typedef struct zoo_model {
     const char *split; /* what is held out */
     zoo_metric metric;
     double demand;
-    const char *dims; /* what the network takes, as --input of wick info */
-    int64_t outputs;
+    const char *dims;   /* what the network takes, as --input of wick info */
+    int64_t outputs;    /* classes or numbers; of boxes the network has five more */
     const char *net;    /* as --net */
     const char *recipe; /* lines of a file of options, as wick train --config reads it; without data and net */
 } zoo_model;
@@ -73,11 +74,11 @@ typedef struct zoo_part {
 typedef struct zoo_prep {
     wick_context *ctx;
     const zoo_set *set;
-    const char *source; /* the public file or folder */
+    const char *source;         /* the public file or folder */
     char *sources[ZOO_SOURCES]; /* that and those of the sets with it; NULL: none */
-    const char *to;     /* the folder that wick train will read */
-    const char *groups; /* what a group is, for the manifest; the set's to fill in */
-    bool shuffle;       /* labels of the training are dealt at random: nothing is to be learned */
+    const char *to;             /* the folder that wick train will read */
+    const char *groups;         /* what a group is, for the manifest; the set's to fill in */
+    bool shuffle;               /* labels of the training are dealt at random: nothing is to be learned */
     zoo_part parts[ZOO_PARTS];
 } zoo_prep;
 enum { ZOO_TRAIN, ZOO_VALIDATION, ZOO_TEST };
@@ -86,8 +87,6 @@ int zoo_count_in(zoo_prep *p, int part, const char *group);
 /* The group alone: of a sample that has several, all but the one that it is counted with. */
 int zoo_group_in(zoo_prep *p, int part, const char *group);
 uint64_t zoo_random(uint64_t *state);
-/* A copy of the face of a line of the table, and its line. */
-int zoo_turn_face(zoo_prep *p, const char *line, int copy, uint64_t *state, FILE *table);
 /* order[0..n-1] becomes a random order of them, the same one every time. */
 void zoo_deal(int64_t *order, int64_t n);
 /* A file of the prepared set. An exit code; what went wrong has been said. */
@@ -117,6 +116,7 @@ int zoo_prepare_packages(zoo_prep *p);    /* descriptions, sentence by sentence 
 /* Where a file of such a set belongs, and whose it is, by its name; false: it is no part of the set. */
 bool zoo_place(const zoo_set *set, const struct wick_file *file, int *part, char group[ZOO_GROUP]);
 int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
+int zoo_prepare_cells(zoo_prep *p);   /* and with boxes */
 int zoo_prepare_etth1(zoo_prep *p);
 int zoo_prepare_elecdemand(zoo_prep *p);
 int zoo_prepare_skab(zoo_prep *p);
@@ -140,6 +140,7 @@ void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
 /* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */
 int zoo_place_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
+int zoo_box_baseline(const evaluator *e, const wick_dataset *train, double *baseline);
 int zoo_tag_baseline(const evaluator *e, double *baseline);
 bool zoo_meets(const zoo_model *m, double score);
 int zoo_read_result(const char *folder, zoo_result *r); /* r->there: whether it is there */

@@ -40,6 +40,10 @@ typedef struct wick_quantizer_options {
     /* weights of 7 bits, -63..63: ONNX Runtime's sums of u8 times i8 saturate on CPUs with AVX2 and without VNNI, and
      * do not then. Wick's are exact either way */
     bool reduce_range;
+    /* biases of convolutions make up for what rounding of weights changes in the mean of their outputs, by the means of
+     * what they took (Nagel et al. 2019, "Data-free quantization through weight equalization and bias correction",
+     * section 4.2); not after training with rounded weights, and not with block */
+    bool correct_bias;
     const char *keep; /* layers that stay in floats, by patterns of their names as wick_model_freeze's; NULL: none */
 } wick_quantizer_options;
 

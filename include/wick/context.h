@@ -70,8 +70,8 @@ typedef struct wick_placement {
 struct wick_memory_pool_options; /* wick/memory.h */
 
 typedef struct wick_context_options {
-    /* 0: every CPU this process may use, or of placement.cpus each that it may; -1: all but one. At most
-     * WICK_THREADS_MAX */
+    /* 0: of placement.cpus each that this process may use, else WICK_THREADS of the environment, else every CPU that it
+     * may; -1: all but one. At most WICK_THREADS_MAX */
     int threads;
     uint64_t seed;                   /* of all random streams */
     /* NULL: malloc. Then, without max_memory, up to 256 MiB of freed blocks of 4 MiB or more wait to be used again; the

@@ -134,6 +134,7 @@ typedef struct wick_shards_options {
     /* plain archives are read by pread when a sample is asked for, not mapped: a disk that fails, or a file that
      * becomes shorter, is a sample that cannot be read, where a mapping ends the process (SIGBUS) */
     bool copy;
+    wick_remote *remote; /* by which shards whose paths are URLs are fetched, all of them; NULL: one of the defaults */
 } wick_shards_options;
 /* options may be NULL */
 WICK_API WICK_MUST_CHECK wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *const *paths,
@@ -146,6 +147,8 @@ typedef struct wick_shard_stream_options {
     size_t most;                /* bytes that the files of one sample have together; 0: 1 MiB */
     int64_t longest;            /* bytes of a text, and samples of a recording, at most; 0: 65,536 */
     int64_t classes;            /* that .cls are below; 0: not known, and samples have a label but no class */
+    /* By which shards whose paths are URLs are fetched, the next one while one is read; NULL: one of the defaults */
+    wick_remote *remote;
 } wick_shard_stream_options;
 /* The same shards, read from front to back as a stream: packed ones too by memory that does not grow with them, (window
  * + shuffle) x most, of which nothing is touched that isn't needed. A sample that lacks a file, is too large or too

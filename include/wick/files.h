@@ -5,6 +5,7 @@
 
 #include "wick/plan.h"
 #include "wick/records.h"
+#include "wick/remote.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +25,7 @@ typedef struct wick_files_options {
     int64_t least; /* wick_dataset_of_files: JPEGs are decoded at 1/8, 1/4 or 1/2 of their size, the smallest both of
                     * whose sides have at least so many pixels, which takes a fraction of the time; 0: whole. Sides are
                     * n / 8 of what they were, rounded up; each pixel is about the mean of those that it stands for */
+    wick_remote *remote; /* by which a URL is fetched; NULL: one of the defaults */
 } wick_files_options;
 
 /* path is one of
@@ -35,6 +37,7 @@ typedef struct wick_files_options {
  *   a folder        of files at any depth, in the order of their paths' bytes, without hidden ones; or one that holds
  *                   SPLIT.wrec, SPLIT.tar[.gz|.zst] or SPLIT/, which is taken then
  *   a name          of a set known by name: the folder where it is
+ *   a URL           of a record file, an archive or an IDX file (wick/remote.h)
  *
  * A file's class is the folder that it lies in, if it lies in one; classes are numbered in the order of their bytes.
  * Archives are walked once to find them. WICK_ERR_IO, WICK_ERR_FORMAT, WICK_ERR_VERSION, WICK_ERR_UNSUPPORTED,

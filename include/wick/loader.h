@@ -26,8 +26,8 @@ typedef enum wick_on_fault {
  * the same draws (wick_transform_points, _boxes, _mask). */
 typedef enum wick_joint {
     WICK_JOINT_NONE,
-    WICK_JOINT_POINTS, /* f32 [..., 2] */
-    WICK_JOINT_BOXES,  /* f32 [..., 4]: x0, y0, x1, y1 */
+    WICK_JOINT_POINTS, /* f32 [..., 2 or more]: x, y, and what stays as it is */
+    WICK_JOINT_BOXES,  /* f32 [..., 4 or more]: x0, y0, x1, y1, and what stays as it is, such as a class */
     WICK_JOINT_MASK    /* u8 [H, W], which becomes [h, w]; what lies outside is pad */
 } wick_joint;
 
@@ -61,6 +61,11 @@ typedef struct wick_loader_options {
     /* of so many loaders with the same options each gets its part: every place of the order falls to one. ranks 0 means
      * 1 */
     int rank, ranks;
+    /* or of each batch only samples part_begin to part_end - 1 are made, for who shares every batch with other
+     * processes. Batches are as they are without: count and samples name all of them, fields have all places, and those
+     * outside of the part are not written. part_end 0: all. Not of a stream, with a transform that mixes samples, or
+     * with WICK_FAULT_SKIP (WICK_ERR_UNSUPPORTED) */
+    int64_t part_begin, part_end;
 
     /* Fields whose first dim varies: those of a batch are padded to its longest. */
     double pad[WICK_DATASET_FIELDS]; /* with this. Of a joint mask: what lies outside of the picture */

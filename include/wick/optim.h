@@ -176,6 +176,20 @@ WICK_API void wick_optimizer_free(wick_optimizer **optimizer);
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_step(wick_optimizer *optimizer, wick_tensor *loss);
 /* Records a micro-batch that only accumulates. */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_accumulate(wick_optimizer *optimizer, wick_tensor *loss);
+/* The two halves of wick_optimizer_step apart, for who sums gradients in between: over parts of a batch, or over
+ * processes. Both are for options.accumulate of 0 or 1.
+ *
+ * The first records the gradients of loss and the check that it is finite, and assigns nothing. *out is one vector, of
+ * the caller's scope: the gradients of all parameters that the loss depends on, in the model's order, each row-major;
+ * f32, or f64 where one of the parameters is. It is divided by the loss scale, if there is one. Later losses depend on
+ * the same parameters (WICK_ERR_INVALID). On failure *out is NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients(wick_optimizer *optimizer, wick_tensor *loss,
+                                                              wick_tensor **out);
+/* The second records all that a step does with gradients (loss scale, clipping, rules, averages, step count + 1), from
+ * such a vector: that of one loss, with the bits of wick_optimizer_step, or the sum of those of k losses divided by k.
+ * The first half has to be recorded before: it says what the vector holds (WICK_ERR_INVALID, WICK_ERR_DTYPE,
+ * WICK_ERR_SHAPE). */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_update(wick_optimizer *optimizer, wick_tensor *gradients);
 /* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it.
  */
 WICK_API wick_tensor *wick_optimizer_lr(wick_optimizer *optimizer);
@@ -194,6 +208,8 @@ WICK_API double wick_optim_lr_at(const wick_optim_options *options, int64_t step
 
 #ifndef WICK_NO_SITES
 #define wick_optimizer_step(...) WICK_STATUS_HERE(wick_optimizer_step(__VA_ARGS__))
+#define wick_optimizer_gradients(...) WICK_STATUS_HERE(wick_optimizer_gradients(__VA_ARGS__))
+#define wick_optimizer_update(...) WICK_STATUS_HERE(wick_optimizer_update(__VA_ARGS__))
 #define wick_optimizer_accumulate(...) WICK_STATUS_HERE(wick_optimizer_accumulate(__VA_ARGS__))
 #endif
 #endif

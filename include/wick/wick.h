@@ -9,11 +9,12 @@
  *   compress               fewer bits, fewer channels
  *   loader transform       batches and what happens to samples. dataset.h is the interface of a data set, datasets.h
  *                          makes them of others and of files, data.h has pictures and recordings, records.h the record
- *                          file, files.h labelled files to pack
+ *                          file, files.h labelled files to pack, remote.h gets files over HTTP and from S3
  *   io weights compare     checkpoints of a model; tensors in files of any kind; two of them compared
  *   profile monitor events where the time of runs goes, as tables, timelines and flame graphs; how steps go, for
  *                          collectors of metrics; curves for TensorBoard; batch_size finds
  *                          how large batches should be
+ *   dist                   ranks that train one model together
  *   registry tuning kinds  lists of ops and passes; measured speeds; kinds of files */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
@@ -29,6 +30,7 @@
 #include "wick/data.h"
 #include "wick/dataset.h"
 #include "wick/datasets.h"
+#include "wick/dist.h"
 #include "wick/distance.h"
 #include "wick/dynamic.h"
 #include "wick/events.h"
@@ -55,6 +57,7 @@
 #include "wick/records.h"
 #include "wick/reduce.h"
 #include "wick/registry.h"
+#include "wick/remote.h"
 #include "wick/sequence.h"
 #include "wick/session.h"
 #include "wick/shape.h"

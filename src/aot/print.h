@@ -50,6 +50,7 @@ const void *wick_c_data(const wick_c_printer *p, const wick_ref *ref); /* of suc
 wick_status wick_c_print_copy(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_program(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_sparse(wick_c_printer *p, const wick_step *s); /* of a product whose weights are known */
 wick_status wick_c_print_conv(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_pool(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_softmax(wick_c_printer *p, const wick_step *s);

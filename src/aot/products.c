@@ -185,6 +185,7 @@ wick_status wick_c_print_gemm(wick_c_printer *p, const wick_step *s) {
     bool one_b = true;
     for (int d = 0; d < m->batch_rank; d++) one_b &= m->b[d] == 0 || m->batch[d] == 1;
     const bool packed = one_b && wick_c_is_data(p, &s->refs[1]);
+    if (packed && g->sparse.kernel && !p->m->isa) return wick_c_print_sparse(p, s);
     if (packed && p->m->isa && dtype == WICK_F32) return wick_c_print_vector_product(p, s);
     wick_text t = (wick_text){0};
     wick_text_add(&t, "(const %s *a, const %s *b, %s%s%s%s *c) {\n", type, type, g->bias ? "const " : "",

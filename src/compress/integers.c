@@ -51,12 +51,22 @@ static wick_status state(wick_quantizer *q, const char *name, const char *end, w
     return WICK_OK;
 }
 
+/* What rounding of the weights of channel c takes from the mean of its outputs: sums over batches; `error` by
+ * element. */
+static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
+    const int64_t in = l->type.dims[1], taps = wick_type_count(&l->type) / WICK_MAX(l->type.dims[0] * in, 1),
+                  group = c / (l->type.dims[0] / (l->channels / in));
+    return error * l->mean[group * in + j / taps];
+}
+
 static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t *bytes, int32_t *bias) {
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
     const double input_scale = q->sites[l->site].scale;
     WICK_TRY(weight_scales(q, l, input_scale, scale));
     double signal = 0, noise = 0;
-    for (int64_t c = 0; c < channels; c++)
+    const bool corrects = l->mean && l->bias && !q->trained;
+    for (int64_t c = 0; c < channels; c++) {
+        double lost = 0;
         for (int64_t j = 0; j < each; j++) {
             const size_t at = place(l, c, j);
             const float w = l->weights[at],
@@ -64,16 +74,18 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
             const double error = (double)w - (double)held * (double)scale[c];
             bytes[at] = (int8_t)held;
             signal += (double)w * (double)w, noise += error * error;
+            if (corrects) lost += lost_mean(l, c, j, error);
         }
+        if (!l->bias) continue;
+        const float unit = (float)input_scale * scale[c];
+        const double value = (double)l->bias[c] + lost / (double)WICK_MAX(q->observations, 1);
+        bias[c] = unit > 0 ? (int32_t)rint(value / (double)unit) : 0; /* both are next to 0 */
+    }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
     WICK_TRY(state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
     WICK_TRY(state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
     if (!l->bias) return WICK_OK;
-    for (int64_t c = 0; c < channels; c++) {
-        const float unit = (float)input_scale * scale[c];
-        bias[c] = unit > 0 ? (int32_t)rint((double)l->bias[c] / (double)unit) : 0; /* both are next to 0 */
-        scale[c] = unit;
-    }
+    for (int64_t c = 0; c < channels; c++) scale[c] = (float)input_scale * scale[c];
     WICK_TRY(state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));
     return state(q, l->bias_name, "_scale", WICK_F32, 1, &channels, scale, &l->bias_scale);
 }

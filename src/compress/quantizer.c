@@ -44,6 +44,12 @@ static wick_status note_layers(wick_quantizer *q, const reading *r) {
         l->site = r->site[node->in[0]->id];
         WICK_TRY(name_layer(q, r, node, r->layer[i]));
         l->weights = wick_arena_alloc(&q->arena, wick_type_bytes(&l->type) + 1);
+        if (q->options.correct_bias && !q->options.block && node->op == &wick_op_conv && node->n_in > 2) {
+            l->channels = node->in[0]->type.dims[1];
+            l->mean = wick_arena_zalloc(&q->arena, (size_t)l->channels * sizeof *l->mean + 1);
+            if (!l->mean) return out_of_memory(q->ctx);
+            q->n_observed++;
+        }
         if (node->op == &wick_op_conv && node->n_in > 2)
             l->bias = wick_arena_alloc(&q->arena, (size_t)l->type.dims[0] * sizeof *l->bias + 1);
         if (!l->weights || (node->op == &wick_op_conv && node->n_in > 2 && !l->bias)) return out_of_memory(q->ctx);
@@ -97,7 +103,13 @@ static wick_status read_weights(wick_context *ctx, wick_tensor *const *in, wick_
     return status;
 }
 
-/* The activations that are observed, in the order of sites. */
+/* The mean of each channel, of images. */
+static wick_tensor *channel_means(wick_tensor *x) {
+    static const int axes[] = {0, 2, 3, 4};
+    return wick_mean(x, wick_tensor_rank(x) - 1, axes, false);
+}
+/* The activations that are observed, in the order of sites; then, of layers in order, means of the channels they take.
+ */
 static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_quantizer *q = user;
     reading r;
@@ -116,6 +128,13 @@ static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tens
                 else
                     wick_replay_need(&p, v);
             }
+        for (size_t i = 0; i < graph->n; i++) {
+            if (r.layer[i] < 0 || !q->layers[r.layer[i]].mean) continue;
+            if (pass)
+                out[n++] = channel_means(p.made[graph->nodes[i]->in[0]->id]);
+            else
+                wick_replay_need(&p, graph->nodes[i]->in[0]);
+        }
         if (!pass) status = wick_replay_run(&p);
     }
     wick_subject_free(&r.s);
@@ -275,8 +294,9 @@ wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
     if (status != WICK_OK)
         return wick_context_fail(q->ctx, status, "quantizer: %s", wick_workspace_error(q->workspace));
     if (q->options.block) return observe_grams(q);
+    int n = 0;
     for (int pass = 0; pass < 2; pass++)
-        for (int i = 0, n = 0; i < q->n_sites; i++) {
+        for (int i = n = 0; i < q->n_sites; i++) {
             if (!q->sites[i].calibrator) continue;
             const wick_spec spec = wick_plan_output(q->plan, n);
             const int64_t count = (int64_t)(wick_spec_bytes(&spec) / sizeof(float));
@@ -288,6 +308,11 @@ wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
                                          "quantizer: NaN or Inf in what %s takes: nothing of this batch was counted",
                                          reader(q, i));
         }
+    for (int i = 0; i < q->n_layers; i++) {
+        const layer *l = &q->layers[i];
+        const float *mean = l->mean ? q->seen[n++] : NULL;
+        for (int64_t c = 0; c < l->channels; c++) l->mean[c] += (double)mean[c];
+    }
     q->observations++;
     return WICK_OK;
 }

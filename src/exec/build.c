@@ -229,6 +229,7 @@ static wick_status build(wick_plan *plan, wick_arena *temp, const wick_walk *w, 
                     .arena = &plan->arena,
                     .temp = temp,
                     .msg = msg,
+                    .leaves = w->leaves,
                     .keeps = !passes->required_only && w->traced};
     WICK_TRY(wick_lower_graph(&l, leaf_layouts));
     /* compiled functions may be printed as code, too */

@@ -172,9 +172,6 @@ size_t wick_workspace_room(const wick_plan *plan);
 void wick_workspace_place(wick_workspace *ws, char *room);
 size_t wick_workspace_bytes(const wick_plan *plan); /* without */
 
-/* States that a run reads (shared) or assigns (alone). false: in use. */
-bool wick_state_lock(wick_tensor *state, bool alone);
-void wick_state_unlock(wick_tensor *state, bool alone);
 /* Makes state's memory its own: contiguous, owned, unshared and read by nobody who expects the old value. */
 wick_status wick_state_own(wick_tensor *state, wick_msg *msg);
 

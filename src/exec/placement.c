@@ -95,6 +95,14 @@ static int try_pin(const wick_cpu_set *allowed) {
 #endif
 }
 
+/* WICK_THREADS of the environment; 0: it is not set, or is no number of threads. */
+static int told_threads(void) {
+    const char *text = getenv("WICK_THREADS");
+    char *end;
+    const long n = text && *text ? strtol(text, &end, 10) : 0;
+    return n > 0 && n <= WICK_THREADS_MAX && !*end ? (int)n : 0;
+}
+
 wick_status wick_place_threads(wick_context *ctx, const wick_placement *p, int threads) {
     const wick_executor *host = ctx->options.executor;
     wick_cpu_set allowed, asked = {{0}};
@@ -116,6 +124,7 @@ wick_status wick_place_threads(wick_context *ctx, const wick_placement *p, int t
         asked = allowed, n = 1;
     }
     if (list && n && !threads) threads = WICK_MIN(n, WICK_THREADS_MAX);
+    if (!threads) threads = told_threads();
     const int refused = n ? try_pin(&allowed) : 0;
     if (refused) note(ctx, "threads are not pinned: the system refuses: %s", strerror(refused));
     const wick_status status = wick_pool_new(&ctx->pool, threads, host, &ctx->alloc);

@@ -1,20 +1,5 @@
-/* state.c: states as runs see them: locks, memory of their own, going back. */
+/* state.c: states as runs see them: memory of their own, going back. */
 #include "exec/exec.h"
-
-bool wick_state_lock(wick_tensor *state, bool alone) {
-    int seen = atomic_load(&state->lock);
-    do {
-        if (alone ? seen != 0 : seen < 0) return false;
-    } while (!atomic_compare_exchange_weak(&state->lock, &seen, alone ? -1 : seen + 1));
-    return true;
-}
-
-void wick_state_unlock(wick_tensor *state, bool alone) {
-    wick_array *a = alone && state->value ? state->value->array : NULL;
-    /* whoever had it alone may have written it */
-    if (a && a->storage->owned) a->storage->version = wick_version_next();
-    atomic_fetch_add(&state->lock, alone ? 1 : -1);
-}
 
 static wick_status copy_into(wick_context *ctx, const wick_value *v, wick_array **out, wick_msg *msg) {
     wick_array *a = wick_array_contiguous(ctx, &v->type);

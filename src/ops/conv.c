@@ -183,7 +183,43 @@ static bool is_result(const wick_lower *l, const wick_node *node) {
     return r >= 0 && l->results[r].leaf < 0;
 }
 
+/* A convolution of one tap with sparse weights is a product: rows are pixels. *dense says why it isn't one; else it is
+ * lowered. Sums go by the blocks of convolutions. */
+static wick_status lower_sparse(wick_lower *l, wick_node *node, const char **dense) {
+    const wick_conv_attr *attr = node->attr;
+    const wick_type *x = &node->in[0]->type, *w = &node->in[1]->type;
+    *dense = "it is no product of all pixels with weights";
+    if (node->op != &wick_op_conv || attr->groups != 1) return WICK_OK;
+    for (int d = 0; d < attr->rank; d++)
+        if (w->dims[d + 2] != 1 || attr->stride[d] != 1 || attr->pad[d] || attr->pad_end[d]) return WICK_OK;
+    wick_gemm g;
+    memset(&g, 0, sizeof g);
+    g.type = wick_ctype_of((wick_dtype)x->dtype);
+    g.k = w->dims[1];
+    g.n = g.c_row = w->dims[0];
+    g.m = g.k ? wick_type_count(x) / g.k : 0;
+    g.a_row = g.b_col = g.k;
+    g.a_col = g.b_row = 1;
+    g.bias = node->n_in == 3;
+    g.relu = attr->relu;
+    *dense = wick_lower_sparse(l, node->in[1], 1, 0, WICK_SPARSE_CONV_BLOCK, &g);
+    if (*dense) return WICK_OK;
+    wick_operand a, b, c, bias;
+    WICK_TRY(wick_lower_in_channels_last(l, node, 0, &a));
+    WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
+    WICK_TRY(wick_lower_out_channels_last(l, node, 0, &c));
+    wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
+    if (g.bias) {
+        WICK_TRY(wick_lower_in_contiguous(l, node, 2, &bias));
+        refs[3] = wick_lower_ref(&bias, false);
+    }
+    return wick_lower_sparse_rows(l, &g, refs);
+}
+
 static wick_status lower_conv(wick_lower *l, wick_node *node) {
+    const char *dense;
+    WICK_TRY(lower_sparse(l, node, &dense));
+    if (!dense) return WICK_OK;
     const wick_conv_attr *attr = node->attr;
     const wick_type *t[3];
     types_of(node, t);
@@ -223,7 +259,9 @@ static wick_status lower_conv(wick_lower *l, wick_node *node) {
     wick_conv_prepare(k);
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
-        wick_lower_remark(l, node, wick_conv_name(k), wick_conv_rejected(k, rejected), rejected);
+        int n = wick_conv_rejected(k, rejected);
+        if (node->op == &wick_op_conv && k->groups == 1) rejected[n++] = (wick_rejected){"sparse", dense};
+        wick_lower_remark(l, node, wick_conv_name(k), n, rejected);
     }
     wick_ref all[WICK_STEP_CONV_REFS] = {[WICK_STEP_CONV_A] = wick_lower_ref(&a, false),
                                          [WICK_STEP_CONV_B] = wick_lower_ref(&b, false),

@@ -281,6 +281,49 @@ static wick_status lower_packing(wick_lower *l, const wick_step_gemm *m, bool sh
     return WICK_OK;
 }
 
+/* The steps of a prepared product: one that packs B, if it is packed for all, and the product. refs: A, B, C, and the
+ * bias if it has one. Of a sparse one the arithmetic is that of what is not zero. */
+static wick_status lower_product(wick_lower *l, wick_step_gemm *m, bool shared, int64_t batch, int64_t elem,
+                                 double flops, double bytes, wick_ref refs[5]) {
+    const wick_gemm *g = &m->gemm;
+    const wick_ref bias = refs[3];
+    int n_refs = 3;
+    if (g->tasks_pack && batch && g->tasks) {
+        WICK_TRY(lower_packing(l, m, shared, batch, elem, &refs[1], &refs[3]));
+        n_refs = 4;
+    }
+    if (g->bias) {
+        refs[n_refs] = bias;
+        m->bias = n_refs++;
+    }
+    if (g->sparse.kernel) {
+        const double all = (double)(g->k * g->n * elem);
+        flops = (double)g->m * (2 * (double)g->sparse.nonzeros + (g->bias ? (double)g->n : 0));
+        bytes += (double)g->packed - all;
+    }
+    const wick_step step = {.name = wick_gemm_name(g),
+                            .kind = WICK_STEP_GEMM,
+                            .run = run_gemm,
+                            .tasks = g->tasks * batch,
+                            .scratch = g->scratch,
+                            .flops = flops,
+                            .bytes = bytes};
+    return wick_lower_step(l, &step, m, sizeof *m, refs, n_refs);
+}
+
+wick_status wick_lower_sparse_rows(wick_lower *l, const wick_gemm *rows, wick_ref refs[5]) {
+    wick_step_gemm m;
+    memset(&m, 0, sizeof m);
+    m.gemm = *rows;
+    m.gemm.b_constant = true;
+    wick_gemm_prepare(&m.gemm);
+    m.c = rows->m * rows->n * (int64_t)sizeof(float);
+    WICK_TRY(lower_product(l, &m, true, 1, sizeof(float), 0,
+                           (double)(rows->m * (rows->k + rows->n) + rows->k * rows->n) * sizeof(float), refs));
+    if (wick_remarks(l->planning)) wick_lower_remark(l, l->node, wick_gemm_name(&m.gemm), 0, NULL);
+    return WICK_OK;
+}
+
 static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     if (!wick_dtype_is_float(node->out[0].type.dtype)) return lower_integers(l, node);
     wick_operand a = wick_lower_in(l, node, 0), b = wick_lower_in(l, node, 1), c;
@@ -291,7 +334,9 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
     int64_t batch;
     const bool shared = describe_matmul(l, node, &a, &b, &m, &batch);
     wick_gemm *g = &m.gemm;
-    if (m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) && wick_gemm_wants_rows(g)) {
+    const char *const dense = m.batch_rank || tb->rank != 2 ? "each product of the batch has a matrix of its own"
+                                                            : wick_lower_sparse(l, node->in[1], 0, 1, 0, g);
+    if (dense && m.batch_rank == 0 && tb->rank == 2 && wick_lower_is_kept(l, node->in[1]) && wick_gemm_wants_rows(g)) {
         WICK_TRY(wick_lower_in_contiguous(l, node, 1, &b));
         g->b_row = g->n;
         g->b_col = 1;
@@ -302,34 +347,22 @@ static wick_status lower_matmul(wick_lower *l, wick_node *node) {
         g->bias = 1;
     }
     g->relu = ((const wick_matmul_attr *)node->attr)->relu;
-    g->b_constant = !g->narrow && wick_lower_is_kept(l, node->in[1]);
+    g->b_constant = !g->narrow && (wick_lower_is_kept(l, node->in[1]) || !dense);
     g->lower = !g->narrow && is_with_itself(g, &a, &b, &m);
     g->precision = (uint8_t)l->ctx->options.f32_precision;
     wick_gemm_prepare(g);
-    if (!wick_lower_is_kept(l, node->in[1])) wick_gemm_pack_in_tasks(g);
+    if (!g->b_constant) wick_gemm_pack_in_tasks(g);
     m.c = g->m * g->n * elem;
     m.packed = shared ? 0 : (int64_t)WICK_ALIGN_UP(g->packed, WICK_ALIGN);
     wick_ref refs[5] = {wick_lower_ref(&a, false), wick_lower_ref(&b, false), wick_lower_ref(&c, true)};
-    int n_refs = 3;
-    if (g->tasks_pack && batch && g->tasks) {
-        WICK_TRY(lower_packing(l, &m, shared, batch, elem, &refs[1], &refs[3]));
-        n_refs = 4;
-    }
-    if (node->n_in == 3) {
-        refs[n_refs] = wick_lower_ref(&bias, false);
-        m.bias = n_refs++;
-    }
-    wick_step step = {.name = wick_gemm_name(g),
-                      .kind = WICK_STEP_GEMM,
-                      .run = run_gemm,
-                      .tasks = g->tasks * batch,
-                      .scratch = g->scratch,
-                      .flops = flops_matmul(node),
-                      .bytes = (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc))};
-    WICK_TRY(wick_lower_step(l, &step, &m, sizeof m, refs, n_refs));
+    if (node->n_in == 3) refs[3] = wick_lower_ref(&bias, false);
+    WICK_TRY(lower_product(l, &m, shared, batch, elem, flops_matmul(node),
+                           (double)(wick_type_bytes(ta) + wick_type_bytes(tb) + wick_type_bytes(tc)), refs));
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
-        wick_lower_remark(l, node, wick_gemm_name(g), wick_gemm_rejected(g, rejected), rejected);
+        int n = wick_gemm_rejected(g, rejected);
+        if (dense) rejected[n++] = (wick_rejected){"sparse", dense};
+        wick_lower_remark(l, node, wick_gemm_name(g), n, rejected);
     }
     if (!g->lower) return WICK_OK;
     wick_step mirror = {.name = "matmul_mirror",

@@ -115,6 +115,10 @@ wick_status wick_infer_convolution(wick_infer *i, const wick_conv_attr *a, wick_
 wick_tensor *wick_conv_attr_of(wick_context *ctx, const char *op, const wick_conv_options *o, int rank,
                                wick_conv_attr *a);
 
+/* A product that wick_lower_sparse chose, of rows that lie at one stride: its steps. refs: A, B, C, and the bias if it
+ * has one; there is room for one more. */
+wick_status wick_lower_sparse_rows(wick_lower *l, const wick_gemm *rows, wick_ref refs[5]);
+
 /* Products of 8-bit integers: inputs a, b, and those of the others that there are, in this order. */
 enum {
     WICK_INT8_A_ZERO,

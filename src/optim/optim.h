@@ -8,6 +8,8 @@
 
 /* options with every documented default put in. */
 wick_optim_options wick_optim_defaults(const wick_optim_options *options);
+/* What is wrong with options that have their defaults, groups apart, or NULL. */
+const char *wick_optim_bad(const wick_optim_options *options);
 
 /* 0 becomes fallback, WICK_ZERO 0. */
 void wick_by_default(double *value, double fallback);

@@ -1,5 +1,5 @@
 /* optimizer.c: one step as a graph: gradients, accumulation, clipping, the rule for each parameter, then all
- * assignments.
+ * assignments. Or its two halves, with a vector of all gradients between them.
  *
  * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and
  * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. "optim.average.NAME" is the mean of a
@@ -35,6 +35,8 @@ struct wick_optimizer {
     wick_tensor **used;            /* parameters that it depends on */
     group **of; /* parameter i is in */
     bool *reached;
+    bool *given; /* parameters whose gradients are in the vector of wick_optimizer_gradients; n_given < 0: none yet */
+    int64_t n_given; /* numbers in that */
     wick_tensor **values; /* what the parameters become */
     size_t block;
     wick_update *updates; /* what all states become */
@@ -43,51 +45,6 @@ struct wick_optimizer {
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
-
-static const char *bad_average(const wick_average *a) {
-    if ((unsigned)a->kind > WICK_AVERAGE_SWA) return "no such average";
-    if (a->kind == WICK_AVERAGE_NONE) return NULL;
-    if (!(a->decay >= 0 && a->decay < 1)) return "the average's decay must be in [0, 1)";
-    if (a->start < 0) return "the average's start is negative";
-    return a->every < 1 ? "the average's every is negative" : NULL;
-}
-
-static const char *bad_options(const wick_optim_options *o) {
-    if ((unsigned)o->kind >= WICK_OPTIM_KINDS) return "no such optimizer";
-    if (!(o->lr > 0)) return "lr must be above 0";
-    if (!(o->momentum >= 0)) return "momentum is negative";
-    const bool adam = o->kind == WICK_ADAM || o->kind == WICK_ADAMW;
-    if (o->kind == WICK_MUON && (o->nesterov || o->momentum >= 1))
-        return "Muon's momentum must be below 1, and is Nesterov's without being asked";
-    if ((unsigned)o->muon_rate > WICK_MUON_ORIGINAL) return "no such muon_rate";
-    if (o->nesterov && (o->kind != WICK_SGD || o->momentum == 0)) return "nesterov is for SGD with momentum";
-    if (o->kind != WICK_SGD && o->kind != WICK_MUON && o->kind != WICK_RMSPROP && o->momentum != 0)
-        return "momentum is of SGD, Muon and RMSProp; the others have beta1";
-    if (o->amsgrad && !adam) return "amsgrad is for Adam and AdamW";
-    if (o->centered && o->kind != WICK_RMSPROP) return "centered is for RMSProp";
-    if (!(o->lr_decay >= 0 && o->accumulator >= 0)) return "lr_decay and accumulator must not be negative";
-    if ((o->lr_decay != 0 || o->accumulator != 0) && o->kind != WICK_ADAGRAD)
-        return "lr_decay and accumulator are Adagrad's";
-    if (!(o->momentum_decay >= 0)) return "momentum_decay is negative";
-    if (!(o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1)) return "beta1 and beta2 must be in [0, 1)";
-    if (!(o->eps >= 0)) return "eps is negative";
-    if (!(o->weight_decay >= 0)) return "weight_decay is negative";
-    if (!(o->clip_norm >= 0)) return "clip_norm is negative";
-    if (o->accumulate < 0) return "accumulate is negative";
-    if (o->schedule.cycle_momentum && (o->kind == WICK_ADAGRAD || o->kind == WICK_ADADELTA ||
-                                       ((o->kind == WICK_SGD || o->kind == WICK_RMSPROP) && o->momentum == 0)))
-        return "cycle_momentum needs an optimizer with momentum";
-    const wick_loss_scale *s = &o->loss_scale;
-    if (s->initial != 0 && !(s->initial > 0 && s->growth >= 1 && s->backoff > 0 && s->backoff < 1 && s->interval > 0))
-        return "loss_scale wants initial above 0, growth of 1 and more, backoff in (0, 1) and an interval above 0";
-    const wick_plateau *p = &o->plateau;
-    if (!(p->factor >= 0 && p->factor < 1)) return "the plateau's factor must be in (0, 1)";
-    if (p->cooldown < 0 || !(p->threshold >= 0) || !(p->lr_min >= 0))
-        return "the plateau's cooldown, threshold and lr_min must not be negative";
-    if (o->n_groups < 0 || (o->n_groups && !o->groups)) return "there are no groups where n_groups says so";
-    const char *bad = bad_average(&o->average);
-    return bad ? bad : wick_schedule_bad(&o->schedule, 0);
-}
 
 /* Copies the schedule's parts and the groups; sets *bad to what is wrong with a group. */
 static bool copy_options(wick_optimizer *opt, const char **bad) {
@@ -118,7 +75,7 @@ static bool copy_options(wick_optimizer *opt, const char **bad) {
         wick_by_default(&decay, g->options.weight_decay);
         if (!(scale >= 0)) *bad = "a group's lr_scale is negative";
         g->options.weight_decay = decay;
-        if (!*bad) *bad = bad_options(&g->options);
+        if (!*bad) *bad = wick_optim_bad(&g->options);
         g->options.lr *= scale;
     }
     o->groups = NULL;
@@ -132,7 +89,7 @@ wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *opti
     *out = NULL;
     wick_context *ctx = wick_model_context(model);
     const wick_optim_options o = wick_optim_defaults(options);
-    const char *bad = bad_options(&o);
+    const char *bad = wick_optim_bad(&o);
     if (bad) return wick_context_fail(ctx, WICK_ERR_INVALID, "optimizer: %s", bad);
     wick_optimizer *opt = wick_calloc(&ctx->alloc, sizeof *opt);
     if (!opt) return wick_context_fail(ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
@@ -140,6 +97,7 @@ wick_status wick_optimizer_new(wick_model *model, const wick_optim_options *opti
     opt->ctx = ctx;
     opt->alloc = ctx->alloc;
     opt->options = o;
+    opt->n_given = -1;
     wick_arena_init(&opt->arena, &opt->alloc, 1024);
     if (copy_options(opt, &bad) && !bad) {
         *out = opt;
@@ -188,7 +146,7 @@ static wick_status bind_parameters(wick_optimizer *opt) {
         return wick_context_fail(
             opt->ctx, WICK_ERR_INVALID,
             "optimizer: no parameter to train: the model has none yet (build its loss first), or all are frozen");
-    const size_t block = 6 * (size_t)n * sizeof(void *) + (size_t)n;
+    const size_t block = 6 * (size_t)n * sizeof(void *) + 2 * (size_t)n;
     wick_tensor **params = wick_alloc(&opt->alloc, block);
     if (!params) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
     opt->block = block;
@@ -199,6 +157,7 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     opt->names = (const char **)(opt->values + n);
     opt->of = (group **)(void *)(opt->names + n);
     opt->reached = (bool *)(opt->of + n);
+    opt->given = opt->reached + n;
     for (int i = 0; i < wick_model_count(opt->model); i++) {
         wick_named state = wick_model_at(opt->model, i);
         if (!is_trained(opt, state)) continue;
@@ -482,8 +441,8 @@ static void average(wick_optimizer *opt, wick_tensor *step) {
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
-    WICK_TRY(gradients(opt, loss));
+/* From opt->grads on. */
+static wick_status record_update(wick_optimizer *opt) {
     opt->n_updates = 0;
     opt->short_of_memory = false;
     if (opt->options.accumulate > 1) take_accumulated(opt);
@@ -495,6 +454,11 @@ static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     average(opt, step);
     if (good && !opt->short_of_memory) skip_bad(opt, good, cleared), move_scale(opt, good);
     return updates_assign(opt);
+}
+
+static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
+    WICK_TRY(gradients(opt, loss));
+    return record_update(opt);
 }
 
 static wick_status record_accumulate(wick_optimizer *opt, wick_tensor *loss) {
@@ -524,6 +488,97 @@ wick_status wick_optimizer_accumulate(wick_optimizer *opt, wick_tensor *loss) {
     if (opt->options.accumulate <= 1)
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: accumulating needs options.accumulate > 1");
     return in_scope(opt, loss, record_accumulate);
+}
+
+/* ---- the two halves of a step ------------------------------------------------------------------------------------ */
+
+/* The vector has the parameters of the first loss: one that depends on others would not fit the update. */
+static wick_status note_given(wick_optimizer *opt) {
+    if (opt->n_given >= 0) {
+        for (int i = 0; i < opt->n; i++)
+            if (opt->given[i] != opt->reached[i])
+                return wick_context_fail(
+                    opt->ctx, WICK_ERR_INVALID,
+                    "optimizer: gradients: the loss %s \"%s\", that of the gradients recorded before %s",
+                    opt->reached[i] ? "depends on" : "does not depend on", opt->names[i],
+                    opt->reached[i] ? "did not" : "did");
+        return WICK_OK;
+    }
+    opt->n_given = 0;
+    for (int i = 0; i < opt->n; i++) {
+        opt->given[i] = opt->reached[i];
+        if (opt->given[i]) opt->n_given += wick_tensor_count(opt->params[i]);
+    }
+    return WICK_OK;
+}
+
+static wick_dtype given_dtype(const wick_optimizer *opt) {
+    for (int i = 0; i < opt->n; i++)
+        if (opt->given[i] && wick_tensor_dtype(opt->params[i]) == WICK_F64) return WICK_F64;
+    return WICK_F32;
+}
+
+static wick_status refuse_accumulation(wick_optimizer *opt) {
+    if (opt->options.accumulate <= 1) return WICK_OK;
+    return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
+                             "optimizer: who records gradients and update apart sums the gradients: accumulate is %d",
+                             opt->options.accumulate);
+}
+
+wick_status wick_optimizer_gradients(wick_optimizer *opt, wick_tensor *loss, wick_tensor **out) {
+    if (!out) return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: gradients: out is NULL");
+    *out = NULL;
+    WICK_TRY(refuse_accumulation(opt));
+    WICK_TRY(gradients(opt, loss));
+    WICK_TRY(note_given(opt));
+    const wick_dtype dtype = given_dtype(opt);
+    int n = 0;
+    for (int i = 0; i < opt->n; i++)
+        if (opt->given[i])
+            opt->used[n++] =
+                wick_as(wick_reshape(opt->grads[i], 1, (int64_t[]){wick_tensor_count(opt->params[i])}), dtype);
+    wick_tensor *vector = wick_concat(n, opt->used, 0);
+    if (wick_tensor_error(vector, NULL) != WICK_OK) return fail_with(opt, "gradients", vector);
+    *out = vector;
+    return WICK_OK;
+}
+
+static wick_status check_vector(wick_optimizer *opt, const wick_tensor *vector) {
+    const char *text;
+    const wick_status status = wick_tensor_error(vector, &text);
+    if (status != WICK_OK) return wick_context_fail(opt->ctx, status, "%s", text);
+    WICK_TRY(refuse_accumulation(opt));
+    if (opt->n_given < 0)
+        return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
+                                 "optimizer: update: its gradients have to be recorded before "
+                                 "(wick_optimizer_gradients), which say what the vector holds");
+    if (wick_tensor_dtype(vector) != given_dtype(opt))
+        return wick_context_fail(opt->ctx, WICK_ERR_DTYPE, "optimizer: update: the gradients are %s, not %s",
+                                 wick_dtype_name(wick_tensor_dtype(vector)), wick_dtype_name(given_dtype(opt)));
+    if (wick_tensor_rank(vector) != 1 || wick_tensor_dim(vector, 0) != opt->n_given)
+        return wick_context_fail(opt->ctx, WICK_ERR_SHAPE,
+                                 "optimizer: update: the gradients are a vector of %lld numbers, not %lld of %d dim%s",
+                                 (long long)opt->n_given, (long long)wick_tensor_count(vector),
+                                 wick_tensor_rank(vector), wick_tensor_rank(vector) == 1 ? "" : "s");
+    return WICK_OK;
+}
+
+static wick_status record_given(wick_optimizer *opt, wick_tensor *vector) {
+    int64_t at = 0;
+    for (int i = 0; i < opt->n; i++) {
+        const wick_tensor *p = opt->params[i];
+        opt->grads[i] = NULL;
+        if (!opt->given[i]) continue;
+        wick_tensor *part = wick_slice(vector, 0, at, at + wick_tensor_count(p), 1);
+        at += wick_tensor_count(p);
+        opt->grads[i] = wick_as(wick_reshape(part, wick_tensor_rank(p), wick_tensor_dims(p)), working_dtype(p));
+    }
+    return record_update(opt);
+}
+
+wick_status wick_optimizer_update(wick_optimizer *opt, wick_tensor *gradients_of_all) {
+    WICK_TRY(check_vector(opt, gradients_of_all));
+    return in_scope(opt, gradients_of_all, record_given);
 }
 
 wick_tensor *wick_optimizer_lr(wick_optimizer *opt) { return rate_of(opt, &opt->options, step_count(opt)); }

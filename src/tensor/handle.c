@@ -278,3 +278,20 @@ wick_status wick_tensor_error(const wick_tensor *t, const char **text) {
     if (text) *text = !t ? null : t->error ? t->error->text : "";
     return status;
 }
+
+/* ---- states in use ----------------------------------------------------------------------------------------------- */
+
+bool wick_state_lock(wick_tensor *state, bool alone) {
+    int seen = atomic_load(&state->lock);
+    do {
+        if (alone ? seen != 0 : seen < 0) return false;
+    } while (!atomic_compare_exchange_weak(&state->lock, &seen, alone ? -1 : seen + 1));
+    return true;
+}
+
+void wick_state_unlock(wick_tensor *state, bool alone) {
+    wick_array *a = alone && state->value ? state->value->array : NULL;
+    /* whoever had it alone may have written it */
+    if (a && a->storage->owned) a->storage->version = wick_version_next();
+    atomic_fetch_add(&state->lock, alone ? 1 : -1);
+}

@@ -191,6 +191,10 @@ struct wick_tensor {
     atomic_int lock; /* as a plan's state: n runs read it, or -1: one writes it */
 };
 
+/* States that a run or a planner reads (shared), or a run assigns (alone). false: in use. */
+bool wick_state_lock(wick_tensor *state, bool alone);
+void wick_state_unlock(wick_tensor *state, bool alone);
+
 struct wick_scope {
     wick_context *ctx;
     wick_scope *parent;

@@ -459,6 +459,22 @@ NET(put_along) {
         sums = wick_put_along_axis(sums, 2, index, with_ties(x), (wick_put)how);
     return wick_put_along_axis(sums, 0, wick_cast(wick_round(wick_sigmoid(x)), WICK_I64), x, WICK_PUT_SET);
 }
+/* mostly zeros, of which a convolution has other blocks of sums than a product */
+static wick_tensor *sparse(wick_context *ctx, int rank, const int64_t *dims) {
+    static float data[70 * 700];
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++) n *= dims[d];
+    for (int64_t i = 0; i < n; i++) data[i] = test_rand_int(0, 99) < 93 ? 0 : (float)test_rand_real(-1, 1);
+    return wick_from(ctx, WICK_F32, rank, dims, data);
+}
+NET(sparse_row) { return wick_relu(wick_linear(x, sparse(ctx, WICK_DIMS(70, 700)), MADE(ctx, 70))); }
+NET(sparse_rows) {
+    return wick_matmul(wick_matmul(x, sparse(ctx, WICK_DIMS(100, 66))), sparse(ctx, WICK_DIMS(66, 67)));
+}
+NET(sparse_of_odd_numbers) {
+    return wick_linear(wick_div(x, wick_sub(wick_round(x), wick_like(x, 1))), sparse(ctx, WICK_DIMS(70, 90)), NULL);
+}
+NET(sparse_conv) { return wick_relu(CONV(x, sparse(ctx, WICK_DIMS(66, 600, 1, 1)), MADE(ctx, 66))); }
 NET(itself) { return x; }
 
 static const net nets[] = {
@@ -541,6 +557,10 @@ static const net nets[] = {
     {"cropped", 4, {1, 2, 9, 11}, cropped, WICK_F32},
     {"joined", 2, {4, 20}, joined, WICK_F32},
     {"doubles", 2, {3, 30}, doubles, WICK_F64},
+    {"sparse_row", 2, {1, 700}, sparse_row, WICK_F32},
+    {"sparse_rows", 2, {9, 100}, sparse_rows, WICK_F32},
+    {"sparse_of_odd_numbers", 2, {3, 90}, sparse_of_odd_numbers, WICK_F32},
+    {"sparse_conv", 4, {2, 600, 3, 4}, sparse_conv, WICK_F32},
     {"itself", 2, {3, 3}, itself, WICK_F32},
     {"places_of_extremes", 3, {3, 40, 5}, places_of_extremes, WICK_F32},
     {"places_in_rows", 2, {4, 50}, places_in_rows, WICK_F32},

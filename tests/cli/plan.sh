@@ -14,6 +14,32 @@ test_plan() {
     expect 0 "$wick" plan "${net[@]}" --batch 8 --threads 1 --json && [ "$(json out live_bytes)" -gt "$live" ] || fail "twice as many images need no more memory"
     expect 0 "$wick" plan "${net[@]}" --svg memory.svg --quiet && has memory.svg "<svg " && has memory.svg "peak " && has memory.svg "<style>"
 }
+test_ranks() {
+    local ranks=(plan --arch resnet8 --input 3,32,32 --batch 64 --train --threads 1 --quiet) link
+    expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 2us,12GB/s && has out "f32 [1, 3, 32, 32], a step of training" && has out "on ranks: a batch of 64 in 64 leaves, "
+    [ "$(sed -n '/^ *ranks  leaves/,/^$/s/^ *\([0-9][0-9]*\) .*/\1/p' out | tr '\n' ' ')" = "1 2 4 8 16 32 64 " ] || fail "rows: $(cat out)"
+    expect 0 "$wick" "${ranks[@]}" --ranks 3 --leaves 16 --link 50us,1Gbit/s,2us --json && valid_json out && has out '"leaves_of_rank": 6, ' && has out '"bandwidth": 1.25e+08' && has out '"overhead_seconds": 2e-06'
+    # The bytes of the wire: 3 ranks with 2, 3 and 2 subtrees send 3 x 2 / 3 of the vector, and 2 / 3 of the sum.
+    command -v python3 >/dev/null && ! python3 - <<'END' && fail "seconds of the wire"
+import json
+p = json.load(open("out"))
+r = p["ranks"][-1]
+assert r["ranks"] == 3 and abs(r["bandwidth_seconds"] / (p["summed_bytes"] * (3 * 2 / 3 + 2 / 3) / 1.25e8) - 1) < 1e-4, r
+assert abs(r["message_seconds"] - (2 * 50e-6 + (3 + 1) * 2 * 2e-6)) < 1e-9, r
+parts = sum(r[k + "_seconds"] for k in ("leaves", "idle", "adding", "update", "bandwidth", "message"))
+assert abs(parts / r["step_seconds"] - 1) < 1e-4 and abs(r["leaves_seconds"] + r["idle_seconds"] - 6 * p["leaf_seconds"]) < 1e-6, r
+END
+    expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 100us,100Mbit/s && [ "$(sed -n 's/^ *64 .*%  //p' out)" = bandwidth ] || fail "not bound by the bandwidth: $(grep %, out)"
+    expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 50ms,100GB/s && [ "$(sed -n 's/^ *64 .*%  //p' out)" = latency ] || fail "not bound by the latency"
+    for link in 2us 2,3 2us,3 2us,0GB/s 2us,3GB/s, 2us,3GB/s,x -1us,3GB/s 2us,3GB/s,1us,1us; do expect 2 "$wick" "${ranks[@]}" --ranks 4 --link $link && has err "--link '$link': the latency and the bandwidth"; done
+    expect 2 "$wick" "${ranks[@]}" --ranks 4 && has err "--ranks needs --link"
+    expect 2 "$wick" "${ranks[@]}" --link 2us,1GB/s && has err "--link has no effect here: it is for --ranks N"
+    expect 2 "$wick" "${ranks[@]}" --leaves 4 && has err "--leaves has no effect here"
+    expect 2 "$wick" "${ranks[@]}" --ranks 4 --leaves 3 --link 2us,1GB/s && has err "--leaves 3: a power of two"
+    expect 2 "$wick" "${ranks[@]}" --ranks 5 --leaves 4 --link 2us,1GB/s && has err "--leaves 4 are too few for 5 ranks"
+    expect 2 "$wick" "${ranks[@]}" --ranks 100 --link 2us,1GB/s && has err "--batch 64 is no multiple of 128 leaves"
+    expect 2 "$wick" plan "${net[@]}" --ranks 4 --link 2us,1GB/s && has err "it needs --train"
+}
 test_explain() {
     expect 0 "$wick" explain "${net[@]}" --batch 4 --train --threads 1 --time 0.05
     has out "a step of training with Adam" && has out "measured: " && has out "epilogue: conv f32[4,6,28,28]: relu taken along" && has out "of best"

@@ -38,6 +38,9 @@ test_options() {
     grep -q "conv2.weight.*stays f32" out && fail "conv2 stays f32"
     expect 0 "$wick" quantize run -o one.onnx --per-tensor --reduce-range --quiet
     cmp -s one.onnx net8.onnx && fail "--per-tensor has no effect"
+    expect 0 "$wick" quantize run -o corrected.onnx --per-tensor --reduce-range --correct-bias --quiet
+    cmp -s one.onnx corrected.onnx && fail "--correct-bias has no effect"
+    expect 2 "$wick" quantize run -o no.onnx --block 32 --correct-bias && has err "--correct-bias is for 8 bits"
     return 0
 }
 test_training() {

@@ -109,6 +109,69 @@ TEST(integers_are_near_the_floats_for_any_batch_and_calibration) {
     tear_down();
 }
 
+/* In two groups, of what has another mean in each channel. */
+static wick_status grouped(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_conv(in[0], wick_model_find(model, "w"), wick_model_find(model, "b"),
+                       &(wick_conv_options){.groups = 2});
+    return WICK_OK;
+}
+static void draw_grouped(void) {
+    for (int i = 0; i < 16 * 4 * 36; i++) x[i] = (float)(i / 36 % 4) + (float)test_rand_real(0, 1);
+}
+/* By the formula of Nagel et al. 2019, section 4.2, from what the quantizer made of the weights. */
+TEST(corrected_biases_give_the_mean_that_rounding_of_weights_took) {
+    enum { CO = 6, CI = 2, TAPS = 4, IMAGES = 16, OUT = IMAGES * CO * 25 };
+    REQUIRE(set_up(1));
+    float w[CO * CI * TAPS], b[CO], means[4] = {0}, want[OUT], got[2][OUT];
+    for (int i = 0; i < CO * CI * TAPS; i++) w[i] = (float)(test_rand_real(-1, 1) * (i < 8 ? 8 : 0.2));
+    for (int i = 0; i < CO; i++) b[i] = (float)test_rand_real(-1, 1);
+    wick_tensor *weights = wick_from(ctx, WICK_F32, WICK_DIMS(CO, CI, 2, 2), w);
+    CHECK(wick_model_adopt(model, "w", WICK_ROLE_PARAM, weights) == WICK_OK);
+    CHECK(wick_model_adopt(model, "b", WICK_ROLE_PARAM, wick_from(ctx, WICK_F32, WICK_DIMS(CO), b)) == WICK_OK);
+    const wick_spec spec = {.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {IMAGES, 4, 6, 6}};
+    for (int corrects = 0; corrects < 2; corrects++) {
+        wick_quantizer *q = NULL;
+        wick_plan *plan = NULL;
+        draw_grouped();
+        const wick_quantizer_options options = {.per_tensor = true, .reduce_range = true, .correct_bias = corrects};
+        REQUIRE(wick_quantizer_new(ctx, model, grouped, NULL, 1, &spec, 1, &options, &q) == WICK_OK);
+        CHECK(wick_quantizer_observe(q, (const void *[]){x}) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
+        for (int c = 0; c < 4; c++) means[c] = 0;
+        for (int i = 0; i < IMAGES * 4 * 36; i++) means[i / 36 % 4] += x[i] / (IMAGES * 36);
+        const void *bytes, *scale, *bias, *unit;
+        CHECK(wick_data(wick_model_find(wick_quantizer_model(q), "w"), &bytes) == WICK_OK &&
+              wick_data(wick_model_find(wick_quantizer_model(q), "w_scale"), &scale) == WICK_OK &&
+              wick_data(wick_model_find(wick_quantizer_model(q), "b"), &bias) == WICK_OK &&
+              wick_data(wick_model_find(wick_quantizer_model(q), "b_scale"), &unit) == WICK_OK);
+        for (int o = 0; o < CO; o++) {
+            double expected = (double)b[o];
+            for (int j = 0; corrects && j < CI * TAPS; j++)
+                expected += ((double)w[o * CI * TAPS + j] -
+                             ((const int8_t *)bytes)[o * CI * TAPS + j] * (double)((const float *)scale)[o]) *
+                            (double)means[o / 3 * CI + j / TAPS];
+            const double of_unit = (double)((const float *)unit)[o];
+            CHECK_MSG(fabs(((const int32_t *)bias)[o] * of_unit - expected) <= 0.51 * of_unit + 1e-6, "bias %d", o);
+        }
+        CHECK(wick_compile(ctx, grouped, NULL, 1, &spec, 1, NULL, &plan) == WICK_OK && run_plan(plan, x, want));
+        wick_plan_free(&plan);
+        CHECK(wick_compile(ctx, wick_quantizer_apply, q, 1, &spec, 1, NULL, &plan) == WICK_OK &&
+              run_plan(plan, x, got[corrects]));
+        wick_plan_free(&plan);
+        wick_quantizer_free(&q);
+    }
+    double off[2] = {0};
+    for (int k = 0; k < 2; k++)
+        for (int o = 0; o < CO; o++) {
+            double mean = 0;
+            for (int i = 0; i < OUT; i++) /* both were run on other numbers than want's last: of one distribution */
+                mean += i / 25 % CO == o ? ((double)got[k][i] - (double)want[i]) / (IMAGES * 25) : 0;
+            off[k] += fabs(mean);
+        }
+    CHECK_MSG(off[1] < off[0] / 2, "%g, %g", off[0], off[1]);
+    tear_down();
+}
+
 TEST(all_products_are_integers) {
     REQUIRE(set_up(1));
     wick_quantizer *q = quantizer(NULL);

@@ -123,7 +123,7 @@ TEST(points_boxes_and_masks_go_where_the_picture_goes) {
 TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
     enum { COUNT = 11, H = 12, W = 10, POINTS = 3 };
     static uint8_t pixels[COUNT][H][W], masks[COUNT][H][W];
-    static float points[COUNT][POINTS][2], boxes[COUNT][2][4];
+    static float points[COUNT][POINTS][2], boxes[COUNT][2][5];
     wick_context *ctx = new_context(.threads = 1);
     wick_dataset *set;
     wick_transform *t;
@@ -139,13 +139,13 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
             pixels[i][y][x] = (uint8_t)(253 + k), masks[i][y][x] = 1;
             if (k < 2)
                 boxes[i][k][0] = (float)x, boxes[i][k][1] = (float)y, boxes[i][k][2] = (float)x + 1,
-                boxes[i][k][3] = (float)y + 1;
+                boxes[i][k][3] = (float)y + 1, boxes[i][k][4] = (float)(i + k); /* and what stays */
         }
     }
     const wick_spec fields[] = {{"image", WICK_U8, 2, {H, W}},
                                 {"points", WICK_F32, 2, {POINTS, 2}},
                                 {"mask", WICK_U8, 2, {H, W}},
-                                {"boxes", WICK_F32, 2, {2, 4}}};
+                                {"boxes", WICK_F32, 2, {2, 5}}};
     REQUIRE(ctx && wick_dataset_of_arrays(ctx, COUNT, 4, fields, (const void *[]){pixels, points, masks, boxes}, -1, 0,
                                           &set) == WICK_OK);
     REQUIRE(wick_transform_new(ctx, "crop=3,flip,vflip", NULL, &fields[0], &t) == WICK_OK);
@@ -165,7 +165,8 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
             epochs += !b.count;
             for (int64_t i = 0; i < b.count; i++) {
                 const float *x = (const float *)b.fields[0] + i * H * W,
-                            *p = (const float *)b.fields[1] + i * POINTS * 2, *box = (const float *)b.fields[3] + i * 8;
+                            *p = (const float *)b.fields[1] + i * POINTS * 2,
+                            *box = (const float *)b.fields[3] + i * 10;
                 const uint8_t *m = (const uint8_t *)b.fields[2] + i * H * W;
                 for (int k = 0; k < H * W; k++) CHECK(m[k] == (x[k] > 100.5f / 255) || (m[k] == 7 && x[k] == 0));
                 for (int k = 0; k < POINTS; k++) {
@@ -176,8 +177,9 @@ TEST(a_loader_moves_what_belongs_to_a_picture_with_it) {
                     REQUIRE(px >= 0 && px < W && py >= 0 && py < H);
                     CHECK(fabsf(x[py * W + px] - want) < 1e-6f);
                     if (k < 2)
-                        CHECK(box[4 * k] == (float)px && box[4 * k + 1] == (float)py &&
-                              box[4 * k + 2] == (float)px + 1 && box[4 * k + 3] == (float)py + 1);
+                        CHECK(box[5 * k] == (float)px && box[5 * k + 1] == (float)py &&
+                              box[5 * k + 2] == (float)px + 1 && box[5 * k + 3] == (float)py + 1 &&
+                              box[5 * k + 4] == (float)(b.samples[i] + k));
                     seen++;
                 }
             }

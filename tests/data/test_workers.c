@@ -230,6 +230,57 @@ TEST(shards_hold_each_sample_once) {
     TEARDOWN;
 }
 
+/* Of each batch of both loaders, places begin to end - 1; true: the epoch goes on. */
+static bool same_part(wick_loader *whole, wick_loader *part, int64_t begin, int64_t end) {
+    wick_batch a, b;
+    const bool taken = wick_loader_take(whole, &a) == WICK_OK && wick_loader_take(part, &b) == WICK_OK;
+    CHECK(taken);
+    if (!taken) return false;
+    CHECK_INT(a.count, b.count);
+    if (!a.count) return false;
+    CHECK(memcmp(a.samples, b.samples, (size_t)a.count * sizeof *a.samples) == 0);
+    const int64_t last = end < a.count ? end : a.count;
+    for (int k = 0; k < 4 && last > begin; k++) {
+        const wick_spec *f = wick_loader_field(whole, k);
+        size_t row = wick_dtype_size(f->dtype);
+        for (int d = 1; d < f->rank; d++) row *= (size_t)(f->dims[d] < 0 ? a.padded[k] : f->dims[d]);
+        CHECK_INT(a.padded[k], b.padded[k]);
+        CHECK_MSG(memcmp((char *)a.fields[k] + (size_t)begin * row, (char *)b.fields[k] + (size_t)begin * row,
+                         (size_t)(last - begin) * row) == 0,
+                  "field %d, places %d to %d", k, (int)begin, (int)end);
+    }
+    return true;
+}
+
+TEST(a_part_of_each_batch_is_made_as_in_the_whole) {
+    SETUP(.slow = false);
+    static const int64_t parts[][2] = {{0, 3}, {3, 4}, {2, 100}, {200, 300}};
+    for (int i = 0; i < WAYS; i++)
+        for (size_t p = 0; p < WICK_COUNTOF(parts) && i != 5; p++) { /* way 5 leaves samples out */
+            wick_loader *part = NULL;
+            wick_loader_options o = way(i);
+            REQUIRE(wick_loader_new(ctx, set, &o, &loader) == WICK_OK);
+            o.part_begin = parts[p][0], o.part_end = parts[p][1], o.workers = (int)p;
+            REQUIRE(wick_loader_new(ctx, set, &o, &part) == WICK_OK);
+            while (same_part(loader, part, o.part_begin, o.part_end)) continue;
+            wick_loader_stats whole, own;
+            wick_loader_get_stats(loader, &whole);
+            wick_loader_get_stats(part, &own);
+            CHECK(own.samples < whole.samples && own.batches == whole.batches);
+            wick_loader_free(&part);
+            wick_loader_free(&loader);
+        }
+    wick_loader_options o = way(0);
+    o.part_end = 4;
+    o.on_fault = WICK_FAULT_SKIP;
+    CHECK_INT(wick_loader_new(ctx, set, &o, &loader), WICK_ERR_UNSUPPORTED);
+    o.on_fault = WICK_FAULT_STOP;
+    o.part_begin = 4;
+    CHECK_INT(wick_loader_new(ctx, set, &o, &loader), WICK_ERR_INVALID);
+    CHECK(strstr(wick_context_error(ctx), "samples 4 to 3 of each batch are no part") != NULL);
+    TEARDOWN;
+}
+
 TEST(samples_are_padded_to_their_buckets_or_to_the_longest) {
     SETUP(.slow = false);
     for (int buckets = 0; buckets < 2; buckets++) {

@@ -49,6 +49,12 @@ static wick_status record(wick_context *c, wick_tensor *const *in, wick_tensor *
     out[0] = wick_add(in[0], in[0]);
     return WICK_OK;
 }
+/* a body of any number of inputs, also of none */
+static wick_status ones(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)in, (void)user;
+    out[0] = wick_ones(c, WICK_F32, WICK_DIMS(2, 3));
+    return WICK_OK;
+}
 static wick_tensor *scalar_of(wick_context *c, wick_tensor *const *in, void *user) {
     return (void)c, (void)user, wick_sum(in[0], WICK_ALL_AXES, false);
 }
@@ -111,6 +117,9 @@ static void make_values(void) {
     static wick_profile *profile;
     static wick_monitor *monitor;
     static wick_events *events;
+    static wick_remote *remote;
+    static wick_group *group;
+    static wick_group_host *host;
     static wick_scope *scope;
     static const wick_custom_op *custom;
     static const uint8_t pixels[8 * 4 * 4];
@@ -173,6 +182,10 @@ static void make_values(void) {
     MAKE(wick_profile_stop(profile));
     MAKE(wick_monitor_new(ctx, NULL, &monitor));
     MAKE(wick_events_open(ctx, path_of("events"), 0, &events));
+    /* Where there is no libcurl its calls are made with nothing. */
+    if (wick_remote_open(ctx, &(wick_remote_options){.folder = path_of("remote")}, &remote) != WICK_OK) remote = NULL;
+    MAKE(wick_group_open(ctx, NULL, &group));
+    MAKE(wick_group_host_new(ctx, 2, &host));
     have("wick_context", ctx), have("wick_tensor", xs[0]), have("wick_tensor *", xs), have("wick_model", model),
         have("wick_plan", plan), have("wick_workspace", workspace);
     have("wick_onnx", onnx), have("wick_optimizer", optimizer), have("wick_dataset", dataset),
@@ -186,6 +199,8 @@ static void make_values(void) {
     have("wick_image", image), have("wick_audio", audio);
     have("wick_quantizer", quantizer), have("wick_pruner", pruner), have("wick_session", session);
     have("wick_profile", profile), have("wick_monitor", monitor), have("wick_events", events);
+    have("wick_remote", remote);
+    have("wick_group", group), have("wick_group_host", host);
 }
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
@@ -339,7 +354,7 @@ static bool value_of(const declaration *d, int k, uint64_t *out, double *real) {
         return true;
     }
     if (p->callback) {
-        void (*fn)(void) = !strcmp(p->type, "wick_function")          ? (void (*)(void))record
+        void (*fn)(void) = !strcmp(p->type, "wick_function")          ? (void (*)(void))ones
                            : !strcmp(p->type, "wick_scalar_function") ? (void (*)(void))scalar_of
                                                                       : (void (*)(void))nothing;
         memcpy(out, &fn, sizeof fn);
@@ -433,7 +448,8 @@ static bool is_object(const declaration *d, int k) {
         "wick_loader",         "wick_checkpoint", "wick_weights",   "wick_csv",       "wick_files",     "wick_records",
         "wick_records_writer", "wick_comparison", "wick_summary",   "wick_transform", "wick_kernel",    "wick_dynamic",
         "wick_runner",         "wick_shapes",     "wick_image",     "wick_audio",     "wick_custom_op",
-        "wick_quantizer",      "wick_session",    "wick_pruner"};
+        "wick_quantizer",      "wick_session",    "wick_pruner",    "wick_remote",
+        "wick_group",          "wick_group_host"};
     return k == 0 && IS_IN(objects, p->type);
 }
 

@@ -15,7 +15,7 @@ static const struct layer {
     {"src/base", 0},  {"src/runtime", 1}, {"src/kernels", 1},  {"src/tensor", 2},  {"src/ops", 3},
     {"src/graph", 4}, {"src/codegen", 5}, {"src/exec", 5},     {"src/aot", 6},     {"src/nn", 6},
     {"src/optim", 6}, {"src/data", 6},    {"src/io", 6},       {"src/compress", 6}, {"src/profile", 6},
-    {"src/zoo", 7},         {"cli", 7},       {"examples", 7},
+    {"src/dist", 6},  {"src/zoo", 7},     {"cli", 7},          {"examples", 7},
 };
 enum {
     PUBLIC_ONLY = 7

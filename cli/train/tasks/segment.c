@@ -1,6 +1,7 @@
 /* The class of each pixel. The network gives [n, classes, height, width], of the height and width of its picture; the
  * loss of a picture is the mean cross-entropy of its pixels, those of no class (255) apart. */
 #include "places.h"
+#include "task_draw.h"
 
 #include "../evaluate.h"
 #include "../metrics.h"
@@ -90,21 +91,6 @@ static void show_json(const classifier *c, const float *p, const float *target, 
     if (s.known) json_real(j, "pixel_accuracy", (double)s.right / (double)s.known, 9);
 }
 
-/* Colours of the first classes, which differ also to the colour-blind; those behind are bits of the number, as Pascal
- * VOC's. A class that is named as a colour, #rrggbb, has that. */
-static void colour_of(const classifier *c, int64_t k, uint8_t rgb[3]) {
-    static const uint32_t first[] = {0x4477AA, 0xEE6677, 0x228833, 0xCCBB44, 0x66CCEE, 0xAA3377, 0xBBBBBB, 0x882255};
-    unsigned named;
-    uint32_t colour = k < 8 ? first[k] : 0;
-    for (int64_t bits = k, shift = 7; k >= 8 && bits; bits >>= 3, shift--)
-        colour |= (uint32_t)((bits & 1) << (16 + shift) | (bits >> 1 & 1) << (8 + shift) | (bits >> 2 & 1) << shift);
-    if (k < c->classes && c->class_names[k][0] == '#' && strlen(c->class_names[k]) == 7 &&
-        sscanf(c->class_names[k], "#%6x", &named) == 1)
-        colour = named;
-    if (k == PLACES_IGNORED) colour = 0;
-    for (int i = 0; i < 3; i++) rgb[i] = (uint8_t)(colour >> (16 - 8 * i));
-}
-
 /* RGB of a picture's mask, over the picture where there is one, [channels, height, width]; of another size than the
  * mask each pixel is as the nearest. */
 static void paint(const classifier *c, const uint8_t *mask, const uint8_t *pixels, int64_t height, int64_t width_,
@@ -112,7 +98,7 @@ static void paint(const classifier *c, const uint8_t *mask, const uint8_t *pixel
     const int64_t high = c->dims[c->rank - 2], wide = c->dims[c->rank - 1], n = height * width_;
     const int64_t channels = c->rank == 3 ? c->dims[0] : 1;
     uint8_t colours[256][3];
-    for (int64_t k = 0; k < 256; k++) colour_of(c, k, colours[k]);
+    for (int64_t k = 0; k < 256; k++) task_colour(c, k, colours[k]);
     for (int64_t i = 0; i < n; i++) {
         const int64_t y = (2 * (i / width_) + 1) * high / (2 * height),
                       x = (2 * (i % width_) + 1) * wide / (2 * width_);
@@ -123,19 +109,6 @@ static void paint(const classifier *c, const uint8_t *mask, const uint8_t *pixel
     }
 }
 
-static int save_png(const classifier *c, const char *stem, const char *end, const uint8_t *pixels, int64_t height,
-                    int64_t width_, int channels, const uint8_t *palette) {
-    char path[4096];
-    size_t size;
-    if ((size_t)snprintf(path, sizeof path, "%s%s", stem, end) >= sizeof path)
-        return log_fail(CLI_USAGE, "%s: the name is too long", stem);
-    uint8_t *png = png_encode(pixels, height, width_, channels, palette, &size);
-    if (!png) return log_fail(CLI_FAILED, "%s: out of memory", path);
-    const wick_status status = wick_file_write(c->ctx, path, png, size);
-    free(png);
-    return status == WICK_OK ? CLI_OK : log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
-}
-
 /* STEM-mask.png, whose pixels are numbers of classes with a palette, and STEM-overlay.png, the picture under it. */
 static int draw(const classifier *c, const float *p, const uint8_t *pixels, int64_t height, int64_t width_,
                 const char *stem) {
@@ -143,15 +116,15 @@ static int draw(const classifier *c, const float *p, const uint8_t *pixels, int6
     uint8_t *mask = step_buffer(places_of(c), 1), *large = step_buffer(n, 1), *rgb = step_buffer(n, 3), palette[256][3];
     int code = mask && large && rgb ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
     if (code == CLI_OK) {
-        for (int64_t k = 0; k < 256; k++) colour_of(c, k, palette[k]);
+        for (int64_t k = 0; k < 256; k++) task_colour(c, k, palette[k]);
         places_take(c, p, mask);
         for (int64_t i = 0; i < n; i++)
             large[i] = mask[(2 * (i / width_) + 1) * high / (2 * height) * wide +
                             (2 * (i % width_) + 1) * wide / (2 * width_)];
         paint(c, mask, pixels, height, width_, rgb);
-        code = save_png(c, stem, "-mask.png", large, height, width_, 1, palette[0]);
+        code = task_save_png(c, stem, "-mask.png", large, height, width_, 1, palette[0]);
     }
-    if (code == CLI_OK) code = save_png(c, stem, "-overlay.png", rgb, height, width_, 3, NULL);
+    if (code == CLI_OK) code = task_save_png(c, stem, "-overlay.png", rgb, height, width_, 3, NULL);
     free(mask);
     free(large);
     free(rgb);
@@ -195,7 +168,7 @@ static bool pictures(FILE *out, const evaluator *e) {
 
 static bool report(FILE *out, const evaluator *e) {
     fputs("<p>IoU is the intersection of what is of a class and what is taken for it, over their union.</p>\n", out);
-    places_report(out, e, "pixels", colour_of);
+    places_report(out, e, "pixels", task_colour);
     return pictures(out, e);
 }
 

@@ -33,6 +33,9 @@ typedef struct task {
     /* Of tasks whose predictions are too many to keep: counts those of n samples, which are in e->logits. e->count is
      * how many came before. An exit code. NULL: all are kept */
     int (*count)(struct evaluator *e, const void *target, int64_t n);
+    /* Of tasks that count into memory of their own, e->own: begins a round, and frees it. NULL: it counts classes */
+    int (*begin)(struct evaluator *e);
+    void (*drop)(struct evaluator *e);
     /* Fills in the scores of a round. An exit code; what went wrong has been said. */
     int (*measure)(const struct evaluator *e, struct evaluation *result);
     /* wick eval, below the loss and the scores */
@@ -43,6 +46,9 @@ typedef struct task {
     void (*show)(const struct classifier *c, const float *predictions, const float *target, int64_t label);
     void (*show_json)(const struct classifier *c, const float *predictions, const float *target, int64_t label,
                       json *j);
+    /* wick predict --csv: the header of its table, and the lines of a sample called `name`. NULL: it makes none */
+    void (*csv)(const struct classifier *c);
+    void (*show_csv)(const struct classifier *c, const float *predictions, const char *name);
     /* wick predict --draw: writes files whose names begin with stem. pixels: the picture as it is in its file,
      * [channels, height, width]. An exit code. NULL: there is nothing to draw */
     int (*draw)(const struct classifier *c, const float *predictions, const uint8_t *pixels, int64_t height,
@@ -51,7 +57,8 @@ typedef struct task {
     bool (*report)(FILE *out, const struct evaluator *e);
 } task;
 
-extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag;
+extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_detect,
+    task_keypoints;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */

@@ -60,8 +60,12 @@ static void join(const wick_sample_pipeline *m, wick_worker_scratch *b, const wi
         const int64_t rows = m->varies[k] ? slot->lengths[k][i] : 1,
                       n = rows * (int64_t)(m->row_bytes[k] / sizeof(float));
         const uint64_t epoch = (uint64_t)slot->epoch;
-        if (m->joint[k] == WICK_JOINT_POINTS) wick_transform_points(m->transform, m->seed, epoch, sample, n / 2, place);
-        if (m->joint[k] == WICK_JOINT_BOXES) wick_transform_boxes(m->transform, m->seed, epoch, sample, n / 4, place);
+        const int rank = m->fields[k].rank;
+        const int64_t wide = rank ? m->fields[k].dims[rank - 1] : 1;
+        if (m->joint[k] == WICK_JOINT_POINTS)
+            wick_transform_wide_points(m->transform, m->seed, epoch, sample, n / wide, wide, place);
+        if (m->joint[k] == WICK_JOINT_BOXES)
+            wick_transform_wide_boxes(m->transform, m->seed, epoch, sample, n / wide, wide, place);
         if (m->joint[k] != WICK_JOINT_MASK) continue;
         wick_transform_mask(m->transform, m->seed, epoch, sample, mask, (uint8_t)m->pad[k], place);
         mask += m->mask_bytes;

@@ -86,7 +86,9 @@ static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int work
     const uint64_t start = wick_now_ns(), computed = thread_ns();
     if (!atomic_load_explicit(&slot->begun, memory_order_relaxed))
         atomic_compare_exchange_strong(&slot->begun, &none, wick_now_ns());
+    const int64_t from = l->options.part_begin, to = l->options.part_end;
     for (int64_t i = begin; i < end && !wick_worker_pool_halted(l->crew); i++) {
+        if (i < from || i >= to) continue;
         wick_fault fault = {""};
         const wick_status status = wick_make_sample(&l->pipeline, &l->benches[worker], slot, i, &fault);
         if (WICK_LIKELY(status == WICK_OK)) continue;
@@ -144,6 +146,11 @@ static bool reads_disk(wick_loader *l) {
     return read;
 }
 
+/* How many of a batch's n samples are made. */
+static int64_t part_of(const wick_loader *l, int64_t n) {
+    return WICK_MAX(WICK_MIN(n, l->options.part_end) - l->options.part_begin, 0);
+}
+
 /* Gives out batches as long as there are free slots. */
 static wick_status give_out(wick_loader *l) {
     for (;;) {
@@ -169,7 +176,8 @@ static wick_status give_out(wick_loader *l) {
             atomic_store(&s->begun, 0);
             atomic_store(&s->rest, s->n);
             l->busy |= (uint64_t)1 << number;
-            if (reads_disk(l)) wick_dataset_ahead(l->pipeline.dataset, s->samples, s->n);
+            const int64_t from = l->options.part_begin, own = part_of(l, s->n);
+            if (own && reads_disk(l)) wick_dataset_ahead(l->pipeline.dataset, s->samples + from, own);
             wick_worker_pool_give(l->crew, number, s->n);
         }
         l->next = end;
@@ -351,10 +359,11 @@ static wick_status take(wick_loader *l, wick_batch *batch) {
             batch->padded[k] = l->pipeline.varies[k] ? s->padded[k] : 0;
         }
         const uint64_t end = wick_now_ns();
-        l->samples += (uint64_t)count;
+        const int64_t made = part_of(l, count);
+        l->samples += (uint64_t)made;
         l->batches++;
         wick_time_histogram_add(l->wait, end - start, 1);
-        wick_window_add(&l->window, end, end - start, count, full);
+        wick_window_add(&l->window, end, end - start, made, full);
         follow_waiting(l, end, end - start, full, given);
         l->handed = end;
         return WICK_OK;
@@ -510,6 +519,20 @@ static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_lo
     return WICK_OK;
 }
 
+static wick_status check_part(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
+    const bool given = o->part_begin || o->part_end;
+    if (!given) return WICK_OK;
+    if (o->part_begin < 0 || o->part_end <= o->part_begin)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: samples %lld to %lld of each batch are no part of it",
+                                 (long long)o->part_begin, (long long)o->part_end - 1);
+    const char *what = d->stream                                            ? "a stream"
+                       : o->transform && wick_transform_mixes(o->transform) ? "a transform that mixes samples"
+                       : o->on_fault == WICK_FAULT_SKIP                     ? "WICK_FAULT_SKIP"
+                                                                            : NULL;
+    if (!what) return WICK_OK;
+    return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: parts of batches are not for %s", what);
+}
+
 static bool takes_pad(wick_dtype dtype, double value) {
     if (value == 0 || dtype == WICK_F32 || dtype == WICK_F64) return true;
     const bool is_signed = dtype >= WICK_I8 && dtype <= WICK_I64;
@@ -595,8 +618,9 @@ static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const w
         m->joint[k] = joint;
         if (joint != WICK_JOINT_MASK) {
             const int64_t want = joint == WICK_JOINT_POINTS ? 2 : 4;
-            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] == want) continue;
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %s are f32 [..., %lld]; \"%s\" is %s of %d dim%s",
+            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] >= want) continue;
+            return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                     "loader: %s are f32 [..., %lld or more]; \"%s\" is %s of %d dim%s",
                                      want == 2 ? "points" : "boxes", (long long)want, f->name,
                                      wick_dtype_name(f->dtype), f->rank, f->rank == 1 ? "" : "s");
         }
@@ -755,6 +779,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     *out = NULL;
     if (!dataset || !options) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: needs a dataset and options");
     WICK_TRY(check(ctx, dataset, options));
+    WICK_TRY(check_part(ctx, dataset, options));
     wick_loader *l = wick_calloc(&ctx->alloc, sizeof *l);
     if (!l) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory");
     l->ctx = ctx;
@@ -763,6 +788,7 @@ wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, cons
     /* no slot needs room for more */
     l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : dataset->source.count);
     l->options.weights = NULL; /* the order has them */
+    if (!options->part_end) l->options.part_end = INT64_MAX;
     l->held = -1;
     const int ahead = options->prefetch   ? options->prefetch
                       : options->adaptive ? 8

@@ -735,28 +735,32 @@ static void move_point(const wick_transform *t, const place *p, double *x, doubl
     *y = (w[0] * v - w[3] * u) * by;
 }
 
-void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
-                           float *points) {
+void wick_transform_wide_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
+                                int64_t width, float *points) {
     if (!points) return;
     draws d;
     if (t->signal) return;
     const place p = place_of(t, &d, seed, epoch, sample);
-    for (int64_t i = 0; i < n; i++, points += 2) {
+    for (int64_t i = 0; i < n; i++, points += width) {
         double x = (double)points[0], y = (double)points[1];
         move_point(t, &p, &x, &y);
         points[0] = (float)x, points[1] = (float)y;
     }
 }
+void wick_transform_points(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
+                           float *points) {
+    wick_transform_wide_points(t, seed, epoch, sample, n, 2, points);
+}
 
 static float within(double x, int64_t most) { return (float)(x < 0 ? 0 : x > (double)most ? (double)most : x); }
 
-void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
-                          float *boxes) {
+void wick_transform_wide_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
+                               int64_t width, float *boxes) {
     if (!boxes) return;
     draws d;
     if (t->signal) return;
     const place p = place_of(t, &d, seed, epoch, sample);
-    for (int64_t i = 0; i < n; i++, boxes += 4) {
+    for (int64_t i = 0; i < n; i++, boxes += width) {
         double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
         for (int corner = 0; corner < 4; corner++) {
             double x = (double)boxes[corner & 1 ? 2 : 0], y = (double)boxes[corner & 2 ? 3 : 1];
@@ -767,6 +771,10 @@ void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch
         boxes[0] = within(low[0], t->out_width), boxes[1] = within(low[1], t->out_height);
         boxes[2] = within(high[0], t->out_width), boxes[3] = within(high[1], t->out_height);
     }
+}
+void wick_transform_boxes(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, int64_t n,
+                          float *boxes) {
+    wick_transform_wide_boxes(t, seed, epoch, sample, n, 4, boxes);
 }
 
 void wick_transform_mask(const wick_transform *t, uint64_t seed, uint64_t epoch, int64_t sample, const uint8_t *in,

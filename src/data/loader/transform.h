@@ -12,6 +12,11 @@
  * those from WICK_BLOCK_MIX on for mixing. */
 enum { WICK_BLOCK_MIX = 1 << 19, WICK_BLOCK_SUBSTITUTE = 1 << 20 };
 void wick_sample_words(uint64_t seed, uint64_t epoch, int64_t sample, uint32_t block, uint32_t word[4]);
+/* As wick_transform_points and _boxes, of rows of `width` numbers, of which those behind the place stay. */
+void wick_transform_wide_points(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample,
+                                int64_t n, int64_t width, float *points);
+void wick_transform_wide_boxes(const wick_transform *transform, uint64_t seed, uint64_t epoch, int64_t sample,
+                               int64_t n, int64_t width, float *boxes);
 const wick_spec *wick_transform_input(const wick_transform *transform); /* what it was made for */
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "data/formats/idx.h"
 #include "data/formats/records.h"
 #include "data/formats/tar.h"
+#include "data/remote/remote.h"
 #include "wick/data.h"
 
 enum { DEPTH = 16, PATH_BYTES = 4096 };
@@ -350,11 +351,26 @@ static wick_status resolve(wick_files *f, const char *path, const char *split, b
     return f->path ? WICK_OK : wick_msg_set(msg, WICK_ERR_NOMEM, "%s: out of memory", path);
 }
 
+/* The path of a file from afar. */
+static wick_status fetch(wick_context *ctx, const char *url, wick_remote *given, char *to, size_t room, wick_msg *msg) {
+    wick_remote *remote, *own;
+    WICK_TRY(wick_remote_for(ctx, 1, &url, given, &remote, &own, msg));
+    wick_status status = wick_remote_get(remote, url, to, room);
+    if (status != WICK_OK) status = wick_msg_set(msg, status, "%s", wick_remote_error(remote));
+    wick_remote_free(&own);
+    return status;
+}
+
 static wick_status open_any(wick_files *f, const char *path, const wick_files_options *o, wick_msg *msg) {
     const char *split = o->split ? o->split : "train";
     bool set;
+    char kept[PATH_BYTES];
     f->all = o->all;
     if (!path || !*path) return wick_msg_set(msg, WICK_ERR_INVALID, "no path");
+    if (wick_remote_is_url(path)) {
+        WICK_TRY(fetch(f->ctx, path, o->remote, kept, sizeof kept, msg));
+        path = kept;
+    }
     if (strchr(split, '/') || !*split)
         return wick_msg_set(msg, WICK_ERR_INVALID, "a split is a name such as train or test, not \"%s\"", split);
     WICK_TRY(resolve(f, path, split, &set, msg));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "data/loader/order.h"
+#include "data/remote/remote.h"
 #include "data/sets/shards.h"
 #include "wick/datasets.h"
 
@@ -32,7 +33,8 @@ typedef struct reader {
     wick_shard_sample *sample;
     wick_shard_fields of;
     wick_shard_stream_options options;
-    int64_t rate; /* of the first recording */
+    wick_remote *remote, *own; /* NULL: no shard is a URL; own: freed with the reader */
+    int64_t rate;              /* of the first recording */
 } reader;
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -47,7 +49,8 @@ static void close_shard(reader *r) {
 
 static wick_status open_shard(reader *r, wick_msg *msg) {
     const char *path = r->paths[r->order[r->at]];
-    WICK_TRY(wick_map_open(&r->map, path, msg));
+    WICK_TRY(wick_remote_map(r->remote, &r->map, path, msg));
+    if (r->at + 1 < r->n) wick_remote_ahead(r->remote, r->paths[r->order[r->at + 1]]);
     const wick_status status = wick_tar_open(r->tar, r->map.data, r->map.size, path, msg);
     if (status != WICK_OK) wick_map_close(&r->map);
     r->open = status == WICK_OK;
@@ -190,6 +193,7 @@ static void release(void *user) {
     reader *r = user;
     const wick_allocator alloc = r->alloc;
     close_shard(r);
+    wick_remote_free(&r->own);
     wick_shard_fields_free(&r->of);
     wick_release(&alloc, r->tar, sizeof *r->tar);
     wick_release(&alloc, r->sample, sizeof *r->sample);
@@ -264,7 +268,8 @@ wick_status wick_dataset_of_shard_stream(wick_context *ctx, int n, const char *c
                                  .length = length,
                                  .free = release,
                                  .user = r};
-    wick_status status = choose(r, source.record, &msg);
+    wick_status status = wick_remote_for(ctx, n, paths, options->remote, &r->remote, &r->own, &msg);
+    if (status == WICK_OK) status = choose(r, source.record, &msg);
     if (status != WICK_OK) {
         (void)wick_context_fail(ctx, status, "dataset: %s", msg.text);
         release(r);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "data/formats/wav.h"
+#include "data/remote/remote.h"
 #include "wick/datasets.h"
 
 typedef wick_shard_cell cell;
@@ -16,6 +17,7 @@ typedef struct shards {
     wick_map *maps;
     struct { int fd; const char *path; } *files; /* of shards that are read; else -1 */
     bool copy;
+    wick_remote *remote; /* while they are opened */
     uint8_t *room; /* for what is looked at while they are opened */
     size_t room_cap;
     int n_maps;
@@ -155,15 +157,15 @@ static wick_status open_shard(shards *s, wick_map *map, wick_tar *t, const char 
     size_t size;
     int *fd = &s->files[s->n_maps].fd;
     *fd = -1;
-    if (!s->copy) WICK_TRY(wick_map_open(map, path, msg));
+    if (!s->copy) WICK_TRY(wick_remote_map(s->remote, map, path, msg));
     s->n_maps++;
     if (!s->copy) return wick_tar_open(t, map->data, map->size, path, msg);
     if (!(s->files[s->n_maps - 1].path = wick_arena_strdup(&s->arena, path))) return no_memory(path, msg);
-    WICK_TRY(wick_file_open(fd, &size, path, msg));
+    WICK_TRY(wick_remote_file(s->remote, fd, &size, path, msg));
     WICK_TRY(wick_read_at(*fd, 0, begin, WICK_MIN(size, sizeof begin), path, msg));
     if (!wick_gzip_is(begin, sizeof begin) && !wick_zstd_is(begin, sizeof begin))
         return wick_tar_open_file(t, *fd, size, path), WICK_OK;
-    WICK_TRY(wick_map_read(map, path, msg));
+    WICK_TRY(wick_remote_is_url(path) ? wick_map_descriptor(map, *fd, path, msg) : wick_map_read(map, path, msg));
     return wick_tar_open(t, map->data, map->size, path, msg);
 }
 
@@ -223,9 +225,13 @@ wick_status wick_dataset_of_shards_with(wick_context *ctx, int n, const char *co
     s->copy = options && options->copy;
     s->maps = wick_arena_zalloc(&s->arena, (size_t)n * sizeof *s->maps);
     s->files = wick_arena_zalloc(&s->arena, (size_t)n * sizeof *s->files);
+    wick_remote *own = NULL;
     wick_status status = o && t && s->maps && s->files ? WICK_OK : no_memory(paths[0], &msg);
+    if (status == WICK_OK)
+        status = wick_remote_for(ctx, n, paths, options ? options->remote : NULL, &s->remote, &own, &msg);
     for (int i = 0; i < n && status == WICK_OK; i++) status = read_shard(s, &s->maps[i], o, t, paths[i], &msg);
     if (status == WICK_OK && !s->count) status = wick_msg_set(&msg, WICK_ERR_FORMAT, "%s: holds no sample", paths[0]);
+    wick_remote_free(&own);
     wick_release(&s->alloc, o, sizeof *o);
     wick_release(&s->alloc, t, sizeof *t);
     if (status != WICK_OK) (void)wick_context_fail(ctx, status, "dataset: %s", msg.text);

@@ -129,7 +129,7 @@ int wick_gemm_rejected(const wick_gemm *g, wick_rejected *out) {
     if (g->amx || !g->m || !g->n) return 0;
     out[n++] = (wick_rejected){"tiles of AMX", wick_amx_refused(g)};
     if (g->narrow) return n + wick_narrow_rejected(g, out + n);
-    if (g->kernel->rows || g->how & GEMM_OUTER || !g->tasks) return n;
+    if (g->kernel->rows || g->how & GEMM_OUTER || !g->tasks || g->sparse.kernel) return n;
     const wick_gemm_kernel *q = g->kernel;
     const gemm_view plain = gemm_view_of(g, 0), transposed = gemm_view_of(g, GEMM_SWAP),
                     v = g->how & GEMM_SWAP ? transposed : plain;
@@ -252,7 +252,8 @@ static bool gemm_place_b(wick_gemm *g, const gemm_view *v, int64_t down, bool la
 }
 
 void wick_gemm_prepare(wick_gemm *g) {
-    if (wick_amx_prepare(g)) return;
+    g->sparse.kernel = NULL;
+    if (wick_amx_prepare(g) || wick_sparse_prepare(g)) return;
     if (g->narrow) {
         wick_narrow_prepare(g);
         return;
@@ -295,7 +296,7 @@ void wick_gemm_prepare(wick_gemm *g) {
 }
 
 void wick_gemm_pack_in_tasks(wick_gemm *g) {
-    if (!g->tasks_pack || g->amx || g->narrow || g->keep || g->lower) return;
+    if (!g->tasks_pack || g->amx || g->narrow || g->keep || g->lower || g->sparse.kernel) return;
     const wick_gemm_kernel *q = g->kernel;
     const wick_tuning *tuning = wick_tuning_now();
     const gemm_view v = gemm_view_of(g, g->how);
@@ -317,6 +318,7 @@ void wick_gemm_pack_in_tasks(wick_gemm *g) {
 
 void wick_gemm_keep_packing(wick_gemm *g) {
     g->m = g->a_row = g->a_col = g->c_row = g->mc = g->nc = g->tasks = 0;
+    g->sparse.nonzeros = 0;
     g->accumulate = g->lower = g->relu = g->b_constant = false;
     g->bias = 0;
     g->scratch = 0;
@@ -333,6 +335,10 @@ void wick_gemm_pack(const wick_gemm *g, int64_t begin, int64_t end, const void *
     }
     if (g->narrow) {
         wick_narrow_pack(g, begin, end, b, packed);
+        return;
+    }
+    if (g->sparse.kernel) {
+        wick_sparse_pack(g, b, packed);
         return;
     }
     const wick_gemm_kernel *q = g->kernel;
@@ -495,6 +501,10 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
         wick_narrow_run(g, begin, end, a, b, bias, c, packed, scratch);
         return;
     }
+    if (g->sparse.kernel) {
+        wick_sparse_run(g, begin, end, a, b, bias, c, packed, scratch);
+        return;
+    }
     const wick_gemm_kernel *q = g->kernel;
     if (q->rows) {
         q->rows(g, begin * g->mc, WICK_MIN(g->m, end * g->mc), a, b, bias, c);
@@ -526,6 +536,7 @@ void wick_gemm_run(const wick_gemm *g, int64_t begin, int64_t end, const void *a
 
 bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int64_t cols[2]) {
     if (g->amx || g->narrow || g->lower) return false;
+    if (g->sparse.kernel) return wick_sparse_task_block(g, task, rows, cols);
     const bool whole = g->kernel->rows || g->how & GEMM_OUTER, transposed = !whole && g->how & GEMM_SWAP;
     int64_t *const of_m = transposed ? cols : rows, *const of_n = transposed ? rows : cols;
     const gemm_view v = gemm_view_of(g, transposed ? GEMM_SWAP : 0);
@@ -540,6 +551,7 @@ bool wick_gemm_task_block(const wick_gemm *g, int64_t task, int64_t rows[2], int
 const char *wick_gemm_name(const wick_gemm *g) {
     if (g->amx) return wick_amx_name(g);
     if (g->narrow) return wick_narrow_name(g);
+    if (g->sparse.kernel) return wick_sparse_name(g);
     const int a = g->a_col == 1 ? 0 : g->a_row == 1 ? 1 : 2, b = g->b_col == 1 ? 0 : g->b_row == 1 ? 1 : 2;
     return g->kernel->names[a * 3 + b];
 }

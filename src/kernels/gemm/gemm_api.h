@@ -7,6 +7,7 @@
 #ifndef WICK_KERNELS_GEMM_API_H
 #define WICK_KERNELS_GEMM_API_H
 
+#include "kernels/sparse/sparse_api.h"
 #include "kernels/types.h"
 
 typedef struct wick_gemm {
@@ -29,6 +30,8 @@ typedef struct wick_gemm {
     /* epilogue, applied to the tile while it is in cache: C = act(A B + bias) */
     int8_t bias; /* 0 none, 1 a vector of n (per column), 2 a vector of m (per row) */
     bool relu;
+    /* B is mostly zeros: wick_sparse_choose, before it is prepared. It then has one task of stage 0 */
+    wick_sparse sparse;
 
     /* filled by wick_gemm_prepare */
     int64_t tasks_pack, tasks;

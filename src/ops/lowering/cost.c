@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 
 enum { LANES = 16, FEW_ROWS = 6 }; /* of a tile's columns; of products that read B once and pad nothing */
+enum { SPARSE_TIMES = 2 }; /* multiply-adds of dense tiles that one with a sparse weight takes */
 
 static double padded(int64_t columns) {
     return columns > 0 ? (double)WICK_ALIGN_UP(columns, LANES) / (double)columns : 1;
@@ -51,7 +52,10 @@ static void add_gemm(wick_work *w, const wick_tuning *t, const wick_step *s) {
     const wick_step_gemm *a = s->args;
     /* few rows of A: columns of B are then transposed in registers, at a fifth of the rate */
     const bool transposed = a->gemm.b_row == 1 && a->gemm.n > 1;
-    w->ops[WICK_RATE_GEMM] = s->flops * (a->gemm.m > FEW_ROWS ? padded(a->gemm.n) : transposed ? 5 : 1);
+    w->ops[WICK_RATE_GEMM] = s->flops * (a->gemm.sparse.kernel      ? SPARSE_TIMES
+                                         : a->gemm.m > FEW_ROWS ? padded(a->gemm.n)
+                                         : transposed           ? 5
+                                                                : 1);
     add_epilogue(w, t, &a->epilogue);
 }
 
@@ -71,8 +75,9 @@ static void add_put(wick_work *w, const wick_tuning *t, const wick_step *s) {
 }
 
 static void add_other(wick_work *w, const wick_tuning *t, const wick_step *s) {
-    (void)t;
-    w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
+    (void)t; /* weights of 4 bits are f32 as products take them */
+    if (s->node->op == &wick_op_int4_linear) w->ops[WICK_RATE_GEMM] = 2 * s->flops;
+    else w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
 }
 
 /* By kind of step: what adds its operations; or, without that, the rate of its FLOPs. No row: add_other. */
@@ -104,6 +109,8 @@ wick_work wick_step_work(const wick_tuning *t, const wick_step *s, const wick_bu
     wick_work w = {.bytes = s->bytes, .tasks = (double)s->tasks};
     for (int k = 0; k < s->n_refs; k++) {
         const wick_buffer *b = &buffers[s->refs[k].buffer];
+        if (k == 1 && s->kind == WICK_STEP_GEMM && ((const wick_step_gemm *)s->args)->gemm.sparse.kernel)
+            continue; /* B as it lies is for contents that don't fit what was packed */
         if (!s->refs[k].write && (b->kind == WICK_BUFFER_LEAF || b->kind == WICK_BUFFER_CONST))
             w.far_bytes += (double)b->size;
     }

@@ -139,6 +139,7 @@ typedef struct wick_lower {
     size_t n_buffers, cap_buffers;
     wick_step *steps;
     size_t n_steps, cap_steps;
+    wick_value *const *leaves; /* by number of leaf, as they are while this is planned; NULL: not told */
     wick_operand *operands; /* by value id */
     /* by value id: position of the last node that reads it, through views too; UINT32_MAX: to the end */
     uint32_t *last_use;
@@ -169,6 +170,11 @@ wick_status wick_lower_out_channels_last(wick_lower *l, const wick_node *node, i
 bool wick_lower_is_channels_last(const wick_operand *at);
 /* Is it data that the plan keeps what it packs of: a constant, or a state that it doesn't assign; or a view of such? */
 bool wick_lower_is_kept(const wick_lower *l, const wick_value *v);
+/* Of a product g, to be prepared, whose B is v: is v the same in each run, and has it so many zeros that the product
+ * should be sparse (wick_sparse_choose)? k_axis, n_axis: dims of v. Weights are looked at where they are constants, or
+ * states that this plan doesn't assign and nobody writes just now; so are those that v has by scaling such. Returns why
+ * it stays dense, or NULL. */
+const char *wick_lower_sparse(wick_lower *l, const wick_value *v, int k_axis, int n_axis, int64_t block, wick_gemm *g);
 wick_status wick_lower_temp(wick_lower *l, size_t bytes, uint32_t *buffer);
 /* Makes result i an alias of what lies there. */
 void wick_lower_set(wick_lower *l, const wick_node *node, int i, wick_operand at);

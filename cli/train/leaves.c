@@ -1,0 +1,246 @@
+#include "leaves.h"
+
+#include "../interrupt.h"
+#include "trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOSS, CORRECT, NOT_FINITE, FAILED, STOP, EXTRAS }; /* what follows gradients and buffers in a vector */
+
+static wick_status group_failed(leaf_cut *v, wick_status status) {
+    snprintf(v->error, sizeof v->error, "%s", wick_group_error(v->group));
+    return status;
+}
+
+/* ---- the cut ----------------------------------------------------------------------------------------------------- */
+
+wick_status leaves_cut(trainer *t, const trainer_loss *how) {
+    leaf_cut *v = &t->leaves;
+    v->group = how->group;
+    v->n = how->leaves;
+    v->size = t->batch / v->n;
+    v->rest = t->tail % v->size;
+    const wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
+    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+}
+
+void leaves_part(const leaf_cut *v, wick_loader_options *loading) {
+    loading->part_begin = v->first * v->size;
+    loading->part_end = v->end * v->size;
+}
+
+void leaves_samples(const leaf_cut *v, int64_t n, int64_t *first, int64_t *end) {
+    *first = v->first * v->size < n ? v->first * v->size : n;
+    *end = v->end * v->size < n ? v->end * v->size : n;
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+/* What a batch norm may move. */
+static bool is_buffer(wick_named state) {
+    const wick_dtype dtype = wick_tensor_dtype(state.tensor);
+    const bool real = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_F16 || dtype == WICK_BF16;
+    return state.role == WICK_ROLE_BUFFER && !state.frozen && real;
+}
+
+/* The vector is f32. */
+static wick_status refuse(leaf_cut *v, const char *what, wick_dtype dtype) {
+    snprintf(v->error, sizeof v->error, "leaves are summed in f32, and %s is %s", what, wick_dtype_name(dtype));
+    return WICK_ERR_DTYPE;
+}
+
+static wick_status count_buffers(leaf_cut *v, const classifier *c) {
+    for (int i = 0; i < wick_model_count(c->model); i++) {
+        const wick_named state = wick_model_at(c->model, i);
+        if (!is_buffer(state)) continue;
+        const wick_dtype dtype = wick_tensor_dtype(state.tensor);
+        if (dtype != WICK_F32) return refuse(v, state.name, dtype);
+        v->buffers += wick_tensor_count(state.tensor);
+    }
+    return WICK_OK;
+}
+
+/* To `numbers`, or from there. */
+static wick_status move_buffers(const classifier *c, float *numbers, bool back) {
+    wick_status status = WICK_OK;
+    for (int i = 0; status == WICK_OK && i < wick_model_count(c->model); i++) {
+        const wick_named state = wick_model_at(c->model, i);
+        if (!is_buffer(state)) continue;
+        const int64_t count = wick_tensor_count(state.tensor);
+        status = back ? wick_write(state.tensor, numbers, (size_t)count * sizeof *numbers)
+                      : wick_read(state.tensor, numbers, (size_t)count * sizeof *numbers);
+        numbers += count;
+    }
+    return status;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+/* How much the mean of a leaf of `samples` counts beside that of the first leaf of a batch of n. */
+static double share_of(const leaf_cut *v, int64_t samples, int64_t n) {
+    return (double)samples / (double)(n < v->size ? n : v->size);
+}
+
+wick_status leaves_record(const trainer *t, bool last, wick_tensor **out) {
+    const leaf_cut *v = &t->leaves;
+    const double share = last ? share_of(v, v->rest, t->tail) : 1;
+    if (share != 1) out[0] = wick_mul(out[0], wick_like(out[0], share));
+    return wick_optimizer_gradients(t->optimizer, out[0], &out[2]);
+}
+
+/* in: the sum's gradients and buffers, and what gradients are multiplied by. */
+static wick_status record_update(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)out;
+    const trainer *t = user;
+    const classifier *c = t->c;
+    int64_t at = t->leaves.gradients;
+    wick_here("update");
+    for (int i = 0; i < wick_model_count(c->model); i++) {
+        const wick_named state = wick_model_at(c->model, i);
+        if (!is_buffer(state)) continue;
+        const int64_t count = wick_tensor_count(state.tensor);
+        wick_tensor *mean = wick_reshape(wick_slice(in[0], 0, at, at + count, 1), wick_tensor_rank(state.tensor),
+                                         wick_tensor_dims(state.tensor));
+        const wick_status status = wick_assign(state.tensor, mean);
+        if (status != WICK_OK) return status;
+        at += count;
+    }
+    wick_tensor *sum = wick_slice(in[0], 0, 0, t->leaves.gradients, 1);
+    return wick_optimizer_update(t->optimizer, wick_mul(sum, in[1]));
+}
+
+static wick_status compile_update(trainer *t) {
+    leaf_cut *v = &t->leaves;
+    const wick_spec in[2] = {
+        {.name = "sum", .dtype = WICK_F32, .rank = 1, .dims = {v->gradients + v->buffers}},
+        {.name = "share", .dtype = WICK_F32},
+    };
+    const wick_compile_options options = {.precision = t->compiling.precision, .wide = t->compiling.wide};
+    wick_status status = wick_compile(t->c->ctx, record_update, t, 2, in, 0, &options, &v->update.plan);
+    if (status == WICK_OK) status = wick_workspace_new(v->update.plan, &v->update.workspace);
+    return status;
+}
+
+static bool take_memory(leaf_cut *v) {
+    v->count = v->gradients + v->buffers + EXTRAS;
+    v->vector = step_buffer(v->count, sizeof *v->vector);
+    v->sum = step_buffer(v->count, sizeof *v->sum);
+    v->before = step_buffer(v->buffers + 1, sizeof *v->before);
+    return v->vector && v->sum && v->before;
+}
+
+wick_status leaves_new(trainer *t) {
+    leaf_cut *v = &t->leaves;
+    for (int k = 0; k < 2; k++) v->row[k] = wick_spec_bytes(wick_loader_field(t->loader, k)) / (size_t)t->batch;
+    wick_status status = trainer_compile(t, true, false, &t->compiling, &t->steps[1][0]);
+    if (status == WICK_OK && v->rest) status = trainer_compile(t, true, true, &t->compiling, &t->steps[1][1]);
+    if (status != WICK_OK) return status;
+    const wick_spec gradients = wick_plan_output(t->steps[1][0].plan, 2);
+    v->gradients = gradients.dims[0];
+    if (gradients.dtype != WICK_F32) return refuse(v, "a parameter", gradients.dtype);
+    status = count_buffers(v, t->c);
+    if (status == WICK_OK) status = compile_update(t);
+    return status == WICK_OK && !take_memory(v) ? WICK_ERR_NOMEM : status;
+}
+
+void leaves_free(leaf_cut *v) {
+    step_free(&v->update);
+    free(v->vector);
+    free(v->sum);
+    free(v->before);
+    *v = (leaf_cut){0};
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------------ */
+
+static int64_t samples_of(const leaf_cut *v, int64_t leaf, int64_t n) {
+    const int64_t behind = n - leaf * v->size;
+    return behind <= 0 ? 0 : behind < v->size ? behind : v->size;
+}
+
+/* Into v->vector, all but its buffers, which are the model's then. */
+static wick_status run_leaf(trainer *t, step *plan, int64_t number, int64_t leaf) {
+    leaf_cut *v = &t->leaves;
+    const size_t first = (size_t)(leaf * v->size);
+    const void *const in[2] = {(char *)t->loaded.fields[0] + first * v->row[0],
+                               (char *)t->loaded.fields[1] + first * v->row[1]};
+    int64_t correct = 0;
+    float *extras = v->vector + v->gradients + v->buffers;
+    wick_workspace_set_offset(plan->workspace, (uint64_t)(number * v->n + leaf));
+    const wick_status status = wick_run(plan->workspace, in, (void *[]){&extras[LOSS], &correct, v->vector});
+    extras[CORRECT] = (float)correct;
+    return status;
+}
+
+/* The vector of a leaf, in which a failed one has zeros; the model's buffers are as before then. */
+static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) {
+    leaf_cut *v = &t->leaves;
+    float *buffers = v->vector + v->gradients, *extras = buffers + v->buffers;
+    const int64_t samples = samples_of(v, leaf, n);
+    wick_status status = WICK_OK;
+    memset(extras, 0, EXTRAS * sizeof *extras);
+    if (samples) {
+        step *plan = &t->steps[1][samples < v->size];
+        status = run_leaf(t, plan, number, leaf);
+        if (status != WICK_OK && !*v->error)
+            snprintf(v->error, sizeof v->error, "%s", wick_workspace_error(plan->workspace));
+    }
+    if (!samples || status != WICK_OK) memset(v->vector, 0, (size_t)v->gradients * sizeof *v->vector);
+    if (status != WICK_OK) memset(extras, 0, EXTRAS * sizeof *extras);
+    wick_status moved = move_buffers(t->c, buffers, false);
+    if (moved == WICK_OK) moved = move_buffers(t->c, v->before, true);
+    for (int64_t i = 0; i < v->buffers; i++) buffers[i] /= (float)v->n;
+    return status != WICK_OK ? status : moved;
+}
+
+/* Into v->sum. *failed: how a leaf of this rank did; all ranks come to the end of the sum whatever that is. */
+static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status *failed) {
+    leaf_cut *v = &t->leaves;
+    wick_status status = wick_group_begin(v->group, (int)v->n, (size_t)v->count);
+    *failed = move_buffers(t->c, v->before, false);
+    for (int leaf = v->first; status == WICK_OK && leaf < v->end; leaf++) {
+        const wick_status made = make_vector(t, number, n, leaf);
+        if (*failed == WICK_OK) *failed = made;
+        float *extras = v->vector + v->gradients + v->buffers;
+        if (made != WICK_OK) extras[made == WICK_ERR_NOT_FINITE ? NOT_FINITE : FAILED] = 1;
+        if (leaf == v->first) extras[STOP] = (float)interrupted();
+        status = wick_group_add(v->group, leaf, v->vector);
+    }
+    if (status == WICK_OK) status = wick_group_finish(v->group, v->sum);
+    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+}
+
+wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *result, const char **error) {
+    leaf_cut *v = &t->leaves;
+    *v->error = '\0';
+    *error = v->error;
+    wick_status failed, status = sum_leaves(t, number, n, &failed);
+    if (status != WICK_OK) return status;
+    const float *extras = v->sum + v->gradients + v->buffers, share = (float)(1 / share_of(v, n, n));
+    v->stop = extras[STOP] > 0;
+    if (failed != WICK_OK) return failed;
+    v->elsewhere = extras[NOT_FINITE] > 0 || extras[FAILED] > 0;
+    if (v->elsewhere) {
+        snprintf(v->error, sizeof v->error, "on another rank");
+        return extras[FAILED] > 0 ? WICK_ERR_CANCELLED : WICK_ERR_NOT_FINITE;
+    }
+    result->loss = extras[LOSS] * share;
+    result->correct = (int64_t)extras[CORRECT];
+    status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
+    *error = wick_workspace_error(v->update.workspace);
+    return status;
+}
+
+wick_status leaves_replay(trainer *t, step plans[2], int64_t number, int64_t n, const char **error) {
+    leaf_cut *v = &t->leaves;
+    wick_status status = move_buffers(t->c, v->before, false);
+    for (int leaf = v->first; status == WICK_OK && leaf < v->end && samples_of(v, leaf, n); leaf++) {
+        step *plan = &plans[samples_of(v, leaf, n) < v->size];
+        status = run_leaf(t, plan, number, leaf);
+        *error = wick_workspace_error(plan->workspace);
+        const wick_status moved = move_buffers(t->c, v->before, true);
+        if (status == WICK_OK) status = moved;
+    }
+    return status;
+}

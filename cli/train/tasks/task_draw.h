@@ -1,0 +1,24 @@
+/* task_draw.h: what tasks draw with: colours of classes, and pictures as files. */
+#ifndef WICK_CLI_TASK_DRAW_H
+#define WICK_CLI_TASK_DRAW_H
+
+#include "task.h"
+
+#include "../boxes/box_fit.h"
+
+/* Colours of the first classes, which differ also to the colour-blind; those behind are bits of the number, as Pascal
+ * VOC's. A class that is named as a colour, #rrggbb, has that. */
+void task_colour(const struct classifier *c, int64_t k, uint8_t rgb[3]);
+/* STEM and end, as png_encode has it. An exit code; what went wrong has been said. */
+int task_save_png(const struct classifier *c, const char *stem, const char *end, const uint8_t *pixels, int64_t height,
+                  int64_t width, int channels, const uint8_t *palette);
+/* Text as a file STEM and end; frees it. */
+int task_save_text(const struct classifier *c, const char *stem, const char *end, char *text, size_t size, bool whole);
+/* How the picture at hand became what the network takes. */
+box_fit task_fit(const struct classifier *c);
+/* A cell of a table, in quotes where it needs them. */
+void task_cell(const char *text);
+/* [channels, height, width] as [height, width, 3]. */
+void task_rgb(const uint8_t *pixels, int64_t channels, int64_t height, int64_t width, uint8_t *rgb);
+
+#endif

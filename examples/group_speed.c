@@ -1,0 +1,91 @@
+/* group_speed.c: how fast a group sums vectors, beside what memory gives.
+ *
+ *   wick launch -n 4 group_speed
+ *   mpirun -n 4 group_speed 1000000
+ *
+ * For each size the median and the least time of a sum (finish alone: the own leaves are added before), what that is in
+ * bytes of the vector, and the time of copying as many bytes with memcpy.   Usage: group_speed [FLOATS...] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wick/wick.h>
+
+enum { RUNS_MOST = 200 };
+
+/* Seconds since the first call: of the epoch's a double could not tell microseconds. */
+static double now(void) {
+    static time_t first;
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    if (!first) first = t.tv_sec;
+    return (double)(t.tv_sec - first) + (double)t.tv_nsec * 1e-9;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Seconds: all of a sum, its finish, and a copy; medians of the runs, and of finish the least. */
+typedef struct times {
+    double whole, finish, least, copy;
+} times;
+
+static wick_status measure(wick_group *group, int leaves, size_t n, float *v, float *sum, times *t) {
+    double whole[RUNS_MOST], finish[RUNS_MOST], copy[RUNS_MOST];
+    int first, end, runs = n > 4000000 ? 20 : RUNS_MOST;
+    wick_status status = wick_group_leaves(group, leaves, &first, &end);
+    for (int i = -2; i < runs && !status; i++) { /* two that warm up */
+        status = wick_group_barrier(group);
+        const double began = now();
+        if (!status) status = wick_group_begin(group, leaves, n);
+        for (int leaf = first; leaf < end && !status; leaf++) status = wick_group_add(group, leaf, v);
+        const double added = now();
+        if (!status) status = wick_group_finish(group, sum);
+        const double summed = now();
+        memcpy(sum, v, n * sizeof *v);
+        if (i < 0) continue;
+        whole[i] = summed - began, finish[i] = summed - added, copy[i] = now() - summed;
+    }
+    if (status) return status;
+    qsort(whole, (size_t)runs, sizeof *whole, by_size);
+    qsort(finish, (size_t)runs, sizeof *finish, by_size);
+    qsort(copy, (size_t)runs, sizeof *copy, by_size);
+    *t = (times){whole[runs / 2], finish[runs / 2], finish[0], copy[runs / 2]};
+    return WICK_OK;
+}
+
+int main(int argc, char **argv) {
+    wick_context *ctx = NULL;
+    wick_group *group = NULL;
+    int leaves = 1;
+    wick_status status = wick_context_new(&ctx, NULL);
+    if (status) return fprintf(stderr, "could not start: %s\n", wick_status_name(status)), 1;
+    if ((status = wick_group_open(ctx, NULL, &group)))
+        return fprintf(stderr, "%s\n", wick_context_error(ctx)), wick_context_free(&ctx), 1;
+    const int ranks = wick_group_size(group);
+    while (leaves < ranks) leaves *= 2;
+    if (wick_group_rank(group) == 0)
+        printf("%d rank%s by %s, %d thread%s each, %d leaves\n%10s %12s %12s %12s %10s %12s\n", ranks,
+               ranks == 1 ? "" : "s", wick_group_transport(group), wick_context_threads(ctx),
+               wick_context_threads(ctx) == 1 ? "" : "s", leaves, "floats", "sum ms", "finish ms", "least ms", "GB/s",
+               "memcpy GB/s");
+    for (int i = 1; i < (argc > 1 ? argc : 4) && !status; i++) {
+        static const size_t usual[] = {0, 1000, 1000000, 16000000};
+        const size_t n = argc > 1 ? strtoull(argv[i], NULL, 10) : usual[i];
+        float *v = n ? calloc(n, 2 * sizeof *v) : NULL;
+        times t;
+        if (!v) return fprintf(stderr, "%zu floats: out of memory\n", n), 1;
+        for (size_t k = 0; k < n; k++) v[k] = v[n + k] = (float)k;
+        status = measure(group, leaves, n, v, v + n, &t);
+        if (!status && wick_group_rank(group) == 0)
+            printf("%10zu %12.4f %12.4f %12.4f %10.3f %12.3f\n", n, t.whole * 1e3, t.finish * 1e3, t.least * 1e3,
+                   (double)n * 4e-9 / t.finish, (double)n * 4e-9 / t.copy);
+        free(v);
+    }
+    if (status) fprintf(stderr, "%s\n", wick_group_error(group));
+    wick_group_close(&group);
+    wick_context_free(&ctx);
+    return status != WICK_OK;
+}

@@ -1,0 +1,129 @@
+/* wick/dist.h: a group of ranks: processes that train one model together, each with a part of every batch.
+ *
+ *   wick_group_open(ctx, NULL, &group);
+ *   wick_group_leaves(group, 16, &first, &end);
+ *   for (...) {
+ *       wick_group_begin(group, 16, count);
+ *       for (int leaf = first; leaf < end; leaf++) {
+ *           ... gradients of that part of the batch ...
+ *           wick_group_add(group, leaf, gradients);
+ *       }
+ *       wick_group_finish(group, sum);      // the same bits on every rank, with any number of ranks
+ *   }
+ *
+ * A batch has V leaves, a power of two, and rank r of R computes leaves V r / R to V (r + 1) / R. The sum is that of
+ * one binary tree over all V leaves, whoever computed them: so its bits do not depend on R. docs/cluster.md has the
+ * transports, and how ranks are started. */
+#ifndef WICK_DIST_H
+#define WICK_DIST_H
+
+#include "wick/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wick_group wick_group;
+typedef struct wick_group_host wick_group_host;
+
+enum { WICK_RANKS_MAX = 4096, WICK_LEAVES_MAX = 1 << 16 };
+
+typedef struct wick_group_options {
+    /* seconds without a byte from a rank that is waited for, after which it is taken for hung. 0: WICK_GROUP_TIMEOUT of
+     * the environment, or 60 */
+    double timeout;
+    /* the same while the group opens, which waits for the last rank to start. 0: WICK_GROUP_START_TIMEOUT, or 300 */
+    double start_timeout;
+    const wick_group_host *host; /* this rank's seat is in this very process: a rank is a thread. NULL: see open */
+    int rank;                    /* with host */
+} wick_group_options;
+
+/* Joins the group that this process was started for, and waits until all of its ranks have:
+ *
+ *   1. options->host
+ *   2. WICK_RANK and WICK_RANKS of the environment, as `wick launch` sets them: ranks of this machine
+ *   3. OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID, as mpirun and srun set them, where there is more than
+ *      one rank: the MPI library is opened; WICK_MPI names its file where the right one isn't found
+ *   4. else a group of one rank
+ *
+ * Ranks must have the same version of Wick and the same numerics (wick_context_numerics), on which bits depend. options
+ * may be NULL. The context has the error, and must outlive the group. WICK_ERR_INVALID (the environment contradicts
+ * itself), WICK_ERR_UNSUPPORTED (no MPI library, or one of another kind), WICK_ERR_MISMATCH (ranks differ),
+ * WICK_ERR_DEADLINE (a rank did not come), WICK_ERR_IO (a rank is gone), WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_open(wick_context *ctx, const wick_group_options *options,
+                                                     wick_group **out);
+/* Leaves the group: whoever waits for this rank afterwards gets an error that names it. Null-safe, nulls. */
+WICK_API void wick_group_close(wick_group **group);
+WICK_API int wick_group_rank(const wick_group *group); /* from 0 */
+WICK_API int wick_group_size(const wick_group *group); /* how many ranks */
+/* What carries its bytes: "none" (a group of one), "local", "Open MPI", "MPICH", "MPI"; static. */
+WICK_API const char *wick_group_transport(const wick_group *group);
+/* Of the last call that failed; "" before. */
+WICK_API const char *wick_group_error(const wick_group *group);
+
+/* ---- what all ranks call in the same order ----------------------------------------------------------------------
+ *
+ * A rank that calls another function than the rest, or the same with other sizes, is an error on those that it meets.
+ * No call waits for ever. WICK_ERR_DEADLINE: a rank did not answer in time; WICK_ERR_IO: a rank is gone; both name it.
+ * WICK_ERR_MISMATCH: ranks are not at the same call. After any of them the group is broken: all later calls fail with
+ * the same text, on this rank, and on the others as soon as they wait for it. WICK_ERR_INVALID and WICK_ERR_NOMEM break
+ * nothing. A group is used by one thread at a time. */
+
+/* The leaves of this rank: *first to *end - 1 of `leaves`, which is a power of two, at most WICK_LEAVES_MAX and not
+ * below the number of ranks: else WICK_ERR_INVALID. Needs no other rank. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_leaves(wick_group *group, int leaves, int *first, int *end);
+
+/* A sum of `leaves` vectors of count floats begins; of one that was not finished nothing remains. Takes the memory that
+ * it needs, for at most 2 log2(leaves) + 1 vectors, and keeps it for the next sum. Needs no other rank. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_begin(wick_group *group, int leaves, size_t count);
+/* The vector of a leaf of this rank, in ascending order of leaves. Read, not kept. Needs no other rank. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_add(wick_group *group, int leaf, const float *vector);
+/* The same in pieces: the next n floats of that leaf's vector. Pieces may be of any size, other ones in each leaf; the
+ * leaf is whole when there were count floats. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_add_part(wick_group *group, int leaf, const float *part, size_t n);
+/* The sum of all leaves' vectors, the same bits on every rank: node (lo, hi) of the tree is node (lo, mid) + node (mid,
+ * hi), one rounding of f32 each, subnormal numbers flushed to zero as in kernels. Of a NaN only that it is one is the
+ * same. Each rank sums one of `ranks` parts of the vector and gathers the others: 2 (ranks - 1) / ranks x count floats
+ * are sent by each rank, and more where leaves / ranks is no whole number. WICK_ERR_INVALID: leaves of this rank are
+ * missing. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float *sum);
+
+/* The bytes of rank `root` to all. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);
+/* `size` bytes of every rank, to all: `all` has room for ranks x size bytes, and gets them in the order of ranks. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_gather(wick_group *group, const void *mine, size_t size, void *all);
+/* Returns when all ranks have called it. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_barrier(wick_group *group);
+/* That all ranks have the same bytes here, by a hash of 128 bits; bytes that are text of up to 63 characters are shown
+ * in the error. WICK_ERR_MISMATCH on all ranks: "batch differs: 32 on rank 0, 64 on ranks 1 to 3". The group stays
+ * whole. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_agree(wick_group *group, const char *field, const void *data,
+                                                      size_t size);
+
+/* ---- starting ranks on this machine ------------------------------------------------------------------------------
+ *
+ * What `wick launch` does, for programs that start their ranks themselves:
+ *
+ *   wick_group_host_new(ctx, ranks, &host);
+ *   for (int rank = 0; rank < ranks; rank++)
+ *       if ((pid[rank] = fork()) == 0) {
+ *           if (wick_group_host_enter(host, rank) == WICK_OK) execvp(...);   // or wick_group_open
+ *           _exit(127);
+ *       }
+ *   wick_group_host_free(&host);      // or nobody would see that a rank is gone
+ */
+
+/* Shared memory for what ranks send each other, 64 MiB at most, and a pipe for each rank by which the others see that
+ * it is gone: two descriptors for each, closed on exec but in a seat that was entered. WICK_ERR_INVALID (ranks),
+ * WICK_ERR_NOMEM, WICK_ERR_IO (descriptors, or memory that the system refused), WICK_ERR_UNSUPPORTED (not Linux). */
+WICK_API WICK_MUST_CHECK wick_status wick_group_host_new(wick_context *ctx, int ranks, wick_group_host **out);
+/* In a new process, a fork of the host's: sets WICK_RANK, WICK_RANKS and WICK_GROUP_FDS, and keeps the descriptors of
+ * that rank alone, for wick_group_open of this process or of the program that it becomes. After that the host can only
+ * be freed. WICK_ERR_INVALID (rank), WICK_ERR_IO, WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_host_enter(wick_group_host *host, int rank);
+WICK_API void wick_group_host_free(wick_group_host **host); /* null-safe, nulls */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

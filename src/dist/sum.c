@@ -1,0 +1,260 @@
+/* sum.c: the sum of the leaves of all ranks. A rank adds up its own leaves as a binary counter counts: a vector for
+ * each complete subtree that waits for its sibling.
+ *
+ *   leaves of rank 0 of 2      0   1   2   3         4   5   6   7      of rank 1
+ *                               \ /     \ /           \ /     \ /
+ *                               0-1     2-3           4-5     6-7
+ *                                 \     /               \     /
+ *                                  0-3                    4-7           sent by parts: part s to rank s,
+ *                                     \                  /
+ *                                      0-7 of one part                  who adds them, and sends the sum to all
+ */
+#include "dist/group.h"
+
+enum { PART_ALIGN = 16 /* floats: parts begin at cache lines */ };
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void free_vectors(wick_group *g) {
+    group_sum *s = &g->sum;
+    for (int i = 0; i < s->n_vectors; i++) wick_release(&g->ctx->alloc, s->vectors[i], s->vector_bytes);
+    s->n_vectors = 0;
+}
+
+void wick_group_sum_free(wick_group *g) {
+    free_vectors(g);
+    wick_release(&g->ctx->alloc, g->sum.parts, g->sum.parts_bytes);
+    wick_release(&g->ctx->alloc, g->sum.parcels, g->sum.parcels_bytes);
+    g->sum = (group_sum){0};
+}
+
+/* A block of at least so many bytes; what was in it is gone. */
+static bool resize(wick_group *g, void **block, size_t *bytes, size_t need) {
+    if (need <= *bytes) return true;
+    wick_release(&g->ctx->alloc, *block, *bytes);
+    *bytes = 0;
+    *block = wick_alloc(&g->ctx->alloc, need);
+    if (*block) *bytes = need;
+    return *block != NULL;
+}
+
+/* How many vectors the counter has at most while it adds the leaves. */
+static int most_vectors(int first, int end) {
+    tree_block blocks[BLOCKS_MAX];
+    int most = 0, n = wick_tree_blocks(first, end, blocks);
+    for (int i = 0; i < n; i++) {
+        int within = 0; /* a block of 2^k leaves has up to k waiting, and itself */
+        while (blocks[i].size >> within) within++;
+        most = WICK_MAX(most, i + (within > 1 ? within - 1 : 1));
+    }
+    return most;
+}
+
+static int all_blocks(const wick_group *g) {
+    tree_block blocks[BLOCKS_MAX];
+    int n = 0;
+    for (int r = 0; r < g->wire.size; r++)
+        n += wick_tree_blocks(wick_tree_first(g->sum.leaves, r, g->wire.size),
+                              wick_tree_first(g->sum.leaves, r + 1, g->wire.size), blocks);
+    return n;
+}
+
+/* Where rank r's part of the vector begins. */
+static size_t part_begin(const wick_group *g, int r) {
+    const size_t lines = (g->sum.count + PART_ALIGN - 1) / PART_ALIGN, ranks = (size_t)g->wire.size, at = (size_t)r;
+    return WICK_MIN((lines / ranks * at + lines % ranks * at / ranks) * PART_ALIGN, g->sum.count);
+}
+static size_t part_size(const wick_group *g, int r) { return part_begin(g, r + 1) - part_begin(g, r); }
+
+static bool take_memory(wick_group *g) {
+    group_sum *s = &g->sum;
+    const size_t bytes = s->count * sizeof(float);
+    const int vectors = most_vectors(s->first, s->end);
+    if (bytes != s->vector_bytes) free_vectors(g);
+    s->vector_bytes = bytes;
+    while (s->n_vectors < vectors) {
+        float *v = wick_alloc(&g->ctx->alloc, bytes);
+        if (!v) return false;
+        s->vectors[s->n_vectors++] = v;
+    }
+    if (g->wire.size == 1) return true;
+    /* lists of what comes in, what goes out to all others, and the blocks that are added at the end */
+    const int all = all_blocks(g);
+    const size_t own = BLOCKS_MAX * (size_t)g->wire.size, n = (size_t)all;
+    size_t parts;
+    return !wick_mul_overflows(part_size(g, g->wire.rank) * sizeof(float), n, &parts) &&
+           resize(g, (void **)&s->parts, &s->parts_bytes, parts) &&
+           resize(g, (void **)&s->parcels, &s->parcels_bytes,
+                  (n + own) * sizeof(wick_parcel) + n * (sizeof(tree_block) + sizeof(float *)));
+}
+
+/* ---- adding own leaves ------------------------------------------------------------------------------------------- */
+
+static wick_status check_leaves(wick_group *g, const char *call, int leaves) {
+    if (leaves < 1 || leaves > WICK_LEAVES_MAX || (leaves & (leaves - 1)))
+        return wick_group_fail(g, WICK_ERR_INVALID, "%s: %d leaves: a power of two from 1 to %d", call, leaves,
+                               WICK_LEAVES_MAX);
+    if (leaves < g->wire.size)
+        return wick_group_fail(g, WICK_ERR_INVALID, "%s: %d leaves are too few for %d ranks: each needs one", call,
+                               leaves, g->wire.size);
+    return WICK_OK;
+}
+
+wick_status wick_group_leaves(wick_group *g, int leaves, int *first, int *end) {
+    WICK_TRY(check_leaves(g, "group_leaves", leaves));
+    if (!first || !end) return wick_group_fail(g, WICK_ERR_INVALID, "group_leaves: first or end is NULL");
+    *first = wick_tree_first(leaves, g->wire.rank, g->wire.size);
+    *end = wick_tree_first(leaves, g->wire.rank + 1, g->wire.size);
+    return WICK_OK;
+}
+
+wick_status wick_group_begin(wick_group *g, int leaves, size_t count) {
+    group_sum *s = &g->sum;
+    WICK_TRY(wick_group_usable(g));
+    WICK_TRY(check_leaves(g, "group_begin", leaves));
+    s->begun = false;
+    if (count > PTRDIFF_MAX / sizeof(float))
+        return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
+    s->leaves = leaves;
+    s->first = wick_tree_first(leaves, g->wire.rank, g->wire.size);
+    s->end = wick_tree_first(leaves, g->wire.rank + 1, g->wire.size);
+    s->leaf = s->first;
+    s->count = count;
+    s->n = 0, s->filled = 0;
+    if (!take_memory(g)) {
+        wick_group_sum_free(g);
+        return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
+    }
+    s->begun = true;
+    return WICK_OK;
+}
+
+/* With how many of the stack the next leaf becomes one subtree: of leaf 4 k + 3, with those of 4 k + 2 and of 4 k. */
+static int merges_of(const group_sum *s) {
+    int merges = 0;
+    tree_block last = {s->leaf, 1};
+    while (merges < s->n && s->stack[s->n - 1 - merges].size == last.size &&
+           last.first % (2 * last.size) == last.size) {
+        last.first -= last.size;
+        last.size *= 2;
+        merges++;
+    }
+    return merges;
+}
+
+static void end_leaf(group_sum *s) {
+    const int merges = merges_of(s);
+    s->n -= merges;
+    s->stack[s->n] = (tree_block){s->leaf + 1 - (1 << merges), 1 << merges};
+    s->n++;
+    s->leaf++;
+    s->filled = 0;
+}
+
+/* The vector of the lowest subtree that the leaf merges with gets the sum: one pass over all of them. */
+static void add_piece(wick_group *g, const float *part, size_t n) {
+    group_sum *s = &g->sum;
+    const int merges = merges_of(s), low = s->n - merges;
+    tree_block blocks[TREE_DEPTH_MAX + 1];
+    const float *vectors[TREE_DEPTH_MAX + 1];
+    for (int i = 0; i < merges; i++) {
+        blocks[i] = s->stack[low + i];
+        vectors[i] = s->vectors[low + i] + s->filled;
+    }
+    blocks[merges] = (tree_block){s->leaf, 1};
+    vectors[merges] = part;
+    wick_tree_sum(g->ctx->pool, merges + 1, blocks, vectors, s->vectors[low] + s->filled, n);
+    s->filled += n;
+}
+
+wick_status wick_group_add_part(wick_group *g, int leaf, const float *part, size_t n) {
+    group_sum *s = &g->sum;
+    WICK_TRY(wick_group_usable(g));
+    if (!s->begun) return wick_group_fail(g, WICK_ERR_INVALID, "group_add: no sum was begun");
+    if (s->leaf == s->end || leaf != s->leaf) {
+        if (s->leaf == s->end)
+            return wick_group_fail(g, WICK_ERR_INVALID,
+                                   "group_add: leaf %d: all leaves of rank %d, %d to %d, were added", leaf,
+                                   g->wire.rank, s->first, s->end - 1);
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d, where leaf %d of rank %d's %d to %d is next",
+                               leaf, s->leaf, g->wire.rank, s->first, s->end - 1);
+    }
+    if (n > s->count - s->filled)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: %zu floats are too many: %zu of %zu are left",
+                               leaf, n, s->count - s->filled, s->count);
+    if (!part && n) return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: vector is NULL", leaf);
+    if (n) add_piece(g, part, n);
+    if (s->filled == s->count) end_leaf(s);
+    return WICK_OK;
+}
+
+wick_status wick_group_add(wick_group *g, int leaf, const float *vector) {
+    if (g->sum.filled)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_add: leaf %d: %zu of its %zu floats were added already",
+                               leaf, g->sum.filled, g->sum.count);
+    return wick_group_add_part(g, leaf, vector, g->sum.count);
+}
+
+/* ---- the exchange ------------------------------------------------------------------------------------------------ */
+
+/* Blocks of all ranks, in ascending order, and where this rank's part of them is: its own where it is, the others' in
+ * `parts`, for which parcels are listed. */
+static int list_blocks(wick_group *g, wick_parcel *in, int *n_in, tree_block *blocks, const float **vectors) {
+    group_sum *s = &g->sum;
+    const int me = g->wire.rank, ranks = g->wire.size;
+    const size_t size = part_size(g, me);
+    float *at = s->parts;
+    int n = 0;
+    for (int r = 0; r < ranks; r++) {
+        const int more = wick_tree_blocks(wick_tree_first(s->leaves, r, ranks),
+                                          wick_tree_first(s->leaves, r + 1, ranks), blocks + n);
+        for (int i = 0; i < more; i++, n++) {
+            vectors[n] = r == me ? s->vectors[i] + part_begin(g, me) : at;
+            if (r == me || !size) continue;
+            in[(*n_in)++] = (wick_parcel){r, at, size * sizeof *at};
+            at += size;
+        }
+    }
+    return n;
+}
+
+static wick_status exchange_blocks(wick_group *g, float *sum) {
+    group_sum *s = &g->sum;
+    const int me = g->wire.rank, ranks = g->wire.size, all = all_blocks(g);
+    wick_parcel *in = s->parcels, *out = in + all;
+    const float **vectors = (const float **)(out + (size_t)BLOCKS_MAX * (size_t)ranks);
+    tree_block *blocks = (tree_block *)(vectors + all);
+    int n_in = 0, n_out = 0;
+    const int n = list_blocks(g, in, &n_in, blocks, vectors);
+    for (int k = 1; k < ranks; k++) { /* beginning with the next rank: not all with the first */
+        const int to = (me + k) % ranks;
+        if (!part_size(g, to)) continue;
+        for (int i = 0; i < s->n; i++)
+            out[n_out++] = (wick_parcel){to, s->vectors[i] + part_begin(g, to), part_size(g, to) * sizeof(float)};
+    }
+    WICK_TRY(wick_group_exchange(g, WICK_GROUP_SUM, n_out, out, n_in, in));
+    wick_tree_sum(g->ctx->pool, n, blocks, vectors, sum + part_begin(g, me), part_size(g, me));
+    n_in = n_out = 0;
+    for (int k = 1; k < ranks; k++) {
+        const int r = (me + k) % ranks;
+        if (part_size(g, me))
+            out[n_out++] = (wick_parcel){r, sum + part_begin(g, me), part_size(g, me) * sizeof(float)};
+        if (part_size(g, r)) in[n_in++] = (wick_parcel){r, sum + part_begin(g, r), part_size(g, r) * sizeof(float)};
+    }
+    return wick_group_exchange(g, WICK_GROUP_COLLECT, n_out, out, n_in, in);
+}
+
+wick_status wick_group_finish(wick_group *g, float *sum) {
+    group_sum *s = &g->sum;
+    WICK_TRY(wick_group_usable(g));
+    if (!s->begun) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: no sum was begun");
+    if (!sum && s->count) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: sum is NULL");
+    if (s->count == 0) s->leaf = s->end; /* vectors of nothing need not be added */
+    if (s->leaf < s->end)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: leaf %d of rank %d's %d to %d was not added%s",
+                               s->leaf, g->wire.rank, s->first, s->end - 1, s->filled ? " as a whole" : "");
+    s->begun = false;
+    if (g->wire.size > 1) return exchange_blocks(g, sum);
+    if (s->count) memcpy(sum, s->vectors[0], s->count * sizeof *sum);
+    return WICK_OK;
+}

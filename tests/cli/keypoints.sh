@@ -1,0 +1,131 @@
+# wick train --task keypoints: tables of points, broken ones by line, scores and steps by others, and what the other commands make of such a model.
+. "$(dirname "$0")/lib.sh"
+at_least() { awk -v a="$(json out "$1")" -v b="$2" 'BEGIN { exit !(a != "null" && a + 0 >= b) }' || fail "$1 is $(json out "$1"), not $2"; }
+python=
+for try in "${WICK_PYTHON:-}" python3; do [ -n "$try" ] && command -v "$try" >/dev/null && "$try" -c 'import numpy' 2>/dev/null && python=$try && break; done
+can() { [ -n "$python" ] && "$python" -c "import $1" 2>/dev/null || { echo "  skipped: no $1"; return 1; }; }
+
+# pictures SEED N FOLDER TABLE PREFIX [HIGH WIDE]: noise with a bright and a dark square and a grey one between them, and the table of their middles; every eighth picture lacks the dark one
+pictures() {
+    mkdir -p "$3"
+    awk -v seed="$1" -v n="$2" -v a="$3" -v t="$4" -v pre="$5" -v h="${6:-32}" -v w="${7:-32}" 'BEGIN { srand(seed); print "image,nose_x,nose_y,tail_x,tail_y,tail_v,mid_x,mid_y,age" >t
+        for (i = 0; i < n; i++) { f = a "/p" 100 + i ".pgm"; print "P2", w, h, 255 >f; ax = 2 + int(rand() * (w / 2 - 6)); ay = 2 + int(rand() * (h - 6)); bx = int(w / 2) + int(rand() * (w / 2 - 6)); by = 2 + int(rand() * (h - 6)); dark = i % 8 != 5
+            print pre "/p" 100 + i ".pgm," ax + 2 "," ay + 2 "," (dark ? bx + 2 "," by + 2 ",2" : ",,0") "," (ax + bx) / 2 + 2 "," (ay + by) / 2 + 2 "," i >t
+            for (r = 0; r < h; r++) for (c = 0; c < w; c++) { v = 100; if (c >= ax && c < ax + 4 && r >= ay && r < ay + 4) v = 210; if (dark && c >= bx && c < bx + 4 && r >= by && r < by + 4) v = 0; print int(v + 40 * rand()) >f }
+            close(f) } }'
+}
+net="conv 12 3 stride 2 same, relu, conv 24 3 stride 2 same, relu, conv 24 5 same, relu, conv 24 5 same, relu, conv classes 1"
+mkdir -p set && pictures 1 160 set/train set/train.csv train && pictures 2 40 set/test set/test.csv test
+
+test_a_model_of_points() {
+    expect 0 "$wick" train --data set --net "$net" --epochs 30 --batch 16 --lr 0.006 --optimizer adamw --transform "affine=8:0.06:0.9:1.1, normalise" --threads 1 --out run --json && valid_json out && has err "--task keypoints, as the data look" && has err "160 pictures with 3 points each; columns that are passed over: age" && has err "20 of the points are not there" && [ "$(json out score)" = pck20 ] || fail train
+    expect 0 "$wick" eval run --json && valid_json out && at_least pck20 0.85 && has out '"name": "nose"' && [ "$(json out samples)" = 40 ] && mv out eval.json || fail eval
+    expect 0 "$wick" eval run && has out "PCK@0.05" && has out "NME" && has out "tail" && lacks out nan
+    expect 0 "$wick" info run && has out "a finder of 3 points" && expect 0 "$wick" plan run --train && expect 0 "$wick" compile run -o run_c
+    expect 0 "$wick" report run -o run.html && has run.html "A finder of 3 points" && has run.html "what is found" && has run.html "<circle" && expect 2 "$wick" quantize run -o no.onnx && has err "--task keypoints"
+    expect 0 "$wick" train --data set --epochs 1 --out default && has err "for 160 images: --net"
+}
+test_predictions() {
+    [ -d run ] || { fail "no model"; return; }
+    expect 0 "$wick" predict run --index 0-39 --json && valid_json out && has out '"there": [{"point": "nose"' && mv out all.json
+    expect 0 "$wick" predict run set/test/p100.pgm --draw drawn && has out "p100.pgm: 3 points" && [ -s drawn/p100-points.png ] && has drawn/p100-points.svg "<circle" || fail drawn
+    expect 0 "$wick" predict run --index 0 --draw drawn && has out "pixels from where they are" && [ -s drawn/0-points.svg ] || fail "drawn of a set"
+    # what it prints is a table of points, which the same model finds again
+    expect 0 "$wick" predict run set/test/p1*.pgm --csv && [ "$(head -n 1 out)" = "path,xnose,ynose,xtail,ytail,xmid,ymid" ] && cp out again.csv && expect 0 "$wick" eval run --data again.csv --json && at_least pck05 0.999 && expect 2 "$wick" predict run set/test/p100.pgm --score 0.5 && has err "--score is for --task detect"
+}
+# The network in ONNX, its points measured by NumPy: the same scores, in pixels of the pictures' files.
+test_scores_and_onnx_by_others() {
+    [ -s eval.json ] || { fail "no model"; return; }
+    expect 0 "$wick" convert run run.onnx && expect 0 "$wick" inspect run.onnx && has out "points  float [N, 3, 3]"
+    can "onnxruntime" || return 0
+    "$python" - <<'P' || fail "others measure otherwise"
+import csv, json, numpy as np, onnxruntime as rt
+def pgm(path):
+    t = open(path).read().split(); return np.array(t[4:], int).reshape(int(t[2]), int(t[1]))
+rows = list(csv.DictReader(open("set/test.csv"))); x = np.stack([pgm("set/" + r["image"]) for r in rows])[:, None].astype("f4") / 255
+q = rt.InferenceSession("run.onnx").run(None, {"image": x})[0]; share, far = [], []
+for r, p in zip(rows, q):
+    t = np.array([[float(r[f"{k}_x"]), float(r[f"{k}_y"])] if r[f"{k}_x"] else [np.nan] * 2 for k in ("nose", "tail", "mid")]); there = ~np.isnan(t[:, 0])
+    side = t[there].max(0) - t[there].min(0); d = np.hypot(*(p[there, :2] - t[there]).T)
+    if side.min() <= 0: continue
+    share += list(d / side.max()); far += list(d / np.sqrt(side.prod()))
+e = json.load(open("eval.json"))
+for key, want in (("pck20", np.mean(np.array(share) <= 0.2)), ("pck10", np.mean(np.array(share) <= 0.1)), ("pck05", np.mean(np.array(share) <= 0.05)), ("nme", np.mean(far))): assert abs(e[key] - want) < 1e-4, (key, e[key], want)
+P
+}
+# One step of SGD from the same weights: the loss and the gradients are PyTorch's, of a loss written there by itself.
+test_step_of_pytorch() {
+    can "torch, safetensors" || return 0
+    mkdir -p step && head -n 9 set/train.csv >step/train.csv && cp -r set/train step
+    "$python" - "$wick" "$net" <<'P' || fail "another step than PyTorch's"
+import csv, json, subprocess, sys, numpy as np, torch, torch.nn.functional as F
+from safetensors.torch import save_file, load_file
+torch.manual_seed(0)
+def pgm(path):
+    t = open(path).read().split(); return np.array(t[4:], int).reshape(int(t[2]), int(t[1]))
+rows = list(csv.DictReader(open("step/train.csv"))); assert len(rows) == 8 and not rows[5]["tail_x"]
+x = torch.tensor(np.stack([pgm("step/" + r["image"]) for r in rows])[:, None] / 255.0); x = ((x - x.mean()) / x.std(unbiased=False)).float()
+shapes = {"conv1": (12, 1, 3), "conv2": (24, 12, 3), "conv3": (24, 24, 5), "conv4": (24, 24, 5), "conv5": (3, 24, 1)}
+w = {f"{k}.weight": torch.randn(o, i, s, s) * (1.5 / (i * s * s)) ** 0.5 for k, (o, i, s) in shapes.items()}
+w.update({k.replace("weight", "bias"): torch.randn(len(v)) * 0.1 for k, v in list(w.items())})
+save_file(w, "start.safetensors"); w = {k: v.clone().requires_grad_() for k, v in w.items()}
+def conv(k, x, stride=1):
+    s = w[k + ".weight"].shape[-1]; more = max((-(-x.shape[-1] // stride) - 1) * stride + s - x.shape[-1], 0)
+    return F.conv2d(F.pad(x, (more // 2, more - more // 2) * 2), w[k + ".weight"], w[k + ".bias"], stride)
+y = x
+for k, stride in (("conv1", 2), ("conv2", 2), ("conv3", 1), ("conv4", 1)): y = F.relu(conv(k, y, stride))
+y = conv("conv5", y); assert y.shape[1:] == (3, 8, 8), y.shape
+row, column = torch.meshgrid(torch.arange(8.0), torch.arange(8.0), indexing="ij"); loss = 0
+for i, r in enumerate(rows):
+    parts = []
+    for k, name in enumerate(("nose", "tail", "mid")):
+        if not r[name + "_x"]: continue
+        u, v = float(r[name + "_x"]) * 7 / 32, float(r[name + "_y"]) * 7 / 32
+        q = torch.exp(-((column - u) ** 2 + (row - v) ** 2) / 2); q = q / q.sum(); p = torch.softmax(y[i, k].flatten(), 0).reshape(8, 8)
+        parts.append((q * (q.log() - p.log())).sum() + torch.sqrt(((p * column).sum() - u) ** 2 + ((p * row).sum() - v) ** 2 + 1e-6))
+    loss = loss + sum(parts) / len(parts) / len(rows)
+loss.backward()
+subprocess.run([sys.argv[1], "train", "--data", "step", "--net", sys.argv[2], "--weights", "start.safetensors", "--epochs", "1", "--batch", "8", "--optimizer", "sgd", "--momentum", "0", "--lr", "0.1", "--schedule", "constant", "--warmup", "0", "--validation", "0", "--out", "step_run", "--force"], check=True, capture_output=True)
+got = load_file("step_run/last.safetensors"); log = json.loads(open("step_run/log.jsonl").readline())
+assert abs(log["loss"] - loss.item()) < 2e-5, (log["loss"], loss.item())
+for k, v in w.items():
+    want = (v - 0.1 * v.grad).detach(); assert (got[k] - want).abs().max() < 5e-5, (k, (got[k] - want).abs().max())
+P
+}
+test_resuming_to_the_bit() {
+    for out in one two; do [ $out = one ] && epochs=4 || epochs=2; expect 0 "$wick" train --data set --net "$net" --transform "affine=8:0.06:0.9:1.1, normalise" --epochs $epochs --schedule constant --warmup 0 --batch 16 --threads 1 --out $out --quiet; done
+    expect 0 "$wick" train --resume two --epochs 4 --threads 2 --quiet && same_tensors one/last.safetensors two/last.safetensors
+}
+test_pictures_of_other_sizes() {
+    mkdir -p sizes && pictures 5 40 sizes/train sizes/train.csv train 24 48 && pictures 6 8 sizes/small sizes/small.csv small 32 32 && tail -n +2 sizes/small.csv >>sizes/train.csv && rm sizes/small.csv
+    expect 3 "$wick" train --data sizes --net "$net" --out no && has err "--image-size HxW makes pictures alike"
+    for how in stretch letterbox; do
+        [ $how = letterbox ] && more=--letterbox || more=
+        expect 0 "$wick" train --data sizes --image-size 32 $more --validation 0 --net "$net" --epochs 50 --batch 8 --lr 0.006 --optimizer adamw --threads 1 --out size_$how && expect 0 "$wick" predict size_$how --split train --index 0-47 --json && mv out size_$how.json && expect 0 "$wick" eval size_$how --split train --json && at_least pck20 0.9
+        expect 0 "$wick" predict size_$how sizes/train/p1*.pgm --csv && mv out size_$how.csv
+    done
+    [ -n "$python" ] || return 0
+    "$python" - <<'P' || fail "points of fitted pictures"
+import csv, json
+truth = list(csv.DictReader(open("sizes/train.csv")))
+for how in ("stretch", "letterbox"):
+    images = json.load(open(f"size_{how}.json"))["images"]; assert [(i["height"], i["width"]) for i in images] == [(24, 48)] * 40 + [(32, 32)] * 8
+    for i, t in zip(images, truth):
+        assert [(p["point"], round(p["x"], 3), round(p["y"], 3)) for p in i["there"]] == [(k, float(t[k + "_x"]), float(t[k + "_y"])) for k in ("nose", "tail", "mid") if t[k + "_x"]], (how, i["there"], t)
+    far = [((float(r["xnose"]) - float(t["nose_x"])) ** 2 + (float(r["ynose"]) - float(t["nose_y"])) ** 2) ** 0.5 for r, t in zip(csv.DictReader(open(f"size_{how}.csv")), truth)]
+    assert sum(far) / len(far) < 3, (how, sum(far) / len(far))
+P
+}
+test_tables_of_points() {
+    cp set/train.csv set/whole.csv && expect 0 "$wick" train --data set/whole.csv --net "$net" --epochs 1 --out whole && expect 0 "$wick" eval whole --json && [ "$(json out samples)" = 32 ] || fail whole
+    { sed '1s/^/split;/; s/,/;/g; 2,$s/^/train;/' set/train.csv; tail -n +2 set/test.csv | sed 's/,/;/g; 1,9s/^/val;/; 10,$s/^/test;/'; } >set/whole.csv && expect 0 "$wick" train --data set/whole.csv --net "$net" --epochs 1 --out parted && has err "9 images for validation" && expect 0 "$wick" eval parted --json && [ "$(json out samples)" = 31 ] || fail parted
+    rm set/whole.csv && mkdir -p bad && cp -r set/train bad
+    line() { cp set/train.csv bad/train.csv && sed -i "$1" bad/train.csv && expect 3 "$wick" train --data bad --task keypoints --net "$net" --out no && has err "bad/train.csv, line $2" && has err "$3"; }
+    line '3s/.*/train\/none.pgm,1,2,3,4,1,5,6,7/' 3 "the picture is not there" && line '3s/.*/..\/p.pgm,1,2,3,4,1,5,6,7/' 3 "no file below" && line '4s/.*/train\/p101.pgm,1,x,3,4,1,5,6,7/' 4 'column nose is no number: "x"' && line '4s/.*/train\/p101.pgm,nan,2,3,4,1,5,6,7/' 4 "is no number" && line '4s/.*/train\/p101.pgm,1,,3,4,1,5,6,7/' 4 "of point nose one of two numbers is missing"
+    line '5s/$/,3/' 5 "has 10 cells, and the header 9" && line '5s/^/"/' 5 "a quote is not closed" && line '1s/.*/image,a,b,c,d,e,f,g,h/' 1 "no header of points" && line '1s/.*/image,nose_x,nose_y,xnose,ynose,e,f,g,h/' 1 'two points are called "nose"'
+    cp set/train.csv bad/train.csv && sed -i '4s/.*/train\/p101.pgm,40,2,3,4,1,5,6,7/' bad/train.csv && expect 0 "$wick" train --data bad --net "$net" --epochs 1 --out edge --force && has err "1 of the points lie outside of their pictures"
+    expect 2 "$wick" train --data set --transform "flip, normalise" --net "$net" --out no && has err "in a mirror left points are right ones" && expect 2 "$wick" train --data set --augment flip --net "$net" --out no && has err "not their points" && expect 2 "$wick" train --data set --task keypoints --target "nose*" --out no && has err "--target is for numbers" && expect 2 "$wick" train --data set --net "flatten, linear classes" --out no && has err "a heatmap for each of the 3 points"
+    [ -d run ] || return 0
+    sed '1s/tail/ear/g' set/test.csv >set/other.csv && expect 3 "$wick" eval run --data set/other.csv && has err "are not those that the model knows" && rm set/other.csv
+}
+test_main
