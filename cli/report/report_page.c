@@ -196,7 +196,8 @@ void report_head(FILE *out, const report *r) {
         tile(out, r->result.scores[i].title, text, percent ? "%" : "", line);
     }
     snprintf(text, sizeof text, "%.4f", r->result.loss);
-    snprintf(line, sizeof line, "%s, %s %ss", r->c.task->loss, split, noun);
+    const bool decibel = r->c.loss && strcmp(r->c.loss, "snr") == 0;
+    snprintf(line, sizeof line, "%s, %s %ss", decibel ? "in dB" : r->c.task->loss, split, noun);
     tile(out, "Loss", text, "", line);
     double parameters = (double)classifier_parameters(&r->c);
     snprintf(line, sizeof line, "%s in f32", text_bytes(other, 4 * parameters));

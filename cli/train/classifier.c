@@ -341,7 +341,8 @@ static int read_task(classifier *c, const wick_checkpoint *file, const char *pat
                *validation = wick_checkpoint_meta(file, "validation");
     c->task = name ? task_named(name) : &task_classify;
     if (!c->task) return log_fail(CLI_BAD_FILE, "%s: its task is \"%.40s\", which this Wick does not know", path, name);
-    if (loss && strcmp(loss, "mse") != 0 && strcmp(loss, "mae") != 0 && strcmp(loss, "huber") != 0)
+    if (loss && strcmp(loss, "mse") != 0 && strcmp(loss, "mae") != 0 && strcmp(loss, "huber") != 0 &&
+        strcmp(loss, "snr") != 0)
         return log_fail(CLI_BAD_FILE, "%s: its loss is '%.40s', which this Wick does not know", path, loss);
     if (c->task->kind == TASK_REGRESS && !(c->loss = strdup(loss ? loss : "mse"))) return classifier_out_of_memory();
     c->standard = wick_checkpoint_meta(file, "standardised") != NULL;

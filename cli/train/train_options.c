@@ -51,7 +51,7 @@ const option_row cmd_train_options[] = {
     HEADING("Training"),
     {"epochs", "N", INTEGER, "12", AT(epochs), 1, 1e6, "passes over the training data; of few rows of numbers more, if it isn't given"},
     {"batch", "N", INTEGER, "128", AT(batch), 1, 1e6, "samples in a step; of few rows of numbers fewer, if it isn't given"},
-    {"loss", "mse|mae|huber", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, or squares up to one deviation of the target and magnitudes beyond"},
+    {"loss", "mse|mae|huber|snr", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, squares up to one deviation of the target and magnitudes beyond; snr: of waveforms, how loud the error is beside the targets of a sample, in dB"},
     {"embedding", "N", INTEGER, "64", AT(embedding), 1, 65536, "of --task embed: how many numbers a vector has; linear classes in --net"},
     {"margin", "M", REAL, "0.2", AT(margin), 0, 2, "of --task embed: by how much the cosine to the own identity has to be above those to others (CosFace)"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},

@@ -56,8 +56,10 @@ static void list_text(const zoo_model *m, int64_t parameters) {
     if (!m->needs) snprintf(count, sizeof count, "%lld", (long long)parameters);
     printf("%-4s %-24s %-18s -> %-10s %7s  %s\n", m->id, m->name, m->input, m->output, count,
            status_of(m, text, sizeof text));
-    printf("     %s%s%s%s%s\n", m->doc, m->set ? "; " : "", m->set ? m->set->file : "", m->set ? ", " : "",
-           m->set ? m->set->licence : "");
+    printf("     %s", m->doc);
+    for (int i = 0; zoo_set_of(m->set, i); i++)
+        printf("; %s, %s", zoo_set_of(m->set, i)->file, zoo_set_of(m->set, i)->licence);
+    printf("\n");
 }
 
 static void list_json(json *j, const zoo_model *m, int64_t parameters) {
@@ -72,6 +74,17 @@ static void list_json(json *j, const zoo_model *m, int64_t parameters) {
         json_text(j, "data", m->set->file);
         json_text(j, "home", m->set->home);
         json_text(j, "licence", m->set->licence);
+        if (zoo_set_of(m->set, 1)) {
+            json_open(j, "with", '[');
+            for (int i = 1; zoo_set_of(m->set, i); i++) {
+                json_open(j, NULL, '{');
+                json_text(j, "data", zoo_set_of(m->set, i)->file);
+                json_text(j, "home", zoo_set_of(m->set, i)->home);
+                json_text(j, "licence", zoo_set_of(m->set, i)->licence);
+                json_close(j, '}');
+            }
+            json_close(j, ']');
+        }
         json_bool(j, "free", m->set->free);
         json_text(j, "held_out", m->split);
         json_text(j, "metric", zoo_metrics[m->metric]);

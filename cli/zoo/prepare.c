@@ -63,9 +63,8 @@ static bool has_group(const zoo_part *part, const char *group) {
         if (strcmp(part->groups[i], group) == 0) return true;
     return false;
 }
-int zoo_count_in(zoo_prep *p, int which, const char *group) {
+int zoo_group_in(zoo_prep *p, int which, const char *group) {
     zoo_part *part = &p->parts[which];
-    part->samples++;
     if (has_group(part, group)) return CLI_OK;
     if (part->n == part->room) {
         const int64_t room = part->room ? 2 * part->room : 64;
@@ -76,6 +75,11 @@ int zoo_count_in(zoo_prep *p, int which, const char *group) {
     }
     snprintf(part->groups[part->n++], ZOO_GROUP, "%s", group);
     return CLI_OK;
+}
+
+int zoo_count_in(zoo_prep *p, int which, const char *group) {
+    p->parts[which].samples++;
+    return zoo_group_in(p, which, group);
 }
 
 static int check_parts(const zoo_prep *p) {
@@ -96,6 +100,20 @@ static int64_t size_of(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
 }
 
+static void write_others(json *j, const zoo_prep *p) {
+    json_open(j, "with", '[');
+    for (int i = 1; i < ZOO_SOURCES && p->sources[i]; i++) {
+        const zoo_set *set = zoo_set_of(p->set, i);
+        json_open(j, NULL, '{');
+        json_text(j, "source", p->sources[i]);
+        json_integer(j, "source_bytes", size_of(p->sources[i]));
+        json_text(j, "home", set->home);
+        json_text(j, "licence", set->licence);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static int write_manifest(const zoo_prep *p, const char *path) {
     char *text = NULL;
     size_t size = 0;
@@ -108,6 +126,7 @@ static int write_manifest(const zoo_prep *p, const char *path) {
     json_integer(&j, "source_bytes", size_of(p->source));
     json_text(&j, "home", p->set->home);
     json_text(&j, "licence", p->set->licence);
+    if (p->sources[1]) write_others(&j, p);
     json_bool(&j, "labels_shuffled", p->shuffle);
     json_text(&j, "groups_are", p->groups);
     json_bool(&j, "groups_shared", false); /* check_parts has looked */
@@ -128,24 +147,41 @@ static int write_manifest(const zoo_prep *p, const char *path) {
     return code;
 }
 
-/* Whether the folder was made of that very file, by this form. */
+/* Whether an object of a manifest names that very file; form: where it is, NULL: it has none. */
+static bool is_source(json_in *j, const zoo_prep *p, int i, double *form);
+static bool are_others(json_in *j, const zoo_prep *p) {
+    int n = 1;
+    bool same = true;
+    for (json_enter(j, '['); json_item(j); n++) same = n < ZOO_SOURCES && is_source(j, p, n, NULL) && same;
+    return same && (n == ZOO_SOURCES || !p->sources[n]);
+}
+static bool is_source(json_in *j, const zoo_prep *p, int i, double *form) {
+    char source[4096] = "", key[64];
+    double bytes = -1;
+    bool others = i > 0 || !p->sources[1];
+    for (json_enter(j, '{'); json_key(j, key, sizeof key);) {
+        if (strcmp(key, "source") == 0)
+            json_string(j, source, sizeof source);
+        else if (strcmp(key, "source_bytes") == 0)
+            json_number(j, &bytes);
+        else if (form && strcmp(key, "form") == 0)
+            json_number(j, form);
+        else if (form && strcmp(key, "with") == 0)
+            others = are_others(j, p);
+        else
+            json_skip(j);
+    }
+    const char *wanted = p->sources[i];
+    return others && wanted && strcmp(source, wanted) == 0 && bytes == (double)size_of(wanted);
+}
+
+/* Whether the folder was made of those very files, by this form. */
 static bool is_prepared(const zoo_prep *p, const char *manifest) {
     size_t size;
-    char *text = path_exists(manifest) ? path_read(manifest, &size) : NULL, source[4096] = "", key[64];
-    double bytes = -1, form = 0;
+    char *text = path_exists(manifest) ? path_read(manifest, &size) : NULL;
+    double form = 0;
     json_in j = {.at = text ? text : ""};
-    for (json_enter(&j, '{'); json_key(&j, key, sizeof key);) {
-        if (strcmp(key, "source") == 0)
-            json_string(&j, source, sizeof source);
-        else if (strcmp(key, "source_bytes") == 0)
-            json_number(&j, &bytes);
-        else if (strcmp(key, "form") == 0)
-            json_number(&j, &form);
-        else
-            json_skip(&j);
-    }
-    const bool same =
-        text && !j.bad && form == FORM && strcmp(source, p->source) == 0 && bytes == (double)size_of(p->source);
+    const bool same = is_source(&j, p, 0, &form) && text && !j.bad && form == FORM;
     free(text);
     return same;
 }
@@ -191,22 +227,24 @@ static int make(zoo_prep *p, const char *manifest) {
 int zoo_prepare(wick_context *ctx, const cli_options *o, const zoo_model *m, char **folder) {
     char name[64];
     snprintf(name, sizeof name, "data/%s%s", m->name, o->shuffle_labels ? "-shuffled" : "");
-    char *source = find_source(o, m->set), *to = path_join(o->out, name), *whole = NULL, *manifest = NULL;
-    int code = source ? CLI_OK : CLI_BAD_FILE;
+    zoo_prep p = {.ctx = ctx,
+                  .set = m->set,
+                  .groups = "groups",
+                  .shuffle = o->shuffle_labels,
+                  .parts = {{.name = "train"}, {.name = "validation"}, {.name = "test"}}};
+    char *to = path_join(o->out, name), *whole = NULL, *manifest = NULL;
+    int code = CLI_OK;
+    for (int i = 0; code == CLI_OK && i < ZOO_SOURCES && zoo_set_of(m->set, i); i++)
+        if (!(p.sources[i] = find_source(o, zoo_set_of(m->set, i)))) code = CLI_BAD_FILE;
     if (code == CLI_OK &&
         !(to && path_make_folder(to) && (whole = path_absolute(to)) && (manifest = path_join(whole, "manifest.json"))))
         code = log_fail(CLI_FAILED, "%s: cannot be a folder", to ? to : o->out);
     if (code == CLI_OK) {
-        zoo_prep p = {.ctx = ctx,
-                      .set = m->set,
-                      .source = source,
-                      .to = whole,
-                      .groups = "groups",
-                      .shuffle = o->shuffle_labels,
-                      .parts = {{.name = "train"}, {.name = "validation"}, {.name = "test"}}};
+        p.source = p.sources[0], p.to = whole;
         if (!is_prepared(&p, manifest)) code = make(&p, manifest);
     }
-    free(source), free(to), free(manifest);
+    for (int i = 0; i < ZOO_SOURCES; i++) free(p.sources[i]);
+    free(to), free(manifest);
     *folder = code == CLI_OK ? whole : (free(whole), NULL);
     return code;
 }

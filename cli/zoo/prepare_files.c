@@ -151,6 +151,21 @@ static const struct {
              {&zoo_set_cells, place_cells, "pictures by their numbers"},
              {&zoo_set_faces, place_faces, "persons"}};
 
+static place_fn *place_by(const zoo_set *set, const char **groups) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].set == set) return *groups = kinds[i].groups, kinds[i].place;
+    return NULL;
+}
+bool zoo_place(const zoo_set *set, const struct wick_file *file, int *part, char group[ZOO_GROUP]) {
+    const char *groups;
+    item it = {0};
+    place_fn *place = place_by(set, &groups);
+    if (!place || !place(file, &it)) return false;
+    *part = it.part;
+    memcpy(group, it.group, sizeof it.group);
+    return true;
+}
+
 typedef int visit_fn(zoo_prep *p, const wick_file *file, void *user);
 static int each_file(zoo_prep *p, visit_fn *visit, void *user) {
     wick_files *files;
@@ -164,12 +179,6 @@ static int each_file(zoo_prep *p, visit_fn *visit, void *user) {
     return code;
 }
 
-static place_fn *place_of(zoo_prep *p) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].set == p->set) return p->groups = kinds[i].groups, kinds[i].place;
-    return NULL;
-}
-
 static bool is_within(const char *name) { return name[0] != '/' && !strstr(name, ".."); }
 
 static bool is_mask(const zoo_prep *p, const item *it) {
@@ -179,7 +188,7 @@ static bool is_mask(const zoo_prep *p, const item *it) {
 static int note(zoo_prep *p, const wick_file *file, void *user) {
     listing *l = user;
     item it = {0};
-    if (!is_within(file->name) || !place_of(p)(file, &it)) return CLI_OK;
+    if (!is_within(file->name) || !place_by(p->set, &p->groups)(file, &it)) return CLI_OK;
     if (l->n == l->room) {
         const int64_t room = l->room ? 2 * l->room : 512;
         void *items = realloc(l->items, (size_t)room * sizeof *l->items);

@@ -145,8 +145,11 @@ static int page(zoo_job *z, FILE *out, const row *rows) {
     for (int i = 0; i < z->n; i++) {
         const zoo_model *m = rows[i].m;
         fputs("<li>", out);
-        html_print(out, "%s: %s, from %s; licence: %s; held out: %s", m->id, m->set->file, m->set->home,
-                   m->set->licence, m->split);
+        html_print(out, "%s: ", m->id);
+        for (int k = 0; zoo_set_of(m->set, k); k++)
+            html_print(out, "%s, from %s; licence: %s; ", zoo_set_of(m->set, k)->file, zoo_set_of(m->set, k)->home,
+                       zoo_set_of(m->set, k)->licence);
+        html_print(out, "held out: %s", m->split);
         fputs("</li>\n", out);
     }
     fputs("</ul>\n", out);

@@ -1,8 +1,11 @@
 /* How good a model is on the held-out part, and what the trivial way reaches there. */
 #include "zoo.h"
 
+#include "../paths.h"
 #include "../term/log.h"
 #include "../train/boxes/point_table.h"
+
+#include "wick/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,6 +43,85 @@ static void score_classes(const zoo_model *m, const evaluator *e, const evaluati
         r->baseline = counts ? (double)e->classes[most].support / (double)got->count : NAN;
         free(counts);
     }
+}
+
+/* What is kept of each sample: how much class 1 is ahead, and its label. */
+typedef struct margins {
+    float *x;
+    int64_t *labels;
+} margins;
+static void keep_margins(const evaluator *e, int64_t first, int64_t n, void *user) {
+    const margins *kept = user;
+    for (int64_t i = 0; i < n; i++) {
+        kept->x[first + i] = e->logits[2 * i + 1] - e->logits[2 * i];
+        kept->labels[first + i] = e->y[i];
+    }
+}
+
+static int run_margins(const zoo_model *m, evaluator *e, evaluation *got, margins *kept) {
+    if (e->c->task->kind != TASK_CLASSIFY || e->c->classes != 2)
+        return log_fail(CLI_BAD_FILE, "%s: its model does not tell two classes apart", m->name);
+    const size_t n = (size_t)wick_dataset_count(e->dataset) + 1;
+    *kept = (margins){malloc(n * sizeof *kept->x), malloc(n * sizeof *kept->labels)};
+    e->look = keep_margins, e->user = kept;
+    return kept->x && kept->labels ? evaluator_run(e, got) : zoo_out_of_memory();
+}
+
+static int score_auc(const zoo_model *m, evaluator *e, evaluation *got, zoo_result *r) {
+    margins kept = {0};
+    int code = run_margins(m, e, got, &kept);
+    wick_scope *scope = code == CLI_OK ? wick_scope_open(e->c->ctx) : NULL;
+    if (code == CLI_OK && !scope) code = zoo_out_of_memory();
+    if (scope) {
+        const wick_status status =
+            wick_roc_auc(wick_from(e->c->ctx, WICK_F32, WICK_DIMS(got->count), kept.x),
+                         wick_from(e->c->ctx, WICK_I64, WICK_DIMS(got->count), kept.labels), &r->score);
+        if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(e->c->ctx, status));
+        wick_scope_close(&scope);
+    }
+    r->baseline = 0.5;
+    free(kept.x), free(kept.labels);
+    return code;
+}
+
+/* A line "LABEL tab TEXT tab PACKAGE tab ROUGE"; false: it is not, or of another label. */
+static bool read_sentence(const char *line, int64_t label, int64_t *package, double *rouge) {
+    const char *text = strchr(line, '\t'), *s = text ? strchr(text + 1, '\t') : NULL;
+    char *end;
+    if (!s || (line[0] == 'y') != (label == 1)) return false;
+    *package = strtoll(s + 1, &end, 10);
+    if (*end != '\t') return false;
+    *rouge = strtod(end + 1, &end);
+    return !*end;
+}
+
+/* Of each package the sentence with the highest margin, the first of equal ones; r: beside its first sentence. */
+static bool pick_sentences(const zoo_table *t, const margins *kept, zoo_result *r) {
+    int64_t package, before = -1, packages = 0;
+    double rouge, best = 0, sum = 0, first = 0;
+    float most = 0;
+    for (int64_t i = 0; i < t->n; i++, before = package) {
+        if (!read_sentence(t->lines[i], kept->labels[i], &package, &rouge)) return false;
+        const bool starts = package != before;
+        if (starts) sum += best, first += rouge, packages++;
+        if (starts || kept->x[i] > most) most = kept->x[i], best = rouge;
+    }
+    r->score = (sum + best) / (double)packages;
+    r->baseline = first / (double)packages;
+    return packages > 0;
+}
+
+static int score_rouge(const zoo_model *m, evaluator *e, evaluation *got, zoo_result *r) {
+    margins kept = {0};
+    zoo_table t = {0};
+    char *path = path_join(e->c->data, "test.tsv");
+    int code = path ? run_margins(m, e, got, &kept) : zoo_out_of_memory();
+    if (code == CLI_OK) code = zoo_read_table(path, &t);
+    if (code == CLI_OK && (t.n != got->count || !pick_sentences(&t, &kept, r)))
+        code = log_fail(CLI_BAD_FILE, "%s: is not what was prepared", path);
+    zoo_free_table(&t);
+    free(path), free(kept.x), free(kept.labels);
+    return code;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
@@ -141,19 +223,47 @@ static bool score_nme(truth *t, zoo_result *r) {
     return are_numbered(t->e->c) && n > 0;
 }
 
+/* Scale-invariant ratio of signal to distortion, in dB (Le Roux et al. 2019), without means. */
+static double si_sdr(const float *estimate, const float *clean, int64_t n) {
+    double ec = 0, cc = 0, ee = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ec += (double)estimate[i] * (double)clean[i];
+        cc += (double)clean[i] * (double)clean[i];
+        ee += (double)estimate[i] * (double)estimate[i];
+    }
+    const double signal = ec * ec / cc;
+    return 10 * log10(signal / (ee - signal));
+}
+
+static bool score_si_sdr(truth *t, zoo_result *r) {
+    double sum = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        if (!get_sample(t->test, i, t->x, NULL)) return false;
+        const float *clean = t->e->targets + i * t->k;
+        sum += si_sdr(t->e->kept + i * t->k, clean, t->k) - si_sdr(t->x, clean, t->k);
+    }
+    r->score = sum / (double)t->n;
+    r->baseline = 0;
+    return true;
+}
+
 static int score_numbers(const zoo_model *m, const evaluator *e, const wick_dataset *train, const wick_dataset *test,
                          zoo_result *r) {
     truth t = {.e = e, .test = test, .train = train, .n = e->count, .k = classifier_target_width(e->c)};
     const bool windows = m->metric == ZOO_MSE || m->metric == ZOO_MAPE;
+    const bool waves = m->metric == ZOO_SI_SDR;
     if (windows && (!e->c->window || (m->metric == ZOO_MAPE && e->c->window < DAY)))
         return log_fail(CLI_BAD_FILE, "%s: its samples are no windows", m->name);
-    t.x = windows ? malloc((size_t)e->c->pixels * sizeof *t.x) : NULL;
+    if (waves && e->c->pixels != t.k)
+        return log_fail(CLI_BAD_FILE, "%s: its samples are not as long as what it gives", m->name);
+    t.x = windows || waves ? malloc((size_t)e->c->pixels * sizeof *t.x) : NULL;
     t.y = malloc((size_t)t.k * sizeof *t.y);
     t.mean = calloc((size_t)t.k, sizeof *t.mean);
     t.square = calloc((size_t)t.k, sizeof *t.square);
-    int code = (t.x || !windows) && t.y && t.mean && t.square ? CLI_OK : zoo_out_of_memory();
+    int code = (t.x || !(windows || waves)) && t.y && t.mean && t.square ? CLI_OK : zoo_out_of_memory();
     if (code == CLI_OK && !(measure_training(&t) && (m->metric == ZOO_MSE    ? score_mse(&t, r)
                                                      : m->metric == ZOO_MAPE ? score_mape(&t, r)
+                                                     : waves                 ? score_si_sdr(&t, r)
                                                                              : score_nme(&t, r))))
         code = log_fail(CLI_BAD_FILE, "%s: its samples cannot be read, or are not what it learns", m->name);
     free(t.x), free(t.y), free(t.mean), free(t.square);
@@ -182,11 +292,35 @@ static int open_part(classifier *c, const char *split, wick_dataset **out) {
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
 }
 
+/* The score and the baseline, of what the metric is of. */
+static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, const wick_dataset *test, zoo_result *r) {
+    evaluation got;
+    int code = m->metric == ZOO_AUC     ? score_auc(m, e, &got, r)
+               : m->metric == ZOO_ROUGE ? score_rouge(m, e, &got, r)
+                                        : evaluator_run(e, &got);
+    if (code != CLI_OK) return code;
+    r->samples = got.count;
+    r->parameters = classifier_parameters(e->c);
+    if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1 || m->metric == ZOO_CER)
+        code = score_places(m, e, &got, train, test, r);
+    else if (m->metric == ZOO_HEADS)
+        code = zoo_score_heads(m, e, train, r);
+    else if (m->metric == ZOO_MAP50)
+        code = e->c->task->kind != TASK_DETECT
+                   ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
+                   : (r->score = got.scores[0].value, zoo_box_baseline(e, train, &r->baseline));
+    else if (e->c->task->kind != TASK_CLASSIFY)
+        code = score_numbers(m, e, train, test, r);
+    else if (m->metric != ZOO_AUC && m->metric != ZOO_ROUGE)
+        score_classes(m, e, &got, train, r);
+    r->met = zoo_meets(m, r->score);
+    return code;
+}
+
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r) {
     classifier c = {0};
     wick_dataset *train = NULL, *test = NULL;
     evaluator e = {0};
-    evaluation got;
     int code = classifier_load(&c, ctx, path);
     if (code == CLI_OK) classifier_set_pictures(&c);
     if (code == CLI_OK) code = open_part(&c, "train", &train);
@@ -195,24 +329,7 @@ int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_resul
         code = log_fail(CLI_BAD_FILE, "%s: gives %lld numbers, and %s %lld", path, (long long)c.classes, m->name,
                         (long long)m->outputs);
     if (code == CLI_OK) code = evaluator_new(&e, &c, test);
-    if (code == CLI_OK) code = evaluator_run(&e, &got);
-    if (code == CLI_OK) {
-        r->samples = got.count;
-        r->parameters = classifier_parameters(&c);
-        if (c.task->kind == TASK_CLASSIFY)
-            score_classes(m, &e, &got, train, r);
-        else if (m->metric == ZOO_HEADS)
-            code = zoo_score_heads(m, &e, train, r);
-        else if (m->metric == ZOO_MAP50)
-            code = c.task->kind != TASK_DETECT
-                       ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
-                       : (r->score = got.scores[0].value, zoo_box_baseline(&e, train, &r->baseline));
-        else if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1 || m->metric == ZOO_CER)
-            code = score_places(m, &e, &got, train, test, r);
-        else
-            code = score_numbers(m, &e, train, test, r);
-        r->met = zoo_meets(m, r->score);
-    }
+    if (code == CLI_OK) code = judge(m, &e, train, test, r);
     evaluator_free(&e);
     wick_dataset_free(&train);
     wick_dataset_free(&test);

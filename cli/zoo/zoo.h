@@ -12,6 +12,9 @@ typedef enum zoo_metric {
     ZOO_RECALL,   /* the mean of the classes' recalls; baseline: one class for all, 1 / classes */
     ZOO_F1,       /* of class 1, of two; baseline: everything is of class 1 */
     ZOO_MIOU,     /* of pixels; baseline: the commonest class of each place of the training's pictures */
+    ZOO_AUC,      /* area under the ROC curve of class 1, of two; baseline: one score for all, 0.5 */
+    ZOO_SI_SDR,   /* of waveforms, in dB above that of the noisy input; baseline: the input as it is, 0 */
+    ZOO_ROUGE,    /* ROUGE-1 of the sentence that is picked beside the summary; baseline: the first sentence */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
     ZOO_HEADS,    /* of several heads, the least share of what is wanted of each; baseline: the training's mean */
@@ -26,17 +29,21 @@ bool zoo_lower_is_better(zoo_metric metric);
 
 struct zoo_prep;
 #define ZOO_MADE "made here" /* as a file: there is none, prepare makes the samples */
+struct wick_file;
+enum { ZOO_SOURCES = 3 };
 /* A public data set, as its home has it or reduced (docs/zoo.md says how). */
 typedef struct zoo_set {
     const char *file; /* below --data */
     const char *home, *licence;
-    bool free;                          /* whether the licence says that anyone may use it for anything */
+    bool free; /* whether the licence, and that of sets with it, says that anyone may use it for anything */
     int (*prepare)(struct zoo_prep *p); /* NULL: no model learns from it yet */
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
     zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_health, zoo_set_streets, zoo_set_cells,
-    zoo_set_words, zoo_set_voices;
+    zoo_set_words, zoo_set_voices, zoo_set_activity, zoo_set_enhancement, zoo_set_tunes, zoo_set_packages;
+/* Set i of those that one is made of, itself the first; NULL: there is none. */
+const zoo_set *zoo_set_of(const zoo_set *set, int i);
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -46,8 +53,8 @@ typedef struct zoo_model {
     const char *split; /* what is held out */
     zoo_metric metric;
     double demand;
-    const char *dims; /* what the network takes, as --input of wick info */
-    int64_t outputs;  /* classes or numbers; of boxes the network has five more */
+    const char *dims;   /* what the network takes, as --input of wick info */
+    int64_t outputs;    /* classes or numbers; of boxes the network has five more */
     const char *net;    /* as --net */
     const char *recipe; /* lines of a file of options, as wick train --config reads it; without data and net */
 } zoo_model;
@@ -70,15 +77,18 @@ typedef struct zoo_part {
 typedef struct zoo_prep {
     wick_context *ctx;
     const zoo_set *set;
-    const char *source; /* the public file or folder */
-    const char *to;     /* the folder that wick train will read */
-    const char *groups; /* what a group is, for the manifest; the set's to fill in */
-    bool shuffle;       /* labels of the training are dealt at random: nothing is to be learned */
+    const char *source;         /* the public file or folder */
+    char *sources[ZOO_SOURCES]; /* that and those of the sets with it; NULL: none */
+    const char *to;             /* the folder that wick train will read */
+    const char *groups;         /* what a group is, for the manifest; the set's to fill in */
+    bool shuffle;               /* labels of the training are dealt at random: nothing is to be learned */
     zoo_part parts[ZOO_PARTS];
 } zoo_prep;
 enum { ZOO_TRAIN, ZOO_VALIDATION, ZOO_TEST };
 /* A sample of that part and group. An exit code; what went wrong has been said. */
 int zoo_count_in(zoo_prep *p, int part, const char *group);
+/* The group alone: of a sample that has several, all but the one that it is counted with. */
+int zoo_group_in(zoo_prep *p, int part, const char *group);
 uint64_t zoo_random(uint64_t *state);
 /* order[0..n-1] becomes a random order of them, the same one every time. */
 void zoo_deal(int64_t *order, int64_t n);
@@ -102,6 +112,12 @@ void zoo_free_table(zoo_table *t);
 /* prepare functions, by kind of file */
 int zoo_prepare_folders(zoo_prep *p); /* archives and folders of pictures and recordings, with a class each */
 int zoo_prepare_faces(zoo_prep *p);
+int zoo_prepare_activity(zoo_prep *p);    /* speech with noise, and noise alone */
+int zoo_prepare_enhancement(zoo_prep *p); /* speech with noise, and the same without */
+int zoo_prepare_tunes(zoo_prep *p);       /* notes, which are played */
+int zoo_prepare_packages(zoo_prep *p);    /* descriptions, sentence by sentence */
+/* Where a file of such a set belongs, and whose it is, by its name; false: it is no part of the set. */
+bool zoo_place(const zoo_set *set, const struct wick_file *file, int *part, char group[ZOO_GROUP]);
 int zoo_prepare_streets(zoo_prep *p); /* pictures with masks */
 int zoo_prepare_cells(zoo_prep *p);   /* and with boxes */
 int zoo_prepare_etth1(zoo_prep *p);

@@ -12,7 +12,7 @@ mkdir sets && demand 40 >sets/elecdemand.csv
 test_list() {
     expect 0 "$wick" zoo list && has out "S6   EnergyPredict" && has out "not there yet: needs" && has out "none stated: for research alone"
     expect 0 "$wick" zoo list --json && valid_json out && [ "$(grep -o '"id": ' out | wc -l)" = 30 ] || fail "not 30 models"
-    grep -o '"parameters": [0-9]*' out | awk '{ n++; bad += $2 < 1 || $2 > 100000 } END { exit bad || n < 20 }' || fail "a model has more than 100,000 parameters, or few can be trained"
+    grep -o '"parameters": [0-9]*' out | awk '{ n++; bad += $2 < 1 || $2 > 100000 } END { exit bad || n < 26 }' || fail "a model has more than 100,000 parameters, or few can be trained"
     expect 0 "$wick" zoo list --free --json && lacks out cwru.npz && lacks out emodb && has out elecdemand.csv
     expect 0 "$wick" zoo list s6 --json && has out '"outputs": 24' && [ "$(grep -o '"id": ' out | wc -l)" = 1 ] || fail "not one"
 }
@@ -157,6 +157,136 @@ assert np.median(np.abs(rate - pulse[(rhythm == 0) & good])) < 1, np.median(np.a
 gaps = lambda k: np.median([np.diff(np.flatnonzero(a)).std() / np.diff(np.flatnonzero(a)).mean() for a in (lambda e: (e[:, 1:-1] > 0.6 * e.max(1, keepdims=True)) & (e[:, 1:-1] > e[:, :-2]) & (e[:, 1:-1] >= e[:, 2:]))(x[(rhythm == k) & good, :250])])
 assert gaps(1) > 2 * gaps(0), (gaps(0), gaps(1))
 P
+}
+# Speech and noise of three sets that lie beside each other: a little of each, from voices that are made.
+mixes() {
+    python3 - <<'P'
+import io, math, os, random, struct, tarfile, wave
+random.seed(4)
+def voice(f, length):
+    a, b = random.uniform(300, 800), random.uniform(1000, 2400)
+    return [(i % 900 < 700) * sum(math.sin(2 * math.pi * f * k * i / 8000) / (1 + abs(f * k - a) / 100 + abs(f * k - b) / 900) for k in range(1, 20)) for i in range(length)]
+def noise(length):
+    v, out = 0.0, []
+    for _ in range(length): v = 0.7 * v + random.gauss(0, 1); out.append(v)
+    return out
+def wav(x, rate=8000):
+    f, most = io.BytesIO(), max(map(abs, x))
+    with wave.open(f, "wb") as w:
+        w.setnchannels(1); w.setsampwidth(2); w.setframerate(rate); w.writeframes(struct.pack("<%dh" % len(x), *[int(20000 * v / most) for v in x]))
+    return f.getvalue()
+def pack(path, files):
+    with tarfile.open(path, "w:gz") as t:
+        for name, data in files:
+            info = tarfile.TarInfo(name); info.size = len(data); t.addfile(info, io.BytesIO(data))
+for folder in ("sets/fsdd/recordings", "bad/fsdd/recordings", "leak/fsdd"): os.makedirs(folder)
+for k, who in enumerate(["george", "jackson", "lucas", "nicolas", "theo", "yweweler"]):
+    for take in range(3): open(f"sets/fsdd/recordings/{take}_{who}_0.wav", "wb").write(wav(voice(100 + 20 * k, 3000)))
+pack("sets/emodb.tar.gz", [(f"{part}/anger/{who}a01W{c}.wav", wav(voice(90 + 5 * int(who), 9000))) for part, whos in (("train", ("03", "08")), ("test", ("14", "15"))) for who in whos for c in "abc"])
+sounds = [(f"fold{fold}/rain/{fold}-{100 * fold + k}-A.wav", wav(noise(12000))) for fold in (1, 2, 5) for k in range(3)]
+pack("sets/esc10.tar.gz", sounds)
+open("bad/fsdd/recordings/1_george_0.wav", "wb").write(wav(voice(120, 6000), 16000))
+pack("bad/emodb.tar.gz", [])
+os.symlink(os.path.abspath("sets/fsdd/recordings"), "leak/fsdd/recordings"); os.symlink(os.path.abspath("sets/emodb.tar.gz"), "leak/emodb.tar.gz")
+pack("leak/esc10.tar.gz", [("fold5/rain/5-100-B.wav", sounds[0][1]), ("fold1/rain/1-100-A.wav", sounds[0][1])])
+P
+}
+# Speech out of noise: the score and the loss by NumPy, of what predict says of each pair.
+enhance() {
+    expect 0 "$wick" zoo train A3 --data sets --out zoo --threads 1 --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0) }' || fail "speech is no clearer: $(json out score)"
+    python3 -c 'import numpy' 2>/dev/null || return 0
+    local run=zoo/SpeechEnhance-Nano/seed-1
+    expect 0 "$wick" eval $run/last.safetensors --json && cp out eval.json && expect 0 "$wick" predict $run/last.safetensors zoo/data/SpeechEnhance-Nano/test.npz --index 0-239 --json || return
+    python3 - <<'P' || fail "SI-SDR or the loss is not NumPy's"
+import json, numpy as np
+z, said = np.load("zoo/data/SpeechEnhance-Nano/test.npz"), json.load(open("out"))
+x, y = z["x"].reshape(len(z["x"]), -1).astype(float), z["y"].astype(float)
+q = np.array([list(p["predicted"].values()) for p in next(v for v in said.values() if isinstance(v, list))])
+def si_sdr(e, s):
+    target = (e * s).sum(1, keepdims=True) / (s * s).sum(1, keepdims=True) * s
+    return 20 * np.log10(np.linalg.norm(target, axis=1) / np.linalg.norm(e - target, axis=1))
+score = json.load(open("zoo/SpeechEnhance-Nano/seed-1/result.json"))["score"]
+loss = (10 * np.log10(((q - y) ** 2).mean(1) + 1e-8) - 10 * np.log10((y ** 2).mean(1) + 1e-8)).mean()
+assert q.shape == y.shape, (q.shape, y.shape)
+assert abs((si_sdr(q, y) - si_sdr(x, y)).mean() - score) < 1e-3, ((si_sdr(q, y) - si_sdr(x, y)).mean(), score)
+assert abs(loss - json.load(open("eval.json"))["loss"]) < 1e-3, loss
+P
+}
+test_mixes() {
+    command -v python3 >/dev/null || { echo "  skipped: no Python"; return 0; }
+    mixes
+    expect 0 "$wick" zoo list A4 && has out "esc10.tar.gz, CC BY 3.0" && expect 0 "$wick" zoo list A4 --json && valid_json out && has out '"with": '
+    expect 0 "$wick" zoo train A4 --data sets --out zoo --threads 1 --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0.9) }' || fail "speech is not heard: $(json out score)"
+    local manifest=zoo/data/VoiceActivity-Micro/manifest.json
+    valid_json $manifest && has $manifest '"made pink"' && has $manifest '"speaker george"' && has $manifest 'esc10.tar.gz'
+    # The area by wick eval is that of the score.
+    expect 0 "$wick" eval zoo/VoiceActivity-Micro/seed-1/last.safetensors --json && awk -v a="$(grep -o '"score": [^,]*' zoo/VoiceActivity-Micro/seed-1/result.json | cut -d' ' -f2)" -v b="$(json out roc_auc)" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }' || fail "score is not what wick eval says"
+    enhance
+    expect 3 "$wick" zoo train A4 --data bad --out bad && has err "esc10.tar.gz: is not there"
+    cp sets/esc10.tar.gz bad && expect 3 "$wick" zoo train A4 --data bad --out bad && has err "1_george_0.wav: has 16000 samples a second, and those of the set 8000"
+    expect 3 "$wick" zoo train A4 --data leak --out leak && has err '"recording 100" (speakers and noises) is in train and in test'
+}
+# Tunes of ten kinds, each in steps of its own, one voice or two: played, learned, and judged by other tunes in other timbres.
+test_tunes() {
+    tunes() { awk -v OFS='\t' 'BEGIN { print "tradition", "tune", "split", "notes"
+        for (k = 0; k < 10; k++) for (i = 0; i < 8; i++) { notes = ""
+            for (t = 0; t < 32; t++) notes = notes (t ? " " : "") t * (6 + 6 * (k % 5)) ":" 5 + 6 * (k % 5) ":" (k < 5 ? 84 : 48) + (t * (1 + k % 3) + i) % 8
+            print "kind" k, "tune" k "-" i, (i < 6 ? "train" : "test"), notes } }'; }
+    tunes >sets/tunes.tsv
+    expect 0 "$wick" zoo train A6 --data sets --out zoo --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0.5) }' || fail "kinds of tunes are not learned: $(json out score)"
+    valid_json zoo/data/MusicGenre-Micro/manifest.json && has zoo/data/MusicGenre-Micro/manifest.json '"fiddle"' && has zoo/data/MusicGenre-Micro/manifest.json '"tune3-2"'
+    mkdir -p bad && local change why
+    while IFS='|' read -r change why; do
+        sed "$change" sets/tunes.tsv >bad/tunes.tsv && expect 3 "$wick" zoo train A6 --data bad --out bad && has err "$why"
+    done <<'T'
+3s/:[0-9]* /: /|line 3: a note is ONSET:LENGTH:PITCH
+3s/:60$/:128/;3s/:[0-9]*$/:128/|line 3: a note is ONSET:LENGTH:PITCH
+4s/train/dev/|line 4: the split is train or test
+5s/\t/ /g|line 5: has no four cells
+1s/split/part/|its columns are not tradition, tune, split and notes
+/kind9/d|has 9 traditions, not 10
+/kind4.*test/d|a tradition has nothing to be tested with
+2s/kind0/kind10/|line 74: is of an eleventh tradition
+8s/tune0-6/tune0-0/|"tune0-0" (tunes and timbres) is in train and in test
+T
+}
+# Which sentence says most: ROUGE-1 and what is picked by Python, of the packages' own sentences.
+test_summaries() {
+    command -v python3 >/dev/null || { echo "  skipped: no Python"; return 0; }
+    python3 - <<'P'
+import random
+random.seed(10)
+nouns = "editor player compiler viewer server client shell parser browser game".split()
+with open("sets/packages.tsv", "w") as f:
+    print("package\tgroup\tsplit\tsummary\ttext", file=f)
+    for i in range(240):
+        a, b = random.sample(nouns, 2)
+        said = [f"This Package is thing {i}.", f"{a.title()} and {a} for {b}s, a fast {a} of the {b}.", "It contains nothing else:", f"See the manual of C++ number {i % 7}."]
+        if i % 3: said[0], said[1] = said[1], said[0]
+        print(f"p{i}", f"g{i // 2}", "train" if i < 180 else "test", f"fast {a} for {b}s in C++", " || ".join(said), sep="\t", file=f)
+P
+    expect 0 "$wick" zoo train S10 --data sets --out zoo --json && awk -v s="$(json out score)" -v b="$(json out baseline)" 'BEGIN { exit !(s > b) }' || fail "no better than the first sentence: $(json out score)"
+    json out baseline >baseline
+    python3 - <<'P' || fail "ROUGE-1 is not Python's"
+import collections, re
+words = lambda s: collections.Counter(re.findall(r"[a-z0-9+]+", s.lower()))
+def rouge(a, b):
+    a, b = words(a), words(b)
+    return 2 * sum((a & b).values()) / (sum(a.values()) + sum(b.values()))
+want, first = [], []
+for line in open("sets/packages.tsv").read().splitlines()[1:]:
+    _, _, split, summary, text = line.split("\t")
+    if split == "test":
+        of = [rouge(s, summary) for s in text.split(" || ")]
+        first.append(of[0]); want += [(r, r == max(of) > 0) for r in of]
+rows = [l.split("\t") for l in open("zoo/data/TextSummarize/test.tsv").read().splitlines()[1:]]
+assert len(rows) == len(want) and all(abs(float(r[3]) - w[0]) < 1e-8 and (r[0] == "yes") == w[1] for r, w in zip(rows, want))
+assert abs(sum(first) / len(first) - float(open("baseline").read())) < 1e-6
+P
+    mkdir -p bad && sed '4s/train/dev/' sets/packages.tsv >bad/packages.tsv && expect 3 "$wick" zoo train S10 --data bad --out bad && has err "line 4: the split is train or test"
+    sed '5s/\t/ /' sets/packages.tsv >bad/packages.tsv && expect 3 "$wick" zoo train S10 --data bad --out bad && has err "line 5: has not five cells"
+    sed '6s/$/ || a || b || c || d || e/' sets/packages.tsv >bad/packages.tsv && expect 3 "$wick" zoo train S10 --data bad --out bad && has err "line 6: has more than eight sentences"
+    sed '7s/train/test/' sets/packages.tsv >bad/packages.tsv && expect 3 "$wick" zoo train S10 --data bad --out bad && has err 'is in train and in test'
 }
 test_shuffled_labels() {
     command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "  skipped: no NumPy"; return 0; }

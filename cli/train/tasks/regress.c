@@ -29,8 +29,18 @@ static wick_tensor *predictions(classifier *c, wick_tensor *x, wick_tensor *y) {
     return c->window ? wick_add(y, last_values(c, x)) : y;
 }
 
+/* How loud the error of a sample is beside its targets, taken together: -SNR in dB. Silence counts as what is 80 dB
+ * below a mean square of 1. */
+static wick_tensor *noise_rows(wick_tensor *y, wick_tensor *wanted) {
+    wick_tensor *noise = wick_mean(wick_square(wick_sub(y, wanted)), 1, (const int[]){1}, false),
+                *signal = wick_mean(wick_square(wanted), 1, (const int[]){1}, false), *least = wick_like(noise, 1e-8);
+    wick_tensor *ratio = wick_sub(wick_log(wick_add(noise, least)), wick_log(wick_add(signal, least)));
+    return wick_mul(ratio, wick_like(ratio, 10 / log(10)));
+}
+
 /* The mean over the targets, as they are learned. Huber's is quadratic up to one deviation. */
 static wick_tensor *rows(classifier *c, wick_tensor *x, wick_tensor *y, wick_tensor *target) {
+    if (strcmp(c->loss, "snr") == 0) return noise_rows(predictions(c, x, y), target);
     if (c->window) target = wick_sub(target, last_values(c, x));
     wick_tensor *wanted =
         wick_div(wick_sub(target, classifier_state(c, STATE_TARGET_MEAN)), classifier_state(c, STATE_TARGET_DEVIATION));
