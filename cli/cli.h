@@ -31,6 +31,7 @@ typedef enum cli_command_id {
     CMD_CONVERT,
     CMD_QUANTIZE,
     CMD_PRUNE,
+    CMD_SHRINK,
     CMD_INFO,
     CMD_OPS,
     CMD_PLAN,
@@ -94,11 +95,12 @@ typedef struct cli_options {
     int64_t multiple;
     bool global;
     const char *pattern;
+    double max_kb, max_us, max_ram; /* of shrink */
     bool per_tensor, reduce_range, correct_bias;
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
-    const char *task, *target, *validation, *loss_name, *class_weights, *config; /* of train */
+    const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */
     bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;
@@ -167,6 +169,7 @@ int cmd_verify(cli_options *options);
 int cmd_convert(cli_options *options);
 int cmd_quantize(cli_options *options);
 int cmd_prune(cli_options *options);
+int cmd_shrink(cli_options *options);
 int cmd_info(cli_options *options);
 int cmd_ops(cli_options *options);
 int cmd_plan(cli_options *options);

@@ -96,7 +96,7 @@ enum {
     OF_READERS = OF_TRAIN | 1 << CMD_EVAL | 1 << CMD_PREDICT | 1 << CMD_REPORT | 1 << CMD_COMPARE | 1 << CMD_INFO |
                  1 << CMD_RUN | 1 << CMD_INSPECT | 1 << CMD_VERIFY | 1 << CMD_CONVERT | 1 << CMD_BENCH | 1 << CMD_PLAN |
                  1 << CMD_EXPLAIN | 1 << CMD_GRAPH | 1 << CMD_COMPILE | 1 << CMD_DATA | 1 << CMD_QUANTIZE |
-                 1 << CMD_PRUNE | 1 << CMD_ZOO,
+                 1 << CMD_PRUNE | 1 << CMD_SHRINK | 1 << CMD_ZOO,
 };
 static const struct {
     int code, commands; /* a bit set of cli_command_id */
@@ -112,8 +112,8 @@ static const struct {
     {CLI_DIFFERENT, 1 << CMD_COMPARE,
      "compare: the two differ by more than the tolerance, in shape, or in what there is"},
     {CLI_DIFFERENT, 1 << CMD_RUN, "run --check: an output differs by more than the tolerance, in dtype or in shape"},
-    {CLI_MISSED, 1 << CMD_QUANTIZE | 1 << CMD_PRUNE,
-     "quantize, prune: the best that was found is written, and loses more than --max-drop allows"},
+    {CLI_MISSED, 1 << CMD_QUANTIZE | 1 << CMD_PRUNE | 1 << CMD_SHRINK,
+     "quantize, prune, shrink: the best that was found is written, and doesn't keep to what --max-... allows"},
     {CLI_FAILED, 1 << CMD_BENCH, "bench: a row could not be run, or with --against or --regress is slower"},
     {CLI_INTERRUPTED, OF_TRAIN | 1 << CMD_DATA, "interrupted (Ctrl-C, SIGTERM, SIGHUP)"},
     {CLI_INTERRUPTED, 1 << CMD_DATA, "data: what was being written is gone, what was there before is not"},
@@ -216,6 +216,9 @@ const help_example help_examples[] = {
      "half of the multiply-adds, trained on for ten epochs, with at most a point lost"},
     {CMD_PRUNE, "wick prune run -o sparse.onnx --sparsity 0.9 --epochs 10",
      "nine of ten weights become 0 while it is trained"},
+    {CMD_SHRINK, "wick shrink run -o small.onnx --max-kb 40 --epochs 2",
+     "the most accurate that takes 40 KB, each trained on for two epochs"},
+    {CMD_SHRINK, "wick shrink run -o small.onnx --max-drop 1", "the fastest that loses at most a point"},
     {CMD_COMPARE, "wick compare a/last.safetensors b/last.safetensors --atol 0",
      "whether two runs ended in the same bits"},
     {CMD_COMPARE, "wick compare mine.safetensors theirs.safetensors --only \"*.weight\" --rtol 1e-4 --atol 1e-6",

@@ -30,7 +30,7 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
     cmd_profile_options[], cmd_graph_options[],
     cmd_compile_options[], cmd_doctor_options[], cmd_bench_options[], cmd_tune_options[], cmd_data_options[],
     cmd_zoo_options[], cmd_launch_options[],
-    cmd_completions_options[], cmd_quantize_options[], cmd_prune_options[];
+    cmd_completions_options[], cmd_quantize_options[], cmd_prune_options[], cmd_shrink_options[];
 
 #define AT(field)     offsetof(cli_options, field)
 #define MANY          9007199254740992.0 /* 2^53: every whole number up to here is a double */

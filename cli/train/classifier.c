@@ -1,5 +1,6 @@
 #include "classifier_parts.h"
 
+#include "heads.h"
 #include "../file_types.h"
 #include "../paths.h"
 #include "../step.h"
@@ -112,7 +113,7 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
         return log_fail(blame, "%s: a sample has no height and width, and so no pixels", whose);
     }
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
-    if (c->task->kind == TASK_REGRESS)
+    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS)
         (void)classifier_state(c, STATE_TARGET_MEAN), (void)classifier_state(c, STATE_TARGET_DEVIATION);
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
@@ -220,6 +221,7 @@ void classifier_free(classifier *c) {
     free(c->transform);
     free(c->label);
     free(c->coding);
+    heads_free(&c->heads);
     free(c->names);
     free(c->loss);
     if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
@@ -391,6 +393,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     else if (!(c->names = strdup(names)))
         code = classifier_out_of_memory();
     if (code == CLI_OK && has_names(c)) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK) code = classifier_read_heads(c, path);
     if (code == CLI_OK && c->task->kind == TASK_AUTOENCODE && c->classes != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: bad outputs '%s'", path, value[CLASSES]);
     if (code == CLI_OK && c->task->kind == TASK_DETECT && !source_read_box_coding(c->coding, &c->letterbox, &c->boxes))
@@ -402,6 +405,14 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if (code == CLI_OK && !fits)
         code = log_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
     return code;
+}
+
+int classifier_read_heads(classifier *c, const char *whose) {
+    const char *section = heads_in(c->coding);
+    if (c->task->kind != TASK_HEADS) return CLI_OK;
+    c->heads = section ? heads_read_coding(section) : NULL;
+    if (c->heads && c->heads->outputs == c->classes) return CLI_OK;
+    return log_fail(CLI_BAD_FILE, "%s: what it says of its heads is not of %lld numbers", whose, (long long)c->classes);
 }
 
 static double spec_elements(wick_spec spec) {
@@ -570,7 +581,7 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
     specs[0] = (wick_spec){.name = "images", .dtype = WICK_F32, .rank = c->rank + 1, .dims = {n}};
     memcpy(specs[0].dims + 1, c->dims, (size_t)c->rank * sizeof *c->dims);
     specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
-    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL)
+    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL || c->task->kind == TASK_HEADS)
         specs[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};
     if (c->task->kind == TASK_TAG)
         specs[1] = (wick_spec){.name = "tags", .dtype = WICK_U8, .rank = 2, .dims = {n, c->dims[c->rank - 1]}};
@@ -604,11 +615,12 @@ static int moments_of(const classifier *c, const wick_dataset *d, int field, int
     const int64_t count = wick_dataset_count(d);
     float *x = step_buffer(n, sizeof *x);
     double *sums = step_buffer(2 * n, sizeof *sums);
+    int64_t *there = step_buffer(n, sizeof *there);
     const bool ahead = c->window && field == 1; /* targets of a series count from what they were last */
     float *window = ahead ? step_buffer(c->pixels, sizeof *window) : NULL;
     wick_fault fault = {0};
-    int code = x && sums && (window || !ahead) ? CLI_OK : classifier_out_of_memory();
-    for (int64_t k = 0; k < 2 * n && code == CLI_OK; k++) sums[k] = 0;
+    int code = x && sums && there && (window || !ahead) ? CLI_OK : classifier_out_of_memory();
+    for (int64_t k = 0; k < 2 * n && code == CLI_OK; k++) sums[k] = 0, there[k % n] = 0;
     for (int64_t i = 0; i < 2 * count && code == CLI_OK; i++) {
         void *to[WICK_DATASET_FIELDS] = {NULL};
         to[field] = x;
@@ -617,29 +629,39 @@ static int moments_of(const classifier *c, const wick_dataset *d, int field, int
         for (int64_t k = 0; k < n && code == CLI_OK; k++) {
             if (ahead)
                 x[k] -= window[c->pixels - (c->classes / c->horizon - k / c->horizon) * c->window + c->window - 1];
-            const double v = (double)x[k], from = v - sums[k] / (double)count;
+            const double v = (double)x[k], from = v - sums[k] / (double)there[k];
+            if (isnan(v)) continue; /* of a head of which this sample says nothing */
             if (i < count)
-                sums[k] += v;
+                sums[k] += v, there[k]++;
             else
                 sums[n + k] += from * from;
         }
     }
     for (int64_t k = 0; k < n && code == CLI_OK; k++) {
-        mean[k] = (float)(sums[k] / (double)count);
-        deviation[k] = (float)sqrt(sums[n + k] / (double)count);
+        mean[k] = there[k] ? (float)(sums[k] / (double)there[k]) : 0;
+        deviation[k] = there[k] ? (float)sqrt(sums[n + k] / (double)there[k]) : 0;
         /* of equal numbers rounding may leave a trace */
         if (!(deviation[k] > 1e-7F * fabsf(mean[k]))) deviation[k] = 1;
     }
     free(x);
     free(window);
+    free(there);
     free(sums);
     return code;
+}
+
+/* Of heads numbers alone are learned with mean 0 and deviation 1. */
+static void leave_classes(const heads *h, float *mean, float *deviation) {
+    for (int i = 0; i < h->n; i++)
+        for (int64_t k = 0; k < h->list[i].n && h->list[i].kind != HEAD_NUMBERS; k++)
+            mean[h->list[i].first + k] = 0, deviation[h->list[i].first + k] = 1;
 }
 
 static int set_states(classifier *c, const wick_dataset *d, int field, classifier_states first, int64_t n) {
     float *mean = step_buffer(n, sizeof *mean), *deviation = step_buffer(n, sizeof *deviation);
     int code = mean && deviation ? moments_of(c, d, field, n, mean, deviation) : classifier_out_of_memory();
     wick_status status = WICK_OK;
+    if (code == CLI_OK && c->heads && field == 1) leave_classes(c->heads, mean, deviation);
     if (code == CLI_OK) status = wick_write(classifier_state(c, first), mean, (size_t)n * sizeof *mean);
     if (code == CLI_OK && status == WICK_OK)
         status = wick_write(classifier_state(c, first + 1), deviation, (size_t)n * sizeof *deviation);
@@ -651,7 +673,7 @@ static int set_states(classifier *c, const wick_dataset *d, int field, classifie
 
 int classifier_standardise(classifier *c, const wick_dataset *dataset) {
     int code = c->standard ? set_states(c, dataset, 0, STATE_MEAN, c->pixels) : CLI_OK;
-    if (code == CLI_OK && c->task->kind == TASK_REGRESS)
+    if (code == CLI_OK && (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS))
         code = set_states(c, dataset, 1, STATE_TARGET_MEAN, c->classes);
     return code;
 }

@@ -56,6 +56,7 @@ typedef struct classifier {
     bool no_header;
     char *names;              /* of the classes, targets or labels, with tabs between; "" of the others */
     const char **class_names; /* each by itself; NULL: there are none */
+    struct heads *heads;      /* of several heads, which numbers are whose (heads.h); NULL: one thing is learned */
     const float *weights;     /* of the classes of places, while a step of the training is recorded; NULL: all are 1 */
     const char *text;         /* that is predicted at hand; NULL: none */
     int64_t picture[2];       /* height and width of the picture at hand in its file; 0: as the network takes it */
@@ -110,6 +111,8 @@ typedef enum classifier_states {
     CLASSIFIER_STATES
 } classifier_states;
 wick_tensor *classifier_state(classifier *c, classifier_states which);
+/* What c->coding says of several heads; where the task has none, nothing. */
+int classifier_read_heads(classifier *c, const char *whose);
 /* Measures them on the samples that are learned from. Before an optimizer is made. Exit codes; what went wrong has been
  * said. */
 int classifier_standardise(classifier *c, const wick_dataset *dataset);

@@ -264,7 +264,8 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
         return log_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
                         classifier_extents(rank, dims, has), classifier_extents(c->rank, c->dims, takes));
     const wick_spec *second = wick_dataset_field(dataset, 1);
-    const bool numbers = c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL,
+    const bool numbers =
+                   c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL || c->task->kind == TASK_HEADS,
                targets = second && second->dtype == WICK_F32 && second->rank == 1;
     const bool boxed = source_is_boxed(dataset);
     if (boxed != (c->task->kind == TASK_DETECT))

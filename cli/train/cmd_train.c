@@ -36,7 +36,8 @@ static int keep_coding(training *t) {
     t->c.separator = so.separator;
     t->c.decimal = so.decimal;
     t->c.no_header = so.no_header;
-    return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && !(t->c.coding = strdup(t->coding))) return log_fail(CLI_FAILED, "out of memory");
+    return code == CLI_OK ? classifier_read_heads(&t->c, t->o->data) : code;
 }
 
 static int build(training *t) {

@@ -26,6 +26,8 @@ typedef struct gate {
     wick_model *model; /* its states, to write; set by the command */
     judgement before, after;
     double seconds[2]; /* of one image: before, after */
+    double predicted[2]; /* the same by the plans' model */
+    int64_t arena[2];    /* bytes that such a plan takes besides the weights it was given: its arena, and scratch */
     int64_t bytes[2];  /* of the weights before, of the file */
 } gate;
 

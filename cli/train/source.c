@@ -66,11 +66,12 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
         if ((boxes || points) && strcmp(f->name, "size") == 0) size = k;
-        if (masks || o->targets ? strcmp(f->name, tags     ? "tags"
-                                                  : boxes  ? "boxes"
-                                                  : points ? "points"
-                                                  : masks  ? "mask"
-                                                           : "target") == 0
+        if (masks || o->targets ? strcmp(f->name, tags        ? "tags"
+                                                  : boxes     ? "boxes"
+                                                  : points    ? "points"
+                                                  : masks     ? "mask"
+                                                  : o->headed ? "heads"
+                                                              : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -99,6 +100,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                                         .n_fields = 2 + (size > 0),
                                         .fields = {*wick_dataset_field(o->set, 0),
                                                    masks        ? *wick_dataset_field(o->set, label)
+                                                   : o->headed  ? (wick_spec){"heads", WICK_F32, 1, {o->known}}
                                                    : o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
                                                                 : (wick_spec){"label", WICK_I64, 0, {0}},
                                                    size ? *wick_dataset_field(o->set, size) : (wick_spec){0}},
@@ -131,6 +133,7 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
     const wick_spec *second = wick_dataset_field(*set, 1);
     owned o = {
         .set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32 && second->rank == 1};
+    o.headed = source_is_headed(*set);
     if (o.targets) o.known = wick_dataset_classes(*set);
     o.whole = *set;
     status = source_wrap(ctx, &o, data, true, &part);
@@ -161,6 +164,7 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (source_is_boxed(d)) return TASK_DETECT;
     if (source_is_pointed(d)) return TASK_KEYPOINTS;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
+    if (source_is_headed(d)) return TASK_HEADS;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
 
@@ -233,6 +237,7 @@ int source_read_options(const cli_options *o, source_options *so) {
     const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
     *so = (source_options){.label = o->label,
                            .target = o->target,
+                           .heads = o->heads,
                            .rate = o->rate,
                            .skip = o->skip_columns,
                            .separator = *separator,
@@ -323,6 +328,11 @@ bool source_is_tagged(const wick_dataset *d) {
     return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
 }
 
+bool source_is_headed(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_F32 && strcmp(f->name, "heads") == 0;
+}
+
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
@@ -411,11 +421,17 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool parted = file && strcmp(file, data) == 0;
     wick_status status = WICK_OK;
     if (file) {
-        const bool text = source_is_text(file, so);
-        status = text ? source_open_text(ctx, file, split, so, parted, &o)
-                 : source_ends(file, ".csv") || source_ends(file, ".tsv")
-                     ? source_open_table(ctx, file, so, parted, &o)
-                     : source_open_tensors(ctx, file, split, so, parted, &o);
+        const bool table = source_ends(file, ".csv") || source_ends(file, ".tsv"),
+                   heads = so->task == TASK_HEADS || (so->task == TASK_AUTO && !so->coding && !so->window && table &&
+                                                      source_targets_differ(ctx, file, so)),
+                   text = !heads && source_is_text(file, so);
+        if (heads && so->task == TASK_AUTO)
+            talk("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
+        status = heads && table ? source_open_headed_table(ctx, file, so, parted, &o)
+                 : heads        ? source_open_headed_tensors(ctx, file, split, so, parted, &o)
+                 : text         ? source_open_text(ctx, file, split, so, parted, &o)
+                 : table        ? source_open_table(ctx, file, so, parted, &o)
+                                : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
@@ -431,7 +447,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
-    if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {
+    if (!file && status == WICK_OK &&
+        (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL || so->task == TASK_HEADS)) {
         wick_dataset_free(out);
         status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
                                    "%s: has classes, by its folders or files, and no numbers or labels beside each "

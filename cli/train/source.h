@@ -7,8 +7,7 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
- * each pixel, or of each word; or where things
- * are in it, as boxes or points. */
+ * each pixel, or of each word; where things are in it, as boxes or points; or several of these at once. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -18,7 +17,8 @@ typedef enum task_kind {
     TASK_SEGMENT,
     TASK_TAG,
     TASK_DETECT,
-    TASK_KEYPOINTS
+    TASK_KEYPOINTS,
+    TASK_HEADS
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -35,6 +35,7 @@ typedef struct source_options {
     int64_t classes;    /* with a coding, how many the model knows; 0: as many as there are */
     bool unlabelled;    /* with a coding: samples need no class, which is -1 then */
     task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
+    const char *heads;  /* as --heads: several things that are learned at once; NULL or "": `target` says them */
     const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
                            one that `label` says */
     bool pictures;      /* with a coding of a table: the model learned from pictures that a column names */
@@ -59,6 +60,7 @@ int source_read_options(const cli_options *o, source_options *so);
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
  *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
+ *   heads      a table or tensors of which several things are learned: "heads", f32 [n] (heads.h)
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
  *              it "size", i64 [2], height and width as the picture's file has them
@@ -99,6 +101,8 @@ bool source_read_point_coding(const char *coding, bool *letterbox);
 bool source_read_box_coding(const char *coding, bool *letterbox, int64_t *most);
 /* Whether samples are texts with a tag for each word. */
 bool source_is_tagged(const wick_dataset *dataset);
+/* Whether several things are learned of each sample, which field 1, "heads", has. */
+bool source_is_headed(const wick_dataset *dataset);
 /* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,
  * those that are not known as "?", NULL: out of memory. */
 bool source_is_text_coding(const char *coding);

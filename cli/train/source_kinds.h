@@ -5,6 +5,7 @@
 #include "source.h"
 
 #include "wick/datasets.h"
+#include "wick/weights.h"
 
 /* A data set with all that it is made of; field `label` is the label. */
 typedef struct owned {
@@ -18,6 +19,7 @@ typedef struct owned {
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
     bool masks;       /* field `label` is a mask, tags, boxes or points */
+    bool headed;      /* field `label` is of several heads */
     int size;         /* the field that says how large pictures are in their files; 0: none */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
 } owned;
@@ -80,6 +82,18 @@ wick_status source_open_points(wick_context *ctx, const char *data, const char *
 int64_t source_test_rows(int64_t rows); /* how many of such a table are forecast in the test: the last ones */
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
+/* The same where several things are learned of each sample (source_heads.h); and whether columns that --target names
+ * are of more than one kind, so that they are. */
+wick_status source_open_headed_table(wick_context *ctx, const char *path, const source_options *so, bool parted,
+                                     owned *o);
+wick_status source_open_headed_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                                       bool parted, owned *o);
+bool source_targets_differ(wick_context *ctx, const char *path, const source_options *so);
+enum { SOURCE_BASE = 64 };
+/* The name of an array without its split: "x" of x_train, "images" of train_images. false: it is not of that split. */
+bool source_strip_split(const char *name, const char *split, char base[SOURCE_BASE]);
+/* The split that names of arrays have, as close to the one asked for as there is; NULL: they have none. */
+const char *source_split_named(const wick_weights *file, const char *split, bool *divided);
 /* Whether a file of tensors has x_val and y_val beside those of train and test. */
 bool source_has_val(wick_context *ctx, const char *path);
 wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,

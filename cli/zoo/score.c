@@ -196,6 +196,8 @@ int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_resul
         r->parameters = classifier_parameters(&c);
         if (c.task->kind == TASK_CLASSIFY)
             score_classes(m, &e, &got, train, r);
+        else if (m->metric == ZOO_HEADS)
+            code = zoo_score_heads(m, &e, train, r);
         else if (m->metric == ZOO_MAP50)
             code = c.task->kind != TASK_DETECT
                        ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)

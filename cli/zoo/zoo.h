@@ -14,6 +14,7 @@ typedef enum zoo_metric {
     ZOO_MIOU,     /* of pixels; baseline: the commonest class of each place of the training's pictures */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
+    ZOO_HEADS,    /* of several heads, the least share of what is wanted of each; baseline: the training's mean */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
     ZOO_NME       /* of points, mean distance in percent of that of the outer corners of the eyes; baseline: the mean
@@ -32,7 +33,7 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_cells;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_streets, zoo_set_cells;
 
 typedef struct zoo_model {
     const char *id, *name, *doc;
@@ -106,6 +107,7 @@ int zoo_prepare_skab(zoo_prep *p);
 int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
+int zoo_prepare_gait(zoo_prep *p); /* several heads of each window */
 int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
 
 /* ---- training and judging ---------------------------------------------------------------------------------------- */
@@ -121,6 +123,8 @@ char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /*
 void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
 /* The model at path on the held-out part. An exit code; what went wrong has been said. */
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
+/* Of several heads, each beside what is wanted of it. */
+int zoo_score_heads(const zoo_model *m, const evaluator *e, const wick_dataset *train, zoo_result *r);
 /* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */
 int zoo_place_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
 int zoo_box_baseline(const evaluator *e, const wick_dataset *train, double *baseline);

@@ -25,6 +25,15 @@ test_a_model_of_points() {
     expect 0 "$wick" report run -o run.html && has run.html "A finder of 3 points" && has run.html "what is found" && has run.html "<circle" && expect 2 "$wick" quantize run -o no.onnx && has err "--task keypoints"
     expect 0 "$wick" train --data set --epochs 1 --out default && has err "for 160 images: --net"
 }
+# Points are leaves of a batch as other samples are: one leaf has the bits of none, two ranks those of one process.
+test_leaves_and_ranks() {
+    leaves=(--data set --net "$net" --transform "affine=8:0.06:0.9:1.1, normalise" --epochs 2 --batch 16 --validation 0.4 --force --threads 1)
+    expect 0 "$wick" train "${leaves[@]}" --out plain
+    expect 0 "$wick" train "${leaves[@]}" --leaves 1 --out leaf && same_tensors plain/last.safetensors leaf/last.safetensors
+    expect 0 "$wick" train "${leaves[@]}" --leaves 4 --out four
+    expect 0 "$wick" launch -n 3 "$wick" train "${leaves[@]}" --leaves 4 --out ranks && same_tensors four/best.safetensors ranks/best.safetensors
+    cmp <(sed 's/, "seconds": [^}]*//' four/log.jsonl) <(sed 's/, "seconds": [^}]*//' ranks/log.jsonl) || fail "the logs differ"
+}
 test_predictions() {
     [ -d run ] || { fail "no model"; return; }
     expect 0 "$wick" predict run --index 0-39 --json && valid_json out && has out '"there": [{"point": "nose"' && mv out all.json

@@ -99,6 +99,18 @@ x[fall == 1, 0, 140:160] += 4000
 np.savez("sets/umafall.npz", x=x.astype(np.int16), scale=np.full(9, 1e-3, np.float32), person=(np.arange(n) // 2 % 10).astype(np.uint8), fall=fall.astype(np.uint8),
          activity=np.where(fall, 12, 9).astype(np.uint8), impact=np.full(n, 150, np.int16), is_test=(np.arange(n) // 2 % 10 >= 7).astype(np.uint8))
 P
+    # Gaits: steps that come again every 10 samples of walking and 8 of jogging; noise has none, and is left out.
+    python3 - <<'P'
+import numpy as np
+r = np.random.default_rng(2); n = 60
+kind = np.arange(n) % 3; lag = np.array([10, 8, 9])[kind] + (np.arange(n) // 20) * 0.3; t = np.arange(300)
+x = r.normal(0, 0.02, (n, 9, 300)); x[:, 2] += 1 + np.array([0.2, 0.8, 0.5])[kind][:, None] * np.sin(2 * np.pi * t / lag[:, None])
+x[57:, 2] = 1 + r.normal(0, 0.3, (3, 300))
+np.savez("gait.npz", x=(x * 1000).astype(np.int16), scale=np.full(9, 1e-3, np.float32), person=(np.arange(n) // 3 % 10).astype(np.uint8), fall=np.zeros(n, np.uint8),
+         activity=np.array([11, 6, 5], np.uint8)[kind], impact=np.full(n, 150, np.int16), is_test=(np.arange(n) // 3 % 10 >= 7).astype(np.uint8))
+P
+    mkdir -p walks && cp gait.npz walks/umafall.npz && expect 0 "$wick" zoo train S8 --data walks --out zoo --json && valid_json out && has err "3 recordings without a step that comes again are left out" && has err "cadence: mape" && awk -v s="$(json out score)" -v b="$(json out baseline)" 'BEGIN { exit !(s > b + 0.2) }' || fail "gaits are not learned: $(json out score), baseline $(json out baseline)"
+    expect 0 "$wick" eval zoo/GaitAnalysis/seed-1 && has out regularity
     expect 0 "$wick" zoo train S5 --data sets --out zoo --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0.95) }' || fail "falls are not learned: $(json out score)"
     expect 0 "$wick" zoo train S5 --data sets --out zoo --shuffle-labels --json && has out '"labels_shuffled": true' && awk -v s="$(json out score)" 'BEGIN { exit !(s < 0.85) }' || fail "learned from shuffled labels: $(json out score)"
 }

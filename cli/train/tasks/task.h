@@ -58,7 +58,7 @@ typedef struct task {
 } task;
 
 extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_detect,
-    task_keypoints;
+    task_keypoints, task_heads;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */

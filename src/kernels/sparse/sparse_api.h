@@ -17,7 +17,7 @@ typedef struct wick_sparse {
     int64_t nonzeros, room;
     int64_t block; /* of k, that sums go by; 0: wick_gemm's own */
     /* filled by wick_gemm_prepare */
-    bool few;                                /* up to a few rows of C */
+    int64_t few; /* 1: up to a few rows of C; as wide as the others, since steps are compared as bytes */
     const struct wick_sparse_kernel *kernel; /* NULL: the product is dense */
 } wick_sparse;
 

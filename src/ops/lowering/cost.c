@@ -75,8 +75,9 @@ static void add_put(wick_work *w, const wick_tuning *t, const wick_step *s) {
 }
 
 static void add_other(wick_work *w, const wick_tuning *t, const wick_step *s) {
-    (void)t;
-    w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
+    (void)t; /* weights of 4 bits are f32 as products take them */
+    if (s->node->op == &wick_op_int4_linear) w->ops[WICK_RATE_GEMM] = 2 * s->flops;
+    else w->ops[s->node->op == &wick_op_attention_grad ? WICK_RATE_ATTENTION : WICK_RATE_OTHER] = s->flops;
 }
 
 /* By kind of step: what adds its operations; or, without that, the rate of its FLOPs. No row: add_other. */

@@ -1,0 +1,310 @@
+/* wick shrink: tries what prune and quantize do, one with the other, and writes what meets a budget of bytes, time,
+ * memory and accuracy, or comes nearest. All of it is judged on the same images as the network that it was made of. */
+#include "../options.h"
+#include "../term/log.h"
+#include "gate.h"
+
+#include "wick/compress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH = 32, BLOCK = 32, ATTEMPTS = 32 };
+
+/* What is left out of the network. */
+typedef struct way {
+    const char *name;
+    wick_pruning how;
+    double sparsity;
+} way;
+static const way ways[] = {
+    {.name = "whole"},
+    {.name = "3/4 of multiply-adds", .how = {.macs = 0.75}},
+    {.name = "1/2 of multiply-adds", .how = {.macs = 0.5}},
+    {.name = "1/4 of multiply-adds", .how = {.macs = 0.25}},
+    {.name = "low rank, 1/2", .how = {.budget = 0.5}},
+    {.name = "90 % zeros", .sparsity = 0.9},
+};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+/* And what its weights are. */
+typedef enum held { HELD_F32, HELD_INT8, HELD_INT4, HELD } held;
+static const char *const held_names[HELD] = {"f32", "int8", "int4"};
+
+typedef struct attempt {
+    const way *of;
+    held held;
+    char why[160]; /* it couldn't be made; "": it was, and: */
+    int64_t correct, bytes, arena;
+    double drop, bound, seconds, predicted;
+    bool front; /* no other has fewer bytes, less time and more accuracy */
+} attempt;
+
+typedef struct shrinking {
+    gate g;
+    cli_options now; /* the command's, with the name of what is tried */
+    char path[4096];
+    const cli_options *asked;
+    const way *of;
+    wick_pruner *p;
+    attempt all[ATTEMPTS];
+    int n, best; /* best: written, or -1 */
+} shrinking;
+
+static int failed(const shrinking *w, wick_status status) { return gate_failed(&w->g, status, CLI_FAILED); }
+
+/* ---- what is best ------------------------------------------------------------------------------------------------ */
+
+/* By how much it exceeds the limit that it exceeds most: 1, or less: none. */
+static double excess(const cli_options *o, const attempt *a) {
+    double most = 0;
+    if (o->max_kb > 0) most = fmax(most, (double)a->bytes / 1e3 / o->max_kb);
+    if (o->max_us > 0) most = fmax(most, 1e6 * a->seconds / o->max_us);
+    if (o->max_ram > 0) most = fmax(most, (double)a->arena / 1e3 / o->max_ram);
+    if (o->max_drop >= 0) most = fmax(most, a->bound <= o->max_drop ? 0 : 1 + a->bound - o->max_drop);
+    return most;
+}
+/* Within a budget of bytes, time or memory the most accurate one; where there is none but of accuracy, the fastest. */
+static bool is_better(const cli_options *o, const attempt *a, const attempt *b) {
+    const double x = excess(o, a), y = excess(o, b);
+    if (x > 1 || y > 1) return x < y;
+    const bool spends = o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0;
+    return spends && a->correct != b->correct ? a->correct > b->correct : a->seconds < b->seconds;
+}
+static void find_front(shrinking *w) {
+    for (int i = 0; i < w->n; i++) {
+        attempt *a = &w->all[i];
+        a->front = !a->why[0];
+        for (int k = 0; k < w->n && a->front; k++) {
+            const attempt *b = &w->all[k];
+            const bool no_worse = b->bytes <= a->bytes && b->seconds <= a->seconds && b->correct >= a->correct,
+                       other = b->bytes < a->bytes || b->seconds < a->seconds || b->correct > a->correct;
+            a->front = b->why[0] || !(no_worse && other);
+        }
+    }
+}
+
+/* ---- trying ------------------------------------------------------------------------------------------------------ */
+
+static attempt *begin(shrinking *w, held how) {
+    attempt *a = &w->all[w->n++];
+    *a = (attempt){.of = w->of, .held = how};
+    return a;
+}
+/* It can't be made of this network, or something went wrong. */
+static int refused(shrinking *w, held how, wick_status status) {
+    if (status != WICK_ERR_INVALID && status != WICK_ERR_UNSUPPORTED) return failed(w, status);
+    attempt *a = begin(w, how);
+    snprintf(a->why, sizeof a->why, "%s", wick_context_error(w->g.ctx));
+    return CLI_OK;
+}
+
+/* What g->made is: written beside the result, measured, and put in its place where it is better. */
+static int measure(shrinking *w, held how) {
+    gate *g = &w->g;
+    attempt *a = begin(w, how);
+    int code = gate_write(g);
+    if (code == CLI_OK) code = gate_time(g);
+    if (code != CLI_OK) return code;
+    a->correct = g->after.correct;
+    a->drop = gate_drop(g, &a->bound);
+    a->bytes = g->bytes[1];
+    a->seconds = g->seconds[1];
+    a->arena = g->arena[1];
+    a->predicted = g->predicted[1];
+    talk("%s, %s: %.1f KB, %.4g us, %.2f points lost, below %.2f", a->of->name, held_names[how], (double)a->bytes / 1e3,
+         1e6 * a->seconds, a->drop, a->bound);
+    if (w->best >= 0 && !is_better(w->asked, a, &w->all[w->best])) return CLI_OK;
+    w->best = w->n - 1;
+    if (rename(w->path, w->asked->out) == 0) return CLI_OK;
+    return log_fail(CLI_FAILED, "%s: %s", w->asked->out, strerror(errno));
+}
+
+static wick_status look(void *p, const void *const *in, const int64_t *labels) {
+    (void)labels;
+    return wick_pruner_observe(p, in);
+}
+static wick_status calibrate(void *q, const void *const *in, const int64_t *labels) {
+    (void)labels;
+    return wick_quantizer_observe(q, in);
+}
+static int64_t batch_of(const shrinking *w) {
+    const int64_t count = wick_dataset_count(w->g.observed);
+    return count < BATCH ? count : BATCH;
+}
+
+/* The share of zeros grows as wick prune lets it grow. */
+static wick_status sparsify(const shrinking *w, double share) {
+    return share > 0 ? wick_pruner_sparsify(w->p, share, 0, 0) : WICK_OK;
+}
+static wick_status stepped(void *owner, int64_t step, int64_t steps) {
+    const shrinking *w = owner;
+    const double end = 0.75 * (double)steps, left = step < end ? 1 - (double)step / end : 0;
+    return sparsify(w, w->of->sparsity * (1 - left * left * left));
+}
+static wick_status finish(void *owner) {
+    const shrinking *w = owner;
+    return sparsify(w, w->of->sparsity);
+}
+
+/* The network in f32 with what w->of leaves of it. *there: it could be made. */
+static int make_floats(shrinking *w, bool *there) {
+    gate *g = &w->g;
+    const int64_t batch = batch_of(w);
+    const wick_spec spec = classifier_network_spec(&g->c, batch);
+    wick_status status = classifier_prepare(&g->c, batch);
+    *there = false;
+    if (status != WICK_OK) return failed(w, status);
+    status = wick_pruner_new(g->ctx, g->c.model, gate_record_network, &g->c, 1, &spec, 1, &w->p);
+    if (status == WICK_OK) status = wick_pruner_cut(w->p, &w->of->how);
+    if (status == WICK_OK && !g->o->epochs) status = sparsify(w, w->of->sparsity);
+    if (status != WICK_OK) return refused(w, HELD_F32, status);
+    const bool whole = w->of == &ways[0];
+    int code = whole ? CLI_OK : gate_show(g, batch, look, w->p);
+    if (code == CLI_OK && (status = wick_pruner_settle(w->p)) != WICK_OK) code = failed(w, status);
+    g->made = wick_pruner_apply;
+    g->made_user = w->p;
+    g->model = wick_pruner_model(w->p);
+    if (code == CLI_OK) code = gate_judge(g, true, &g->after);
+    if (code == CLI_OK && g->o->epochs && !whole)
+        code = gate_train(g, &(gate_training){.model = g->model,
+                                              .fn = wick_pruner_apply,
+                                              .user = w->p,
+                                              .stepped = w->of->sparsity > 0 ? stepped : NULL,
+                                              .finish = finish,
+                                              .owner = w,
+                                              .lr = 1e-3,
+                                              .kind = w->of->name,
+                                              .last_only = w->of->sparsity > 0});
+    *there = code == CLI_OK;
+    return code;
+}
+
+/* The same in integers. */
+static int try_integers(shrinking *w, held how) {
+    gate *g = &w->g;
+    const int64_t batch = batch_of(w);
+    const wick_spec spec = classifier_network_spec(&g->c, batch);
+    const wick_quantizer_options options = {.calibration = WICK_CALIBRATE_MSE, .block = how == HELD_INT4 ? BLOCK : 0};
+    wick_quantizer *q = NULL;
+    wick_status status =
+        wick_quantizer_new(g->ctx, wick_pruner_model(w->p), wick_pruner_apply, w->p, 1, &spec, 1, &options, &q);
+    int code = status == WICK_OK ? gate_show(g, batch, calibrate, q) : refused(w, how, status);
+    if (q && code == CLI_OK && (status = wick_quantizer_finish(q)) != WICK_OK) code = failed(w, status);
+    if (q && code == CLI_OK) {
+        g->made = wick_quantizer_apply;
+        g->made_user = q;
+        g->model = wick_quantizer_model(q);
+        code = gate_judge(g, true, &g->after);
+        if (code == CLI_OK) code = measure(w, how);
+    }
+    g->made = NULL;
+    wick_quantizer_free(&q);
+    return code;
+}
+
+static int try_way(shrinking *w) {
+    bool there;
+    int code = make_floats(w, &there);
+    if (code == CLI_OK && there) code = measure(w, HELD_F32);
+    /* zeros are of no use to integers */
+    for (held how = HELD_INT8; how < HELD && code == CLI_OK && there && !w->of->sparsity; how++)
+        code = try_integers(w, how);
+    w->g.made = NULL;
+    wick_pruner_free(&w->p);
+    return code;
+}
+
+/* ---- what comes of it -------------------------------------------------------------------------------------------- */
+
+static void report_text(const shrinking *w) {
+    const double n = (double)w->g.before.n;
+    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", "accuracy",
+           "points lost");
+    for (int i = 0; i < w->n; i++) {
+        const attempt *a = &w->all[i];
+        if (a->why[0]) {
+            log_print("%-22s %-5s no: %s", a->of->name, held_names[a->held], a->why);
+            printf("\n");
+            continue;
+        }
+        printf("%-22s %-5s %9.1f %10.4g %9.4g %9.1f  %6.2f %%  %6.2f, below %5.2f%s%s\n", a->of->name,
+               held_names[a->held], (double)a->bytes / 1e3, 1e6 * a->predicted, 1e6 * a->seconds,
+               (double)a->arena / 1e3, 100 * (double)a->correct / n, a->drop, a->bound, a->front ? "  front" : "",
+               i == w->best ? ", written" : "");
+    }
+    printf("\nbefore: %.2f %% of %lld %s\n", 100 * (double)w->g.before.correct / n, (long long)w->g.before.n,
+           gate_judged(&w->g));
+}
+static void report_json(const shrinking *w, bool within) {
+    const double n = (double)w->g.before.n;
+    json j = log_json_open();
+    json_bool(&j, "ok", true);
+    json_bool(&j, "within", within);
+    json_text(&j, "model", w->asked->model);
+    json_text(&j, "out", w->asked->out);
+    json_integer(&j, "judged", w->g.before.n);
+    json_real(&j, "accuracy_before", (double)w->g.before.correct / n, 9);
+    json_open(&j, "attempts", '[');
+    for (int i = 0; i < w->n; i++) {
+        const attempt *a = &w->all[i];
+        json_open(&j, NULL, '{');
+        json_text(&j, "network", a->of->name);
+        json_text(&j, "weights", held_names[a->held]);
+        if (a->why[0]) {
+            json_text(&j, "refused", a->why);
+        } else {
+            json_integer(&j, "file_bytes", a->bytes);
+            json_integer(&j, "arena_bytes", a->arena);
+            json_real(&j, "predicted_seconds", a->predicted, 6);
+            json_real(&j, "seconds", a->seconds, 6);
+            json_real(&j, "accuracy", (double)a->correct / n, 9);
+            json_real(&j, "drop_points", a->drop, 9);
+            json_real(&j, "drop_bound_points", a->bound, 9);
+            json_bool(&j, "front", a->front);
+            json_bool(&j, "written", i == w->best);
+        }
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    log_json_close(&j);
+}
+
+int cmd_shrink(cli_options *o) {
+    shrinking w = {.asked = o, .now = *o, .best = -1};
+    gate *g = &w.g;
+    if (!(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0))
+        return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram or --max-drop");
+    const int length = snprintf(w.path, sizeof w.path, "%s.try.onnx", o->out);
+    if (length < 0 || (size_t)length >= sizeof w.path) return log_fail(CLI_USAGE, "--out %s: too long", o->out);
+    g->o = o;
+    g->needs_logits = o->epochs > 0;
+    int code = gate_open(g, "wick shrink", "made smaller");
+    w.now.out = w.path;
+    g->o = &w.now;
+    if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
+    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
+    for (int i = 0; i < WAYS && code == CLI_OK; i++) {
+        w.of = &ways[i];
+        code = try_way(&w);
+    }
+    if (length > 0) (void)unlink(w.path); /* what was tried last and is no better */
+    find_front(&w);
+    const bool within = w.best >= 0 && excess(o, &w.all[w.best]) <= 1;
+    if (code == CLI_OK) {
+        if (o->json)
+            report_json(&w, within);
+        else
+            report_text(&w);
+    }
+    if (code == CLI_OK && !within) {
+        talk("nothing keeps to all of it; %s is what comes nearest", o->out);
+        code = CLI_MISSED;
+    }
+    gate_free(g);
+    return code;
+}

@@ -1,0 +1,49 @@
+# wick shrink: all that makes a trained classifier smaller, under a budget.
+. "$(dirname "$0")/lib.sh"
+
+make_run() {
+    [ -d data ] || make_data data 600 200 12
+    [ -d run ] || expect 0 "$wick" train --data data --net "conv 16 3 pad 1, bn, relu, maxpool 2, flatten, linear 64, relu, linear classes" --batch 50 --epochs 6 --quiet --out run
+}
+# the attempt that was written: its FIELD
+written() { python3 -c "import json; print([a for a in json.load(open('out'))['attempts'] if a.get('written')][0]['$1'])"; }
+
+test_budget_of_bytes() {
+    make_run || return
+    expect 0 "$wick" shrink run -o small.onnx --max-kb 60 --max-drop 20 --json && valid_json out && has out '"within": true' && has out '"network": "low rank, 1/2"' || return
+    ls | grep -q try && fail "what was tried is left: $(ls)"
+    [ "$(wc -c <small.onnx)" -le 60000 ] || fail "$(wc -c <small.onnx) bytes"
+    command -v python3 >/dev/null && [ "$(written file_bytes)" != "$(wc -c <small.onnx | tr -d ' ')" ] && fail "$(written file_bytes) bytes are said of $(wc -c <small.onnx)"
+    # it is what eval finds, on other images
+    expect 0 "$wick" eval small.onnx --data data --json && found=$(json out accuracy)
+    awk "BEGIN { exit !($found > 0.5) }" || fail "accuracy $found"
+}
+test_front() {
+    make_run || return
+    expect 0 "$wick" shrink run -o fast.onnx --max-drop 30 --epochs 0 --json && has out '"front": true' || return
+    command -v python3 >/dev/null || return 0
+    python3 - <<'END' || fail "the front has what others beat"
+import json
+tried = [a for a in json.load(open("out"))["attempts"] if "seconds" in a]
+key = lambda a: (a["file_bytes"], a["seconds"], -a["accuracy"])
+for a in tried:
+    beaten = any(key(b) != key(a) and all(x <= y for x, y in zip(key(b), key(a))) for b in tried)
+    assert a["front"] != beaten, a
+END
+    expect 0 "$wick" shrink run -o table.onnx --max-drop 30 --epochs 0 --quiet && has out "front" && has out "written" && has out "90 % zeros"
+}
+test_what_cannot_be_met() {
+    make_run || return
+    expect 6 "$wick" shrink run -o near.onnx --max-kb 1 --epochs 0 --json && has out '"within": false' && has err "comes nearest" && [ -s near.onnx ] || fail "nothing is written"
+    expect 2 "$wick" shrink run -o no.onnx && has err "say what it has to keep to"
+    expect 2 "$wick" shrink run -o no.txt --max-kb 1 && has err "ends in .onnx"
+    expect 3 "$wick" shrink nothing -o no.onnx --max-kb 1
+    [ ! -e no.onnx ] || fail "no.onnx was made"
+}
+test_an_onnx_file() {
+    make_run || return
+    expect 0 "$wick" convert run net.onnx --quiet
+    expect 0 "$wick" shrink net.onnx --data data -o from.onnx --max-drop 50 --epochs 0 --judge 100 --json && has out '"within": true'
+    expect 0 "$wick" inspect from.onnx && has out "image  float [N, "
+}
+test_main
