@@ -31,7 +31,7 @@ test_boxes_of_two_classes() {
 test_leaves_and_ranks() {
     leaves=(--data set --net "$net" --transform "flip, vflip, normalise" --epochs 2 --batch 16 --validation 0.4 --force --threads 1)
     expect 0 "$wick" train "${leaves[@]}" --out plain
-    expect 0 "$wick" train "${leaves[@]}" --leaves 1 --out one && same_tensors plain/last.safetensors one/last.safetensors
+    expect 0 "$wick" train "${leaves[@]}" --leaves 1 --out leaf && same_tensors plain/last.safetensors leaf/last.safetensors
     expect 0 "$wick" train "${leaves[@]}" --leaves 4 --out four
     expect 0 "$wick" launch -n 3 "$wick" train "${leaves[@]}" --leaves 4 --out ranks && same_tensors four/best.safetensors ranks/best.safetensors
     cmp <(sed 's/, "seconds": [^}]*//' four/log.jsonl) <(sed 's/, "seconds": [^}]*//' ranks/log.jsonl) || fail "the logs differ"

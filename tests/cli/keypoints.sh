@@ -29,7 +29,7 @@ test_a_model_of_points() {
 test_leaves_and_ranks() {
     leaves=(--data set --net "$net" --transform "affine=8:0.06:0.9:1.1, normalise" --epochs 2 --batch 16 --validation 0.4 --force --threads 1)
     expect 0 "$wick" train "${leaves[@]}" --out plain
-    expect 0 "$wick" train "${leaves[@]}" --leaves 1 --out one && same_tensors plain/last.safetensors one/last.safetensors
+    expect 0 "$wick" train "${leaves[@]}" --leaves 1 --out leaf && same_tensors plain/last.safetensors leaf/last.safetensors
     expect 0 "$wick" train "${leaves[@]}" --leaves 4 --out four
     expect 0 "$wick" launch -n 3 "$wick" train "${leaves[@]}" --leaves 4 --out ranks && same_tensors four/best.safetensors ranks/best.safetensors
     cmp <(sed 's/, "seconds": [^}]*//' four/log.jsonl) <(sed 's/, "seconds": [^}]*//' ranks/log.jsonl) || fail "the logs differ"
