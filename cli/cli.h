@@ -82,6 +82,10 @@ typedef struct cli_options {
     double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens; /* of train */
     int64_t vocabulary, length, leaves;
+    int64_t beams;          /* of eval and predict */
+    int64_t embedding;      /* of train */
+    double margin;
+    const char *enrolled;   /* of predict */
     const char *image_size; /* of train, eval and predict */
     bool as_stored;         /* also of run and data */
     const char *onnx, *input_range, *freeze, *weights, *rename; /* of train; input_range also of eval and predict */
@@ -100,7 +104,7 @@ typedef struct cli_options {
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
-    const char *task, *target, *validation, *loss_name, *class_weights, *config; /* of train */
+    const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */
     bool dry_run, dashboard;
     double noise;
     int64_t window, horizon;

@@ -1,6 +1,7 @@
 /* convert_onnx.c: wick convert's rows to ONNX: from a checkpoint or the folder of a run, and from ONNX for another
  * opset or with its weights elsewhere. */
 #include "../train/classifier.h"
+#include "../train/heads.h"
 #include "convert.h"
 #include "ports.h"
 #include "../term/log.h"
@@ -48,6 +49,12 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     if (deviation != 1) x = wick_div(x, wick_constant(ctx, WICK_F32, deviation));
     out[0] = classifier_predictions(c, x);
     if (c->task->kind == TASK_AUTOENCODE) out[1] = made_again(c, x);
+    if (!c->heads) return WICK_OK;
+    wick_tensor *all = out[0];
+    for (int i = 0; i < c->heads->n; i++) {
+        const head *h = &c->heads->list[i];
+        out[i] = wick_slice(all, 1, h->first, h->first + h->n, 1);
+    }
     return WICK_OK;
 }
 static wick_status prepare(void *user, const wick_spec *in) { return classifier_prepare(user, in[0].dims[0]); }
@@ -57,7 +64,10 @@ static int describe_samples(const classifier *c, char **doc) {
     const bool table = c->coding && strncmp(c->coding, "\"table\"", 7) == 0;
     if (!c->floats) {
         talk("the model takes pixels of 0 to 1: a picture's, in wick run, by --scale 1/255");
-        if (asprintf(doc, "image: pixels from 0 to 1, channels first; %s: %s", c->task->output, c->task->doc) >= 0)
+        const bool lines = source_is_line_coding(c->coding);
+        if (asprintf(doc, "image: pixels from 0 to 1, channels first; %s: %s%s%s", c->task->output, c->task->doc,
+                     lines ? "; the others are the characters of the second line. Coded as:\n" : "",
+                     lines ? c->coding : "") >= 0)
             return CLI_OK;
         *doc = NULL;
         return log_fail(CLI_FAILED, "out of memory");
@@ -102,10 +112,12 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     static const wick_onnx_symbol batch = {"N", 0, 0};
     wick_spec specs[2];
     char *doc = NULL;
-    int code = describe_samples(c, &doc);
+    const char *names[MOST_HEADS] = {c->task->output, "reconstruction"};
+    int code = describe_samples(c, &doc), outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
+    for (int i = 0; c->heads && i < c->heads->n; i++) names[i] = c->heads->list[i].name, outputs = c->heads->n;
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {.opset = (int)opset,
-                                                .outputs = (const char *const[]){c->task->output, "reconstruction"},
+                                                .outputs = names,
                                                 .n_symbols = 1,
                                                 .symbols = &batch,
                                                 .weights = weights,
@@ -115,7 +127,6 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
         classifier_specs(c, 1, specs);
         specs[0].name = "image";
         if (source_is_text_coding(c->coding)) specs[0].name = "tokens", specs[0].dtype = WICK_I64;
-        const int outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
         code = wrote(c->ctx, wick_onnx_save(model, record, c, 1, specs, outputs, path, &options));
     }
     free(doc);

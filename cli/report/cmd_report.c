@@ -121,7 +121,7 @@ static int build_step(report *r) {
     /* flips and crops change no plan */
     wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = r->e.transform};
     const wick_compile_options compiling = trainer_compiling(o);
-    const trainer_loss loss = {.smoothing = o->label_smoothing, .noise = o->noise};
+    const trainer_loss loss = {.smoothing = o->label_smoothing, .noise = o->noise, .margin = o->margin};
     int code = trainer_new(&r->t, &r->c, r->train, &r->optim, loss, NULL, &loading, &compiling);
     r->has_trainer = code == CLI_OK;
     return code;

@@ -1,5 +1,7 @@
 #include "classifier_parts.h"
 
+#include "heads.h"
+#include "tasks/embed.h"
 #include "../file_types.h"
 #include "../paths.h"
 #include "../step.h"
@@ -16,8 +18,19 @@
 int classifier_out_of_memory(void) { return log_fail(CLI_FAILED, "out of memory"); }
 
 /* All that follows has room for [n, classes]. `whose` is named: the network's text, or the file it is of. */
-static int check_logits(const classifier *c, const wick_tensor *logits, const char *whose, int blame) {
+static int check_logits(classifier *c, const wick_tensor *logits, const char *whose, int blame) {
     const int rank = wick_tensor_rank(logits);
+    if (c->task->kind == TASK_CTC) {
+        char gives[WICK_MAX_DIMS * 24];
+        c->steps = rank == 3 ? wick_tensor_dim(logits, 2) : 0;
+        if (rank == 3 && wick_tensor_dim(logits, 1) == c->classes && c->steps > 0) return CLI_OK;
+        return log_fail(
+            blame,
+            "%s: the network gives [%s] a sample, not [%lld, steps] of the symbols at each step: end it with "
+            "\"conv classes 1\" behind \"columns\" (of pictures, from left to right) or \"rows\" (of "
+            "spectrograms, whose rows are moments)",
+            whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes);
+    }
     if (c->task->kind == TASK_TAG) {
         const int64_t words = c->dims[c->rank - 1];
         if (rank == 3 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) == words) return CLI_OK;
@@ -112,7 +125,8 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
         return log_fail(blame, "%s: a sample has no height and width, and so no pixels", whose);
     }
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
-    if (c->task->kind == TASK_REGRESS)
+    if (c->task->kind == TASK_EMBED) (void)embed_prototypes(c), (void)embed_threshold(c);
+    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS)
         (void)classifier_state(c, STATE_TARGET_MEAN), (void)classifier_state(c, STATE_TARGET_DEVIATION);
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
@@ -141,7 +155,7 @@ int classifier_split_names(classifier *c, bool *fits) {
 }
 
 /* Whether its numbers have names. */
-static bool has_names(const classifier *c) { return c->task->kind != TASK_AUTOENCODE; }
+static bool has_names(const classifier *c) { return c->task->kind != TASK_AUTOENCODE && c->task->kind != TASK_EMBED; }
 
 /* Joined by tabs: those of the data set, or numbers. */
 int classifier_join_names(classifier *c, const wick_dataset *dataset) {
@@ -173,7 +187,9 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
                       .letterbox = c->letterbox,
                       .least = DETECT_SHOWN,
                       .overlap = DETECT_OVERLAP,
-                      .loss = c->loss};
+                      .loss = c->loss,
+                      .embedding = c->embedding};
+    if (c->task->kind == TASK_CTC) c->longest = wick_dataset_field(dataset, 1)->dims[0];
     if (!c->floats && wick_dataset_field(dataset, 0)->dtype != WICK_U8)
         return log_fail(CLI_BAD_FILE, "%s: its samples are %s; they may be u8 or f32", data,
                         wick_dtype_name(wick_dataset_field(dataset, 0)->dtype));
@@ -181,7 +197,10 @@ int classifier_describe(classifier *c, wick_context *ctx, const wick_dataset *da
         return classifier_out_of_memory();
     int code = classifier_sample_dims(c, dataset, &c->rank, c->dims, &c->pixels);
     if (code != CLI_OK) return code;
-    c->classes = c->task->kind == TASK_AUTOENCODE ? c->pixels : wick_dataset_classes(dataset);
+    c->classes = c->task->kind == TASK_AUTOENCODE ? c->pixels
+                 : c->task->kind == TASK_EMBED    ? c->embedding
+                                                  : wick_dataset_classes(dataset);
+    if (c->task->kind == TASK_EMBED) c->identities = wick_dataset_classes(dataset);
     if (c->classes > CLASSIFIER_MOST_CLASSES)
         return log_fail(CLI_BAD_FILE, "%s: a sample has %lld numbers, more than can be made again", data,
                         (long long)c->classes);
@@ -220,6 +239,7 @@ void classifier_free(classifier *c) {
     free(c->transform);
     free(c->label);
     free(c->coding);
+    heads_free(&c->heads);
     free(c->names);
     free(c->loss);
     if (c->class_names) free((char *)c->class_names[0]); /* the others are parts of it */
@@ -243,6 +263,7 @@ static bool add_task(const classifier *c, meta *list) {
     return (classes || meta_add(list, "task", "%s", c->task->name)) &&
            (!c->window || meta_add(list, "window", "%lld %lld", (long long)c->window, (long long)c->horizon)) &&
            (!c->loss || meta_add(list, "objective", "%s", c->loss)) &&
+           (!c->identities || meta_add(list, "identities", "%lld", (long long)c->identities)) &&
            meta_add(list, classes ? "classes" : "outputs", "%lld", (long long)c->classes);
 }
 
@@ -331,6 +352,12 @@ static int read_task(classifier *c, const wick_checkpoint *file, const char *pat
                    rows > CLASSIFIER_MOST_PIXELS || behind > CLASSIFIER_MOST_CLASSES))
         return log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, window);
     c->window = rows, c->horizon = behind;
+    const char *identities = wick_checkpoint_meta(file, "identities");
+    double count = 0;
+    if (c->task->kind == TASK_EMBED && !(identities && read_real(&count, identities) && count >= 1 &&
+                                         count <= CLASSIFIER_MOST_CLASSES && count == floor(count)))
+        return log_fail(CLI_BAD_FILE, "%s: bad identities '%s'", path, identities ? identities : "");
+    c->identities = (int64_t)count;
     if (validation && (!read_real(&c->validation, validation) || !(c->validation > 0 && c->validation < 1)))
         return log_fail(CLI_BAD_FILE, "%s: bad validation '%s'", path, validation);
     return CLI_OK;
@@ -382,6 +409,11 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if ((transform && !(c->transform = strdup(transform))) || (label && !(c->label = strdup(label))) ||
         (coding && !(c->coding = strdup(coding))))
         return classifier_out_of_memory();
+    if (c->task->kind == TASK_CTC) {
+        if (!source_is_line_coding(c->coding))
+            return log_fail(CLI_BAD_FILE, "%s: has no coding of the texts that it reads", path);
+        c->longest = source_line_longest(c->coding);
+    }
     const char *form = wick_checkpoint_meta(file, "form");
     if (form && !read_form(c, form)) return log_fail(CLI_BAD_FILE, "%s: bad form '%s'", path, form);
     const char *names = wick_checkpoint_meta(file, "names"); /* not in the first files that were written */
@@ -392,6 +424,7 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     else if (!(c->names = strdup(names)))
         code = classifier_out_of_memory();
     if (code == CLI_OK && has_names(c)) code = classifier_split_names(c, &fits);
+    if (code == CLI_OK) code = classifier_read_heads(c, path);
     if (code == CLI_OK && c->task->kind == TASK_AUTOENCODE && c->classes != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: bad outputs '%s'", path, value[CLASSES]);
     if (code == CLI_OK && c->task->kind == TASK_DETECT && !source_read_box_coding(c->coding, &c->letterbox, &c->boxes))
@@ -403,6 +436,14 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
     if (code == CLI_OK && !fits)
         code = log_fail(CLI_BAD_FILE, "%s: 'names' are not those of %lld classes", path, (long long)c->classes);
     return code;
+}
+
+int classifier_read_heads(classifier *c, const char *whose) {
+    const char *section = heads_in(c->coding);
+    if (c->task->kind != TASK_HEADS) return CLI_OK;
+    c->heads = section ? heads_read_coding(section) : NULL;
+    if (c->heads && c->heads->outputs == c->classes) return CLI_OK;
+    return log_fail(CLI_BAD_FILE, "%s: what it says of its heads is not of %lld numbers", whose, (long long)c->classes);
 }
 
 static double spec_elements(wick_spec spec) {
@@ -527,6 +568,10 @@ wick_spec classifier_network_spec(const classifier *c, int64_t n) {
 static wick_tensor *flat(const classifier *c, wick_tensor *y) {
     if (wick_tensor_error(y, NULL) != WICK_OK || wick_tensor_rank(y) <= 2) return y;
     const int64_t n = wick_tensor_dim(y, 0);
+    if (c->task->kind == TASK_CTC) /* a row of a picture is a sequence */
+        return wick_tensor_rank(y) == 4 && wick_tensor_dim(y, 2) == 1
+                   ? wick_reshape(y, 3, (const int64_t[]){n, wick_tensor_dim(y, 1), wick_tensor_dim(y, 3)})
+                   : y;
     if ((!c->onnx && c->task->kind != TASK_AUTOENCODE) || wick_tensor_count(y) != n * c->classes) return y;
     return wick_reshape(y, 2, (const int64_t[]){n, c->classes});
 }
@@ -571,10 +616,12 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
     specs[0] = (wick_spec){.name = "images", .dtype = WICK_F32, .rank = c->rank + 1, .dims = {n}};
     memcpy(specs[0].dims + 1, c->dims, (size_t)c->rank * sizeof *c->dims);
     specs[1] = (wick_spec){.name = "labels", .dtype = WICK_I64, .rank = 1, .dims = {n}};
-    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL)
+    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL || c->task->kind == TASK_HEADS)
         specs[1] = (wick_spec){.name = "targets", .dtype = WICK_F32, .rank = 2, .dims = {n, c->classes}};
     if (c->task->kind == TASK_TAG)
         specs[1] = (wick_spec){.name = "tags", .dtype = WICK_U8, .rank = 2, .dims = {n, c->dims[c->rank - 1]}};
+    if (c->task->kind == TASK_CTC)
+        specs[1] = (wick_spec){.name = "texts", .dtype = WICK_I64, .rank = 2, .dims = {n, c->longest}};
     if (c->task->kind == TASK_DETECT)
         specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, c->boxes, BOX_WIDTH}};
     if (c->task->kind == TASK_KEYPOINTS)
@@ -605,11 +652,12 @@ static int moments_of(const classifier *c, const wick_dataset *d, int field, int
     const int64_t count = wick_dataset_count(d);
     float *x = step_buffer(n, sizeof *x);
     double *sums = step_buffer(2 * n, sizeof *sums);
+    int64_t *there = step_buffer(n, sizeof *there);
     const bool ahead = c->window && field == 1; /* targets of a series count from what they were last */
     float *window = ahead ? step_buffer(c->pixels, sizeof *window) : NULL;
     wick_fault fault = {0};
-    int code = x && sums && (window || !ahead) ? CLI_OK : classifier_out_of_memory();
-    for (int64_t k = 0; k < 2 * n && code == CLI_OK; k++) sums[k] = 0;
+    int code = x && sums && there && (window || !ahead) ? CLI_OK : classifier_out_of_memory();
+    for (int64_t k = 0; k < 2 * n && code == CLI_OK; k++) sums[k] = 0, there[k % n] = 0;
     for (int64_t i = 0; i < 2 * count && code == CLI_OK; i++) {
         void *to[WICK_DATASET_FIELDS] = {NULL};
         to[field] = x;
@@ -618,29 +666,39 @@ static int moments_of(const classifier *c, const wick_dataset *d, int field, int
         for (int64_t k = 0; k < n && code == CLI_OK; k++) {
             if (ahead)
                 x[k] -= window[c->pixels - (c->classes / c->horizon - k / c->horizon) * c->window + c->window - 1];
-            const double v = (double)x[k], from = v - sums[k] / (double)count;
+            const double v = (double)x[k], from = v - sums[k] / (double)there[k];
+            if (isnan(v)) continue; /* of a head of which this sample says nothing */
             if (i < count)
-                sums[k] += v;
+                sums[k] += v, there[k]++;
             else
                 sums[n + k] += from * from;
         }
     }
     for (int64_t k = 0; k < n && code == CLI_OK; k++) {
-        mean[k] = (float)(sums[k] / (double)count);
-        deviation[k] = (float)sqrt(sums[n + k] / (double)count);
+        mean[k] = there[k] ? (float)(sums[k] / (double)there[k]) : 0;
+        deviation[k] = there[k] ? (float)sqrt(sums[n + k] / (double)there[k]) : 0;
         /* of equal numbers rounding may leave a trace */
         if (!(deviation[k] > 1e-7F * fabsf(mean[k]))) deviation[k] = 1;
     }
     free(x);
     free(window);
+    free(there);
     free(sums);
     return code;
+}
+
+/* Of heads numbers alone are learned with mean 0 and deviation 1. */
+static void leave_classes(const heads *h, float *mean, float *deviation) {
+    for (int i = 0; i < h->n; i++)
+        for (int64_t k = 0; k < h->list[i].n && h->list[i].kind != HEAD_NUMBERS; k++)
+            mean[h->list[i].first + k] = 0, deviation[h->list[i].first + k] = 1;
 }
 
 static int set_states(classifier *c, const wick_dataset *d, int field, classifier_states first, int64_t n) {
     float *mean = step_buffer(n, sizeof *mean), *deviation = step_buffer(n, sizeof *deviation);
     int code = mean && deviation ? moments_of(c, d, field, n, mean, deviation) : classifier_out_of_memory();
     wick_status status = WICK_OK;
+    if (code == CLI_OK && c->heads && field == 1) leave_classes(c->heads, mean, deviation);
     if (code == CLI_OK) status = wick_write(classifier_state(c, first), mean, (size_t)n * sizeof *mean);
     if (code == CLI_OK && status == WICK_OK)
         status = wick_write(classifier_state(c, first + 1), deviation, (size_t)n * sizeof *deviation);
@@ -652,7 +710,7 @@ static int set_states(classifier *c, const wick_dataset *d, int field, classifie
 
 int classifier_standardise(classifier *c, const wick_dataset *dataset) {
     int code = c->standard ? set_states(c, dataset, 0, STATE_MEAN, c->pixels) : CLI_OK;
-    if (code == CLI_OK && c->task->kind == TASK_REGRESS)
+    if (code == CLI_OK && (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS))
         code = set_states(c, dataset, 1, STATE_TARGET_MEAN, c->classes);
     return code;
 }

@@ -56,8 +56,16 @@ typedef struct classifier {
     bool no_header;
     char *names;              /* of the classes, targets or labels, with tabs between; "" of the others */
     const char **class_names; /* each by itself; NULL: there are none */
+    struct heads *heads;      /* of several heads, which numbers are whose (heads.h); NULL: one thing is learned */
     const float *weights;     /* of the classes of places, while a step of the training is recorded; NULL: all are 1 */
-    const char *text;         /* that is predicted at hand; NULL: none */
+    const char *text;         /* that is predicted at hand, or what it should be; NULL: none */
+    int64_t steps;            /* of ctc: what the network gives */
+    int64_t longest;          /* of ctc: how many characters a text of the data at hand has at most */
+    int64_t beams;            /* of ctc, as --beams */
+    int64_t embedding;        /* of embed, while it is made: as --embedding */
+    int64_t identities;       /* of embed: how many it learned from */
+    double margin;            /* of embed, while a step of the training is recorded: as --margin */
+    const struct enrolled *enrolled; /* of embed: who is known; NULL: nobody */
     int64_t picture[2];       /* height and width of the picture at hand in its file; 0: as the network takes it */
     char *data;               /* the set it was trained on, as --data takes it */
 } classifier;
@@ -110,6 +118,8 @@ typedef enum classifier_states {
     CLASSIFIER_STATES
 } classifier_states;
 wick_tensor *classifier_state(classifier *c, classifier_states which);
+/* What c->coding says of several heads; where the task has none, nothing. */
+int classifier_read_heads(classifier *c, const char *whose);
 /* Measures them on the samples that are learned from. Before an optimizer is made. Exit codes; what went wrong has been
  * said. */
 int classifier_standardise(classifier *c, const wick_dataset *dataset);

@@ -185,9 +185,9 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     }
     if (!parted || (!held && strcmp(split, "train") != 0)) return open_part(c, data, split, form, out);
     wick_status status = open_part(c, data, "train", form, out);
+    const int64_t gap = c->window ? c->horizon - 1 : c->task->kind == TASK_EMBED ? SOURCE_BY_CLASS : SOURCE_NO_ORDER;
     if (status == WICK_OK && c->limit > 0) status = wick_dataset_limit(c->ctx, *out, c->limit);
-    if (status == WICK_OK)
-        status = source_hold_out(c->ctx, data, c->validation, c->window ? c->horizon - 1 : -1, held, out);
+    if (status == WICK_OK) status = source_hold_out(c->ctx, data, c->validation, gap, held, out);
     if (status != WICK_OK) wick_dataset_free(out);
     return status;
 }
@@ -264,7 +264,8 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
         return log_fail(CLI_BAD_FILE, "the samples of %s are [%s], the model takes [%s]", name,
                         classifier_extents(rank, dims, has), classifier_extents(c->rank, c->dims, takes));
     const wick_spec *second = wick_dataset_field(dataset, 1);
-    const bool numbers = c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL,
+    const bool numbers =
+                   c->task->kind == TASK_REGRESS || c->task->kind == TASK_MULTI_LABEL || c->task->kind == TASK_HEADS,
                targets = second && second->dtype == WICK_F32 && second->rank == 1;
     const bool boxed = source_is_boxed(dataset);
     if (boxed != (c->task->kind == TASK_DETECT))
@@ -278,6 +279,9 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",
                         name, source_is_tagged(dataset) ? "" : "no", source_is_tagged(dataset) ? "have none" : "have");
+    if (source_is_lined(dataset) != (c->task->kind == TASK_CTC))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s texts to read, and those that the model learned from %s",
+                        name, source_is_lined(dataset) ? "" : "no", source_is_lined(dataset) ? "have none" : "have");
     if (masked != masks)
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s masks, and the model learned %s of each", name,
                         masked ? "" : "no", masks ? "the classes of pixels" : "no masks");

@@ -356,6 +356,9 @@ int cmd_eval(cli_options *o) {
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK && options_given(o, "beams") && c.task->kind != TASK_CTC)
+        code = log_fail(CLI_USAGE, "--beams is for --task ctc; this is %s", c.task->name);
+    c.beams = o->beams;
     if (code == CLI_OK) code = source_read_options(o, &form);
     if (code == CLI_OK) code = classifier_open_data(&c, o->data, &o->split, options_given(o, "split"), &form, &dataset);
     if (code == CLI_OK && c.limit > 0 && c.limit < wick_dataset_count(dataset))

@@ -6,7 +6,10 @@
 #include "../term/picture.h"
 #include "../step.h"
 #include "boxes/box_fit.h"
+#include "class_folders.h"
+#include "evaluate.h"
 #include "source.h"
+#include "tasks/embed.h"
 #include "../term/log.h"
 #include "../context.h"
 
@@ -59,6 +62,8 @@ typedef struct viewer {
     uint8_t *fitted;        /* room for a picture with bars beside it */
     char **texts;           /* of the file at hand, as they are written there; NULL: none */
     int64_t n_texts;
+    enrolled known; /* --enrolled */
+    bool enrolling; /* what is looked at now is what becomes known */
     int64_t *order; /* classes as they are shown */
     json json;      /* held back in memory until the last image: a failure prints another object instead */
     char *text;
@@ -177,6 +182,7 @@ static int look(viewer *v, const subject *s) {
     if (fits != CLI_OK) return fits;
     if (wick_run(v->step.workspace, (const void *[]){v->x}, (void *[]){v->probability}) != WICK_OK)
         return log_fail(CLI_FAILED, "%s", wick_workspace_error(v->step.workspace));
+    if (v->enrolling) return CLI_OK;
     if (*v->o->draw && s->pixels) {
         const int drawn = draw(v, s);
         if (drawn != CLI_OK) return drawn;
@@ -198,6 +204,19 @@ static int look(viewer *v, const subject *s) {
         show(v, s, best, shown);
     return CLI_OK;
 }
+
+/* What the sample's text should be, malloc'ed; NULL: nobody says. */
+static char *text_of(const viewer *v, const wick_dataset *d, int64_t index) {
+    const int64_t n = wick_dataset_field(d, 1)->dims[0];
+    int64_t *labels = step_buffer(n, sizeof *labels);
+    char *text = NULL;
+    if (labels && wick_dataset_get(d, index, (void *[WICK_DATASET_FIELDS]){NULL, labels}, NULL) == WICK_OK)
+        text = source_line_text(labels, n, v->c->class_names);
+    free(labels);
+    return text;
+}
+
+static int look_at_sound(viewer *v, const float *samples, int64_t length, const subject *of);
 
 /* Sample `index` of a data set; file: where it is from, NULL: --data. */
 static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
@@ -231,9 +250,12 @@ static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int
                        .label = wick_dataset_label(d, index)};
     char *text = v->texts && index < v->n_texts && v->texts[index] ? strdup(v->texts[index])
                  : s.sample && source_is_text_coding(v->c->coding) ? source_text_words(v->c->coding, s.sample)
+                 : source_is_lined(d) && (s.pixels || s.sample)    ? text_of(v, d, index)
                                                                    : NULL;
     v->c->text = text;
-    const int code = s.pixels || s.sample ? look(v, &s) : CLI_OK;
+    const int code = s.sample && source_is_audio(d) ? look_at_sound(v, s.sample, wick_dataset_length(d, index, 0), &s)
+                     : s.pixels || s.sample         ? look(v, &s)
+                                                    : CLI_OK;
     v->c->text = NULL;
     free(text);
     if (s.pixels || s.sample) return code;
@@ -293,20 +315,16 @@ static wick_status open_recording(viewer *v, const char *file, wick_audio **out)
 }
 
 /* What the run's --transform makes of a recording, without chance. */
-static int look_at_recording(viewer *v, const char *file) {
+static int look_at_sound(viewer *v, const float *samples, int64_t length, const subject *of) {
     const classifier *c = v->c;
+    const char *file = of->file ? of->file : c->data;
     const wick_spec in = {"audio", WICK_F32, 1, {-1}};
-    wick_audio *audio = NULL;
     wick_transform *t = NULL;
     wick_fault fault = {0};
-    int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
-    if (code != CLI_OK) return code;
-    wick_status status = open_recording(v, file, &audio);
-    if (status == WICK_OK)
-        status = wick_transform_new(c->ctx, c->transform,
-                                    &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
+    int code = CLI_OK;
+    const wick_status status = wick_transform_new(
+        c->ctx, c->transform, &(wick_transform_options){.still = true, .rate = (double)c->rate}, &in, &t);
     if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
-    const int64_t length = code == CLI_OK ? wick_audio_length(audio) : 0;
     const size_t scratch = code == CLI_OK ? wick_transform_scratch(t, length) : 0;
     if (code == CLI_OK && !length) code = log_fail(CLI_BAD_FILE, "%s: has no sample", file);
     int64_t count = code == CLI_OK ? wick_transform_rows(t, length) : 0;
@@ -318,13 +336,25 @@ static int look_at_recording(viewer *v, const char *file) {
     if (code == CLI_OK && count != c->pixels)
         code = log_fail(CLI_BAD_FILE, "%s: becomes %lld numbers, and the model takes %lld", file, (long long)count,
                         (long long)c->pixels);
-    if (code == CLI_OK &&
-        wick_transform_run(t, 0, 0, 0, wick_audio_samples(audio, 0), length, sample, work, &fault) != WICK_OK)
+    if (code == CLI_OK && wick_transform_run(t, 0, 0, 0, samples, length, sample, work, &fault) != WICK_OK)
         code = log_fail(CLI_BAD_FILE, "%s: %s", file, fault.text);
-    if (code == CLI_OK) code = look(v, &(subject){.sample = sample, .file = file, .label = -1, .alone = true});
+    subject made = *of;
+    made.sample = sample;
+    if (code == CLI_OK) code = look(v, &made);
     free(sample);
     free(work);
     wick_transform_free(&t);
+    return code;
+}
+
+static int look_at_recording(viewer *v, const char *file) {
+    wick_audio *audio = NULL;
+    int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
+    if (code != CLI_OK) return code;
+    const wick_status status = open_recording(v, file, &audio);
+    if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(v->c->ctx, status));
+    const subject s = {.file = file, .label = -1, .alone = true};
+    if (code == CLI_OK) code = look_at_sound(v, wick_audio_samples(audio, 0), wick_audio_length(audio), &s);
     wick_audio_free(&audio);
     return code;
 }
@@ -345,13 +375,19 @@ static int look_at_file(viewer *v, const char *file) {
     int code = kind_check(file, AS_PICTURE, "a picture");
     if (code != CLI_OK) return code;
     wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
-    if (status == WICK_OK && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
+    const bool line = v->c->task->kind == TASK_CTC; /* keeps its proportions */
+    uint8_t *fitted = line ? step_buffer(v->shape[0] * v->shape[1] * v->shape[2], 1) : NULL;
+    if (line && !fitted) code = log_fail(CLI_FAILED, "out of memory");
+    if (status == WICK_OK && !line && memcmp(wick_image_dims(image), v->shape, sizeof v->shape) != 0) {
         status = wick_image_resize(ctx, image, v->shape[1], v->shape[2], &other);
         whole = image;
         image = other;
     }
-    if (status != WICK_OK) wick_image_free(&whole);
-    if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    if (status != WICK_OK) {
+        wick_image_free(&whole);
+        free(fitted);
+        return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+    }
     const int64_t count = wick_image_count(image);
     const bool chosen = options_given(v->o, "index");
     char few[32];
@@ -362,7 +398,12 @@ static int look_at_file(viewer *v, const char *file) {
     v->c->picture[1] = whole ? wick_image_dims(whole)[2] : 0;
     while (code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) {
-            subject s = {.pixels = wick_image_pixels(image, i),
+            if (line && i < count) {
+                status = source_fit_line(ctx, image, i, v->shape[1], v->shape[2], fitted);
+                if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(ctx, status));
+                if (code != CLI_OK) break;
+            }
+            subject s = {.pixels = line ? fitted : wick_image_pixels(image, i),
                          .file = file,
                          .index = i,
                          .label = -1,
@@ -378,6 +419,7 @@ static int look_at_file(viewer *v, const char *file) {
         }
     wick_image_free(&image);
     wick_image_free(&whole);
+    free(fitted);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld images; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
@@ -397,6 +439,38 @@ static int check_list(const char *list) {
     return CLI_OK;
 }
 
+/* --enrolled: a file, or a folder with one for each identity. */
+static int enrol(viewer *v, const char *path) {
+    classifier *c = v->c;
+    wick_dataset *set = NULL;
+    evaluator e = {0};
+    evaluation none;
+    int code;
+    if (!path_is_folder(path)) {
+        v->enrolling = true;
+        code = hears(c) ? look_at_recording(v, path) : look_at_file(v, path);
+        v->enrolling = false;
+        if (code != CLI_OK) return code;
+        v->known.means = step_buffer(c->classes, sizeof *v->known.means);
+        v->known.names = calloc(1, sizeof *v->known.names);
+        if (!v->known.means || !v->known.names || !(v->known.names[0] = strdup(path)))
+            return log_fail(CLI_FAILED, "out of memory");
+        memcpy(v->known.means, v->probability, (size_t)c->classes * sizeof *v->known.means);
+        v->known.n = 1;
+    } else {
+        const char *split = class_folders_are(c->ctx, path) ? "all" : "train";
+        code = classifier_open_data(c, path, &split, true, NULL, &set);
+        if (code == CLI_OK) code = evaluator_new(&e, c, set);
+        e.bare = true;
+        if (code == CLI_OK) code = evaluator_run(&e, &none);
+        if (code == CLI_OK) code = enrolled_of(&e, &v->known);
+        evaluator_free(&e);
+        wick_dataset_free(&set);
+    }
+    c->enrolled = &v->known;
+    return code;
+}
+
 static int look_at_all(viewer *v) {
     classifier *c = v->c;
     v->x = step_buffer(c->pixels, sizeof *v->x);
@@ -410,6 +484,10 @@ static int look_at_all(viewer *v) {
         return log_fail(CLI_FAILED, "out of memory");
     wick_status status = step_compile(&v->step, c, record, c, 1, 1, 1, false, 0, 0, NULL);
     if (status != WICK_OK) return log_fail(CLI_FAILED, "%s", log_why(c->ctx, status));
+    if (*v->o->enrolled) {
+        const int known = enrol(v, v->o->enrolled);
+        if (known != CLI_OK) return known;
+    }
     if (v->o->json) json_open(&v->json, NULL, '[');
     if (v->o->csv) c->task->csv(c);
     const char *list = v->o->index;
@@ -521,6 +599,11 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&c, o->input_range, "", CLI_USAGE);
+    if (code == CLI_OK && options_given(o, "beams") && c.task->kind != TASK_CTC)
+        code = log_fail(CLI_USAGE, "--beams is for --task ctc; this is %s", c.task->name);
+    c.beams = o->beams;
+    if (code == CLI_OK && *o->enrolled && c.task->kind != TASK_EMBED)
+        code = log_fail(CLI_USAGE, "--enrolled is for --task embed; this is %s", c.task->name);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
         code = log_fail(
@@ -532,7 +615,7 @@ int cmd_predict(cli_options *o) {
     for (int i = 0; code == CLI_OK && i < 3; i++)
         if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))
             code = log_fail(CLI_USAGE, "--%s is for --task detect%s; this model was trained with --task %s",
-                            of_boxes[i], i ? "" : " and keypoints", c.task->name);
+                            of_boxes[i], i ? "" : ", keypoints and heads", c.task->name);
     if (code == CLI_OK && o->csv && o->json) code = log_fail(CLI_USAGE, "--csv and --json are two ways of saying it");
     c.least = o->score, c.overlap = o->overlap;
     if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))
@@ -547,6 +630,7 @@ int cmd_predict(cli_options *o) {
     free(v.fitted);
     free(v.sample);
     free(v.order);
+    enrolled_free(&v.known);
     classifier_free(&c);
     wick_dataset_free(&dataset);
     wick_context_free(&ctx);

@@ -36,7 +36,8 @@ static int keep_coding(training *t) {
     t->c.separator = so.separator;
     t->c.decimal = so.decimal;
     t->c.no_header = so.no_header;
-    return code != CLI_OK || (t->c.coding = strdup(t->coding)) ? code : log_fail(CLI_FAILED, "out of memory");
+    if (code == CLI_OK && !(t->c.coding = strdup(t->coding))) return log_fail(CLI_FAILED, "out of memory");
+    return code == CLI_OK ? classifier_read_heads(&t->c, t->o->data) : code;
 }
 
 static int build(training *t) {
@@ -83,7 +84,7 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
-    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group};
+    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group, o->margin};
     if (code == CLI_OK)
         code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
@@ -285,8 +286,9 @@ static int measure(training *t) {
     evaluation result;
     if (!training_chooser(t)) return CLI_OK;
     wick_profile_begin(t->ctx, "evaluate");
-    const int code = evaluator_run(&t->e, &result);
+    int code = evaluator_run(&t->e, &result);
     wick_profile_end(t->ctx);
+    if (code == CLI_OK && t->c.task->settle) code = t->c.task->settle(&t->e);
     if (code != CLI_OK) return code;
     state->valid_loss = result.loss;
     state->valid_score = result.scores[0].value;

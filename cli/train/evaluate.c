@@ -54,7 +54,7 @@ static wick_status compile(evaluator *e, step *s, int64_t n) {
 /* Room for all predictions, and what they should be. */
 static int make_room(evaluator *e, int64_t count) {
     const classifier *c = e->c;
-    const bool targets = c->task->kind != TASK_AUTOENCODE;
+    const bool targets = c->task->kind != TASK_AUTOENCODE && c->task->kind != TASK_EMBED;
     const int64_t width = c->task->width(c) + (targets ? classifier_target_width(c) : 0);
     if (count > MOST_KEPT / width)
         return log_fail(CLI_BAD_FILE, "%lld samples of %lld numbers are more than can be measured at once",
@@ -93,6 +93,7 @@ int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset) {
     int64_t count = wick_dataset_count(dataset);
     classifier_size_boxes(c, dataset);
     *e = (evaluator){.c = c, .dataset = dataset, .batch = count < BATCH ? count : BATCH};
+    if (c->task->kind == TASK_CTC) c->longest = wick_dataset_field(dataset, 1)->dims[0];
     if (c->task->count) {
         const int64_t fit = PIXELS / (c->task->width(c) / c->classes);
         e->batch = fit < 1 ? 1 : fit < e->batch ? fit : e->batch;
@@ -170,7 +171,7 @@ static int run_task(evaluator *e, evaluation *result) {
             keep(e, &b);
     }
     if (code == CLI_OK) code = finish(e, result);
-    return code == CLI_OK ? e->c->task->measure(e, result) : code;
+    return code == CLI_OK && !e->bare ? e->c->task->measure(e, result) : code;
 }
 
 int evaluator_run(evaluator *e, evaluation *result) {
@@ -211,7 +212,17 @@ int evaluator_run(evaluator *e, evaluation *result) {
     return CLI_OK;
 }
 
+void evaluator_drop_lines(evaluator *e) {
+    for (int i = 0; i < EVALUATOR_SHOWN; i++) {
+        free(e->lines.read[i]);
+        free(e->lines.wrong[i].is);
+        free(e->lines.wrong[i].read);
+    }
+    e->lines = (line_counts){0};
+}
+
 void evaluator_free(evaluator *e) {
+    evaluator_drop_lines(e);
     step_free(&e->full);
     step_free(&e->rest);
     wick_loader_free(&e->loader);

@@ -6,6 +6,22 @@
 #include "metrics.h"
 #include "../step.h"
 
+enum { EVALUATOR_SHOWN = 6 };
+
+/* A text that was read wrong. */
+typedef struct line_error {
+    int64_t index;
+    char *is, *read;
+} line_error;
+/* Of texts: what makes them of what was read. */
+typedef struct line_counts {
+    int64_t texts, right, letters, letter_edits, words, word_edits;
+    int64_t impossible;          /* need more steps than the network gives */
+    char *read[EVALUATOR_SHOWN]; /* of the first samples */
+    line_error wrong[EVALUATOR_SHOWN];
+    int n_wrong;
+} line_counts;
+
 enum { MOST_SCORES_OF_TASK = 8 };
 typedef struct evaluation {
     int64_t count, correct;
@@ -34,6 +50,7 @@ typedef struct evaluator {
      * none), and labels (-1: none) */
     float *kept, *targets;
     int64_t *labels, count;
+    bool bare; /* predictions alone are wanted, and no scores */
     /* how many of the likeliest classes count for top_correct; 0, as evaluator_new leaves it: not counted */
     int64_t top;
     /* Called after each batch, of which y, predicted and logits are then; `first` is the number of its first image.
@@ -49,6 +66,7 @@ typedef struct evaluator {
     /* Of the last round. */
     class_counts *classes;
     class_counts spans; /* of tags */
+    line_counts lines;  /* of texts */
     void *own;          /* of tasks that have `begin` */
     uint8_t *shown; /* of pixels: the classes of the first EVALUATOR_SHOWN pictures */
     /* [classes, classes]: images labelled with the row and taken for the column; NULL above MOST_CONFUSION */
@@ -58,13 +76,12 @@ typedef struct evaluator {
 /* More classes have no confusion matrix: 128 MiB is enough, and what a model file claims is not to decide it. */
 enum { MOST_CONFUSION = 4096 };
 
-enum { EVALUATOR_SHOWN = 6 };
-
 void evaluation_add(evaluation *r, const char *key, const char *title, double value, bool percent);
 
 /* Exit codes; what went wrong has been said. The data set must outlive the evaluator. */
 int evaluator_new(evaluator *e, classifier *c, const wick_dataset *dataset);
 int evaluator_run(evaluator *e, evaluation *result);
 void evaluator_free(evaluator *e);
+void evaluator_drop_lines(evaluator *e); /* e->lines is as of no text */
 
 #endif

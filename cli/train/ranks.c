@@ -223,9 +223,9 @@ static int join(evaluator *e, evaluation *result, void *user) {
     if (status == WICK_OK) status = add_up(t, (int64_t *)e->classes, 3 * classes);
     if (status == WICK_OK) status = add_up(t, (int64_t *)&e->spans, 3);
     if (status == WICK_OK) status = add_up(t, e->confusion, classes * classes);
-    if (status == WICK_OK) status = exchange(t, e, e->kept, (size_t)e->c->task->width(e->c) * sizeof *e->kept);
-    const size_t target = (size_t)classifier_target_width(e->c) * sizeof *e->targets;
-    if (status == WICK_OK) status = exchange(t, e, e->targets, target);
+    const size_t made = (size_t)e->c->task->width(e->c), wanted = (size_t)classifier_target_width(e->c);
+    if (status == WICK_OK) status = exchange(t, e, e->kept, made * sizeof *e->kept);
+    if (status == WICK_OK) status = exchange(t, e, e->targets, wanted * sizeof *e->targets);
     if (status == WICK_OK && e->kept) status = exchange(t, e, e->labels, sizeof *e->labels);
     for (int rank = 0; status == WICK_OK && rank < wick_group_size(t->group); rank++) {
         const int64_t from = first_of(t, e, rank), end = first_of(t, e, rank + 1);

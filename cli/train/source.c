@@ -61,16 +61,18 @@ static void release(void *user) {
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
     const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set), points = source_is_pointed(o->set),
-               masks = tags || boxes || points || source_is_masked(o->set);
+               lines = source_is_lined(o->set), masks = tags || boxes || points || lines || source_is_masked(o->set);
     int size = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
         if ((boxes || points) && strcmp(f->name, "size") == 0) size = k;
-        if (masks || o->targets ? strcmp(f->name, tags     ? "tags"
-                                                  : boxes  ? "boxes"
-                                                  : points ? "points"
-                                                  : masks  ? "mask"
-                                                           : "target") == 0
+        if (masks || o->targets ? strcmp(f->name, tags        ? "tags"
+                                                  : boxes     ? "boxes"
+                                                  : points    ? "points"
+                                                  : lines     ? "text"
+                                                  : masks     ? "mask"
+                                                  : o->headed ? "heads"
+                                                              : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -99,6 +101,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                                         .n_fields = 2 + (size > 0),
                                         .fields = {*wick_dataset_field(o->set, 0),
                                                    masks        ? *wick_dataset_field(o->set, label)
+                                                   : o->headed  ? (wick_spec){"heads", WICK_F32, 1, {o->known}}
                                                    : o->targets ? (wick_spec){"target", WICK_F32, 1, {o->known}}
                                                                 : (wick_spec){"label", WICK_I64, 0, {0}},
                                                    size ? *wick_dataset_field(o->set, size) : (wick_spec){0}},
@@ -120,6 +123,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]) {
     enum { SEED = 2 }; /* a run's own seed changes no part */
     if (gap >= 0) return source_cut_in_time(ctx, set, share, gap, parts);
+    if (gap == SOURCE_BY_CLASS) return source_cut_identities(ctx, set, share, parts);
     return wick_dataset_split(ctx, set, 2, (const double[]){1 - share, share}, SEED, parts);
 }
 
@@ -131,6 +135,7 @@ wick_status source_hold_out(wick_context *ctx, const char *data, double share, i
     const wick_spec *second = wick_dataset_field(*set, 1);
     owned o = {
         .set = parts[held], .rest = parts[!held], .targets = second && second->dtype == WICK_F32 && second->rank == 1};
+    o.headed = source_is_headed(*set);
     if (o.targets) o.known = wick_dataset_classes(*set);
     o.whole = *set;
     status = source_wrap(ctx, &o, data, true, &part);
@@ -158,9 +163,11 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (asked != TASK_AUTO) return asked;
     if (source_is_masked(d)) return TASK_SEGMENT;
     if (source_is_tagged(d)) return TASK_TAG;
+    if (source_is_lined(d)) return TASK_CTC;
     if (source_is_boxed(d)) return TASK_DETECT;
     if (source_is_pointed(d)) return TASK_KEYPOINTS;
     if (!second || second->dtype != WICK_F32) return TASK_CLASSIFY;
+    if (source_is_headed(d)) return TASK_HEADS;
     return are_labels(d) ? TASK_MULTI_LABEL : TASK_REGRESS;
 }
 
@@ -233,6 +240,7 @@ int source_read_options(const cli_options *o, source_options *so) {
     const char *separator = o->separator ? o->separator : "", *decimal = o->decimal ? o->decimal : "";
     *so = (source_options){.label = o->label,
                            .target = o->target,
+                           .heads = o->heads,
                            .rate = o->rate,
                            .skip = o->skip_columns,
                            .separator = *separator,
@@ -323,6 +331,12 @@ bool source_is_tagged(const wick_dataset *d) {
     return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
 }
 
+static bool is_table(const char *path) { return source_ends(path, ".csv") || source_ends(path, ".tsv"); }
+bool source_is_headed(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_F32 && strcmp(f->name, "heads") == 0;
+}
+
 bool source_is_tabbed(const char *path) { return source_ends(path, ".tsv"); }
 bool source_is_file(const char *data) {
     static const char *const kinds[] = {".csv",   ".tsv", ".npz",  ".safetensors", ".txt",
@@ -344,6 +358,25 @@ static char *find_text(const char *data, const char *split) {
         free(path);
     }
     return NULL;
+}
+
+/* Of class folders without parts: a fifth of the identities is "test". */
+static wick_status take_identities(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                                   owned *o) {
+    wick_dataset *parts[2];
+    const int test = strcmp(split, "test") == 0;
+    const wick_status status = source_cut_identities(ctx, o->set, 0.2, parts);
+    if (status != WICK_OK) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", wick_context_error(ctx));
+        return wick_context_fail(ctx, status, "%s: %s", data, why);
+    }
+    if (!test && !so->told)
+        talk("%s: %lld of its %lld identities, by a hash of their names, are held out as test", data,
+             (long long)wick_dataset_classes(parts[1]), (long long)source_identities(o->set));
+    o->base = o->whole, o->whole = o->set; /* freed in this order */
+    o->set = parts[test], o->rest = parts[!test];
+    return WICK_OK;
 }
 
 /* Whatever is no table and no tensors. */
@@ -368,8 +401,10 @@ static wick_status open_others(wick_context *ctx, const char *data, const char *
     free(own), free(records);
     status = there ? wick_dataset_of_files(ctx, data, &options, &o->set)
              : first == WICK_ERR_IO || strcmp(split, "all") == 0
-                 ? class_folders_open(ctx, data, split, so->rate, &o->whole, &o->set)
+                 ? class_folders_open(ctx, data, so->task == TASK_EMBED ? "all" : split, so->rate, &o->whole, &o->set)
                  : first;
+    if (status == WICK_OK && !there && so->task == TASK_EMBED && strcmp(split, "all") != 0)
+        status = take_identities(ctx, data, split, so, o);
     /* What is wrong with pictures in memory is wrong. */
     if (first != WICK_ERR_IO && strcmp(split, "all") != 0 &&
         (status != WICK_OK || wick_dataset_field(o->set, 0)->dtype == WICK_U8))
@@ -408,14 +443,39 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                                  "tensors",
                                  data);
     }
-    const bool parted = file && strcmp(file, data) == 0;
+    if (file && so->task == TASK_EMBED) {
+        free(file);
+        return wick_context_fail(
+            ctx, WICK_ERR_UNSUPPORTED,
+            "%s: --task embed learns from folders of pictures or recordings, one for each identity, "
+            "not from a table or tensors",
+            data);
+    }
+    const bool parted = file && strcmp(file, data) == 0,
+               lines = file && is_table(file) && source_has_lines(ctx, file, so);
+    if (!lines && so->task == TASK_CTC) {
+        const bool other = file || !path_is_folder(data);
+        free(file);
+        return wick_context_fail(
+            ctx, other ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
+            "%s: --task ctc learns from a table of pictures or recordings and their texts, FILE.tsv "
+            "or %s.tsv of a folder (path, tab, text)",
+            data, split);
+    }
     wick_status status = WICK_OK;
     if (file) {
-        const bool text = source_is_text(file, so);
-        status = text ? source_open_text(ctx, file, split, so, parted, &o)
-                 : source_ends(file, ".csv") || source_ends(file, ".tsv")
-                     ? source_open_table(ctx, file, so, parted, &o)
-                     : source_open_tensors(ctx, file, split, so, parted, &o);
+        const bool table = is_table(file),
+                   heads = so->task == TASK_HEADS || (!lines && so->task == TASK_AUTO && !so->coding && !so->window &&
+                                                      table && source_targets_differ(ctx, file, so)),
+                   text = !heads && (lines || source_is_text(file, so));
+        if (heads && so->task == TASK_AUTO)
+            talk("%s: --target names texts and numbers: each is learned as a head of its own (--task heads)", file);
+        status = heads && table ? source_open_headed_table(ctx, file, so, parted, &o)
+                 : heads        ? source_open_headed_tensors(ctx, file, split, so, parted, &o)
+                 : lines        ? source_open_lines(ctx, file, split, so, parted, &o)
+                 : text         ? source_open_text(ctx, file, split, so, parted, &o)
+                 : table        ? source_open_table(ctx, file, so, parted, &o)
+                                : source_open_tensors(ctx, file, split, so, parted, &o);
         if (status == WICK_OK && so->window)
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
@@ -431,7 +491,8 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
         if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);
-    if (!file && status == WICK_OK && (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL)) {
+    if (!file && status == WICK_OK &&
+        (so->task == TASK_REGRESS || so->task == TASK_MULTI_LABEL || so->task == TASK_HEADS)) {
         wick_dataset_free(out);
         status = wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
                                    "%s: has classes, by its folders or files, and no numbers or labels beside each "

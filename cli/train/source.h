@@ -7,8 +7,8 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
- * each pixel, or of each word; or where things
- * are in it, as boxes or points. */
+ * each pixel, or of each word; where things are in it, as boxes or points; several of these at once; the text that it
+ * shows; or who it is, among those that were never learned. */
 typedef enum task_kind {
     TASK_AUTO,
     TASK_CLASSIFY,
@@ -18,7 +18,10 @@ typedef enum task_kind {
     TASK_SEGMENT,
     TASK_TAG,
     TASK_DETECT,
-    TASK_KEYPOINTS
+    TASK_KEYPOINTS,
+    TASK_HEADS,
+    TASK_CTC,
+    TASK_EMBED
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -35,6 +38,7 @@ typedef struct source_options {
     int64_t classes;    /* with a coding, how many the model knows; 0: as many as there are */
     bool unlabelled;    /* with a coding: samples need no class, which is -1 then */
     task_kind task;     /* AUTO: as the data look, which is said: classes, or numbers */
+    const char *heads;  /* as --heads: several things that are learned at once; NULL or "": `target` says them */
     const char *target; /* columns of a table that are to be learned, with commas between, or a tensor; NULL or "": the
                            one that `label` says */
     bool pictures;      /* with a coding of a table: the model learned from pictures that a column names */
@@ -59,6 +63,10 @@ int source_read_options(const cli_options *o, source_options *so);
  *   files      a folder SPLIT/CLASS/NAME of recordings, f32 [-1], or pictures that are decoded when they are asked for;
  *              an archive or a record file of such
  *   texts      a table with a column of texts, or lines: "tokens", f32 [K, L]; with --task tag "tags", u8 [L]
+ *   heads      a table or tensors of which several things are learned: "heads", f32 [n] (heads.h)
+ *   lines      a table with a column of names of pictures or recordings beside it, and one of their texts: "image", u8
+ *              [C, H, W], or "audio", f32 [-1], and "text", i64 [L]: symbols of the model, from 1 on, and behind them
+ *              SOURCE_NO_LETTER; a character that is none of them is SOURCE_UNKNOWN less its code point
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
  *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
  *              it "size", i64 [2], height and width as the picture's file has them
@@ -77,7 +85,10 @@ task_kind source_task(const wick_dataset *dataset, task_kind asked);
 wick_status source_hold_out(wick_context *ctx, const char *data, double share, int64_t gap, bool held,
                             wick_dataset **set);
 /* The two of them, which need the set; gap: of windows in order of time, how many between the parts belong to neither,
- * so that no row is on both sides of what is learned (the last ones are held out); below 0: samples in no order. */
+ * so that no row is on both sides of what is learned (the last ones are held out); SOURCE_NO_ORDER: samples in no
+ * order; SOURCE_BY_CLASS: whole classes are held out, and numbered anew. */
+enum { SOURCE_NO_ORDER = -1, SOURCE_BY_CLASS = -2 };
+int64_t source_identities(const wick_dataset *set); /* how many classes have samples */
 wick_status source_cut(wick_context *ctx, wick_dataset *set, double share, int64_t gap, wick_dataset *parts[2]);
 /* The part of the data that is there to choose by, beside train and test; NULL: there is none. */
 const char *source_validation_part(wick_context *ctx, const char *data);
@@ -99,6 +110,20 @@ bool source_read_point_coding(const char *coding, bool *letterbox);
 bool source_read_box_coding(const char *coding, bool *letterbox, int64_t *most);
 /* Whether samples are texts with a tag for each word. */
 bool source_is_tagged(const wick_dataset *dataset);
+/* Whether several things are learned of each sample, which field 1, "heads", has. */
+bool source_is_headed(const wick_dataset *dataset);
+/* Of samples that are lines of text, and of what source_open gave of them: whether they are such; the longest text; a
+ * text as it is, malloc'ed, names being those of the symbols, NULL: nobody says it, or out of memory. */
+enum { SOURCE_NO_LETTER = -1, SOURCE_NO_TEXT = -2, SOURCE_UNKNOWN = -16 };
+#define SOURCE_BLANK "(blank)" /* the name of symbol 0 */
+bool source_is_lined(const wick_dataset *dataset);
+bool source_is_line_coding(const char *coding);
+int64_t source_line_longest(const char *coding);
+char *source_line_text(const int64_t *labels, int64_t n, const char *const *names);
+/* Picture i in [channels, height, width], as high as that and with its own proportions, or narrower where it is too
+ * long; what is left at the right is as its top right pixel. */
+wick_status source_fit_line(wick_context *ctx, const wick_image *image, int64_t i, int64_t height, int64_t width,
+                            uint8_t *to);
 /* Of what source_open gave of texts: whether it is that; how many tokens there are; the words of a sample, malloc'ed,
  * those that are not known as "?", NULL: out of memory. */
 bool source_is_text_coding(const char *coding);

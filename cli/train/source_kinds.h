@@ -5,6 +5,7 @@
 #include "source.h"
 
 #include "wick/datasets.h"
+#include "wick/weights.h"
 
 /* A data set with all that it is made of; field `label` is the label. */
 typedef struct owned {
@@ -17,7 +18,8 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
-    bool masks;       /* field `label` is a mask, tags, boxes or points */
+    bool masks;       /* field `label` is a mask, tags, boxes, points or a text */
+    bool headed;      /* field `label` is of several heads */
     int size;         /* the field that says how large pictures are in their files; 0: none */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
 } owned;
@@ -53,6 +55,7 @@ wick_status source_keep_names(wick_context *ctx, const char *path, const char *c
 /* Of a table whose rows lie in order of time: *o's set becomes that of its windows, or of the part that split says. */
 wick_status source_make_windows(wick_context *ctx, const char *path, const char *split, const source_options *so,
                                 bool parted, owned *o);
+wick_status source_cut_identities(wick_context *ctx, const wick_dataset *set, double share, wick_dataset *parts[2]);
 wick_status source_cut_in_time(wick_context *ctx, wick_dataset *all, double share, int64_t gap, wick_dataset *parts[2]);
 /* Whether a column of the table, whose name column becomes, has names of pictures beside it. */
 bool source_has_pictures(wick_context *ctx, const char *path, wick_csv_options form, char column[64]);
@@ -65,6 +68,10 @@ bool source_text_has_val(wick_context *ctx, const char *path);
 /* parted: it has training and test in it. */
 wick_status source_open_text(wick_context *ctx, const char *path, const char *split, const source_options *so,
                              bool parted, owned *o);
+/* Whether the table is of lines of text, by its columns and what is asked for. parted: it has training and test. */
+bool source_has_lines(wick_context *ctx, const char *path, const source_options *so);
+wick_status source_open_lines(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                              bool parted, owned *o);
 /* Whether the data, or that part of them, are pictures with masks. */
 bool source_has_masks(wick_context *ctx, const char *data, const char *split);
 /* whole: they have no parts, and these are all of them. */
@@ -80,6 +87,18 @@ wick_status source_open_points(wick_context *ctx, const char *data, const char *
 int64_t source_test_rows(int64_t rows); /* how many of such a table are forecast in the test: the last ones */
 /* parted: the file has training and test in it. */
 wick_status source_open_table(wick_context *ctx, const char *path, const source_options *so, bool parted, owned *o);
+/* The same where several things are learned of each sample (source_heads.h); and whether columns that --target names
+ * are of more than one kind, so that they are. */
+wick_status source_open_headed_table(wick_context *ctx, const char *path, const source_options *so, bool parted,
+                                     owned *o);
+wick_status source_open_headed_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,
+                                       bool parted, owned *o);
+bool source_targets_differ(wick_context *ctx, const char *path, const source_options *so);
+enum { SOURCE_BASE = 64 };
+/* The name of an array without its split: "x" of x_train, "images" of train_images. false: it is not of that split. */
+bool source_strip_split(const char *name, const char *split, char base[SOURCE_BASE]);
+/* The split that names of arrays have, as close to the one asked for as there is; NULL: they have none. */
+const char *source_split_named(const wick_weights *file, const char *split, bool *divided);
 /* Whether a file of tensors has x_val and y_val beside those of train and test. */
 bool source_has_val(wick_context *ctx, const char *path);
 wick_status source_open_tensors(wick_context *ctx, const char *path, const char *split, const source_options *so,

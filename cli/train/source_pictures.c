@@ -2,6 +2,7 @@
  * their class, numbers or labels. */
 #include "source_kinds.h"
 
+#include "text_table.h"
 #include "../paths.h"
 #include "../term/log.h"
 
@@ -41,14 +42,6 @@ static void drop(void *user) {
     free(user);
 }
 
-/* Into path: a file beside the table. False: it lies elsewhere, as an absolute path does. */
-static bool place(const char *table, const char *name, char path[MOST_BYTES_OF_PATH]) {
-    const char *slash = strrchr(table, '/');
-    if (!*name || *name == '/' || strncmp(name, "../", 3) == 0 || strstr(name, "/../")) return false;
-    const int n = snprintf(path, MOST_BYTES_OF_PATH, "%.*s%s", slash ? (int)(slash - table + 1) : 0, table, name);
-    return n > 0 && n < MOST_BYTES_OF_PATH;
-}
-
 static int column_named(const wick_csv *csv, const char *name) {
     for (int c = 0; c < wick_csv_columns(csv); c++)
         if (strcasecmp(wick_csv_column_at(csv, c)->name, name) == 0) return c;
@@ -84,7 +77,7 @@ bool source_has_pictures(wick_context *ctx, const char *path, wick_csv_options f
         const char *name =
             rows ? wick_csv_category(names, c, wick_dataset_label(rows, 0)) : NULL; /* of the first row */
         wick_dataset_free(&rows);
-        has = name && place(path, name, first) && path_exists(first);
+        has = name && text_table_place(path, name, first, sizeof first) && path_exists(first);
         wick_csv_free(&names);
     }
     wick_csv_free(&head);
@@ -138,7 +131,7 @@ wick_status source_make_pictures(wick_context *ctx, const char *path, wick_csv_o
     status = wick_dataset_of_csv(ctx, names, &of_names);
     for (int64_t i = 0; status == WICK_OK && i < n; i++) {
         const char *name = wick_csv_category(names, c, wick_dataset_label(of_names, i));
-        if (!name || !place(path, name, file))
+        if (!name || !text_table_place(path, name, file, sizeof file))
             status = wick_context_fail(ctx, WICK_ERR_FORMAT,
                                        "%s: row %lld: \"%s\" is \"%.200s\", which is no file beside the table", path,
                                        (long long)i, column, name ? name : "");

@@ -132,7 +132,10 @@ static wick_status read_table(wick_context *ctx, const char *path, const source_
 static wick_status learn_table(wick_context *ctx, const char *path, const source_options *so, wick_csv_options form,
                                const char *files, bool parted, owned *o) {
     char *name = NULL;
-    wick_status status = find_label(ctx, path, form, so->label, so->task != TASK_AUTOENCODE, files, &name);
+    wick_status status =
+        so->task == TASK_HEADS /* which are read by themselves */
+            ? (name = strdup("")) ? WICK_OK : wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path)
+            : find_label(ctx, path, form, so->label, so->task != TASK_AUTOENCODE, files, &name);
     form.skip = *files ? "*" : so->skip && *so->skip ? so->skip : NULL; /* pictures are all that is looked at */
     form.one_hot = true;
     form.missing = WICK_CSV_MEAN;

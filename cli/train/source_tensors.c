@@ -22,7 +22,7 @@ typedef struct parts {
     wick_texts labels, names; /* texts that are the classes, or their names; texts NULL: none */
 } parts;
 
-enum { BASE = 64 };
+enum { BASE = SOURCE_BASE };
 
 #define say(p, ...) ((p)->quiet ? (void)0 : talk(__VA_ARGS__))
 
@@ -94,12 +94,14 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
     char base[BASE], of_label[BASE];
     const char *label = so->target && *so->target ? so->target : so->label, *name;
     wick_texts texts;
+    const bool heads = so->task == TASK_HEADS; /* which are read by themselves */
     p->x = p->y = -1;
     if (p->split && label && (strip_split(label, "train", of_label) || strip_split(label, "test", of_label)))
         label = of_label;
     for (int i = 0; i < n; i++)
-        if ((name = name_within(p, wick_weights_at(p->file, i).name, base)) && source_is_label(name, label)) p->y = i;
-    for (int i = 0; wick_weights_texts_at(p->file, i, &texts); i++) {
+        if (!heads && (name = name_within(p, wick_weights_at(p->file, i).name, base)) && source_is_label(name, label))
+            p->y = i;
+    for (int i = 0; !heads && wick_weights_texts_at(p->file, i, &texts); i++) {
         name = name_within(p, texts.name, base);
         if (!name && !has_no_split(texts.name)) continue;
         if (p->y < 0 && name && source_is_label(name, label))
@@ -116,7 +118,7 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
         if (p->x < 0 || is_usual(name)) p->x = i, usual = is_usual(name);
     }
     if (p->split) tell_unused(p);
-    if (p->y < 0 && !p->labels.texts && !so->unlabelled && so->task != TASK_AUTOENCODE)
+    if (p->y < 0 && !p->labels.texts && !so->unlabelled && so->task != TASK_AUTOENCODE && !heads)
         return wick_context_fail(ctx, WICK_ERR_FORMAT,
                                  "%s: has no tensor \"%s%s%s\": --label names the one that is the class", p->path,
                                  label && *label ? label : "label", p->split ? "_" : "", p->split ? p->split : "");
@@ -124,6 +126,11 @@ static wick_status find_parts(wick_context *ctx, const source_options *so, parts
         return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no tensor beside \"%s\"", p->path,
                                  label_name(p) ? label_name(p) : "");
     if (others == 1 || usual) return WICK_OK;
+    if (heads)
+        return wick_context_fail(ctx, WICK_ERR_FORMAT,
+                                 "%s: has %d arrays, none of them called x, data, images, features or audio, which "
+                                 "would be learned from",
+                                 p->path, others);
     return wick_context_fail(ctx, WICK_ERR_FORMAT,
                              "%s: has %d tensors beside \"%s\", none of them called x, data, images, features or audio",
                              p->path, others, label_name(p) ? label_name(p) : "");
@@ -530,6 +537,13 @@ static const char *find_split(const wick_weights *file, const char *split, bool 
     if (*divided && strcmp(split, "val") == 0 && has_pair(file, split)) return "val";
     if (*divided) return strcmp(split, "train") == 0 ? "train" : "test";
     return train ? "train" : test ? "test" : NULL;
+}
+
+bool source_strip_split(const char *name, const char *split, char base[SOURCE_BASE]) {
+    return strip_split(name, split, base);
+}
+const char *source_split_named(const wick_weights *file, const char *split, bool *divided) {
+    return find_split(file, split, divided);
 }
 
 bool source_is_divided(wick_context *ctx, const char *path) {

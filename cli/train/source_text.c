@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TAGS = 254, NONE = 255, HELD_OUT = 5, MOST_LENGTH = 4096, USUAL_LENGTH = 512 };
+enum { MOST_TAGS = 254, NONE = 255, MOST_LENGTH = 4096, USUAL_LENGTH = 512 };
 
 static const char prefix[] = "\"text\" ";
 static const char *const kinds[] = {"words", "bytes", "tags"};
@@ -292,19 +292,6 @@ static wick_status make(wick_context *ctx, const char *path, const text_table *t
 
 /* ---- which rows -------------------------------------------------------------------------------------------------- */
 
-/* Of a file without parts: a fifth, by a hash of the text (FNV-1a, and the finalizer of MurmurHash3), is the test. */
-static void take_fifth(text_table *t, bool test) {
-    int64_t kept = 0;
-    for (int64_t i = 0; i < t->n; i++) {
-        uint64_t h = 0xcbf29ce484222325u;
-        for (const char *s = t->rows[i].text; *s; s++) h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-        h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-        h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-        if (((h ^ h >> 33) % HELD_OUT == 0) == test) t->rows[kept++] = t->rows[i];
-    }
-    t->n = kept;
-}
-
 bool source_is_text(const char *path, const source_options *so) {
     if (so->coding) return source_is_text_coding(so->coding);
     if (so->task == TASK_TAG) return true;
@@ -344,7 +331,7 @@ wick_status source_open_text(wick_context *ctx, const char *path, const char *sp
         talk("%s: what is learned from is the text; the other columns are passed over: %s", path, table.others);
     if (parted && !table.parted && strcmp(split, "all") != 0) {
         const bool test = strcmp(split, "test") == 0;
-        take_fifth(&table, test);
+        text_table_take_fifth(&table, &columns, test);
         if (!so->told && !so->coding) talk("%s: a fifth of the texts, by a hash of each, is held out as test", path);
         if (!table.n || (!test && strcmp(split, "train") != 0))
             status = wick_context_fail(ctx, WICK_ERR_IO, "%s: has no part called %s", path, split);

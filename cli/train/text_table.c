@@ -14,6 +14,10 @@ enum { MOST_COLUMNS = 256, HEAD = 4096 };
 
 static const char *const of_texts[] = {"text",   "sentence", "words",   "tokens", "utterance",
                                        "review", "message",  "content", "tweet",  NULL},
+                         *const of_files[] = {"path",       "file",    "filename", "file_name", "image",
+                                              "image_path", "picture", "audio",    "wav",       NULL},
+                         *const of_lines[] = {"text",  "transcription", "transcript", "sentence",
+                                              "label", "words",         NULL},
                          *const of_labels[] = {"label", "labels", "class", "target", "y", NULL},
                          *const of_tags[] = {"tags", "ner_tags", "tag", "labels", "label", NULL};
 
@@ -121,6 +125,24 @@ static wick_status no_column(wick_context *ctx, const char *path, const char *wh
                              what, names, option);
 }
 
+bool text_table_place(const char *table, const char *name, char *path, size_t size) {
+    const char *slash = strrchr(table, '/');
+    if (!*name || *name == '/' || strncmp(name, "../", 3) == 0 || strstr(name, "/../")) return false;
+    const int n = snprintf(path, size, "%.*s%s", slash ? (int)(slash - table + 1) : 0, table, name);
+    return n > 0 && (size_t)n < size;
+}
+
+static bool is_file_beside(const char *table, const char *name) {
+    char path[4096];
+    return text_table_place(table, name, path, sizeof path) && path_exists(path);
+}
+
+/* A table without names of columns: a file, and its text. */
+static bool is_headless(const char *path, const text_columns *how, char *const *cells, int n) {
+    return how->files && n == 2 && !(how->text && *how->text) && find(cells, n, NULL, of_files) < 0 &&
+           is_file_beside(path, cells[0]);
+}
+
 static wick_status read_table(wick_context *ctx, const char *path, const char *split, const text_columns *how,
                               text_table *t) {
     char *cells[MOST_COLUMNS];
@@ -128,13 +150,28 @@ static wick_status read_table(wick_context *ctx, const char *path, const char *s
     int64_t room = 0;
     const int columns = take_record(&c, cells);
     if (columns < 1) return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has no line with names of columns", path);
-    const int text = find(cells, columns, how->text, of_texts), part = find(cells, columns, "split", NULL),
-              label = find(cells, columns, how->label, how->tags ? of_tags : of_labels);
+    const bool headless = is_headless(path, how, cells, columns);
+    const int text = headless ? 0 : find(cells, columns, how->text, how->files ? of_files : of_texts),
+              part = headless ? -1 : find(cells, columns, "split", NULL),
+              label = headless ? 1
+                               : find(cells, columns, how->label,
+                                      how->files  ? of_lines
+                                      : how->tags ? of_tags
+                                                  : of_labels);
+    if (text < 0 && how->files)
+        return no_column(ctx, path, "name of a picture or recording", how->text, "label", cells, columns);
     if (text < 0) return no_column(ctx, path, "text", how->text, "text", cells, columns);
+    if (label < 0 && !how->no_label && how->files)
+        return no_column(ctx, path, "text", how->label, "text", cells, columns);
     if (label < 0 && !how->no_label)
         return no_column(ctx, path, how->tags ? "tags" : "class", how->label, "label", cells, columns);
+    if (headless) {
+        text_row *row = add_row(t, &room);
+        if (!row) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
+        *row = (text_row){cells[0], cells[1], 1};
+    }
     t->parted = part >= 0;
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < columns && !headless; i++) {
         const size_t at = strlen(t->others);
         if (i != text && i != label && i != part)
             snprintf(t->others + at, sizeof t->others - at, "%s\"%.60s\"", at ? ", " : "", cells[i]);
@@ -149,7 +186,7 @@ static wick_status read_table(wick_context *ctx, const char *path, const char *s
             return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s, line %lld: has %d cells, and the header %d", path,
                                      (long long)line, n, columns);
         if (part >= 0 && !is_of_split(cells[part], split)) continue;
-        if (label >= 0 && !*cells[label] && !how->no_label)
+        if (label >= 0 && !*cells[label] && !how->no_label && !how->files)
             return wick_context_fail(ctx, WICK_ERR_FORMAT, "%s, line %lld: its label is empty", path, (long long)line);
         text_row *row = add_row(t, &room);
         if (!row) return wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path);
@@ -259,4 +296,41 @@ void text_table_free(text_table *table) {
     free(table->rows);
     free(table->data);
     *table = (text_table){0};
+}
+
+/* FNV-1a, and the finalizer of MurmurHash3. */
+void text_table_take_fifth(text_table *t, const text_columns *columns, bool test) {
+    enum { HELD_OUT = 5 };
+    int64_t kept = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        uint64_t h = 0xcbf29ce484222325u;
+        const char *text = columns->files && t->rows[i].label ? t->rows[i].label : t->rows[i].text;
+        for (const char *s = text; *s; s++) h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+        h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+        h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
+        if (((h ^ h >> 33) % HELD_OUT == 0) == test) t->rows[kept++] = t->rows[i];
+    }
+    t->n = kept;
+}
+
+bool text_table_has_files(wick_context *ctx, const char *path) {
+    unsigned char head[HEAD + 1];
+    char *cells[MOST_COLUMNS];
+    const text_columns columns = {.files = true};
+    text_table t;
+    const int n = is_table(path) ? path_head(path, head, HEAD) : -1;
+    if (n <= 0) return false;
+    head[n] = '\0';
+    char *end = memchr(head, '\n', (size_t)n);
+    if (end) end[1] = '\0';
+    cursor c = {(char *)head, separator_of(path, (char *)head, 0), 1};
+    const int count = take_record(&c, cells);
+    static const char *const of_these[] = {"text", "transcription", "transcript", NULL};
+    const bool named = count > 1 && find(cells, count, NULL, of_files) >= 0 &&
+                       find(cells, count, NULL, of_these) >= 0 && find(cells, count, NULL, of_labels) < 0;
+    if (!named && !(count == 2 && is_headless(path, &columns, cells, count))) return false;
+    if (text_table_read(ctx, path, "all", &columns, &t) != WICK_OK) return wick_context_clear_error(ctx), false;
+    const bool has = is_file_beside(path, t.rows[0].text);
+    text_table_free(&t);
+    return has;
 }

@@ -21,6 +21,7 @@ typedef struct text_columns {
     const char *text, *label;
     bool tags;      /* the label has a tag for each word */
     bool no_label;  /* it may be missing */
+    bool files;     /* the text is the name of a file beside the table, and the label is a text, which may be empty */
     char separator; /* of a .csv; 0: the one that the first line has most of */
 } text_columns;
 
@@ -28,10 +29,16 @@ typedef struct text_columns {
  * "word ... tag" lines with an empty one between sentences (CoNLL's), but a .txt where labels may be missing; such, and
  * without `tags` all others, are a text a line, without labels. split: which rows of a column "split": "train", "test",
  * "validation" (also val, valid, dev) or "all". WICK_ERR_IO: it can't be read, or has no such rows; WICK_ERR_FORMAT
- * names the line; WICK_ERR_NOMEM. */
+ * names the line; WICK_ERR_NOMEM. With `files` a table of two columns may have no header: its first cell is a file. */
 wick_status text_table_read(wick_context *ctx, const char *path, const char *split, const text_columns *columns,
                             text_table *out);
 void text_table_free(text_table *table);
+/* Keeps a fifth, by a hash of each text (of its label, where the texts are names of files), or all but that. */
+void text_table_take_fifth(text_table *table, const text_columns *columns, bool test);
+/* Into path, of `size` bytes: a file beside the table. False: it lies elsewhere, as an absolute path does. */
+bool text_table_place(const char *table, const char *name, char *path, size_t size);
+/* Whether a table has a column of files, the first of which is there, and one of texts, and none of classes. */
+bool text_table_has_files(wick_context *ctx, const char *path);
 /* Whether a table has a column of texts by name, or one of the usual names. */
 bool text_table_is(const char *path, const char *name);
 

@@ -1,5 +1,6 @@
 /* The samples of wick train: training, validation and test; and the task that they show. */
 #include "class_folders.h"
+#include "heads.h"
 #include "../options.h"
 #include "../paths.h"
 #include "source.h"
@@ -26,6 +27,7 @@ static wick_status match_classes(const training *t, wick_dataset **test) {
 
 static task_kind task_asked(const cli_options *o) {
     const task *asked = task_named(o->task);
+    if (!asked && *o->heads) return TASK_HEADS;
     return asked ? asked->kind : TASK_AUTO;
 }
 
@@ -43,7 +45,8 @@ static wick_status open_split(training *t, const char *data, const char *split, 
     so.coding = t->coding;
     so.told = t->coding != NULL;
     so.classes = t->train ? wick_dataset_classes(t->train) : 0;
-    const bool again = so.task == TASK_AUTOENCODE; /* whose classes, if there are any, are no part of what is learned */
+    const bool again = so.task == TASK_AUTOENCODE ||
+                       so.task == TASK_EMBED; /* whose classes are others, or no part of what is learned */
     so.unlabelled = t->coding && again;
     wick_status status = source_open(t->ctx, data, split, &so, t->train ? NULL : &t->coding, out);
     if (status == WICK_OK && t->train && !again) status = match_classes(t, out);
@@ -111,7 +114,17 @@ static int hold_out(training *t, double share) {
     wick_dataset *parts[2];
     const char *noun = source_noun(t->train);
     const int64_t window = t->o->window;
-    wick_status status = source_cut(t->ctx, t->train, share, window ? t->o->horizon - 1 : -1, parts);
+    const bool embed = task_asked(t->o) == TASK_EMBED;
+    if (embed && source_identities(t->train) < 4) {
+        talk("%lld identities are too few to hold any out for validation: the model will have no threshold",
+             (long long)source_identities(t->train));
+        return CLI_OK;
+    }
+    wick_status status = source_cut(t->ctx, t->train, share,
+                                    window  ? t->o->horizon - 1
+                                    : embed ? SOURCE_BY_CLASS
+                                            : SOURCE_NO_ORDER,
+                                    parts);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     const long long held = wick_dataset_count(parts[1]), left = wick_dataset_count(parts[0]);
     if (!held || !left) {
@@ -122,6 +135,10 @@ static int hold_out(training *t, double share) {
     }
     t->whole = t->train;
     t->train = parts[0], t->valid = parts[1];
+    if (embed)
+        talk("%lld of the %lld training identities are held out for validation, which chooses the best epoch and the "
+             "threshold",
+             (long long)wick_dataset_classes(parts[1]), (long long)source_identities(t->whole));
     talk(window ? "the last %lld of the %lld training %ss are held out for validation, which chooses the best epoch"
                 : "%lld of the %lld training %ss are held out for validation, which chooses the best epoch",
          held, (long long)wick_dataset_count(t->whole), noun);
@@ -163,21 +180,46 @@ static int open_validation(training *t) {
         return options_replace(o, "validation", part) ? open_other(t, part) : log_fail(CLI_FAILED, "out of memory");
     if (!number) return open_other(t, NULL);
     const int64_t count = wick_dataset_count(t->train);
-    const bool asked = given || again || o->patience || training_is_plateau(o);
+    const bool asked = given || again || o->patience || training_is_plateau(o) || task_asked(o) == TASK_EMBED;
     if (asked || share * (double)count >= FEWEST) return hold_out(t, share);
     talk("%lld training %s%s: a part that is held out would be too few to choose by; --validation %s does",
          (long long)count, source_noun(t->train), plural(count), o->validation);
     return options_replace(o, "validation", "0") ? CLI_OK : log_fail(CLI_FAILED, "out of memory");
 }
 
+/* What several heads go with. */
+static int check_heads(const cli_options *o) {
+    const bool several = task_asked(o) == TASK_HEADS;
+    char error[512];
+    if (*o->heads && !several)
+        return log_fail(CLI_USAGE, "--heads are several things that are learned, and --task %s is one", o->task);
+    if (*o->heads && options_given(o, "target"))
+        return log_fail(CLI_USAGE, "--heads says what is learned; it takes no --target beside it");
+    if (!several) return CLI_OK;
+    if (!*o->heads && !*o->target)
+        return log_fail(CLI_USAGE, "--task heads: --heads says what is learned, as \"rhythm=classes*0.5, hr=number, "
+                                   "tags=labels\"");
+    if (options_given(o, "label"))
+        return log_fail(CLI_USAGE, "--label is one class; of several heads --heads or --target names the columns");
+    if (options_given(o, "text"))
+        return log_fail(CLI_USAGE, "--text is for one class, or tags, of texts, and not for several heads");
+    if (o->window) return log_fail(CLI_USAGE, "--window forecasts numbers, and not several heads");
+    struct heads *read = heads_read(*o->heads ? o->heads : o->target, *o->heads, error, sizeof error);
+    if (!read) return log_fail(CLI_USAGE, "--%s: %s", *o->heads ? "heads" : "target", error);
+    heads_free(&read);
+    return CLI_OK;
+}
+
 int training_open_data(training *t) {
     const cli_options *o = t->o;
     const task_kind asked = task_asked(o);
+    int code = check_heads(o);
+    if (code != CLI_OK) return code;
     if (o->letterbox && !*o->image_size) return log_fail(CLI_USAGE, "--letterbox is for --image-size");
     if (options_given(o, "horizon") && !o->window) return log_fail(CLI_USAGE, "--horizon is for --window");
     if (o->window && asked != TASK_AUTO && asked != TASK_REGRESS)
         return log_fail(CLI_USAGE, "--window forecasts numbers, and --task %s learns none", o->task);
-    const int code = open_samples(t);
+    code = open_samples(t);
     return code == CLI_OK ? open_validation(t) : code;
 }
 
@@ -191,15 +233,31 @@ static bool are_rows(const wick_dataset *d) {
     return f->dtype == WICK_F32 && f->rank == 1 && f->dims[0] > 0;
 }
 
+/* Whether a list of transforms mirrors pictures. */
+static bool has_flip(const char *list) {
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+        const size_t n = strcspn(at, ",=");
+        if ((n == 4 && strncmp(at, "flip", n) == 0) || (n == 5 && strncmp(at, "vflip", n) == 0)) return true;
+    }
+    return false;
+}
+
 /* Options that are of other tasks than this one. */
 static int check_task(const training *t, const task *is) {
     const cli_options *o = t->o;
     static const struct {
         const char *name;
         task_kind kind;
-    } uses[] = {{"loss", TASK_REGRESS},           {"noise", TASK_AUTOENCODE}, {"label-smoothing", TASK_CLASSIFY},
-                {"teacher", TASK_CLASSIFY},       {"model", TASK_CLASSIFY},   {"head", TASK_CLASSIFY},
-                {"class-weights", TASK_CLASSIFY}, {"letterbox", TASK_DETECT}};
+    } uses[] = {{"loss", TASK_REGRESS},
+                {"noise", TASK_AUTOENCODE},
+                {"embedding", TASK_EMBED},
+                {"margin", TASK_EMBED},
+                {"label-smoothing", TASK_CLASSIFY},
+                {"teacher", TASK_CLASSIFY},
+                {"model", TASK_CLASSIFY},
+                {"head", TASK_CLASSIFY},
+                {"class-weights", TASK_CLASSIFY},
+                {"letterbox", TASK_DETECT}};
     const bool fitted = is->kind == TASK_KEYPOINTS;
     const bool places = is->kind == TASK_SEGMENT || is->kind == TASK_TAG;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
@@ -208,6 +266,14 @@ static int check_task(const training *t, const task *is) {
             !(fitted && strcmp(uses[i].name, "letterbox") == 0))
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
+    static const char *const columns[] = {"label", "target", "tokens", "vocabulary", "length"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && is->kind == TASK_CTC; i++)
+        if (options_given(o, columns[i]))
+            return log_fail(CLI_USAGE,
+                            "--%s has no meaning for --task ctc, whose texts are in the column that --text names",
+                            columns[i]);
+    if (is->kind == TASK_CTC && (has_flip(o->transform) || has_flip(o->augment)))
+        return log_fail(CLI_USAGE, "flip mirrors a text, which then says something else");
     if (options_given(o, "no-standardise") && (!are_rows(t->train) || *o->transform))
         return log_fail(CLI_USAGE, "--no-standardise is for rows of numbers, which those of %s are not", o->data);
     return CLI_OK;
@@ -231,6 +297,10 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
     return true;
 }
 
+/* What a step sees becomes channels, and both directions of what is around it are known. */
+#define LINE_NET(turn)                                                                                                 \
+    "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, "  \
+    "bn, relu, " turn ", conv 96 1 nobias, bn, relu, gru 64 both, dropout 0.2, conv classes 1"
 /* A grid of an eighth of the picture's height and width. */
 #define DETECTOR                                                                                                       \
     "conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, "  \
@@ -251,7 +321,7 @@ static int choose_defaults(training *t) {
     const int64_t count = wick_dataset_count(t->train);
     const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
                tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
-               again = t->c.task->kind == TASK_AUTOENCODE;
+               again = t->c.task->kind == TASK_AUTOENCODE, lines = t->c.task->kind == TASK_CTC;
     char text[768] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
@@ -284,6 +354,14 @@ static int choose_defaults(training *t) {
             choose(o, network, &chosen, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "32"}, 1, text, sizeof text);
+    } else if (lines) {
+        const bool sound = source_is_audio(t->train);
+        chosen_option net = {"net", ""};
+        snprintf(net.value, sizeof net.value, sound ? LINE_NET("rows") : LINE_NET("columns"));
+        ok =
+            choose(o, network, &net, 1, text, sizeof text) &&
+            choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
+            choose(o, of_batch, &(chosen_option){"batch", "32"}, 1, text, sizeof text);
     } else if (few) {
         ok = choose(o, network, (const chosen_option[]){{"hidden", "64"}, {"dropout", "0.3"}}, 2, text, sizeof text) &&
              choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}, {"weight-decay", "1"}},
@@ -312,13 +390,14 @@ int training_settle_task(training *t) {
     const int code = check_task(t, is);
     if (code != CLI_OK) return code;
     t->c.task = is;
+    t->c.embedding = o->embedding;
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
     if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
     if (is->kind == TASK_KEYPOINTS && *o->target)
         return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");
     t->c.standard = are_rows(t->train) && !*o->transform && !o->no_standardise;
-    if (!task_named(o->task) && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
+    if (!task_named(o->task) && !*o->heads && is->kind != TASK_CLASSIFY) talk("--task %s, as the data look", is->name);
     return choose_defaults(t);
 }
 

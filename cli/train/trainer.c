@@ -37,6 +37,7 @@ static wick_tensor *task_loss(wick_context *ctx, const trainer *t, wick_tensor *
     wick_tensor *y = classifier_outputs(c, given);
     wick_here("loss");
     c->weights = t->class_weights;
+    c->margin = t->margin;
     wick_tensor *rows = c->task->rows(c, x, y, in[1]);
     c->weights = NULL;
     return wick_mean(rows, WICK_ALL_AXES, false);
@@ -224,6 +225,7 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
                    .seed = loading->seed,
                    .smoothing = loss.smoothing,
                    .noise = loss.noise,
+                   .margin = loss.margin,
                    .class_weights = loss.class_weights,
                    .teachers = taught_by && taught_by->n ? taught_by : NULL,
                    .compiling = *compiling,
@@ -242,6 +244,11 @@ int trainer_new(trainer *t, classifier *c, const wick_dataset *dataset, const wi
     classifier_size_boxes(c, dataset);
     if (!all.transform && !c->floats) all.mean = c->mean, all.deviation = c->deviation;
     if (loss.leaves && !t->mixed) leaves_part(&t->leaves, &all); /* what mixes needs all of a batch */
+    if (status == WICK_OK && c->task->kind == TASK_CTC) {
+        const int code = ctc_check_texts(c, dataset);
+        if (code != CLI_OK) return code;
+        c->longest = wick_dataset_field(dataset, 1)->dims[0];
+    }
     if (status == WICK_OK) status = wick_optimizer_new(c->model, optim, &t->optimizer);
     if (status == WICK_OK) status = wick_loader_new(c->ctx, dataset, &all, &t->loader);
     if (status == WICK_OK && t->leaves.n) status = leaves_new(t);

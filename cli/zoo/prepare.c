@@ -188,6 +188,11 @@ static bool is_prepared(const zoo_prep *p, const char *manifest) {
 
 /* Where the set is: --data, $WICK_ZOO, or the folder zoo-data. */
 static char *find_source(const cli_options *o, const zoo_set *set) {
+    if (strcmp(set->file, ZOO_MADE) == 0) {
+        char *name = strdup(ZOO_MADE);
+        if (!name) zoo_out_of_memory();
+        return name;
+    }
     const char *folder = o->data && o->data[0] ? o->data : getenv("WICK_ZOO");
     if (!folder || !*folder) folder = "zoo-data";
     char *path = path_join(folder, set->file), *whole = path && path_exists(path) ? path_absolute(path) : NULL;

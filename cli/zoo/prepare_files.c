@@ -88,6 +88,20 @@ static bool place_emodb(const wick_file *file, item *it) {
     snprintf(it->group, sizeof it->group, "%.2s", it->base);
     return isdigit((unsigned char)it->group[0]);
 }
+/* VOICE/WORD-TAKE.wav: ten of the words and sentences are the test, of all voices that say them. */
+static bool place_voices(const wick_file *file, item *it) {
+    static const char *const held[] = {"eight",  "nine",   "forest", "hammer", "kitchen",
+                                       "purple", "market", "engine", "b09",    "b10"};
+    const char *slash = strchr(file->name, '/'), *dash = slash ? strchr(slash, '-') : NULL;
+    if (!dash || strchr(slash + 1, '/')) return false;
+    snprintf(it->class, sizeof it->class, "%.*s", (int)(slash - file->name), file->name);
+    snprintf(it->base, sizeof it->base, "%s", slash + 1);
+    snprintf(it->group, sizeof it->group, "%.*s", (int)(dash - slash - 1), slash + 1);
+    it->part = ZOO_TRAIN;
+    for (size_t k = 0; k < sizeof held / sizeof *held; k++)
+        if (strcmp(it->group, held[k]) == 0) it->part = ZOO_TEST;
+    return true;
+}
 /* PART/DRIVE_FRAME.jpg and .png, its mask. The drive that the training has nothing of is the test; what the source
  * tests with besides, of a drive that is learned from, is left out. Nothing is chosen by a part of its own. */
 static bool place_streets(const wick_file *file, item *it) {
@@ -132,6 +146,7 @@ static const struct {
              {&zoo_set_digits, place_digits, "speakers"},
              {&zoo_set_esc10, place_esc10, "recordings of Freesound"},
              {&zoo_set_emodb, place_emodb, "speakers"},
+             {&zoo_set_voices, place_voices, "words and sentences"},
              {&zoo_set_streets, place_streets, "drives"},
              {&zoo_set_cells, place_cells, "pictures by their numbers"},
              {&zoo_set_faces, place_faces, "persons"}};

@@ -275,8 +275,13 @@ static int score_numbers(const zoo_model *m, const evaluator *e, const wick_data
 static int score_places(const zoo_model *m, const evaluator *e, const evaluation *got, const wick_dataset *train,
                         const wick_dataset *test, zoo_result *r) {
     const bool pixels = m->metric == ZOO_MIOU;
-    if (e->c->task->kind != (pixels ? TASK_SEGMENT : TASK_TAG))
+    if (e->c->task->kind != (pixels ? TASK_SEGMENT : m->metric == ZOO_CER ? TASK_CTC : TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name);
+    if (m->metric == ZOO_CER) {
+        r->score = 100 * (double)e->lines.letter_edits / (double)e->lines.letters;
+        r->baseline = 100; /* of an empty text */
+        return CLI_OK;
+    }
     r->score = got->scores[0].value; /* the one that its task is followed by */
     return pixels ? zoo_place_baseline(e, train, test, &r->baseline) : zoo_tag_baseline(e, &r->baseline);
 }
@@ -296,7 +301,9 @@ static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, co
     if (code != CLI_OK) return code;
     r->samples = got.count;
     r->parameters = classifier_parameters(e->c);
-    if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1)
+    if (m->metric == ZOO_HEADS)
+        code = zoo_score_heads(m, e, train, r);
+    else if (m->metric == ZOO_MIOU || m->metric == ZOO_SPAN_F1 || m->metric == ZOO_CER)
         code = score_places(m, e, &got, train, test, r);
     else if (m->metric == ZOO_MAP50)
         code = e->c->task->kind != TASK_DETECT

@@ -17,7 +17,9 @@ typedef enum zoo_metric {
     ZOO_ROUGE,    /* ROUGE-1 of the sentence that is picked beside the summary; baseline: the first sentence */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
+    ZOO_HEADS,    /* of several heads, the least share of what is wanted of each; baseline: the training's mean */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
+    ZOO_CER,      /* of texts, in percent: edits of characters over characters; baseline: nothing is read */
     ZOO_MAPE,     /* of a forecast, in percent; baseline: the same time a day before */
     ZOO_NME       /* of points, mean distance in percent of that of the outer corners of the eyes; baseline: the mean
                      face of the training */
@@ -28,6 +30,7 @@ bool zoo_lower_is_better(zoo_metric metric);
 struct zoo_prep;
 struct wick_file;
 enum { ZOO_SOURCES = 3 };
+#define ZOO_MADE "made here" /* as a file: there is none, prepare makes the samples */
 /* A public data set, as its home has it or reduced (docs/zoo.md says how). */
 typedef struct zoo_set {
     const char *file; /* below --data */
@@ -37,8 +40,8 @@ typedef struct zoo_set {
 } zoo_set;
 extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cwru, zoo_set_falls, zoo_set_activities,
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
-    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_streets, zoo_set_cells, zoo_set_activity,
-    zoo_set_enhancement, zoo_set_tunes, zoo_set_packages;
+    zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_health, zoo_set_streets, zoo_set_cells,
+    zoo_set_words, zoo_set_voices, zoo_set_activity, zoo_set_enhancement, zoo_set_tunes, zoo_set_packages;
 /* Set i of those that one is made of, itself the first; NULL: there is none. */
 const zoo_set *zoo_set_of(const zoo_set *set, int i);
 
@@ -123,7 +126,10 @@ int zoo_prepare_skab(zoo_prep *p);
 int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
-int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
+int zoo_prepare_health(zoo_prep *p); /* of no file: hearts that are made */
+int zoo_prepare_gait(zoo_prep *p);   /* several heads of each window */
+int zoo_prepare_words(zoo_prep *p);  /* words, drawn in fonts */
+int zoo_prepare_texts(zoo_prep *p);  /* tables of texts, each with a class or with a tag for each word */
 
 /* ---- training and judging ---------------------------------------------------------------------------------------- */
 
@@ -138,6 +144,8 @@ char *zoo_run_folder(const cli_options *o, const zoo_model *m, int64_t seed); /*
 void zoo_write_recipe(FILE *out, const zoo_model *m, const char *data);
 /* The model at path on the held-out part. An exit code; what went wrong has been said. */
 int zoo_score(wick_context *ctx, const zoo_model *m, const char *path, zoo_result *r);
+/* Of several heads, each beside what is wanted of it. */
+int zoo_score_heads(const zoo_model *m, const evaluator *e, const wick_dataset *train, zoo_result *r);
 /* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */
 int zoo_place_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
 int zoo_box_baseline(const evaluator *e, const wick_dataset *train, double *baseline);

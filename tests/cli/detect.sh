@@ -27,6 +27,15 @@ test_boxes_of_two_classes() {
     expect 2 "$wick" quantize run -o no.onnx && has err "--task detect" && expect 2 "$wick" eval run --top 2 && has err "--task detect" && expect 0 "$wick" train --data set --net "$net" --dry-run && has out "a detector of 2 classes"
     expect 0 "$wick" train --data set --epochs 1 --out default && has err "for 80 images: --net"
 }
+# Boxes are leaves of a batch as other samples are: one leaf has the bits of none, two ranks those of one process.
+test_leaves_and_ranks() {
+    leaves=(--data set --net "$net" --transform "flip, vflip, normalise" --epochs 2 --batch 16 --validation 0.4 --force --threads 1)
+    expect 0 "$wick" train "${leaves[@]}" --out plain
+    expect 0 "$wick" train "${leaves[@]}" --leaves 1 --out one && same_tensors plain/last.safetensors one/last.safetensors
+    expect 0 "$wick" train "${leaves[@]}" --leaves 4 --out four
+    expect 0 "$wick" launch -n 3 "$wick" train "${leaves[@]}" --leaves 4 --out ranks && same_tensors four/best.safetensors ranks/best.safetensors
+    cmp <(sed 's/, "seconds": [^}]*//' four/log.jsonl) <(sed 's/, "seconds": [^}]*//' ranks/log.jsonl) || fail "the logs differ"
+}
 test_predictions() {
     [ -d run ] || { fail "no model"; return; }
     expect 0 "$wick" predict run --index 0-29 --json && valid_json out && has out '"there": [{"class": ' && has out '"score": ' && mv out all.json

@@ -15,6 +15,13 @@ wait_for() {
 }
 # alive PID: and no zombie, which a container may leave
 alive() { [ -n "$1" ] && [ -e "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status"; }
+# child_of PID: its only one
+child_of() {
+    local stat pid parent
+    for stat in /proc/[0-9]*/stat; do
+        read -r pid _ _ parent _ <"$stat" 2>/dev/null && [ "$parent" = "$1" ] && echo "$pid"
+    done
+}
 # within SECONDS COMMAND...: as expect, and it takes no longer
 within() {
     local most=$1 began=$SECONDS
@@ -113,7 +120,7 @@ test_a_training_goes_on_after_a_kill() {
     expect 0 "$wick" "${run[@]}" --out whole
     "$wick" launch -n 1 --restarts 2 "$wick" "${run[@]}" --out=part >out 2>err &
     wait_for part/last.safetensors.prev
-    kill -9 "$(pgrep -P $!)" || fail "no training to kill"
+    kill -9 "$(child_of $!)" || fail "no training to kill"
     wait $! && code=0 || code=$?
     [ "$code" = 0 ] || fail "exit code $code: $(cat err)"
     has err "rank 0 of 1 failed: signal 9" && has err "restart 1 of 2 with 1 rank, from the last checkpoint in part"

@@ -38,6 +38,9 @@ typedef struct task {
     void (*drop)(struct evaluator *e);
     /* Fills in the scores of a round. An exit code; what went wrong has been said. */
     int (*measure)(const struct evaluator *e, struct evaluation *result);
+    /* Keeps in the model what follows from a round on the samples that the best epoch is chosen by, before it is saved.
+     * An exit code. NULL: nothing does */
+    int (*settle)(const struct evaluator *e);
     /* wick eval, below the loss and the scores */
     void (*print)(const struct evaluator *e);
     void (*print_json)(const struct evaluator *e, json *j);
@@ -58,9 +61,11 @@ typedef struct task {
 } task;
 
 extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_detect,
-    task_keypoints;
+    task_keypoints, task_heads, task_ctc, task_embed;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
+/* Whether the network has steps enough for each text of the set; else says, with an exit code, which one needs more. */
+int ctc_check_texts(const struct classifier *c, const wick_dataset *dataset);
 /* Whether it learns classes; else says, with an exit code, that `what` is for those. */
 int task_check_classes(const struct classifier *c, const char *what);
 
