@@ -279,7 +279,9 @@ int cmd_shrink(cli_options *o) {
     gate *g = &w.g;
     if (!(o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0 || o->max_drop >= 0))
         return log_fail(CLI_USAGE, "say what it has to keep to: --max-kb, --max-us, --max-ram or --max-drop");
-    const int length = snprintf(w.path, sizeof w.path, "%s.try.onnx", o->out);
+    /* Whoever has a file of that name keeps it. */
+    const int length = snprintf(w.path, sizeof w.path, "%s.try-%ld.onnx", o->out, (long)getpid());
+    if (path_exists(w.path)) return log_fail(CLI_BAD_FILE, "%s is in the way", w.path);
     if (length < 0 || (size_t)length >= sizeof w.path) return log_fail(CLI_USAGE, "--out %s: too long", o->out);
     g->o = o;
     g->needs_logits = o->epochs > 0;
