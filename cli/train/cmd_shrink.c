@@ -1,6 +1,7 @@
 /* wick shrink: tries what prune and quantize do, one with the other, and writes what meets a budget of bytes, time,
  * memory and accuracy, or comes nearest. All of it is judged on the same images as the network that it was made of. */
 #include "../options.h"
+#include "../paths.h"
 #include "../term/log.h"
 #include "gate.h"
 
