@@ -116,7 +116,7 @@ static wick_dataset *new_set(wick_context *ctx, source *s, int64_t classes) {
 }
 
 TEST(any_number_of_workers_mixes_the_same_batches_also_of_what_can_be_read) {
-    static const char text[] = "crop=2,flip,normalise=0.5/0.25,mixup=0.3,cutmix=1:0.8",
+    static const char text[] = "crop=2,flip,normalise=0.5/0.25, mixup=0.3, cutmix=1:0.8",
                       plain[] = "crop=2,flip,normalise=0.5/0.25";
     static float x[COUNT][PIXELS];
     wick_context *ctx = new_context(.threads = 1);

@@ -15,9 +15,10 @@ static const wick_transform_form forms[WICK_MIXES] = {
 
 size_t wick_mixing_find(const char *text) {
     for (const char *at = text;; at++) {
-        const size_t length = strcspn(at, "=,");
+        const char *name = at + strspn(at, " ");
+        const size_t length = strcspn(name, "=,");
         for (int k = 0; k < WICK_MIXES; k++)
-            if (strlen(forms[k].name) == length && memcmp(forms[k].name, at, length) == 0) return (size_t)(at - text);
+            if (strlen(forms[k].name) == length && memcmp(forms[k].name, name, length) == 0) return (size_t)(at - text);
         at += strcspn(at, ",");
         if (!*at) return (size_t)(at - text);
     }
