@@ -152,6 +152,7 @@ by_mpi() { # LAUNCHER NAME ARGUMENT...
     local launcher=$1 name=$2
     shift 2
     command -v "$launcher" >/dev/null || { echo "  skipped: no $launcher"; return 0; }
+    local -x ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # MPI's own
     alone
     expect 0 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$launcher" "$@" -n 3 "$wick" train "${run[@]}" --out "$name" --threads 1
     has err "over $name"
