@@ -114,7 +114,7 @@ static wick_status read_number(const xml *x, const char *name, double *value) {
     char *end, why[MOST_TEXT + 64];
     *value = strtod(x->text, &end);
     if (end != x->text && !*end) return WICK_OK;
-    snprintf(why, sizeof why, "<%s> is \"%.40s\", which is no number", name, x->text);
+    snprintf(why, sizeof why, "<%.80s> is \"%.40s\", which is no number", name, x->text);
     return fail(x, why);
 }
 
