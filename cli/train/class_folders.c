@@ -2,6 +2,7 @@
 
 #include "../paths.h"
 #include "../term/log.h"
+#include "source_kinds.h"
 
 #include "wick/datasets.h"
 
@@ -14,15 +15,6 @@ typedef struct item {
     int64_t number, label;
     uint64_t hash;
 } item;
-
-/* FNV-1a (Fowler, Noll, Vo), and the finalizer of MurmurHash3, which spreads it. */
-static uint64_t hash_of(const char *name) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-    return h ^ h >> 33;
-}
 
 static int by_class_and_hash(const void *a, const void *b) {
     const item *x = a, *y = b;
@@ -61,7 +53,7 @@ static wick_status list(wick_context *ctx, wick_files *files, item *items) {
             return status != WICK_OK ? status
                                      : wick_context_fail(ctx, WICK_ERR_IO, "%s was changed while it was read",
                                                          wick_files_path(files));
-        items[i] = (item){i, file.label, hash_of(file.name)};
+        items[i] = (item){i, file.label, source_hash(file.name)};
     }
     return WICK_OK;
 }

@@ -182,6 +182,15 @@ wick_status source_keep_names(wick_context *ctx, const char *path, const char *c
     return WICK_OK;
 }
 
+/* FNV-1a (Fowler, Noll, Vo), and the finalizer of MurmurHash3, which spreads it. */
+uint64_t source_hash(const char *name) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
+    return h ^ h >> 33;
+}
+
 bool source_ends(const char *name, const char *end) {
     const size_t n = strlen(name), m = strlen(end);
     return n > m && strcasecmp(name + n - m, end) == 0;

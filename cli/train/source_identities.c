@@ -12,14 +12,6 @@ typedef struct identity {
     int64_t label;
 } identity;
 
-/* FNV-1a, and the finalizer of MurmurHash3. */
-static uint64_t hash_of(const char *name) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-    return h ^ h >> 33;
-}
 static int by_hash(const void *a, const void *b) {
     const identity *x = a, *y = b;
     return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
@@ -85,7 +77,7 @@ wick_status source_cut_identities(wick_context *ctx, const wick_dataset *set, do
     }
     for (int64_t k = 0; status == WICK_OK && k < classes; k++) {
         maps[k] = maps[classes + k] = -1;
-        if (there[k]) list[found++] = (identity){hash_of(wick_dataset_class_name(set, k)), k};
+        if (there[k]) list[found++] = (identity){source_hash(wick_dataset_class_name(set, k)), k};
     }
     if (status == WICK_OK) qsort(list, (size_t)found, sizeof *list, by_hash);
     for (int64_t i = 0; status == WICK_OK && i < found; i++) maps[(i < held) * classes + list[i].label] = 0;

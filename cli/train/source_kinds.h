@@ -29,6 +29,8 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
 void source_drop(owned *o);
 
 bool source_ends(const char *name, const char *end);
+/* By which parts are drawn: the same for a name wherever it stands. */
+uint64_t source_hash(const char *name);
 /* Whether a column or tensor of that name is the class. label: --label, or NULL or "". */
 bool source_is_label(const char *name, const char *label);
 /* Training and test. */

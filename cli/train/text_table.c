@@ -298,17 +298,12 @@ void text_table_free(text_table *table) {
     *table = (text_table){0};
 }
 
-/* FNV-1a, and the finalizer of MurmurHash3. */
 void text_table_take_fifth(text_table *t, const text_columns *columns, bool test) {
     enum { HELD_OUT = 5 };
     int64_t kept = 0;
     for (int64_t i = 0; i < t->n; i++) {
-        uint64_t h = 0xcbf29ce484222325u;
         const char *text = columns->files && t->rows[i].label ? t->rows[i].label : t->rows[i].text;
-        for (const char *s = text; *s; s++) h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-        h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-        h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-        if (((h ^ h >> 33) % HELD_OUT == 0) == test) t->rows[kept++] = t->rows[i];
+        if ((source_hash(text) % HELD_OUT == 0) == test) t->rows[kept++] = t->rows[i];
     }
     t->n = kept;
 }
