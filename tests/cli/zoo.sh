@@ -233,8 +233,10 @@ test_tunes() {
             for (t = 0; t < 32; t++) notes = notes (t ? " " : "") t * (6 + 6 * (k % 5)) ":" 5 + 6 * (k % 5) ":" (k < 5 ? 84 : 48) + (t * (1 + k % 3) + i) % 8
             print "kind" k, "tune" k "-" i, (i < 6 ? "train" : "test"), notes } }'; }
     tunes >sets/tunes.tsv
-    expect 0 "$wick" zoo train A6 --data sets --out zoo --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0.5) }' || fail "kinds of tunes are not learned: $(json out score)"
-    valid_json zoo/data/MusicGenre-Micro/manifest.json && has zoo/data/MusicGenre-Micro/manifest.json '"fiddle"' && has zoo/data/MusicGenre-Micro/manifest.json '"tune3-2"'
+    if [ -z "${SANITIZED:-}" ]; then # its network takes minutes then
+        expect 0 "$wick" zoo train A6 --data sets --out zoo --json && awk -v s="$(json out score)" 'BEGIN { exit !(s > 0.5) }' || fail "kinds of tunes are not learned: $(json out score)"
+        valid_json zoo/data/MusicGenre-Micro/manifest.json && has zoo/data/MusicGenre-Micro/manifest.json '"fiddle"' && has zoo/data/MusicGenre-Micro/manifest.json '"tune3-2"'
+    fi
     mkdir -p bad && local change why
     while IFS='|' read -r change why; do
         sed "$change" sets/tunes.tsv >bad/tunes.tsv && expect 3 "$wick" zoo train A6 --data bad --out bad && has err "$why"
