@@ -11,7 +11,7 @@ const char *const timeline_page[TIMELINE_PAGE_PARTS] = {
     ":root{color-scheme:light dark}body{margin:0;font:13px system-ui,sans-serif}\n"
     "header{padding:6px 10px;display:flex;gap:12px;flex-wrap:wrap;align-items:center;min-height:26px}\n"
     "input{font:inherit;width:12em}canvas{display:block;width:100%;touch-action:none}#told{opacity:.8}\n"
-    "</style><header><b>Timeline</b><input id=find type=search placeholder='find a name' aria-label='find a name'>\n"
+    "</style><header><b>Timeline</b><label>find a name <input id=find type=search></label>\n"
     "<span id=told>wheel: zoom, drag: move, click: a span, 0: all of it</span></header>\n"
     "<canvas id=view tabindex=0 aria-label='timeline'></canvas><script>\n"
     "'use strict';addEventListener('DOMContentLoaded',()=>{\n"

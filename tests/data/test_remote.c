@@ -362,6 +362,9 @@ TEST(errors_name_the_url_and_what_is_wrong) {
     wick_files *files = NULL;
     CHECK_INT(wick_files_open(ctx, url, &(wick_files_options){.remote = r}, &files), WICK_ERR_IO);
     CHECK_STR_HAS(wick_context_error(ctx), "the server answers 404");
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/set%%20with%%20spaces/0.tar?unframed", s.port);
+    CHECK_INT(wick_remote_get(r, url, path, sizeof path), WICK_ERR_IO);
+    CHECK_STR_HAS(wick_remote_error(r), "does not say how long it is");
     CHECK_INT(wick_remote_get(r, "/etc/passwd", path, sizeof path), WICK_ERR_INVALID);
     CHECK_INT(wick_remote_get(r, "file:///etc/passwd", path, sizeof path), WICK_ERR_INVALID);
     stop(&s);

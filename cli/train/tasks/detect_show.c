@@ -305,25 +305,15 @@ static bool picture(FILE *out, const evaluator *e, const uint8_t *rgb, int64_t i
     return ok;
 }
 
+static bool pair(FILE *out, const evaluator *e, const uint8_t *rgb, int64_t i) {
+    return picture(out, e, rgb, i, false, "what is there") && picture(out, e, rgb, i, true, "what is found");
+}
+
 bool detect_report(FILE *out, const evaluator *e) {
-    const classifier *c = e->c;
-    uint8_t *rgb = step_buffer(c->dims[1] * c->dims[2], 3);
-    bool ok = rgb != NULL;
     fputs("<p>A box is found where one of its class overlaps it by more than a share (IoU) of their union. AP50 is the "
           "average precision at one half, AP50:95 the mean of those at 0.5, 0.55 ... 0.95.</p>\n",
           out);
     table(out, e);
     curves(out, e);
-    fputs("<h3>The first pictures</h3>\n<div "
-          "style=\"display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px\">\n",
-          out);
-    for (int64_t i = 0; ok && i < e->count && i < EVALUATOR_SHOWN; i++) {
-        const uint8_t *pixels = wick_dataset_sample(e->dataset, i);
-        if (!pixels) continue;
-        task_rgb(pixels, c->dims[0], c->dims[1], c->dims[2], rgb);
-        ok = picture(out, e, rgb, i, false, "what is there") && picture(out, e, rgb, i, true, "what is found");
-    }
-    fputs("</div>\n", out);
-    free(rgb);
-    return ok;
+    return task_report_pictures(out, e, pair);
 }

@@ -192,27 +192,20 @@ static bool picture(FILE *out, const evaluator *e, const uint8_t *rgb, const flo
     return ok;
 }
 
+static bool pair(FILE *out, const evaluator *e, const uint8_t *rgb, int64_t i) {
+    const int64_t wide = e->c->classes * POINT_WIDTH;
+    return picture(out, e, rgb, e->targets + i * wide, "what is there") &&
+           picture(out, e, rgb, e->kept + i * wide, "what is found");
+}
+
 bool keypoints_report(FILE *out, const evaluator *e) {
     const classifier *c = e->c;
-    const int64_t wide = c->classes * POINT_WIDTH;
-    uint8_t *rgb = step_buffer(c->dims[1] * c->dims[2], 3);
     point_score *each = calloc((size_t)c->classes, sizeof *each), all;
-    bool ok = rgb && each && keypoints_score(e, each, &all) == CLI_OK;
+    bool ok = each && keypoints_score(e, each, &all) == CLI_OK;
     fputs("<p>PCK@0.2 is the share of points that are found within a fifth of the larger side of the box around the "
           "picture's points; NME the mean distance over the square root of that box's area.</p>\n",
           out);
     if (ok) table(out, c, each);
-    fputs("<h3>The first pictures</h3>\n<div "
-          "style=\"display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px\">\n",
-          out);
-    for (int64_t i = 0; ok && i < e->count && i < EVALUATOR_SHOWN; i++) {
-        const uint8_t *pixels = wick_dataset_sample(e->dataset, i);
-        if (!pixels) continue;
-        task_rgb(pixels, c->dims[0], c->dims[1], c->dims[2], rgb);
-        ok = picture(out, e, rgb, e->targets + i * wide, "what is there") &&
-             picture(out, e, rgb, e->kept + i * wide, "what is found");
-    }
-    fputs("</div>\n", out);
-    free(rgb), free(each);
-    return ok;
+    free(each);
+    return ok && task_report_pictures(out, e, pair);
 }

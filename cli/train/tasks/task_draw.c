@@ -1,6 +1,7 @@
 #include "task_draw.h"
 
 #include "../classifier.h"
+#include "../evaluate.h"
 #include "../../report/png.h"
 #include "../../term/log.h"
 
@@ -65,4 +66,23 @@ void task_cell(const char *text) {
         fputc(*text, stdout);
     }
     if (quoted) fputc('"', stdout);
+}
+
+bool task_report_pictures(FILE *out, const evaluator *e,
+                          bool (*pair)(FILE *out, const evaluator *e, const uint8_t *rgb, int64_t i)) {
+    const int64_t *dims = e->c->dims; /* channels, height, width */
+    uint8_t *rgb = step_buffer(dims[1] * dims[2], 3);
+    bool ok = rgb != NULL;
+    fputs("<h3>The first pictures</h3>\n<div "
+          "style=\"display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px\">\n",
+          out);
+    for (int64_t i = 0; ok && i < e->count && i < EVALUATOR_SHOWN; i++) {
+        const uint8_t *pixels = wick_dataset_sample(e->dataset, i);
+        if (!pixels) continue;
+        task_rgb(pixels, dims[0], dims[1], dims[2], rgb);
+        ok = pair(out, e, rgb, i);
+    }
+    fputs("</div>\n", out);
+    free(rgb);
+    return ok;
 }

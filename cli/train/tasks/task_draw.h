@@ -20,5 +20,9 @@ box_fit task_fit(const struct classifier *c);
 void task_cell(const char *text);
 /* [channels, height, width] as [height, width, 3]. */
 void task_rgb(const uint8_t *pixels, int64_t channels, int64_t height, int64_t width, uint8_t *rgb);
+/* The first pictures of a round in a report: `pair` writes what is there and what is found in picture i. false: it
+ * failed, or memory is out. */
+bool task_report_pictures(FILE *out, const struct evaluator *e,
+                          bool (*pair)(FILE *out, const struct evaluator *e, const uint8_t *rgb, int64_t i));
 
 #endif

@@ -153,6 +153,7 @@ typedef struct answer {
     void *easy;
     uint64_t have;  /* bytes that are written */
     uint64_t total; /* bytes of the file; 0: not known */
+    bool framed;    /* the end of the contents can be told from a connection that broke */
     uint64_t first; /* of what comes, in a part */
     bool begun;     /* the first bytes of the contents were looked at */
     double wait;    /* seconds the server wants to be left alone */
@@ -180,12 +181,14 @@ static size_t take_header(char *line, size_t size, size_t n, void *user) {
     if (strncmp(text, "HTTP/", 5) == 0) { /* of the next answer: there was a redirection */
         a->etag[0] = 0;
         a->total = a->first = 0;
+        a->framed = text[5] >= '2'; /* later versions close streams, not connections */
     }
     if (!value) return all;
     *value++ = 0;
     value += strspn(value, " \t");
     if (strcasecmp(text, "etag") == 0 && strlen(value) < sizeof a->etag) strcpy(a->etag, value);
     if (strcasecmp(text, "content-length") == 0 && code_of(a) == 200) a->total = strtoull(value, NULL, 10);
+    if (strcasecmp(text, "content-length") == 0 || strcasecmp(text, "transfer-encoding") == 0) a->framed = true;
     if (strcasecmp(text, "retry-after") == 0) a->wait = strtod(value, NULL);
     if (strcasecmp(text, "content-range") == 0 && strncasecmp(value, "bytes ", 6) == 0) {
         a->first = strtoull(value + 6, NULL, 10);
@@ -321,6 +324,13 @@ static outcome judge(answer *a, int failure, const char *error) {
     if (!failure && code == 304 && *f->known) {
         f->unchanged = true;
         return DONE;
+    }
+    if (!failure && code == 200 && !a->framed) {
+        a->status = wick_msg_set(a->msg, WICK_ERR_IO,
+                                 "%s: the server does not say how long it is, so that a part of it "
+                                 "would pass for all",
+                                 f->url);
+        return GIVEN_UP;
     }
     /* An empty file has no bytes that would begin it. */
     if (!failure && code == 200 && !a->begun && !begin(a, code)) return GIVEN_UP;

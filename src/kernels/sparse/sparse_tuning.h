@@ -11,8 +11,8 @@
 #define WICK_SPARSE_FEW_ROWS {4, 4, 4, 20}
 /* Of it: one row (the dense product is bound by the bytes of B); up to twice WICK_SPARSE_FEW; more. */
 #define WICK_SPARSE_MOST_FEW {{30, 30, 30}, {21, 26, 26}, {48, 48, 48}, {65, 65, 45}}
-/* Of panels of one vector of rows, of two, whose chains wait for each other; of more. Dense tiles use what they load 6 to
- * 14 times. Rows that fill no vector take from these in proportion. */
+/* Of panels of one vector of rows, of two, whose chains wait for each other; of more. Dense tiles use what they load 6
+ * to 14 times. Rows that fill no vector take from these in proportion. */
 #define WICK_SPARSE_MOST_PANEL {{30, 30, 30}, {20, 38, 50}, {18, 27, 37}, {15, 27, 28}}
 /* clang-format on */
 
