@@ -96,7 +96,12 @@ static int64_t nested_json(json *j, const char *key, const elements *e, int rank
 /* Entry i of a map: its key as a text. */
 static char *key_of(const elements *keys, int64_t i) {
     char text[32];
-    if (keys->texts) return strndup(keys->texts[i].at, keys->texts[i].size);
+    if (keys->texts) {
+        const size_t size = keys->texts[i].size;
+        char *copy = malloc(size + 1);
+        if (copy) memcpy(copy, keys->texts[i].at, size), copy[size] = 0;
+        return copy;
+    }
     snprintf(text, sizeof text, "%lld", (long long)((const int64_t *)keys->data)[i]);
     return strdup(text);
 }

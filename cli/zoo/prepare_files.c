@@ -265,8 +265,11 @@ static int take_table(zoo_prep *p, const wick_file *file, void *user) {
     char **text = user;
     if (strcmp(file->name, p->set == &zoo_set_cells ? "boxes.csv" : "keypoints.csv") != 0) return CLI_OK;
     free(*text);
-    *text = strndup(file->data, file->size);
-    return *text ? CLI_OK : zoo_out_of_memory();
+    *text = malloc(file->size + 1); /* not strndup: no '\0' ends a file's bytes */
+    if (!*text) return zoo_out_of_memory();
+    memcpy(*text, file->data, file->size);
+    (*text)[file->size] = 0;
+    return CLI_OK;
 }
 
 /* The lines of the table whose picture is of the part, with the numbers of line order[i] where they are dealt. */
