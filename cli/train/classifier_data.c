@@ -133,6 +133,9 @@ static bool is_own(const classifier *c, const char *data) {
 static wick_status open_part(const classifier *c, const char *data, const char *split, const source_options *form,
                              wick_dataset **out) {
     source_options so = form ? *form : (source_options){0};
+    const char *place;
+    wick_status status = source_place(c->ctx, data, &place);
+    if (status != WICK_OK) return status;
     so.label = c->label;
     so.rate = c->rate;
     so.coding = c->coding;
@@ -154,7 +157,7 @@ static wick_status open_part(const classifier *c, const char *data, const char *
         if (port_size(&p, size)) how.height = size[0], how.width = size[1];
         wick_context_set_pictures(c->ctx, how);
     }
-    wick_status status = source_open(c->ctx, data, split, &so, NULL, out);
+    status = source_open(c->ctx, place, split, &so, NULL, out);
     if (status == WICK_ERR_SHAPE &&
         !how.height) { /* pictures of several sizes: they get the one that an ONNX file takes */
         const wick_onnx_port p = c->onnx ? wick_onnx_input(c->onnx, 0) : (wick_onnx_port){.rank = -1};
@@ -164,7 +167,7 @@ static wick_status open_part(const classifier *c, const char *data, const char *
             return wick_context_fail(c->ctx, WICK_ERR_FORMAT, "%s: --image-size HxW makes pictures alike", why);
         how.height = size[0], how.width = size[1];
         wick_context_set_pictures(c->ctx, how);
-        status = source_open(c->ctx, data, split, &so, NULL, out);
+        status = source_open(c->ctx, place, split, &so, NULL, out);
     }
     if (status == WICK_OK && c->class_names)
         status = source_match_classes(c->ctx, data, c->class_names, c->classes, out);
@@ -178,7 +181,8 @@ wick_status classifier_open_split(const classifier *c, const char *data, const c
     const bool held = strcmp(split, "validation") == 0, parted = c->validation > 0 && is_own(c, data);
     *out = NULL;
     if (held && !parted) {
-        const char *part = source_validation_part(c->ctx, data);
+        const char *place, *part = NULL;
+        if (source_place(c->ctx, data, &place) == WICK_OK) part = source_validation_part(c->ctx, place);
         return part ? open_part(c, data, part, form, out)
                     : wick_context_fail(c->ctx, WICK_ERR_INVALID,
                                         "%s has no validation part, and of other data the model held none out", data);
@@ -197,14 +201,17 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     if (c->onnx && !name[0] && !c->data[0])
         return log_fail(CLI_USAGE, "an ONNX file says nothing of data: give --data");
     const char *data = name[0] ? name : c->data, *other = strcmp(*split, "test") == 0 ? "train" : "test";
-    const bool is_file = source_is_file(data),
-               whole = (is_file && !source_is_divided(c->ctx, data)) || class_folders_are(c->ctx, data) ||
-                       (c->task->kind == TASK_SEGMENT && source_masks_are_whole(c->ctx, data)) ||
+    const char *place;
+    const wick_status there_is = source_place(c->ctx, data, &place);
+    if (there_is != WICK_OK) return log_fail(log_code(there_is, CLI_BAD_FILE), "%s", log_why(c->ctx, there_is));
+    const bool is_file = source_is_file(place),
+               whole = (is_file && !source_is_divided(c->ctx, place)) || class_folders_are(c->ctx, place) ||
+                       (c->task->kind == TASK_SEGMENT && source_masks_are_whole(c->ctx, place)) ||
                        (c->task->kind == TASK_DETECT &&
-                        source_boxes_are_whole(data, form ? form->separator : c->separator)) ||
+                        source_boxes_are_whole(place, form ? form->separator : c->separator)) ||
                        (c->task->kind == TASK_KEYPOINTS &&
-                        source_points_are_whole(data, form ? form->separator
-                                                           : c->separator)); /* whole: has no parts of its own */
+                        source_points_are_whole(place, form ? form->separator
+                                                            : c->separator)); /* whole: has no parts of its own */
     if (strcmp(*split, "all") == 0 && !whole)
         return log_fail(
             CLI_USAGE,

@@ -60,6 +60,7 @@ typedef struct viewer {
     float *target;          /* what they should be, where somebody says */
     uint8_t *mask;          /* room for one */
     uint8_t *fitted;        /* room for a picture with bars beside it */
+    const char *url;        /* of the file at hand, where it is another machine's; NULL: it is not */
     char **texts;           /* of the file at hand, as they are written there; NULL: none */
     int64_t n_texts;
     enrolled known; /* --enrolled */
@@ -281,7 +282,7 @@ static int look_at_rows(viewer *v, const char *file) {
     snprintf(few, sizeof few, "0-%lld", (long long)(count < FIRST_OF_FILE ? count : FIRST_OF_FILE) - 1);
     const char *list = chosen ? v->o->index : few;
     while (code == CLI_OK && next_range(&list, &first, &last))
-        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, file, i);
+        for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, d, v->url ? v->url : file, i);
     if (code == CLI_OK && !chosen && count > FIRST_OF_FILE)
         talk("%s has %lld samples; these are the first %d, --index chooses others", file, (long long)count,
              FIRST_OF_FILE);
@@ -353,7 +354,7 @@ static int look_at_recording(viewer *v, const char *file) {
     if (code != CLI_OK) return code;
     const wick_status status = open_recording(v, file, &audio);
     if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(v->c->ctx, status));
-    const subject s = {.file = file, .label = -1, .alone = true};
+    const subject s = {.file = v->url ? v->url : file, .label = -1, .alone = true};
     if (code == CLI_OK) code = look_at_sound(v, wick_audio_samples(audio, 0), wick_audio_length(audio), &s);
     wick_audio_free(&audio);
     return code;
@@ -404,7 +405,7 @@ static int look_at_file(viewer *v, const char *file) {
                 if (code != CLI_OK) break;
             }
             subject s = {.pixels = line ? fitted : wick_image_pixels(image, i),
-                         .file = file,
+                         .file = v->url ? v->url : file,
                          .index = i,
                          .label = -1,
                          .alone = count == 1,
@@ -471,6 +472,12 @@ static int enrol(viewer *v, const char *path) {
     return code;
 }
 
+/* find_images has fetched those of other machines. */
+static const char *place_of(const viewer *v, const char *file) {
+    const char *place;
+    return source_place(v->c->ctx, file, &place) == WICK_OK ? place : file;
+}
+
 static int look_at_all(viewer *v) {
     classifier *c = v->c;
     v->x = step_buffer(c->pixels, sizeof *v->x);
@@ -497,9 +504,12 @@ static int look_at_all(viewer *v) {
      * failure. */
     int failed = CLI_OK;
     for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
-        code = source_is_file(v->o->files[i]) || source_is_text_coding(v->c->coding) ? look_at_rows(v, v->o->files[i])
-               : hears(v->c) ? look_at_recording(v, v->o->files[i])
-                             : look_at_file(v, v->o->files[i]);
+        const char *file = place_of(v, v->o->files[i]);
+        v->url = file == v->o->files[i] ? NULL : v->o->files[i];
+        code = source_is_file(file) || source_is_text_coding(v->c->coding) ? look_at_rows(v, file)
+               : hears(v->c)                                               ? look_at_recording(v, file)
+                                                                           : look_at_file(v, file);
+        v->url = NULL;
         if (code == CLI_OK || code == CLI_FAILED || v->o->json) continue;
         if (failed == CLI_OK) failed = code;
         code = CLI_OK;
@@ -533,10 +543,15 @@ static int find_images(viewer *v, wick_dataset **dataset) {
     const cli_options *o = v->o;
     classifier *c = v->c;
     if (o->n_files) {
-        v->drawn = picture_shape(c->rank, c->dims, v->shape);
-        if (hears(c)) return CLI_OK;
         bool rows = true;
-        for (int i = 0; i < o->n_files; i++) rows &= source_is_file(o->files[i]) || source_is_text_coding(c->coding);
+        v->drawn = picture_shape(c->rank, c->dims, v->shape);
+        for (int i = 0; i < o->n_files; i++) {
+            const char *file;
+            const wick_status status = source_place(c->ctx, o->files[i], &file);
+            if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
+            rows &= source_is_file(file) || source_is_text_coding(c->coding);
+        }
+        if (hears(c)) return CLI_OK;
         if (rows && c->floats && c->transform)
             return log_fail(CLI_BAD_FILE,
                             "wick predict looks at samples as they are, and those of %s go through a --transform: "

@@ -5,6 +5,8 @@
 #include "../term/log.h"
 #include "training.h"
 
+#include "wick/remote.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +261,8 @@ int training_fix_paths(cli_options *o) {
     for (int i = 0; i < 5; i++) {
         const bool may = i == 0 || i == 4; /* it may be a name, or a number */
         bool path = values[i][0] && (!may || strchr(values[i], '/') || path_exists(values[i]));
-        if (!path || (i == 1 && values[i][0] == '/' && is_stream(values[i]))) continue;
+        if (!path || (may && wick_remote_is_url(values[i])) || (i == 1 && values[i][0] == '/' && is_stream(values[i])))
+            continue;
         char *whole = i == 1 ? path_placed(values[i])
                              : path_absolute(values[i]); /* a log that is a link is refused, not followed */
         if (!whole)

@@ -48,7 +48,9 @@ static wick_status open_split(training *t, const char *data, const char *split, 
     const bool again = so.task == TASK_AUTOENCODE ||
                        so.task == TASK_EMBED; /* whose classes are others, or no part of what is learned */
     so.unlabelled = t->coding && again;
-    wick_status status = source_open(t->ctx, data, split, &so, t->train ? NULL : &t->coding, out);
+    const char *place;
+    wick_status status = source_place(t->ctx, data, &place);
+    if (status == WICK_OK) status = source_open(t->ctx, place, split, &so, t->train ? NULL : &t->coding, out);
     if (status == WICK_OK && t->train && !again) status = match_classes(t, out);
     if (status == WICK_OK && source_is_audio(*out) && !wick_dataset_rate(*out)) {
         wick_dataset_free(out);
@@ -148,9 +150,12 @@ static int hold_out(training *t, double share) {
 /* Data of its own: a part of --data, or what --validation names. */
 static int open_other(training *t, const char *part) {
     const cli_options *o = t->o;
-    const bool whole = source_is_file(o->validation) || class_folders_are(t->ctx, o->validation);
-    const wick_status status = part ? open_split(t, o->data, part, &t->valid)
-                                    : open_split(t, o->validation, whole ? "all" : "test", &t->valid);
+    const char *place = o->validation;
+    wick_status status = part ? WICK_OK : source_place(t->ctx, o->validation, &place);
+    const bool whole = source_is_file(place) || class_folders_are(t->ctx, place);
+    if (status == WICK_OK)
+        status = part ? open_split(t, o->data, part, &t->valid)
+                      : open_split(t, o->validation, whole ? "all" : "test", &t->valid);
     if (status != WICK_OK) return log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(t->ctx, status));
     const long long count = wick_dataset_count(t->valid);
     if (!count) return log_fail(CLI_BAD_FILE, "--validation: there is no %s", source_noun(t->train));
@@ -167,7 +172,8 @@ static int open_validation(training *t) {
     char *end;
     const double share = strtod(o->validation, &end);
     const bool number = end != o->validation && !*end, given = options_given(o, "validation"), again = *o->resume != 0;
-    const char *part = source_validation_part(t->ctx, o->data);
+    const char *place, *part = NULL;
+    if (source_place(t->ctx, o->data, &place) == WICK_OK) part = source_validation_part(t->ctx, place);
     const bool named = part && strcmp(o->validation, part) == 0;
     t->by_test = strcmp(o->validation, "test") == 0;
     if (t->by_test && t->test) talk("the test set chooses the best epoch, so its figure is no test");

@@ -28,14 +28,15 @@ typedef struct wick_remote wick_remote;
 typedef struct wick_remote_options {
     const char *folder; /* made if need be; NULL: WICK_CACHE, else XDG_CACHE_HOME/wick, else HOME/.cache/wick */
     /* The folder's files have at most so many bytes: the ones that were longest without use are deleted before a file
-     * is fetched. Files that are open stay readable, and take disk space until they are closed. 0: 10^10 */
+     * is fetched. Files that are open stay readable, and take disk space until they are closed. 0: WICK_CACHE_BYTES of
+     * the environment, else 10^10 */
     uint64_t bytes;
     int attempts; /* of a file, before its error is one; 0: 8. Between them it waits 0.1, 0.2, 0.4 ... at most 10 s */
     double patience; /* seconds without a byte, after which an attempt ends; 0: 30 */
 } wick_remote_options;
 
-/* options may be NULL. WICK_ERR_IO: the folder cannot be made; WICK_ERR_INVALID; WICK_ERR_UNSUPPORTED; WICK_ERR_NOMEM.
- * The context must outlive it. */
+/* options may be NULL. WICK_ERR_IO: the folder cannot be made; WICK_ERR_INVALID: options, or WICK_CACHE_BYTES;
+ * WICK_ERR_UNSUPPORTED; WICK_ERR_NOMEM. The context must outlive it. */
 WICK_API WICK_MUST_CHECK wick_status wick_remote_open(wick_context *ctx, const wick_remote_options *options,
                                                       wick_remote **out);
 WICK_API void wick_remote_free(wick_remote **remote); /* null-safe, nulls; ends what is being read ahead */

@@ -2,7 +2,8 @@
  *
  *   HASH-NAME        the contents: 16 hexadecimal digits of the URL's hash, and the end of its path
  *   HASH-NAME.from   what they are: the URL, its ETag, "SIZE CRC", a line each; written after the contents, so that a
- *                    pair that does not fit together is what a crash left, and is fetched anew */
+ *                    pair that does not fit together is what a crash left, and is fetched anew
+ *   HASH-NAME.lock   empty, locked by the process that fetches it */
 #include "data/remote/remote.h"
 
 #include <dirent.h>
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 
 enum { WAITING = 16, NAME = 96, PATH = 4096, URL = 4096, FROM = URL + 512 };
 #define FROM_END ".from"
+#define LOCK_END ".lock"
 
 /* A file that this process has asked for. */
 typedef struct known {
@@ -77,6 +80,18 @@ static bool default_folder(char *to) {
     return home && *home == '/' && snprintf(to, PATH, "%s/.cache/wick", home) < PATH;
 }
 
+/* False: WICK_CACHE_BYTES is no number of bytes. */
+static bool default_bytes(uint64_t *bytes) {
+    const char *text = getenv("WICK_CACHE_BYTES");
+    char *end;
+    *bytes = UINT64_C(10000000000);
+    if (!text || !*text) return true;
+    const double n = strtod(text, &end);
+    if (*end || !(n >= 1 && n <= 0x1p62)) return false;
+    *bytes = (uint64_t)n;
+    return true;
+}
+
 static void name_of(char to[NAME], const char *url) {
     const char *end = url + strcspn(url, "?#"), *base = end;
     char plain[48];
@@ -103,7 +118,7 @@ static bool ends_with(const char *name, const char *end) {
 }
 static bool is_kept(const char *name) {
     return strspn(name, "0123456789abcdef") == 16 && name[16] == '-' && !ends_with(name, FROM_END) &&
-           !strstr(name, ".tmp-");
+           !ends_with(name, LOCK_END) && !strstr(name, ".tmp-");
 }
 
 /* Deletes what was longest without use until `more` bytes fit. lock is held. */
@@ -204,8 +219,20 @@ static wick_status keep(wick_remote *r, const char *name, const char *temp, int 
     return say_from(r, name, f, crc, msg);
 }
 
+/* Of processes that share the folder one fetches a file, and the others wait for it: the descriptor of HASH-NAME.lock,
+ * which goes with its process; -1: it can't be had, and all may fetch it. */
+static int lock_file(const wick_remote *r, const char *name) {
+    char path[PATH + NAME];
+    const int fd = path_of(r, path, name, LOCK_END) ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || atomic_load(&r->stop)) return close(fd), -1;
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    return fd;
+}
+
 /* Without the lock. *hit: what is kept is what the server has. */
-static wick_status fetch(wick_remote *r, const char *name, const char *url, bool *hit, wick_msg *msg) {
+static wick_status fetch_locked(wick_remote *r, const char *name, const char *url, bool *hit, wick_msg *msg) {
     char path[PATH + NAME], temp[PATH + NAME + WICK_TEMP_SUFFIX], etag[HTTP_ETAG];
     look_at_kept(r, name, url, etag);
     path_of(r, path, name, "");
@@ -234,6 +261,13 @@ static wick_status fetch(wick_remote *r, const char *name, const char *url, bool
     r->stats.retries += f.retries;
     r->stats.received += f.received;
     pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+static wick_status fetch(wick_remote *r, const char *name, const char *url, bool *hit, wick_msg *msg) {
+    const int lock = lock_file(r, name);
+    const wick_status status = fetch_locked(r, name, url, hit, msg);
+    if (lock >= 0) close(lock);
     return status;
 }
 
@@ -341,15 +375,19 @@ void wick_remote_ahead(wick_remote *r, const char *url) {
 static wick_status open_remote(const wick_allocator *alloc, const wick_remote_options *o, wick_remote **out,
                                wick_msg *msg) {
     static const wick_remote_options standard;
+    uint64_t most;
     if (!o) o = &standard;
     *out = NULL;
+    if (!default_bytes(&most))
+        return wick_msg_set(msg, WICK_ERR_INVALID, "remote: WICK_CACHE_BYTES=%s: a number of bytes, such as 4e9",
+                            getenv("WICK_CACHE_BYTES"));
     if (o->attempts < 0 || !(o->patience >= 0))
         return wick_msg_set(msg, WICK_ERR_INVALID, "remote: %d attempts of %g s", o->attempts, o->patience);
     WICK_TRY(http_load("remote", msg));
     wick_remote *r = wick_calloc(alloc, sizeof *r);
     if (!r) return wick_msg_set(msg, WICK_ERR_NOMEM, "remote: out of memory");
     r->alloc = *alloc;
-    r->bytes = o->bytes ? o->bytes : UINT64_C(10000000000);
+    r->bytes = o->bytes ? o->bytes : most;
     r->attempts = o->attempts ? o->attempts : 8;
     r->patience = o->patience > 0 ? o->patience : 30;
     pthread_mutex_init(&r->lock, NULL);
