@@ -135,13 +135,14 @@ def serve_s3():
 
 
 def measure(name, base, budget, handler=None, **environment):
+    before = handler.faults if handler else 0
     with tempfile.TemporaryDirectory() as folder:
         shards = [f"{base}/{k:03d}.tar" for k in range(SHARDS)]
         run = subprocess.run([bench, folder, str(budget), str(EPOCHS), WORKERS, *shards], env=os.environ | environment, capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"{name}: {run.stderr}")
         r = json.loads(run.stdout.splitlines()[-1])
-        r["faults"] = handler.faults if handler else 0
+        r["faults"] = (handler.faults if handler else 0) - before
         r["epochs"] = [float(line.split()[2]) for line in run.stdout.splitlines() if line.startswith("epoch")]
         return r
 

@@ -1,6 +1,7 @@
 /* wick eval: accuracy, loss and top-k of a model, the scores of each class, and which classes it takes for one another.
  */
 #include "evaluate.h"
+#include "shared.h"
 #include "../options.h"
 #include "source.h"
 #include "../term/log.h"
@@ -247,14 +248,15 @@ static void task_json(const view *v) {
     log_json_close(&j);
 }
 
-static int measure_task(const cli_options *o, classifier *c, const wick_dataset *dataset) {
+static int measure_task(const cli_options *o, classifier *c, const wick_dataset *dataset, wick_group *g) {
     evaluator e = {0};
     evaluation result;
     int code = options_given(o, "top") ? task_check_classes(c, "--top") : CLI_OK;
     if (code == CLI_OK) code = evaluator_new(&e, c, dataset);
+    if (code == CLI_OK) shared_measure(&e, g);
     const double start = now_seconds();
     if (code == CLI_OK) code = evaluator_run(&e, &result);
-    if (code == CLI_OK) {
+    if (code == CLI_OK && !shared_follows(g)) {
         const view v = {.o = o,
                         .c = c,
                         .e = &e,
@@ -296,6 +298,13 @@ static void keep_scores(const evaluator *e, int64_t first, int64_t n, void *user
     }
 }
 
+/* Of several ranks each has those of its part. */
+static int share_scores(const evaluator *e, const kept_scores *kept, wick_group *g) {
+    wick_status status = shared_rows(g, e, kept->p, (size_t)e->c->classes * sizeof *kept->p);
+    if (status == WICK_OK) status = shared_rows(g, e, kept->labels, sizeof *kept->labels);
+    return status == WICK_OK ? CLI_OK : shared_failed(g, status);
+}
+
 /* The mean over the classes of each against the rest; of two classes both are the same. NaN where a class has no image,
  * or all. */
 static double area_under_curves(const classifier *c, const kept_scores *kept, int64_t n) {
@@ -310,13 +319,14 @@ static double area_under_curves(const classifier *c, const kept_scores *kept, in
     return auc;
 }
 
-static int measure(const cli_options *o, classifier *c, const wick_dataset *dataset) {
+static int measure(const cli_options *o, classifier *c, const wick_dataset *dataset, wick_group *g) {
     evaluator e = {0};
     evaluation result;
     int64_t top = 0;
     int code = choose_top(o, c, &top);
     if (code == CLI_OK) code = evaluator_new(&e, c, dataset);
     e.top = top;
+    if (code == CLI_OK) shared_measure(&e, g);
     kept_scores kept = {0};
     const int64_t images = wick_dataset_count(dataset);
     if (code == CLI_OK && images <= MOST_SCORES / c->classes) {
@@ -328,7 +338,8 @@ static int measure(const cli_options *o, classifier *c, const wick_dataset *data
     }
     double start = now_seconds();
     if (code == CLI_OK) code = evaluator_run(&e, &result);
-    if (code == CLI_OK) {
+    if (code == CLI_OK) code = share_scores(&e, &kept, g);
+    if (code == CLI_OK && !shared_follows(g)) {
         const view v = {o,
                         c,
                         &e,
@@ -349,9 +360,11 @@ int cmd_eval(cli_options *o) {
     classifier c = {0};
     source_options form;
     wick_dataset *dataset = NULL;
+    wick_group *group = NULL;
     int code = cli_context(&ctx, o, (wick_context_options){.jit = WICK_JIT_ON});
     if (code != CLI_OK) return code;
-    code = classifier_load(&c, ctx, o->model);
+    code = shared_open(ctx, o, &group);
+    if (code == CLI_OK) code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
@@ -366,11 +379,14 @@ int cmd_eval(cli_options *o) {
              "fewer",
              (long long)wick_dataset_count(dataset), o->data[0] ? o->data : c.data, (long long)c.limit);
     profiling profile = {0};
+    if (shared_follows(group)) o->profiles.n = 0;
+    if (code == CLI_OK) code = shared_agree(group, o, &c, dataset);
     if (code == CLI_OK) code = profiling_begin(&profile, o, ctx);
-    if (code == CLI_OK) code = (c.task->kind == TASK_CLASSIFY ? measure : measure_task)(o, &c, dataset);
+    if (code == CLI_OK) code = (c.task->kind == TASK_CLASSIFY ? measure : measure_task)(o, &c, dataset, group);
     code = profiling_end(&profile, code);
     classifier_free(&c);
     wick_dataset_free(&dataset);
+    wick_group_close(&group);
     wick_context_free(&ctx);
     return code;
 }

@@ -8,6 +8,7 @@
 #include "boxes/box_fit.h"
 #include "class_folders.h"
 #include "evaluate.h"
+#include "predict_shared.h"
 #include "source.h"
 #include "tasks/embed.h"
 #include "../term/log.h"
@@ -66,6 +67,7 @@ typedef struct viewer {
     enrolled known; /* --enrolled */
     bool enrolling; /* what is looked at now is what becomes known */
     int64_t *order; /* classes as they are shown */
+    dealt *dealt;   /* which of what is looked at this rank shows, and what it has shown */
     json json;      /* held back in memory until the last image: a failure prints another object instead */
     char *text;
     size_t text_size;
@@ -221,6 +223,7 @@ static int look_at_sound(viewer *v, const float *samples, int64_t length, const 
 
 /* Sample `index` of a data set; file: where it is from, NULL: --data. */
 static int look_at_index(viewer *v, const wick_dataset *d, const char *file, int64_t index) {
+    if (!dealt_mine(v->dealt)) return CLI_OK;
     const int64_t count = wick_dataset_count(d);
     const bool floats = wick_dataset_field(d, 0)->dtype == WICK_F32;
     const wick_spec *second = wick_dataset_field(d, 1);
@@ -350,6 +353,7 @@ static int look_at_sound(viewer *v, const float *samples, int64_t length, const 
 
 static int look_at_recording(viewer *v, const char *file) {
     wick_audio *audio = NULL;
+    if (!v->enrolling && !dealt_mine(v->dealt)) return CLI_OK;
     int code = kind_check(file, AS_RECORDING, "a recording, as those that the model learned from");
     if (code != CLI_OK) return code;
     const wick_status status = open_recording(v, file, &audio);
@@ -373,6 +377,7 @@ static int fit_picture(viewer *v, const wick_image *whole, int64_t i, subject *s
 static int look_at_file(viewer *v, const char *file) {
     wick_context *ctx = v->c->ctx;
     wick_image *image, *other, *whole = NULL;
+    if (!v->enrolling && !dealt_mine(v->dealt)) return CLI_OK;
     int code = kind_check(file, AS_PICTURE, "a picture");
     if (code != CLI_OK) return code;
     wick_status status = wick_image_open(ctx, file, v->shape[0], &image);
@@ -496,7 +501,9 @@ static int look_at_all(viewer *v) {
         if (known != CLI_OK) return known;
     }
     if (v->o->json) json_open(&v->json, NULL, '[');
-    if (v->o->csv) c->task->csv(c);
+    if (v->o->csv && !shared_follows(v->dealt->group)) c->task->csv(c);
+    const int begun = dealt_begin(v->dealt, v->o->json ? &v->json.out : NULL);
+    if (begun != CLI_OK) return begun;
     const char *list = v->o->index;
     int64_t first, last;
     int code = CLI_OK;
@@ -517,6 +524,7 @@ static int look_at_all(viewer *v) {
     if (code == CLI_OK) code = failed;
     while (!v->o->n_files && code == CLI_OK && next_range(&list, &first, &last))
         for (int64_t i = first; i <= last && code == CLI_OK; i++) code = look_at_index(v, v->dataset, NULL, i);
+    code = dealt_end(v->dealt, code);
     if (v->o->json) json_close(&v->json, ']');
     return code;
 }
@@ -527,7 +535,7 @@ static int look_in_json(viewer *v) {
     int code = look_at_all(v);
     bool whole = fclose(v->json.out) == 0;
     if (code == CLI_OK && !whole) code = log_fail(CLI_FAILED, "out of memory");
-    if (code == CLI_OK) {
+    if (code == CLI_OK && !shared_follows(v->dealt->group)) {
         json j = log_json_open();
         json_bool(&j, "ok", true);
         json_text(&j, "model", v->o->model);
@@ -604,12 +612,14 @@ static int check_options(const cli_options *o) {
 int cmd_predict(cli_options *o) {
     wick_context *ctx;
     classifier c = {0};
-    viewer v = {.o = o, .c = &c, .split = o->split};
+    dealt shown = {.group = NULL};
+    viewer v = {.o = o, .c = &c, .split = o->split, .dealt = &shown};
     wick_dataset *dataset = NULL;
     int code = check_options(o);
     if (code != CLI_OK) return code;
     if ((code = cli_context(&ctx, o, (wick_context_options){.jit = WICK_JIT_ON})) != CLI_OK) return code;
-    code = classifier_load(&c, ctx, o->model);
+    code = shared_open(ctx, o, &shown.group);
+    if (code == CLI_OK) code = classifier_load(&c, ctx, o->model);
     if (code == CLI_OK) code = classifier_pictures_of(&c, o);
     if (code == CLI_OK && options_given(o, "input-range") && c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
@@ -636,6 +646,7 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && *o->draw && !path_make_folder(o->draw))
         code = log_fail(CLI_FAILED, "could not make the folder %s: %s", o->draw, strerror(errno));
     if (code == CLI_OK) code = find_images(&v, &dataset);
+    if (code == CLI_OK) code = shared_agree(shown.group, o, &c, dataset);
     if (code == CLI_OK) code = o->json ? look_in_json(&v) : look_at_all(&v);
     step_free(&v.step);
     free(v.x);
@@ -648,6 +659,7 @@ int cmd_predict(cli_options *o) {
     enrolled_free(&v.known);
     classifier_free(&c);
     wick_dataset_free(&dataset);
+    wick_group_close(&shown.group);
     wick_context_free(&ctx);
     return code;
 }

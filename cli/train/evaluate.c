@@ -203,7 +203,7 @@ int evaluator_run(evaluator *e, evaluation *result) {
             if (e->confusion) e->confusion[label * classes + predicted]++;
             if (e->top) result->top_correct += rank_of_label(e->logits + i * classes, classes, label) < e->top;
         }
-        if (e->look) e->look(e, result->count, n, e->user);
+        if (e->look) e->look(e, (e->join ? e->first * e->batch : 0) + result->count, n, e->user);
         result->count += n;
     }
     if (code == CLI_OK) code = finish(e, result);
