@@ -3,7 +3,8 @@
  *   HASH-NAME        the contents: 16 hexadecimal digits of the URL's hash, and the end of its path
  *   HASH-NAME.from   what they are: the URL, its ETag, "SIZE CRC", a line each; written after the contents, so that a
  *                    pair that does not fit together is what a crash left, and is fetched anew
- *   HASH-NAME.lock   empty, locked by the process that fetches it */
+ *   HASH-NAME.lock   empty, locked by the process that fetches it
+ *   room.lock        the same, while one makes room for a file and gives it its name */
 #include "data/remote/remote.h"
 
 #include <dirent.h>
@@ -44,6 +45,7 @@ struct wick_remote {
     pthread_cond_t changed;
     known *files;
     wick_remote_stats stats;
+    uint64_t taken; /* bytes of files that are being fetched */
     char *waiting[WAITING];
     int first, n_waiting;
     bool started;
@@ -193,30 +195,33 @@ static wick_status say_from(const wick_remote *r, const char *name, const http_f
     return status;
 }
 
+/* A file that is being fetched has its room from its first byte on. */
 typedef struct room_for {
     wick_remote *r;
     const char *url;
+    uint64_t size; /* 0: it has none so far */
 } room_for;
-static wick_status room(void *user, uint64_t size, wick_msg *msg) {
-    const room_for *q = user;
-    pthread_mutex_lock(&q->r->lock);
-    const wick_status status = make_room(q->r, size, q->url, msg);
-    pthread_mutex_unlock(&q->r->lock);
+/* lock is held. Beside what is kept, the files that other threads fetch have theirs. */
+static wick_status take_room(room_for *q, uint64_t size, wick_msg *msg) {
+    wick_remote *r = q->r;
+    r->taken -= q->size;
+    q->size = 0;
+    const uint64_t others = WICK_MIN(r->taken, r->bytes - WICK_MIN(size, r->bytes));
+    const wick_status status = make_room(r, size + others, q->url, msg);
+    if (status == WICK_OK) r->taken += q->size = size;
     return status;
 }
-
-/* From its temporary name to its own, with what it is. */
-static wick_status keep(wick_remote *r, const char *name, const char *temp, int fd, const http_file *f, wick_msg *msg) {
-    char path[PATH + NAME];
-    wick_map map;
-    WICK_TRY(wick_map_descriptor(&map, fd, f->url, msg));
-    const uint32_t crc = wick_crc32c(0, map.data, map.size);
-    wick_map_close(&map);
-    path_of(r, path, name, FROM_END);
-    unlink(path);
-    path_of(r, path, name, "");
-    if (rename(temp, path) != 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: keeping it: %s", f->url, strerror(errno));
-    return say_from(r, name, f, crc, msg);
+static void give_room(room_for *q) {
+    pthread_mutex_lock(&q->r->lock);
+    q->r->taken -= q->size;
+    pthread_mutex_unlock(&q->r->lock);
+}
+static wick_status room(void *user, uint64_t size, wick_msg *msg) {
+    room_for *q = user;
+    pthread_mutex_lock(&q->r->lock);
+    const wick_status status = take_room(q, size, msg);
+    pthread_mutex_unlock(&q->r->lock);
+    return status;
 }
 
 /* Of processes that share the folder one fetches a file, and the others wait for it: the descriptor of HASH-NAME.lock,
@@ -231,6 +236,32 @@ static int lock_file(const wick_remote *r, const char *name) {
     return fd;
 }
 
+/* From its temporary name to its own, with what it is: once there is room for it beside what other threads, and other
+ * processes, have kept since it began. */
+static wick_status keep(room_for *q, const char *name, const char *temp, int fd, const http_file *f, wick_msg *msg) {
+    wick_remote *r = q->r;
+    char path[PATH + NAME];
+    wick_map map;
+    WICK_TRY(wick_map_descriptor(&map, fd, f->url, msg));
+    const uint32_t crc = wick_crc32c(0, map.data, map.size);
+    wick_map_close(&map);
+    const int lock = lock_file(r, "room");
+    pthread_mutex_lock(&r->lock);
+    wick_status status = take_room(q, f->size, msg);
+    if (status == WICK_OK) {
+        path_of(r, path, name, FROM_END);
+        unlink(path);
+        path_of(r, path, name, "");
+        if (rename(temp, path) != 0)
+            status = wick_msg_set(msg, WICK_ERR_IO, "%s: keeping it: %s", f->url, strerror(errno));
+        r->taken -= q->size; /* it counts as what is kept now */
+        q->size = 0;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (lock >= 0) close(lock);
+    return status == WICK_OK ? say_from(r, name, f, crc, msg) : status;
+}
+
 /* Without the lock. *hit: what is kept is what the server has. */
 static wick_status fetch_locked(wick_remote *r, const char *name, const char *url, bool *hit, wick_msg *msg) {
     char path[PATH + NAME], temp[PATH + NAME + WICK_TEMP_SUFFIX], etag[HTTP_ETAG];
@@ -242,6 +273,7 @@ static wick_status fetch_locked(wick_remote *r, const char *name, const char *ur
         fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EEXIST);
     if (fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: keeping it: %s: %s", url, temp, strerror(errno));
+    room_for place = {.r = r, .url = url};
     http_file f = {.url = url,
                    .known = etag,
                    .fd = fd,
@@ -249,11 +281,11 @@ static wick_status fetch_locked(wick_remote *r, const char *name, const char *ur
                    .patience = r->patience,
                    .stop = &r->stop,
                    .room = room,
-                   .user = &(room_for){r, url}};
+                   .user = &place};
     wick_status status = http_fetch(&f, msg);
     *hit = status == WICK_OK && f.unchanged;
-    if (status == WICK_OK && !*hit) status = room(f.user, f.size, msg); /* of a size that nobody told */
-    if (status == WICK_OK && !*hit) status = keep(r, name, temp, fd, &f, msg);
+    if (status == WICK_OK && !*hit) status = keep(&place, name, temp, fd, &f, msg);
+    give_room(&place);
     if (status != WICK_OK || *hit) unlink(temp);
     close(fd);
     pthread_mutex_lock(&r->lock);
