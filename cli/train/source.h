@@ -53,9 +53,9 @@ typedef struct source_options {
 /* What the options of a command say of it. An exit code; what went wrong has been said. */
 int source_read_options(const cli_options *o, source_options *so);
 
-/* Where data are on this machine: *place is `data` itself, or of a URL (http://, https://, s3://) its file, fetched into
- * the folder that wick/remote.h keeps files in, once a process. {a,b} and {000..127} in a URL stand for several files,
- * of which the place is a folder. It lives as long as the process. A failure is the context's error. */
+/* Where data are on this machine: *place is `data` itself, or of a URL (http://, https://, s3://) its file. That is
+ * fetched once a process, into the folder that wick/remote.h keeps files in. {a,b} and {000..127} in a URL stand for
+ * several files, of which the place is a folder. It lives as long as the process. A failure is the context's error. */
 wick_status source_place(wick_context *ctx, const char *data, const char **place);
 
 /* What wick_dataset_open takes, images u8 in memory; else, as samples of two fields, what is learned from and "label",
