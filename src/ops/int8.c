@@ -223,6 +223,9 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->low = attr->low;
     p->high = attr->high;
     p->keep = wick_lower_is_kept(l, node->in[1]);
+    const int a_zero = input_of(attr, WICK_INT8_A_ZERO), b_zero = input_of(attr, WICK_INT8_B_ZERO);
+    p->late_zero = a_zero >= 0 && !wick_lower_is_kept(l, node->in[a_zero]) &&
+                   (b_zero < 0 || wick_lower_is_kept(l, node->in[b_zero]));
     wick_tensor *state;
     p->known = wick_lower_look(l, node->in[1], &b, &state);
     wick_int8_prepare(p);
@@ -241,6 +244,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
             const bool uses =
                 there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1
                              : i == WICK_INT8_AT_PACKED                 ? p->packed > 0
+                             : i == WICK_INT8_AT_A_ZERO && p->late_zero ? stage == 1
                                                         : !p->packed || stage == 0 || i == WICK_INT8_AT_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;
             if (uses) refs[n++] = all[i];

@@ -118,6 +118,7 @@ static void prepare(wick_int8 *p) {
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
     p->few = !few_refused(p, q);
+    p->late_zero &= !p->few; /* which packs nothing */
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
     p->padded = p->piece = (int64_t)WICK_ALIGN_UP(p->k, q->along);
     p->pieces = 1;
@@ -189,6 +190,7 @@ static void prepare(wick_int8 *p) {
     p->at_sums = reserve(&at, (size_t)p->rows * sizeof(int32_t));
     p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
     p->at_raw = reserve(&at, (size_t)p->k + INT8_SLACK);
+    wick_int8_reserve_late(p, &at, width_of(p));
     if (p->own) {
         p->at_panel = reserve(&at, (size_t)(q->nr * p->padded * q->elem));
         p->at_columns = reserve(&at, wick_int8_columns_bytes(q->nr));
@@ -199,6 +201,7 @@ static void prepare(wick_int8 *p) {
 void wick_int8_prepare(wick_int8 *p) {
     p->depthwise = p->conv && !depthwise_refused(p);
     p->split_room = 0;
+    p->late_zero &= p->keep && p->result == WICK_INT8_I32;
     prepare(p);
     if (p->kernel->wide && p->tasks) {
         int64_t most = 0;
@@ -225,7 +228,8 @@ static int32_t rounded(double x) {
 
 void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j,
                            int64_t channel, int64_t n, const int32_t *sums) {
-    const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
+    const uint32_t za = p->late_zero ? 0 : (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)),
+                   all = za * (uint32_t)p->k;
     /* depthwise weights have no zero point left */
     const int32_t moved = moved_b(p), one = p->depthwise ? 0 : wick_int8_byte(d->b_zero, p->b_signed, 0) + moved;
     const bool each = p->b_zero_each && !p->depthwise, quantised = p->result > WICK_INT8_F32,
@@ -234,7 +238,7 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
     for (int64_t i = 0; i < n; i++) {
         const int32_t z = each ? wick_int8_byte(d->b_zero, p->b_signed, channel + i) + moved : one;
         zero[i] = z;
-        offset[i] = (int32_t)((uint32_t)z * all - za * (uint32_t)sums[i]);
+        offset[i] = p->late_zero ? sums[i] : (int32_t)((uint32_t)z * all - za * (uint32_t)sums[i]);
     }
     if (p->result == WICK_INT8_I32) return; /* has neither scale nor bias */
     const float *const real_bias = real ? (const float *)d->bias + channel : NULL;
@@ -247,6 +251,20 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
             offset[i] = (int32_t)((uint32_t)offset[i] +
                                   (uint32_t)(real ? rounded((double)(real_bias[i] / scale)) : whole_bias[i]));
     }
+}
+
+void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t n) {
+    if (p->late_zero) p->at_late = reserve(at, (size_t)n * sizeof(int32_t));
+}
+int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t n,
+                                    char *scratch) {
+    if (!p->late_zero) return packed;
+    const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
+    int32_t *offset = (int32_t *)(void *)(scratch + p->at_late);
+    for (int64_t j = 0; j < n; j++)
+        offset[j] = (int32_t)((uint32_t)packed.zero[j] * all - za * (uint32_t)packed.offset[j]);
+    packed.offset = offset;
+    return packed;
 }
 
 /* x / scale as a whole number, within +-512: outside of what any of 256 numbers, less a zero point, is. */
@@ -480,7 +498,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
         char *const packed = p->own ? (char *)scratch + p->at_panel : (char *)d->packed + (size_t)group * p->packed;
         const int8_columns columns =
-            p->own ? wick_int8_columns_at(p, scratch, q->nr) : wick_int8_columns_at(p, packed, width_of(p));
+            p->own ? wick_int8_columns_at(p, scratch, q->nr)
+                   : wick_int8_late_columns(p, d, wick_int8_columns_at(p, packed, width_of(p)), p->n, scratch);
         if (p->own) wick_int8_set_bounds(p, d, &columns);
         wick_int8_tile tile = {.pieces = 1, .piece = first, .steps = p->padded / q->group, .a_row = bytes};
         const char *a = (const char *)laid;

@@ -29,6 +29,8 @@ typedef struct wick_int8 {
     int64_t b_count;                    /* B's that are packed: of a batch, or groups */
     bool conv;
     bool keep; /* B is packed once, for many products */
+    /* a_zero is another one in each of them, and only wick_int8_run reads it; I32, and zero points of B stay */
+    bool late_zero;
     /* B as it is while the product is prepared, or NULL: by it the way to multiply is chosen. It may be another B that
      * is packed later. NULL again afterwards. */
     const void *known;
@@ -46,7 +48,7 @@ typedef struct wick_int8 {
     bool few;           /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
     bool own;           /* there is no stage 0: a task of wick_int8_run packs the panels of d->b that it takes */
     int64_t split_room; /* of a panel: steps whose weights are split */
-    size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel, at_splits, at_split_weights;
+    size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel, at_splits, at_split_weights, at_late;
     const struct wick_int8_kernel *kernel;
     const struct wick_amx_kernel *amx; /* NULL: tiles of the kernel */
 } wick_int8;

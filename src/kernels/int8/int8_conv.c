@@ -135,10 +135,12 @@ void wick_int8_conv_prepare(wick_int8 *p) {
         p->at_raw = reserve(&at, (size_t)(w.sets * woven_bytes(p, &w)));
         p->at_tile = reserve(&at, (size_t)WICK_MAX(CONV_SUMS, 4 * p->packed_width) * sizeof(int32_t));
         p->at_taps = reserve(&at, (size_t)(w.sets * w.taps_x) * sizeof(int64_t));
+        wick_int8_reserve_late(p, &at, p->packed_width);
     } else {
         p->at_sums = reserve(&at, p->row_sums ? (size_t)p->rows * sizeof(int32_t) : 0);
         p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
         p->at_taps = reserve(&at, (size_t)p->pieces * sizeof(int64_t));
+        wick_int8_reserve_late(p, &at, p->packed_width);
     }
     p->scratch = at;
 }
@@ -230,7 +232,8 @@ static void lay_out(const wick_int8 *p, const uint8_t *image, const block *b, co
 
 void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
     const wick_int8_kernel *q = p->kernel;
-    const int8_columns columns = wick_int8_columns_at(p, d->packed, p->packed_width);
+    const int8_columns columns = wick_int8_late_columns(p, d, wick_int8_columns_at(p, d->packed, p->packed_width),
+                                                        p->packed_width, scratch);
     const woven w = woven_of(p);
     const int64_t n = p->groups, size = p->result < WICK_INT8_U8 ? 4 : 1, pitch = pitch_of(p), set = woven_bytes(p, &w),
                   most = WICK_MAX(CONV_SUMS / p->packed_width, 4) * p->fold;
@@ -311,8 +314,9 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
                       taller = (b.x1 - b.x0) % tiles;
         const int64_t line = p->stride[1] * pitch;
         const char *const packed = (const char *)d->packed + (size_t)group * p->packed;
-        const int8_columns columns =
-            wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width);
+        const int8_columns columns = wick_int8_late_columns(
+            p, d, wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width), p->n,
+            scratch);
         const char *const a =
             (p->in_place ? (const char *)d->a + (b.z * p->stride[0] * p->in[1] + b.y0 * p->stride[1]) * pitch +
                                b.x0 * tile.a_row
