@@ -246,9 +246,9 @@ GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) * acc, const CONV_NAME(vec)
 }
 
 /* One vector of channels of n pixels, or of all but the last, past the caches. Where vectors are half a line the first
- * half waits in `held` (NULL: it doesn't) for the second one, if there is one below `wholes` channels: of a line that is
- * written half by half, with other lines in between, halves may go to memory one by one, and do where the core's other
- * thread takes the buffers that they would meet in. */
+ * half waits in `held` (NULL: it doesn't) for the second one, if there is one below `wholes` channels: of a line that
+ * is written half by half, with other lines in between, halves may go to memory one by one, and do where the core's
+ * other thread takes the buffers that they would meet in. */
 GEMM_INLINE void CONV_NAME(stream_pixels)(CONV_T *dst, int64_t dst_pixel, const CONV_NAME(vec) * acc, const int n,
                                           bool all, int64_t channel, int64_t wholes, CONV_T *held) {
     enum { L = CONV_NAME(L) };
