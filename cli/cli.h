@@ -124,7 +124,7 @@ typedef struct cli_options {
     const char *without, *before, *after, *dot; /* of the last three */
     bool as_text;
     bool train;
-    const char *name, *cc, *isa; /* of compile, with out and weights */
+    const char *name, *cc, *isa; /* of compile, with out and weights; isa of bench too */
     int64_t lanes;
 
     const char *root; /* of doctor */

@@ -163,6 +163,7 @@ static int run_command(int argc, char **argv) {
          * tier comes after. */
         if (options.command == CMD_COMPILE)
             setenv("WICK_ISA", strcmp(options.isa, "plain") == 0 ? "base" : options.isa, 1);
+        if (options.command == CMD_BENCH && strcmp(options.isa, "any") != 0) setenv("WICK_ISA", options.isa, 1);
         if (*tuned_trouble()) talk("tuning is not used: %s (wick tune measures again)", tuned_trouble());
         code = cli_commands[options.command].run(&options);
     }

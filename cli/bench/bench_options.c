@@ -23,6 +23,7 @@ const option_row cmd_bench_options[] = {
     {"time", "S", REAL, "1", AT(time), 0, 1e6, "seconds for a row at most; a quarter of it will do where the median is known within 1 %; 0: a glance at each, and at the ceilings"},
     HEADING("Measurements"),
     {"peers", "PYTHON", TEXT, "", AT(peers), 0, 0, "race PyTorch, ONNX Runtime, OpenBLAS, BLIS and oneDNN too, in turn, where this interpreter has them: scripts/peers makes such an environment"},
+    {"isa", "any|avx2", WORD, "any", AT(isa), 0, 0, "keep Wick to that tier of kernels, and peers to its instructions by settings of theirs; what each says that it runs is printed. ONNX Runtime and BLIS have no such setting. any: what this CPU has"},
     {"memory", "", FLAG, "", AT(memory), 0, 0, "measure every row's memory too, in a process of its own; without it that of networks and of the suite memory"},
     {"instructions", "", FLAG, "", AT(instructions), 0, 0, "count every row's instructions: by the CPU, or, where its counters can't be read, by valgrind's callgrind, which takes a while"},
     {"runs", "N", INTEGER, "0", AT(runs), 0, MANY, "run each row N times and measure nothing but memory: for perf stat, valgrind and debuggers"},

@@ -69,7 +69,7 @@ static int refuse_pattern(const char *pattern) {
     const char *near = nearest_name(pattern, 2 * n, suite_or_row, NULL);
     if (path_exists(pattern))
         return log_fail(CLI_USAGE, "%s is a file, and rows are measured: wick run MODEL.onnx --bench measures a model",
-                         pattern);
+                        pattern);
     return log_fail(
         CLI_USAGE, near ? "no row matches '%s'; did you mean %s?" : "no row matches '%s'; wick bench --list shows them",
         pattern, near);
@@ -85,7 +85,7 @@ static int read_threads(const cli_options *o, int *counts, int *n) {
         s = end + 1;
     }
     return log_fail(CLI_USAGE, "--threads needs numbers of threads up to %d, such as 1,2, not '%s'", WICK_THREADS_MAX,
-                     o->thread_counts);
+                    o->thread_counts);
 }
 
 static ceiling_compute arithmetic(const subject *s) {
@@ -247,6 +247,26 @@ static int check_counters(const cli_options *o, char *why, size_t room) {
         "--instructions: the CPU's counters: %s; valgrind is not installed (on Debian: apt install valgrind)", why);
 }
 
+static bool is_held(const cli_options *o) { return strcmp(o->isa, "any") != 0; }
+static int check_isa(const cli_options *o) {
+    for (int i = 0; i < wick_isa_count() && is_held(o); i++)
+        if (wick_isa_at(i).chosen && strcmp(wick_isa_at(i).name, o->isa) != 0)
+            return log_fail(CLI_FAILED, "--isa %s: this CPU has no such tier: %s is its best", o->isa,
+                            wick_isa_at(i).name);
+    return CLI_OK;
+}
+/* What each peer says; a line for who reads rows, a message beside JSON. One that goes beyond is no peer. */
+static int check_peers(peers *others, const cli_options *o) {
+    char line[512];
+    if (!peers_instructions(others, line, sizeof line)) return CLI_OK; /* the first row says that they have ended */
+    if (strchr(line, '!')) return log_fail(CLI_FAILED, "--isa %s: a peer goes beyond it (!): %s", o->isa, line);
+    if (o->json)
+        talk("peers by their own word: %s", line);
+    else
+        printf("  peers by their own word: %s\n", line);
+    return CLI_OK;
+}
+
 static int run_all(bench_results *all, const cli_options *o, const int *threads, int n_threads) {
     char no_counters[96];
     progress_line progress = {.on = !o->quiet && log_columns(stderr) > 0, .rows = all->n};
@@ -263,6 +283,7 @@ static int run_all(bench_results *all, const cli_options *o, const int *threads,
         }
         peers others = {0};
         if (*o->peers) code = peers_start(&others, o->peers, threads[t]);
+        if (code == CLI_OK && *o->peers && is_held(o)) code = check_peers(&others, o);
         for (; code == CLI_OK && progress.row < all->n && all->at[progress.row].threads == threads[t]; progress.row++) {
             bench_result *r = &all->at[progress.row];
             const double began = bench_now(false);
@@ -303,7 +324,8 @@ static int check_files(bench_results *all, const cli_options *o) {
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
         const char *slash = strrchr(targets[i], '/');
         char *folder = strndup(targets[i], slash ? (size_t)(slash - targets[i]) + 1 : 0);
-        if (!folder) code = log_fail(CLI_FAILED, "out of memory");
+        if (!folder)
+            code = log_fail(CLI_FAILED, "out of memory");
         else if (*targets[i] && access(*folder ? folder : ".", W_OK) != 0)
             code = log_fail(CLI_FAILED, "%s: cannot be written: %s", targets[i], strerror(errno));
         free(folder);
@@ -349,6 +371,8 @@ int cmd_bench(cli_options *o) {
     if (code == CLI_OK && !known_sizes(o->sizes))
         code = log_fail(CLI_USAGE, "--size needs some of 1K,64K,16M, not '%s'", o->sizes);
     if (*o->peers && *o->regress) code = log_fail(CLI_USAGE, "--peers has no effect beside --regress");
+    if (code == CLI_OK) code = check_isa(o);
+    if (code == CLI_OK && is_held(o)) peers_hold_to_avx2();
     if (code == CLI_OK) code = plan_rows(o, threads, n_threads, &all);
     if (code == CLI_OK && o->runs) {
         code = run_alone(&all, o);
@@ -356,8 +380,10 @@ int cmd_bench(cli_options *o) {
         return code;
     }
     if (code == CLI_OK) code = check_files(&all, o);
-    if (code == CLI_OK && *o->regress) code = results_regress(&all, o);
-    else if (code == CLI_OK) code = run_all(&all, o, threads, n_threads);
+    if (code == CLI_OK && *o->regress)
+        code = results_regress(&all, o);
+    else if (code == CLI_OK)
+        code = run_all(&all, o, threads, n_threads);
     if (code == CLI_OK && compares) results_judge(&all);
     if (code == CLI_OK && *o->html) code = write_file(&all, o->html, results_write_page);
     if (code == CLI_OK && *o->markdown) code = write_file(&all, o->markdown, results_write_markdown);

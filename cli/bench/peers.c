@@ -133,10 +133,14 @@ static bool write_row(peers *p, const bench_result *r, subject *s, bool memory) 
     json_close(&j, ']');
     const bool checked =
         !memory && !r->row->network && r->row->form != ROW_UPDATE && wick_spec_bytes(&s->results[0]) <= LARGEST_CHECKED;
-    if (checked) good = write_data(&j, "result", p, RESULT, &s->results[0], s->out[0], false, false) && good;
-    else json_text(&j, "result", NULL);
-    if (!memory && write_model(p, s)) name_file(&j, "model", MODEL);
-    else json_text(&j, "model", NULL);
+    if (checked)
+        good = write_data(&j, "result", p, RESULT, &s->results[0], s->out[0], false, false) && good;
+    else
+        json_text(&j, "result", NULL);
+    if (!memory && write_model(p, s))
+        name_file(&j, "model", MODEL);
+    else
+        json_text(&j, "model", NULL);
     json_close(&j, '}');
     fputc('\n', p->to);
     return good;
@@ -195,6 +199,19 @@ bool peers_sample(peers *p, peer_times *peer) {
     const int64_t warm = timing_warm_runs(&peer->times);
     if (warm && !run(p, peer, warm, &seconds)) return false;
     return run(p, peer, peer->times.batch, &seconds) && samples_add(&peer->times.seconds, seconds);
+}
+
+bool peers_instructions(peers *p, char *line, size_t size) {
+    fprintf(p->to, "instructions\n");
+    return answer(p, line, size);
+}
+
+void peers_hold_to_avx2(void) {
+    static const char *const settings[][2] = {{"ONEDNN_MAX_CPU_ISA", "AVX2"}, /* alone, and within PyTorch */
+                                              {"MKL_ENABLE_INSTRUCTIONS", "AVX2"},
+                                              {"ATEN_CPU_CAPABILITY", "avx2"},
+                                              {"OPENBLAS_CORETYPE", "Haswell"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 1);
 }
 
 void peers_stop(peers *p) {

@@ -26,6 +26,10 @@ bool peers_sample(peers *p, peer_times *peer);
 /* What PyTorch's memory grows by at its peak, in a process that has done nothing else, in result->peers; nothing where
  * it lacks the row. */
 bool peers_memory(const char *python, bench_result *result, subject *s);
+/* One line: what each peer says that it runs by. False: the process ended. */
+bool peers_instructions(peers *p, char *line, size_t size);
+/* Peers that are started from now on are told to go by the instructions of AVX2 at most. */
+void peers_hold_to_avx2(void);
 void peers_stop(peers *p);
 
 #endif

@@ -9,6 +9,8 @@ A line is a JSON object, "run TIMES PEER" or "memory"; an answer is one line.
         fastest settings but at its usual ones
     run 100 PyTorch
         seconds of one run
+    instructions
+        what each peer says of the instructions that it goes by: "PyTorch AVX2, oneDNN avx2"
     memory
         bytes without a file behind them that the process grew by at most since it had the row's inputs
 
@@ -79,6 +81,11 @@ def pass_on(peers):
             asked = [peers[line.strip().split(" ", 2)[2]]]
         elif line.startswith("memory"):
             asked = [peers["PyTorch"]]
+        elif line.startswith("instructions"):
+            for peer in peers.values():
+                peer.ask(line)
+            print(", ".join(got for got in [peer.answer() for peer in peers.values()] if got != "-"), file=answers, flush=True)
+            continue
         else:
             asked = peers.values()
         for peer in asked:
@@ -349,12 +356,25 @@ def pointer(x):
     return ctypes.c_void_p(x.ctypes.data)
 
 
-def openblas():
+def openblas_library():
+    """And what its names begin with."""
     try:
         import scipy_openblas32
-        library, prefix = ctypes.CDLL(os.path.join(scipy_openblas32.get_lib_dir(), "libscipy_openblas.so")), "scipy_"
+        return ctypes.CDLL(os.path.join(scipy_openblas32.get_lib_dir(), "libscipy_openblas.so")), "scipy_"
     except (ImportError, OSError):
-        library, prefix = ctypes.CDLL("libopenblas.so.0"), ""
+        return ctypes.CDLL("libopenblas.so.0"), ""
+
+
+def blis_library():
+    try:
+        import blis.cy
+        return ctypes.CDLL(blis.cy.__file__)
+    except (ImportError, OSError):
+        return ctypes.CDLL("libblis.so.4")
+
+
+def openblas():
+    library, prefix = openblas_library()
     functions = {np.float32: getattr(library, prefix + "cblas_sgemm"), np.float64: getattr(library, prefix + "cblas_dgemm")}
 
     def stored(x):
@@ -369,11 +389,7 @@ def openblas():
 
 
 def blis():
-    try:
-        import blis.cy
-        library = ctypes.CDLL(blis.cy.__file__)
-    except (ImportError, OSError):
-        library = ctypes.CDLL("libblis.so.4")
+    library = blis_library()
     functions = {np.float32: library.bli_sgemm, np.float64: library.bli_dgemm}
     library.bli_thread_set_num_threads(ctypes.c_int64(THREADS))
 
@@ -405,6 +421,10 @@ def blas(find):
     return open_blas
 
 
+def onednn_path():
+    return [*glob.glob(os.path.join(sys.prefix, "lib", "libdnnl.so.3")), "libdnnl.so.3"][0]
+
+
 class OneDnn:
     """oneDNN's C interface, version 3: descriptions of memory, primitives, and their execution."""
     TYPES, CPU, ANY = {"f16": 1, "bf16": 2, "f32": 3, "i32": 4, "i8": 5, "u8": 6}, 1, 1
@@ -413,8 +433,7 @@ class OneDnn:
     FORWARD, AUTO = 64, 3
 
     def __init__(self):
-        names = [*glob.glob(os.path.join(sys.prefix, "lib", "libdnnl.so.3")), "libdnnl.so.3"]
-        self.c = ctypes.CDLL(names[0])
+        self.c = ctypes.CDLL(onednn_path())
         self.engine, self.stream, self.kept = ctypes.c_void_p(), ctypes.c_void_p(), []
         self.do("dnnl_engine_create", ctypes.byref(self.engine), self.CPU, ctypes.c_size_t(0))
         self.do("dnnl_stream_create", ctypes.byref(self.stream), self.engine, 1)
@@ -558,11 +577,40 @@ def open_row(row):
     return made, Peer.name + "!" * (ours is not None and made[1] is not None and not same(ours, made[1], loose))
 
 
+ONEDNN_ISA = {1: "sse41", 3: "avx", 7: "avx2"}  # dnnl_cpu_isa_t
+
+
+def instructions():
+    """What the library says, where it says anything; "!" behind what goes beyond AVX2 and should not."""
+    try:
+        if Peer.name == "PyTorch":
+            name = torch.backends.cpu.get_cpu_capability() if torch else "-"
+            return name if name == "-" else "PyTorch " + name + "!" * (name not in ("AVX2", "DEFAULT", "NO AVX"))
+        if Peer.name == "ONNX Runtime":
+            return "ONNX Runtime whatever the CPU has (it can't be held)" if onnxruntime else "-"
+        if Peer.name == "OpenBLAS":
+            library, prefix = openblas_library()
+            name = getattr(library, prefix + "openblas_get_corename")
+            name.restype = ctypes.c_char_p
+            found = name().decode()
+            return "OpenBLAS " + found + "!" * (found != "Haswell")
+        if Peer.name == "BLIS":
+            library = blis_library()
+            library.bli_arch_string.restype = ctypes.c_char_p
+            return f"BLIS {library.bli_arch_string(library.bli_arch_query_id()).decode()} (it isn't held)"
+        isa = ctypes.CDLL(onednn_path()).dnnl_get_effective_cpu_isa()
+        return "oneDNN " + ONEDNN_ISA.get(isa, f"number {isa:#x}!")
+    except (OSError, AttributeError):
+        return "-"
+
+
 def main():
     opened = None
     for line in lines:
         if line.startswith("run "):
             answer = repr(opened[0](int(line.split(" ", 2)[1])))
+        elif line.startswith("instructions"):
+            answer = instructions()
         elif line.startswith("memory"):
             opened[0](3)
             answer = str(Growth.peak())

@@ -26,7 +26,8 @@ const char *const *wick_native_c_flags(wick_tier tier) {
     return tier == WICK_TIER_REF ? ref : base;
 }
 
-/* Whether the tier has kernels of its own for the row: those that elementwise/ew_tier.c and vec512.h name. */
+/* Whether the tier has kernels of its own for the row: those that elementwise/ew_tier.c, vec256.h and vec512.h
+ * name. */
 static bool is_called(wick_tier tier, const wick_fused_instr *in) {
     if (in->op == WICK_FUSED_CAST || tier == WICK_TIER_REF) return false;
     switch (in->op) {
@@ -41,9 +42,10 @@ static bool is_called(wick_tier tier, const wick_fused_instr *in) {
     case WICK_EW_expm1:
     case WICK_EW_sigmoid:
     case WICK_EW_silu:
-    case WICK_EW_gelu:
     case WICK_EW_gelu_tanh:
     case WICK_EW_tanh:
+        return tier >= WICK_TIER_AVX2 && in->type == WICK_CF32;
+    case WICK_EW_gelu:
     case WICK_EW_log:
         return tier == WICK_TIER_AVX512 && in->type == WICK_CF32;
     default:
@@ -59,9 +61,9 @@ typedef struct printing {
     wick_text *out;
     const wick_native_program *p;
     wick_c_uses uses;
-    bool cut;                              /* there are calls: registers are passed in arrays */
-    int segment[WICK_FUSED_MAX_REGS];      /* that makes it; inputs: -1 */
-    bool kept[WICK_FUSED_MAX_REGS];        /* other segments, or calls, read it */
+    bool cut;                         /* there are calls: registers are passed in arrays */
+    int segment[WICK_FUSED_MAX_REGS]; /* that makes it; inputs: -1 */
+    bool kept[WICK_FUSED_MAX_REGS];   /* other segments, or calls, read it */
     wick_ctype type[WICK_FUSED_MAX_REGS];
     const char *x, *t; /* the index of the element at hand, of inputs and of arrays between loops */
 } printing;

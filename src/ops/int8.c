@@ -115,8 +115,10 @@ static int64_t run_main(const void *args, void *const *ptr, int64_t begin, int64
         d.a = (const char *)all.a + (m->product.conv ? at * m->a_bytes : offset(m, m->a, at));
         d.c = (char *)all.c + at * m->c_bytes;
         if (!m->product.conv && m->product.b_count > 1) {
-            if (m->product.packed) d.packed = (char *)all.packed + (size_t)at * m->product.packed;
-            else d.b = (const char *)all.b + offset(m, m->b, at);
+            if (m->product.packed)
+                d.packed = (char *)all.packed + (size_t)at * m->product.packed;
+            else
+                d.b = (const char *)all.b + offset(m, m->b, at);
         }
         wick_int8_run(&m->product, t % each, t % each + n, &d, scratch);
     }
@@ -195,8 +197,10 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     wick_step_int8 m;
     memset(&m, 0, sizeof m);
     wick_int8 *p = &m.product;
-    if (conv) set_conv(&m, &attr->conv, a.type, b.type, tc);
-    else set_matrices(&m, &a, &b, tc);
+    if (conv)
+        set_conv(&m, &attr->conv, a.type, b.type, tc);
+    else
+        set_matrices(&m, &a, &b, tc);
     wick_ref all[WICK_INT8_REFS] = {[WICK_INT8_AT_A] = wick_lower_ref(&a, false),
                                     [WICK_INT8_AT_B] = wick_lower_ref(&b, false),
                                     [WICK_INT8_AT_C] = wick_lower_ref(&c, true)};
@@ -219,7 +223,13 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     p->low = attr->low;
     p->high = attr->high;
     p->keep = wick_lower_is_kept(l, node->in[1]);
+    const int a_zero = input_of(attr, WICK_INT8_A_ZERO), b_zero = input_of(attr, WICK_INT8_B_ZERO);
+    p->late_zero = a_zero >= 0 && !wick_lower_is_kept(l, node->in[a_zero]) &&
+                   (b_zero < 0 || wick_lower_is_kept(l, node->in[b_zero]));
+    wick_tensor *state;
+    p->known = wick_lower_look(l, node->in[1], &b, &state);
     wick_int8_prepare(p);
+    wick_lower_looked(state);
     if (wick_remarks(l->planning)) {
         wick_rejected rejected[WICK_REJECTED];
         wick_lower_remark(l, node, wick_int8_name(p), wick_int8_rejected(p, rejected), rejected);
@@ -234,6 +244,7 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
             const bool uses =
                 there[i] && (i == WICK_INT8_AT_A || i == WICK_INT8_AT_C ? stage == 1
                              : i == WICK_INT8_AT_PACKED                 ? p->packed > 0
+                             : i == WICK_INT8_AT_A_ZERO && p->late_zero ? stage == 1
                                                         : !p->packed || stage == 0 || i == WICK_INT8_AT_A_ZERO);
             m.at[i] = uses ? n + 1 : 0;
             if (uses) refs[n++] = all[i];

@@ -93,6 +93,13 @@ test_regress() {
     expect 1 "$wick" bench "gemm/f32_8*" --regress HEAD --time 0.5 && has err "HEAD could not be built"
     cd ..
 }
+test_isa() {
+    expect 2 "$wick" bench "gemm/f32_8*" --isa avx3 && has err "any|avx2"
+    "$wick" doctor --no-measure | grep -q avx2 || return 0
+    expect 0 "$wick" bench "gemm/f32_8*" $quick --isa avx2 && has out "tier avx2"
+    python3 -c 'import numpy' 2>err || return 0
+    expect 0 "$wick" bench "gemm/f32_8*" $quick --isa avx2 --peers python3 && has out "peers by their own word: " && lacks out "!"
+}
 test_peers() {
     expect 1 "$wick" bench "gemm/f32_8*" $quick --peers nowhere/python && has err nowhere/python
     expect 1 "$wick" bench "gemm/f32_64x64x64" $quick --peers /bin/false && has out "the peers' process ended"

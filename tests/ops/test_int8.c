@@ -250,6 +250,103 @@ TEST(sums_of_convolutions_are_exact_however_they_are_cut) {
     }
 }
 
+/* A compiled product or convolution, whose weights are captured, and whose a comes with its zero point. */
+typedef struct kept {
+    wick_tensor *w, *zero;
+    const wick_conv_options *conv; /* NULL: a product */
+    int bytes;                     /* remarks of kernels that go by fours of bytes without VNNI */
+} kept;
+static wick_status record_kept(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const kept *k = user;
+    const wick_int8_options o = {.a_zero = in[1], .b_zero = k->zero};
+    (void)ctx;
+    out[0] = k->conv ? wick_int8_conv(in[0], k->w, k->conv, &o) : wick_int8_matmul(in[0], k->w, &o);
+    return WICK_OK;
+}
+static void count_bytes(void *user, const char *pass, const char *node, const char *place, const char *text) {
+    (void)pass, (void)node, (void)place;
+    ((kept *)user)->bytes += strstr(text, "_avx2_bytes") != NULL;
+}
+
+/* Of weights: small ones, whose pairs all fit 16 bits; small ones and at times a pair that is too large, up to twice
+ * -128; any. */
+enum { SMALL, MIXED, ANY, SIZES };
+static void weights_of_size(int size, bool is_signed, int64_t n, uint8_t *to) {
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t r = test_rand();
+        const int value = size == ANY || (size == MIXED && r % 211 == 0)
+                              ? (r >> 8 & 3 ? (int)(r >> 16 & 255) - 128 : -128)
+                              : (int)(r >> 16 & 127) - 64;
+        to[i] = (uint8_t)(is_signed ? value : value + 128);
+    }
+}
+
+TEST(sums_of_constant_weights_are_exact_whatever_their_size_and_after_they_are_written) {
+    static const conv_case cases[] = {
+        {{1, 70}, {70, 37}, {.groups = 1}},
+        {{6, 64}, {64, 16}, {.groups = 1}},
+        {{40, 131}, {131, 40}, {.groups = 1}},
+        {{1, 12, 7, 9}, {20, 12, 3, 3}, {.pad = {1, 1}}},
+        {{2, 6, 5, 8}, {34, 3, 2, 3}, {.groups = 2, .pad = {1, 2}}},
+        {{1, 16, 6, 7}, {16, 1, 3, 3}, {.groups = 16, .pad = {1, 1}}},
+    };
+    enum { CASES = WICK_COUNTOF(cases), BYTES = 1 << 14 };
+    static uint8_t a[BYTES], w[2][BYTES];
+    static int32_t got[1 << 14];
+    const wick_tuning small = {.int8_task_work = 50000, .parallel_flops = 1000};
+    int by_bytes = 0;
+    for (ways v = all_ways(); next_way(&v);) {
+        wick_context *ctx;
+        REQUIRE(wick_context_new(&ctx, &(wick_context_options){.threads = 2, .tuning = &small}) == WICK_OK);
+        for (int at = 0; at < CASES * SIZES * 2; at += TEST_SANITIZED ? 5 : 1) {
+            const conv_case *c = &cases[at % CASES];
+            const int size = at / CASES % SIZES;
+            const bool conv = c->x[2] > 0;
+            const int rank = conv ? 4 : 2;
+            const wick_dtype dw = both[at / CASES / SIZES];
+            wick_scope *scope = wick_scope_open(ctx);
+            int64_t n_a = 1, n_w = 1;
+            for (int d = 0; d < rank; d++) n_a *= c->x[d], n_w *= c->w[d];
+            for (int64_t i = 0; i < n_a; i++) a[i] = test_rand() % 3 ? 255 : (uint8_t)test_rand();
+            weights_of_size(size, dw == WICK_I8, n_w, w[0]);
+            weights_of_size(ANY, dw == WICK_I8, n_w, w[1]);
+            kept k = {.w = wick_from(ctx, dw, rank, c->w, w[0]),
+                      .zero = dw == WICK_U8 ? byte(ctx, dw, 128) : NULL,
+                      .conv = conv ? &c->o : NULL};
+            wick_spec in[2] = {{.dtype = WICK_U8, .rank = rank}, {.dtype = WICK_U8}};
+            memcpy(in[0].dims, c->x, (size_t)rank * sizeof c->x[0]);
+            wick_plan *plan = NULL;
+            wick_workspace *space = NULL;
+            CHECK_OK(ctx, wick_compile(ctx, record_kept, &k, 2, in, 1,
+                                       &(wick_compile_options){.on_remark = count_bytes, .user = &k}, &plan));
+            REQUIRE(plan && wick_workspace_new(plan, &space) == WICK_OK);
+            if (v.now.tier == WICK_TIER_AVX2 && !v.now.extensions && size == SMALL && c->o.groups != 16)
+                by_bytes += k.bytes > 0;
+            for (int run = 0; run < 4; run++) { /* another zero point in each, and other weights for the last two */
+                const uint8_t zero = (uint8_t)(run * 85);
+                if (run == 2) CHECK_OK(ctx, wick_write(k.w, w[1], (size_t)n_w));
+                CHECK_OK(ctx, wick_run(space, (const void *[]){a, &zero}, (void *[]){got}));
+                wick_tensor *x = wick_sub(wick_cast(wick_from(ctx, WICK_U8, rank, c->x, a), WICK_F64),
+                                          wick_constant(ctx, WICK_F64, zero)),
+                            *by = wick_sub(wick_cast(wick_from(ctx, dw, rank, c->w, w[run / 2]), WICK_F64),
+                                           wick_constant(ctx, WICK_F64, dw == WICK_U8 ? 128 : 0)),
+                            *want = wick_cast(conv ? wick_conv(x, by, NULL, &c->o) : wick_matmul(x, by), WICK_I32);
+                const int32_t *sums = contents(want);
+                int64_t wrong = -1, n = wick_tensor_count(want);
+                for (int64_t i = 0; sums && i < n && wrong < 0; i++) wrong = sums[i] != got[i] ? i : -1;
+                CHECK_MSG(sums && wrong < 0, "%s %x, case %d, size %d, %s, run %d: %lld is %d, not %d",
+                          wick_tier_name(v.now.tier), v.now.extensions, at % CASES, size, wick_dtype_name(dw), run,
+                          (long long)wrong, sums && wrong >= 0 ? got[wrong] : 0, sums && wrong >= 0 ? sums[wrong] : 0);
+            }
+            wick_workspace_free(&space);
+            wick_plan_free(&plan);
+            wick_scope_close(&scope);
+        }
+        wick_context_free(&ctx);
+    }
+    if (wick_tier_best() >= WICK_TIER_AVX2 && !TEST_SANITIZED) CHECK_INT(by_bytes, 2 * (CASES - 1));
+}
+
 /* Results of every kind, of as many channels as fill vectors and as do not, of the sums, which the tests above check.
  */
 TEST(results_of_convolutions_are_made_of_their_sums) {

@@ -49,8 +49,8 @@ GEMM_INLINE void CONV_NAME(store_part)(CONV_T *p, CONV_NAME(vec) v, CONV_NAME(pa
     for (int64_t i = 0; i < part; i++) p[i] = x[i];
 }
 #endif
-/* Past the caches: a vector is a line, or two neighbours written one after the other are, of which nothing has to be
- * read first. */
+/* Past the caches: a vector is a line, or two neighbours written one after the other are (stream_pixels), of which
+ * nothing has to be read first. */
 #if WICK_TIER_ID == 3
 #define CONV_PAST 1
 GEMM_INLINE void CONV_NAME(store_nontemporal)(CONV_T *p, CONV_NAME(vec) v) {
@@ -245,6 +245,27 @@ GEMM_INLINE void CONV_NAME(three_row)(CONV_NAME(vec) * acc, const CONV_NAME(vec)
     }
 }
 
+/* One vector of channels of n pixels, or of all but the last, past the caches. Where vectors are half a line the first
+ * half waits in `held` (NULL: it doesn't) for the second one, if there is one below `wholes` channels: of a line that
+ * is written half by half, with other lines in between, halves may go to memory one by one, and do where the core's
+ * other thread takes the buffers that they would meet in. */
+GEMM_INLINE void CONV_NAME(stream_pixels)(CONV_T *dst, int64_t dst_pixel, const CONV_NAME(vec) * acc, const int n,
+                                          bool all, int64_t channel, int64_t wholes, CONV_T *held) {
+    enum { L = CONV_NAME(L) };
+    const bool halves = WICK_TIER_ID == 2 && held, second = halves && channel / L % 2,
+               waits = halves && !second && channel + 2 * L <= wholes;
+    GEMM_UNROLL
+    for (int i = 0; i < n; i++) {
+        if (i == n - 1 && !all) break;
+        if (waits) {
+            CONV_NAME(store)(held + i * L, acc[i]);
+            continue;
+        }
+        if (second) CONV_NAME(store_nontemporal)(dst + i * dst_pixel - L, CONV_NAME(load)(held + i * L));
+        CONV_NAME(store_nontemporal)(dst + i * dst_pixel, acc[i]);
+    }
+}
+
 /* One vector of channels of n outputs of a line. kept: the weights, or NULL; whether it is is a constant at every call.
  * pairs: outputs are two pixels of half a vector of channels, columns too, from every pixel on; of the first column
  * only the second pixel may be there, of the last the first. */
@@ -289,8 +310,9 @@ GEMM_INLINE void CONV_NAME(three_pixels)(const wick_depthwise_row_of *r, const C
     }
     dst += channel + line * r->dst_line;
     if (CONV_PAST && r->nontemporal && whole && !pairs) {
-        GEMM_UNROLL
-        for (int i = 0; i < n; i++) CONV_NAME(store_nontemporal)(dst + i * dst_pixel, acc[i]);
+        const int64_t wholes = r->channels - r->channels % CONV_NAME(L);
+        /* of several lines all pass by before the next vector */
+        CONV_NAME(stream_pixels)(dst, dst_pixel, acc, n, true, channel, wholes, r->lines > 1 ? NULL : r->held);
         return;
     }
     GEMM_UNROLL
@@ -380,13 +402,12 @@ GEMM_INLINE void CONV_NAME(three_strip)(const wick_depthwise_row_of *r, int64_t 
                 GEMM_UNROLL
                 for (int i = 0; i < n; i++) acc[i] = CONV_NAME(relu)(acc[i]);
             }
-            GEMM_UNROLL
-            for (int i = 0; i < n; i++) {
-                if (nontemporal)
-                    CONV_NAME(store_nontemporal)(dst + i * dst_pixel + channel, acc[i]);
-                else
-                    CONV_NAME(store)(dst + i * dst_pixel + channel, acc[i]);
+            if (nontemporal) {
+                CONV_NAME(stream_pixels)(dst + channel, dst_pixel, acc, n, true, channel, channels, r->held);
+                continue;
             }
+            GEMM_UNROLL
+            for (int i = 0; i < n; i++) CONV_NAME(store)(dst + i * dst_pixel + channel, acc[i]);
         }
     }
 }
@@ -553,13 +574,15 @@ GEMM_INLINE void CONV_NAME(both_pixels)(const wick_depthwise_row_of *r, int64_t 
     CONV_T *dst = (CONV_T *)r->dst + 2 * at * dst_pixel + channel;
     /* the last one is there */
     const bool nontemporal = CONV_PAST && r->nontemporal && whole, odd = 2 * (at + n) <= r->count;
+    if (nontemporal) {
+        const int64_t wholes = r->channels - r->channels % CONV_NAME(L);
+        CONV_NAME(stream_pixels)(dst, dst_pixel, acc, 2 * n, odd, channel, wholes, r->held);
+        return;
+    }
     GEMM_UNROLL
     for (int i = 0; i < 2 * n; i++) {
         if (i == 2 * n - 1 && !odd) break;
-        if (nontemporal)
-            CONV_NAME(store_nontemporal)(dst + i * dst_pixel, acc[i]);
-        else
-            CONV_STORE(dst + i * dst_pixel, acc[i]);
+        CONV_STORE(dst + i * dst_pixel, acc[i]);
     }
 }
 #define CONV_BOTH(n)                                                                                                   \

@@ -466,8 +466,9 @@ static void run_block(unit *u, int64_t slab, int64_t channel, char *source, char
             end[c->cut] = WICK_MIN(end[c->cut], (slab + 1) * c->rows);
         }
         wick_depthwise_row_of row;
+        _Alignas(64) char held[WICK_DEPTHWISE_HELD_BYTES];
         const bool three = weight && !three_refused(c, x);
-        if (three || (!weight && finite)) row = rows_of(u, x);
+        if (three || (!weight && finite)) row = rows_of(u, x), row.held = held;
         if (both) { /* odd outputs have two taps, and even ones, of the next phase, one */
             x[2].dst0 = 0;
             row.count = c->in[2], row.dst_pixel = u->other.pixel, row.right = 2 * c->out[2] <= c->in[2] + 1;

@@ -12,6 +12,7 @@ int wick_depthwise_rejected(const wick_convolution *c, wick_rejected *out);
 void wick_depthwise_run(const wick_convolution *c, int64_t begin, int64_t end, const char *a, const char *b,
                         const char *bias, char *dst, char *scratch);
 
+enum { WICK_DEPTHWISE_HELD = 14, WICK_DEPTHWISE_HELD_BYTES = WICK_DEPTHWISE_HELD * 64 };
 enum { WICK_DEPTHWISE_ROWS = 9 }; /* rows of a kernel whose rows are three taps: at most so many */
 
 /* ---- of a tier: a run of pixels of some channels ----------------------------------------------------------------- */
@@ -52,8 +53,10 @@ typedef struct wick_depthwise_row_of {
     /* three taps side by side, step 1 or 2: no columns then, only the first and the last one may lie outside */
     bool three;
     bool left, right;     /* they do */
-    /* whole vectors are stored past the caches, at multiples of their size; only where `three` */
+    /* whole vectors are stored past the caches, at multiples of a line; only where `three`. held: room for a vector of
+     * each of WICK_DEPTHWISE_HELD pixels */
     bool nontemporal;
+    void *held;
     const void *const *even; /* NULL, or both outputs of a stride of 2, `count` in all: an even one reads its column by
                                 these weights of a row, an odd one it and the next by w. Of columns only the last may
                                 lie outside, right: it does. No columns, bias or relu. */

@@ -202,6 +202,8 @@ static __attribute__((noinline)) void ew_rest(wick_ew_fn f, void *d, const void 
 #endif
 #if WICK_TIER_ID == 3
 #include "kernels/elementwise/vec512.h"
+#elif WICK_TIER_ID == 2
+#include "kernels/elementwise/vec256.h"
 #endif
 #define EW_SECOND_(a, b, ...)   b
 #define EW_SECOND(...)          EW_SECOND_(__VA_ARGS__)

@@ -11,7 +11,7 @@ enum { INT8_AMX_ROWS = 8 };
 /* Tiles of rows of a task, at least; bytes of rows that it lays out; bytes of columns that are packed in a task; bytes
  * of C from which on it is asked for early. */
 enum { INT8_SWEEP_LEAST = 512, INT8_SWEEP_MOST = 2048 }; /* columns of a task of a few rows, whose sums wait in L1 */
-enum { INT8_TASKS = 16 }; /* that keep any number of threads busy, about */
+enum { INT8_TASKS = 16 };                                /* that keep any number of threads busy, about */
 enum { INT8_TILES = 4, INT8_ROWS = 64 << 10, INT8_PACK = 65536, INT8_FAR = 512 << 10, INT8_SLACK = 64 };
 
 static const wick_int8_table *const int8_tiers[WICK_TIER_COUNT] = {WICK_TIER_ENTRIES(&wick_int8_table)};
@@ -45,10 +45,22 @@ static const char *few_refused(const wick_int8 *p, const wick_int8_kernel *q) {
     return q->few ? NULL : "this tier has none";
 }
 
+static const char *bytes_refused(const wick_int8 *p) {
+    if (!int8_tiers[wick_tier_current()]->bytes.group) return "this tier has none";
+    if (p->depthwise) return "each channel is on its own";
+    if (!p->keep) return "weights change";
+    if (!p->conv && p->b_count > 1) return "there are several B";
+    return NULL;
+}
+/* From memory a row's time is that of B, of which pairs take twice the bytes. */
+static bool is_row(const wick_int8 *p) { return !p->conv && p->m == 1; }
 static const wick_int8_kernel *kernel_now(wick_int8 *p) {
     const wick_int8_table *t = int8_tiers[wick_tier_current()];
     p->amx = amx_refused(p) ? NULL : wick_amx_now();
-    return p->amx ? &t->amx : vnni_refused(p) ? &t->plain : &t->vnni;
+    return p->amx                                         ? &t->amx
+           : !vnni_refused(p)                             ? &t->vnni
+           : !bytes_refused(p) && (p->known || is_row(p)) ? &t->bytes
+                                                          : &t->plain;
 }
 
 int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
@@ -57,6 +69,10 @@ int wick_int8_rejected(const wick_int8 *p, wick_rejected *out) {
     if (p->conv && !p->depthwise) out[n++] = (wick_rejected){"channel by channel (depthwise)", depthwise_refused(p)};
     if (!p->amx) out[n++] = (wick_rejected){"tiles of AMX", amx_refused(p)};
     if (!p->amx && vnni_refused(p)) out[n++] = (wick_rejected){"dot products of quads (VNNI)", vnni_refused(p)};
+    if (!p->amx && vnni_refused(p) && !p->kernel->wide)
+        out[n++] = (wick_rejected){"fours of bytes in 16 bits",
+                                   bytes_refused(p) ? bytes_refused(p)
+                                                    : "weights are not known while it is planned, or too large"};
     if (!p->few) out[n++] = (wick_rejected){"one pass over B for few rows", few_refused(p, p->kernel)};
     return n;
 }
@@ -96,13 +112,13 @@ static bool packs_its_own(const wick_int8 *p) {
            p->kernel->nr * row <= INT8_ROWS && (p->in_place || p->m * row <= INT8_ROWS);
 }
 
-void wick_int8_prepare(wick_int8 *p) {
-    p->depthwise = p->conv && !depthwise_refused(p);
+static void prepare(wick_int8 *p) {
     const wick_int8_kernel *q = kernel_now(p);
     p->kernel = q;
     p->tasks = p->tasks_pack = 0;
     p->packed = p->scratch = p->scratch_pack = 0;
     p->few = !few_refused(p, q);
+    p->late_zero &= !p->few; /* which packs nothing */
     p->row_sums = !p->depthwise && (p->has_b_zero || moved_b(p));
     p->padded = p->piece = (int64_t)WICK_ALIGN_UP(p->k, q->along);
     p->pieces = 1;
@@ -164,6 +180,7 @@ void wick_int8_prepare(wick_int8 *p) {
     if (!p->own) {
         reserve(&at, (size_t)(panels * q->nr * p->padded * q->elem));
         p->at_columns = reserve(&at, wick_int8_columns_bytes(width_of(p)));
+        wick_int8_reserve_splits(p, &at, panels);
         p->packed = at;
         p->tasks_pack = wick_ceil_div(panels, 1 + INT8_PACK / (q->nr * (p->k + 1)));
         if (p->conv && product(p->kernel_dims) > 1) p->scratch_pack = WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN);
@@ -173,11 +190,28 @@ void wick_int8_prepare(wick_int8 *p) {
     p->at_sums = reserve(&at, (size_t)p->rows * sizeof(int32_t));
     p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
     p->at_raw = reserve(&at, (size_t)p->k + INT8_SLACK);
+    wick_int8_reserve_late(p, &at, width_of(p));
     if (p->own) {
         p->at_panel = reserve(&at, (size_t)(q->nr * p->padded * q->elem));
         p->at_columns = reserve(&at, wick_int8_columns_bytes(q->nr));
     }
     p->scratch = at;
+}
+
+void wick_int8_prepare(wick_int8 *p) {
+    p->depthwise = p->conv && !depthwise_refused(p);
+    p->split_room = 0;
+    p->late_zero &= p->keep && p->result == WICK_INT8_I32;
+    prepare(p);
+    if (p->kernel->wide && p->tasks) {
+        int64_t most = 0;
+        if (!p->known || !wick_int8_count_splits(p, &most))
+            p->known = NULL;
+        else
+            p->split_room = WICK_MIN(most + most / 2, p->padded / p->kernel->group);
+        prepare(p);
+    }
+    p->known = NULL;
 }
 
 const char *wick_int8_name(const wick_int8 *p) { return p->kernel->names[p->conv]; }
@@ -194,7 +228,8 @@ static int32_t rounded(double x) {
 
 void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j,
                            int64_t channel, int64_t n, const int32_t *sums) {
-    const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
+    const uint32_t za = p->late_zero ? 0 : (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)),
+                   all = za * (uint32_t)p->k;
     /* depthwise weights have no zero point left */
     const int32_t moved = moved_b(p), one = p->depthwise ? 0 : wick_int8_byte(d->b_zero, p->b_signed, 0) + moved;
     const bool each = p->b_zero_each && !p->depthwise, quantised = p->result > WICK_INT8_F32,
@@ -203,7 +238,7 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
     for (int64_t i = 0; i < n; i++) {
         const int32_t z = each ? wick_int8_byte(d->b_zero, p->b_signed, channel + i) + moved : one;
         zero[i] = z;
-        offset[i] = (int32_t)((uint32_t)z * all - za * (uint32_t)sums[i]);
+        offset[i] = p->late_zero ? sums[i] : (int32_t)((uint32_t)z * all - za * (uint32_t)sums[i]);
     }
     if (p->result == WICK_INT8_I32) return; /* has neither scale nor bias */
     const float *const real_bias = real ? (const float *)d->bias + channel : NULL;
@@ -216,6 +251,20 @@ void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const in
             offset[i] = (int32_t)((uint32_t)offset[i] +
                                   (uint32_t)(real ? rounded((double)(real_bias[i] / scale)) : whole_bias[i]));
     }
+}
+
+void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t n) {
+    if (p->late_zero) p->at_late = reserve(at, (size_t)n * sizeof(int32_t));
+}
+int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t n,
+                                    char *scratch) {
+    if (!p->late_zero) return packed;
+    const uint32_t za = (uint32_t)(wick_int8_byte(d->a_zero, p->a_signed, 0) + moved_a(p)), all = za * (uint32_t)p->k;
+    int32_t *offset = (int32_t *)(void *)(scratch + p->at_late);
+    for (int64_t j = 0; j < n; j++)
+        offset[j] = (int32_t)((uint32_t)packed.zero[j] * all - za * (uint32_t)packed.offset[j]);
+    packed.offset = offset;
+    return packed;
 }
 
 /* x / scale as a whole number, within +-512: outside of what any of 256 numbers, less a zero point, is. */
@@ -269,6 +318,7 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
         int32_t sums[64];
         for (int64_t i = 0; i < p->pieces; i++)
             q->pack(run, 1, true, &one, 0, 0, packed + panels * nr * p->padded * q->elem + i * bytes, sums);
+        if (q->wide) wick_int8_split_panel(p, packed, panels);
     }
     for (int64_t panel = begin * per_task; panel < WICK_MIN(panels, end * per_task); panel++) {
         const int64_t first = panel * nr, cols = WICK_MIN(nr, p->n - first);
@@ -283,6 +333,7 @@ void wick_int8_pack(const wick_int8 *p, int64_t which, int64_t begin, int64_t en
         }
         pack_panel(p, d, cols, from, row, col, packed + panel * nr * p->padded * q->elem, &to, first,
                    which * (p->conv ? p->n : 0) + first);
+        if (q->wide) wick_int8_split_panel(p, packed, panel);
     }
 }
 
@@ -320,8 +371,10 @@ static void gather(const wick_int8 *p, const uint8_t *image, int64_t group, int6
             }
             for (int64_t kx = 0; kx < kernel[2]; kx++) {
                 const int64_t x = x0 + kx * p->dilation[2];
-                if (x < 0 || x >= in[2]) memset(dst + kx * p->ci, zero, (size_t)p->ci);
-                else copy_piece(dst + kx * p->ci, line + x * pixel, p->ci, end - (line + x * pixel) >= p->ci + 16);
+                if (x < 0 || x >= in[2])
+                    memset(dst + kx * p->ci, zero, (size_t)p->ci);
+                else
+                    copy_piece(dst + kx * p->ci, line + x * pixel, p->ci, end - (line + x * pixel) >= p->ci + 16);
             }
         }
     }
@@ -437,7 +490,7 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
     /* rows follow each other, before and after */
     const bool as_one = !p->conv && p->a_col == 1 && p->a_row == p->k && p->padded == p->k && !p->row_sums;
     const bool plain = p->result == WICK_INT8_I32 && !p->row_sums && !p->amx;
-    int64_t had = -1, configured = 0; /* the rows that are laid out; that AMX tiles have */
+    int64_t had = -1, configured = 0;                /* the rows that are laid out; that AMX tiles have */
     const bool far = p->m * c_row * size > INT8_FAR; /* C is in no near cache: its lines come while sums are made */
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = t % across, block = t / across % down, group = t / across / down, r0 = block * p->rows,
@@ -445,7 +498,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         const int64_t j1 = WICK_MIN(p->n, (column + 1) * p->cols);
         char *const packed = p->own ? (char *)scratch + p->at_panel : (char *)d->packed + (size_t)group * p->packed;
         const int8_columns columns =
-            p->own ? wick_int8_columns_at(p, scratch, q->nr) : wick_int8_columns_at(p, packed, width_of(p));
+            p->own ? wick_int8_columns_at(p, scratch, q->nr)
+                   : wick_int8_late_columns(p, d, wick_int8_columns_at(p, packed, width_of(p)), p->n, scratch);
         if (p->own) wick_int8_set_bounds(p, d, &columns);
         wick_int8_tile tile = {.pieces = 1, .piece = first, .steps = p->padded / q->group, .a_row = bytes};
         const char *a = (const char *)laid;
@@ -453,7 +507,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
             tile.a_row = p->conv ? p->groups * p->ci : p->a_row;
             a = (const char *)d->a + r0 * tile.a_row + (p->conv ? group * p->ci : 0);
         } else if (had != t / across) {
-            if (as_one) q->row((r1 - r0) * p->k, (r1 - r0) * p->k, p->a_signed, (const char *)d->a + r0 * p->k, laid);
+            if (as_one)
+                q->row((r1 - r0) * p->k, (r1 - r0) * p->k, p->a_signed, (const char *)d->a + r0 * p->k, laid);
             else
                 for (int64_t r = r0; r < r1; r++)
                     row_sums[r - r0] = lay_out_row(p, d->a, group, r, zero, raw, laid + (r - r0) * bytes);
@@ -462,7 +517,8 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
         const int64_t tiles = wick_ceil_div(r1 - r0, q->mr), height = (r1 - r0) / tiles, taller = (r1 - r0) % tiles;
         for (int64_t j = column * p->cols; j < j1; j += q->nr) {
             const int64_t cols = WICK_MIN(q->nr, p->n - j);
-            wick_int8_tile_fn *const *by_rows = p->amx ? NULL : q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
+            wick_int8_tile_fn *const *by_rows =
+                p->amx ? NULL : wick_int8_tiles_of(p, packed, j / q->nr, &tile) + (cols > q->nr / 2 ? q->mr : 0) - 1;
             const int64_t at = p->own ? 0 : j; /* of what is packed */
             wick_int8_finish f = {.cols = cols,
                                   .sums = sums,
@@ -492,8 +548,10 @@ void wick_int8_run(const wick_int8 *p, int64_t begin, int64_t end, const wick_in
                 for (int64_t y = 0; y < (far ? f.rows : 0); y++)
                     for (int64_t x = 0; x < cols * size; x += 64)
                         __builtin_prefetch((char *)f.c + y * c_row * size + x, 1);
-                if (p->amx) amx_tile(p, &tile, f.rows, cols, &configured);
-                else by_rows[f.rows](&tile);
+                if (p->amx)
+                    amx_tile(p, &tile, f.rows, cols, &configured);
+                else
+                    by_rows[f.rows](&tile);
                 if (straight) continue;
                 f.row_sums = p->row_sums ? row_sums + (r - r0) : NULL;
                 q->finish(&f);

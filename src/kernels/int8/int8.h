@@ -8,6 +8,10 @@
  *   quads   4 bytes of A, unsigned, by 4 of B, signed: vpdpbusd, which does not saturate. Other signs are moved by 128:
  *           x ^ 0x80
  *   pairs   2 i16 of each: vpmaddwd. Two products of bytes fit an i32
+ *   bytes   4 bytes of A, unsigned, by 4 of B, signed, without VNNI: vpmaddubsw adds two products in an i16, where they
+ *           fit if |b0| + |b1| <= 128, as 255 128 < 2^15. Of a step with a pair of weights that is larger, such pairs
+ *           are split into two halves, whose second ones are a step of their own at the end of a panel. B is looked at
+ *           first: where many steps would be split, pairs are faster
  *   tiles   4 bytes of each, of any sign, and 64 along k at once: gemm/amx.h. A and B as they are, k with zeros to 64
  *
  *   few    up to 4 rows by quads, or pairs, that are made in registers of B as it lies: nothing is packed
@@ -36,6 +40,10 @@ typedef struct wick_int8_tile {
     const int32_t *start; /* by column */
     int32_t *sums;
     int64_t sums_row; /* elements */
+    /* bytes: the second halves of split steps, [2]: piece, and bytes behind its beginning; their weights */
+    int64_t splits;
+    const int32_t *split;
+    const void *split_b;
 } wick_int8_tile;
 typedef void wick_int8_tile_fn(const wick_int8_tile *t);
 
@@ -44,7 +52,7 @@ typedef struct wick_int8_finish {
     int64_t rows, cols;
     const int32_t *sums;
     int64_t sums_row;
-    const int32_t *row_sums; /* of A, or NULL */
+    const int32_t *row_sums;      /* of A, or NULL */
     const int32_t *offset, *zero; /* by column: added, and taken times the sum of the row */
     const float *scale, *bias;    /* by column; bias for F32 */
     wick_int8_result result;
@@ -69,11 +77,11 @@ typedef struct wick_int8_dots {
 enum { WICK_INT8_FEW = 4 };
 typedef struct wick_int8_sweep {
     int64_t k, cols;
-    const uint8_t *a; /* rows as `row` lays them out */
+    const uint8_t *a;      /* rows as `row` lays them out */
     int64_t a_row, padded; /* a_row: bytes */
     const uint8_t *b;
     int64_t b_row;
-    uint8_t flip; /* bytes of B are moved by this: x ^ flip */
+    uint8_t flip;            /* bytes of B are moved by this: x ^ flip */
     int32_t *sums, *columns; /* columns: the sums of B's columns; NULL: not wanted */
     int64_t width;
 } wick_int8_sweep;
@@ -86,6 +94,7 @@ typedef struct wick_int8_kernel {
     bool any_sign;        /* bytes are multiplied as they are, signed or not */
     int mr, nr;
     wick_int8_tile_fn *const *tiles; /* [(vectors - 1) * mr + rows - 1] */
+    wick_int8_tile_fn *const *wide;  /* bytes: of weights as they are, of any size, slower; else NULL */
     /* k bytes (signed or not) as the tiles read them, with zeros to `padded` elements; returns their sum. */
     int32_t (*row)(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst);
     /* A panel: dst[step][nr][group], zeros where there is nothing; src[p * row + j * col]. sums[nr] of the columns. */
@@ -93,7 +102,7 @@ typedef struct wick_int8_kernel {
                  int32_t *sums);
     void (*finish)(const wick_int8_finish *f);
     wick_int8_sweep_fn *const *few; /* [rows - 1]; NULL: none */
-    int lanes; /* channels of a vector */
+    int lanes;                      /* channels of a vector */
     /* dst[i][group] = lines[group][i], elements as `row` lays them out. Up to 64 bytes behind lines are read, up to 256
      * behind dst written. */
     void (*weave)(int64_t n, const void *const *lines, void *dst);
@@ -102,7 +111,7 @@ typedef struct wick_int8_kernel {
 
 typedef struct wick_int8_table {
     /* group 0: the tier has none. amx has no tiles of its own: they are wick_amx_kernel's */
-    wick_int8_kernel plain, vnni, amx;
+    wick_int8_kernel plain, vnni, amx, bytes;
 } wick_int8_table;
 /* What stands beside a packed B: by column, and for all. */
 typedef struct int8_columns {
@@ -118,9 +127,25 @@ int8_columns wick_int8_columns_at(const wick_int8 *p, void *packed, int64_t n);
 void wick_int8_set_columns(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to, int64_t j,
                            int64_t channel, int64_t n, const int32_t *sums);
 void wick_int8_set_bounds(const wick_int8 *p, const wick_int8_data *d, const int8_columns *to);
+/* If a_zero comes late: what is packed has sums in the place of offsets. Reserves scratch for n columns; n columns as
+ * finishing wants them. Otherwise nothing, and what is packed. */
+void wick_int8_reserve_late(wick_int8 *p, size_t *at, int64_t n);
+int8_columns wick_int8_late_columns(const wick_int8 *p, const wick_int8_data *d, int8_columns packed, int64_t n,
+                                    char *scratch);
 static inline int32_t wick_int8_byte(const void *p, bool is_signed, int64_t i) {
     return !p ? 0 : is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
 }
+
+/* int8_split.c: steps whose weights are split, of the kernel `bytes`. */
+enum { WICK_INT8_UNSPLIT = -1 }; /* a panel that there is no room to split */
+/* How many steps of p->known would be split: of all, and at most of a panel. False: of more than it is worth. */
+bool wick_int8_count_splits(const wick_int8 *p, int64_t *most);
+/* Reserves room at *at, in what is packed. */
+void wick_int8_reserve_splits(wick_int8 *p, size_t *at, int64_t panels);
+void wick_int8_split_panel(const wick_int8 *p, char *packed, int64_t panel);
+/* The tiles of a panel; fills in its split steps. */
+wick_int8_tile_fn *const *wick_int8_tiles_of(const wick_int8 *p, const char *packed, int64_t panel,
+                                             wick_int8_tile *tile);
 
 /* int8_conv.c: convolutions by lines. */
 void wick_int8_conv_prepare(wick_int8 *p);

@@ -25,28 +25,34 @@ typedef struct wick_int8 {
     double low, high;
     /* of one product: convolutions: pixels of an image, outputs of a group, inputs of a group times taps */
     int64_t m, n, k;
-    int64_t a_row, a_col, b_row, b_col;      /* matrices */
-    int64_t b_count;                         /* B's that are packed: of a batch, or groups */
+    int64_t a_row, a_col, b_row, b_col; /* matrices */
+    int64_t b_count;                    /* B's that are packed: of a batch, or groups */
     bool conv;
     bool keep; /* B is packed once, for many products */
+    /* a_zero is another one in each of them, and only wick_int8_run reads it; I32, and zero points of B stay */
+    bool late_zero;
+    /* B as it is while the product is prepared, or NULL: by it the way to multiply is chosen. It may be another B that
+     * is packed later. NULL again afterwards. */
+    const void *known;
     int64_t batch, groups, ci, in[3], out[3], kernel_dims[3], stride[3], dilation[3], pad[3];
 
     /* filled by wick_int8_prepare */
-    int64_t tasks_pack, tasks; /* of one B; of one product, all groups of an image */
+    int64_t tasks_pack, tasks;            /* of one B; of one product, all groups of an image */
     size_t packed, scratch_pack, scratch; /* packed: bytes of one B */
-    int64_t rows, cols, padded; /* of a task; of k */
+    int64_t rows, cols, padded;           /* of a task; of k */
     bool in_place, row_sums, depthwise;
     int64_t pieces, piece; /* of a row of A, and elements of one, as tiles read it */
     /* convolutions but AMX's: outputs of a task; depthwise: pixels that a vector of channels holds; columns that are
      * packed */
     int64_t task_y, task_x, fold, packed_width;
-    bool few; /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
-    bool own; /* there is no stage 0: a task of wick_int8_run packs the panels of d->b that it takes */
-    size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel;
+    bool few;           /* rows, for which nothing is packed: wick_int8_run reads d->b and what stands by columns */
+    bool own;           /* there is no stage 0: a task of wick_int8_run packs the panels of d->b that it takes */
+    int64_t split_room; /* of a panel: steps whose weights are split */
+    size_t at_columns, at_sums, at_tile, at_taps, at_raw, at_panel, at_splits, at_split_weights, at_late;
     const struct wick_int8_kernel *kernel;
     const struct wick_amx_kernel *amx; /* NULL: tiles of the kernel */
 } wick_int8;
-typedef struct wick_int8_data { /* NULL: not there */
+typedef struct wick_int8_data {          /* NULL: not there */
     const void *a, *b, *a_zero, *b_zero; /* zero points are of the dtypes of a and b */
     const float *a_scale, *b_scale, *c_scale;
     const void *c_zero, *bias;

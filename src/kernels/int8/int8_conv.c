@@ -119,10 +119,13 @@ void wick_int8_conv_prepare(wick_int8 *p) {
     p->fold = p->depthwise && p->stride[2] == 1 && q->lanes % p->groups == 0 ? q->lanes / p->groups : 1;
     size_t at = 0;
     p->packed_width = p->depthwise ? (int64_t)WICK_ALIGN_UP(p->groups * p->fold, q->lanes) : panels * q->nr;
-    if (p->depthwise) reserve(&at, (size_t)(w.sets * w.taps_x * p->packed_width * 4));
-    else reserve(&at, (size_t)((p->packed_width + (p->row_sums ? q->nr : 0)) * p->padded * q->elem));
+    if (p->depthwise)
+        reserve(&at, (size_t)(w.sets * w.taps_x * p->packed_width * 4));
+    else
+        reserve(&at, (size_t)((p->packed_width + (p->row_sums ? q->nr : 0)) * p->padded * q->elem));
     p->at_columns = at;
     p->packed = WICK_ALIGN_UP(at + wick_int8_columns_bytes(p->packed_width), WICK_ALIGN);
+    wick_int8_reserve_splits(p, &p->packed, panels + p->row_sums);
     p->tasks_pack = p->depthwise ? 1 : panels;
     p->scratch_pack = taps > 1 && !p->depthwise ? WICK_ALIGN_UP((size_t)(q->nr * p->k), WICK_ALIGN) : 0;
 
@@ -132,10 +135,12 @@ void wick_int8_conv_prepare(wick_int8 *p) {
         p->at_raw = reserve(&at, (size_t)(w.sets * woven_bytes(p, &w)));
         p->at_tile = reserve(&at, (size_t)WICK_MAX(CONV_SUMS, 4 * p->packed_width) * sizeof(int32_t));
         p->at_taps = reserve(&at, (size_t)(w.sets * w.taps_x) * sizeof(int64_t));
+        wick_int8_reserve_late(p, &at, p->packed_width);
     } else {
         p->at_sums = reserve(&at, p->row_sums ? (size_t)p->rows * sizeof(int32_t) : 0);
         p->at_tile = reserve(&at, (size_t)(q->mr * q->nr) * sizeof(int32_t));
         p->at_taps = reserve(&at, (size_t)p->pieces * sizeof(int64_t));
+        wick_int8_reserve_late(p, &at, p->packed_width);
     }
     p->scratch = at;
 }
@@ -164,8 +169,10 @@ void wick_int8_pack_depthwise(const wick_int8 *p, const wick_int8_data *d) {
                     sum += by;
                     for (int64_t f = 0; f < p->fold; f++) {
                         const int64_t at = ((s * w.taps_x + x) * p->packed_width + f * p->groups + c) * group + q;
-                        if (group == 4) ((int8_t *)d->packed)[at] = (int8_t)by;
-                        else ((int16_t *)d->packed)[at] = (int16_t)by;
+                        if (group == 4)
+                            ((int8_t *)d->packed)[at] = (int8_t)by;
+                        else
+                            ((int16_t *)d->packed)[at] = (int16_t)by;
                     }
                 }
         for (int64_t f = 0; f < p->fold; f++) wick_int8_set_columns(p, d, &to, f * p->groups + c, c, 1, &sum);
@@ -186,7 +193,8 @@ static block block_at(const wick_int8 *p, int64_t i) {
 
 static void fill(const wick_int8 *p, char *to, int64_t pixels, int value) {
     const int64_t n = pixels * p->groups * p->ci;
-    if (p->kernel->elem == 1) memset(to, value, (size_t)n);
+    if (p->kernel->elem == 1)
+        memset(to, value, (size_t)n);
     else
         for (int64_t i = 0; i < n; i++) ((int16_t *)(void *)to)[i] = (int16_t)value;
 }
@@ -214,15 +222,18 @@ static void lay_out(const wick_int8 *p, const uint8_t *image, const block *b, co
             const uint8_t *from = image + (((z * p->in[1] + y + i) * p->in[2]) + x + left) * pixel;
             char *const to = laid + left * pixel_of(p);
             fill(p, laid, left, value);
-            if (q->group == 4 && !moved) memcpy(to, from, (size_t)((right - left) * pixel));
-            else q->row((right - left) * pixel, (right - left) * pixel, p->a_signed, from, to);
+            if (q->group == 4 && !moved)
+                memcpy(to, from, (size_t)((right - left) * pixel));
+            else
+                q->row((right - left) * pixel, (right - left) * pixel, p->a_signed, from, to);
             fill(p, laid + right * pixel_of(p), pixels - right, value);
         }
 }
 
 void wick_int8_run_depthwise(const wick_int8 *p, int64_t begin, int64_t end, const wick_int8_data *d, char *scratch) {
     const wick_int8_kernel *q = p->kernel;
-    const int8_columns columns = wick_int8_columns_at(p, d->packed, p->packed_width);
+    const int8_columns columns = wick_int8_late_columns(p, d, wick_int8_columns_at(p, d->packed, p->packed_width),
+                                                        p->packed_width, scratch);
     const woven w = woven_of(p);
     const int64_t n = p->groups, size = p->result < WICK_INT8_U8 ? 4 : 1, pitch = pitch_of(p), set = woven_bytes(p, &w),
                   most = WICK_MAX(CONV_SUMS / p->packed_width, 4) * p->fold;
@@ -303,8 +314,9 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
                       taller = (b.x1 - b.x0) % tiles;
         const int64_t line = p->stride[1] * pitch;
         const char *const packed = (const char *)d->packed + (size_t)group * p->packed;
-        const int8_columns columns =
-            wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width);
+        const int8_columns columns = wick_int8_late_columns(
+            p, d, wick_int8_columns_at(p, (char *)d->packed + (size_t)group * p->packed, p->packed_width), p->n,
+            scratch);
         const char *const a =
             (p->in_place ? (const char *)d->a + (b.z * p->stride[0] * p->in[1] + b.y0 * p->stride[1]) * pitch +
                                b.x0 * tile.a_row
@@ -321,7 +333,9 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
         /* sums of rows: products with ones, first */
         for (int64_t j = p->row_sums ? -q->nr : column * p->cols; j < j1; j = j < 0 ? column * p->cols : j + q->nr) {
             const int64_t cols = j < 0 ? 1 : WICK_MIN(q->nr, p->n - j);
-            wick_int8_tile_fn *const *by_rows = q->tiles + (cols > q->nr / 2 ? q->mr : 0) - 1;
+            const int64_t number = j < 0 ? p->packed_width / q->nr : j / q->nr;
+            wick_int8_tile_fn *const *by_rows =
+                wick_int8_tiles_of(p, packed, number, &tile) + (cols > q->nr / 2 ? q->mr : 0) - 1;
             wick_int8_finish f = {.cols = cols,
                                   .sums = sums,
                                   .sums_row = q->nr,
@@ -336,7 +350,7 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
                                   .c_row = c_row};
             /* to C: tiles begin with what is added */
             const bool straight = plain && (cols == q->nr || 2 * cols == q->nr);
-            tile.b = packed + (j < 0 ? p->packed_width / q->nr : j / q->nr) * panel;
+            tile.b = packed + number * panel;
             tile.start = straight ? f.offset : none;
             tile.sums_row = straight ? c_row : q->nr;
             for (int64_t y = b.y0; y < b.y1; y++)
@@ -350,7 +364,8 @@ void wick_int8_run_lines(const wick_int8 *p, int64_t begin, int64_t end, const w
                     by_rows[f.rows](&tile);
                     if (j < 0)
                         for (int64_t r = 0; r < f.rows; r++) row[r] = sums[r * q->nr];
-                    else if (!straight) q->finish(&f);
+                    else if (!straight)
+                        q->finish(&f);
                 }
         }
     }

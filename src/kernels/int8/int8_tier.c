@@ -153,7 +153,7 @@ INT8_INLINE void weave_twos(int64_t k, const uint8_t *src, int64_t row, const in
 #endif
 #define INT8_TILES_6(X, vecs) X(1, vecs) X(2, vecs) X(3, vecs) X(4, vecs) X(5, vecs) X(6, vecs)
 #if WICK_TIER_ID == 3
-#define INT8_TILES(X, vecs) \
+#define INT8_TILES(X, vecs)                                                                                            \
     INT8_TILES_6(X, vecs) X(7, vecs) X(8, vecs) X(9, vecs) X(10, vecs) X(11, vecs) X(12, vecs) X(13, vecs) X(14, vecs)
 #define INT8_TILE_TEXT "_14x32_"
 enum { INT8_MR = 14, INT8_VEC_BYTES = 64 };
@@ -172,24 +172,24 @@ typedef int32_t int8_sums __attribute__((vector_size(INT8_VEC_BYTES)));
 
 /* PAIRS_DOT: two products of i16 to each sum. INT8_WEAVE: vectors unpacked within 16 bytes. */
 #if WICK_TIER_ID == 3
-#define PAIRS_DOT(sum, a, b) ((sum) + (int8_sums)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#define PAIRS_DOT(sum, a, b)   ((sum) + (int8_sums)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
 #define INT8_WEAVE(what, a, b) ((int8_sums)_mm512_unpack##what((__m512i)(a), (__m512i)(b)))
 #elif WICK_TIER_ID == 2
-#define PAIRS_DOT(sum, a, b) ((sum) + (int8_sums)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#define PAIRS_DOT(sum, a, b)   ((sum) + (int8_sums)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
 #define INT8_WEAVE(what, a, b) ((int8_sums)_mm256_unpack##what((__m256i)(a), (__m256i)(b)))
 #elif defined(__SSE2__)
-#define PAIRS_DOT(sum, a, b) ((sum) + (int8_sums)_mm_madd_epi16((__m128i)(a), (__m128i)(b)))
+#define PAIRS_DOT(sum, a, b)   ((sum) + (int8_sums)_mm_madd_epi16((__m128i)(a), (__m128i)(b)))
 #define INT8_WEAVE(what, a, b) ((int8_sums)_mm_unpack##what((__m128i)(a), (__m128i)(b)))
 #elif defined(WICK_NEON)
 INT8_INLINE int8_sums pairs_dot(int8_sums sum, int8_sums a, int8_sums b) {
     const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
     return sum + (int8_sums)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
 }
-#define PAIRS_DOT pairs_dot
-#define neon_lo_epi8 vzip1q_s8
-#define neon_hi_epi8 vzip2q_s8
-#define neon_lo_epi16(a, b) vzip1q_s16((int16x8_t)(a), (int16x8_t)(b))
-#define neon_hi_epi16(a, b) vzip2q_s16((int16x8_t)(a), (int16x8_t)(b))
+#define PAIRS_DOT              pairs_dot
+#define neon_lo_epi8           vzip1q_s8
+#define neon_hi_epi8           vzip2q_s8
+#define neon_lo_epi16(a, b)    vzip1q_s16((int16x8_t)(a), (int16x8_t)(b))
+#define neon_hi_epi16(a, b)    vzip2q_s16((int16x8_t)(a), (int16x8_t)(b))
 #define INT8_WEAVE(what, a, b) ((int8_sums)neon_##what((int8x16_t)(a), (int8x16_t)(b)))
 #else
 #define PAIRS_DOT(sum, a, b) ((sum) + ((a) << 16 >> 16) * ((b) << 16 >> 16) + ((a) >> 16) * ((b) >> 16))
@@ -211,7 +211,7 @@ INT8_INLINE int8_sums pairs_dot(int8_sums sum, int8_sums a, int8_sums b) {
 typedef int32_t int8_sums;
 typedef float int8_reals;
 #define INT8_REALS(x) ((float)(x))
-#define INT8_BITS(x) bits_of(x)
+#define INT8_BITS(x)  bits_of(x)
 static int32_t bits_of(float x) {
     int32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -225,16 +225,19 @@ static void put_bytes(uint8_t *to, int32_t x, int64_t n) { *to = (uint8_t)(n ? x
 #else
 typedef float int8_reals __attribute__((vector_size(INT8_VEC_BYTES)));
 #define INT8_REALS(x) __builtin_convertvector(x, int8_reals)
-#define INT8_BITS(x) ((int8_sums)(x))
+#define INT8_BITS(x)  ((int8_sums)(x))
 #if WICK_TIER_ID == 3
 INT8_INLINE int8_reals held(int8_reals x, int8_reals low, int8_reals high) {
     return (int8_reals)_mm512_min_ps(_mm512_max_ps((__m512)x, (__m512)low), (__m512)high);
 }
 INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
     const __m128i bytes = _mm512_cvtepi32_epi8((__m512i)x);
-    if (n >= 16) _mm_storeu_si128((__m128i *)(void *)to, bytes);
-    else if (n == 8) _mm_storel_epi64((__m128i *)(void *)to, bytes);
-    else _mm_mask_storeu_epi8(to, (__mmask16)((1u << n) - 1), bytes);
+    if (n >= 16)
+        _mm_storeu_si128((__m128i *)(void *)to, bytes);
+    else if (n == 8)
+        _mm_storel_epi64((__m128i *)(void *)to, bytes);
+    else
+        _mm_mask_storeu_epi8(to, (__mmask16)((1u << n) - 1), bytes);
 }
 #else
 #if WICK_TIER_ID == 2
@@ -276,7 +279,8 @@ INT8_INLINE uint32_t low_bytes(int8_sums x) {
 #endif
 INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
     const uint64_t bytes = (uint64_t)low_bytes(x);
-    if (n >= INT8_VEC_BYTES / 4) memcpy(to, &bytes, INT8_VEC_BYTES / 4);
+    if (n >= INT8_VEC_BYTES / 4)
+        memcpy(to, &bytes, INT8_VEC_BYTES / 4);
     else
         for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(bytes >> 8 * i);
 }
@@ -284,7 +288,7 @@ INT8_INLINE void put_bytes(uint8_t *to, int8_sums x, int64_t n) {
 #endif
 typedef int8_sums int8_any __attribute__((aligned(4), may_alias));
 typedef int8_reals int8_any_reals __attribute__((aligned(4), may_alias));
-#define INT8_AT(p) (*(const int8_any *)(const void *)(p))
+#define INT8_AT(p)       (*(const int8_any *)(const void *)(p))
 #define INT8_REALS_AT(p) (*(const int8_any_reals *)(const void *)(p))
 
 /* A vector of columns from j on, n of them. Whole vectors of sums and of what stands by columns are there, also behind
@@ -310,8 +314,10 @@ static inline __attribute__((always_inline)) void finish_columns(const wick_int8
             continue;
         }
         if (result == WICK_INT8_F32) x = INT8_BITS(INT8_REALS(x) * scale + bias);
-        if (L == 1 || n >= L) *(int8_any *)(void *)c = x;
-        else memcpy(c, &x, (size_t)n * 4);
+        if (L == 1 || n >= L)
+            *(int8_any *)(void *)c = x;
+        else
+            memcpy(c, &x, (size_t)n * 4);
     }
 }
 static inline __attribute__((always_inline)) void finish_rows(const wick_int8_finish *f, const wick_int8_result result,
@@ -323,10 +329,12 @@ static inline __attribute__((always_inline)) void finish_rows(const wick_int8_fi
 }
 static void finish(const wick_int8_finish *f) {
     const wick_int8_result result = f->result < WICK_INT8_U8 ? f->result : WICK_INT8_U8; /* bytes are bytes */
-    if (result == WICK_INT8_U8) f->row_sums ? finish_rows(f, WICK_INT8_U8, true) : finish_rows(f, WICK_INT8_U8, false);
+    if (result == WICK_INT8_U8)
+        f->row_sums ? finish_rows(f, WICK_INT8_U8, true) : finish_rows(f, WICK_INT8_U8, false);
     else if (result == WICK_INT8_F32)
         f->row_sums ? finish_rows(f, WICK_INT8_F32, true) : finish_rows(f, WICK_INT8_F32, false);
-    else f->row_sums ? finish_rows(f, WICK_INT8_I32, true) : finish_rows(f, WICK_INT8_I32, false);
+    else
+        f->row_sums ? finish_rows(f, WICK_INT8_I32, true) : finish_rows(f, WICK_INT8_I32, false);
 }
 
 /* ---- lines woven into steps -------------------------------------------------------------------------------------- */
@@ -385,9 +393,9 @@ static void weave_pairs(int64_t n, const void *const *lines, void *dst) {
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 #ifndef INT8_WEAVES
-#define INT8_WEAVES 0
+#define INT8_WEAVES      0
 #define weave_fours(...) ((void)0)
-#define weave_twos(...) ((void)0)
+#define weave_twos(...)  ((void)0)
 #endif
 
 INT8_PACK(pack_pairs_u8, int16_t, uint8_t, 2, PAIRS_NR, 0)
@@ -400,20 +408,20 @@ static void pack_pairs(int64_t k, int64_t cols, bool is_signed, const void *src,
 /* ---- quads of bytes ---------------------------------------------------------------------------------------------- */
 
 #if WICK_TIER_ID == 3
-#define QUADS_TARGET __attribute__((target("avx512vnni")))
+#define QUADS_TARGET         __attribute__((target("avx512vnni")))
 #define QUADS_DOT(sum, a, b) ((int8_sums)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
 #define INT8_HAS_QUADS
 #elif WICK_TIER_ID == 2 && (!defined(__clang__) || __clang_major__ >= 12)
-#define QUADS_TARGET __attribute__((target("avxvnni")))
+#define QUADS_TARGET         __attribute__((target("avxvnni")))
 #define QUADS_DOT(sum, a, b) ((int8_sums)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
 #define INT8_HAS_QUADS
 #endif
 
 #ifdef INT8_HAS_QUADS
 #define INT8_NAME(x) x##_quads
-#define INT8_TARGET QUADS_TARGET
-#define INT8_VEC int8_sums
-#define INT8_DOT QUADS_DOT
+#define INT8_TARGET  QUADS_TARGET
+#define INT8_VEC     int8_sums
+#define INT8_DOT     QUADS_DOT
 #include "kernels/int8/int8_tile.h"
 QUADS_TARGET static int32_t row_quads(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
     typedef int32_t loose __attribute__((vector_size(INT8_VEC_BYTES), aligned(1), may_alias));
@@ -450,6 +458,56 @@ static void pack_quads(int64_t k, int64_t cols, bool is_signed, const void *src,
 }
 #endif
 
+/* ---- fours of bytes by sums of 16 bits --------------------------------------------------------------------------- */
+
+#if WICK_TIER_ID == 2
+#define INT8_HAS_BYTES
+#define BYTES_DOT(sum, a, b)                                                                                           \
+    ((sum) + (int8_sums)_mm256_madd_epi16(_mm256_maddubs_epi16((__m256i)(a), (__m256i)(b)), _mm256_set1_epi16(1)))
+/* Of weights of any size: A in two halves, of at most 127 and 128. 2 128 128 fits as a negative number, and no weight
+ * is 128. */
+INT8_INLINE int8_sums wide_dot(int8_sums sum, int8_sums a, int8_sums b) {
+    const __m256i half = _mm256_and_si256(_mm256_srli_epi16((__m256i)a, 1), _mm256_set1_epi8(127));
+    return BYTES_DOT(BYTES_DOT(sum, half, b), _mm256_sub_epi8((__m256i)a, half), b);
+}
+#define INT8_NAME(x) x##_bytes
+#define INT8_TARGET
+#define INT8_VEC int8_sums
+#define INT8_DOT BYTES_DOT
+#define INT8_SPLITS
+#define INT8_NO_DOTS
+#include "kernels/int8/int8_tile.h"
+#define INT8_NAME(x) x##_wide
+#define INT8_TARGET
+#define INT8_VEC int8_sums
+#define INT8_DOT wide_dot
+#define INT8_NO_DOTS
+#include "kernels/int8/int8_tile.h"
+static int32_t row_bytes(int64_t k, int64_t padded, bool is_signed, const void *src, void *dst) {
+    const uint8_t *restrict from = src, flip = is_signed ? 0x80 : 0;
+    uint8_t *restrict to = dst;
+    __m256i sums = _mm256_setzero_si256(), flips = _mm256_set1_epi8((char)flip);
+    int64_t p = 0;
+    for (; p + 32 <= k; p += 32) {
+        const __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)(from + p)), flips);
+        _mm256_storeu_si256((__m256i *)(void *)(to + p), x);
+        sums = _mm256_add_epi64(sums, _mm256_sad_epu8(x, _mm256_setzero_si256()));
+    }
+    int64_t four[4];
+    memcpy(four, &sums, sizeof four);
+    int32_t sum = (int32_t)(four[0] + four[1] + four[2] + four[3]);
+    for (; p < k; p++) sum += to[p] = from[p] ^ flip;
+    memset(to + k, 0, (size_t)(padded - k));
+    return sum;
+}
+INT8_PACK(pack_bytes_u8, int8_t, int8_t, 4, PAIRS_NR, 0x80)
+INT8_PACK(pack_bytes_i8, int8_t, int8_t, 4, PAIRS_NR, 0)
+static void pack_bytes(int64_t k, int64_t cols, bool is_signed, const void *src, int64_t row, int64_t col, void *dst,
+                       int32_t *sums) {
+    (is_signed ? pack_bytes_i8 : pack_bytes_u8)(k, cols, src, row, col, dst, sums);
+}
+#endif
+
 /* ---- a few rows -------------------------------------------------------------------------------------------------- */
 
 #ifdef INT8_WEAVE
@@ -470,14 +528,14 @@ static void put_in_order(int32_t *sums, int64_t width) {
 #define SWEEP_NAME(x) x##_pairs
 #define SWEEP_TARGET
 #define SWEEP_GROUP 2
-#define SWEEP_DOT PAIRS_DOT
+#define SWEEP_DOT   PAIRS_DOT
 #include "kernels/int8/int8_sweep.h"
 
 #ifdef INT8_HAS_QUADS
 #define SWEEP_NAME(x) x##_quads
-#define SWEEP_TARGET QUADS_TARGET
-#define SWEEP_GROUP 4
-#define SWEEP_DOT QUADS_DOT
+#define SWEEP_TARGET  QUADS_TARGET
+#define SWEEP_GROUP   4
+#define SWEEP_DOT     QUADS_DOT
 #include "kernels/int8/int8_sweep.h"
 #endif
 #endif
@@ -544,6 +602,20 @@ const wick_int8_table INT8_CAT(wick_int8_table_, WICK_TIER_NAME) = {
              .lanes = INT8_VEC_BYTES / 4,
              .weave = weave_quads,
              .dots = dots_quads},
+#endif
+#ifdef INT8_HAS_BYTES
+    .bytes = {.names = INT8_NAMES("_bytes"),
+              .group = 4,
+              .along = 4,
+              .elem = 1,
+              .mr = INT8_MR,
+              .nr = PAIRS_NR,
+              .tiles = tiles_bytes,
+              .wide = tiles_wide,
+              .row = row_bytes,
+              .pack = pack_bytes,
+              .finish = finish,
+              .lanes = INT8_VEC_BYTES / 4},
 #endif
 #if WICK_TIER_ID != 0
     .amx = {.names = {"matmul_int8_amx", "conv_int8_amx"},

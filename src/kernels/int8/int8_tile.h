@@ -1,6 +1,6 @@
 /* int8_tile.h: the register tile of one way to multiply. Included by int8_tier.c with INT8_NAME(x), INT8_TARGET (of
  * functions), INT8_GROUP_BYTES (of A and of B, in a step, each 4), INT8_VEC (of i32), INT8_DOT(sum, a, b),
- * INT8_TILES(X, vecs). */
+ * INT8_TILES(X, vecs), INT8_SPLITS where steps may be split, INT8_NO_DOTS where channels on their own are no matter. */
 typedef INT8_VEC INT8_NAME(vec);
 typedef INT8_VEC INT8_NAME(vecu) __attribute__((aligned(4), may_alias));
 
@@ -34,12 +34,27 @@ INT8_TARGET INT8_INLINE void INT8_NAME(tile)(const wick_int8_tile *t, const int 
             }
         }
     }
+#ifdef INT8_SPLITS
+    b = t->split_b;
+    for (int64_t s = 0; s < t->splits; s++, b += 2 * L) {
+        const char *const at = (const char *)t->a + t->piece[t->split[2 * s]] + t->split[2 * s + 1];
+        INT8_UNROLL
+        for (int i = 0; i < rows; i++) {
+            int32_t four;
+            memcpy(&four, at + i * a_row, 4);
+            INT8_UNROLL
+            for (int v = 0; v < vecs; v++)
+                acc[i * vecs + v] =
+                    INT8_DOT(acc[i * vecs + v], (INT8_NAME(vec)){0} + four, *(const INT8_NAME(vecu) *)(b + v * L));
+        }
+    }
+#endif
     INT8_UNROLL
     for (int i = 0; i < rows * vecs; i++)
         *(INT8_NAME(vecu) *)(t->sums + i / vecs * t->sums_row + i % vecs * L) = acc[i];
 }
 
-#define INT8_TILE(rows, vecs) \
+#define INT8_TILE(rows, vecs)                                                                                          \
     INT8_TARGET static void INT8_NAME(tile_##rows##x##vecs)(const wick_int8_tile *t) { INT8_NAME(tile)(t, rows, vecs); }
 INT8_TILES(INT8_TILE, 1)
 INT8_TILES(INT8_TILE, 2)
@@ -48,6 +63,7 @@ INT8_TILES(INT8_TILE, 2)
 static wick_int8_tile_fn *const INT8_NAME(tiles)[] = {INT8_TILES(INT8_TILE, 1) INT8_TILES(INT8_TILE, 2)};
 #undef INT8_TILE
 
+#ifndef INT8_NO_DOTS
 /* Each channel on its own: a vector of them, for a few outputs side by side. */
 INT8_TARGET INT8_INLINE void INT8_NAME(some_dots)(const wick_int8_dots *t, int64_t x, int64_t c, const int outputs) {
     INT8_NAME(vec) acc[INT8_OUTPUTS];
@@ -74,6 +90,9 @@ INT8_TARGET static void INT8_NAME(dots)(const wick_int8_dots *t) {
         for (; x < t->outputs; x++) INT8_NAME(some_dots)(t, x, c, 1);
     }
 }
+#endif
+#undef INT8_NO_DOTS
+#undef INT8_SPLITS
 #undef INT8_NAME
 #undef INT8_TARGET
 #undef INT8_VEC

@@ -32,18 +32,29 @@ static const wick_value *weights_of(const wick_value *v) {
     return in && in->node->op == &wick_op_input ? node->in[in->node->slot[0]] : NULL;
 }
 
-/* Where v's own data lie, contiguous or as the operand has them, or NULL. */
-static const float *data_of(const wick_lower *l, const wick_operand *at, wick_tensor **state) {
+/* Where an operand's own data lie, contiguous or as the operand has them, or NULL; `size` bytes an element. */
+static const void *data_of(const wick_lower *l, const wick_operand *at, size_t size, wick_tensor **state) {
+    const int64_t offset = at->layout.offset * (int64_t)size;
     const wick_buffer *b = &l->buffers[at->buffer];
     *state = NULL;
-    if (b->kind == WICK_BUFFER_CONST) return (const float *)b->data + at->layout.offset;
+    if (b->kind == WICK_BUFFER_CONST) return (const char *)b->data + offset;
     if (b->kind != WICK_BUFFER_LEAF || !l->leaves) return NULL;
     const wick_value *leaf = l->leaves[b->index];
     const wick_array *array = leaf->array;
     /* memory of the caller's may change in each run */
     if (!array || !array->storage->version || !wick_layout_is_contiguous(&array->layout, &leaf->type)) return NULL;
     *state = leaf->node->cell;
-    return (const float *)(const void *)wick_array_data(array, &leaf->type) + at->layout.offset;
+    return (const char *)wick_array_data(array, &leaf->type) + offset;
+}
+
+const void *wick_lower_look(const wick_lower *l, const wick_value *v, const wick_operand *at, wick_tensor **state) {
+    *state = NULL;
+    const void *data =
+        wick_lower_is_kept(l, v) ? data_of(l, at, wick_dtype_size((wick_dtype)v->type.dtype), state) : NULL;
+    return data && *state && !wick_state_lock(*state, false) ? (*state = NULL, NULL) : data;
+}
+void wick_lower_looked(wick_tensor *state) {
+    if (state) wick_state_unlock(state, false);
 }
 
 const char *wick_lower_sparse(wick_lower *l, const wick_value *v, int k_axis, int n_axis, int64_t block, wick_gemm *g) {
@@ -53,8 +64,9 @@ const char *wick_lower_sparse(wick_lower *l, const wick_value *v, int k_axis, in
     const wick_value *from = v;
     const wick_operand *at = &l->operands[v->id];
     wick_tensor *state;
-    const float *data = data_of(l, at, &state);
-    if (!data && (from = weights_of(v)) != NULL) at = &l->operands[from->id], data = data_of(l, at, &state);
+    const float *data = data_of(l, at, sizeof *data, &state);
+    if (!data && (from = weights_of(v)) != NULL)
+        at = &l->operands[from->id], data = data_of(l, at, sizeof *data, &state);
     if (!data) return unknown;
     if (state && !wick_state_lock(state, false)) return unknown;
     wick_gemm as_they_lie = *g;

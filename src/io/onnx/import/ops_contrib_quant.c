@@ -72,7 +72,8 @@ static void q_concat(onnx_call *c) {
     if (!xs) return;
     for (int i = 0; i < n; i++)
         if (!(xs[i] = real(c, 2 + 3 * i))) return;
-    if (n < 1) wick_onnx_fail(c, WICK_ERR_FORMAT, "has no inputs");
+    if (n < 1)
+        wick_onnx_fail(c, WICK_ERR_FORMAT, "has no inputs");
     else if (wick_onnx_axis(c, wick_onnx_int(c, "axis", 0), wick_tensor_rank(xs[0]), &axis)) {
         wick_tensor *y = rounded(c, wick_concat(n, xs, axis), 0, kind_of(c, 2));
         if (y) wick_onnx_set(c, 0, y);
@@ -132,10 +133,32 @@ static wick_tensor *centred(onnx_call *c, wick_tensor *x, wick_tensor *zero, int
     zero = along(c, wick_cast(zero, WICK_I32), x, axis);
     return zero ? wick_sub(i, zero) : NULL;
 }
-/* a b scaled, with b's scales for columns; a and b as 32-bit integers. */
-static wick_tensor *scaled_product(onnx_call *c, wick_tensor *a, wick_tensor *b, wick_tensor *a_scale,
-                                   wick_tensor *b_scale, wick_tensor *bias) {
-    wick_tensor *y = wick_cast(wick_matmul(a, b), WICK_F32);
+static bool is_point_of(const wick_tensor *zero, const wick_tensor *x, int64_t columns) {
+    return !zero || (wick_tensor_dtype(zero) == wick_tensor_dtype(x) &&
+                     (wick_tensor_count(zero) == 1 || wick_tensor_count(zero) == columns));
+}
+static wick_tensor *as_point(wick_tensor *zero) {
+    const int64_t n = zero ? wick_tensor_count(zero) : 1;
+    return zero ? wick_reshape(zero, n > 1, &n) : NULL;
+}
+static bool is_byte(const wick_tensor *x) { return wick_tensor_dtype(x) == WICK_U8 || wick_tensor_dtype(x) == WICK_I8; }
+/* (a - a_zero) (b - b_zero) in 32 bits, as products of bytes where they are bytes with a zero point for all of a, and
+ * of b for all or for each column. */
+static wick_tensor *integer_product(onnx_call *c, wick_tensor *a, wick_tensor *a_zero, wick_tensor *b,
+                                    wick_tensor *b_zero) {
+    const int rank = wick_tensor_rank(b);
+    if (is_byte(a) && is_byte(b) && wick_tensor_rank(a) > 1 && rank > 1 && is_point_of(a_zero, a, 1) &&
+        is_point_of(b_zero, b, wick_tensor_dim(b, -1)))
+        return wick_int8_matmul(a, b, &(wick_int8_options){.a_zero = as_point(a_zero), .b_zero = as_point(b_zero)});
+    a = centred(c, a, a_zero, -1);
+    b = a ? centred(c, b, b_zero, rank - 1) : NULL;
+    return b ? wick_matmul(a, b) : NULL;
+}
+/* Sums scaled, with b's scales for columns. */
+static wick_tensor *scaled(onnx_call *c, wick_tensor *sums, wick_tensor *a_scale, wick_tensor *b_scale,
+                           wick_tensor *bias) {
+    if (!sums) return NULL;
+    wick_tensor *y = wick_cast(sums, WICK_F32);
     wick_tensor *by = along(c, wick_cast(b_scale, WICK_F32), y, wick_tensor_rank(y) - 1);
     if (!by) return NULL;
     y = wick_mul(y, wick_mul(wick_reshape(wick_cast(a_scale, WICK_F32), WICK_SCALAR), by));
@@ -144,27 +167,25 @@ static wick_tensor *scaled_product(onnx_call *c, wick_tensor *a, wick_tensor *b,
 
 static void matmul_integer_to_float(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *as = wick_onnx_tensor(c, 2),
-                *bs = wick_onnx_tensor(c, 3);
+                *bs = wick_onnx_tensor(c, 3), *az = wick_onnx_optional(c, 4), *bz = wick_onnx_zero_point(c, 5),
+                *bias = wick_onnx_optional(c, 6);
     if (c->status != WICK_OK) return;
-    a = centred(c, a, wick_onnx_optional(c, 4), -1);
-    b = a ? centred(c, b, wick_onnx_optional(c, 5), wick_tensor_rank(b) - 1) : NULL;
-    wick_tensor *y = b ? scaled_product(c, a, b, as, bs, wick_onnx_optional(c, 6)) : NULL;
+    wick_tensor *y = scaled(c, integer_product(c, a, az, b, bz), as, bs, bias);
     if (y) wick_onnx_set(c, 0, y);
 }
 
 static void dynamic_quantize_matmul(onnx_call *c) {
-    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *bs = wick_onnx_tensor(c, 2), *as, *point;
+    wick_tensor *a = wick_onnx_tensor(c, 0), *b = wick_onnx_tensor(c, 1), *bs = wick_onnx_tensor(c, 2), *as, *point,
+                *bz = wick_onnx_zero_point(c, 3), *bias = wick_onnx_optional(c, 4);
     if (c->status != WICK_OK) return;
-    a = wick_cast(wick_onnx_quantise_range(a, &as, &point), WICK_I32);
-    a = wick_sub(a, wick_cast(point, WICK_I32));
-    b = centred(c, b, wick_onnx_optional(c, 3), wick_tensor_rank(b) - 1);
-    wick_tensor *y = b ? scaled_product(c, a, b, as, bs, wick_onnx_optional(c, 4)) : NULL;
+    a = wick_onnx_quantise_range(a, &as, &point);
+    wick_tensor *y = scaled(c, integer_product(c, a, point, b, bz), as, bs, bias);
     if (y) wick_onnx_set(c, 0, y);
 }
 
 static void q_gemm(onnx_call *c) {
     wick_tensor *a = wick_onnx_tensor(c, 0), *as = wick_onnx_tensor(c, 1), *az = wick_onnx_tensor(c, 2),
-                *b = wick_onnx_tensor(c, 3), *bs = wick_onnx_tensor(c, 4), *bz = wick_onnx_tensor(c, 5),
+                *b = wick_onnx_tensor(c, 3), *bs = wick_onnx_tensor(c, 4), *bz = wick_onnx_zero_point(c, 5),
                 *bias = wick_onnx_optional(c, 6);
     if (c->status != WICK_OK) return;
     if (wick_tensor_rank(a) != 2 || wick_tensor_rank(b) != 2) {
@@ -174,10 +195,8 @@ static void q_gemm(onnx_call *c) {
     const double alpha = wick_onnx_float(c, "alpha", 1);
     if (wick_onnx_int(c, "transA", 0)) a = wick_transpose(a, 0, 1);
     if (wick_onnx_int(c, "transB", 0)) b = wick_transpose(b, 0, 1);
-    a = centred(c, a, az, -1);
-    b = a ? centred(c, b, bz, 1) : NULL;
-    if (!b) return;
-    wick_tensor *sum = wick_matmul(a, b), *by;
+    wick_tensor *sum = integer_product(c, a, az, b, bz), *by;
+    if (!sum) return;
     if (bias) sum = wick_add(sum, wick_cast(bias, WICK_I32));
     if (!(by = along(c, wick_cast(bs, WICK_F32), sum, 1))) return;
     wick_tensor *scale = wick_mul(wick_reshape(wick_cast(as, WICK_F32), WICK_SCALAR), by),
@@ -249,7 +268,8 @@ static void matmul_n_bits(onnx_call *c) {
     }
     const int64_t flat[2] = {n, blocks * block};
     wick_tensor *q = wick_cast(spread_bits(wick_reshape(b, 3, (int64_t[]){n, blocks, bytes}), bits), precise), *zero;
-    if (!zeros) zero = wick_constant(c->ctx, precise, (double)(1 << (bits - 1)));
+    if (!zeros)
+        zero = wick_constant(c->ctx, precise, (double)(1 << (bits - 1)));
     else if (wick_onnx_is_float(zeros) && wick_tensor_count(zeros) == n * blocks)
         zero = wick_reshape(wick_cast(zeros, precise), 2, (int64_t[]){n, blocks});
     else if (packed_zeros)
@@ -278,9 +298,8 @@ static void q_attention(onnx_call *c) {
         return;
     }
     const int64_t each = wick_tensor_dim(w, 1) / 3, sizes[3] = {each, each, each};
-    x = centred(c, x, wick_onnx_optional(c, 6), -1);
-    w = x ? centred(c, w, wick_onnx_optional(c, 7), 1) : NULL;
-    wick_tensor *qkv = w ? scaled_product(c, x, w, xs, ws, b) : NULL;
+    wick_tensor *xz = wick_onnx_optional(c, 6), *wz = wick_onnx_zero_point(c, 7),
+                *qkv = scaled(c, integer_product(c, x, xz, w, wz), xs, ws, b);
     if (qkv) wick_onnx_self_attention(c, qkv, sizes, 5, 8, -1);
 }
 
