@@ -284,7 +284,10 @@ static const char chrome_head[] = "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"
 static bool is_ours(const uint8_t *head, size_t n) {
     static const char *const texts[] = {chrome_head,
                                         "<!doctype html><!--wick profile-->",
+                                        "<!doctype html><!--wick memory-->",
                                         "<svg wick=\"profile\"",
+                                        "<svg wick=\"memory\"",
+                                        "wick memory\t",
                                         "{\n  \"wick_profile\"",
                                         "wick profile\n",
                                         "main;"};

@@ -38,6 +38,17 @@ test_profile_refuses() {
     expect 2 "$wick" profile "${net[@]}" --profile a.pftrace --profile b.trace.json && has err "one timeline"
     expect 3 "$wick" profile nowhere.onnx
 }
+test_memory_over_time() {
+    expect 0 "$wick" profile "${net[@]}" --train --runs 2 --memory small.tsv --memory m.svg && has m.svg 'svg wick="memory"' && has err "wrote small.tsv"
+    expect 0 "$wick" profile "${net[@]}" --train --runs 2 --batch 32 --memory m.html --memory m.svg --memory-before small.tsv --quiet
+    has m.html "What changed most" && has m.html "workspaces" && has m.svg "all of it, before"
+    expect 2 "$wick" profile "${net[@]}" --memory m.png && has err "written as .svg, .html or .tsv"
+    expect 2 "$wick" profile "${net[@]}" --memory-before small.tsv && has err "is for --memory"
+    echo "something else" >mine.html
+    expect 2 "$wick" profile "${net[@]}" --memory mine.html && has err "is no profile" && has mine.html "something else"
+    head -c 300 small.tsv >cut.tsv
+    expect 3 "$wick" profile "${net[@]}" --memory x.svg --memory-before cut.tsv && has err "cut.tsv: line "
+}
 test_profile_of_a_training() {
     make_data images 600 100
     expect 0 "$wick" train --data images --arch mlp:32 --epochs 2 --batch 50 --threads 1 --workers 1 --out with --profile t.json --profile t.pftrace
