@@ -64,7 +64,7 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
 #define OPT_TRAIN {"train", "", FLAG, "", AT(train), 0, 0, "the whole step of training instead: forward, backward, and Adam's update"}
 #define OPT_WITHOUT {"without", "PASSES", TEXT, "", AT(without), 0, 0, "leave passes out, by name with commas between: fuse,epilogue; or single decisions that explain numbers: fuse:3"}
 #define OPT_DIM {"dim", "NAME=N", EACH, "", AT(dims), 0, 0, "extent of an open dim, by its name or as INPUT.axis (x.2=224), where no file says it; else 1"}
-#define OPT_PROFILE {"profile", "FILE", EACH, "", AT(profiles), 0, 0, "also record where the time goes: .pftrace a timeline for ui.perfetto.dev, .html one that a browser shows, .trace.json one of Chrome's events, .svg a flame graph, .folded its stacks, .txt tables, .json all of it; may be given again"}
+#define OPT_PROFILE {"profile", "FILE", EACH, "", AT(profiles), 0, 0, "also record where the time goes: .pftrace a timeline for ui.perfetto.dev, .html one that a browser shows, .trace.json one of Chrome's events, .otlp.jsonl OpenTelemetry's spans, .svg a flame graph, .folded its stacks, .txt tables, .json all of it; may be given again"}
 #define OPTS_MEMORY {"memory", "FILE", EACH, "", AT(memory_files), 0, 0, "also record what memory is for, over time: .svg a drawing, .html a page with it and the lines it came from, .tsv to compare a later run with; may be given again"}, \
     {"memory-before", "FILE", TEXT, "", AT(memory_before), 0, 0, "with --memory: a .tsv of another run, whose course and differences are drawn too"}
 #define OPT_THREADS {"threads", "N", INTEGER, "0", AT(threads), -1, WICK_THREADS_MAX, "at most 1024; 0: every CPU this process may use; -1: all but one. Results don't depend on it"}

@@ -11,7 +11,8 @@ static bool ends_with(const char *name, const char *end) {
 
 /* Chrome's events have an ending of their own: .json is the report. */
 static bool is_timeline(const char *name) {
-    return ends_with(name, ".pftrace") || ends_with(name, ".trace.json") || ends_with(name, ".html");
+    return ends_with(name, ".pftrace") || ends_with(name, ".trace.json") || ends_with(name, ".otlp.jsonl") ||
+           ends_with(name, ".html");
 }
 
 int profiling_memory_begin(profiling *g, const cli_options *o, wick_context *ctx) {

@@ -31,6 +31,21 @@ assert folded > 0
 PY
     fi
 }
+# Lines are messages, and by OpenTelemetry's own schema where that is installed.
+test_opentelemetry() {
+    make_data otlp_images 300 50
+    expect 0 "$wick" train --data otlp_images --arch mlp:16 --epochs 1 --batch 50 --threads 2 --workers 1 --out otlp --profile s.otlp.jsonl --metrics m.otlp.jsonl --quiet
+    has s.otlp.jsonl '{"resourceSpans":' && has s.otlp.jsonl '"parentSpanId":' && has s.otlp.jsonl '"wick.batch"' && has m.otlp.jsonl '"wick.step"'
+    local python=${WICK_PYTHON:-python3} code=0
+    [ "$(tail -c 1 s.otlp.jsonl | od -An -tx1 | tr -d ' ')" = 0a ] || fail "the last message has no end"
+    head -n 1 s.otlp.jsonl >line.json && valid_json line.json && tail -n 1 s.otlp.jsonl >line.json && valid_json line.json && valid_json m.otlp.jsonl
+    command -v "$python" >/dev/null || return 0
+    "$python" "$(dirname "$0")/../profile/check_otlp.py" s.otlp.jsonl m.otlp.jsonl >out 2>err || code=$?
+    [ $code = 0 ] || [ $code = 77 ] || { fail "OpenTelemetry's schema refuses it"; cat err; }
+    expect 0 "$wick" profile "${net[@]}" --runs 3 --profile s.otlp.jsonl --quiet # a profile is replaced
+    head -c 60 s.otlp.jsonl >mine.otlp.jsonl && echo '"not ours"' >>mine.otlp.jsonl
+    expect 2 "$wick" profile "${net[@]}" --runs 3 --profile mine.otlp.jsonl && has err "is no profile"
+}
 test_profile_refuses() {
     echo "something else" >mine.svg
     expect 2 "$wick" profile "${net[@]}" --profile mine.svg && has err "is no profile" && has mine.svg "something else"
