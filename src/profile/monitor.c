@@ -14,6 +14,7 @@
 #include "profile/endpoint.h"
 #include "profile/otlp.h"
 #include "tensor/tensor.h"
+#include "base/probe.h"
 
 enum { WINDOW = 100, WINDOW_MAX = 1 << 20, LOOKS = 9, NAMES = 64, NAME_SIZE = 64 };
 
@@ -153,6 +154,7 @@ void wick_monitor_step(wick_monitor *m, int64_t samples) {
     m->began = now;
     if (m->steps % WICK_MAX(window / (LOOKS - 1), 1) == 0) m->looks[m->n_looks++ % LOOKS] = look_now(m);
     pthread_mutex_unlock(&m->lock);
+    WICK_PROBE3("step", m->steps, samples, ns);
     if (m->options.on_step)
         m->options.on_step(
             m->options.user, m,

@@ -46,6 +46,18 @@ test_opentelemetry() {
     head -c 60 s.otlp.jsonl >mine.otlp.jsonl && echo '"not ours"' >>mine.otlp.jsonl
     expect 2 "$wick" profile "${net[@]}" --runs 3 --profile mine.otlp.jsonl && has err "is no profile"
 }
+# The notes by which tracers find the probes, as binutils read them; where there are none the test ends.
+test_probes() {
+    case $(uname -sm) in "Linux x86_64" | "Linux aarch64") ;; *) return 0 ;; esac
+    command -v readelf >/dev/null || return 0
+    readelf -n "$wick" 2>/dev/null >notes
+    grep -q "stapsdt" notes || { ldd "$wick" | grep -q libwick && return 0; fail "no probes"; }
+    local name
+    for name in run__begin run__end step batch checkpoint__begin checkpoint__end; do
+        grep -A 3 "Provider: wick" notes | grep -q "Name: $name\$" || fail "no probe $name"
+    done
+    ! grep "Location:" notes | grep -q "0x0000000000000000, Base" || fail "a probe is nowhere"
+}
 test_profile_refuses() {
     echo "something else" >mine.svg
     expect 2 "$wick" profile "${net[@]}" --profile mine.svg && has err "is no profile" && has mine.svg "something else"
