@@ -141,6 +141,7 @@ size_t snapshot_course_peak(const wick_memory_snapshot *s) {
 }
 
 wick_memory_snapshot_info wick_memory_snapshot_get_info(const wick_memory_snapshot *s) {
+    if (!s) return (wick_memory_snapshot_info){0};
     wick_memory_snapshot_info info = {.bytes = s->all.bytes,
                                       .peak = s->all.peak,
                                       .blocks = s->all.blocks,
@@ -186,7 +187,9 @@ static bool candidate(const wick_memory_snapshot *now, const wick_memory_snapsho
 }
 bool wick_memory_snapshot_change(const wick_memory_snapshot *now, const wick_memory_snapshot *before, int i,
                                  wick_memory_row *out) {
+    if (!out) return false;
     *out = (wick_memory_row){.place = "", .use = ""};
+    if (!now) return false;
     const size_t n = now->n_rows + (before ? before->n_rows : 0);
     wick_memory_row last = {.place = "", .use = ""}, best, r;
     for (int turn = 0; turn <= i; turn++) {
@@ -380,6 +383,7 @@ wick_status wick_memory_snapshot_write(wick_context *ctx, const wick_memory_snap
         void (*make)(const wick_memory_snapshot *s, const wick_memory_snapshot *before, wick_text *out);
     } kinds[] = {{".svg", snapshot_draw}, {".html", snapshot_page}, {".tsv", print}};
     size_t kind = 0;
+    if (!s) return wick_context_fail(ctx, WICK_ERR_INVALID, "memory_snapshot_write: snapshot is NULL");
     const size_t length = path ? strlen(path) : 0;
     for (; kind < WICK_COUNTOF(kinds); kind++) {
         const size_t n = strlen(kinds[kind].end);

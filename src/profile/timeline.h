@@ -21,7 +21,7 @@ typedef struct timeline {
     char buffer[1 << 16];
 } timeline;
 
-/* A file that is there has to be a profile (profile_may_replace). zero: the calendar's ns at the recorder's beginning. */
+/* A file that is there has to be a profile (profile_may_replace). zero: the calendar's ns when the recorder began. */
 wick_status timeline_open(timeline *t, const char *path, size_t limit, uint64_t zero, const wick_allocator *alloc,
                           wick_msg *msg);
 /* A mark of the track, of ns since the recorder's beginning. text: of its name. */
