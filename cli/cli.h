@@ -110,6 +110,8 @@ typedef struct cli_options {
     int64_t window, horizon;
     bool no_standardise, letterbox;
     cli_list profiles;             /* --profile */
+    cli_list memory_files;         /* --memory */
+    const char *memory_before;     /* --memory-before */
     const char *pin, *numa;        /* of what runs networks */
     int64_t memory_pool;
     bool head, fit, compress;

@@ -11,12 +11,51 @@ static bool ends_with(const char *name, const char *end) {
 
 /* Chrome's events have an ending of their own: .json is the report. */
 static bool is_timeline(const char *name) {
-    return ends_with(name, ".pftrace") || ends_with(name, ".trace.json") || ends_with(name, ".html");
+    return ends_with(name, ".pftrace") || ends_with(name, ".trace.json") || ends_with(name, ".otlp.jsonl") ||
+           ends_with(name, ".html");
+}
+
+int profiling_memory_begin(profiling *g, const cli_options *o, wick_context *ctx) {
+    *g = (profiling){.o = o};
+    wick_status status = WICK_OK;
+    if (!o->memory_files.n) return *o->memory_before ? log_fail(CLI_USAGE, "--memory-before is for --memory") : CLI_OK;
+    for (int i = 0; i < o->memory_files.n; i++) {
+        const char *name = o->memory_files.items[i];
+        if (!ends_with(name, ".svg") && !ends_with(name, ".html") && !ends_with(name, ".tsv"))
+            return log_fail(CLI_USAGE, "--memory %s: memory is written as .svg, .html or .tsv", name);
+        /* the same files are left alone as by --profile */
+        if (wick_profile_may_write(ctx, name, true) != WICK_OK)
+            return log_fail(CLI_USAGE, "--memory: %s", wick_context_error(ctx));
+    }
+    if (*o->memory_before && (status = wick_memory_snapshot_read(ctx, o->memory_before, &g->before)) != WICK_OK)
+        return log_fail(log_code(status, CLI_BAD_FILE), "--memory-before: %s", log_why(ctx, status));
+    if (status == WICK_OK) status = wick_memory_record(ctx);
+    if (status != WICK_OK) return log_fail(log_code(status, CLI_USAGE), "--memory: %s", log_why(ctx, status));
+    g->ctx = ctx;
+    return CLI_OK;
+}
+
+int profiling_memory(profiling *g) {
+    wick_context *ctx = g->ctx;
+    wick_memory_snapshot *now = NULL;
+    if (!ctx) return CLI_OK;
+    g->ctx = NULL;
+    wick_status status = wick_memory_snapshot_take(ctx, &now);
+    for (int i = 0; i < g->o->memory_files.n && status == WICK_OK; i++) {
+        status = wick_memory_snapshot_write(ctx, now, g->before, g->o->memory_files.items[i]);
+        if (status == WICK_OK) talk("wrote %s", g->o->memory_files.items[i]);
+    }
+    const int code =
+        status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_FAILED), "--memory: %s", log_why(ctx, status));
+    wick_memory_snapshot_free(&now);
+    wick_memory_snapshot_free(&g->before);
+    return code;
 }
 
 int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx) {
     wick_profile_options options = {0};
-    *g = (profiling){.o = o};
+    const int code = g->o ? CLI_OK : profiling_memory_begin(g, o, ctx);
+    if (code != CLI_OK) return code;
     for (int i = 0; i < o->profiles.n; i++) {
         const char *name = o->profiles.items[i];
         const bool timeline = is_timeline(name);
@@ -53,6 +92,9 @@ static void say(wick_profile *p) {
 
 int profiling_end(profiling *g, int code) {
     wick_profile *p = g->profile;
+    const int memory = profiling_memory(g);
+    wick_memory_snapshot_free(&g->before);
+    if (code == CLI_OK) code = memory;
     if (!p) return code;
     wick_status status = wick_profile_stop(p);
     if (status == WICK_OK && !g->told) say(p);

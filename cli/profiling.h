@@ -4,18 +4,25 @@
 
 #include "cli.h"
 
+#include "wick/memory.h"
 #include "wick/profile.h"
 
 typedef struct profiling {
     const cli_options *o;
     wick_profile *profile; /* NULL: nobody asked for one */
     bool told;             /* what was found is on standard output already */
+    wick_context *ctx;     /* whose memory --memory asks for; NULL: nobody did, or it is written */
+    wick_memory_snapshot *before;
 } profiling;
 
-/* Exit codes; what went wrong has been said. Names are looked at before any work. */
+/* Exit codes; what went wrong has been said. Names are looked at before any work. *g is cleared, or --memory has begun:
+ * earlier than the rest, where that is wanted. */
+int profiling_memory_begin(profiling *g, const cli_options *o, wick_context *ctx);
 int profiling_begin(profiling *g, const cli_options *o, wick_context *ctx);
 /* Writes the files and says what bounds the run, whatever became of it: code is what it ended with, and is returned
  * unless that was CLI_OK and the files failed. Before the context is freed. */
 int profiling_end(profiling *g, int code);
+/* Writes what --memory asks for as it is now, where that is to be before the end. */
+int profiling_memory(profiling *g);
 
 #endif

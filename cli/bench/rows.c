@@ -161,6 +161,30 @@ static wick_status chain_64_allocating(wick_context *ctx) {
     return status;
 }
 
+/* As a published program of this kind does: an item after the other goes through a relu, a product and a softmax. Each
+ * result has memory of its own until the end, or all of them are a plan's. */
+static wick_tensor *item(wick_tensor *x, wick_tensor *a) { return wick_softmax(wick_matmul(wick_relu(x), a), 1); }
+static wick_tensor *items_64(wick_tensor *x, wick_tensor *a) {
+    for (int i = 0; i < CHAIN; i++) x = item(x, a);
+    return x;
+}
+static wick_status items_64_allocating(wick_context *ctx) {
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_status status = scope ? WICK_OK : WICK_ERR_NOMEM;
+    wick_tensor *x = wick_random_uniform(ctx, WICK_F32, WICK_DIMS(64, 64)), *a = x;
+    for (int i = 0; i < CHAIN && status == WICK_OK; i++) {
+        wick_tensor *steps[3] = {wick_relu(x)};
+        status = wick_eval(ctx, 1, &steps[0], NULL);
+        steps[1] = wick_matmul(steps[0], a);
+        if (status == WICK_OK) status = wick_eval(ctx, 1, &steps[1], NULL);
+        steps[2] = wick_softmax(steps[1], 1);
+        if (status == WICK_OK) status = wick_eval(ctx, 1, &steps[2], NULL);
+        x = steps[2];
+    }
+    wick_scope_close(&scope);
+    return status;
+}
+
 /* Made one after the other, each freed before the next but one. */
 static wick_status make_tensors(wick_context *ctx) {
     wick_scope *scope = wick_scope_open(ctx);

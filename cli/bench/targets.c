@@ -47,6 +47,8 @@ static const target targets[] = {
     {"blocked against naive matmul, 1000: times as fast", 100, FASTER, "gemm/f32_1000x1000x1000", 0, 0, "gemm/naive_f32_1000x1000x1000"},
     {"pooled (64 ops in an arena) against allocating: times as fast", 2.5, FASTER, "memory/chain_64_in_arena", 0, 0, "memory/chain_64_allocating"},
     {"memory of it, as part", 0.25, SMALLER, "memory/chain_64_in_arena", 0, 0, "memory/chain_64_allocating"},
+    {"pooled against allocating, 64 items of relu, product, softmax: times as fast", 2.5, FASTER, "memory/items_64_in_arena", 0, 0, "memory/items_64_allocating"},
+    {"memory of it, as part", 0.25, SMALLER, "memory/items_64_in_arena", 0, 0, "memory/items_64_allocating"},
 };
 /* clang-format on */
 enum { N_TARGETS = sizeof targets / sizeof targets[0] };

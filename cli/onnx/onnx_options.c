@@ -49,6 +49,7 @@ const option_row cmd_run_options[] = {
     {"labels", "FILE", TEXT, "", AT(labels), 0, 0, "names of the classes, a line each"},
     {"values", "N", INTEGER, "1000", AT(values), 0, MANY, "with --json: the numbers of outputs that have at most N of them; 0: of all"},
     OPT_PROFILE,
+    OPTS_MEMORY,
     OPT_QUIET,
     OPT_JSON,
     OPT_HELP,

@@ -64,6 +64,7 @@ static int run(const planned *p, profiling *g) {
     }
     if (code == CLI_OK) code = show(p, g->profile);
     g->told = true;
+    if (code == CLI_OK) code = profiling_memory(g);
     bound_close(&b);
     return code;
 }
@@ -74,7 +75,8 @@ int cmd_profile(cli_options *o) {
     profiling g = {0};
     int code = cli_context(&ctx, o, (wick_context_options){.jit = WICK_JIT_WAIT, .track_memory = true});
     if (code != CLI_OK) return code;
-    code = planned_open(&p, o, ctx);
+    code = profiling_memory_begin(&g, o, ctx);
+    if (code == CLI_OK) code = planned_open(&p, o, ctx);
     if (code == CLI_OK) code = run(&p, &g);
     code = profiling_end(&g, code);
     planned_free(&p);

@@ -83,6 +83,7 @@ const option_row cmd_profile_options[] = {
     {"runs", "N", INTEGER, "100", AT(runs), 1, 1e9, "runs that are recorded, after two that are not"},
     HEADING("Output"),
     OPT_PROFILE,
+    OPTS_MEMORY,
     OPT_QUIET,
     OPT_JSON,
     OPT_HELP,

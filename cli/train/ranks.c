@@ -25,7 +25,8 @@ int ranks_open(training *t) {
     o->quiet = true;
     o->json = o->dashboard = o->verbose = false;
     o->tensorboard = o->metrics = "";
-    o->profiles.n = 0;
+    o->profiles.n = o->memory_files.n = 0;
+    o->memory_before = "";
     log_setup(o);
     return CLI_OK;
 }

@@ -47,6 +47,51 @@ WICK_API WICK_MUST_CHECK wick_status wick_memory_mark(wick_context *context);
  */
 WICK_API int wick_memory_growth(wick_context *context, size_t threshold);
 
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
+
+/* What a context's memory was at a moment: uses, rows, where blocks lie, and, where that was recorded, the course of it
+ * until then. Drawn, kept as text, and compared with another:
+ *
+ *   wick_memory_record(ctx);
+ *   ... a training ...
+ *   wick_memory_snapshot *now;
+ *   wick_memory_snapshot_take(ctx, &now);
+ *   wick_memory_snapshot_write(ctx, now, NULL, "memory.svg");
+ *   wick_memory_snapshot_free(&now); */
+typedef struct wick_memory_snapshot wick_memory_snapshot;
+
+/* Keeps the course of memory by use from now on, in at most 512 pieces of equal length, each with the moment at which
+ * most was in use: a peak is never lost. An allocation then takes a reading of the clock more. */
+WICK_API WICK_MUST_CHECK wick_status wick_memory_record(wick_context *context);
+/* WICK_ERR_INVALID: a context without track_memory. Makes the rows of wick_memory_rows anew. */
+WICK_API WICK_MUST_CHECK wick_status wick_memory_snapshot_take(wick_context *context, wick_memory_snapshot **out);
+WICK_API void wick_memory_snapshot_free(wick_memory_snapshot **snapshot); /* null-safe, nulls */
+/* By the end of the name: .svg a drawing (course, uses, holes between blocks), .html a page with it and the rows, which
+ * fetches nothing, .tsv the snapshot itself as text, to be read again. With `before` (or NULL) a drawing also shows
+ * its course, and which rows grew and shrank since. A file that is there is replaced, as a whole, if it is one of these
+ * or a profile; anything else is WICK_ERR_INVALID. Errors are the context's. */
+WICK_API WICK_MUST_CHECK wick_status wick_memory_snapshot_write(wick_context *context,
+                                                                const wick_memory_snapshot *snapshot,
+                                                                const wick_memory_snapshot *before, const char *path);
+/* Reads a .tsv. WICK_ERR_FORMAT: it is none, or is damaged; the context's error names the line. */
+WICK_API WICK_MUST_CHECK wick_status wick_memory_snapshot_read(wick_context *context, const char *path,
+                                                               wick_memory_snapshot **out);
+
+typedef struct wick_memory_snapshot_info {
+    size_t bytes, peak; /* as of wick_memory_all */
+    uint64_t blocks;
+    double seconds;       /* of the course; 0: none was recorded */
+    int points;           /* of it */
+    size_t course_peak;   /* the most in it */
+    int regions;          /* ranges of addresses with less than 4 MiB between their blocks */
+    size_t extent, holes; /* bytes of them all; of these, between blocks */
+} wick_memory_snapshot_info;
+WICK_API wick_memory_snapshot_info wick_memory_snapshot_get_info(const wick_memory_snapshot *snapshot);
+/* Rows by place and use of `now` less those of `before` (NULL: nothing), those that changed most first: `grown` is the
+ * difference, of rows that are gone bytes is 0. false: there is no i-th. */
+WICK_API bool wick_memory_snapshot_change(const wick_memory_snapshot *now, const wick_memory_snapshot *before, int i,
+                                          wick_memory_row *out);
+
 /* ---- a pool ------------------------------------------------------------------------------------------------------ */
 
 /* A context's memory from one range of addresses, with a maximum: contexts of one process then don't take from each

@@ -27,7 +27,8 @@ typedef struct wick_profile wick_profile;
 
 typedef struct wick_profile_options {
     /* A file that gets each run, step and span as it happens: NAME.json as Chrome's trace events, NAME.html as a page
-     * that shows those in a browser and fetches nothing, any other name as Perfetto's TrackEvent packets
+     * that shows those in a browser and fetches nothing, NAME.otlp.jsonl as OpenTelemetry's spans, a message a line
+     * (its file exporter's form, which collectors read), any other name as Perfetto's TrackEvent packets
      * (ui.perfetto.dev opens these and NAME.json). What was written is readable wherever the file ends: a process that
      * is killed loses less than a second of it. A file that is there is replaced if it is a profile;
      * anything else is WICK_ERR_INVALID. NULL: none */

@@ -178,6 +178,8 @@ wick_status wick_state_own(wick_tensor *state, wick_msg *msg);
 /* Puts a tracker between the context and its allocator, before anything is allocated by it. */
 typedef struct wick_memory_uses wick_memory_uses;
 wick_status wick_memory_uses_new(wick_context *ctx);
+/* NULL: memory is not tracked */
+wick_tracker *wick_memory_tracker(const wick_context *ctx);
 void wick_memory_uses_free(wick_memory_uses *uses); /* null-safe */
 
 /* Makes ctx->alloc the pool's, if there is to be one. */

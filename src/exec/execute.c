@@ -1,5 +1,6 @@
 /* execute.c: runs the steps of a plan. No allocation, no decision: the plan has made them all. */
 #include "exec/exec.h"
+#include "base/probe.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -383,7 +384,7 @@ static __attribute__((noinline)) wick_status execute_recorded(wick_execution *e,
     return status;
 }
 
-wick_status wick_execute(wick_execution *e) {
+static wick_status execute_traced(wick_execution *e) {
     wick_trace_hook *trace = &e->plan->ctx->trace;
     wick_recorder *r = wick_trace_enter(trace);
     if (WICK_UNLIKELY(r || e->profile)) {
@@ -393,4 +394,11 @@ wick_status wick_execute(wick_execution *e) {
         if (watched) return status;
     }
     return execute(e, NULL);
+}
+
+wick_status wick_execute(wick_execution *e) {
+    WICK_PROBE1("run__begin", (uintptr_t)e->plan);
+    const wick_status status = execute_traced(e);
+    WICK_PROBE2("run__end", (uintptr_t)e->plan, status);
+    return status;
 }

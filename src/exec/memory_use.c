@@ -37,6 +37,8 @@ void wick_memory_uses_free(wick_memory_uses *u) {
     wick_release(NULL, u, sizeof *u);
 }
 
+wick_tracker *wick_memory_tracker(const wick_context *ctx) { return ctx->uses ? &ctx->uses->tracker : NULL; }
+
 static wick_memory_use use_of(wick_tracker *t, const char *name, const wick_tag_sum *sum) {
     pthread_mutex_lock(&t->lock);
     const wick_memory_use use = {.name = name, .bytes = sum->bytes, .peak = sum->peak, .blocks = sum->blocks};

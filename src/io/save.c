@@ -7,6 +7,7 @@
 #include "io/checkpoint.h"
 #include "io/previous_file.h"
 #include "ops/ops.h"
+#include "base/probe.h"
 
 typedef struct save {
     wick_context *ctx;
@@ -88,7 +89,7 @@ static wick_status write_file(save *s, const char *path) {
     return status == WICK_OK ? status : wick_context_fail(s->ctx, status, "save: %s", msg.text);
 }
 
-wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options) {
+static wick_status save_traced(wick_model *model, const char *path, const wick_save_options *options) {
     wick_context *ctx = wick_model_context(model);
     const wick_save_options none = {0};
     save s = {.ctx = ctx, .options = options ? options : &none};
@@ -112,5 +113,12 @@ wick_status wick_save(wick_model *model, const char *path, const wick_save_optio
     wick_scope_close(&scope);
     wick_release(&ctx->alloc, s.tensors, tensors);
     wick_release(&ctx->alloc, s.meta, metas);
+    return status;
+}
+
+wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options) {
+    WICK_PROBE1("checkpoint__begin", (uintptr_t)path);
+    const wick_status status = save_traced(model, path, options);
+    WICK_PROBE2("checkpoint__end", (uintptr_t)path, status);
     return status;
 }

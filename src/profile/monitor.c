@@ -12,7 +12,9 @@
 #include "codegen/text.h"
 #include "profile/counters.h"
 #include "profile/endpoint.h"
+#include "profile/otlp.h"
 #include "tensor/tensor.h"
+#include "base/probe.h"
 
 enum { WINDOW = 100, WINDOW_MAX = 1 << 20, LOOKS = 9, NAMES = 64, NAME_SIZE = 64 };
 
@@ -31,6 +33,7 @@ struct wick_monitor {
     pthread_mutex_t lock;           /* of what follows */
     uint64_t steps, samples, total; /* ns of all steps */
     uint64_t began;
+    uint64_t made; /* by otlp_now */
     look looks[LOOKS]; /* a ring: at every eighth of a window */
     uint64_t n_looks;
     struct {
@@ -108,6 +111,7 @@ wick_status wick_monitor_new(wick_context *ctx, const wick_monitor_options *opti
         wick_release(NULL, m, bytes);
         return wick_context_fail(ctx, WICK_ERR_NOMEM, "monitor: out of memory");
     }
+    m->made = otlp_now();
     pthread_mutex_init(&m->lock, NULL);
     m->bytes = bytes;
     m->options = *options;
@@ -150,6 +154,7 @@ void wick_monitor_step(wick_monitor *m, int64_t samples) {
     m->began = now;
     if (m->steps % WICK_MAX(window / (LOOKS - 1), 1) == 0) m->looks[m->n_looks++ % LOOKS] = look_now(m);
     pthread_mutex_unlock(&m->lock);
+    WICK_PROBE3("step", m->steps, samples, ns);
     if (m->options.on_step)
         m->options.on_step(
             m->options.user, m,
@@ -249,19 +254,6 @@ static void head(wick_text *out, const char *name, const char *type, const char 
     wick_text_add(out, "# HELP wick_%s %s\n", name, help);
 }
 
-static void gauge(wick_text *out, const char *name, const char *unit, const char *help, double v) {
-    if (isnan(v)) return; /* not known */
-    head(out, name, "gauge", unit, help);
-    wick_text_add(out, "wick_%s ", name);
-    number(out, v);
-}
-
-static void counter(wick_text *out, const char *name, const char *help, double v) {
-    head(out, name, "counter", "", help);
-    wick_text_add(out, "wick_%s_total ", name);
-    number(out, v);
-}
-
 static void summary(wick_text *out, const wick_monitor_stats *s) {
     const struct {
         const char *q;
@@ -296,36 +288,67 @@ static void own_gauges(wick_monitor *m, wick_text *out) {
     pthread_mutex_unlock(&m->lock);
 }
 
+int monitor_metrics(const wick_monitor_stats *s, monitor_metric out[MONITOR_METRICS]) {
+    const monitor_metric all[] = {
+        {"steps", "", "Steps so far.", (double)s->steps, true},
+        {"samples", "", "Samples so far.", (double)s->samples, true},
+        {"samples_per_second", "", "Of the last steps.", s->samples_per_second, false},
+        {"memory_bytes", "bytes", "Resident.", (double)s->memory, false},
+        {"memory_peak_bytes", "bytes", "The most that was resident.", (double)s->memory_peak, false},
+        {"cpus", "", "CPUs in use, of late.", s->cpu, false},
+        {"io_wait_seconds", "seconds", "Waiting for disks, of late.", s->io_wait, false},
+        {"minor_faults", "", "Pages, of late.", (double)s->minor_faults, false},
+        {"major_faults", "", "Pages from a disk, of late.", (double)s->major_faults, false},
+        {"voluntary_switches", "", "Threads that waited, of late.", (double)s->voluntary_switches, false},
+        {"involuntary_switches", "", "Threads that made room, of late.", (double)s->other_switches, false},
+        {"cycles", "", "Of CPUs in user mode, of late.", s->counters.cycles, false},
+        {"instructions", "", "Of late.", s->counters.instructions, false},
+        {"cache_references", "", "Of late.", s->counters.cache_references, false},
+        {"cache_misses", "", "Of late.", s->counters.cache_misses, false},
+        {"branch_misses", "", "Of late.", s->counters.branch_misses, false}};
+    _Static_assert(WICK_COUNTOF(all) == MONITOR_METRICS, "all of them");
+    int n = 0;
+    for (int i = 0; i < MONITOR_METRICS; i++)
+        if (!isnan(all[i].value)) out[n++] = all[i]; /* the others are not known */
+    return n;
+}
+
 static void write_text(void *monitor, wick_text *out) {
     wick_monitor *m = monitor;
     wick_monitor_stats s;
+    monitor_metric metrics[MONITOR_METRICS];
     wick_monitor_get_stats(m, &s);
-    counter(out, "steps", "Steps so far.", (double)s.steps);
-    counter(out, "samples", "Samples so far.", (double)s.samples);
+    const int n = monitor_metrics(&s, metrics);
+    for (int i = 0; i < n; i++) {
+        const monitor_metric *x = &metrics[i];
+        head(out, x->name, x->counter ? "counter" : "gauge", x->unit, x->help);
+        wick_text_add(out, "wick_%s%s ", x->name, x->counter ? "_total" : "");
+        number(out, x->value);
+    }
     summary(out, &s);
-    gauge(out, "samples_per_second", "", "Of the last steps.", s.samples_per_second);
-    gauge(out, "memory_bytes", "bytes", "Resident.", (double)s.memory);
-    gauge(out, "memory_peak_bytes", "bytes", "The most that was resident.", (double)s.memory_peak);
-    gauge(out, "cpus", "", "CPUs in use, of late.", s.cpu);
-    gauge(out, "io_wait_seconds", "seconds", "Waiting for disks, of late.", s.io_wait);
-    gauge(out, "minor_faults", "", "Pages, of late.", (double)s.minor_faults);
-    gauge(out, "major_faults", "", "Pages from a disk, of late.", (double)s.major_faults);
-    gauge(out, "voluntary_switches", "", "Threads that waited, of late.", (double)s.voluntary_switches);
-    gauge(out, "involuntary_switches", "", "Threads that made room, of late.", (double)s.other_switches);
-    gauge(out, "cycles", "", "Of CPUs in user mode, of late.", s.counters.cycles);
-    gauge(out, "instructions", "", "Of late.", s.counters.instructions);
-    gauge(out, "cache_references", "", "Of late.", s.counters.cache_references);
-    gauge(out, "cache_misses", "", "Of late.", s.counters.cache_misses);
-    gauge(out, "branch_misses", "", "Of late.", s.counters.branch_misses);
     own_gauges(m, out);
     wick_text_add(out, "# EOF\n");
+}
+
+static void write_otlp(wick_monitor *m, wick_text *out) {
+    wick_monitor_stats s;
+    wick_monitor_get_stats(m, &s);
+    otlp_metrics_begin(out, &s, m->made);
+    pthread_mutex_lock(&m->lock);
+    for (int i = 0; i < m->n_own; i++) otlp_metrics_own(out, m->own[i].name, m->own[i].value, i == 0);
+    const bool own = m->n_own > 0;
+    pthread_mutex_unlock(&m->lock);
+    otlp_metrics_end(out, own);
 }
 
 wick_status wick_monitor_write(wick_monitor *m, const char *path) {
     wick_text out = {0};
     wick_writer *w = NULL;
     if (!path) return wick_msg_set(&m->msg, WICK_ERR_INVALID, "monitor_write: path is NULL");
-    write_text(m, &out);
+    const size_t length = strlen(path);
+    const bool otlp = length > 11 && strcmp(path + length - 11, ".otlp.jsonl") == 0;
+    if (otlp) write_otlp(m, &out);
+    else write_text(m, &out);
     wick_status status = out.failed ? wick_msg_set(&m->msg, WICK_ERR_NOMEM, "%s: out of memory", path)
                                     : wick_writer_open(&w, path, &m->msg);
     if (status == WICK_OK) status = wick_writer_write(w, out.at, out.len, &m->msg);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "profile/otlp.h"
+
 enum { MARKS = 4096, KERNELS = 4096 };
 #define TIMELINE_BYTES ((size_t)1 << 30)
 
@@ -74,7 +76,9 @@ static void drain(void *user, wick_track *track, const wick_mark *marks, size_t 
 
 static void drain_end(void *user) {
     wick_profile *p = user;
-    if (getpid() == p->process) timeline_flush(&p->timeline);
+    if (getpid() != p->process) return;
+    if (p->timeline.otlp) (void)otlp_end_line(&p->timeline);
+    timeline_flush(&p->timeline);
 }
 
 void profile_look(wick_profile *p) {
@@ -91,7 +95,8 @@ static wick_status begin(wick_profile *p, const wick_profile_options *o) {
                             "profile: %zu marks, an overhead of %g, %d kernels: at most 2^24; 0 to 1; not below 0",
                             o->marks, o->overhead, o->kernels);
     p->timeline.fd = -1;
-    WICK_TRY(timeline_open(&p->timeline, o->timeline, o->timeline_bytes ? o->timeline_bytes : TIMELINE_BYTES, &p->alloc,
+    WICK_TRY(timeline_open(&p->timeline, o->timeline, o->timeline_bytes ? o->timeline_bytes : TIMELINE_BYTES,
+                           otlp_now() - wick_recorder_ns(&p->recorder, wick_recorder_ticks(&p->recorder)), &p->alloc,
                            &ctx->msg));
     p->most = o->kernels ? o->kernels : KERNELS;
     p->process = getpid();

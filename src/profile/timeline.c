@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { TIMELINE_OPEN = 64 };
 /* Which names a track has had: bits by number. */
 typedef struct timeline_names {
     struct timeline_names *next;
@@ -23,6 +24,8 @@ typedef struct timeline_names {
     uint32_t depth; /* of spans that are open; of these, as many as lie within a dropped one are dropped */
     uint64_t *known;
     size_t cap;
+    uint64_t open[TIMELINE_OPEN]; /* of OpenTelemetry: ids of spans that are open */
+    uint32_t n_open;
 } timeline_names;
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -49,6 +52,12 @@ static void add(timeline *t, const void *bytes, size_t n) {
     memcpy(t->buffer + t->used, bytes, n);
     t->used += n;
     t->bytes += n;
+}
+
+bool timeline_add(timeline *t, const void *bytes, size_t n) {
+    if (!room_for(t, n)) return false;
+    add(t, bytes, n);
+    return true;
 }
 
 /* ---- protocol buffers -------------------------------------------------------------------------------------------- */
@@ -181,7 +190,7 @@ static bool proto_end(timeline *t, const wick_track *track, uint64_t at) {
 
 /* ---- Chrome's events --------------------------------------------------------------------------------------------- */
 
-static void quote(wick_str *s, const char *text) {
+void timeline_quote(wick_str *s, const char *text) {
     wick_str_add(s, "\"");
     for (size_t i = 0; text[i] && i < NAME_MAX_BYTES; i++) {
         const unsigned char c = (unsigned char)text[i];
@@ -206,7 +215,7 @@ static bool chrome_track(timeline *t, const wick_track *track) {
     wick_str s = wick_str_on(line, sizeof line);
     wick_str_add(&s, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", (int)getpid(),
                  track->number);
-    quote(&s, track->name);
+    timeline_quote(&s, track->name);
     wick_str_add(&s, "}},\n");
     return write_line(t, &s);
 }
@@ -219,7 +228,7 @@ static bool chrome_span(timeline *t, const wick_track *track, const wick_mark *m
     const int pid = (int)getpid();
     wick_str_add(&s, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", pid, track->number,
                  (double)begin * 1e-3, (double)(end - begin) * 1e-3);
-    quote(&s, text);
+    timeline_quote(&s, text);
     wick_str_add(&s, "},\n");
     if (mark->flow && (mark->name == WICK_SPAN_MAKE || mark->kind == WICK_MARK_END))
         wick_str_add(&s,
@@ -237,7 +246,7 @@ static timeline_names *names_of(timeline *t, const wick_track *track, uint32_t n
     timeline_names *n = t->names;
     while (n && n->track != track->number) n = n->next;
     if (!n) {
-        if (!(t->chrome ? chrome_track(t, track) : describe_track(t, track))) return NULL;
+        if (!t->otlp && !(t->chrome ? chrome_track(t, track) : describe_track(t, track))) return NULL;
         if (!(n = wick_calloc(t->alloc, sizeof *n))) return NULL;
         n->track = track->number;
         n->next = t->names;
@@ -249,6 +258,22 @@ static timeline_names *names_of(timeline *t, const wick_track *track, uint32_t n
     return n;
 }
 
+/* Of spans that lie deeper than there is room for, those within don't name them. */
+static void put_otlp(timeline *t, timeline_names *n, const wick_track *track, const wick_mark *mark, uint64_t begin,
+                     uint64_t end, const char *text) {
+    uint64_t id = 0;
+    if (mark->kind == WICK_MARK_BEGIN) {
+        if (n && n->n_open < TIMELINE_OPEN) n->open[n->n_open] = ++t->id;
+        if (n) n->n_open++;
+        return;
+    }
+    if (n && mark->kind == WICK_MARK_END && n->n_open && --n->n_open < TIMELINE_OPEN) id = n->open[n->n_open];
+    if (!id) id = ++t->id;
+    const uint64_t parent = n && n->n_open ? n->open[WICK_MIN(n->n_open, (uint32_t)TIMELINE_OPEN) - 1] : 0;
+    if (n && otlp_span(t, track, mark, id, parent, begin, end, text)) t->spans++;
+    else t->dropped++;
+}
+
 void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t begin, uint64_t end,
                   const char *text) {
     if (t->fd < 0) return;
@@ -256,6 +281,10 @@ void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, u
     if (t->chrome && opens) return; /* it is written when it ends */
     timeline_names *names = names_of(t, track, mark->name);
     bool written = false;
+    if (t->otlp) {
+        put_otlp(t, names, track, mark, begin, end, text);
+        return;
+    }
     if (t->chrome) {
         written = names && chrome_span(t, track, mark, begin, end, text);
     } else if (closes && names) { /* what is open is closed whatever the limit */
@@ -278,15 +307,21 @@ void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, u
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
+#define OTLP_OURS ":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"wick\"}}"
 static const char chrome_head[] = "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":";
 
 /* How the files that are written here begin: the process's track of a timeline, and the others' first lines. */
 static bool is_ours(const uint8_t *head, size_t n) {
     static const char *const texts[] = {chrome_head,
                                         "<!doctype html><!--wick profile-->",
+                                        "<!doctype html><!--wick memory-->",
                                         "<svg wick=\"profile\"",
+                                        "<svg wick=\"memory\"",
+                                        "wick memory\t",
                                         "{\n  \"wick_profile\"",
                                         "wick profile\n",
+                                        "{\"resourceSpans\"" OTLP_OURS,
+                                        "{\"resourceMetrics\"" OTLP_OURS,
                                         "main;"};
     if (n == 0) return true; /* what a run that was killed at once leaves */
     for (size_t i = 0; i < WICK_COUNTOF(texts); i++) {
@@ -299,7 +334,7 @@ static bool is_ours(const uint8_t *head, size_t n) {
 }
 
 wick_status profile_may_replace(const char *path, wick_msg *msg) {
-    uint8_t head[64];
+    uint8_t head[128];
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT) return WICK_OK;
@@ -311,7 +346,8 @@ wick_status profile_may_replace(const char *path, wick_msg *msg) {
     return wick_msg_set(msg, WICK_ERR_INVALID, "%s is there already and is no profile: it is not replaced", path);
 }
 
-wick_status timeline_open(timeline *t, const char *path, size_t limit, const wick_allocator *alloc, wick_msg *msg) {
+wick_status timeline_open(timeline *t, const char *path, size_t limit, uint64_t zero, const wick_allocator *alloc,
+                          wick_msg *msg) {
     t->fd = -1;
     t->alloc = alloc;
     t->limit = limit;
@@ -319,11 +355,14 @@ wick_status timeline_open(timeline *t, const char *path, size_t limit, const wic
     const size_t length = strlen(path);
     t->page = length > 5 && strcmp(path + length - 5, ".html") == 0;
     t->chrome = t->page || (length > 5 && strcmp(path + length - 5, ".json") == 0);
+    t->otlp = length > 11 && strcmp(path + length - 11, ".otlp.jsonl") == 0;
     WICK_TRY(profile_may_replace(path, msg));
     t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0644);
     if (t->fd < 0) return wick_msg_set(msg, WICK_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
     bool begun;
-    if (t->chrome) {
+    if (t->otlp) {
+        begun = otlp_begin(t, zero);
+    } else if (t->chrome) {
         char line[256];
         wick_str s = wick_str_on(line, sizeof line);
         wick_str_add(&s, "%s%d,\"args\":{\"name\":\"wick\"}},\n", chrome_head, (int)getpid());
@@ -350,6 +389,7 @@ int timeline_close(timeline *t) {
         t->limit += length;
         if (room_for(t, length)) add(t, end, length);
     }
+    if (t->otlp) (void)otlp_end_line(t);
     timeline_flush(t);
     if (close(t->fd) != 0 && !t->error) t->error = errno;
     t->fd = -1;

@@ -8,6 +8,10 @@ typedef struct timeline {
     int fd;                /* -1: there is none */
     bool chrome;           /* Chrome's JSON; else Perfetto's packets */
     bool page;             /* that, behind a page which shows it */
+    bool otlp;             /* OpenTelemetry's JSON */
+    int in_line;           /* of that: spans in the message that is open; 0: none is */
+    uint64_t epoch;        /* ns of the calendar when the recorder began */
+    uint64_t trace[2], id; /* of this timeline; of the span that began last */
     uint64_t limit, bytes; /* the most; written or in the buffer */
     uint64_t spans, dropped;
     int error; /* errno of the first write that failed */
@@ -17,14 +21,24 @@ typedef struct timeline {
     char buffer[1 << 16];
 } timeline;
 
-/* A file that is there has to be a profile (profile_may_replace). */
-wick_status timeline_open(timeline *t, const char *path, size_t limit, const wick_allocator *alloc, wick_msg *msg);
+/* A file that is there has to be a profile (profile_may_replace). zero: the calendar's ns when the recorder began. */
+wick_status timeline_open(timeline *t, const char *path, size_t limit, uint64_t zero, const wick_allocator *alloc,
+                          wick_msg *msg);
 /* A mark of the track, of ns since the recorder's beginning. text: of its name. */
 void timeline_put(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t begin, uint64_t end,
                   const char *text);
 void timeline_flush(timeline *t);
 /* Writes what is left. errno of what went wrong, or 0. */
 int timeline_close(timeline *t);
+
+/* For the formats: text that is there as a whole or not at all (false), and a JSON string. */
+bool timeline_add(timeline *t, const void *bytes, size_t n);
+void timeline_quote(wick_str *s, const char *text);
+/* timeline_otlp.c. false: there was no room. */
+bool otlp_begin(timeline *t, uint64_t zero);
+bool otlp_span(timeline *t, const wick_track *track, const wick_mark *mark, uint64_t id, uint64_t parent,
+               uint64_t begin, uint64_t end, const char *text);
+bool otlp_end_line(timeline *t);
 
 /* What a page begins with; Chrome's events follow. */
 enum { TIMELINE_PAGE_PARTS = 2 };

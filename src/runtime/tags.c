@@ -66,6 +66,53 @@ static bool take_out(wick_tracker *t, const void *at, wick_tracked *out) {
     return true;
 }
 
+/* ---- the course -------------------------------------------------------------------------------------------------- */
+
+enum { FIRST_WIDTH_NS = 100000 };
+
+static wick_course_point point_now(const wick_tracker *t) {
+    wick_course_point p = {.all = t->all.bytes};
+    for (int i = 0; i < WICK_TAGS; i++) p.bytes[i] = t->sums[i].bytes;
+    return p;
+}
+
+/* Pieces up to now have what there is, before it changes. */
+void wick_course_look(wick_tracker *t) {
+    wick_course *c = t->course;
+    if (!c) return;
+    const uint64_t now = wick_now_ns(), since = now > c->began ? now - c->began : 0;
+    while (since / c->width >= WICK_COURSE_POINTS) {
+        for (int i = 0; i < c->n; i += 2) {
+            const bool second = i + 1 < c->n && c->at[i + 1].all > c->at[i].all;
+            c->at[i / 2] = c->at[i + second];
+        }
+        c->n = (c->n + 1) / 2;
+        c->width *= 2;
+    }
+    const int here = (int)(since / c->width);
+    for (const wick_course_point p = point_now(t); c->n <= here; c->n++) c->at[c->n] = p;
+}
+
+/* After more came. */
+static void raise_course(wick_tracker *t) {
+    wick_course *c = t->course;
+    if (c && t->all.bytes > c->at[c->n - 1].all) c->at[c->n - 1] = point_now(t);
+}
+
+wick_status wick_tracker_record(wick_tracker *t) {
+    wick_course *c = wick_calloc(NULL, sizeof *c);
+    if (!c) return WICK_ERR_NOMEM;
+    c->began = wick_now_ns();
+    c->width = FIRST_WIDTH_NS;
+    pthread_mutex_lock(&t->lock);
+    wick_course *was = t->course;
+    t->course = c;
+    wick_course_look(t);
+    pthread_mutex_unlock(&t->lock);
+    wick_release(NULL, was, sizeof *was);
+    return WICK_OK;
+}
+
 /* ---- the allocator ----------------------------------------------------------------------------------------------- */
 
 static void add(wick_tag_sum *s, size_t size) {
@@ -85,9 +132,11 @@ static void *tracked_alloc(void *user, size_t size, size_t align) {
     pthread_mutex_lock(&t->lock);
     const bool room = make_room(t);
     if (room) {
+        wick_course_look(t);
         insert(t, (wick_tracked){.at = at, .size = size, .site = t->site(), .tag = tag_now});
         add(&t->sums[tag_now], size);
         add(&t->all, size);
+        raise_course(t);
     }
     pthread_mutex_unlock(&t->lock);
     if (room) return at;
@@ -100,6 +149,7 @@ static void tracked_release(void *user, void *at, size_t size) {
     wick_tracked block;
     pthread_mutex_lock(&t->lock);
     if (take_out(t, at, &block)) {
+        wick_course_look(t);
         subtract(&t->sums[block.tag], block.size);
         subtract(&t->all, block.size);
     }
@@ -116,6 +166,8 @@ void wick_tracker_free(wick_tracker *t) {
     pthread_mutex_destroy(&t->lock);
     free(t->table);
     t->table = NULL;
+    wick_release(NULL, t->course, sizeof *t->course);
+    t->course = NULL;
 }
 
 wick_allocator wick_tracker_allocator(wick_tracker *t) {

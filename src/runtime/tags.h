@@ -33,6 +33,18 @@ typedef struct wick_tag_sum {
     uint64_t blocks;
 } wick_tag_sum;
 
+/* What there was over time, in equal pieces of it: of each, the moment with most in use. When all are taken two
+ * neighbours become one, and each piece is twice as long. */
+enum { WICK_COURSE_POINTS = 512 };
+typedef struct wick_course_point {
+    size_t all, bytes[WICK_TAGS];
+} wick_course_point;
+typedef struct wick_course {
+    uint64_t began, width; /* ns */
+    int n;                 /* pieces so far */
+    wick_course_point at[WICK_COURSE_POINTS];
+} wick_course;
+
 /* Any thread may allocate. Counts are exact: a block that can't be listed is not given. */
 typedef struct wick_tracker {
     wick_allocator below;
@@ -41,9 +53,14 @@ typedef struct wick_tracker {
     wick_tracked *table; /* open addressing, at most half full; from malloc, and not counted */
     size_t slots, used;  /* a power of two, or 0 */
     wick_tag_sum sums[WICK_TAGS], all;
+    wick_course *course; /* NULL: it isn't kept; from malloc, and not counted */
 } wick_tracker;
 wick_status wick_tracker_init(wick_tracker *t, const wick_allocator *below, const char *(*site)(void));
 void wick_tracker_free(wick_tracker *t); /* all blocks have been released */
 wick_allocator wick_tracker_allocator(wick_tracker *t);
+/* Keeps the course from now on, from its beginning again where it was kept already. */
+wick_status wick_tracker_record(wick_tracker *t);
+/* Brings it to now. Under the lock. */
+void wick_course_look(wick_tracker *t);
 
 #endif

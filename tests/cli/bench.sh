@@ -5,7 +5,7 @@ quick="--time 0 --size 1K"
 
 test_rows_run() {
     expect 0 "$wick" bench --list && has out "elementwise/add 1K 64K 16M" && has out "gemm/f32_64x64x64" && has out "train/resnet8_64"
-    local all="elementwise reduce scans sorting indexing moving norms factors images transforms losses rnn attention startup memory/tensors_1000 memory/1x8x512x64 memory/chain_64_in_arena memory/chain_64_allocating"
+    local all="elementwise reduce scans sorting indexing moving norms factors images transforms losses rnn attention startup memory/tensors_1000 memory/1x8x512x64 memory/chain_64_in_arena memory/chain_64_allocating memory/items_64_in_arena memory/items_64_allocating"
     [ -z "${WICK_LONG:-}" ] || all+=" memory" # networks that take seconds a step
     [ -z "${SANITIZED:-}" ] || all="elementwise/add reduce/sum scans moving losses rnn/lstm startup/process" # all of them take minutes then
     expect 0 "$wick" bench $all $quick

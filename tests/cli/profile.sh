@@ -31,12 +31,50 @@ assert folded > 0
 PY
     fi
 }
+# Lines are messages, and by OpenTelemetry's own schema where that is installed.
+test_opentelemetry() {
+    make_data otlp_images 300 50
+    expect 0 "$wick" train --data otlp_images --arch mlp:16 --epochs 1 --batch 50 --threads 2 --workers 1 --out otlp --profile s.otlp.jsonl --metrics m.otlp.jsonl --quiet
+    has s.otlp.jsonl '{"resourceSpans":' && has s.otlp.jsonl '"parentSpanId":' && has s.otlp.jsonl '"wick.batch"' && has m.otlp.jsonl '"wick.step"'
+    local python=${WICK_PYTHON:-python3} code=0
+    [ "$(tail -c 1 s.otlp.jsonl | od -An -tx1 | tr -d ' ')" = 0a ] || fail "the last message has no end"
+    head -n 1 s.otlp.jsonl >line.json && valid_json line.json && tail -n 1 s.otlp.jsonl >line.json && valid_json line.json && valid_json m.otlp.jsonl
+    command -v "$python" >/dev/null || return 0
+    "$python" "$(dirname "$0")/../profile/check_otlp.py" s.otlp.jsonl m.otlp.jsonl >out 2>err || code=$?
+    [ $code = 0 ] || [ $code = 77 ] || { fail "OpenTelemetry's schema refuses it"; cat err; }
+    expect 0 "$wick" profile "${net[@]}" --runs 3 --profile s.otlp.jsonl --quiet # a profile is replaced
+    head -c 60 s.otlp.jsonl >mine.otlp.jsonl && echo '"not ours"' >>mine.otlp.jsonl
+    expect 2 "$wick" profile "${net[@]}" --runs 3 --profile mine.otlp.jsonl && has err "is no profile"
+}
+# The notes by which tracers find the probes, as binutils read them; where there are none the test ends.
+test_probes() {
+    case $(uname -sm) in "Linux x86_64" | "Linux aarch64") ;; *) return 0 ;; esac
+    command -v readelf >/dev/null || return 0
+    readelf -n "$wick" 2>/dev/null >notes
+    grep -q "stapsdt" notes || { ldd "$wick" | grep -q libwick && return 0; fail "no probes"; }
+    local name
+    for name in run__begin run__end step batch checkpoint__begin checkpoint__end; do
+        grep -A 3 "Provider: wick" notes | grep -q "Name: $name\$" || fail "no probe $name"
+    done
+    ! grep "Location:" notes | grep -q "0x0000000000000000, Base" || fail "a probe is nowhere"
+}
 test_profile_refuses() {
     echo "something else" >mine.svg
     expect 2 "$wick" profile "${net[@]}" --profile mine.svg && has err "is no profile" && has mine.svg "something else"
     expect 2 "$wick" profile "${net[@]}" --profile x.png && has err ".pftrace, .html and .trace.json are timelines"
     expect 2 "$wick" profile "${net[@]}" --profile a.pftrace --profile b.trace.json && has err "one timeline"
     expect 3 "$wick" profile nowhere.onnx
+}
+test_memory_over_time() {
+    expect 0 "$wick" profile "${net[@]}" --train --runs 2 --memory small.tsv --memory m.svg && has m.svg 'svg wick="memory"' && has err "wrote small.tsv"
+    expect 0 "$wick" profile "${net[@]}" --train --runs 2 --batch 32 --memory m.html --memory m.svg --memory-before small.tsv --quiet
+    has m.html "What changed most" && has m.html "workspaces" && has m.svg "all of it, before"
+    expect 2 "$wick" profile "${net[@]}" --memory m.png && has err "written as .svg, .html or .tsv"
+    expect 2 "$wick" profile "${net[@]}" --memory-before small.tsv && has err "is for --memory"
+    echo "something else" >mine.html
+    expect 2 "$wick" profile "${net[@]}" --memory mine.html && has err "is no profile" && has mine.html "something else"
+    head -c 300 small.tsv >cut.tsv
+    expect 3 "$wick" profile "${net[@]}" --memory x.svg --memory-before cut.tsv && has err "cut.tsv: line "
 }
 test_profile_of_a_training() {
     make_data images 600 100

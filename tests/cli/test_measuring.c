@@ -288,7 +288,7 @@ TEST(every_row_that_tables_name_is_there) {
             rows += targets_want(key);
         }
     }
-    CHECK_MSG(rows == 15, "%d", rows);
+    CHECK_MSG(rows == 17, "%d", rows);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }

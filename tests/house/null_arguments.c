@@ -226,6 +226,7 @@ typedef struct declaration {
             S(wick_onnx_row) S(wick_op_info) S(wick_pass_info) S(wick_plan_buffer) S(wick_plan_info)                   \
                 S(wick_plan_kernel) S(wick_shape_row) S(wick_spec) S(wick_summary_totals) S(wick_tuning_field)         \
                     S(wick_loader_place) S(wick_pictures) S(wick_profile_info) S(wick_profile_row)       \
+                    S(wick_memory_snapshot_info)                                                                       \
                     S(wick_memory_use) S(wick_memory_row)
 #define SIZE_OF(name) {#name, sizeof(name)},
 static const struct {

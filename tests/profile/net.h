@@ -22,7 +22,7 @@ typedef struct net {
     float *x, *y;
 } net;
 
-static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+static inline wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)ctx;
     net *n = user;
     wick_tensor *h = wick_matmul(in[0], n->w1);
@@ -31,7 +31,7 @@ static wick_status record(wick_context *ctx, wick_tensor *const *in, wick_tensor
     return WICK_OK;
 }
 
-static bool net_open(net *n, int threads) {
+static inline bool net_open(net *n, int threads) {
     *n = (net){.ctx = new_context(.threads = threads, .seed = 1)};
     const int64_t dims[] = {WIDTH, WIDTH};
     n->w1 = wick_keep(wick_random_normal(n->ctx, WICK_F32, 2, dims));
@@ -44,8 +44,8 @@ static bool net_open(net *n, int threads) {
     return wick_compile(n->ctx, record, n, 1, &in, 1, NULL, &n->plan) == WICK_OK &&
            wick_workspace_new(n->plan, &n->ws) == WICK_OK;
 }
-static wick_status net_run(net *n) { return wick_run(n->ws, (const void *[]){n->x}, (void *[]){n->y}); }
-static void net_close(net *n) {
+static inline wick_status net_run(net *n) { return wick_run(n->ws, (const void *[]){n->x}, (void *[]){n->y}); }
+static inline void net_close(net *n) {
     wick_workspace_free(&n->ws);
     wick_plan_free(&n->plan);
     wick_context_free(&n->ctx);

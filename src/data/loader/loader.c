@@ -11,6 +11,7 @@
 #include "data/loader/batch.h"
 #include "data/loader/window.h"
 #include "data/sets/stream.h"
+#include "base/probe.h"
 
 #include <math.h>
 #include <sys/resource.h>
@@ -370,9 +371,7 @@ static wick_status take(wick_loader *l, wick_batch *batch) {
     }
 }
 
-wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
-    if (!batch) return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader_take: batch is NULL");
-    memset(batch, 0, sizeof *batch);
+static wick_status take_traced(wick_loader *l, wick_batch *batch) {
     wick_recorder *recorder = wick_trace_enter(&l->ctx->trace);
     if (WICK_LIKELY(!recorder)) return take(l, batch);
     wick_track *track = wick_recorder_track(recorder);
@@ -383,6 +382,14 @@ wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
     if (track) track->flow = flow;
     wick_recorder_drain(recorder, track, false);
     wick_trace_leave(&l->ctx->trace);
+    return status;
+}
+
+wick_status wick_loader_take(wick_loader *l, wick_batch *batch) {
+    if (!batch) return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader_take: batch is NULL");
+    memset(batch, 0, sizeof *batch);
+    const wick_status status = take_traced(l, batch);
+    WICK_PROBE2("batch", batch->count, status);
     return status;
 }
 
