@@ -190,6 +190,7 @@ const option_row cmd_quantize_options[] = {
     OPT_INPUT_RANGE,
     HEADING("Quantisation"),
     {"block", "N", INTEGER, "0", AT(block), 0, 1 << 20, "4 bits for weights of products of matrices, in blocks of N along what is summed, 16, 32, 64 ...; all else stays f32. 0: 8 bits for weights and activations"},
+    {"weights-only", "no|int8|f8", CHOICE, "no", AT(weights_only), 0, 0, "8 bits for weights of convolutions and products, integers or floats (e4m3), with a scale for each output channel, or for each --block along what is summed; all else stays f32"},
     {"images", "N", INTEGER, "512", AT(images), 1, 1e7, "training images that ranges of activations are taken from"},
     {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7, "other training images, on which integers are held against floats"},
     {"calibration", "mse|minmax|percentile|entropy|moving", CHOICE, "mse", AT(calibration), 0, 0, "how a range follows from what was seen: least square error, all of it, all but --percentile, least divergence, or moving averages of batches"},

@@ -27,7 +27,17 @@ typedef enum wick_calibration {
     WICK_CALIBRATE_MSE         /* least mean square of what rounding and clipping change */
 } wick_calibration;
 
+/* Weights alone in 8 bits: activations stay f32, and nothing need be observed. Weights of convolutions too. */
+typedef enum wick_weights_only {
+    WICK_WEIGHTS_NOT_ALONE, /* activations too, or what options.block says */
+    WICK_WEIGHTS_I8,        /* -127..127, no zero point */
+    WICK_WEIGHTS_F8         /* f8 of 4 bits of exponent (WICK_F8_E4M3FN), the largest magnitude at 448 */
+} wick_weights_only;
+
 typedef struct wick_quantizer_options {
+    /* I8, F8: w = q scale, with a scale for each output channel, options.per_tensor one for all, or with `block` one for
+     * each so many along what is summed, any number from 2 on. Biases stay f32 */
+    wick_weights_only weights_only;
     /* 0: 8 bits for weights and activations. Else only products of matrices are layers, and only their weights are
      * quantised: to 4 bits in blocks of so many along what is summed, a power of 2 from 16 on (wick_quantize_blocks).
      * Nothing need be observed then; what is, makes later weights of a column make up for the rounding of earlier ones
@@ -78,8 +88,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_quantizer_finish(wick_quantizer *q);
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out,
                                                           void *user);
 /* The states of wick_quantizer_apply, once it is finished; freed with q. A weight W of the model is W (i8) and W_scale
- * here, the bias B of a convolution B (i32) and B_scale; in 4 bits W is u8 [n, blocks, block / 2]. Others are those of
- * the model. */
+ * here, the bias B of a convolution B (i32) and B_scale; in 4 bits W is u8 [n, blocks, block / 2], of weights alone in
+ * 8 bits and blocks [channels blocks, block]. Others are those of the model. */
 WICK_API wick_model *wick_quantizer_model(wick_quantizer *q);
 
 /* Quantisation-aware training. start_training, once the quantizer is finished, makes a model of f32 parameters: the

@@ -39,18 +39,6 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
     return WICK_OK;
 }
 
-static wick_status state(wick_quantizer *q, const char *name, const char *end, wick_dtype dtype, int rank,
-                         const int64_t *dims, const void *data, wick_tensor **out) {
-    char full[WICK_MSG_MAX];
-    snprintf(full, sizeof full, "%s%s", name, end);
-    wick_tensor *t = wick_from(q->ctx, dtype, rank, dims, data);
-    *out = NULL;
-    if (t->error) return wick_fail_poison(q->ctx, t);
-    WICK_TRY(wick_model_adopt(q->model, full, WICK_ROLE_BUFFER, t));
-    *out = wick_model_find(q->model, full);
-    return WICK_OK;
-}
-
 /* What rounding of the weights of channel c takes from the mean of its outputs: sums over batches; `error` by
  * element. */
 static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
@@ -82,12 +70,12 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
         bias[c] = unit > 0 ? (int32_t)rint(value / (double)unit) : 0; /* both are next to 0 */
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
-    WICK_TRY(state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
-    WICK_TRY(state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
+    WICK_TRY(wick_quantizer_state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
+    WICK_TRY(wick_quantizer_state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
     if (!l->bias) return WICK_OK;
     for (int64_t c = 0; c < channels; c++) scale[c] = (float)input_scale * scale[c];
-    WICK_TRY(state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));
-    return state(q, l->bias_name, "_scale", WICK_F32, 1, &channels, scale, &l->bias_scale);
+    WICK_TRY(wick_quantizer_state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));
+    return wick_quantizer_state(q, l->bias_name, "_scale", WICK_F32, 1, &channels, scale, &l->bias_scale);
 }
 
 /* What is joined has one scale, so that bytes are joined; but not where one part would lose more than half of its
@@ -130,9 +118,9 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
     back = wick_dequantize_blocks(made, scales, NULL, l->type.dims[0]);
     WICK_TRY(wick_eval(q->ctx, 3, (wick_tensor *[]){made, scales, back}, NULL));
     WICK_TRY(wick_data(made, &data));
-    WICK_TRY(state(q, l->name, "", WICK_U8, 3, made->value->type.dims, data, &l->q));
+    WICK_TRY(wick_quantizer_state(q, l->name, "", WICK_U8, 3, made->value->type.dims, data, &l->q));
     WICK_TRY(wick_data(scales, &data));
-    WICK_TRY(state(q, l->name, "_scale", WICK_F32, 2, scales->value->type.dims, data, &l->scale));
+    WICK_TRY(wick_quantizer_state(q, l->name, "_scale", WICK_F32, 2, scales->value->type.dims, data, &l->scale));
     WICK_TRY(wick_data(back, &as));
     double signal = 0, noise = 0;
     const int64_t k = l->type.dims[0], n = l->type.dims[1];
@@ -147,7 +135,7 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
 wick_status wick_quantizer_finish(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
-    if (!q->observations && !q->options.block)
+    if (!q->observations && !weights_alone(q))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
     q->finished = false;
     wick_model_free(&q->model);
@@ -167,7 +155,8 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     wick_status status = scope ? wick_model_new(ctx, &q->model) : out_of_memory(ctx);
     for (int i = 0; i < q->n_layers && status == WICK_OK; i++)
         if (!q->layers[i].kept)
-            status = q->options.block ? make_blocks(q, &q->layers[i])
+            status = q->options.weights_only ? wick_quantizer_make_weights(q, &q->layers[i])
+                     : q->options.block      ? make_blocks(q, &q->layers[i])
                                       : make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels),
                                                    (int32_t *)(scale + channels));
     wick_scope_close(&scope);

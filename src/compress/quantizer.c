@@ -44,7 +44,7 @@ static wick_status note_layers(wick_quantizer *q, const reading *r) {
         l->site = r->site[node->in[0]->id];
         WICK_TRY(name_layer(q, r, node, r->layer[i]));
         l->weights = wick_arena_alloc(&q->arena, wick_type_bytes(&l->type) + 1);
-        if (q->options.correct_bias && !q->options.block && node->op == &wick_op_conv && node->n_in > 2) {
+        if (q->options.correct_bias && !weights_alone(q) && node->op == &wick_op_conv && node->n_in > 2) {
             l->channels = node->in[0]->type.dims[1];
             l->mean = wick_arena_zalloc(&q->arena, (size_t)l->channels * sizeof *l->mean + 1);
             if (!l->mean) return out_of_memory(q->ctx);
@@ -206,12 +206,12 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
     WICK_TRY(status);
     if (!q->n_layers)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "quantizer: the function has no %sproduct of f32 with weights",
-                            o->block ? "" : "convolution and no ");
+                            is_int4(q) ? "" : "convolution and no ");
     WICK_TRY(keep_by_name(q, o->keep));
     WICK_TRY(fetch_weights(q));
-    if (o->block) WICK_TRY(make_grams(q));
+    if (is_int4(q)) WICK_TRY(make_grams(q));
     if (!q->n_observed) return WICK_OK;
-    WICK_TRY(wick_compile(ctx, o->block ? wick_quantizer_record_grams : observed, q, q->n_in, q->in, q->n_observed,
+    WICK_TRY(wick_compile(ctx, is_int4(q) ? wick_quantizer_record_grams : observed, q, q->n_in, q->in, q->n_observed,
                           NULL, &q->plan));
     WICK_TRY(wick_workspace_new(q->plan, &q->workspace));
     q->seen = wick_arena_zalloc(&q->arena, ((size_t)q->n_observed + 1) * sizeof(void *));
@@ -239,7 +239,10 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "quantizer: no such calibration, or percentile %g is not above 50 and at most 100, or "
                                  "momentum %g not between 0 and 1",
                                  o.percentile, o.momentum);
-    if (o.block && (o.block < 16 || o.block & (o.block - 1)))
+    if ((unsigned)o.weights_only > WICK_WEIGHTS_F8 || (o.weights_only && (o.block < 0 || o.block == 1)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: no such weights_only, or blocks of %lld: from 2 on", (long long)o.block);
+    if (!o.weights_only && o.block && (o.block < 16 || o.block & (o.block - 1)))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: blocks of %lld are none of a power of 2 from 16 on",
                                  (long long)o.block);
     wick_quantizer *q = wick_calloc(&ctx->alloc, sizeof *q);
@@ -293,7 +296,7 @@ wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
     const wick_status status = wick_run(q->workspace, in, q->seen);
     if (status != WICK_OK)
         return wick_context_fail(q->ctx, status, "quantizer: %s", wick_workspace_error(q->workspace));
-    if (q->options.block) return observe_grams(q);
+    if (is_int4(q)) return observe_grams(q);
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = n = 0; i < q->n_sites; i++) {
@@ -337,8 +340,8 @@ wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i) {
                                   .kept = l->kept,
                                   .weights = wick_type_count(&l->type),
                                   .weight_sqnr = made ? l->sqnr : (double)NAN,
-                                  .low = made && !q->options.block ? (float)q->sites[l->site].low : NAN,
-                                  .high = made && !q->options.block ? (float)q->sites[l->site].high : NAN};
+                                  .low = made && !weights_alone(q) ? (float)q->sites[l->site].low : NAN,
+                                  .high = made && !weights_alone(q) ? (float)q->sites[l->site].high : NAN};
 }
 void wick_quantizer_keep(wick_quantizer *q, int i, bool kept) {
     if (!q || i < 0 || i >= q->n_layers || q->layers[i].kept == kept) return;

@@ -64,6 +64,11 @@ struct wick_quantizer {
 
 static inline int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
 
+/* Activations stay in floats. */
+static inline bool weights_alone(const wick_quantizer *q) { return q->options.block || q->options.weights_only; }
+/* 4 bits in blocks, which only products have. */
+static inline bool is_int4(const wick_quantizer *q) { return q->options.block && !q->options.weights_only; }
+
 static inline wick_status out_of_memory(wick_context *ctx) {
     return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory quantising");
 }
@@ -118,6 +123,15 @@ wick_status wick_quantizer_record_grams(wick_context *ctx, wick_tensor *const *i
 void wick_quantizer_add_grams(wick_quantizer *q); /* what it gave, q->seen */
 /* Weights and scales as wick_quantize_blocks has them, in the innermost scope; *made NULL: H has no factor. */
 wick_status wick_quantizer_gptq(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales);
+
+/* ---- weights.c --------------------------------------------------------------------------------------------------- */
+
+wick_status wick_quantizer_state(wick_quantizer *q, const char *name, const char *end, wick_dtype dtype, int rank,
+                                 const int64_t *dims, const void *data, wick_tensor **out);
+/* States of the layer for weights alone in 8 bits, and back: [K, N] or [channels, ...] in f32, as the product reads it.
+ */
+wick_status wick_quantizer_make_weights(wick_quantizer *q, layer *l);
+wick_tensor *wick_quantizer_weights(const wick_quantizer *q, const layer *l);
 
 /* ---- trained.c --------------------------------------------------------------------------------------------------- */
 

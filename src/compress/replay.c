@@ -94,6 +94,8 @@ static wick_status layer_inputs(const replay *p, const layer *l, wick_tensor **i
     } else if (l->kept) {
         WICK_TRY(keep_trained(p->q, l->name, l->trained, &in[1]));
         if (l->bias) WICK_TRY(keep_trained(p->q, l->bias_name, l->bias_trained, &in[2]));
+    } else if (p->q->options.weights_only) {
+        in[1] = wick_quantizer_weights(p->q, l);
     } else if (!p->q->options.block) {
         in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
         if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
@@ -114,7 +116,7 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         const layer *l = &p->q->layers[p->r->layer[node->position]];
         wick_here(node->site);
         WICK_TRY(layer_inputs(p, l, in));
-        if (p->q->options.block && !l->kept)
+        if (is_int4(p->q) && !l->kept)
             out[0] = wick_int4_linear(in[0], l->q, l->scale, NULL, NULL);
         else
             out[0] = wick_record(NULL, node->op, node->n_in, in, node->attr, node->attr_size);
@@ -140,8 +142,8 @@ wick_status wick_replay_run(const replay *p) {
     for (size_t i = graph->n; i-- > 0;) {
         const wick_node *node = graph->nodes[i];
         /* other weights, and another bias, are there already */
-        for (int k = 0; p->needed[i] && k < (is_changed_layer(p, node) ? 1 : node->n_in); k++)
-            wick_replay_need(p, node->in[k]);
+        for (int k = 0; p->needed[i] && k < node->n_in; k++)
+            if (k == 0 || !is_changed_layer(p, node) || (k == 2 && weights_alone(p->q))) wick_replay_need(p, node->in[k]);
     }
     for (size_t i = 0; i < graph->n; i++)
         if (p->needed[i]) WICK_TRY(run_node(p, graph->nodes[i]));

@@ -16,8 +16,9 @@ static wick_status start(wick_quantizer *q, const char *name, int rank, const in
 wick_status wick_quantizer_start_training(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
-    if (q->options.block)
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "quantizer: weights of 4 bits are not trained");
+    if (weights_alone(q))
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "quantizer: weights of %s are not trained",
+                                 is_int4(q) ? "4 bits" : "8 bits alone");
     if (!q->finished || q->trained)
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  q->trained ? "quantizer: it is trained already"
