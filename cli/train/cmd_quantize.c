@@ -50,6 +50,10 @@ static int make_quantizer(quantizing *w) {
                                             .percentile = o->percentile,
                                             .block = o->block,
                                             .weights_only = (wick_weights_only)o->weights_only,
+                                            .equalise = o->equalise,
+                                            .awq = o->awq,
+                                            .smooth = o->smooth,
+                                            .rounding = (wick_weight_rounding)o->rounding,
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
                                             .correct_bias = o->correct_bias,
@@ -60,7 +64,11 @@ static int make_quantizer(quantizing *w) {
     if (status == WICK_OK)
         status = wick_quantizer_new(w->g.ctx, c->model, gate_record_network, c, 1, &spec, 1, &options, &w->q);
     if (status != WICK_OK) return failed(w, status, CLI_USAGE);
-    const int code = gate_show(&w->g, batch, observe, w->q);
+    int code = gate_show(&w->g, batch, observe, w->q);
+    if (code == CLI_OK && o->smooth > 0) { /* then of what the images are in the smoothed network */
+        if ((status = wick_quantizer_smooth(w->q)) != WICK_OK) return failed(w, status, CLI_FAILED);
+        code = gate_show(&w->g, batch, observe, w->q);
+    }
     if (code != CLI_OK) return code;
     w->g.made = wick_quantizer_apply;
     w->g.made_user = w->q;
@@ -262,10 +270,15 @@ static void report_json(const quantizing *w) {
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration",  "percentile",   "epochs",
-                                    "reduce-range", "correct-bias", "per-tensor"};
-    for (int i = 0; i < 6 && weights_alone(o); i++)
-        if (options_given(o, of_activations[i]) && (i < 5 || o->block))
+    const char *of_activations[] = {"calibration",  "percentile", "epochs",    "reduce-range",
+                                    "correct-bias", "smooth",     "per-tensor"};
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "rounding" : "awq";
+        if (options_given(o, name) && (!o->block || o->weights_only))
+            return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only", name);
+    }
+    for (int i = 0; i < 7 && weights_alone(o); i++)
+        if (options_given(o, of_activations[i]) && (i < 6 || o->block))
             return log_fail(CLI_USAGE, "--%s is for 8 bits%s: --%s leaves activations as they are", of_activations[i],
                             o->weights_only ? " of activations" : "", o->block ? "block" : "weights-only");
     if (!o->weights_only && o->block & (o->block - 1))

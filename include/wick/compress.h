@@ -34,6 +34,14 @@ typedef enum wick_weights_only {
     WICK_WEIGHTS_F8         /* f8 of 4 bits of exponent (WICK_F8_E4M3FN), the largest magnitude at 448 */
 } wick_weights_only;
 
+/* How weights of 4 bits are rounded. The first and the third go by what was observed, and round to nearest without. */
+typedef enum wick_weight_rounding {
+    WICK_ROUND_GPTQ,     /* later weights of a column make up for earlier ones (Frantar et al. 2022) */
+    WICK_ROUND_NEAREST,  /* each as it is */
+    WICK_ROUND_ADAROUND, /* up or down as changes the layer's results least (Nagel et al. 2020) */
+    WICK_ROUND_HQQ       /* to nearest, by scales that fit most weights best (Badri and Shaji 2023), without data */
+} wick_weight_rounding;
+
 typedef struct wick_quantizer_options {
     /* I8, F8: w = q scale, with a scale for each output channel, options.per_tensor one for all, or with `block` one for
      * each so many along what is summed, any number from 2 on. Biases stay f32 */
@@ -54,6 +62,15 @@ typedef struct wick_quantizer_options {
      * what they took (Nagel et al. 2019, "Data-free quantization through weight equalization and bias correction",
      * section 4.2); not after training with rounded weights, and not with block */
     bool correct_bias;
+    /* Scales that move between layers first, so that the function stays what it is, through ReLU, pooling and biases and
+     * not through other functions. equalise: weights alone decide, before anything is observed (Nagel et al. 2019,
+     * cross-layer equalisation, section 4.1). smooth: from above 0 to 1, how much of the range of an activation goes
+     * into the weights that take it (Xiao et al. 2022, SmoothQuant; 0.5): wick_quantizer_smooth. awq, with block: by
+     * what weights take, with the least error of the results (Lin et al. 2023), when wick_quantizer_finish is first
+     * called with anything observed */
+    bool equalise, awq;
+    double smooth;
+    wick_weight_rounding rounding; /* with block */
     const char *keep; /* layers that stay in floats, by patterns of their names as wick_model_freeze's; NULL: none */
 } wick_quantizer_options;
 
@@ -75,6 +92,11 @@ WICK_API void wick_quantizer_free(wick_quantizer **q);
  * activation that is to be quantised. WICK_ERR_INVALID: NaN or Inf in one of them, which is named; nothing of the batch
  * counts then. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in);
+
+/* With options.smooth, once, after observations: moves scales by what was seen. What was observed counts no more, and is
+ * to be observed again, before wick_quantizer_finish. WICK_ERR_INVALID: not with smooth, or twice, or nothing was
+ * observed. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_smooth(wick_quantizer *q);
 
 /* Makes scales and integer weights of what was observed. Again after wick_quantizer_keep or more observations; states
  * of the model that it made before are other ones then, so that plans are to be compiled again. WICK_ERR_INVALID:

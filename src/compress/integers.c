@@ -43,8 +43,8 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
  * element. */
 static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
     const int64_t in = l->type.dims[1], taps = wick_type_count(&l->type) / WICK_MAX(l->type.dims[0] * in, 1),
-                  group = c / (l->type.dims[0] / (l->channels / in));
-    return error * l->mean[group * in + j / taps];
+                  part = c / (l->type.dims[0] / (l->channels / in));
+    return error * l->mean[part * in + j / taps];
 }
 
 static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t *bytes, int32_t *bias) {
@@ -112,7 +112,11 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
         return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
     wick_tensor *w = wick_transpose(wick_from(q->ctx, WICK_F32, 2, l->type.dims, l->weights), 0, 1), *scales, *back;
     wick_tensor *made = NULL;
-    if (l->gram && q->observations) WICK_TRY(wick_quantizer_gptq(q, l, &made, &scales));
+    const wick_weight_rounding how = q->options.rounding;
+    if (how == WICK_ROUND_GPTQ && l->gram && q->observations) WICK_TRY(wick_quantizer_gptq(q, l, &made, &scales));
+    if (how == WICK_ROUND_ADAROUND && l->gram && q->observations)
+        WICK_TRY(wick_quantizer_adaround(q, l, &made, &scales));
+    if (how == WICK_ROUND_HQQ) WICK_TRY(wick_quantizer_hqq(q, l, &made, &scales));
     if (!made) made = wick_quantize_blocks(w, q->options.block, &scales, NULL);
     const void *data, *as;
     back = wick_dequantize_blocks(made, scales, NULL, l->type.dims[0]);
@@ -137,6 +141,12 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     wick_context *ctx = q->ctx;
     if (!q->observations && !weights_alone(q))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
+    if (q->options.smooth > 0 && !q->smoothed)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: wick_quantizer_smooth comes before it");
+    if (q->options.awq && q->observations && !q->awq_done) {
+        WICK_TRY(wick_quantizer_awq(q));
+        q->awq_done = true;
+    }
     q->finished = false;
     wick_model_free(&q->model);
     WICK_TRY(wick_quantizer_take_trained(q));

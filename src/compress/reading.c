@@ -103,6 +103,7 @@ wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx
     *r = (reading){0};
     WICK_TRY(wick_subject_record(&r->s, ctx, "quantizer", q->fn, q->user, q->n_in, in, q->n_out, true));
     WICK_TRY(find_sites(q, r));
+    WICK_TRY(wick_quantizer_find_groups(q, r));
     return choose(q, r);
 }
 

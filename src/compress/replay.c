@@ -112,6 +112,7 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         out = in + node->n_in;
     }
     for (int k = 0; k < node->n_in; k++) in[k] = p->read[node->in[k]->id];
+    WICK_TRY(wick_quantizer_scale_operands(p, node, in));
     if (is_changed_layer(p, node)) {
         const layer *l = &p->q->layers[p->r->layer[node->position]];
         wick_here(node->site);
