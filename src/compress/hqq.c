@@ -25,22 +25,21 @@ static float best_scale(const float *w, int64_t n, int64_t stride, double *relat
     double most = 0;
     for (int64_t i = 0; i < n; i++)
         if (fabs((double)w[i * stride]) > fabs(most)) most = (double)w[i * stride];
-    double scale = most / -8, best = scale, least = INFINITY, b = FIRST_B;
+    const double unit = most / -8;
+    double scale = 1, best = 1, least = INFINITY, b = FIRST_B;
     if (most == 0) return 0;
-    for (int64_t i = 0; i < n; i++) relative[i] = (double)w[i * stride] / fabs(most); /* b is for numbers up to 1 */
-    scale /= fabs(most);
-    for (int turn = 0; turn <= TURNS && scale != 0; turn++, b *= GROWTH) {
+    for (int64_t i = 0; i < n; i++) relative[i] = (double)w[i * stride] / unit; /* in steps, which b is for */
+    for (int turn = 0; turn <= TURNS && scale > 0; turn++, b *= GROWTH) {
         double sum = 0, up = 0, down = 0;
-        const double held_scale = (double)(float)(scale * fabs(most)) / fabs(most);
         for (int64_t i = 0; i < n; i++) {
-            const double q = steps_of(relative[i], held_scale), x = relative[i] - held_scale * q, size = fabs(x);
+            const double q = steps_of(relative[i], scale), x = relative[i] - scale * q, size = fabs(x);
             const double left = size > 0 ? copysign(fmax(0, size - pow(size, P - 1) / b), x) : 0;
             sum += pow(size, P), up += (relative[i] - left) * q, down += q * q;
         }
-        if (sum < least) least = sum, best = scale * fabs(most);
+        if (sum < least) least = sum, best = scale;
         scale = down > 0 ? up / down : 0;
     }
-    return (float)best;
+    return (float)(best * unit);
 }
 
 wick_status wick_quantizer_hqq(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales) {
