@@ -100,7 +100,7 @@ typedef struct cli_options {
     bool global;
     const char *pattern;
     double max_kb, max_us, max_ram; /* of shrink */
-    bool per_tensor, reduce_range, correct_bias, equalise, awq;
+    bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
     const char *keep;
     int64_t max_shard;

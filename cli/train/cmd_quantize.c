@@ -52,6 +52,7 @@ static int make_quantizer(quantizing *w) {
                                             .weights_only = (wick_weights_only)o->weights_only,
                                             .equalise = o->equalise,
                                             .awq = o->awq,
+                                            .learn_steps = o->learn_steps,
                                             .smooth = o->smooth,
                                             .rounding = (wick_weight_rounding)o->rounding,
                                             .per_tensor = o->per_tensor,
@@ -272,6 +273,8 @@ int cmd_quantize(cli_options *o) {
     gate *g = &w.g;
     const char *of_activations[] = {"calibration",  "percentile", "epochs",    "reduce-range",
                                     "correct-bias", "smooth",     "per-tensor"};
+    if (o->learn_steps && (!o->epochs || o->per_tensor))
+        return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "rounding" : "awq";
         if (options_given(o, name) && (!o->block || o->weights_only))

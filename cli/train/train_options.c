@@ -206,6 +206,7 @@ const option_row cmd_quantize_options[] = {
     {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100, "how much accuracy may be lost, with 95 % confidence; where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6, "train so long with rounded weights and activations, on the images that judge nothing; the best epoch counts"},
     {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.0001"},
+    {"learn-steps", "", FLAG, "", AT(learn_steps), 0, 0, "--epochs: scales of weights and of what layers take are learned too (LSQ)"},
     OPT_OPSET,
     {"seed", "N", INTEGER, "1", AT(seed), 0, MANY, "which images are taken"},
     HEADING("Output"),

@@ -71,6 +71,9 @@ typedef struct wick_quantizer_options {
     bool equalise, awq;
     double smooth;
     wick_weight_rounding rounding; /* with block */
+    /* training with rounded numbers learns the steps of weights and activations too, as parameters W_step and input_step
+     * of wick_quantizer_trained (Esser et al. 2020, "Learned Step Size Quantization"); zero points stay */
+    bool learn_steps;
     const char *keep; /* layers that stay in floats, by patterns of their names as wick_model_freeze's; NULL: none */
 } wick_quantizer_options;
 

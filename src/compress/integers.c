@@ -30,8 +30,13 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
         most = fmaxf(most, scale[c]);
     }
     if (!(most > 0)) most = 1;
+    const void *learned = NULL;
+    if (l->step) WICK_TRY(wick_data(l->step, &learned));
     for (int64_t c = 0; c < channels; c++) {
         if (!(scale[c] > 0) || q->options.per_tensor) scale[c] = most;
+        if (learned) scale[c] = fmaxf(fabsf(((const float *)learned)[c]), 0x1p-120f);
+        if (!isfinite(scale[c]))
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step of %s is NaN or Inf", l->name);
         /* a bias of more than 2^30 units has wider ones, and weights of fewer bits */
         const double bias = l->bias ? fabs((double)l->bias[c]) : 0, least = bias / (input_scale * 0x1p30);
         if ((double)scale[c] < least) scale[c] = (float)least;
@@ -100,10 +105,27 @@ static void make_scales(wick_quantizer *q) {
     for (int i = 0; i < q->n_sites; i++) join_ranges(q, i);
     for (int i = 0; i < q->n_sites; i++) {
         site *s = &q->sites[i];
+        if (s->step) continue;
         s->scale = (double)(float)((s->high - s->low) / (LEVELS - 1));
         if (!(s->scale >= 0x1p-120)) s->scale = 1; /* nothing but zeros, or next to it */
         s->zero = (int)rint(-s->low / s->scale);
     }
+}
+
+/* Scales of activations that were learned, with the ranges that they make. */
+static wick_status take_steps(wick_quantizer *q) {
+    for (int i = 0; i < q->n_sites; i++) {
+        site *s = &q->sites[i];
+        const void *data;
+        if (!s->step) continue;
+        WICK_TRY(wick_data(s->step, &data));
+        const double scale = fabs((double)*(const float *)data);
+        if (!isfinite(scale))
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step is NaN or Inf");
+        s->scale = fmax(scale, 0x1p-120);
+        s->low = -s->zero * s->scale, s->high = (LEVELS - 1 - s->zero) * s->scale;
+    }
+    return WICK_OK;
 }
 
 /* 4 bits in blocks along what is summed: W is [k, n] to the product, and its blocks lie along rows of [n, k]. */
@@ -151,6 +173,7 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     wick_model_free(&q->model);
     WICK_TRY(wick_quantizer_take_trained(q));
     make_scales(q);
+    WICK_TRY(take_steps(q));
     size_t largest = 0, channels = 0;
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];

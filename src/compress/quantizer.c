@@ -275,6 +275,8 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "quantizer: no such calibration, or percentile %g is not above 50 and at most 100, or "
                                  "momentum %g not between 0 and 1",
                                  o.percentile, o.momentum);
+    if (o.learn_steps && o.per_tensor)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: steps are learned for each channel, not per_tensor");
     if (!(o.smooth >= 0 && o.smooth <= 1) || (o.smooth > 0 && (o.block || o.weights_only)))
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  "quantizer: smooth %g is from 0 to 1, and for 8 bits of activations", o.smooth);

@@ -25,6 +25,7 @@ typedef struct layer {
     int64_t channels; /* of these */
     double *gram; /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
     wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
+    wick_tensor *step;                            /* learned scales of its weights, likewise; NULL: none */
     wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */
 } layer;
 
@@ -38,6 +39,7 @@ typedef struct site {
     double low, high;
     double scale;
     int zero;
+    wick_tensor *step; /* the scale that is learned; NULL: none */
 } site;
 
 /* An activation that only layers read, whose channels can be scaled (moves.c). */

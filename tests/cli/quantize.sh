@@ -50,6 +50,10 @@ test_training() {
     awk "BEGIN { exit !($after >= $before) }" || fail "training made $after of $before"
     cmp -s plain.onnx trained.onnx && fail "--epochs has no effect"
     expect 0 "$wick" quantize run -o same.onnx --per-tensor --reduce-range --epochs 2 --lr 0.0003 --threads 1 --quiet && cmp trained.onnx same.onnx || fail "the number of threads counts"
+    expect 0 "$wick" quantize run -o steps.onnx --reduce-range --epochs 1 --learn-steps --quiet && has out "in int8"
+    expect 0 "$wick" quantize run -o fixed.onnx --reduce-range --epochs 1 --quiet
+    cmp -s steps.onnx fixed.onnx && fail "--learn-steps has no effect"
+    expect 2 "$wick" quantize run -o b.onnx --learn-steps && has err "--learn-steps is for --epochs"
     expect 0 "$wick" quantize run -o kept.onnx --keep "conv2*" --epochs 1 --quiet && grep -q "conv2.weight.*stays f32" out || fail "conv2 does not stay f32"
     expect 0 "$wick" eval kept.onnx --data data --json && kept=$(json out accuracy)
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)

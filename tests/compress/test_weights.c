@@ -258,13 +258,98 @@ TEST(hqq_fits_most_weights_better_and_awq_never_loses) {
     tear_down();
 }
 
+/* ---- learned steps ----------------------------------------------------------------------------------------------- */
+
+enum { LB = 8, LK = 12, LN = 3 };
+static float pull[LB * LN]; /* the loss is the sum of results times these */
+typedef struct lesson {
+    wick_quantizer *q;
+    wick_optimizer *optimizer;
+} lesson;
+static wick_status learn(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    const lesson *l = user;
+    wick_tensor *y;
+    const wick_status status = wick_quantizer_apply_trained(c, in, &y, l->q);
+    if (status != WICK_OK) return status;
+    out[0] = wick_sum(wick_mul(y, in[1]), WICK_ALL_AXES, false);
+    return wick_optimizer_step(l->optimizer, out[0]);
+}
+static void state_of(wick_model *m, const char *name, float *to, size_t n) {
+    const void *data = NULL;
+    CHECK_MSG(wick_data(wick_model_find(m, name), &data) == WICK_OK && data, "%s", name);
+    if (data) memcpy(to, data, n * sizeof *to);
+}
+/* One step of gradient descent at rate 1 against Esser et al. 2020, eq. 3 and section 2.2, in doubles. Some of what is
+ * learned from lies outside of the range that was observed. */
+TEST(gradients_of_learned_steps_are_those_of_the_paper_and_integers_have_them) {
+    float x[LB * LK], w[LK * LN], step[LN], after[LN], in_step, in_after, y[LB * LN], as[LB * LN], loss;
+    const wick_spec specs[2] = {rows_of(LB, LK), rows_of(LB, LN)};
+    wick_quantizer *q = NULL;
+    wick_plan *plan = NULL;
+    wick_workspace *ws = NULL;
+    for (int i = 0; i < LK * LN; i++) w[i] = (float)test_rand_real(-1, 1);
+    for (int i = 0; i < LB * LN; i++) pull[i] = (float)test_rand_real(-0.0005, 0.0005);
+    for (int i = 0; i < LB * LK; i++) x[i] = (float)test_rand_real(-1, 2);
+    REQUIRE(set_up() && adopt("v", LK, LN, w));
+    REQUIRE(wick_quantizer_new(ctx, model, one_column, NULL, 1, specs, 1,
+                               &(wick_quantizer_options){.learn_steps = true, .calibration = WICK_CALIBRATE_MINMAX},
+                               &q) == WICK_OK);
+    CHECK(wick_quantizer_observe(q, (const void *[]){x}) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
+    REQUIRE(wick_quantizer_start_training(q) == WICK_OK);
+    for (int i = 0; i < LB * LK; i++) x[i] *= 1.2f;
+    lesson l = {.q = q};
+    wick_model *m = wick_quantizer_trained(q);
+    state_of(m, "v_step", step, LN), state_of(m, "v_input_step", &in_step, 1);
+    for (int n = 0; n < LN; n++) step[n] *= 0.8f; /* so that some weights are clearly outside of their range */
+    CHECK(wick_write(wick_model_find(m, "v_step"), step, sizeof step) == WICK_OK);
+    REQUIRE(wick_optimizer_new(m, &(wick_optim_options){.kind = WICK_SGD, .lr = 1}, &l.optimizer) == WICK_OK);
+    REQUIRE(wick_compile(ctx, learn, &l, 2, specs, 1, NULL, &plan) == WICK_OK && wick_workspace_new(plan, &ws) == WICK_OK);
+    const float low = wick_quantizer_layer_at(q, 0).low;
+    const double sx = (double)in_step, zero = rint(-(double)low / sx);
+    CHECK(wick_run(ws, (const void *[]){x, pull}, (void *[]){&loss}) == WICK_OK);
+    state_of(m, "v_step", after, LN), state_of(m, "v_input_step", &in_after, 1);
+    double want_in = 0, want[LN] = {0};
+    int outside = 0;
+    for (int b = 0; b < LB; b++)
+        for (int k = 0; k < LK; k++) {
+            const double r = (double)x[b * LK + k] / sx, held = fmin(fmax(rint(r), -zero), 255 - zero);
+            const bool inside = r > -zero && r < 255 - zero;
+            outside += !inside;
+            for (int n = 0; n < LN; n++) {
+                const double s = (double)step[n], t = (double)w[k * LN + n] / s, p = (double)pull[b * LN + n];
+                want_in += p * s * fmin(fmax(rint(t), -127), 127) * (inside ? held - r : held);
+                want[n] += p * sx * held * (fmin(fmax(rint(t), -127), 127) - (fabs(t) < 127 ? t : 0));
+            }
+        }
+    CHECK(outside > 3 && outside < LB * LK / 2);
+    want_in /= sqrt(LK * (255 - zero));
+    CHECK_MSG(fabs((double)in_step - (double)in_after - want_in) < 1e-4 * fabs(want_in) + 1e-7, "%g, not %g",
+              (double)in_step - (double)in_after, want_in);
+    for (int n = 0; n < LN; n++) {
+        const double got = (double)step[n] - (double)after[n];
+        want[n] /= sqrt(LK * 127.0);
+        CHECK_MSG(fabs(got - want[n]) < 1e-3 * fabs(want[n]) + 1e-7, "channel %d: %g, not %g", n, got, want[n]);
+    }
+    REQUIRE(wick_quantizer_finish(q) == WICK_OK);
+    state_of(wick_quantizer_model(q), "v_scale", step, LN);
+    CHECK(memcmp(step, after, sizeof step) == 0);
+    CHECK(run_function(wick_quantizer_apply_trained, q, specs, x, y) &&
+          run_function(wick_quantizer_apply, q, specs, x, as));
+    CHECK_MSG(most_apart(y, as, LB * LN) < 1e-5, "%g", most_apart(y, as, LB * LN));
+    wick_workspace_free(&ws);
+    wick_plan_free(&plan);
+    wick_optimizer_free(&l.optimizer);
+    wick_quantizer_free(&q);
+    tear_down();
+}
+
 TEST(options_that_do_not_go_together_are_refused) {
     REQUIRE(set_up() && adopt("v", ROUND_K, 1, round_w));
     const wick_spec spec = rows_of(ROUND_ROWS, ROUND_K);
     static const wick_quantizer_options bad[] = {
         {.weights_only = (wick_weights_only)3}, {.weights_only = WICK_WEIGHTS_I8, .block = 1},
         {.weights_only = WICK_WEIGHTS_F8, .block = -8}, {.smooth = 1.5}, {.smooth = 0.5, .block = 32},
-        {.awq = true}, {.rounding = WICK_ROUND_HQQ}, {.rounding = (wick_weight_rounding)9, .block = 32}};
+        {.awq = true}, {.learn_steps = true, .per_tensor = true}, {.rounding = WICK_ROUND_HQQ}, {.rounding = (wick_weight_rounding)9, .block = 32}};
     for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
         wick_quantizer *q = NULL;
         CHECK_MSG(wick_quantizer_new(ctx, model, one_column, NULL, 1, &spec, 1, &bad[i], &q) == WICK_ERR_INVALID && !q,
