@@ -211,8 +211,7 @@ static void report_text(const quantizing *w) {
         printf("\n");
     }
     printf("\naccuracy  %.2f %% in f32, %.2f %% in %s, of %lld %s\n", 100 * (double)w->g.before.correct / n,
-           100 * (double)w->g.after.correct / n, kind_of(w->g.o), (long long)w->g.before.n,
-           gate_judged(&w->g));
+           100 * (double)w->g.after.correct / n, kind_of(w->g.o), (long long)w->g.before.n, gate_judged(&w->g));
     printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound, (long long)lost,
            (long long)won);
     printf("loss      %.4f, %.4f\n", w->g.before.loss, w->g.after.loss);

@@ -43,8 +43,8 @@ typedef enum wick_weight_rounding {
 } wick_weight_rounding;
 
 typedef struct wick_quantizer_options {
-    /* I8, F8: w = q scale, with a scale for each output channel, options.per_tensor one for all, or with `block` one for
-     * each so many along what is summed, any number from 2 on. Biases stay f32 */
+    /* I8, F8: w = q scale, with a scale for each output channel, options.per_tensor one for all, or with `block` one
+     * for each so many along what is summed, any number from 2 on. Biases stay f32 */
     wick_weights_only weights_only;
     /* 0: 8 bits for weights and activations. Else only products of matrices are layers, and only their weights are
      * quantised: to 4 bits in blocks of so many along what is summed, a power of 2 from 16 on (wick_quantize_blocks).
@@ -62,8 +62,8 @@ typedef struct wick_quantizer_options {
      * what they took (Nagel et al. 2019, "Data-free quantization through weight equalization and bias correction",
      * section 4.2); not after training with rounded weights, and not with block */
     bool correct_bias;
-    /* Scales that move between layers first, so that the function stays what it is, through ReLU, pooling and biases and
-     * not through other functions. equalise: weights alone decide, before anything is observed (Nagel et al. 2019,
+    /* Scales that move between layers first, so that the function stays what it is, through ReLU, pooling and biases
+     * and not through other functions. equalise: weights alone decide, before anything is observed (Nagel et al. 2019,
      * cross-layer equalisation, section 4.1). smooth: from above 0 to 1, how much of the range of an activation goes
      * into the weights that take it (Xiao et al. 2022, SmoothQuant; 0.5): wick_quantizer_smooth. awq, with block: by
      * what weights take, with the least error of the results (Lin et al. 2023), when wick_quantizer_finish is first
@@ -71,8 +71,8 @@ typedef struct wick_quantizer_options {
     bool equalise, awq;
     double smooth;
     wick_weight_rounding rounding; /* with block */
-    /* training with rounded numbers learns the steps of weights and activations too, as parameters W_step and input_step
-     * of wick_quantizer_trained (Esser et al. 2020, "Learned Step Size Quantization"); zero points stay */
+    /* training with rounded numbers learns the steps of weights and activations too, as parameters W_step and
+     * input_step of wick_quantizer_trained (Esser et al. 2020, "Learned Step Size Quantization"); zero points stay */
     bool learn_steps;
     const char *keep; /* layers that stay in floats, by patterns of their names as wick_model_freeze's; NULL: none */
 } wick_quantizer_options;
@@ -96,8 +96,8 @@ WICK_API void wick_quantizer_free(wick_quantizer **q);
  * counts then. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in);
 
-/* With options.smooth, once, after observations: moves scales by what was seen. What was observed counts no more, and is
- * to be observed again, before wick_quantizer_finish. WICK_ERR_INVALID: not with smooth, or twice, or nothing was
+/* With options.smooth, once, after observations: moves scales by what was seen. What was observed counts no more, and
+ * is to be observed again, before wick_quantizer_finish. WICK_ERR_INVALID: not with smooth, or twice, or nothing was
  * observed. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_smooth(wick_quantizer *q);
 

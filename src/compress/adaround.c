@@ -1,6 +1,6 @@
 /* adaround.c: weights of 4 bits that are rounded up or down as changes the results of their layer least (Nagel et al.
- * 2020, "Up or Down? Adaptive Rounding for Post-Training Quantization", eq. 21 to 25). With w / s = f + r, f whole and r
- * from 0 to below 1, the rounded weight is s (f + h(v)):
+ * 2020, "Up or Down? Adaptive Rounding for Post-Training Quantization", eq. 21 to 25). With w / s = f + r, f whole and
+ * r from 0 to below 1, the rounded weight is s (f + h(v)):
  *
  *   h(v) = clip(1.2 sigmoid(v) - 0.1, 0, 1)
  *   least (1 / n) tr(d^T H d) + l sum (1 - |2 h(v) - 1|^b),   d = w - s (f + h(v)), H the sum of x x^T over n inputs
@@ -23,7 +23,7 @@ typedef struct rounding {
     int64_t K, N, block, blocks;
     const float *w;
     const double *h;
-    float *scale;               /* by [k, n] */
+    float *scale;                /* by [k, n] */
     float *floor_of, *v, *m, *u; /* Adam's moments of v */
     float *d, *hd;
     float *gram;

@@ -36,7 +36,8 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
         if (!(scale[c] > 0) || q->options.per_tensor) scale[c] = most;
         if (learned) scale[c] = fmaxf(fabsf(((const float *)learned)[c]), 0x1p-120f);
         if (!isfinite(scale[c]))
-            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step of %s is NaN or Inf", l->name);
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step of %s is NaN or Inf",
+                                     l->name);
         /* a bias of more than 2^30 units has wider ones, and weights of fewer bits */
         const double bias = l->bias ? fabs((double)l->bias[c]) : 0, least = bias / (input_scale * 0x1p30);
         if ((double)scale[c] < least) scale[c] = (float)least;
@@ -190,8 +191,8 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
         if (!q->layers[i].kept)
             status = q->options.weights_only ? wick_quantizer_make_weights(q, &q->layers[i])
                      : q->options.block      ? make_blocks(q, &q->layers[i])
-                                      : make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels),
-                                                   (int32_t *)(scale + channels));
+                                             : make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels),
+                                                          (int32_t *)(scale + channels));
     wick_scope_close(&scope);
     wick_release(&ctx->alloc, scale, size);
     q->finished = status == WICK_OK;

@@ -9,8 +9,8 @@
  *   equalisation  s = sqrt(r1 / r2), r1 and r2 the largest magnitudes of the channel's weights before and behind it
  *                 (Nagel et al. 2019, "Data-free quantization through weight equalization and bias correction", eq. 11)
  *   SmoothQuant   s = max|v|^a / r2^(1 - a) (Xiao et al. 2022, eq. 4)
- *   AWQ           s = (rms v)^a, a in 0, 0.05 .. 0.95 with the least error of the results (Lin et al. 2023, eq. 4 and 5,
- *                 who have the mean magnitude for the root of the mean square, which H has) */
+ *   AWQ           s = (rms v)^a, a in 0, 0.05 .. 0.95 with the least error of the results (Lin et al. 2023, eq. 4 and
+ * 5, who have the mean magnitude for the root of the mean square, which H has) */
 #define WICK_NO_SITES
 #include "compress/quantizer.h"
 #include "ops/lowering/lower.h"
@@ -52,8 +52,7 @@ static bool through_reshape(walk *w, const wick_type *in, const wick_type *out) 
     int64_t rest = 1;
     int end = d;
     while (end < in->rank && in->dims[d] * rest < out->dims[w->axis]) rest *= ++end < in->rank ? in->dims[end] : 1;
-    if (in->dims[d] * rest != out->dims[w->axis] || w->channels % rest || w->repeat != 1 || w->n)
-        return false;
+    if (in->dims[d] * rest != out->dims[w->axis] || w->channels % rest || w->repeat != 1 || w->n) return false;
     w->channels /= rest, w->repeat = rest, w->axis = d;
     return true;
 }
@@ -79,7 +78,8 @@ static int step_back(walk *w) {
     if (node->n_in < 1 || w->v != &node->out[0]) return -1;
     if (node->op == &wick_op_matmul || node->op == &wick_op_conv) {
         const bool conv = node->op == &wick_op_conv;
-        if (!fixed[node->in[1]->id] || w->axis != (conv ? 1 : rank - 1) || (!conv && node->in[1]->type.rank != 2)) return -1;
+        if (!fixed[node->in[1]->id] || w->axis != (conv ? 1 : rank - 1) || (!conv && node->in[1]->type.rank != 2))
+            return -1;
         if (!conv && node->n_in > 2) return -1;
         w->axis = conv ? 0 : 1;
         take(w, node, 1);
@@ -216,7 +216,8 @@ static wick_tensor *factors(const replay *p, const scaled_operand *o, const grou
         if (!o->takes) {
             data[i] = (float)(1 / g->s[i]);
         } else if (conv) {
-            const int64_t each = t->dims[0] / WICK_MAX(g->channels * g->repeat / inner, 1), part = i / inner / WICK_MAX(each, 1);
+            const int64_t each = t->dims[0] / WICK_MAX(g->channels * g->repeat / inner, 1),
+                          part = i / inner / WICK_MAX(each, 1);
             data[i] = (float)g->s[(part * inner + i % inner) / g->repeat];
         } else {
             data[i] = (float)g->s[i / g->repeat];
@@ -271,10 +272,8 @@ static void move(wick_quantizer *q, int at, const double *s) {
     g->moved = true;
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];
-        const int64_t channels = l->type.dims[l->axis], n = wick_type_count(&l->type),
-                      each = n / WICK_MAX(channels, 1);
-        for (int64_t k = 0; k < n && takes_of(q, l, at); k++)
-            l->weights[k] *= (float)s[channel_taken(l, g, k)];
+        const int64_t channels = l->type.dims[l->axis], n = wick_type_count(&l->type), each = n / WICK_MAX(channels, 1);
+        for (int64_t k = 0; k < n && takes_of(q, l, at); k++) l->weights[k] *= (float)s[channel_taken(l, g, k)];
         for (int64_t k = 0; k < n && i == g->made_by; k++)
             l->weights[k] /= (float)s[l->axis == 0 ? k / each : k % channels];
     }

@@ -276,7 +276,8 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "momentum %g not between 0 and 1",
                                  o.percentile, o.momentum);
     if (o.learn_steps && o.per_tensor)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: steps are learned for each channel, not per_tensor");
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: steps are learned for each channel, not per_tensor");
     if (!(o.smooth >= 0 && o.smooth <= 1) || (o.smooth > 0 && (o.block || o.weights_only)))
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  "quantizer: smooth %g is from 0 to 1, and for 8 bits of activations", o.smooth);
@@ -284,8 +285,8 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  "quantizer: no such rounding, or it, or awq, without blocks of 4 bits");
     if ((unsigned)o.weights_only > WICK_WEIGHTS_F8 || (o.weights_only && (o.block < 0 || o.block == 1)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "quantizer: no such weights_only, or blocks of %lld: from 2 on", (long long)o.block);
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: no such weights_only, or blocks of %lld: from 2 on",
+                                 (long long)o.block);
     if (!o.weights_only && o.block && (o.block < 16 || o.block & (o.block - 1)))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: blocks of %lld are none of a power of 2 from 16 on",
                                  (long long)o.block);

@@ -23,7 +23,7 @@ typedef struct layer {
     double sqnr;
     double *mean; /* of a convolution whose bias is corrected: sums over batches of the mean of each channel it took */
     int64_t channels; /* of these */
-    double *gram; /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
+    double *gram;     /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
     wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
     wick_tensor *step;                            /* learned scales of its weights, likewise; NULL: none */
     wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */

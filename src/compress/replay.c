@@ -173,7 +173,8 @@ wick_status wick_replay_run(const replay *p) {
         const wick_node *node = graph->nodes[i];
         /* other weights, and another bias, are there already */
         for (int k = 0; p->needed[i] && k < node->n_in; k++)
-            if (k == 0 || !is_changed_layer(p, node) || (k == 2 && weights_alone(p->q))) wick_replay_need(p, node->in[k]);
+            if (k == 0 || !is_changed_layer(p, node) || (k == 2 && weights_alone(p->q)))
+                wick_replay_need(p, node->in[k]);
     }
     for (size_t i = 0; i < graph->n; i++)
         if (p->needed[i]) WICK_TRY(run_node(p, graph->nodes[i]));

@@ -1,5 +1,5 @@
-/* weights.c: weights alone in 8 bits, integers or floats of 4 bits of exponent (Micikevicius et al. 2022, "FP8 formats for
- * deep learning", e4m3): w = q scale, the scale of each output channel, or of each block of what it sums, being its
+/* weights.c: weights alone in 8 bits, integers or floats of 4 bits of exponent (Micikevicius et al. 2022, "FP8 formats
+ * for deep learning", e4m3): w = q scale, the scale of each output channel, or of each block of what it sums, being its
  * largest magnitude over the largest that 8 bits hold. */
 #define WICK_NO_SITES
 #include "compress/quantizer.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 wick_status wick_quantizer_state(wick_quantizer *q, const char *name, const char *end, wick_dtype dtype, int rank,
-                         const int64_t *dims, const void *data, wick_tensor **out) {
+                                 const int64_t *dims, const void *data, wick_tensor **out) {
     char full[WICK_MSG_MAX];
     snprintf(full, sizeof full, "%s%s", name, end);
     wick_tensor *t = wick_from(q->ctx, dtype, rank, dims, data);
@@ -69,7 +69,8 @@ wick_status wick_quantizer_make_weights(wick_quantizer *q, layer *l) {
     const void *data = NULL;
     wick_status status = scale_rows(q, l, &r, w, scale);
     wick_tensor *steps = wick_from(ctx, WICK_F32, 2, (const int64_t[]){r.n, r.width}, w);
-    wick_tensor *bytes = f8 ? wick_cast_saturate(steps, WICK_F8_E4M3FN) : wick_cast_saturate(wick_round(steps), WICK_I8);
+    wick_tensor *bytes =
+        f8 ? wick_cast_saturate(steps, WICK_F8_E4M3FN) : wick_cast_saturate(wick_round(steps), WICK_I8);
     if (l->axis == 1 && !q->options.block) bytes = wick_transpose(bytes, 0, 1);
     if (status == WICK_OK) status = wick_data(bytes, &data);
     const bool native = !q->options.block;
@@ -77,8 +78,7 @@ wick_status wick_quantizer_make_weights(wick_quantizer *q, layer *l) {
     if (status == WICK_OK)
         status = wick_quantizer_state(q, l->name, "", f8 ? WICK_F8_E4M3FN : WICK_I8, native ? l->type.rank : 2,
                                       native ? l->type.dims : pair, data, &l->q);
-    if (status == WICK_OK)
-        status = wick_quantizer_state(q, l->name, "_scale", WICK_F32, 1, &r.n, scale, &l->scale);
+    if (status == WICK_OK) status = wick_quantizer_state(q, l->name, "_scale", WICK_F32, 1, &r.n, scale, &l->scale);
     if (status == WICK_OK) status = wick_data(wick_quantizer_weights(q, l), &data);
     double signal = 0, noise = 0;
     for (int64_t i = 0; i < wick_type_count(&l->type) && status == WICK_OK; i++) {

@@ -118,8 +118,8 @@ TEST(equalised_scales_are_those_of_numpy_and_relu6_stops_them) {
             for (int c = 0; c < sizes[i + 1]; c++) {
                 float most = 0;
                 for (int k = 0; k < sizes[i]; k++) most = fmaxf(most, fabsf(want[six][i][k * sizes[i + 1] + c]));
-                CHECK_MSG(fabsf(((const float *)data)[c] * 127 / most - 1) < 5e-3f, "%s, channel %d: %g for %g", name, c,
-                          (double)((const float *)data)[c] * 127, (double)most);
+                CHECK_MSG(fabsf(((const float *)data)[c] * 127 / most - 1) < 5e-3f, "%s, channel %d: %g for %g", name,
+                          c, (double)((const float *)data)[c] * 127, (double)most);
             }
         }
         CHECK(run_function(three_layers, &six, &spec, x, y));
@@ -134,8 +134,8 @@ TEST(equalised_scales_are_those_of_numpy_and_relu6_stops_them) {
 /* A convolution network: scales pass a batch norm, pooling and flattening, grouped and depthwise convolutions. */
 static wick_status images(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
     (void)c, (void)user;
-    wick_tensor *x = wick_relu(wick_nn_batch_norm(
-        model, "n", wick_nn_conv(model, "a", in[0], 8, 3, &(wick_nn_conv_options){.pad = 1})));
+    wick_tensor *x = wick_relu(
+        wick_nn_batch_norm(model, "n", wick_nn_conv(model, "a", in[0], 8, 3, &(wick_nn_conv_options){.pad = 1})));
     x = wick_relu(wick_nn_conv(model, "depth", x, 8, 3, &(wick_nn_conv_options){.pad = 1, .groups = 8}));
     x = wick_relu(wick_nn_conv(model, "two", x, 8, 1, &(wick_nn_conv_options){.groups = 2}));
     x = wick_max_pool(x, &(wick_pool_options){.kernel = {2, 2}});
@@ -205,8 +205,8 @@ TEST(adaround_is_near_the_best_of_all_roundings) {
                  blind = squares_of(&o, false), best = squares_of(&o, true);
     CHECK_MSG(fabs(nearest / round_nearest - 1) < 1e-3, "%g for %g", nearest, round_nearest);
     CHECK_MSG(nearest == blind, "%g without observations", blind);
-    CHECK_MSG(best >= round_least * 0.999 && nearest - best > 0.7 * (nearest - round_least), "%g; %g of nearest, %g at least",
-              best, nearest, round_least);
+    CHECK_MSG(best >= round_least * 0.999 && nearest - best > 0.7 * (nearest - round_least),
+              "%g; %g of nearest, %g at least", best, nearest, round_least);
     tear_down();
 }
 /* The sum that it makes least, of |what rounding changes|^0.7. */
@@ -239,8 +239,8 @@ TEST(hqq_fits_most_weights_better_and_awq_never_loses) {
     for (int i = 0; i < 32 * 8; i++) b[i] = (float)test_rand_real(-1, 1) * (i / 8 % 16 == 9 ? 4 : 1);
     for (int i = 0; i < B * 16; i++) x[i] = (float)test_rand_real(-1, 1);
     const float zeros[32] = {0};
-    CHECK(m && adopt("w0", 16, 32, a) && adopt("b0", 0, 32, zeros) && adopt("w1", 32, 8, b) && adopt("b1", 0, 8, zeros) &&
-          adopt("w2", 8, 8, b) && adopt("b2", 0, 8, zeros));
+    CHECK(m && adopt("w0", 16, 32, a) && adopt("b0", 0, 32, zeros) && adopt("w1", 32, 8, b) &&
+          adopt("b1", 0, 8, zeros) && adopt("w2", 8, 8, b) && adopt("b2", 0, 8, zeros));
     for (int awq = 0; awq < 2; awq++) {
         wick_quantizer *q = NULL;
         float y[B * 8], as[B * 8];
@@ -303,7 +303,8 @@ TEST(gradients_of_learned_steps_are_those_of_the_paper_and_integers_have_them) {
     for (int n = 0; n < LN; n++) step[n] *= 0.8f; /* so that some weights are clearly outside of their range */
     CHECK(wick_write(wick_model_find(m, "v_step"), step, sizeof step) == WICK_OK);
     REQUIRE(wick_optimizer_new(m, &(wick_optim_options){.kind = WICK_SGD, .lr = 1}, &l.optimizer) == WICK_OK);
-    REQUIRE(wick_compile(ctx, learn, &l, 2, specs, 1, NULL, &plan) == WICK_OK && wick_workspace_new(plan, &ws) == WICK_OK);
+    REQUIRE(wick_compile(ctx, learn, &l, 2, specs, 1, NULL, &plan) == WICK_OK &&
+            wick_workspace_new(plan, &ws) == WICK_OK);
     const float low = wick_quantizer_layer_at(q, 0).low;
     const double sx = (double)in_step, zero = rint(-(double)low / sx);
     CHECK(wick_run(ws, (const void *[]){x, pull}, (void *[]){&loss}) == WICK_OK);
@@ -346,10 +347,15 @@ TEST(gradients_of_learned_steps_are_those_of_the_paper_and_integers_have_them) {
 TEST(options_that_do_not_go_together_are_refused) {
     REQUIRE(set_up() && adopt("v", ROUND_K, 1, round_w));
     const wick_spec spec = rows_of(ROUND_ROWS, ROUND_K);
-    static const wick_quantizer_options bad[] = {
-        {.weights_only = (wick_weights_only)3}, {.weights_only = WICK_WEIGHTS_I8, .block = 1},
-        {.weights_only = WICK_WEIGHTS_F8, .block = -8}, {.smooth = 1.5}, {.smooth = 0.5, .block = 32},
-        {.awq = true}, {.learn_steps = true, .per_tensor = true}, {.rounding = WICK_ROUND_HQQ}, {.rounding = (wick_weight_rounding)9, .block = 32}};
+    static const wick_quantizer_options bad[] = {{.weights_only = (wick_weights_only)3},
+                                                 {.weights_only = WICK_WEIGHTS_I8, .block = 1},
+                                                 {.weights_only = WICK_WEIGHTS_F8, .block = -8},
+                                                 {.smooth = 1.5},
+                                                 {.smooth = 0.5, .block = 32},
+                                                 {.awq = true},
+                                                 {.learn_steps = true, .per_tensor = true},
+                                                 {.rounding = WICK_ROUND_HQQ},
+                                                 {.rounding = (wick_weight_rounding)9, .block = 32}};
     for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
         wick_quantizer *q = NULL;
         CHECK_MSG(wick_quantizer_new(ctx, model, one_column, NULL, 1, &spec, 1, &bad[i], &q) == WICK_ERR_INVALID && !q,
