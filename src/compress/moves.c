@@ -153,7 +153,8 @@ wick_status wick_quantizer_find_groups(wick_quantizer *q, reading *r) {
     int *uses = wick_arena_zalloc(&r->s.arena, ((size_t)r->s.n_values + 1) * sizeof *uses), n = 0;
     r->scaled = wick_arena_zalloc(&r->s.arena, (4 * graph->n + 64) * sizeof *r->scaled);
     if (first) q->groups = wick_arena_zalloc(&q->arena, ((size_t)q->n_layers + 1) * sizeof *q->groups);
-    if (!uses || !r->scaled || !q->groups) return out_of_memory(q->ctx);
+    bool *taken = wick_arena_zalloc(&r->s.arena, (size_t)r->s.n_values + 1);
+    if (!uses || !taken || !r->scaled || !q->groups) return out_of_memory(q->ctx);
     r->group = wick_arena_alloc(&r->s.arena, ((size_t)r->s.n_values + 1) * sizeof *r->group);
     if (!r->group) return out_of_memory(q->ctx);
     for (uint32_t i = 0; i < r->s.n_values; i++) r->group[i] = -1;
@@ -161,11 +162,13 @@ wick_status wick_quantizer_find_groups(wick_quantizer *q, reading *r) {
         for (int k = 0; k < graph->nodes[i]->n_in; k++) uses[graph->nodes[i]->in[k]->id]++;
     for (int i = 0; i < q->n_out; i++) uses[graph->outputs[i]->id]++;
     for (size_t i = 0; i < graph->n; i++)
+        if (r->layer[i] >= 0) taken[graph->nodes[i]->in[0]->id] = true;
+    for (size_t i = 0; i < graph->n; i++)
         for (int k = 0; k < graph->nodes[i]->n_out; k++) {
             scaled_operand list[24];
             walk w = {.r = r, .uses = uses, .list = list};
             const wick_value *v = &graph->nodes[i]->out[k];
-            if (!find_group(&w, v)) continue;
+            if (!taken[v->id] || !find_group(&w, v)) continue;
             if (first) {
                 group *g = &q->groups[q->n_groups++];
                 *g = (group){.channels = w.channels, .repeat = w.repeat, .made_by = w.made_by, .axis = w.first_axis};
