@@ -93,14 +93,15 @@ typedef struct cli_options {
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t images, judge, block; /* of quantize; the first two also of prune */
-    int calibration, importance;
+    int calibration, importance, weights_only, rounding;
     double percentile, max_drop;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */
     int64_t multiple;
     bool global;
     const char *pattern;
     double max_kb, max_us, max_ram; /* of shrink */
-    bool per_tensor, reduce_range, correct_bias;
+    bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
+    double smooth;
     const char *keep;
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */

@@ -22,6 +22,13 @@ typedef struct quantizing {
     double *sensitivity; /* by layer: mean square of what it changes in the logits; NULL: not measured */
 } quantizing;
 
+/* Activations stay in floats. */
+static bool weights_alone(const cli_options *o) { return o->block || o->weights_only; }
+static const char *kind_of(const cli_options *o) {
+    if (o->weights_only) return o->weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
+    return o->block ? "int4" : "int8";
+}
+
 static int failed(const quantizing *w, wick_status status, int blame) { return gate_failed(&w->g, status, blame); }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -42,6 +49,12 @@ static int make_quantizer(quantizing *w) {
     const wick_quantizer_options options = {.calibration = how[o->calibration],
                                             .percentile = o->percentile,
                                             .block = o->block,
+                                            .weights_only = (wick_weights_only)o->weights_only,
+                                            .equalise = o->equalise,
+                                            .awq = o->awq,
+                                            .learn_steps = o->learn_steps,
+                                            .smooth = o->smooth,
+                                            .rounding = (wick_weight_rounding)o->rounding,
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
                                             .correct_bias = o->correct_bias,
@@ -52,7 +65,11 @@ static int make_quantizer(quantizing *w) {
     if (status == WICK_OK)
         status = wick_quantizer_new(w->g.ctx, c->model, gate_record_network, c, 1, &spec, 1, &options, &w->q);
     if (status != WICK_OK) return failed(w, status, CLI_USAGE);
-    const int code = gate_show(&w->g, batch, observe, w->q);
+    int code = gate_show(&w->g, batch, observe, w->q);
+    if (code == CLI_OK && o->smooth > 0) { /* then of what the images are in the smoothed network */
+        if ((status = wick_quantizer_smooth(w->q)) != WICK_OK) return failed(w, status, CLI_FAILED);
+        code = gate_show(&w->g, batch, observe, w->q);
+    }
     if (code != CLI_OK) return code;
     w->g.made = wick_quantizer_apply;
     w->g.made_user = w->q;
@@ -186,7 +203,7 @@ static void report_text(const quantizing *w) {
         log_print("%-28s %-7s %9lld  ", l.name, l.op, (long long)l.weights);
         if (l.kept)
             printf("%22s  %8s", "stays f32", "");
-        else if (w->g.o->block)
+        else if (weights_alone(w->g.o))
             printf("%22s  %5.1f dB", "f32", l.weight_sqnr);
         else
             printf("%10.4g .. %8.4g  %5.1f dB", (double)l.low, (double)l.high, l.weight_sqnr);
@@ -194,8 +211,7 @@ static void report_text(const quantizing *w) {
         printf("\n");
     }
     printf("\naccuracy  %.2f %% in f32, %.2f %% in %s, of %lld %s\n", 100 * (double)w->g.before.correct / n,
-           100 * (double)w->g.after.correct / n, w->g.o->block ? "int4" : "int8", (long long)w->g.before.n,
-           gate_judged(&w->g));
+           100 * (double)w->g.after.correct / n, kind_of(w->g.o), (long long)w->g.before.n, gate_judged(&w->g));
     printf("drop      %.2f points, below %.2f with 95 %%: %lld images lost, %lld won\n", drop, bound, (long long)lost,
            (long long)won);
     printf("loss      %.4f, %.4f\n", w->g.before.loss, w->g.after.loss);
@@ -218,9 +234,12 @@ static void report_json(const quantizing *w) {
     json_integer(&j, "observed", wick_dataset_count(w->g.observed));
     json_integer(&j, "judged", w->g.before.n);
     json_real(&j, "accuracy_f32", (double)w->g.before.correct / n, 9);
-    json_real(&j, w->g.o->block ? "accuracy_int4" : "accuracy_int8", (double)w->g.after.correct / n, 9);
+    char name[32];
+    snprintf(name, sizeof name, "accuracy_%s", kind_of(w->g.o));
+    json_real(&j, name, (double)w->g.after.correct / n, 9);
     json_real(&j, "loss_f32", w->g.before.loss, 9);
-    json_real(&j, w->g.o->block ? "loss_int4" : "loss_int8", w->g.after.loss, 9);
+    snprintf(name, sizeof name, "loss_%s", kind_of(w->g.o));
+    json_real(&j, name, w->g.after.loss, 9);
     json_real(&j, "drop_points", drop, 9);
     json_real(&j, "drop_bound_points", bound, 9);
     json_integer(&j, "lost", lost);
@@ -228,7 +247,8 @@ static void report_json(const quantizing *w) {
     json_integer(&j, "weight_bytes_f32", w->g.bytes[0]);
     json_integer(&j, "file_bytes", w->g.bytes[1]);
     json_real(&j, "seconds_f32", w->g.seconds[0], 6);
-    json_real(&j, w->g.o->block ? "seconds_int4" : "seconds_int8", w->g.seconds[1], 6);
+    snprintf(name, sizeof name, "seconds_%s", kind_of(w->g.o));
+    json_real(&j, name, w->g.seconds[1], 6);
     json_open(&j, "layers", '[');
     for (int i = 0; i < wick_quantizer_layers(w->q); i++) {
         const wick_quantizer_layer l = wick_quantizer_layer_at(w->q, i);
@@ -250,14 +270,25 @@ static void report_json(const quantizing *w) {
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration",  "percentile", "per-tensor",
-                                    "reduce-range", "epochs",     "correct-bias"};
-    for (int i = 0; i < 6; i++)
-        if (o->block && options_given(o, of_activations[i]))
-            return log_fail(CLI_USAGE, "--%s is for 8 bits: --block leaves activations as they are", of_activations[i]);
-    if (o->block & (o->block - 1)) return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);
+    const char *of_activations[] = {"calibration",  "percentile", "epochs",    "reduce-range",
+                                    "correct-bias", "smooth",     "per-tensor"};
+    if (o->learn_steps && (!o->epochs || o->per_tensor))
+        return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "rounding" : "awq";
+        if (options_given(o, name) && (!o->block || o->weights_only))
+            return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only", name);
+    }
+    for (int i = 0; i < 7 && weights_alone(o); i++)
+        if (options_given(o, of_activations[i]) && (i < 6 || o->block))
+            return log_fail(CLI_USAGE, "--%s is for 8 bits%s: --%s leaves activations as they are", of_activations[i],
+                            o->weights_only ? " of activations" : "", o->block ? "block" : "weights-only");
+    if (!o->weights_only && o->block & (o->block - 1))
+        return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);
+    if (o->weights_only && o->block == 1) return log_fail(CLI_USAGE, "--block 1 is a scale for each number");
+    if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
     int code = gate_open(g, "wick quantize", "quantised");
-    if (code == CLI_OK)
+    if (code == CLI_OK && !o->weights_only)
         talk(o->block ? "rounded for %lld images" : "ranges of %lld images",
              (long long)wick_dataset_count(g->observed));
     if (code == CLI_OK) code = make_quantizer(&w);

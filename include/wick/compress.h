@@ -27,7 +27,25 @@ typedef enum wick_calibration {
     WICK_CALIBRATE_MSE         /* least mean square of what rounding and clipping change */
 } wick_calibration;
 
+/* Weights alone in 8 bits: activations stay f32, and nothing need be observed. Weights of convolutions too. */
+typedef enum wick_weights_only {
+    WICK_WEIGHTS_NOT_ALONE, /* activations too, or what options.block says */
+    WICK_WEIGHTS_I8,        /* -127..127, no zero point */
+    WICK_WEIGHTS_F8         /* f8 of 4 bits of exponent (WICK_F8_E4M3FN), the largest magnitude at 448 */
+} wick_weights_only;
+
+/* How weights of 4 bits are rounded. The first and the third go by what was observed, and round to nearest without. */
+typedef enum wick_weight_rounding {
+    WICK_ROUND_GPTQ,     /* later weights of a column make up for earlier ones (Frantar et al. 2022) */
+    WICK_ROUND_NEAREST,  /* each as it is */
+    WICK_ROUND_ADAROUND, /* up or down as changes the layer's results least (Nagel et al. 2020) */
+    WICK_ROUND_HQQ       /* to nearest, by scales that fit most weights best (Badri and Shaji 2023), without data */
+} wick_weight_rounding;
+
 typedef struct wick_quantizer_options {
+    /* I8, F8: w = q scale, with a scale for each output channel, options.per_tensor one for all, or with `block` one
+     * for each so many along what is summed, any number from 2 on. Biases stay f32 */
+    wick_weights_only weights_only;
     /* 0: 8 bits for weights and activations. Else only products of matrices are layers, and only their weights are
      * quantised: to 4 bits in blocks of so many along what is summed, a power of 2 from 16 on (wick_quantize_blocks).
      * Nothing need be observed then; what is, makes later weights of a column make up for the rounding of earlier ones
@@ -44,6 +62,18 @@ typedef struct wick_quantizer_options {
      * what they took (Nagel et al. 2019, "Data-free quantization through weight equalization and bias correction",
      * section 4.2); not after training with rounded weights, and not with block */
     bool correct_bias;
+    /* Scales that move between layers first, so that the function stays what it is, through ReLU, pooling and biases
+     * and not through other functions. equalise: weights alone decide, before anything is observed (Nagel et al. 2019,
+     * cross-layer equalisation, section 4.1). smooth: from above 0 to 1, how much of the range of an activation goes
+     * into the weights that take it (Xiao et al. 2022, SmoothQuant; 0.5): wick_quantizer_smooth. awq, with block: by
+     * what weights take, with the least error of the results (Lin et al. 2023), when wick_quantizer_finish is first
+     * called with anything observed */
+    bool equalise, awq;
+    double smooth;
+    wick_weight_rounding rounding; /* with block */
+    /* training with rounded numbers learns the steps of weights and activations too, as parameters W_step and
+     * input_step of wick_quantizer_trained (Esser et al. 2020, "Learned Step Size Quantization"); zero points stay */
+    bool learn_steps;
     const char *keep; /* layers that stay in floats, by patterns of their names as wick_model_freeze's; NULL: none */
 } wick_quantizer_options;
 
@@ -66,6 +96,11 @@ WICK_API void wick_quantizer_free(wick_quantizer **q);
  * counts then. */
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in);
 
+/* With options.smooth, once, after observations: moves scales by what was seen. What was observed counts no more, and
+ * is to be observed again, before wick_quantizer_finish. WICK_ERR_INVALID: not with smooth, or twice, or nothing was
+ * observed. */
+WICK_API WICK_MUST_CHECK wick_status wick_quantizer_smooth(wick_quantizer *q);
+
 /* Makes scales and integer weights of what was observed. Again after wick_quantizer_keep or more observations; states
  * of the model that it made before are other ones then, so that plans are to be compiled again. WICK_ERR_INVALID:
  * nothing was observed, or weights have NaN or Inf. */
@@ -78,8 +113,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_quantizer_finish(wick_quantizer *q);
 WICK_API WICK_MUST_CHECK wick_status wick_quantizer_apply(wick_context *ctx, wick_tensor *const *in, wick_tensor **out,
                                                           void *user);
 /* The states of wick_quantizer_apply, once it is finished; freed with q. A weight W of the model is W (i8) and W_scale
- * here, the bias B of a convolution B (i32) and B_scale; in 4 bits W is u8 [n, blocks, block / 2]. Others are those of
- * the model. */
+ * here, the bias B of a convolution B (i32) and B_scale; in 4 bits W is u8 [n, blocks, block / 2], of weights alone in
+ * 8 bits and blocks [channels blocks, block]. Others are those of the model. */
 WICK_API wick_model *wick_quantizer_model(wick_quantizer *q);
 
 /* Quantisation-aware training. start_training, once the quantizer is finished, makes a model of f32 parameters: the

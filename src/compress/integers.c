@@ -30,8 +30,14 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
         most = fmaxf(most, scale[c]);
     }
     if (!(most > 0)) most = 1;
+    const void *learned = NULL;
+    if (l->step) WICK_TRY(wick_data(l->step, &learned));
     for (int64_t c = 0; c < channels; c++) {
         if (!(scale[c] > 0) || q->options.per_tensor) scale[c] = most;
+        if (learned) scale[c] = fmaxf(fabsf(((const float *)learned)[c]), 0x1p-120f);
+        if (!isfinite(scale[c]))
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step of %s is NaN or Inf",
+                                     l->name);
         /* a bias of more than 2^30 units has wider ones, and weights of fewer bits */
         const double bias = l->bias ? fabs((double)l->bias[c]) : 0, least = bias / (input_scale * 0x1p30);
         if ((double)scale[c] < least) scale[c] = (float)least;
@@ -39,24 +45,12 @@ static wick_status weight_scales(const wick_quantizer *q, const layer *l, double
     return WICK_OK;
 }
 
-static wick_status state(wick_quantizer *q, const char *name, const char *end, wick_dtype dtype, int rank,
-                         const int64_t *dims, const void *data, wick_tensor **out) {
-    char full[WICK_MSG_MAX];
-    snprintf(full, sizeof full, "%s%s", name, end);
-    wick_tensor *t = wick_from(q->ctx, dtype, rank, dims, data);
-    *out = NULL;
-    if (t->error) return wick_fail_poison(q->ctx, t);
-    WICK_TRY(wick_model_adopt(q->model, full, WICK_ROLE_BUFFER, t));
-    *out = wick_model_find(q->model, full);
-    return WICK_OK;
-}
-
 /* What rounding of the weights of channel c takes from the mean of its outputs: sums over batches; `error` by
  * element. */
 static double lost_mean(const layer *l, int64_t c, int64_t j, double error) {
     const int64_t in = l->type.dims[1], taps = wick_type_count(&l->type) / WICK_MAX(l->type.dims[0] * in, 1),
-                  group = c / (l->type.dims[0] / (l->channels / in));
-    return error * l->mean[group * in + j / taps];
+                  part = c / (l->type.dims[0] / (l->channels / in));
+    return error * l->mean[part * in + j / taps];
 }
 
 static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t *bytes, int32_t *bias) {
@@ -82,12 +76,12 @@ static wick_status make_layer(wick_quantizer *q, layer *l, float *scale, int8_t 
         bias[c] = unit > 0 ? (int32_t)rint(value / (double)unit) : 0; /* both are next to 0 */
     }
     l->sqnr = noise > 0 ? 10 * log10(signal / noise) : INFINITY;
-    WICK_TRY(state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
-    WICK_TRY(state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
+    WICK_TRY(wick_quantizer_state(q, l->name, "", WICK_I8, l->type.rank, l->type.dims, bytes, &l->q));
+    WICK_TRY(wick_quantizer_state(q, l->name, "_scale", WICK_F32, 1, &channels, scale, &l->scale));
     if (!l->bias) return WICK_OK;
     for (int64_t c = 0; c < channels; c++) scale[c] = (float)input_scale * scale[c];
-    WICK_TRY(state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));
-    return state(q, l->bias_name, "_scale", WICK_F32, 1, &channels, scale, &l->bias_scale);
+    WICK_TRY(wick_quantizer_state(q, l->bias_name, "", WICK_I32, 1, &channels, bias, &l->bias_q));
+    return wick_quantizer_state(q, l->bias_name, "_scale", WICK_F32, 1, &channels, scale, &l->bias_scale);
 }
 
 /* What is joined has one scale, so that bytes are joined; but not where one part would lose more than half of its
@@ -112,10 +106,27 @@ static void make_scales(wick_quantizer *q) {
     for (int i = 0; i < q->n_sites; i++) join_ranges(q, i);
     for (int i = 0; i < q->n_sites; i++) {
         site *s = &q->sites[i];
+        if (s->step) continue;
         s->scale = (double)(float)((s->high - s->low) / (LEVELS - 1));
         if (!(s->scale >= 0x1p-120)) s->scale = 1; /* nothing but zeros, or next to it */
         s->zero = (int)rint(-s->low / s->scale);
     }
+}
+
+/* Scales of activations that were learned, with the ranges that they make. */
+static wick_status take_steps(wick_quantizer *q) {
+    for (int i = 0; i < q->n_sites; i++) {
+        site *s = &q->sites[i];
+        const void *data;
+        if (!s->step) continue;
+        WICK_TRY(wick_data(s->step, &data));
+        const double scale = fabs((double)*(const float *)data);
+        if (!isfinite(scale))
+            return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step is NaN or Inf");
+        s->scale = fmax(scale, 0x1p-120);
+        s->low = -s->zero * s->scale, s->high = (LEVELS - 1 - s->zero) * s->scale;
+    }
+    return WICK_OK;
 }
 
 /* 4 bits in blocks along what is summed: W is [k, n] to the product, and its blocks lie along rows of [n, k]. */
@@ -124,15 +135,19 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
         return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: weights %s have NaN or Inf", l->name);
     wick_tensor *w = wick_transpose(wick_from(q->ctx, WICK_F32, 2, l->type.dims, l->weights), 0, 1), *scales, *back;
     wick_tensor *made = NULL;
-    if (l->gram && q->observations) WICK_TRY(wick_quantizer_gptq(q, l, &made, &scales));
+    const wick_weight_rounding how = q->options.rounding;
+    if (how == WICK_ROUND_GPTQ && l->gram && q->observations) WICK_TRY(wick_quantizer_gptq(q, l, &made, &scales));
+    if (how == WICK_ROUND_ADAROUND && l->gram && q->observations)
+        WICK_TRY(wick_quantizer_adaround(q, l, &made, &scales));
+    if (how == WICK_ROUND_HQQ) WICK_TRY(wick_quantizer_hqq(q, l, &made, &scales));
     if (!made) made = wick_quantize_blocks(w, q->options.block, &scales, NULL);
     const void *data, *as;
     back = wick_dequantize_blocks(made, scales, NULL, l->type.dims[0]);
     WICK_TRY(wick_eval(q->ctx, 3, (wick_tensor *[]){made, scales, back}, NULL));
     WICK_TRY(wick_data(made, &data));
-    WICK_TRY(state(q, l->name, "", WICK_U8, 3, made->value->type.dims, data, &l->q));
+    WICK_TRY(wick_quantizer_state(q, l->name, "", WICK_U8, 3, made->value->type.dims, data, &l->q));
     WICK_TRY(wick_data(scales, &data));
-    WICK_TRY(state(q, l->name, "_scale", WICK_F32, 2, scales->value->type.dims, data, &l->scale));
+    WICK_TRY(wick_quantizer_state(q, l->name, "_scale", WICK_F32, 2, scales->value->type.dims, data, &l->scale));
     WICK_TRY(wick_data(back, &as));
     double signal = 0, noise = 0;
     const int64_t k = l->type.dims[0], n = l->type.dims[1];
@@ -147,12 +162,19 @@ static wick_status make_blocks(wick_quantizer *q, layer *l) {
 wick_status wick_quantizer_finish(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
-    if (!q->observations && !q->options.block)
+    if (!q->observations && !weights_alone(q))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: nothing was observed");
+    if (q->options.smooth > 0 && !q->smoothed)
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: wick_quantizer_smooth comes before it");
+    if (q->options.awq && q->observations && !q->awq_done) {
+        WICK_TRY(wick_quantizer_awq(q));
+        q->awq_done = true;
+    }
     q->finished = false;
     wick_model_free(&q->model);
     WICK_TRY(wick_quantizer_take_trained(q));
     make_scales(q);
+    WICK_TRY(take_steps(q));
     size_t largest = 0, channels = 0;
     for (int i = 0; i < q->n_layers; i++) {
         layer *l = &q->layers[i];
@@ -167,9 +189,10 @@ wick_status wick_quantizer_finish(wick_quantizer *q) {
     wick_status status = scope ? wick_model_new(ctx, &q->model) : out_of_memory(ctx);
     for (int i = 0; i < q->n_layers && status == WICK_OK; i++)
         if (!q->layers[i].kept)
-            status = q->options.block ? make_blocks(q, &q->layers[i])
-                                      : make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels),
-                                                   (int32_t *)(scale + channels));
+            status = q->options.weights_only ? wick_quantizer_make_weights(q, &q->layers[i])
+                     : q->options.block      ? make_blocks(q, &q->layers[i])
+                                             : make_layer(q, &q->layers[i], scale, (int8_t *)(scale + 2 * channels),
+                                                          (int32_t *)(scale + channels));
     wick_scope_close(&scope);
     wick_release(&ctx->alloc, scale, size);
     q->finished = status == WICK_OK;

@@ -2,6 +2,7 @@
 #define WICK_NO_SITES
 #include "compress/quantizer.h"
 #include "exec/exec.h"
+#include "wick/pointwise.h"
 #include "wick/quantize.h"
 
 #include <math.h>
@@ -42,9 +43,10 @@ static wick_status note_layers(wick_quantizer *q, const reading *r) {
         l->type = node->in[1]->type;
         l->axis = node->op == &wick_op_conv ? 0 : 1;
         l->site = r->site[node->in[0]->id];
+        l->group = r->group[node->in[0]->id];
         WICK_TRY(name_layer(q, r, node, r->layer[i]));
         l->weights = wick_arena_alloc(&q->arena, wick_type_bytes(&l->type) + 1);
-        if (q->options.correct_bias && !q->options.block && node->op == &wick_op_conv && node->n_in > 2) {
+        if (q->options.correct_bias && !weights_alone(q) && node->op == &wick_op_conv && node->n_in > 2) {
             l->channels = node->in[0]->type.dims[1];
             l->mean = wick_arena_zalloc(&q->arena, (size_t)l->channels * sizeof *l->mean + 1);
             if (!l->mean) return out_of_memory(q->ctx);
@@ -96,9 +98,14 @@ static wick_status read_weights(wick_context *ctx, wick_tensor *const *in, wick_
             wick_replay_need(&p, r.s.graph->nodes[i]->in[k]);
     if (status == WICK_OK) status = wick_replay_run(&p);
     int n = 0;
-    for (size_t i = 0; status == WICK_OK && i < r.s.graph->n; i++)
-        for (int k = 1; r.layer[i] >= 0 && k < r.s.graph->nodes[i]->n_in; k++)
-            out[n++] = p.made[r.s.graph->nodes[i]->in[k]->id];
+    for (size_t i = 0; status == WICK_OK && i < r.s.graph->n; i++) {
+        const wick_node *node = r.s.graph->nodes[i];
+        wick_tensor *read[3] = {0};
+        if (r.layer[i] < 0) continue;
+        for (int k = 1; k < node->n_in && k < 3; k++) read[k] = p.made[node->in[k]->id];
+        status = wick_quantizer_scale_operands(&p, node, read);
+        for (int k = 1; k < node->n_in && k < 3; k++) out[n++] = read[k];
+    }
     wick_subject_free(&r.s);
     return status;
 }
@@ -108,8 +115,16 @@ static wick_tensor *channel_means(wick_tensor *x) {
     static const int axes[] = {0, 2, 3, 4};
     return wick_mean(x, wick_tensor_rank(x) - 1, axes, false);
 }
-/* The activations that are observed, in the order of sites; then, of layers in order, means of the channels they take.
- */
+/* The largest magnitude of each place of an axis. */
+static wick_tensor *channel_most(wick_tensor *x, int axis) {
+    int axes[WICK_MAX_DIMS], n = 0;
+    for (int d = 0; d < wick_tensor_rank(x); d++)
+        if (d != axis) axes[n++] = d;
+    return wick_max(wick_abs(x), n, axes, false);
+}
+static bool sees_most(const wick_quantizer *q) { return q->options.smooth > 0 && !q->smoothed; }
+/* The activations that are observed, in the order of sites; then, of layers in order, means of the channels they take;
+ * then, of groups, the largest magnitude of each channel. */
 static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
     wick_quantizer *q = user;
     reading r;
@@ -135,6 +150,15 @@ static wick_status observed(wick_context *ctx, wick_tensor *const *in, wick_tens
             else
                 wick_replay_need(&p, graph->nodes[i]->in[0]);
         }
+        for (size_t i = 0; i < graph->n && sees_most(q); i++)
+            for (int k = 0; k < graph->nodes[i]->n_out; k++) {
+                const wick_value *v = &graph->nodes[i]->out[k];
+                if (r.group[v->id] < 0) continue;
+                if (pass)
+                    out[n++] = channel_most(p.made[v->id], q->groups[r.group[v->id]].axis);
+                else
+                    wick_replay_need(&p, v);
+            }
         if (!pass) status = wick_replay_run(&p);
     }
     wick_subject_free(&r.s);
@@ -191,6 +215,25 @@ static wick_status make_grams(wick_quantizer *q) {
     return WICK_OK;
 }
 
+/* The plan of what is observed. */
+static wick_status make_plan(wick_quantizer *q) {
+    wick_workspace_free(&q->workspace);
+    wick_plan_free(&q->plan);
+    WICK_TRY(wick_compile(q->ctx, is_int4(q) ? wick_quantizer_record_grams : observed, q, q->n_in, q->in, q->n_observed,
+                          NULL, &q->plan));
+    WICK_TRY(wick_workspace_new(q->plan, &q->workspace));
+    q->seen = wick_arena_zalloc(&q->arena, ((size_t)q->n_observed + 1) * sizeof(void *));
+    for (int i = 0; i < q->n_observed && q->seen; i++) {
+        const wick_spec spec = wick_plan_output(q->plan, i);
+        if (!(q->seen[i] = wick_arena_alloc(&q->arena, wick_spec_bytes(&spec) + 1))) return out_of_memory(q->ctx);
+    }
+    return q->seen ? WICK_OK : out_of_memory(q->ctx);
+}
+wick_status wick_quantizer_moved(wick_quantizer *q) {
+    WICK_TRY(fetch_weights(q));
+    return q->plan ? make_plan(q) : WICK_OK;
+}
+
 static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_quantizer_options *o) {
     wick_context *ctx = q->ctx;
     q->in = wick_arena_zalloc(&q->arena, ((size_t)q->n_in + 1) * sizeof *q->in);
@@ -206,20 +249,13 @@ static wick_status prepare(wick_quantizer *q, const wick_spec *in, const wick_qu
     WICK_TRY(status);
     if (!q->n_layers)
         return wick_msg_set(&ctx->msg, WICK_ERR_INVALID, "quantizer: the function has no %sproduct of f32 with weights",
-                            o->block ? "" : "convolution and no ");
+                            is_int4(q) ? "" : "convolution and no ");
     WICK_TRY(keep_by_name(q, o->keep));
     WICK_TRY(fetch_weights(q));
-    if (o->block) WICK_TRY(make_grams(q));
-    if (!q->n_observed) return WICK_OK;
-    WICK_TRY(wick_compile(ctx, o->block ? wick_quantizer_record_grams : observed, q, q->n_in, q->in, q->n_observed,
-                          NULL, &q->plan));
-    WICK_TRY(wick_workspace_new(q->plan, &q->workspace));
-    q->seen = wick_arena_zalloc(&q->arena, ((size_t)q->n_observed + 1) * sizeof(void *));
-    for (int i = 0; i < q->n_observed && q->seen; i++) {
-        const wick_spec spec = wick_plan_output(q->plan, i);
-        if (!(q->seen[i] = wick_arena_alloc(&q->arena, wick_spec_bytes(&spec) + 1))) return out_of_memory(ctx);
-    }
-    return q->seen ? WICK_OK : out_of_memory(ctx);
+    if (is_int4(q)) WICK_TRY(make_grams(q));
+    if (o->equalise) WICK_TRY(wick_quantizer_equalise(q));
+    if (sees_most(q)) q->n_observed += q->n_groups;
+    return q->n_observed ? make_plan(q) : WICK_OK;
 }
 
 wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_function fn, void *user, int n_in,
@@ -239,7 +275,19 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "quantizer: no such calibration, or percentile %g is not above 50 and at most 100, or "
                                  "momentum %g not between 0 and 1",
                                  o.percentile, o.momentum);
-    if (o.block && (o.block < 16 || o.block & (o.block - 1)))
+    if (o.learn_steps && o.per_tensor)
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: steps are learned for each channel, not per_tensor");
+    if (!(o.smooth >= 0 && o.smooth <= 1) || (o.smooth > 0 && (o.block || o.weights_only)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: smooth %g is from 0 to 1, and for 8 bits of activations", o.smooth);
+    if ((unsigned)o.rounding > WICK_ROUND_HQQ || ((o.rounding || o.awq) && (!o.block || o.weights_only)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: no such rounding, or it, or awq, without blocks of 4 bits");
+    if ((unsigned)o.weights_only > WICK_WEIGHTS_F8 || (o.weights_only && (o.block < 0 || o.block == 1)))
+        return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: no such weights_only, or blocks of %lld: from 2 on",
+                                 (long long)o.block);
+    if (!o.weights_only && o.block && (o.block < 16 || o.block & (o.block - 1)))
         return wick_context_fail(ctx, WICK_ERR_INVALID, "quantizer: blocks of %lld are none of a power of 2 from 16 on",
                                  (long long)o.block);
     wick_quantizer *q = wick_calloc(&ctx->alloc, sizeof *q);
@@ -293,7 +341,7 @@ wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
     const wick_status status = wick_run(q->workspace, in, q->seen);
     if (status != WICK_OK)
         return wick_context_fail(q->ctx, status, "quantizer: %s", wick_workspace_error(q->workspace));
-    if (q->options.block) return observe_grams(q);
+    if (is_int4(q)) return observe_grams(q);
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = n = 0; i < q->n_sites; i++) {
@@ -312,6 +360,12 @@ wick_status wick_quantizer_observe(wick_quantizer *q, const void *const *in) {
         const layer *l = &q->layers[i];
         const float *mean = l->mean ? q->seen[n++] : NULL;
         for (int64_t c = 0; c < l->channels; c++) l->mean[c] += (double)mean[c];
+    }
+    for (int i = 0; i < q->n_groups && sees_most(q); i++) {
+        const group *g = &q->groups[i];
+        const float *most = q->seen[n++];
+        for (int64_t c = 0; c < g->channels * g->repeat; c++)
+            g->most[c / g->repeat] = fmax(g->most[c / g->repeat], (double)most[c]);
     }
     q->observations++;
     return WICK_OK;
@@ -337,8 +391,8 @@ wick_quantizer_layer wick_quantizer_layer_at(const wick_quantizer *q, int i) {
                                   .kept = l->kept,
                                   .weights = wick_type_count(&l->type),
                                   .weight_sqnr = made ? l->sqnr : (double)NAN,
-                                  .low = made && !q->options.block ? (float)q->sites[l->site].low : NAN,
-                                  .high = made && !q->options.block ? (float)q->sites[l->site].high : NAN};
+                                  .low = made && !weights_alone(q) ? (float)q->sites[l->site].low : NAN,
+                                  .high = made && !weights_alone(q) ? (float)q->sites[l->site].high : NAN};
 }
 void wick_quantizer_keep(wick_quantizer *q, int i, bool kept) {
     if (!q || i < 0 || i >= q->n_layers || q->layers[i].kept == kept) return;

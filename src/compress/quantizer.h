@@ -18,12 +18,14 @@ typedef struct layer {
     float *bias;    /* of a convolution, likewise; or NULL */
     char *bias_name;
     bool kept;
-    int site; /* of what it takes */
+    int site;  /* of what it takes */
+    int group; /* of what it takes; -1: none */
     double sqnr;
     double *mean; /* of a convolution whose bias is corrected: sums over batches of the mean of each channel it took */
     int64_t channels; /* of these */
-    double *gram; /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
+    double *gram;     /* of 4 bits: the sum of x x^T over what it took, [K, K]; NULL: not observed */
     wick_tensor *q, *scale, *bias_q, *bias_scale; /* states of the quantizer's model; NULL: not made */
+    wick_tensor *step;                            /* learned scales of its weights, likewise; NULL: none */
     wick_tensor *trained, *bias_trained;          /* states of the model that is trained, in f32; NULL: there is none */
 } layer;
 
@@ -37,7 +39,18 @@ typedef struct site {
     double low, high;
     double scale;
     int zero;
+    wick_tensor *step; /* the scale that is learned; NULL: none */
 } site;
+
+/* An activation that only layers read, whose channels can be scaled (moves.c). */
+typedef struct group {
+    int axis;                 /* of v */
+    int64_t channels, repeat; /* of v, and places of its axis that each has: of what is flattened */
+    int made_by;              /* the layer that makes it; -1: others do */
+    bool moved;
+    double *s;    /* by channel: v is divided by it */
+    double *most; /* the largest magnitude that was seen, for SmoothQuant */
+} group;
 
 struct wick_quantizer {
     wick_context *ctx;
@@ -55,6 +68,9 @@ struct wick_quantizer {
     int n_layers;
     site *sites;
     int n_sites, n_observed;
+    group *groups;
+    int n_groups;
+    bool smoothed, awq_done;
     wick_plan *plan; /* of the activations that are observed */
     wick_workspace *workspace;
     void **seen;
@@ -64,17 +80,32 @@ struct wick_quantizer {
 
 static inline int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
 
+/* Activations stay in floats. */
+static inline bool weights_alone(const wick_quantizer *q) { return q->options.block || q->options.weights_only; }
+/* 4 bits in blocks, which only products have. */
+static inline bool is_int4(const wick_quantizer *q) { return q->options.block && !q->options.weights_only; }
+
 static inline wick_status out_of_memory(wick_context *ctx) {
     return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "out of memory quantising");
 }
 
 /* ---- reading.c --------------------------------------------------------------------------------------------------- */
 
+/* A constant that group's scales go into: over s along the axis, or, what the group's layers take, times s. */
+typedef struct scaled_operand {
+    const wick_node *node;
+    int operand, axis, group; /* axis below 0: from the end */
+    int64_t repeat;
+    bool takes;
+} scaled_operand;
 typedef struct reading {
     wick_subject s;
     int *site;       /* by value: its number, or -1 */
     int *layer;      /* by node (position): its number, or -1 */
     bool *quantised; /* by site: each reader gets what its 8 bits say */
+    int *group;      /* by value: its number, or -1 */
+    scaled_operand *scaled;
+    int n_scaled;
     bool *from_conv; /* by value: a convolution's result, or what elementwise ops, pools and moves make of some */
 } reading;
 bool wick_quantizer_is_move(const wick_node *node);
@@ -118,6 +149,30 @@ wick_status wick_quantizer_record_grams(wick_context *ctx, wick_tensor *const *i
 void wick_quantizer_add_grams(wick_quantizer *q); /* what it gave, q->seen */
 /* Weights and scales as wick_quantize_blocks has them, in the innermost scope; *made NULL: H has no factor. */
 wick_status wick_quantizer_gptq(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales);
+
+/* ---- adaround.c, hqq.c: likewise --------------------------------------------------------------------------------- */
+
+wick_status wick_quantizer_adaround(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales);
+wick_status wick_quantizer_hqq(wick_quantizer *q, const layer *l, wick_tensor **made, wick_tensor **scales);
+
+/* ---- weights.c --------------------------------------------------------------------------------------------------- */
+
+wick_status wick_quantizer_state(wick_quantizer *q, const char *name, const char *end, wick_dtype dtype, int rank,
+                                 const int64_t *dims, const void *data, wick_tensor **out);
+/* States of the layer for weights alone in 8 bits, and back: [K, N] or [channels, ...] in f32, as the product reads it.
+ */
+wick_status wick_quantizer_make_weights(wick_quantizer *q, layer *l);
+wick_tensor *wick_quantizer_weights(const wick_quantizer *q, const layer *l);
+
+/* ---- moves.c ----------------------------------------------------------------------------------------------------- */
+
+wick_status wick_quantizer_find_groups(wick_quantizer *q, reading *r);
+/* in[] are what the node reads: those that take scales become products with them. */
+wick_status wick_quantizer_scale_operands(const replay *p, const wick_node *node, wick_tensor **in);
+wick_status wick_quantizer_equalise(wick_quantizer *q);
+wick_status wick_quantizer_awq(wick_quantizer *q);
+/* quantizer.c: reads weights again, after scales have moved. */
+wick_status wick_quantizer_moved(wick_quantizer *q);
 
 /* ---- trained.c --------------------------------------------------------------------------------------------------- */
 

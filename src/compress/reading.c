@@ -7,7 +7,7 @@ bool wick_quantizer_is_move(const wick_node *node) {
            node->op == &wick_op_expand || node->op == &wick_op_max_pool;
 }
 static bool is_layer(const wick_quantizer *q, const wick_subject *s, const wick_node *node) {
-    const bool conv = node->op == &wick_op_conv && !q->options.block, matmul = node->op == &wick_op_matmul;
+    const bool conv = node->op == &wick_op_conv && !is_int4(q), matmul = node->op == &wick_op_matmul;
     if ((!conv && !matmul) || node->out[0].type.dtype != WICK_F32) return false;
     if (s->fixed[node->in[0]->id] || !s->fixed[node->in[1]->id]) return false;
     if (conv) return node->n_in < 3 || s->fixed[node->in[2]->id];
@@ -77,7 +77,7 @@ static wick_status choose(const wick_quantizer *q, reading *r) {
     r->quantised = wick_arena_zalloc(&r->s.arena, (size_t)q->n_sites + 1);
     r->from_conv = wick_arena_zalloc(&r->s.arena, (size_t)r->s.n_values + 1);
     if (!r->quantised || !r->from_conv) return out_of_memory(q->ctx);
-    for (size_t i = 0; i < graph->n && !q->options.block; i++) {
+    for (size_t i = 0; i < graph->n && !weights_alone(q); i++) {
         const wick_node *node = graph->nodes[i];
         const int l = r->layer[i];
         const bool quantised = l >= 0 && (!q->layers || !q->layers[l].kept);
@@ -103,6 +103,7 @@ wick_status wick_quantizer_read(wick_quantizer *q, reading *r, wick_context *ctx
     *r = (reading){0};
     WICK_TRY(wick_subject_record(&r->s, ctx, "quantizer", q->fn, q->user, q->n_in, in, q->n_out, true));
     WICK_TRY(find_sites(q, r));
+    WICK_TRY(wick_quantizer_find_groups(q, r));
     return choose(q, r);
 }
 

@@ -4,6 +4,7 @@
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* Whether its weights are others than those that fn gives it. */
@@ -62,8 +63,26 @@ static wick_tensor *through_bits(wick_context *ctx, const site *s, wick_tensor *
 static wick_tensor *straight_through(wick_tensor *bits, wick_tensor *x) {
     return wick_add(wick_stop_gradient(bits), wick_sub(x, wick_stop_gradient(x)));
 }
+/* The value of `bits`, and the gradients of (held - zero) step, held = round(x / step) + zero within low..high: of x 1
+ * inside and 0 outside, of the step round(x / step) - x / step inside and the end outside (Esser et al. 2020, eq. 3 and
+ * 5), times 1 / sqrt(n high) for the step of n numbers (section 2.2). */
+static wick_tensor *learned(wick_tensor *bits, wick_tensor *x, wick_tensor *step, double low, double high, int64_t n) {
+    const double part = 1 / sqrt((double)WICK_MAX(n, 1) * fmax(high, 1));
+    wick_tensor *slow = wick_mul(step, wick_like(step, part)),
+                *s = wick_add(slow, wick_stop_gradient(wick_sub(step, slow)));
+    wick_tensor *steps = wick_clip(wick_div(x, s), low, high),
+                *held = wick_add(steps, wick_stop_gradient(wick_sub(wick_round(steps), steps)));
+    wick_tensor *value = wick_mul(held, s);
+    return wick_add(wick_stop_gradient(bits), wick_sub(value, wick_stop_gradient(value)));
+}
 /* Gradients pass within the range. */
 static wick_tensor *trained_activation(wick_context *ctx, const site *s, wick_tensor *x) {
+    if (s->step) {
+        wick_tensor *scale = wick_stop_gradient(wick_abs(s->step)), *zero = wick_constant(ctx, WICK_U8, s->zero);
+        const int64_t n = wick_tensor_count(x) / WICK_MAX(wick_tensor_dim(x, 0), 1);
+        return learned(wick_dequantize(wick_quantize(x, scale, zero, 0, WICK_U8), scale, zero, 0), x, wick_abs(s->step),
+                       -s->zero, LEVELS - 1 - s->zero, n);
+    }
     const double low = -s->zero * s->scale, high = (LEVELS - 1 - s->zero) * s->scale;
     return straight_through(through_bits(ctx, s, x), wick_clip(x, low, high));
 }
@@ -71,6 +90,16 @@ static wick_tensor *trained_activation(wick_context *ctx, const site *s, wick_te
 static wick_tensor *trained_weights(const wick_quantizer *q, const layer *l) {
     wick_tensor *w = wick_stop_gradient(l->trained), *all = wick_abs(w);
     int axes[WICK_MAX_DIMS], n = 0;
+    if (l->step) {
+        const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
+        const double most = most_weight(q);
+        wick_tensor *step = wick_abs(l->step), *fixed = wick_stop_gradient(step);
+        int64_t dims[WICK_MAX_DIMS];
+        for (int d = 0; d < l->type.rank; d++) dims[d] = d == l->axis ? channels : 1;
+        wick_tensor *along = wick_reshape(fixed, l->type.rank, dims),
+                    *held = wick_clip(wick_round(wick_div(w, along)), -most, most);
+        return learned(wick_mul(held, along), l->trained, wick_reshape(step, l->type.rank, dims), -most, most, each);
+    }
     for (int d = 0; d < l->type.rank; d++)
         if (d != l->axis || q->options.per_tensor) axes[n++] = d;
     wick_tensor *largest = n == l->type.rank ? wick_max(all, WICK_ALL_AXES, false) : wick_max(all, n, axes, false);
@@ -94,6 +123,8 @@ static wick_status layer_inputs(const replay *p, const layer *l, wick_tensor **i
     } else if (l->kept) {
         WICK_TRY(keep_trained(p->q, l->name, l->trained, &in[1]));
         if (l->bias) WICK_TRY(keep_trained(p->q, l->bias_name, l->bias_trained, &in[2]));
+    } else if (p->q->options.weights_only) {
+        in[1] = wick_quantizer_weights(p->q, l);
     } else if (!p->q->options.block) {
         in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
         if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
@@ -110,11 +141,12 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         out = in + node->n_in;
     }
     for (int k = 0; k < node->n_in; k++) in[k] = p->read[node->in[k]->id];
+    WICK_TRY(wick_quantizer_scale_operands(p, node, in));
     if (is_changed_layer(p, node)) {
         const layer *l = &p->q->layers[p->r->layer[node->position]];
         wick_here(node->site);
         WICK_TRY(layer_inputs(p, l, in));
-        if (p->q->options.block && !l->kept)
+        if (is_int4(p->q) && !l->kept)
             out[0] = wick_int4_linear(in[0], l->q, l->scale, NULL, NULL);
         else
             out[0] = wick_record(NULL, node->op, node->n_in, in, node->attr, node->attr_size);
@@ -140,8 +172,9 @@ wick_status wick_replay_run(const replay *p) {
     for (size_t i = graph->n; i-- > 0;) {
         const wick_node *node = graph->nodes[i];
         /* other weights, and another bias, are there already */
-        for (int k = 0; p->needed[i] && k < (is_changed_layer(p, node) ? 1 : node->n_in); k++)
-            wick_replay_need(p, node->in[k]);
+        for (int k = 0; p->needed[i] && k < node->n_in; k++)
+            if (k == 0 || !is_changed_layer(p, node) || (k == 2 && weights_alone(p->q)))
+                wick_replay_need(p, node->in[k]);
     }
     for (size_t i = 0; i < graph->n; i++)
         if (p->needed[i]) WICK_TRY(run_node(p, graph->nodes[i]));

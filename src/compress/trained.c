@@ -3,6 +3,8 @@
 #include "compress/quantizer.h"
 #include "exec/exec.h"
 
+#include <stdio.h>
+
 /* A layer's weights or bias, as a parameter. */
 static wick_status start(wick_quantizer *q, const char *name, int rank, const int64_t *dims, const float *data,
                          wick_tensor **out) {
@@ -13,11 +15,31 @@ static wick_status start(wick_quantizer *q, const char *name, int rank, const in
     return WICK_OK;
 }
 
+/* Steps begin as what was made of weights and ranges. */
+static wick_status start_steps(wick_quantizer *q) {
+    char name[WICK_MSG_MAX];
+    for (int i = 0; i < q->n_layers; i++) {
+        layer *l = &q->layers[i];
+        site *s = &q->sites[l->site];
+        const void *data;
+        if (l->kept) continue;
+        WICK_TRY(wick_data(l->scale, &data));
+        snprintf(name, sizeof name, "%.400s_step", l->name);
+        WICK_TRY(start(q, name, 1, &l->type.dims[l->axis], data, &l->step));
+        if (s->step) continue; /* another layer takes it too */
+        const float scale = (float)s->scale;
+        snprintf(name, sizeof name, "%.400s_input_step", l->name);
+        WICK_TRY(start(q, name, 0, NULL, &scale, &s->step));
+    }
+    return WICK_OK;
+}
+
 wick_status wick_quantizer_start_training(wick_quantizer *q) {
     if (!q) return WICK_ERR_INVALID;
     wick_context *ctx = q->ctx;
-    if (q->options.block)
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "quantizer: weights of 4 bits are not trained");
+    if (weights_alone(q))
+        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "quantizer: weights of %s are not trained",
+                                 is_int4(q) ? "4 bits" : "8 bits alone");
     if (!q->finished || q->trained)
         return wick_context_fail(ctx, WICK_ERR_INVALID,
                                  q->trained ? "quantizer: it is trained already"
@@ -32,6 +54,7 @@ wick_status wick_quantizer_start_training(wick_quantizer *q) {
         if (status == WICK_OK && l->bias)
             status = start(q, l->bias_name, 1, &l->type.dims[0], l->bias, &l->bias_trained);
     }
+    if (status == WICK_OK && q->options.learn_steps) status = start_steps(q);
     wick_arena scratch;
     wick_arena_init(&scratch, &ctx->alloc, 0);
     wick_recording recording;
@@ -46,7 +69,9 @@ wick_status wick_quantizer_start_training(wick_quantizer *q) {
     if (status != WICK_OK) {
         wick_model_free(&q->trained);
         q->n_copies = 0;
-        for (int i = 0; i < q->n_layers; i++) q->layers[i].trained = q->layers[i].bias_trained = NULL;
+        for (int i = 0; i < q->n_layers; i++)
+            q->layers[i].trained = q->layers[i].bias_trained = q->layers[i].step = NULL;
+        for (int i = 0; i < q->n_sites; i++) q->sites[i].step = NULL;
     }
     return status;
 }

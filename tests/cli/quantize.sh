@@ -50,6 +50,10 @@ test_training() {
     awk "BEGIN { exit !($after >= $before) }" || fail "training made $after of $before"
     cmp -s plain.onnx trained.onnx && fail "--epochs has no effect"
     expect 0 "$wick" quantize run -o same.onnx --per-tensor --reduce-range --epochs 2 --lr 0.0003 --threads 1 --quiet && cmp trained.onnx same.onnx || fail "the number of threads counts"
+    expect 0 "$wick" quantize run -o steps.onnx --reduce-range --epochs 1 --learn-steps --quiet && has out "in int8"
+    expect 0 "$wick" quantize run -o fixed.onnx --reduce-range --epochs 1 --quiet
+    cmp -s steps.onnx fixed.onnx && fail "--learn-steps has no effect"
+    expect 2 "$wick" quantize run -o b.onnx --learn-steps && has err "--learn-steps is for --epochs"
     expect 0 "$wick" quantize run -o kept.onnx --keep "conv2*" --epochs 1 --quiet && grep -q "conv2.weight.*stays f32" out || fail "conv2 does not stay f32"
     expect 0 "$wick" eval kept.onnx --data data --json && kept=$(json out accuracy)
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)
@@ -65,6 +69,36 @@ test_weights_of_4_bits() {
     expect 2 "$wick" quantize run -o b.onnx --block 24 && has err "no power of 2"
     expect 2 "$wick" quantize run -o b.onnx --block 8 && has err "from 16 on"
     expect 2 "$wick" quantize run -o b.onnx --block 32 --epochs 1 && has err "--epochs is for 8 bits"
+}
+test_weights_alone() {
+    make_run run "$conv" || return
+    expect 0 "$wick" eval run --json && floats=$(json out accuracy)
+    for kind in int8 f8; do
+        expect 0 "$wick" quantize run -o alone.onnx --weights-only $kind && has out "in $kind" && has out "conv1.weight" && lacks err ranges
+        expect 0 "$wick" eval alone.onnx --data data --json && alone=$(json out accuracy)
+        awk "BEGIN { d = $floats - $alone; exit !(d < 0.03 && d > -0.03) }" || fail "$floats became $alone in $kind"
+        expect 0 "$wick" quantize run -o blocks.onnx --weights-only $kind --block 24 --json && has out "accuracy_$kind"
+        cmp -s alone.onnx blocks.onnx && fail "--block has no effect on $kind"
+    done
+    expect 0 "$wick" quantize run -o a.onnx --weights-only int8 --keep "conv1*" --quiet && grep -q "conv1.weight.*stays f32" out || fail "conv1 does not stay f32"
+    expect 2 "$wick" quantize run -o b.onnx --weights-only int8 --epochs 1 && has err "--weights-only leaves activations as they are"
+    expect 2 "$wick" quantize run -o b.onnx --weights-only int8 --block 1 && has err "--block 1"
+}
+test_scales_and_roundings() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o plain.onnx --per-tensor --quiet
+    for how in "--equalise" "--smooth 0.5"; do
+        expect 0 "$wick" quantize run -o moved.onnx --per-tensor $how --json && has out '"within": true'
+        cmp -s plain.onnx moved.onnx && fail "$how has no effect"
+    done
+    expect 0 "$wick" quantize run -o gptq.onnx --block 32 --quiet
+    for how in "--rounding nearest" "--rounding adaround" "--rounding hqq" "--awq"; do
+        expect 0 "$wick" quantize run -o other.onnx --block 32 $how --quiet && has out "in int4"
+        cmp -s gptq.onnx other.onnx && fail "$how has no effect"
+    done
+    expect 2 "$wick" quantize run -o b.onnx --awq && has err "--awq is for 4 bits"
+    expect 2 "$wick" quantize run -o b.onnx --rounding hqq --weights-only int8 && has err "--rounding is for 4 bits"
+    expect 2 "$wick" quantize run -o b.onnx --block 32 --smooth 0.5 && has err "--smooth is for 8 bits"
 }
 # Nothing is below a bound of 0: every flip of the sign counts, or else all is good.
 test_the_bound_of_the_drop() {
