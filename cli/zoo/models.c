@@ -9,7 +9,7 @@
 #include <strings.h>
 
 const char *const zoo_metrics[] = {"accuracy",    "mean recall", "F1",      "mIoU",  "AUC",
-                                   "SI-SDR + dB", "ROUGE-1",     "span F1", "mAP50", "share of wants",
+                                   "SI-SDR + dB", "ROUGE-1",     "span F1", "mAP50", "share of wants", "PCK@0.2",
                                    "MSE",         "CER %",       "MAPE %",  "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
@@ -66,11 +66,19 @@ const zoo_set zoo_set_tunes = {"tunes.tsv", "pypi.org/project/music21, its corpu
 const zoo_set zoo_set_packages = {"packages.tsv", "Debian's package descriptions, main (scripts/zoo_packages.py)",
                                   "free, each as its package", true, zoo_prepare_packages};
 
+const zoo_set zoo_set_figures = {"clothing.tar.gz", "github.com/alexeygrigorev/clothing-dataset-small", "CC0 1.0",
+                                 true, zoo_prepare_poses};
+const zoo_set zoo_set_scenes = {"textures", "Debian's ufoai-textures (UFO: Alien Invasion)",
+                                "GPL-2+ and others that are free, by file", true, zoo_prepare_scenes};
+const zoo_set zoo_set_clothes = {"fashion-mnist", "Debian's dataset-fashion-mnist (Zalando)", "MIT", true, NULL};
+const zoo_set zoo_set_numerals = {"mnist", "MNIST of LeCun, Cortes and Burges", "CC BY-SA 3.0", true, NULL};
+
 /* What is made of several sets. */
 static const struct {
     const zoo_set *set, *with[ZOO_SOURCES - 1];
 } mixed[] = {{&zoo_set_activity, {&zoo_set_emodb, &zoo_set_esc10}},
-             {&zoo_set_enhancement, {&zoo_set_emodb, &zoo_set_esc10}}};
+             {&zoo_set_enhancement, {&zoo_set_emodb, &zoo_set_esc10}},
+             {&zoo_set_scenes, {&zoo_set_clothes, &zoo_set_numerals}}};
 const zoo_set *zoo_set_of(const zoo_set *set, int i) {
     if (i == 0) return set;
     for (size_t k = 0; k < sizeof mixed / sizeof *mixed; k++)
@@ -106,10 +114,14 @@ const zoo_model zoo_models[] = {
     {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", NULL, &zoo_set_words, "ten families of fonts, and a fifth of the words", ZOO_CER, 6, "1,32,128", 63,
      "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, columns, conv 64 1 nobias, bn, relu, gru 32 both, dropout 0.1, conv classes 1",
      "task = ctc\nepochs = 20\nbatch = 64\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
-    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
+    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", NULL, &zoo_set_figures, "other bodies, clothes and photos", ZOO_PCK, 0.80, "3,128,128", 17,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same nobias, bn, relu, invres 64 3 stride 2 expand 3, invres 64 5 expand 2, conv classes 1",
+     "task = keypoints\nepochs = 20\nbatch = 32\ntransform = affine=10:0.05:0.9:1.1,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
-    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "a set of scenes"},
+    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", NULL, &zoo_set_scenes, "other textures, clothes and numerals", ZOO_HEADS, 1, "3,96,96", 30,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 same nobias, bn, relu, maxpool 2, conv 40 3 same nobias, bn, relu, conv 40 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, globalpool, linear classes",
+     "heads = scene=classes, things=labels*4\nepochs = 20\nbatch = 32\ntransform = normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"A1", "KeywordSpot-Micro", "hears which digit is said", "40x49", "10", NULL, &zoo_set_digits, "speakers theo and yweweler", ZOO_ACCURACY, 0.80, "49,40", 10, "layernorm, " SOUND,
      "epochs = 40\nbatch = 32\ntransform = gain=-15:10,shift=0.2,noise=10:40:0.5,fit=7680,logmel=40:320:160,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A2", "AudioEvent-Nano", "tells ten sounds apart; five more need a set of them", "40x49", "10", NULL, &zoo_set_esc10, "fold 5, whose clips come from other recordings", ZOO_ACCURACY, 0.82, "49,40", 10, SOUND,
