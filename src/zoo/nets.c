@@ -16,6 +16,7 @@ static wick_tensor *build_sequence(const wick_network *network, wick_model *mode
     char first[40];
     snprintf(first, sizeof first, "sequence %lld", network->n_widths ? (long long)network->widths[0] : 1LL);
     if (wick_tensor_rank(x) == 2) x = wick_net(model, first, x, outputs);
+    if (wick_tensor_error(x, NULL) != WICK_OK) return x;
     return wick_tensor_rank(x) == 3 && !network->n_widths ? build(network, model, x, outputs)
                                                           : wick_net(model, network->net, x, outputs);
 }
