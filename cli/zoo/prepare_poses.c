@@ -15,8 +15,9 @@
 
 enum {
     SIDE = 128,
-    LEARNED = 6000, /* pictures */
-    HELD = 1000,
+    LEARNED_A_PHOTO = 4, /* pictures */
+    HELD_A_PHOTO = 3,
+    MOST_HELD = 1000,
     LEARNED_BODIES = 300,
     HELD_BODIES = 60,
     LEARNED_CLOTHES = 600,
@@ -391,6 +392,12 @@ static int take_photos(maker *m) {
     return code;
 }
 
+static int64_t count_photos(const maker *m, int part) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->photos.n; i++) n += m->photos.list[i].part == part;
+    return n;
+}
+
 /* The middle part of a photo, larger and mirrored as it comes. */
 static void draw_photo(zoo_canvas *c, const zoo_photo *photo, uint64_t *s) {
     const double scale = zoo_between(s, 0.6, 1), mirror = zoo_uniform(s) < 0.5 ? -1 : 1,
@@ -461,8 +468,9 @@ int zoo_prepare_poses(zoo_prep *p) {
     maker m = {.p = p};
     p->groups = "bodies, clothes and photos";
     int code = take_photos(&m);
-    if (code == CLI_OK) code = draw_part(&m, ZOO_TRAIN, LEARNED);
-    if (code == CLI_OK) code = draw_part(&m, ZOO_TEST, HELD);
+    if (code == CLI_OK) code = draw_part(&m, ZOO_TRAIN, LEARNED_A_PHOTO * count_photos(&m, ZOO_TRAIN));
+    const int64_t held = HELD_A_PHOTO * count_photos(&m, ZOO_TEST);
+    if (code == CLI_OK) code = draw_part(&m, ZOO_TEST, held < MOST_HELD ? held : MOST_HELD);
     zoo_free_photos(&m.photos);
     return code;
 }

@@ -20,8 +20,6 @@ enum {
     MOST_THINGS = 3,
     LEARNED_OF_KIND = 600, /* things of a kind that are taken */
     HELD_OF_KIND = 120,
-    LEARNED = 9000, /* pictures */
-    HELD = 1500,
     KINDS_OF_THINGS = 20,
     ROOM = 4200
 };
@@ -67,12 +65,12 @@ static const struct {
      "mattn/street010 mattn/street012 streets/base"},
     {"carpet",
      "buildings/carpet001 buildings/carpet002 buildings/carpet003 buildings/carpet004 buildings/carpet005 "
-     "buildings/carpet006 buildings/carpet007 buildings/carpet008 buildings/carpet009 buildings/carpet010 "
-     "buildings/carpet011 buildings/carpet012 buildings/carpet013 buildings/carpet014 buildings/carpet015 "
-     "buildings/carpet017 buildings/carpet018 buildings/carpet019 buildings/carpet020",
-     "buildings/carpet021 buildings/carpet022 buildings/carpet023 buildings/carpet024 buildings/carpet025 "
-     "buildings/carpet026 buildings/carpet027 buildings/carpet028 buildings/carpet029 buildings/carpet030 "
-     "buildings/carpet031"},
+     "buildings/carpet006 buildings/carpet007 buildings/carpet008 buildings/carpet014 buildings/carpet015 "
+     "buildings/carpet017 buildings/carpet018 buildings/carpet019 buildings/carpet020 buildings/carpet021 "
+     "buildings/carpet023 buildings/carpet024 buildings/carpet025 buildings/carpet027 buildings/carpet028 "
+     "buildings/carpet029 buildings/carpet030",
+     "buildings/carpet009 buildings/carpet010 buildings/carpet011 buildings/carpet012 buildings/carpet013 "
+     "buildings/carpet022 buildings/carpet026 buildings/carpet031"},
     {"paper",
      "buildings/wallpaper001 buildings/wallpaper002 buildings/wallpaper003 buildings/wallpaper004 "
      "buildings/wallpaper005 buildings/wallpaper006 buildings/wallpaper007 buildings/wallpaper008 "
@@ -118,6 +116,7 @@ static const struct {
               {"rocks", ROCKS, ROCKS}, {"wood", LEAVES, SOIL},      {"street", BRICK, STREET}, {"room", PAPER, CARPET},
               {"cabin", WOOD, WOOD},   {"factory", METAL, CONCRETE}};
 enum { SCENES = (int)(sizeof scenes / sizeof *scenes) };
+enum { ROCKS_SCENE = 4, STREET_SCENE = 6, ROOM_SCENE, CABIN_SCENE, FACTORY_SCENE }; /* those that have more to them */
 static const char *const things[KINDS_OF_THINGS] = {
     "t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",   "boot",
     "zero",    "one",      "two",      "three", "four", "five",   "six",   "seven",   "eight", "nine"};
@@ -206,6 +205,12 @@ static int take_things(maker *m, const char *path, int part, int first) {
     return code;
 }
 
+static int64_t count_things(const maker *m, int part) {
+    int64_t n = 0;
+    for (int k = 0; k < KINDS_OF_THINGS; k++) n += m->things[part].n[k];
+    return n;
+}
+
 /* ---- what is drawn ----------------------------------------------------------------------------------------------- */
 
 typedef struct sky {
@@ -227,9 +232,59 @@ static void draw_sky(sky *s, uint64_t *state) {
     for (int k = 0; k < 3; k++) s->phase[k] = zoo_between(state, 0, 6.28);
 }
 
-/* Pixels are means of 3 x 3 places. What is behind is seen from the front; of the ground what is nearer is larger. */
+/* Where the sky ends, of what stands before it: roofs of a street, mountains. */
+static double skyline_of(int scene, double horizon, double x, const double phase[3]) {
+    if (scene == STREET_SCENE) return horizon * (0.25 + 0.2 * sin(phase[0]));
+    if (scene != ROCKS_SCENE) return 0;
+    double y = 0.35 + 0.1 * sin(phase[0]);
+    for (int k = 1; k < 4; k++) y += 0.18 / k * fabs(sin(phase[k - 1] + 3 * k * x / SIDE)) - 0.1 / k;
+    return horizon * y;
+}
+
+/* An upright rectangle; its edges are sharp. */
+static void fill(zoo_canvas *c, double x, double y, double wide, double high, const float rgb[3]) {
+    for (int j = (int)fmax(y, 0); j < y + high; j++)
+        for (int i = (int)fmax(x, 0); i < x + wide; i++) zoo_blend(c, i, j, rgb, 1);
+}
+
+/* A room has a window and a skirting board, a cabin posts and a beam, a factory pipes along the wall. */
+static void furnish(maker *m, int scene, double horizon, const sky *s, zoo_canvas *c) {
+    uint64_t *state = &m->state;
+    float colour[3], rgb[3];
+    if (scene == ROOM_SCENE) {
+        const double wide = zoo_between(state, 18, 30), high = fmin(zoo_between(state, 16, 28), horizon - 8),
+                     x = zoo_between(state, 4, SIDE - wide - 4), y = zoo_between(state, 2, horizon - high - 5);
+        zoo_colour(zoo_between(state, 0.05, 0.15), zoo_between(state, 0, 0.2), zoo_between(state, 0.8, 1), colour);
+        fill(c, 0, horizon - 3, SIDE, 3, colour);
+        fill(c, x - 2, y - 2, wide + 4, high + 4, colour);
+        for (int j = 0; j < (int)high; j++)
+            for (int i = 0; i < (int)wide; i++) {
+                sky_at(s, (x + i) / SIDE, (y + j) / horizon, rgb);
+                zoo_blend(c, (int)x + i, (int)y + j, rgb, 1);
+            }
+        fill(c, x + wide / 2 - 1, y, 2, high, colour);
+        fill(c, x, y + high / 2 - 1, wide, 2, colour);
+    } else if (scene == CABIN_SCENE) {
+        zoo_colour(zoo_between(state, 0.05, 0.09), 0.6, zoo_between(state, 0.15, 0.35), colour);
+        const double between = zoo_between(state, 22, 34);
+        for (double x = zoo_between(state, 0, between); x < SIDE; x += between) fill(c, x, 0, 4, horizon, colour);
+        fill(c, 0, zoo_between(state, 0, 4), SIDE, 5, colour);
+    } else if (scene == FACTORY_SCENE) {
+        for (int n = 1 + (int)zoo_below(state, 2); n > 0; n--) {
+            const double y = zoo_between(state, 4, horizon - 4), r = zoo_between(state, 2.5, 4.5);
+            zoo_colour(zoo_uniform(state), zoo_between(state, 0, 0.7), zoo_between(state, 0.5, 0.9), colour);
+            for (int j = (int)(y - r); j <= (int)(y + r); j++) {
+                const double off = (j - y) / r;
+                for (int k = 0; k < 3; k++) rgb[k] = colour[k] * (float)fmax(0.2, 1 - 0.7 * fabs(off + 0.3));
+                fill(c, 0, j, SIDE, 1, rgb);
+            }
+        }
+    }
+}
+
+/* Pixels are means of 2 x 2 places. What is behind is seen from the front; of the ground what is nearer is larger. */
 static int draw_scene(maker *m, int part, int scene, zoo_canvas *c) {
-    enum { FINE = 3 };
+    enum { FINE = 2 };
     const int kind[2] = {scenes[scene].behind, scenes[scene].ground};
     const zoo_photo *photo[2] = {NULL, NULL};
     sky above;
@@ -243,24 +298,30 @@ static int draw_scene(maker *m, int part, int scene, zoo_canvas *c) {
         shift[k] = zoo_between(&m->state, 0, TEXTURE), shift[2 + k] = zoo_between(&m->state, 0, TEXTURE);
     }
     const double horizon = SIDE * zoo_between(&m->state, 0.25, 0.6), eye = zoo_between(&m->state, 15, 35),
-                 mirror = zoo_uniform(&m->state) < 0.5 ? -1 : 1;
+                 mirror = zoo_uniform(&m->state) < 0.5 ? -1 : 1,
+                 light[2] = {zoo_between(&m->state, 0.7, 1.4), zoo_between(&m->state, 0.7, 1.4)};
+    double skyline[SIDE];
+    for (int x = 0; x < SIDE; x++) skyline[x] = skyline_of(scene, horizon, x, above.phase);
     for (int y = 0; y < SIDE; y++)
         for (int x = 0; x < SIDE; x++) {
-            float *to = c->at + 3 * (y * SIDE + x);
+            float *to = c->at + 3 * (y * SIDE + x), blue[3] = {0};
+            const double top = photo[0] ? skyline[x] : horizon; /* of what is no sky */
             for (int k = 0; k < 3; k++) to[k] = 0;
+            if (y < top) sky_at(&above, (double)x / SIDE, y / horizon, blue);
             for (int i = 0; i < FINE * FINE; i++) {
                 const double u = x + (i % FINE + 0.5) / FINE, v = y + (i / FINE + 0.5) / FINE;
-                const bool low = v >= horizon;
+                const bool low = v >= horizon, open = v < top;
                 const double far = low ? (SIDE - horizon + eye) / (v - horizon + eye) : 1; /* 1 at the lower edge */
                 float rgb[3];
-                if (photo[low])
+                if (!open && photo[low])
                     zoo_photo_at(photo[low], mirror * (u - SIDE / 2.0) * far * scale[low] + shift[low],
                                  (low ? far * eye * 2 : v) * scale[low] + shift[2 + low], rgb);
                 else
-                    sky_at(&above, u / SIDE, v / horizon, rgb);
-                for (int k = 0; k < 3; k++) to[k] += rgb[k] / (FINE * FINE);
+                    memcpy(rgb, blue, sizeof rgb);
+                for (int k = 0; k < 3; k++) to[k] += rgb[k] * (float)(open ? 1 : light[low]) / (FINE * FINE);
             }
         }
+    furnish(m, scene, horizon, &above, c);
     return CLI_OK;
 }
 
@@ -365,8 +426,9 @@ int zoo_prepare_scenes(zoo_prep *p) {
     for (int held = 0; held < 2; held++)
         for (int k = 0; k < 2 && code == CLI_OK; k++)
             code = take_things(&m, p->sources[1 + k], held ? ZOO_TEST : ZOO_TRAIN, k * KINDS_OF_THINGS / 2);
-    if (code == CLI_OK) code = draw_part(&m, ZOO_TRAIN, LEARNED);
-    if (code == CLI_OK) code = draw_part(&m, ZOO_TEST, HELD);
+    /* pictures: three of four things of the training, five of eight of the test */
+    if (code == CLI_OK) code = draw_part(&m, ZOO_TRAIN, count_things(&m, ZOO_TRAIN) * 3 / 4);
+    if (code == CLI_OK) code = draw_part(&m, ZOO_TEST, count_things(&m, ZOO_TEST) * 5 / 8);
     for (int k = 0; k < ZOO_PARTS; k++)
         for (int t = 0; t < KINDS_OF_THINGS; t++) free(m.things[k].list[t]);
     zoo_free_photos(&m.textures);
