@@ -116,7 +116,16 @@ static const struct {
               {"rocks", ROCKS, ROCKS}, {"wood", LEAVES, SOIL},      {"street", BRICK, STREET}, {"room", PAPER, CARPET},
               {"cabin", WOOD, WOOD},   {"factory", METAL, CONCRETE}};
 enum { SCENES = (int)(sizeof scenes / sizeof *scenes) };
-enum { ROCKS_SCENE = 4, STREET_SCENE = 6, ROOM_SCENE, CABIN_SCENE, FACTORY_SCENE }; /* those that have more to them */
+enum {
+    DESERT_SCENE = 1,
+    SNOW_SCENE,
+    ROOFS_SCENE,
+    ROCKS_SCENE,
+    STREET_SCENE = 6,
+    ROOM_SCENE,
+    CABIN_SCENE,
+    FACTORY_SCENE
+}; /* those that have more to them */
 static const char *const things[KINDS_OF_THINGS] = {
     "t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",   "boot",
     "zero",    "one",      "two",      "three", "four", "five",   "six",   "seven",   "eight", "nine"};
@@ -224,10 +233,14 @@ static void sky_at(const sky *s, double x, double y, float rgb[3]) {
     cloud = s->clouds * fmax(0, cloud);
     for (int k = 0; k < 3; k++) rgb[k] = (float)fmin(1, (double)s->high[k] * (1 - y) + (double)s->low[k] * y + cloud);
 }
-static void draw_sky(sky *s, uint64_t *state) {
-    const double hue = zoo_between(state, 0.54, 0.64), grey = zoo_between(state, 0, 1);
-    zoo_colour(hue, 0.6 * grey, zoo_between(state, 0.55, 0.95), s->high);
-    zoo_colour(hue, 0.3 * grey, zoo_between(state, 0.75, 1), s->low);
+/* Over a desert there is dust in the lower part, over snow no blue. */
+static void draw_sky(sky *s, int scene, uint64_t *state) {
+    const double hue = zoo_between(state, 0.54, 0.64), blue = scene == SNOW_SCENE ? 0.1 : zoo_between(state, 0.1, 1);
+    zoo_colour(hue, 0.6 * blue, zoo_between(state, 0.55, 0.95), s->high);
+    if (scene == DESERT_SCENE)
+        zoo_colour(zoo_between(state, 0.07, 0.13), zoo_between(state, 0.2, 0.45), zoo_between(state, 0.75, 1), s->low);
+    else
+        zoo_colour(hue, 0.3 * blue, zoo_between(state, 0.75, 1), s->low);
     s->clouds = zoo_between(state, 0, 0.25);
     for (int k = 0; k < 3; k++) s->phase[k] = zoo_between(state, 0, 6.28);
 }
@@ -247,7 +260,24 @@ static void fill(zoo_canvas *c, double x, double y, double wide, double high, co
         for (int i = (int)fmax(x, 0); i < x + wide; i++) zoo_blend(c, i, j, rgb, 1);
 }
 
-/* A room has a window and a skirting board, a cabin posts and a beam, a factory pipes along the wall. */
+/* Windows of a street's houses, and a line along the road. */
+static void furnish_street(uint64_t *state, double horizon, double top, zoo_canvas *c) {
+    float frame[3], glass[3], line[3];
+    const double wide = zoo_between(state, 7, 11), between = wide + zoo_between(state, 6, 12),
+                 high = fmin(zoo_between(state, 8, 13), horizon - top - 6), y = top + (horizon - top - high) / 2;
+    zoo_colour(zoo_uniform(state), 0.1, zoo_between(state, 0.6, 1), frame);
+    zoo_colour(zoo_between(state, 0.5, 0.65), 0.3, zoo_between(state, 0.05, 0.35), glass);
+    zoo_colour(0.15, zoo_between(state, 0, 0.5), zoo_between(state, 0.8, 1), line);
+    for (double x = zoo_between(state, -wide, 4); x < SIDE && high > 2; x += between) {
+        fill(c, x - 1, y - 1, wide + 2, high + 2, frame);
+        fill(c, x, y, wide, high, glass);
+    }
+    const double at = zoo_between(state, (horizon + SIDE) / 2, SIDE - 6);
+    for (double x = zoo_between(state, -12, 0); x < SIDE; x += 24) fill(c, x, at, 13, 3, line);
+}
+
+/* A room has a window and a skirting board, a cabin posts and a beam, a factory pipes along the wall, roofs chimneys.
+ */
 static void furnish(maker *m, int scene, double horizon, const sky *s, zoo_canvas *c) {
     uint64_t *state = &m->state;
     float colour[3], rgb[3];
@@ -264,6 +294,18 @@ static void furnish(maker *m, int scene, double horizon, const sky *s, zoo_canva
             }
         fill(c, x + wide / 2 - 1, y, 2, high, colour);
         fill(c, x, y + high / 2 - 1, wide, 2, colour);
+    } else if (scene == STREET_SCENE) {
+        furnish_street(state, horizon, skyline_of(scene, horizon, 0, s->phase), c);
+    } else if (scene == ROOFS_SCENE) {
+        for (int n = 1 + (int)zoo_below(state, 3); n > 0; n--) {
+            const double wide = zoo_between(state, 6, 11), high = zoo_between(state, 8, 16),
+                         x = zoo_between(state, 0, SIDE - wide), y = horizon - high + 4;
+            zoo_colour(zoo_between(state, 0.01, 0.06), zoo_between(state, 0.2, 0.6), zoo_between(state, 0.3, 0.7),
+                       colour);
+            fill(c, x, y, wide, high, colour);
+            for (int k = 0; k < 3; k++) rgb[k] = 0.6f * colour[k];
+            fill(c, x - 1, y - 2, wide + 2, 2, rgb);
+        }
     } else if (scene == CABIN_SCENE) {
         zoo_colour(zoo_between(state, 0.05, 0.09), 0.6, zoo_between(state, 0.15, 0.35), colour);
         const double between = zoo_between(state, 22, 34);
@@ -289,7 +331,7 @@ static int draw_scene(maker *m, int part, int scene, zoo_canvas *c) {
     const zoo_photo *photo[2] = {NULL, NULL};
     sky above;
     double scale[2], shift[4];
-    draw_sky(&above, &m->state);
+    draw_sky(&above, scene, &m->state);
     for (int k = 0; k < 2; k++) {
         if (kind[k] != SKY && !(photo[k] = zoo_pick_photo(&m->textures, part, kind[k], &m->state)))
             return log_fail(CLI_BAD_FILE, "%s: has no texture of %s", m->p->source, textures[kind[k]].name);
