@@ -44,7 +44,8 @@ class Block(nn.Module):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(a, b, 3, stride, 1, bias=False), nn.BatchNorm2d(b)
         self.conv2, self.bn2 = nn.Conv2d(b, b, 3, 1, 1, bias=False), nn.BatchNorm2d(b)
-        self.down = nn.Sequential(nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b)) if stride > 1 or a != b else None
+        down = nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b)
+        self.down = nn.Sequential(*down) if stride > 1 or a != b else None
 
     def forward(self, x):
         y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
@@ -66,7 +67,8 @@ class Inverted(nn.Module):
         super().__init__()
         up = [nn.Conv2d(a, a * t, 1, bias=False), nn.BatchNorm2d(a * t), nn.ReLU6()] if t > 1 else []
         self.body = nn.Sequential(*up, nn.Conv2d(a * t, a * t, 3, stride, 1, groups=a * t, bias=False),
-                                  nn.BatchNorm2d(a * t), nn.ReLU6(), nn.Conv2d(a * t, b, 1, bias=False), nn.BatchNorm2d(b))
+                                  nn.BatchNorm2d(a * t), nn.ReLU6(), nn.Conv2d(a * t, b, 1, bias=False),
+                                  nn.BatchNorm2d(b))
         self.same = stride == 1 and a == b
 
     def forward(self, x):
@@ -101,8 +103,8 @@ class Dilated(nn.Module):
 
 
 def tcn(channels, classes):
-    return nn.Sequential(*[Dilated(64 if i else channels, 2**i) for i in range(4)], nn.AdaptiveAvgPool1d(1), nn.Flatten(),
-                         nn.Linear(64, classes))
+    blocks = [Dilated(64 if i else channels, 2**i) for i in range(4)]
+    return nn.Sequential(*blocks, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(64, classes))
 
 
 class Turn(nn.Module):
@@ -142,9 +144,9 @@ class CausalRows(nn.Conv2d):
 def oblong(classes):
     """conv 6 2x3 stride 1x2 pad 1x0, relu6, dwconv 3x1 pad 1x0, avgpool 1x2, conv 5 1x3 causal dilation 1x2,
     maxpool 2x1 stride 1, globalpool, linear classes"""
-    return nn.Sequential(nn.Conv2d(3, 6, (2, 3), (1, 2), (1, 0)), nn.ReLU6(), nn.Conv2d(6, 6, (3, 1), 1, (1, 0), groups=6),
-                         nn.AvgPool2d((1, 2), (1, 2)), CausalRows(6, 5, (1, 3), dilation=(1, 2)), nn.MaxPool2d((2, 1), 1),
-                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, classes))
+    first = nn.Conv2d(3, 6, (2, 3), (1, 2), (1, 0)), nn.ReLU6(), nn.Conv2d(6, 6, (3, 1), 1, (1, 0), groups=6)
+    then = nn.AvgPool2d((1, 2), (1, 2)), CausalRows(6, 5, (1, 3), dilation=(1, 2)), nn.MaxPool2d((2, 1), 1)
+    return nn.Sequential(*first, *then, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, classes))
 
 
 print("# torch", torch.__version__.split("+")[0], "make_archs.py")
