@@ -121,7 +121,7 @@ const zoo_model zoo_models[] = {
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
     {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", NULL, &zoo_set_scenes, "other textures, clothes and numerals", ZOO_HEADS, 1, "3,96,96", 30,
      "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same nobias, bn, relu, conv 80 3 same nobias, bn, relu, save a, globalpool, save mean, from a, globalmaxpool, concat mean, linear classes",
-     "heads = scene=classes, things=labels*8\nepochs = 14\nbatch = 32\ntransform = normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
+     "heads = scene=classes, things=labels*8\nepochs = 20\nbatch = 32\ntransform = normalise\nlr = 0.005\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"A1", "KeywordSpot-Micro", "hears which digit is said", "40x49", "10", NULL, &zoo_set_digits, "speakers theo and yweweler", ZOO_ACCURACY, 0.80, "49,40", 10, "layernorm, " SOUND,
      "epochs = 40\nbatch = 32\ntransform = gain=-15:10,shift=0.2,noise=10:40:0.5,fit=7680,logmel=40:320:160,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A2", "AudioEvent-Nano", "tells ten sounds apart; five more need a set of them", "40x49", "10", NULL, &zoo_set_esc10, "fold 5, whose clips come from other recordings", ZOO_ACCURACY, 0.82, "49,40", 10, SOUND,
