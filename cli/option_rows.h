@@ -59,7 +59,7 @@ extern const option_row cmd_train_options[], cmd_eval_options[], cmd_predict_opt
 #define OPT_GROUP {"group", "GROUP", LIST, "", AT(group), 0, 0, "parameters by name, and what is different about them: \"*.bias|bn*:decay=0\", \"conv*:lr=0.1x\" (or lr=RATE), \"fc1.*:freeze\"; the first that " "matches counts; may be given again"}
 #define OPT_CLIP {"clip", "NORM", REAL, "0", AT(clip), 0, 1e30, "largest norm of all gradients together; 0: no limit"}
 #define OPT_ARCH {"arch", "NET", TEXT, "", AT(arch), 0, 0, "instead of MODEL: this network, mlp:256,128, resnet8, ... (with --input)"}
-#define OPT_NET {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "instead of MODEL: a network as text; wick help net lists the layers"}
+#define OPT_NET {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "instead of MODEL: a network as text, or @FILE that has it; wick help net lists the layers"}
 #define OPT_INPUT_OF_PLAN {"input", "DIMS|NAME=N", EACH, "", AT(inputs), 0, 0, "--arch, --net: extents of an image, 28,28 or 3,32,32. Of a .onnx: an input that becomes a constant, N everywhere"}
 #define OPT_TRAIN {"train", "", FLAG, "", AT(train), 0, 0, "the whole step of training instead: forward, backward, and Adam's update"}
 #define OPT_WITHOUT {"without", "PASSES", TEXT, "", AT(without), 0, 0, "leave passes out, by name with commas between: fuse,epilogue; or single decisions that explain numbers: fuse:3"}

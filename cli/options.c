@@ -1,4 +1,5 @@
 #include "options.h"
+#include "paths.h"
 
 #include "hints.h"
 #include "option_rows.h"
@@ -53,6 +54,32 @@ static int find_choice(const char *choices, const char *text) {
 }
 
 static bool out_of_range(const option_row *row, double value) { return !(value >= row->low && value <= row->high); }
+
+/* A network that lies in a file, as one line: line ends are blanks, and what follows a # on its line is left out. */
+static int read_net(const char *path, char **text, char *error, size_t size) {
+    size_t bytes;
+    *text = path_read(path, &bytes);
+    if (!*text || strlen(*text) != bytes) {
+        snprintf(error, size, "--net @%s: %s", path, *text ? "is no text" : "cannot be read");
+        free(*text);
+        return CLI_BAD_FILE;
+    }
+    bool comment = false;
+    char *to = *text;
+    for (const char *s = *text; *s; s++) {
+        comment = *s == '\n' ? false : comment || *s == '#';
+        const bool blank = comment || *s == '\n' || *s == '\r' || *s == '\t' || *s == ' ';
+        if (!blank)
+            *to++ = *s;
+        else if (to > *text && to[-1] != ' ')
+            *to++ = ' ';
+    }
+    *(to > *text && to[-1] == ' ' ? to - 1 : to) = 0;
+    if (**text) return CLI_OK;
+    snprintf(error, size, "--net @%s: has no layers", path);
+    free(*text);
+    return CLI_BAD_FILE;
+}
 
 /* An exit code; anything but CLI_OK leaves one line in `error`. */
 static int set_value(cli_options *o, int index, const char *text, char *error, size_t size) {
@@ -120,6 +147,11 @@ static int set_value(cli_options *o, int index, const char *text, char *error, s
     if (!copy) {
         snprintf(error, size, "out of memory");
         return CLI_FAILED;
+    }
+    if (row->kind == TEXT && strcmp(row->name, "net") == 0 && text[0] == '@') {
+        free(copy);
+        const int code = read_net(text + 1, &copy, error, size);
+        if (code != CLI_OK) return code;
     }
     free(o->text[index]);
     o->text[index] = copy;

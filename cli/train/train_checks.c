@@ -60,9 +60,22 @@ int training_arch(wick_context *ctx, const cli_options *o, const char *whose, ch
     return log_fail(blame(whose), "%s--hidden: %s", whose, wick_context_error(ctx));
 }
 
+/* An architecture for sequences is one for texts behind an embedding. */
+static int embed_sequence(const training *t, char *text, size_t size) {
+    static const char sequence[] = "sequence, ";
+    wick_network network;
+    if (strncmp(text, "tcn", 3) != 0 && strncmp(text, "transformer", 11) != 0) return CLI_OK;
+    if (wick_zoo_find(t->ctx, text, &network) != WICK_OK) return log_fail(CLI_USAGE, "%s", wick_context_error(t->ctx));
+    if (network.n_widths) return log_fail(CLI_USAGE, "--arch %s: texts have no channels", text);
+    const int length = snprintf(text, size, "net:embed tokens 64, %s", network.net + sizeof sequence - 1);
+    return length > 0 && (size_t)length < size ? CLI_OK : log_fail(CLI_USAGE, "--arch is longer than any network");
+}
+
 int training_fill_tokens(const training *t, char *text, size_t size) {
     static const char open[] = "embed tokens";
     const bool texts = source_is_text_coding(t->coding);
+    const int code = texts ? embed_sequence(t, text, size) : CLI_OK;
+    if (code != CLI_OK) return code;
     char *at = strstr(text, open), number[32];
     if (!at) return CLI_OK;
     if (!texts)

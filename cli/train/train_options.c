@@ -39,7 +39,7 @@ const option_row cmd_train_options[] = {
     {"rate", "HZ", INTEGER, "0", AT(rate), 0, 768000, "resample recordings to so many samples a second, also when the network is tested and used; 0: they have one rate, and keep it"},
     HEADING("Network"),
     {"arch", "NET", TEXT, "mlp", AT(arch), 0, 0, "network: mlp, or all of it, mlp:256,128,dropout=0.1; lenet, cnn, resnet8, dscnn, mobilenet, unet"},
-    {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "network as layers: \"conv 32 3, relu, maxpool 2, flatten, linear classes\"; wick help net lists them"},
+    {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "network as layers: \"conv 32 3, relu, maxpool 2, flatten, linear classes\", or @FILE that has them; wick help net lists them"},
     {"model", "FILE.onnx", TEXT, "", AT(onnx), 0, 0, "start from this network and its weights; a copy is kept in --out"},
     {"head", "", FLAG, "", AT(head), 0, 0, "--model: fresh weights for its last linear layer, also where it has as many outputs as the data have classes"},
     {"weights", "FILE", TEXT, "", AT(weights), 0, 0, "start from the weights of this file: .safetensors, its .index.json of shards, .npz"},
@@ -307,7 +307,7 @@ const option_row cmd_shrink_options[] = {
 const option_row cmd_info_options[] = {
     HEADING("Network"),
     {"arch", "NET", TEXT, "", AT(arch), 0, 0, "show this network's layers: mlp:256,128, resnet8, ... (with --input)"},
-    {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "show the layers of a network as text; wick help net lists them"},
+    {"net", "LAYERS", TEXT, "", AT(net), 0, 0, "show the layers of a network as text, or of @FILE that has it; wick help net lists them"},
     {"input", "DIMS", TEXT, "", AT(input), 0, 0, "extents of an image: 28,28 or 3,32,32"},
     OPT_CLASSES,
     HEADING("Output"),

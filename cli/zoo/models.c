@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy",    "mean recall", "F1",      "mIoU",  "AUC",
-                                   "SI-SDR + dB", "ROUGE-1",     "span F1", "mAP50", "share of wants",
-                                   "MSE",         "CER %",       "MAPE %",  "NME %"};
+const char *const zoo_metrics[] = {"accuracy",    "mean recall", "F1",      "mIoU",   "AUC",
+                                   "SI-SDR + dB", "ROUGE-1",     "span F1", "mAP50",  "share of wants",
+                                   "PCK@0.2",     "MSE",         "CER %",   "MAPE %", "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -66,11 +66,19 @@ const zoo_set zoo_set_tunes = {"tunes.tsv", "pypi.org/project/music21, its corpu
 const zoo_set zoo_set_packages = {"packages.tsv", "Debian's package descriptions, main (scripts/zoo_packages.py)",
                                   "free, each as its package", true, zoo_prepare_packages};
 
+const zoo_set zoo_set_figures = {"clothing.tar.gz", "github.com/alexeygrigorev/clothing-dataset-small", "CC0 1.0", true,
+                                 zoo_prepare_poses};
+const zoo_set zoo_set_scenes = {"textures", "Debian's ufoai-textures (UFO: Alien Invasion)",
+                                "GPL-2+ and others that are free, by file", true, zoo_prepare_scenes};
+const zoo_set zoo_set_clothes = {"fashion-mnist", "Debian's dataset-fashion-mnist (Zalando)", "MIT", true, NULL};
+const zoo_set zoo_set_numerals = {"mnist", "MNIST of LeCun, Cortes and Burges", "CC BY-SA 3.0", true, NULL};
+
 /* What is made of several sets. */
 static const struct {
     const zoo_set *set, *with[ZOO_SOURCES - 1];
 } mixed[] = {{&zoo_set_activity, {&zoo_set_emodb, &zoo_set_esc10}},
-             {&zoo_set_enhancement, {&zoo_set_emodb, &zoo_set_esc10}}};
+             {&zoo_set_enhancement, {&zoo_set_emodb, &zoo_set_esc10}},
+             {&zoo_set_scenes, {&zoo_set_clothes, &zoo_set_numerals}}};
 const zoo_set *zoo_set_of(const zoo_set *set, int i) {
     if (i == 0) return set;
     for (size_t k = 0; k < sizeof mixed / sizeof *mixed; k++)
@@ -106,10 +114,14 @@ const zoo_model zoo_models[] = {
     {"V6", "OCR-Nano", "reads a word", "1x32x128", "63x16", NULL, &zoo_set_words, "ten families of fonts, and a fifth of the words", ZOO_CER, 6, "1,32,128", 63,
      "conv 16 3 same nobias, bn, relu, maxpool 2, conv 32 3 same nobias, bn, relu, maxpool 2, conv 48 3 same nobias, bn, relu, maxpool 2, conv 64 3 same nobias, bn, relu, columns, conv 64 1 nobias, bn, relu, gru 32 both, dropout 0.1, conv classes 1",
      "task = ctc\nepochs = 20\nbatch = 64\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
-    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", .needs = "posed figures over photos, as there is no free set of people"},
+    {"V7", "PoseEstimate-Micro", "finds the joints of a figure", "3x128x128", "17x8x8", NULL, &zoo_set_figures, "other bodies, clothes and photos", ZOO_PCK, 0.80, "3,128,128", 17,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same nobias, bn, relu, invres 64 3 stride 2 expand 3, invres 64 5 expand 2, conv classes 1",
+     "task = keypoints\nepochs = 6\nbatch = 32\ntransform = affine=10:0.05:0.9:1.1,normalise\nlr = 0.004\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"V8", "DepthEstimate-Lite", "says how far each pixel is", "3x128x128", "depth", .needs = "a number for each pixel"},
     {"V9", "ObjectTrack-Nano", "follows a thing from picture to picture", "two 3x64x64", "box", TASK("track")},
-    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", .needs = "a set of scenes"},
+    {"V10", "SceneUnderstand-Micro", "says what scene it is and what is in it", "3x96x96", "10 + 20", NULL, &zoo_set_scenes, "other textures, clothes and numerals", ZOO_HEADS, 1, "3,96,96", 30,
+     "conv 16 3 stride 2 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same nobias, bn, relu, conv 80 3 same nobias, bn, relu, save a, globalpool, save mean, from a, globalmaxpool, concat mean, linear classes",
+     "heads = scene=classes, things=labels*8\nepochs = 20\nbatch = 32\ntransform = normalise\nlr = 0.005\noptimizer = adamw\nweight-decay = 0.02\nvalidation = 0\n"},
     {"A1", "KeywordSpot-Micro", "hears which digit is said", "40x49", "10", NULL, &zoo_set_digits, "speakers theo and yweweler", ZOO_ACCURACY, 0.80, "49,40", 10, "layernorm, " SOUND,
      "epochs = 40\nbatch = 32\ntransform = gain=-15:10,shift=0.2,noise=10:40:0.5,fit=7680,logmel=40:320:160,normalise=-5/4,specaugment=8:10:2:1\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"A2", "AudioEvent-Nano", "tells ten sounds apart; five more need a set of them", "40x49", "10", NULL, &zoo_set_esc10, "fold 5, whose clips come from other recordings", ZOO_ACCURACY, 0.82, "49,40", 10, SOUND,
@@ -136,7 +148,7 @@ const zoo_model zoo_models[] = {
      "embed 258 48, conv 288 5 same, relu, globalmaxpool, dropout 0.5, linear classes",
      "label = lang\ntokens = bytes\nlength = 100\nepochs = 12\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"S1", "AnomalyDetect-Edge", "notices that a pump runs amiss", "5x32", "2", NULL, &zoo_set_skab, "every third file", ZOO_F1, 0.77, "5,1,32", 2,
-     "conv 16 3 same nobias, bn, relu, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
+     "conv 16 1x3 same nobias, bn, relu, conv 24 1x3 stride 2 same nobias, bn, relu, conv 32 1x3 stride 2 same nobias, bn, relu, globalpool, dropout 0.3, linear classes",
      "layout = nchw\nepochs = 12\nbatch = 64\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.1\nlabel-smoothing = 0.1\nclass-weights = balanced\nvalidation = 0\n"},
     {"S2", "TimeSeriesForecast", "forecasts load and oil of a transformer, 16 hours ahead", "3x64", "3x16", NULL, &zoo_set_etth1, "rows 11520 to 14399, the last in time", ZOO_MSE, 0.25, "192", 48,
      "linear classes",
@@ -145,19 +157,19 @@ const zoo_model zoo_models[] = {
      "dropout 0.5, linear 96, relu, dropout 0.5, linear classes",
      "epochs = 40\nbatch = 16\nlr = 0.002\noptimizer = adamw\nweight-decay = 1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"S4", "HealthMonitor", "pulse, rhythm, time to the finger and quality, by an ECG and by light", "1x250 and 1x100", "4 heads", NULL, &zoo_set_health, "40 of 240 persons that are made", ZOO_HEADS, 1, "1,1,350", 7,
-     "bn, conv 24 7 stride 2 same nobias, bn, relu, dwconv 9 same nobias, bn, relu, conv 48 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, conv 8 1, flatten, dropout 0.1, linear 64, relu, linear classes",
+     "bn, conv 24 1x7 stride 2 same nobias, bn, relu, dwconv 1x9 same nobias, bn, relu, conv 48 1 nobias, bn, relu, dwconv 1x9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 1x9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, conv 8 1, flatten, dropout 0.1, linear 64, relu, linear classes",
      "heads = pulse=number*2, rhythm=classes, transit=number*0.5, quality=classes*0.3\nlayout = nchw\nepochs = 12\nbatch = 64\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nvalidation = 0\n"},
     {"S5", "FallDetect", "notices that a person falls", "6x64", "2", NULL, &zoo_set_falls, "persons 3, 5, 9, 11 and 15", ZOO_ACCURACY, 0.97, "6,1,64", 2,
-     "bn, conv 24 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.4, linear classes",
+     "bn, conv 24 1x3 stride 2 same nobias, bn, relu, conv 32 1x3 stride 2 same nobias, bn, relu, conv 48 1x3 stride 2 same nobias, bn, relu, globalpool, dropout 0.4, linear classes",
      "layout = nchw\nepochs = 40\nbatch = 32\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.1\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"S6", "EnergyPredict", "forecasts the demand for electricity, half a day ahead", "4x96", "24", NULL, &zoo_set_elecdemand, "the last fifth of the year", ZOO_MAPE, 5.0, "384", 24,
      "dropout 0.05, linear 128, relu, dropout 0.2, linear classes",
      "target = demand_gw\nwindow = 96\nhorizon = 24\nepochs = 40\nbatch = 64\nlr = 0.002\noptimizer = adamw\nweight-decay = 0.05\nloss = huber\nvalidation = 0\n"},
     {"S7", "MotorFault", "tells six faults of bearings apart", "3x1024", "6", NULL, &zoo_set_cwru, "load 3; the same bearings under loads 0 to 2 train", ZOO_ACCURACY, 0.99, "3,1,1024", 6,
-     "bn, conv 24 9 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 32 5 stride 2 same nobias, bn, relu, maxpool 3 stride 2 pad 1, conv 40 3 same nobias, bn, relu, conv 48 3 stride 2 same nobias, bn, relu, globalpool, dropout 0.2, linear classes",
+     "bn, conv 32 1x15 stride 2 same nobias, bn, relu, maxpool 1x3 stride 1x2 pad 0x1, conv 48 1x7 stride 2 same nobias, bn, relu, maxpool 1x3 stride 1x2 pad 0x1, conv 64 1x3 same nobias, bn, relu, conv 64 1x3 stride 2 same nobias, bn, relu, globalpool, dropout 0.2, linear classes",
      "layout = nchw\nepochs = 16\nbatch = 32\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.05\nlabel-smoothing = 0.1\nvalidation = 0\n"},
     {"S8", "GaitAnalysis", "how a person walks: its kind, cadence, strength and regularity", "6x200", "4 heads", NULL, &zoo_set_gait, "persons 3, 5, 9, 11 and 15", ZOO_HEADS, 1, "6,1,200", 6,
-     "bn, conv 32 9 stride 2 same nobias, bn, relu, dwconv 15 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 stride 2 same nobias, bn, relu, conv 64 1 nobias, bn, relu, dwconv 9 same nobias, bn, relu, conv 64 1 nobias, bn, relu, globalpool, dropout 0.2, linear 48, relu, linear classes",
+     "bn, conv 40 1x9 stride 2 same nobias, bn, relu, dwconv 1x15 same nobias, bn, relu, conv 80 1 nobias, bn, relu, dwconv 1x9 stride 2 same nobias, bn, relu, conv 80 1 nobias, bn, relu, dwconv 1x9 same nobias, bn, relu, conv 80 1 nobias, bn, relu, globalpool, dropout 0.2, linear 64, relu, linear classes",
      "heads = type=classes, cadence=number*4, strength=number*0.5, regularity=number*0.3\nlayout = nchw\nepochs = 20\nbatch = 64\nlr = 0.003\noptimizer = adamw\nweight-decay = 0.1\nvalidation = 0\n"},
     {"S9", "NamedEntity", "finds names in a sentence", "50 tokens", "9", NULL, &zoo_set_names, "UNER's test part", ZOO_SPAN_F1, 0.5, "4,50", 9,
      "embed 3502 20, dropout 0.3, lstm 32 both, dropout 0.3, conv classes 1",

@@ -223,6 +223,33 @@ static bool score_nme(truth *t, zoo_result *r) {
     return are_numbered(t->e->c) && n > 0;
 }
 
+/* Of the points that are there: the share that is at most a fifth of the larger side away of the box around them (Yang
+ * and Ramanan 2013), and that of the training's means. */
+static bool score_pck(truth *t, zoo_result *r) {
+    const int64_t wide = POINT_WIDTH, points = t->e->c->classes;
+    int64_t near = 0, trivial = 0, n = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        const float *y = t->e->targets + i * t->k, *q = t->e->kept + i * t->k;
+        double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+        for (int64_t p = 0; p < points; p++)
+            for (int d = 0; d < 2 && y[wide * p + 2] != 0; d++) {
+                low[d] = fmin(low[d], (double)y[wide * p + d]);
+                high[d] = fmax(high[d], (double)y[wide * p + d]);
+            }
+        const double fifth = fmax(high[0] - low[0], high[1] - low[1]) / 5;
+        for (int64_t p = 0; p < points; p++) {
+            const int64_t a = wide * p, b = a + 1;
+            if (y[a + 2] == 0) continue;
+            near += hypot((double)(q[a] - y[a]), (double)(q[b] - y[b])) <= fifth;
+            trivial += hypot(t->mean[a] - (double)y[a], t->mean[b] - (double)y[b]) <= fifth;
+            n++;
+        }
+    }
+    r->score = (double)near / (double)n;
+    r->baseline = (double)trivial / (double)n;
+    return t->e->c->task->kind == TASK_KEYPOINTS && n > 0;
+}
+
 /* Scale-invariant ratio of signal to distortion, in dB (Le Roux et al. 2019), without means. */
 static double si_sdr(const float *estimate, const float *clean, int64_t n) {
     double ec = 0, cc = 0, ee = 0;
@@ -263,6 +290,7 @@ static int score_numbers(const zoo_model *m, const evaluator *e, const wick_data
     int code = (t.x || !(windows || waves)) && t.y && t.mean && t.square ? CLI_OK : zoo_out_of_memory();
     if (code == CLI_OK && !(measure_training(&t) && (m->metric == ZOO_MSE    ? score_mse(&t, r)
                                                      : m->metric == ZOO_MAPE ? score_mape(&t, r)
+                                                     : m->metric == ZOO_PCK  ? score_pck(&t, r)
                                                      : waves                 ? score_si_sdr(&t, r)
                                                                              : score_nme(&t, r))))
         code = log_fail(CLI_BAD_FILE, "%s: its samples cannot be read, or are not what it learns", m->name);

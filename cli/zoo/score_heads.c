@@ -18,7 +18,9 @@ typedef struct want {
 /* What is wanted of a model's heads, scores as wick eval --json calls them. */
 static const struct {
     const char *id, *text;
-} wants[] = {{"S4", "pulse mae 3, rhythm f1_macro 0.90"}, {"S8", "type accuracy 0.85, cadence mape 0.05"}};
+} wants[] = {{"V10", "scene accuracy 0.90, things map 0.75"},
+             {"S4", "pulse mae 3, rhythm f1_macro 0.90"},
+             {"S8", "type accuracy 0.85, cadence mape 0.05"}};
 
 /* Reads "type accuracy 0.85, cadence mape 0.05" on; false: it is over. */
 static bool next_want(const char **at, want *w) {

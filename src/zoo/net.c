@@ -7,16 +7,24 @@
 #include "zoo/zoo.h"
 #include "wick/image.h"
 #include "wick/index.h"
+#include "wick/pointwise.h"
+#include "wick/transformer.h"
 
 enum { LAYERS_MAX = 256, DEPTH_MAX = 8, NUMBER_MAX = 1 << 24, NAMES_MAX = 32, NAME_LENGTH = 24 };
 
+/* "3", of every dim of space, or "1x9", one for each, outermost first; n 0: not said. */
+typedef struct extents {
+    int64_t at[3];
+    int n;
+} extents;
 /* A layer as read: its numbers, in the order of the table's form. */
 typedef struct layer {
     int kind;
-    int64_t n[2]; /* channels or width, kernel; CLASSES: as many as asked for */
-    int64_t stride, pad, dilation, groups, expand;
+    int64_t n[2]; /* channels or width and others; CLASSES: as many as asked for */
+    extents kernel, stride, pad, dilation;
+    int64_t groups, expand;
     double p;
-    bool same, no_bias, smooth, both;
+    bool same, no_bias, smooth, both, causal;
     int place; /* of save, concat, add, upsample NAME: which of the names, from 1 on; 0: none */
     int end;   /* residual: one past the last layer inside */
 } layer;
@@ -33,21 +41,25 @@ enum {
     FLAG_NO_BIAS = 64,
     FLAG_SMOOTH = 128,
     FLAG_BOTH = 256,
+    FLAG_CAUSAL = 512,
 };
 static const struct {
     const char *word;
     unsigned bit;
-} words[] = {{"stride", KEY_STRIDE},   {"pad", KEY_PAD},        {"dilation", KEY_DILATION},
-             {"groups", KEY_GROUPS},   {"expand", KEY_EXPAND},  {"same", FLAG_SAME},
-             {"nobias", FLAG_NO_BIAS}, {"smooth", FLAG_SMOOTH}, {"both", FLAG_BOTH}};
-enum { WORDS = (int)(sizeof words / sizeof words[0]), FLAGS = FLAG_SAME | FLAG_NO_BIAS | FLAG_SMOOTH | FLAG_BOTH };
+} words[] = {{"stride", KEY_STRIDE}, {"pad", KEY_PAD},       {"dilation", KEY_DILATION}, {"groups", KEY_GROUPS},
+             {"expand", KEY_EXPAND}, {"same", FLAG_SAME},    {"nobias", FLAG_NO_BIAS},   {"smooth", FLAG_SMOOTH},
+             {"both", FLAG_BOTH},    {"causal", FLAG_CAUSAL}};
+enum {
+    WORDS = (int)(sizeof words / sizeof words[0]),
+    FLAGS = FLAG_SAME | FLAG_NO_BIAS | FLAG_SMOOTH | FLAG_BOTH | FLAG_CAUSAL
+};
 
 typedef struct builder {
     const layer *layers;
     wick_model *model;
     int64_t classes;
     /* layers of a kind so far, for their names; blocks are a level below the deepest residual */
-    int depth, count[DEPTH_MAX + 2][32];
+    int depth, count[DEPTH_MAX + 2][48];
     wick_tensor *saved[NAMES_MAX + 1];
     const char (*names)[NAME_LENGTH];
 } builder;
@@ -58,39 +70,71 @@ static wick_tensor *build_range(builder *b, int begin, int end, wick_tensor *x);
 static void name_of(builder *b, int kind, const char *prefix, char name[32]) {
     snprintf(name, 32, "%s%d", prefix, ++b->count[b->depth][kind]);
 }
+/* Of the dim; `otherwise` where the text doesn't say. */
+static int64_t extent_at(const extents *e, int dim, int64_t otherwise) {
+    return e->n == 0 ? otherwise : e->at[e->n > 1 ? dim : 0];
+}
+/* NULL: what is said of a dim each is said of as many dims as x has, else why not. */
+static wick_tensor *check_extents(const builder *b, const layer *l, const wick_tensor *x) {
+    const extents *of[] = {&l->kernel, &l->stride, &l->pad, &l->dilation};
+    static const char *const what[] = {"kernel", "stride", "pad", "dilation"};
+    const int dims = wick_tensor_rank(x) - 2;
+    for (int i = 0; i < 4; i++)
+        if (of[i]->n > 1 && of[i]->n != dims)
+            return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                               "net: the %s has %d extents, and samples here have %d dims beside their channels",
+                               what[i], of[i]->n, dims);
+    return NULL;
+}
+
 static wick_nn_conv_options conv_options(const layer *l) {
-    return (wick_nn_conv_options){.stride = l->stride,
-                                  .dilation = l->dilation,
-                                  .groups = l->groups,
-                                  .pad = l->pad,
-                                  .same = l->same,
-                                  .no_bias = l->no_bias};
+    wick_nn_conv_options o = {.groups = l->groups, .same = l->same, .no_bias = l->no_bias};
+    for (int d = 0; d < 3; d++) {
+        o.kernels[d] = extent_at(&l->kernel, d, 0), o.strides[d] = extent_at(&l->stride, d, 0);
+        o.dilations[d] = extent_at(&l->dilation, d, 0), o.pads[d] = extent_at(&l->pad, d, 0);
+    }
+    return o;
 }
 static wick_pool_options pool_options(const layer *l, const wick_tensor *x) {
     wick_pool_options o = {.exclude_pad = true};
-    for (int d = 0; d < wick_tensor_rank(x) - 2 && d < 3; d++)
-        o.kernel[d] = l->n[0], o.stride[d] = l->stride, o.pad[d] = l->pad;
+    for (int d = 0; d < wick_tensor_rank(x) - 2 && d < 3; d++) {
+        o.kernel[d] = extent_at(&l->kernel, d, 0), o.stride[d] = extent_at(&l->stride, d, 0);
+        o.pad[d] = extent_at(&l->pad, d, 0);
+    }
     return o;
 }
 
 typedef wick_tensor *build_fn(builder *b, const layer *l, const char *name, wick_tensor *x);
+/* Zeros in front of the last dim, and none behind: what comes later is not seen. */
+static wick_tensor *before(const layer *l, wick_tensor *x) {
+    const int rank = wick_tensor_rank(x), d = rank - 3;
+    int64_t first[WICK_MAX_DIMS] = {0}, none[WICK_MAX_DIMS] = {0};
+    if (!l->causal || rank < 3) return x;
+    first[rank - 1] = (extent_at(&l->kernel, d, 1) - 1) * extent_at(&l->dilation, d, 1);
+    return wick_pad(x, rank, first, none, 0);
+}
 static wick_tensor *build_conv(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_nn_conv_options o = conv_options(l);
-    return wick_nn_conv(b->model, name, x, l->n[0] == CLASSES ? b->classes : l->n[0], l->n[1], &o);
+    wick_tensor *wrong = check_extents(b, l, x);
+    if (wrong) return wrong;
+    return wick_nn_conv(b->model, name, before(l, x), l->n[0] == CLASSES ? b->classes : l->n[0], 0, &o);
 }
 static wick_tensor *build_dwconv(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_nn_conv_options o = conv_options(l);
+    wick_tensor *wrong = check_extents(b, l, x);
     o.groups = wick_tensor_dim(x, 1);
-    return wick_nn_conv(b->model, name, x, o.groups, l->n[0], &o);
+    return wrong ? wrong : wick_nn_conv(b->model, name, before(l, x), o.groups, 0, &o);
 }
 static wick_tensor *build_maxpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_pool_options o = pool_options(l, x);
+    wick_tensor *wrong = check_extents(b, l, x);
     o.exclude_pad = false;
-    return (void)b, (void)name, wick_max_pool(x, &o);
+    return (void)name, wrong ? wrong : wick_max_pool(x, &o);
 }
 static wick_tensor *build_avgpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_pool_options o = pool_options(l, x);
-    return (void)b, (void)name, wick_avg_pool(x, &o);
+    wick_tensor *wrong = check_extents(b, l, x);
+    return (void)name, wrong ? wrong : wick_avg_pool(x, &o);
 }
 static wick_tensor *build_globalpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return (void)b, (void)l, (void)name, wick_flatten(wick_adaptive_avg_pool(x, NULL), 1);
@@ -119,6 +163,9 @@ BUILD_ACTIVATION(gelu)
 BUILD_ACTIVATION(silu)
 BUILD_ACTIVATION(tanh)
 BUILD_ACTIVATION(sigmoid)
+static wick_tensor *build_relu6(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)b, (void)l, (void)name, wick_clip(x, 0, 6);
+}
 
 static wick_tensor *pushed(builder *b, const char *name, wick_tensor *x,
                            wick_tensor *(*inside)(builder *, const layer *, wick_tensor *), const layer *l) {
@@ -166,18 +213,21 @@ static wick_tensor *build_se(builder *b, const layer *l, const char *name, wick_
 /* Sandler et al. 2018: 1x1 up, depthwise, 1x1 down; x is added where the shapes agree. */
 static wick_tensor *inside_invres(builder *b, const layer *l, wick_tensor *x) {
     const int64_t in = wick_tensor_dim(x, 1), wide = in * (l->expand ? l->expand : 6);
-    const wick_nn_conv_options plain = {.no_bias = true},
-                               depthwise = {.stride = l->stride, .groups = wide, .same = true, .no_bias = true};
+    const wick_nn_conv_options plain = {.no_bias = true};
+    wick_nn_conv_options depthwise = conv_options(l);
+    depthwise.groups = wide, depthwise.same = depthwise.no_bias = true;
+    bool same = l->n[0] == in;
+    for (int d = 0; d < 3; d++) same = same && extent_at(&l->stride, d, 1) == 1;
     wick_tensor *y = x;
     if (wide != in)
         y = wick_relu(wick_nn_batch_norm(b->model, "bn1", wick_nn_conv(b->model, "up", y, wide, 1, &plain)));
-    y = wick_relu(
-        wick_nn_batch_norm(b->model, "bn2", wick_nn_conv(b->model, "depthwise", y, wide, l->n[1], &depthwise)));
+    y = wick_relu(wick_nn_batch_norm(b->model, "bn2", wick_nn_conv(b->model, "depthwise", y, wide, 0, &depthwise)));
     y = wick_nn_batch_norm(b->model, "bn3", wick_nn_conv(b->model, "down", y, l->n[0], 1, &plain));
-    return l->stride <= 1 && l->n[0] == in ? wick_add(y, x) : y;
+    return same ? wick_add(y, x) : y;
 }
 static wick_tensor *build_invres(builder *b, const layer *l, const char *name, wick_tensor *x) {
-    return pushed(b, name, x, inside_invres, l);
+    wick_tensor *wrong = check_extents(b, l, x);
+    return wrong ? wrong : pushed(b, name, x, inside_invres, l);
 }
 
 /* ---- skip connections -------------------------------------------------------------------------------------------- */
@@ -203,6 +253,9 @@ static wick_tensor *build_concat(builder *b, const layer *l, const char *name, w
 static wick_tensor *build_add(builder *b, const layer *l, const char *name, wick_tensor *x) {
     wick_tensor *wrong = check_saved(b, l, x, -1);
     return (void)name, wrong ? wrong : wick_add(b->saved[l->place], x);
+}
+static wick_tensor *build_from(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return (void)name, (void)x, b->saved[l->place];
 }
 static wick_tensor *build_upsample(builder *b, const layer *l, const char *name, wick_tensor *x) {
     (void)name;
@@ -277,6 +330,51 @@ static wick_tensor *build_columns(builder *b, const layer *l, const char *name, 
 static wick_tensor *build_rows(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return (void)l, (void)name, sequence(b, "rows", x, true);
 }
+/* What is no sequence yet becomes one, [n, channels, length]: numbers in a row, of so many channels one after another;
+ * a spectrogram or a picture, whose rows are moments; a series that lies in a picture's only row. */
+static wick_tensor *build_sequence(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    const int rank = wick_tensor_rank(x);
+    const int64_t channels = l->n[0] ? l->n[0] : 1, numbers = rank == 2 ? wick_tensor_dim(x, 1) : 0;
+    (void)name;
+    if (rank == 3) return x;
+    if (rank == 4) return sequence(b, "sequence", x, wick_tensor_dim(x, 2) > 1);
+    if (rank != 2 || numbers % channels)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "net: sequence: %lld numbers are not those of %lld channels", (long long)numbers,
+                           (long long)channels);
+    return wick_reshape(x, 3, (const int64_t[]){wick_tensor_dim(x, 0), channels, numbers / channels});
+}
+
+/* [n, channels, length] and [n, length, channels], as attention has it. */
+static wick_tensor *swap(wick_tensor *x) { return wick_permute(x, 3, (const int[]){0, 2, 1}); }
+static wick_tensor *check_sequence(const builder *b, const char *layer_, const wick_tensor *x) {
+    return wick_tensor_rank(x) == 3 ? NULL
+                                    : wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                                                  "net: %s: takes [batch, channels, length], and this has %d dims",
+                                                  layer_, wick_tensor_rank(x));
+}
+static wick_tensor *build_positions(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_tensor *wrong = check_sequence(b, "positions", x);
+    return (void)l, wrong ? wrong : swap(wick_nn_positions(b->model, name, swap(x), wick_tensor_dim(x, 2)));
+}
+static wick_tensor *build_attention(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_tensor *wrong = check_sequence(b, "attention", x);
+    if (wrong) return wrong;
+    const wick_nn_attention_options o = {.heads = (int)l->n[0], .causal = l->causal};
+    x = swap(x);
+    return swap(wick_nn_attention(b->model, name, x, x, x, &o));
+}
+static wick_tensor *build_encoder(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    wick_tensor *wrong = check_sequence(b, "encoder", x);
+    if (wrong) return wrong;
+    const int64_t expand = l->expand ? l->expand : 4;
+    const wick_nn_transformer_options o = {.feedforward = expand * wick_tensor_dim(x, 1),
+                                           .dropout = l->p,
+                                           .pre_norm = true,
+                                           .gelu = true,
+                                           .attention = {.heads = (int)l->n[0], .causal = l->causal}};
+    return swap(wick_nn_encoder_layer(b->model, name, swap(x), &o));
+}
 static wick_tensor *build_globalmaxpool(builder *b, const layer *l, const char *name, wick_tensor *x) {
     static const int places[] = {2, 3, 4};
     const int n = wick_tensor_rank(x) - 2;
@@ -289,7 +387,7 @@ static wick_tensor *build_globalmaxpool(builder *b, const layer *l, const char *
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-enum { REAL = 1, BODY = 2, NAME = 4, NAME_OR_NUMBER = 8 };
+enum { REAL = 1, BODY = 2, NAME = 4, NAME_OR_NUMBER = 8, KERNEL = 16, MAYBE_NUMBER = 32, MAYBE_REAL = 64 };
 static const struct {
     const char *word, *prefix; /* prefix of its states' names; NULL: it has none */
     int numbers;
@@ -297,14 +395,18 @@ static const struct {
     build_fn *build;
     const char *form, *doc;
 } kinds[] = {
-    {"conv", "conv", 2, KEY_STRIDE | KEY_PAD | KEY_DILATION | KEY_GROUPS | FLAG_SAME | FLAG_NO_BIAS, 0, build_conv,
-     "conv CHANNELS KERNEL [stride N] [pad N | same] [dilation N] [groups N] [nobias] | conv classes KERNEL ...",
-     "convolution; classes: as many channels as the data has classes"},
-    {"dwconv", "dwconv", 1, KEY_STRIDE | KEY_PAD | KEY_DILATION | FLAG_SAME | FLAG_NO_BIAS, 0, build_dwconv,
-     "dwconv KERNEL [stride N] [pad N | same] [dilation N] [nobias]", "convolution of each channel on its own"},
-    {"maxpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_maxpool, "maxpool KERNEL [stride N] [pad N]",
+    {"conv", "conv", 1, KEY_STRIDE | KEY_PAD | KEY_DILATION | KEY_GROUPS | FLAG_SAME | FLAG_CAUSAL | FLAG_NO_BIAS,
+     KERNEL, build_conv,
+     "conv CHANNELS KERNEL [stride N] [pad N | same | causal] [dilation N] [groups N] [nobias] | conv classes KERNEL "
+     "...",
+     "convolution; 1x9: a kernel, stride, pad or dilation of these extents; classes: as many channels as the data has "
+     "classes; causal: the last dim sees nothing that comes later"},
+    {"dwconv", "dwconv", 0, KEY_STRIDE | KEY_PAD | KEY_DILATION | FLAG_SAME | FLAG_CAUSAL | FLAG_NO_BIAS, KERNEL,
+     build_dwconv, "dwconv KERNEL [stride N] [pad N | same | causal] [dilation N] [nobias]",
+     "convolution of each channel on its own"},
+    {"maxpool", NULL, 0, KEY_STRIDE | KEY_PAD, KERNEL, build_maxpool, "maxpool KERNEL [stride N] [pad N]",
      "the largest of each window"},
-    {"avgpool", NULL, 1, KEY_STRIDE | KEY_PAD, 0, build_avgpool, "avgpool KERNEL [stride N] [pad N]",
+    {"avgpool", NULL, 0, KEY_STRIDE | KEY_PAD, KERNEL, build_avgpool, "avgpool KERNEL [stride N] [pad N]",
      "the mean of each window, padding apart"},
     {"globalpool", NULL, 0, 0, 0, build_globalpool, "globalpool", "the mean of each channel"},
     {"globalmaxpool", NULL, 0, 0, 0, build_globalmaxpool, "globalmaxpool", "the largest of each channel"},
@@ -315,14 +417,15 @@ static const struct {
     {"layernorm", "ln", 0, 0, 0, build_layernorm, "layernorm", "layer norm over the last dim"},
     {"dropout", NULL, 0, 0, REAL, build_dropout, "dropout P", "while training, each number is 0 with probability P"},
     {"relu", NULL, 0, 0, 0, build_relu, "relu", "max(x, 0)"},
+    {"relu6", NULL, 0, 0, 0, build_relu6, "relu6", "min(max(x, 0), 6)"},
     {"gelu", NULL, 0, 0, 0, build_gelu, "gelu", "x times the normal distribution's function of x"},
     {"silu", NULL, 0, 0, 0, build_silu, "silu", "x sigmoid(x)"},
     {"tanh", NULL, 0, 0, 0, build_tanh, "tanh", "hyperbolic tangent"},
     {"sigmoid", NULL, 0, 0, 0, build_sigmoid, "sigmoid", "1 / (1 + exp(-x))"},
     {"residual", "res", 0, 0, BODY, build_residual, "residual(LAYERS)", "x is added to what the layers make of it"},
     {"se", "se", 1, 0, 0, build_se, "se REDUCTION", "squeeze and excite: channels weighed by their means"},
-    {"invres", "block", 2, KEY_STRIDE | KEY_EXPAND, 0, build_invres, "invres CHANNELS KERNEL [stride N] [expand N]",
-     "inverted residual block; expand is 6"},
+    {"invres", "block", 1, KEY_STRIDE | KEY_EXPAND, KERNEL, build_invres,
+     "invres CHANNELS KERNEL [stride N] [expand N]", "inverted residual block; expand is 6"},
     {"upsample", NULL, 0, FLAG_SMOOTH, NAME_OR_NUMBER, build_upsample, "upsample N | NAME [smooth]",
      "N times as high and wide, or as what was saved: each pixel again; smooth: between neighbours"},
     {"embed", "emb", 2, 0, 0, build_embed, "embed TOKENS WIDTH | embed tokens WIDTH",
@@ -333,11 +436,21 @@ static const struct {
     {"columns", NULL, 0, 0, 0, build_columns, "columns",
      "of pictures: the channels of a column, one below the other, become those of a place in a sequence"},
     {"rows", NULL, 0, 0, 0, build_rows, "rows", "likewise of a row, as those of spectrograms, which are moments"},
+    {"sequence", NULL, 0, 0, MAYBE_NUMBER, build_sequence, "sequence [CHANNELS]",
+     "a sequence of what is none: rows of a picture, or numbers in a row, of so many channels one after another"},
+    {"positions", "pos", 0, 0, 0, build_positions, "positions",
+     "along the length, learned numbers for each place are added"},
+    {"attention", "attn", 1, FLAG_CAUSAL, 0, build_attention, "attention HEADS [causal]",
+     "each place of a sequence looks at all, causal: at those before it"},
+    {"encoder", "enc", 1, KEY_EXPAND | FLAG_CAUSAL, MAYBE_REAL, build_encoder, "encoder HEADS [P] [expand N] [causal]",
+     "a transformer's layer: attention and a feed-forward part 4 times as wide, both added, norms first, dropout P"},
     {"save", NULL, 0, 0, NAME, build_save, "save NAME", "nothing is done; concat and add get it by the name"},
     {"concat", NULL, 0, 0, NAME, build_concat, "concat NAME", "the channels that were saved, and these behind them"},
     {"add", NULL, 0, 0, NAME, build_add, "add NAME", "the sum of what was saved and this"},
+    {"from", NULL, 0, 0, NAME, build_from, "from NAME", "goes on from what was saved: a branch"},
 };
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
+_Static_assert((int)KINDS <= 48, "builder.count has room for each kind");
 
 int wick_net_layers(void) { return KINDS; }
 const char *wick_net_layer_form(int i) { return i >= 0 && i < KINDS ? kinds[i].form : NULL; }
@@ -385,6 +498,20 @@ static bool whole(const reader *r, int64_t least, int64_t *value) {
     return r->length && *value >= least && *value <= NUMBER_MAX;
 }
 
+/* "3" or "1x9", and so on, of up to three dims. */
+static bool extents_of(const reader *r, int64_t least, extents *to) {
+    reader part = *r;
+    to->n = 0;
+    for (size_t begin = 0; begin <= r->length; begin += part.length + 1) {
+        part.word = r->word + begin;
+        part.length = 0;
+        while (begin + part.length < r->length && part.word[part.length] != 'x') part.length++;
+        if (to->n == 3 || !whole(&part, least, &to->at[to->n])) return false;
+        to->n++;
+    }
+    return true;
+}
+
 static wick_status read_options(reader *r, layer *l) {
     unsigned seen = 0;
     while (!at_end_of_layer(r)) {
@@ -399,22 +526,25 @@ static wick_status read_options(reader *r, layer *l) {
             *(words[w].bit == FLAG_SAME     ? &l->same
               : words[w].bit == FLAG_SMOOTH ? &l->smooth
               : words[w].bit == FLAG_BOTH   ? &l->both
+              : words[w].bit == FLAG_CAUSAL ? &l->causal
                                             : &l->no_bias) = true;
             next(r);
             continue;
         }
         next(r);
-        int64_t *to = words[w].bit == KEY_STRIDE     ? &l->stride
+        extents *to = words[w].bit == KEY_STRIDE     ? &l->stride
                       : words[w].bit == KEY_PAD      ? &l->pad
                       : words[w].bit == KEY_DILATION ? &l->dilation
-                      : words[w].bit == KEY_GROUPS   ? &l->groups
-                                                     : &l->expand;
+                                                     : NULL;
         snprintf(why, sizeof why, "a whole number%s belongs after \"%s\"", words[w].bit == KEY_PAD ? "" : " from 1 on",
                  words[w].word);
-        if (!whole(r, words[w].bit != KEY_PAD, to)) return wrong(r, why);
+        if (!(to ? extents_of(r, words[w].bit != KEY_PAD, to)
+                 : whole(r, 1, words[w].bit == KEY_GROUPS ? &l->groups : &l->expand)))
+            return wrong(r, why);
         next(r);
     }
-    if (l->same && seen & KEY_PAD) return wrong(r, "pad and same exclude each other");
+    if (l->same + l->causal + ((seen & KEY_PAD) != 0) > 1) return wrong(r, "pad, same and causal exclude each other");
+    if (l->causal && l->stride.n) return wrong(r, "causal layers have no stride");
     return WICK_OK;
 }
 
@@ -461,7 +591,16 @@ static wick_status read_layer(reader *r, int depth) {
             return wrong(r, why);
         next(r);
     }
-    if (kinds[kind].what & REAL) {
+    if (kinds[kind].what & KERNEL) {
+        if (at_end_of_layer(r) || !extents_of(r, 1, &l->kernel)) return wrong(r, why);
+        next(r);
+    }
+    const bool digit = r->length && ((r->word[0] >= '0' && r->word[0] <= '9') || r->word[0] == '.');
+    if (kinds[kind].what & MAYBE_NUMBER && digit) {
+        if (!whole(r, 1, &l->n[0])) return wrong(r, why);
+        next(r);
+    }
+    if (kinds[kind].what & REAL || (kinds[kind].what & MAYBE_REAL && digit)) {
         if (!wick_zoo_fraction(r->word, at_end_of_layer(r) ? 0 : r->length, &l->p) || l->p >= 1)
             return wrong(r, "a probability in [0, 1) belongs here, written 0.25");
         next(r);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const wick_architecture *const zoo[] = {
-    &wick_zoo_mlp,     &wick_zoo_nets[0], &wick_zoo_nets[1], &wick_zoo_nets[2],
-    &wick_zoo_nets[3], &wick_zoo_nets[4], &wick_zoo_nets[5], &wick_zoo_net,
+    &wick_zoo_mlp,     &wick_zoo_nets[0], &wick_zoo_nets[1], &wick_zoo_nets[2], &wick_zoo_nets[3], &wick_zoo_nets[4],
+    &wick_zoo_nets[5], &wick_zoo_nets[6], &wick_zoo_nets[7], &wick_zoo_nets[8], &wick_zoo_nets[9], &wick_zoo_net,
 };
 enum { ZOO_COUNT = (int)(sizeof zoo / sizeof zoo[0]), WIDTH_MAX = 1 << 24 };
 
@@ -15,7 +15,7 @@ int wick_zoo_count(void) { return ZOO_COUNT; }
 const wick_architecture *wick_zoo_at(int i) { return i >= 0 && i < ZOO_COUNT ? zoo[i] : NULL; }
 
 static wick_status unknown(wick_context *ctx, const char *text) {
-    char names[256];
+    char names[512];
     size_t used = 0;
     names[0] = 0;
     for (int i = 0; i < ZOO_COUNT && used < sizeof names; i++)
@@ -77,7 +77,12 @@ wick_status wick_zoo_find(wick_context *ctx, const char *text, wick_network *out
     wick_status status = WICK_OK;
     if (found == &wick_zoo_net || found->defaults.net) {
         network.net = found->defaults.net ? found->defaults.net : text + name + (text[name] == ':');
-        if (found->defaults.net && text[name])
+        const bool channels = found->defaults.net && strchr(found->form, '[') && text[name] == ':';
+        if (channels) {
+            const char *part = text + name + 1;
+            WICK_ZOO_TRY(read_part(ctx, &network, part, strlen(part)));
+            if (!network.n_widths) return bad_part(ctx, &network, part, strlen(part), "is no number of channels");
+        } else if (found->defaults.net && text[name])
             return bad_part(ctx, &network, text + name, strlen(text + name), "says more than it takes");
         WICK_ZOO_TRY(wick_net_check(ctx, network.net));
         *out = network;

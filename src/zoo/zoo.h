@@ -6,7 +6,7 @@
 #include "wick/zoo.h"
 
 extern const wick_architecture wick_zoo_mlp, wick_zoo_net;
-enum { WICK_ZOO_NETS = 6 };
+enum { WICK_ZOO_NETS = 10 };
 extern const wick_architecture wick_zoo_nets[WICK_ZOO_NETS];
 
 /* "0", "0.25", ".5": at most 15 digits. */

@@ -85,7 +85,7 @@ test_bash() {
     offers wick train --color "" = "always auto never "
     offers wick train --color = always = "always "
     offers wick train --color = = "always auto never "
-    offers wick train --arch res = "resnet8 "
+    offers wick train --arch dsc = "dscnn "
     offers wick train --epochs "" = " "
     offers wick eval --split t = "test train "
     offers wick completions "" = "bash fish zsh "

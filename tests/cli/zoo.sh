@@ -12,7 +12,7 @@ mkdir sets && demand 40 >sets/elecdemand.csv
 test_list() {
     expect 0 "$wick" zoo list && has out "S6   EnergyPredict" && has out "not there yet: needs" && has out "none stated: for research alone"
     expect 0 "$wick" zoo list --json && valid_json out && [ "$(grep -o '"id": ' out | wc -l)" = 30 ] || fail "not 30 models"
-    grep -o '"parameters": [0-9]*' out | awk '{ n++; bad += $2 < 1 || $2 > 100000 } END { exit bad || n < 26 }' || fail "a model has more than 100,000 parameters, or few can be trained"
+    grep -o '"parameters": [0-9]*' out | awk '{ n++; bad += $2 < 1 || $2 > 100000 } END { exit bad || n < 28 }' || fail "a model has more than 100,000 parameters, or few can be trained"
     expect 0 "$wick" zoo list --free --json && lacks out cwru.npz && lacks out emodb && has out elecdemand.csv
     expect 0 "$wick" zoo list s6 --json && has out '"outputs": 24' && [ "$(grep -o '"id": ' out | wc -l)" = 1 ] || fail "not one"
 }
@@ -140,6 +140,52 @@ test_boxes() {
     expect 0 "$wick" zoo train V1 --data sets --out zoo --json && awk -v s="$(json out score)" -v b="$(json out baseline)" 'BEGIN { exit !(s > 0.6 && b < 0.3) }' || fail "boxes are not learned: $(json out score), baseline $(json out baseline)"
     [ "$(wc -l <zoo/data/MicroYOLO-Nano/train.csv)" = 45 ] && [ "$(wc -l <zoo/data/MicroYOLO-Nano/test.csv)" = 17 ] && expect 0 "$wick" eval zoo/MicroYOLO-Nano/seed-1 && has out WBC && lacks out unused && expect 0 "$wick" zoo bench V1 --out zoo --trials 20
     sed -i '1s/image/picture/' cells/boxes.csv && mkdir -p bad && (cd cells && tar czf ../bad/bccd.tar.gz boxes.csv train val test) && expect 3 "$wick" zoo train V1 --data bad --out bad && has err "the columns of boxes.csv are not"
+}
+# Places with things in them, of textures and things that are noise. What is drawn is looked at, not learned.
+test_scenes() {
+    command -v python3 >/dev/null || { echo "  skipped: no Python"; return 0; }
+    python3 - "$(dirname "$0")/../../cli/zoo/prepare_scenes.c" <<'P'
+import gzip, os, random, re, struct, sys
+random.seed(7)
+names = re.findall(r"\b(?:nature|mattn|terrain|buildings|streets|material)/[a-z0-9_]+", open(sys.argv[1]).read())
+assert len(names) > 200 and len(set(names)) == len(names)
+for n in names:
+    os.makedirs(os.path.dirname("sets/textures/tex_" + n), exist_ok=True)
+    open("sets/textures/tex_%s.%s" % (n, random.choice(("png", "jpg"))), "wb").write(b"P6 4 4 255\n" + random.randbytes(48))
+for folder in "mnist", "fashion-mnist":
+    os.makedirs("sets/" + folder, exist_ok=True)
+    for part, n in ("train", 40), ("t10k", 20):
+        gzip.open(f"sets/{folder}/{part}-images-idx3-ubyte.gz", "wb", 1).write(struct.pack(">IIII", 0x803, n, 28, 28) + random.randbytes(784 * n))
+        gzip.open(f"sets/{folder}/{part}-labels-idx1-ubyte.gz", "wb").write(struct.pack(">II", 0x801, n) + bytes(i % 10 for i in range(n)))
+P
+    mkdir -p places && : >places/SceneUnderstand-Micro && expect 1 "$wick" zoo train V10 --data sets --out places && has err "train: 60 samples" && has err "test: 25 samples" && has err "cannot make the folder"
+    local made=places/data/SceneUnderstand-Micro
+    valid_json $made/manifest.json && has $made/manifest.json '"nature/' && has $made/manifest.json '"sneaker ' && [ "$(cut -d, -f2 $made/train.csv | sort -u | wc -l)" = 11 ] && grep -Eq ',(meadow|desert|snow|roofs|rocks|wood|street|room|cabin|factory),[a-z;-]+$' $made/test.csv || fail "places"
+    expect 0 "$wick" train --data $made --heads "scene=classes, things=labels" --dry-run && expect 1 "$wick" zoo train V10 --shuffle-labels --data sets --out places
+    mkdir -p bad && ln -sfn ../sets/textures bad/textures && ln -sfn ../sets/fashion-mnist bad/fashion-mnist && cp -r sets/mnist bad
+    cp bad/mnist/train-images-idx3-ubyte.gz bad/mnist/t10k-images-idx3-ubyte.gz && cp bad/mnist/train-labels-idx1-ubyte.gz bad/mnist/t10k-labels-idx1-ubyte.gz && expect 3 "$wick" zoo train V10 --data bad --out bad && has err "is in train and in test"
+}
+# Figures over photos: 17 joints within each picture, and neither bodies, clothes nor photos on both sides.
+test_figures() {
+    command -v python3 >/dev/null || { echo "  skipped: no Python"; return 0; }
+    python3 - <<'P'
+import io, random, tarfile
+random.seed(8)
+def pack(path, files):
+    with tarfile.open(path, "w:gz") as t:
+        for name, data in files:
+            info = tarfile.TarInfo(name); info.size = len(data); t.addfile(info, io.BytesIO(data))
+photos = [b"P6 4 4 255\n" + random.randbytes(48) for _ in range(10)]
+import os; os.makedirs("bad", exist_ok=True)
+pack("sets/clothing.tar.gz", [("train/hat/%d.jpg" % i, photos[i]) for i in range(8)] + [("test/hat/%d.jpg" % i, photos[i]) for i in (8, 9)])
+pack("bad/clothing.tar.gz", [("train/hat/%d.jpg" % i, photos[i]) for i in range(8)] + [("test/hat/%d.jpg" % i, photos[i]) for i in (8, 2)])
+P
+    mkdir -p figures && : >figures/PoseEstimate-Micro && expect 1 "$wick" zoo train V7 --data sets --out figures && has err "train: 16 samples" && has err "test: 6 samples" && has err "cannot make the folder"
+    local made=figures/data/PoseEstimate-Micro
+    valid_json $made/manifest.json && has $made/manifest.json '"groups_are": "bodies, clothes and photos"' && has $made/manifest.json '"body '
+    awk -F, 'NR > 1 { n++; for (i = 2; i <= 35; i++) bad += $i < 0 || $i > 128 } END { exit bad || NF != 35 || n != 16 }' $made/train.csv || fail "joints are outside"
+    expect 0 "$wick" train --data $made --task keypoints --dry-run && has err "17 points"
+    expect 3 "$wick" zoo train V7 --data bad --out bad && has err "is in train and in test"
 }
 # Hearts are made here, from no file: a folder that can't be made ends the command once they are there.
 test_made_hearts() {

@@ -40,6 +40,12 @@ TEST(layers_make_the_shapes_that_they_say) {
         {"se 2", 4, {2, 4, 8, 6}},
         {"invres 4 3", 4, {2, 4, 8, 6}},
         {"invres 6 3 stride 2 expand 2", 4, {2, 6, 4, 3}},
+        {"conv 5 1x3 stride 2x1 pad 0x1", 4, {2, 5, 4, 6}},
+        {"dwconv 3x1 same stride 1x2, maxpool 2x1, avgpool 1x3", 4, {2, 4, 4, 1}},
+        {"invres 6 1x3 stride 1x2", 4, {2, 6, 8, 3}},
+        {"save a, globalpool, save b, from a, globalmaxpool, concat b", 2, {2, 8}},
+        {"sequence, positions, attention 6, encoder 4 0.1 expand 2", 3, {2, 24, 8}},
+        {"flatten, sequence 12, conv 3 3 causal dilation 4", 3, {2, 3, 16}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SETUP;
@@ -214,6 +220,17 @@ TEST(errors_point_at_the_word) {
         {"upsample 2 same", "column 12, \"same\": does not belong here"},
         {"upsample 2 smooth smooth", "is given twice"},
         {"conv 3 classes", "column 8, \"classes\": a number"},
+        {"conv 3 1x", "column 8, \"1x\": a number"},
+        {"conv 3 x3", "column 8, \"x3\": a number"},
+        {"conv 3 1x2x3x4", "column 8, \"1x2x3x4\": a number"},
+        {"conv 3 3x0", "column 8, \"3x0\": a number"},
+        {"conv 3 3 stride 1x", "\"1x\": a whole number from 1 on belongs after \"stride\""},
+        {"conv 3 3 causal same", "pad, same and causal exclude each other"},
+        {"conv 3 3 causal stride 2", "causal layers have no stride"},
+        {"sequence 0", "column 10, \"0\": a number"},
+        {"encoder 4 1.5", "\"1.5\": a probability"},
+        {"encoder", "at the end: a number belongs here; the form is: encoder HEADS"},
+        {"from a", "column 6, \"a\": nothing was saved"},
         {"residual(residual(residual(residual(residual(residual(residual(residual(residual(relu)))))))))",
          "nested too deeply"},
     };
@@ -233,6 +250,9 @@ TEST(errors_point_at_the_word) {
     CHECK_INT(wick_tensor_error(wick_net(model, "conv 4 9", x, 10), &text), WICK_ERR_SHAPE);
     CHECK_MSG(strstr(text, "does not fit"), "%s", text);
     CHECK_INT(wick_tensor_error(wick_net(model, "flatten, conv 4 3", x, 10), &text), WICK_ERR_SHAPE);
+    CHECK_INT(wick_tensor_error(wick_net(model, "columns, maxpool 1x2", x, 10), &text), WICK_ERR_SHAPE);
+    CHECK_MSG(strstr(text, "the kernel has 2 extents, and samples here have 1 dims"), "%s", text);
+    CHECK_INT(wick_tensor_error(wick_net(model, "attention 2", x, 10), &text), WICK_ERR_SHAPE);
     CHECK_INT(wick_tensor_error(wick_net(model, "cnov", x, 10), &text), WICK_ERR_INVALID);
     CHECK_INT(wick_tensor_error(wick_net(model, "save half, maxpool 2, concat half", x, 10), &text), WICK_ERR_SHAPE);
     CHECK_MSG(strstr(text, "half: the extents there and here differ: \"upsample half\""), "%s", text);
