@@ -608,7 +608,7 @@ int cmd_predict(cli_options *o) {
     if (code == CLI_OK && *o->draw && !c.task->draw)
         code = log_fail(
             CLI_USAGE,
-            "--draw is for models of pictures' parts (--task segment, detect, keypoints); this one was trained with "
+            "--draw is for models of pictures' parts (--task segment, dense, detect, keypoints); this one was trained with "
             "--task %s",
             c.task->name);
     static const char *const of_boxes[] = {"csv", "score", "overlap"};

@@ -12,7 +12,7 @@
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec)"},
-    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints|heads|ctc|embed", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; boxes; points; ctc, the text in a picture or recording; or, embed, a vector by which persons and things that were not learned are told apart. auto: as the data look, which the command says"},
+    {"task", "auto|classify|regress|multi-label|autoencode|segment|tag|detect|keypoints|heads|ctc|embed|dense", WORD, "auto", AT(task), 0, 0, "what is learned: the class; numbers; which of several labels; the sample itself, so that what is unlike the others is found; a class of each pixel or word; dense, a number for each pixel; boxes; points; ctc, the text in a picture or recording; or, embed, a vector by which persons and things that were not learned are told apart. auto: as the data look, which the command says"},
     {"target", "NAMES", TEXT, "", AT(target), 0, 0, "of a table, the columns that are learned as numbers, with commas between: \"height,weight\", \"x*,y*\"; of tensors the one. Where several are all 0 or 1, they are labels"},
     {"heads", "LIST", TEXT, "", AT(heads), 0, 0, "several things that are learned at once: columns of a table, or arrays, each with what it is and how much its loss counts: \"rhythm=classes*0.5, hr=number, tags=labels\"; auto, or nothing: as the data look"},
     {"window", "N", INTEGER, "0", AT(window), 0, 1e6, "forecast: rows of the table lie in order of time; N of them in a row are a sample, and --target of the rows behind them is learned; 0: each row is a sample"},
@@ -51,7 +51,7 @@ const option_row cmd_train_options[] = {
     HEADING("Training"),
     {"epochs", "N", INTEGER, "12", AT(epochs), 1, 1e6, "passes over the training data; of few rows of numbers more, if it isn't given"},
     {"batch", "N", INTEGER, "128", AT(batch), 1, 1e6, "samples in a step; of few rows of numbers fewer, if it isn't given"},
-    {"loss", "mse|mae|huber|snr", WORD, "mse", AT(loss_name), 0, 0, "of --task regress: mean of squares, of magnitudes, squares up to one deviation of the target and magnitudes beyond; snr: of waveforms, how loud the error is beside the targets of a sample, in dB"},
+    {"loss", "mse|mae|huber|snr|silog", WORD, "mse", AT(loss_name), 0, 0, "of --task regress and dense (whose default is mae): mean of squares, of magnitudes, squares up to one deviation of the target and magnitudes beyond; snr: of waveforms, how loud the error is beside the targets of a sample, in dB; silog: of maps, the scale-invariant error of logarithms"},
     {"embedding", "N", INTEGER, "64", AT(embedding), 1, 65536, "of --task embed: how many numbers a vector has; linear classes in --net"},
     {"margin", "M", REAL, "0.2", AT(margin), 0, 2, "of --task embed: by how much the cosine to the own identity has to be above those to others (CosFace)"},
     {"noise", "S", REAL, "0", AT(noise), 0, 100, "of --task autoencode: samples get noise of this deviation, and are to be made without it (denoising)"},
