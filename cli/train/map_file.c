@@ -16,7 +16,7 @@ typedef struct spng_header {
     uint32_t width, height;
     uint8_t bit_depth, color_type, compression, filter, interlace;
 } spng_header;
-enum { SPNG_AS_STORED = 1 << 4 /* SPNG_FMT_PNG: in the order of this machine's bytes */, GREY = 0 };
+enum { SPNG_AS_STORED = 256 /* SPNG_FMT_PNG: in the order of this machine's bytes */, GREY = 0 };
 enum { MOST_PIXELS = 1 << 26 };
 
 typedef struct spng {
