@@ -77,6 +77,16 @@ static int check_logits(classifier *c, const wick_tensor *logits, const char *wh
                         whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
                         (long long)c->classes);
     }
+    if (c->task->kind == TASK_TRACK) {
+        if (rank == 4 && wick_tensor_dim(logits, 1) == 3 && wick_tensor_dim(logits, 2) >= 2 &&
+            wick_tensor_dim(logits, 3) >= 2)
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a pair, not [3, rows, columns] of a grid over the second picture, "
+                        "with two of each at least: end it with \"conv classes 1\"",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives));
+    }
     if (c->task->kind == TASK_DETECT) {
         const int64_t outputs = classifier_network_outputs(c);
         if (rank == 4 && wick_tensor_dim(logits, 1) == outputs && wick_tensor_dim(logits, 2) <= c->dims[c->rank - 2] &&
@@ -128,7 +138,8 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     int64_t dims[WICK_MAX_DIMS] = {1};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
-    const bool grid = c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS;
+    const bool grid =
+        c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS || c->task->kind == TASK_TRACK;
     if (grid && (c->rank != 3 || c->floats)) {
         wick_scope_close(&scope);
         return log_fail(blame, "%s: a sample is no picture, and so has no boxes or points", whose);
@@ -445,6 +456,9 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
         code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of boxes", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->task->kind == TASK_KEYPOINTS && !source_read_point_coding(c->coding, &c->letterbox))
         code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of points", path, c->coding ? c->coding : "");
+    if (code == CLI_OK && c->task->kind == TASK_TRACK &&
+        !(source_is_pair_coding(c->coding) && c->classes == 3 && c->rank == 3 && c->dims[0] % 2 == 0))
+        code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of pairs", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->task->kind == TASK_DENSE && !(source_is_map_coding(c->coding) && c->classes == 1))
         code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of maps", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->window && !are_windows(c))
@@ -559,7 +573,7 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 }
 
 int64_t classifier_target_width(const classifier *c) {
-    if (c->task->kind == TASK_DENSE) return c->task->width(c);
+    if (c->task->kind == TASK_DENSE || c->task->kind == TASK_TRACK) return c->task->width(c);
     return c->task->kind == TASK_KEYPOINTS ? c->classes * POINT_WIDTH : c->classes;
 }
 
@@ -643,6 +657,8 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
         specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, c->boxes, BOX_WIDTH}};
     if (c->task->kind == TASK_KEYPOINTS)
         specs[1] = (wick_spec){.name = "points", .dtype = WICK_F32, .rank = 3, .dims = {n, c->classes, POINT_WIDTH}};
+    if (c->task->kind == TASK_TRACK)
+        specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, 1, 4}};
     if (c->task->kind == TASK_DENSE)
         specs[1] = (wick_spec){
             .name = "maps", .dtype = WICK_F32, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};

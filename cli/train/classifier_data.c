@@ -279,6 +279,10 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
     if (source_is_mapped(dataset) != (c->task->kind == TASK_DENSE))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s maps, and the model learned %s of each", name,
                         source_is_mapped(dataset) ? "" : "no", source_is_mapped(dataset) ? "something else" : "a map");
+    if (source_is_paired(dataset) != (c->task->kind == TASK_TRACK))
+        return log_fail(CLI_BAD_FILE, "%s: its samples are %s of pictures, and the model learned from %s", name,
+                        source_is_paired(dataset) ? "pairs" : "no pairs",
+                        source_is_paired(dataset) ? "others" : "pairs");
     const bool masked = source_is_masked(dataset), masks = c->task->kind == TASK_SEGMENT;
     if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",

@@ -61,7 +61,8 @@ static void release(void *user) {
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
     const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set), points = source_is_pointed(o->set),
-               lines = source_is_lined(o->set), masks = tags || boxes || points || lines || source_is_masked(o->set) || source_is_mapped(o->set);
+               lines = source_is_lined(o->set), masks = tags || boxes || points || lines || source_is_masked(o->set) || source_is_mapped(o->set) ||
+                       source_is_paired(o->set);
     int size = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
@@ -71,6 +72,7 @@ wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, boo
                                                   : points    ? "points"
                                                   : lines     ? "text"
                                                   : source_is_mapped(o->set) ? "map"
+                                                  : source_is_paired(o->set) ? "box"
                                                   : masks     ? "mask"
                                                   : o->headed ? "heads"
                                                               : "target") == 0
@@ -164,6 +166,7 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     if (asked != TASK_AUTO) return asked;
     if (source_is_masked(d)) return TASK_SEGMENT;
     if (source_is_mapped(d)) return TASK_DENSE;
+    if (source_is_paired(d)) return TASK_TRACK;
     if (source_is_tagged(d)) return TASK_TAG;
     if (source_is_lined(d)) return TASK_CTC;
     if (source_is_boxed(d)) return TASK_DETECT;
@@ -445,7 +448,9 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
                         !source_has_masks(ctx, data, split) && !source_has_maps(ctx, data, split));
     const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
                                                        source_has_points(data, split, so->separator));
-    char *file = boxes || points ? NULL : source_find_file(data, split);
+    const bool paired = so->task == TASK_TRACK || (so->task == TASK_AUTO && plain && !so->coding && !boxes && !points &&
+                                                   source_has_pairs(data, split, so->separator));
+    char *file = boxes || points || paired ? NULL : source_find_file(data, split);
     if (!file && (so->task == TASK_TAG || source_is_text_coding(so->coding))) file = find_text(data, split);
     if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
         free(file);
@@ -496,6 +501,10 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
             status = take_part(ctx, split, &o);
+    } else if (paired) {
+        bool whole = false;
+        status = source_open_pairs(ctx, data, split, so, &o, &whole);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else if (boxes || points) {
         bool whole = false;
         status = boxes ? source_open_boxes(ctx, data, split, so, &o, &whole)

@@ -83,6 +83,9 @@ wick_status source_open_masks(wick_context *ctx, const char *data, const char *s
 bool source_has_maps(wick_context *ctx, const char *data, const char *split);
 wick_status source_open_maps(wick_context *ctx, const char *data, const char *split, const source_options *so,
                              owned *o, bool *whole);
+/* The same of pairs of pictures. */
+wick_status source_open_pairs(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                              owned *o, bool *whole);
 /* A picture, of the height and width that the context asks for, or its own; size: its own. */
 wick_status source_read_sized(wick_context *ctx, const char *file, int64_t channels, int64_t size[2], wick_image **out);
 wick_status source_open_boxes(wick_context *ctx, const char *data, const char *split, const source_options *so,

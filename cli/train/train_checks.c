@@ -166,6 +166,8 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
                         : source_is_mapped(t->train) ? "maps"
                         : points                   ? "points"
                                                    : "boxes");
+    if (source_is_paired(t->train) && strcmp(o->augment, "none") != 0)
+        return log_fail(blame(whose), "%s--augment is for one picture a sample, and --task track has two", whose);
     if (!augment_read(o->augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
                         whose, o->augment);
@@ -193,6 +195,8 @@ int training_read_transform(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     const wick_spec *image = wick_dataset_field(t->train, 0);
     if (!*o->transform) return CLI_OK;
+    if (t->c.task->kind == TASK_TRACK)
+        return log_fail(CLI_USAGE, "--transform is for one picture a sample, and --task track has two");
     if (strcmp(o->augment, "none") != 0)
         return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
     if (t->c.floats) {

@@ -311,6 +311,13 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
     "relu, conv 64 3 stride 2 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, "     \
     "relu, conv classes 1"
 
+/* Both pictures by the same layers, a grid of an eighth of their height and width, and each place of the first beside
+ * each of the second. */
+#define TRACKER                                                                                                        \
+    "twins(conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, " \
+    "bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same), correlate, conv 48 1 nobias, bn, relu, conv " \
+    "32 3 same nobias, bn, relu, conv classes 1"
+
 /* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
  * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
  * autoencoder gets a narrow place. */
@@ -342,8 +349,9 @@ static int choose_defaults(training *t) {
             choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
-    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS) {
-        const chosen_option net = {"net", DETECTOR};
+    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS || t->c.task->kind == TASK_TRACK) {
+        chosen_option net = {"net", ""};
+        snprintf(net.value, sizeof net.value, "%s", t->c.task->kind == TASK_TRACK ? TRACKER : DETECTOR);
         ok =
             choose(o, network, &net, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
