@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 128, TILE = 128, TRAIN = 2400, TEST = 300, MOST_TILES = 600, MOST_BOXES = 7, ROOM_PATH = 4200 };
+enum { SIDE = 128, TILE = 128, TRAIN = 3000, TEST = 300, MOST_TILES = 3500, MOST_BOXES = 7, ROOM_PATH = 4200 };
+
+/* How wide a picture is at a distance of 1: 2 tan(65 degrees / 2). */
+#define WIDE 1.27414
 
 /* Photographs of a part, [n, 3, TILE, TILE], and whose they are. */
 typedef struct tiles {
@@ -80,44 +83,6 @@ static bool is_inside(const solid *s, const double at[3], double margin) {
     return inside;
 }
 
-/* y is up, the floor at 0. */
-static void build(room *r, const tiles *t, uint64_t *state) {
-    solid *walls = &r->boxes[0];
-    r->n = 1;
-    *walls = (solid){.high = {between(state, 2.5, 7), between(state, 2.3, 3.1), between(state, 2.5, 7)}};
-    cover(walls, t, state);
-    const int things = 1 + (int)(zoo_random(state) % MOST_BOXES);
-    for (int i = 0; i < things; i++) {
-        solid *s = &r->boxes[r->n++];
-        *s = (solid){0};
-        for (int k = 0; k < 3; k++) {
-            const double extent = k == 1 ? between(state, 0.3, 1.9) : between(state, 0.25, 1.4);
-            const double room_for = fmax(0, walls->high[k] - extent);
-            s->low[k] = k == 1 ? 0 : draw(state) < 0.3 ? (draw(state) < 0.5 ? 0 : room_for) : room_for * draw(state);
-            s->high[k] = fmin(walls->high[k], s->low[k] + extent);
-        }
-        cover(s, t, state);
-    }
-    for (int tries = 0;; tries++) {
-        bool free_ = true;
-        for (int k = 0; k < 3; k++)
-            r->eye[k] = k == 1 ? between(state, 1.3, 1.7) : between(state, 0.4, walls->high[k] - 0.4);
-        for (int i = 1; i < r->n; i++) free_ &= !is_inside(&r->boxes[i], r->eye, 0.3);
-        if (free_) break;
-        if (tries % 20 == 19 && r->n > 1) r->n--; /* no place is left beside the things */
-    }
-    const double yaw = between(state, 0, 2 * M_PI), pitch = between(state, -0.45, 0.1);
-    const double forward[] = {cos(pitch) * sin(yaw), sin(pitch), cos(pitch) * cos(yaw)},
-                 right[] = {cos(yaw), 0, -sin(yaw)},
-                 down[] = {sin(pitch) * sin(yaw), -cos(pitch), sin(pitch) * cos(yaw)};
-    memcpy(r->axes[0], right, sizeof right);
-    memcpy(r->axes[1], down, sizeof down);
-    memcpy(r->axes[2], forward, sizeof forward);
-    for (int k = 0; k < 3; k++) r->lamp[k] = walls->high[k] * (k == 1 ? 0.95 : between(state, 0.2, 0.8));
-    r->gain = between(state, 0.7, 1.2);
-    r->noise = between(state, 1, 6);
-}
-
 /* Where a ray leaves the room, or enters a box: how far, and across which axis the side is; the slabs of Kay and Kajiya
  * (1986). False: it misses. */
 static bool meet(const solid *s, bool inside, const double eye[3], const double ray[3], double *far_, int *axis) {
@@ -136,6 +101,64 @@ static bool meet(const solid *s, bool inside, const double eye[3], const double 
     return inside || (enter > 0 && enter < leave);
 }
 
+/* Of the ray through (u, v), which is 1 long along the axis of the camera. */
+static double look(const room *r, double u, double v, double ray[3], int *side, int *which) {
+    double nearest = INFINITY, far_;
+    int axis;
+    for (int k = 0; k < 3; k++) ray[k] = u * r->axes[0][k] + v * r->axes[1][k] + r->axes[2][k];
+    for (int i = 0; i < r->n; i++)
+        if (meet(&r->boxes[i], i == 0, r->eye, ray, &far_, &axis) && far_ < nearest)
+            nearest = far_, *side = axis, *which = i;
+    return nearest;
+}
+
+/* Where somebody stands who takes a picture of a room: nothing is right before the camera, and the middle is farther
+ * than half of the room's longer side. False: not there. */
+static bool stand(room *r, uint64_t *state) {
+    const solid *walls = &r->boxes[0];
+    for (int k = 0; k < 3; k++)
+        r->eye[k] = k == 1 ? between(state, 1.4, 1.6) : between(state, 0.3, walls->high[k] - 0.3);
+    for (int i = 1; i < r->n; i++)
+        if (is_inside(&r->boxes[i], r->eye, 0.3)) return false;
+    const double yaw = between(state, 0, 2 * M_PI), pitch = between(state, -0.35, -0.05);
+    const double forward[] = {cos(pitch) * sin(yaw), sin(pitch), cos(pitch) * cos(yaw)},
+                 right[] = {cos(yaw), 0, -sin(yaw)},
+                 down[] = {sin(pitch) * sin(yaw), -cos(pitch), sin(pitch) * cos(yaw)};
+    memcpy(r->axes[0], right, sizeof right);
+    memcpy(r->axes[1], down, sizeof down);
+    memcpy(r->axes[2], forward, sizeof forward);
+    double ray[3], least = INFINITY;
+    int side, which;
+    for (int i = 0; i < 25; i++)
+        least = fmin(least, look(r, WIDE * (i % 5 - 2) / 4, WIDE * (i / 5 - 2) / 4, ray, &side, &which));
+    return least > 0.7 && look(r, 0, 0, ray, &side, &which) > 0.5 * fmax(walls->high[0], walls->high[2]);
+}
+
+/* y is up, the floor at 0. */
+static void build(room *r, const tiles *t, uint64_t *state) {
+    solid *walls = &r->boxes[0];
+    r->n = 1;
+    *walls = (solid){.high = {between(state, 3, 7), between(state, 2.3, 3.1), between(state, 3, 7)}};
+    cover(walls, t, state);
+    const int things = 1 + (int)(zoo_random(state) % MOST_BOXES);
+    for (int i = 0; i < things; i++) {
+        solid *s = &r->boxes[r->n++];
+        *s = (solid){0};
+        for (int k = 0; k < 3; k++) {
+            const double extent = k == 1 ? between(state, 0.3, 1.9) : between(state, 0.25, 1.4);
+            const double room_for = fmax(0, walls->high[k] - extent);
+            s->low[k] = k == 1 ? 0 : draw(state) < 0.3 ? (draw(state) < 0.5 ? 0 : room_for) : room_for * draw(state);
+            s->high[k] = fmin(walls->high[k], s->low[k] + extent);
+        }
+        cover(s, t, state);
+    }
+    for (int tries = 0; !stand(r, state); tries++)
+        if (tries % 40 == 39 && r->n > 1) r->n--; /* no place is left beside the things */
+    for (int k = 0; k < 3; k++) r->lamp[k] = walls->high[k] * (k == 1 ? 0.95 : between(state, 0.2, 0.8));
+    r->gain = between(state, 0.7, 1.2);
+    r->noise = between(state, 1, 6);
+}
+
 /* Between the four pixels about a place in a photograph, which goes on in its mirror. */
 static double sample(const uint8_t *plane, double u, double v) {
     double at[2] = {u - 2 * floor(u / 2), v - 2 * floor(v / 2)};
@@ -150,14 +173,10 @@ static double sample(const uint8_t *plane, double u, double v) {
 }
 
 static void see(const room *r, const tiles *t, int x, int y, uint64_t *state, uint8_t rgb[3], uint16_t *depth) {
-    const double across = 2 * tan(0.5 * 65 * M_PI / 180) / SIDE, u = (x + 0.5 - SIDE / 2) * across,
-                 v = (y + 0.5 - SIDE / 2) * across;
-    double ray[3], hit[3], nearest = INFINITY, far_, length = 0, light = 0;
-    int axis, side = 0, which = 0;
-    for (int k = 0; k < 3; k++) ray[k] = u * r->axes[0][k] + v * r->axes[1][k] + r->axes[2][k];
-    for (int i = 0; i < r->n; i++)
-        if (meet(&r->boxes[i], i == 0, r->eye, ray, &far_, &axis) && far_ < nearest)
-            nearest = far_, side = axis, which = i;
+    double ray[3], hit[3], length = 0, light = 0;
+    int side = 0, which = 0;
+    const double nearest =
+        look(r, (x + 0.5 - SIDE / 2) * WIDE / SIDE, (y + 0.5 - SIDE / 2) * WIDE / SIDE, ray, &side, &which);
     const solid *s = &r->boxes[which];
     for (int k = 0; k < 3; k++) {
         hit[k] = r->eye[k] + nearest * ray[k];
@@ -171,7 +190,7 @@ static void see(const room *r, const tiles *t, int x, int y, uint64_t *state, ui
                          r->noise * (draw(state) + draw(state) + draw(state) - 1.5);
         rgb[k] = (uint8_t)(c < 0 ? 0 : c > 255 ? 255 : c + 0.5);
     }
-    *depth = (uint16_t)lrint(nearest * 1000); /* the ray is 1 long along the axis */
+    *depth = (uint16_t)lrint(nearest * 1000);
 }
 
 /* NumPy's format, version 1: 10 bytes, and a text that makes the head a multiple of 64. */

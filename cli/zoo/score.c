@@ -315,6 +315,10 @@ static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, co
         code = e->c->task->kind != TASK_DETECT
                    ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
                    : (r->score = got.scores[0].value, zoo_box_baseline(e, train, &r->baseline));
+    else if (m->metric == ZOO_IOU)
+        code = e->c->task->kind != TASK_TRACK
+                   ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
+                   : (r->score = score_named(&got, "iou"), zoo_track_baseline(e, train, &r->baseline));
     else if (m->metric == ZOO_DELTA)
         code = e->c->task->kind != TASK_DENSE
                    ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)

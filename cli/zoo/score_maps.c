@@ -30,3 +30,25 @@ int zoo_map_baseline(const evaluator *e, const wick_dataset *train, const wick_d
     *baseline = s.positive > 0 ? s.close[0] / s.positive : NAN;
     return code;
 }
+
+static double overlap(const double *a, const float *b) {
+    const double wide = fmin(a[2], (double)b[2]) - fmax(a[0], (double)b[0]),
+                 high = fmin(a[3], (double)b[3]) - fmax(a[1], (double)b[1]),
+                 inside = wide > 0 && high > 0 ? wide * high : 0;
+    return inside / ((a[2] - a[0]) * (a[3] - a[1]) + (double)(b[2] - b[0]) * (double)(b[3] - b[1]) - inside);
+}
+
+/* The mean IoU of the training's mean box. */
+int zoo_track_baseline(const evaluator *e, const wick_dataset *train, double *baseline) {
+    double mean[4] = {0}, sum = 0;
+    float box[4];
+    const int64_t n = wick_dataset_count(train);
+    for (int64_t i = 0; i < n; i++) {
+        if (wick_dataset_get(train, i, (void *[WICK_DATASET_FIELDS]){NULL, box}, NULL) != WICK_OK)
+            return log_fail(CLI_BAD_FILE, "%s: its samples cannot be read", e->c->data);
+        for (int k = 0; k < 4; k++) mean[k] += (double)box[k] / (double)n;
+    }
+    for (int64_t i = 0; i < e->count; i++) sum += overlap(mean, e->targets + 4 * i);
+    *baseline = sum / (double)e->count;
+    return CLI_OK;
+}
