@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 128, TILE = 128, TRAIN = 3000, TEST = 300, MOST_TILES = 3500, MOST_BOXES = 7, ROOM_PATH = 4200 };
+enum { SIDE = 128, TILE = 128, TRAIN = 3000, TEST = 300, MOST_TILES = 3500, A_PHOTO = 4 /* rooms, of few photographs */, MOST_BOXES = 7, ROOM_PATH = 4200 };
 
 /* How wide a picture is at a distance of 1: 2 tan(65 degrees / 2). */
 #define WIDE 1.27414
@@ -42,16 +42,16 @@ static double draw(uint64_t *state) { return (double)(zoo_random(state) >> 11) *
 static double between(uint64_t *state, double low, double high) { return low + (high - low) * draw(state); }
 
 static int keep_tile(const zoo_prep *p, const wick_file *file, tiles *t, const char *group) {
-    wick_image *image;
+    wick_image *image, *square = NULL;
     int code = zoo_checked(p, wick_image_decode(p->ctx, file->data, file->size, file->name, 3, &image));
-    if (code != CLI_OK) return code;
-    const int64_t *d = wick_image_dims(image);
-    if (d[1] == TILE && d[2] == TILE) {
+    if (code == CLI_OK) code = zoo_checked(p, wick_image_resize(p->ctx, image, TILE, TILE, &square));
+    if (code == CLI_OK) {
         snprintf(t->group[t->n], ZOO_GROUP, "photo %.40s", group);
-        memcpy(t->pixels + (size_t)t->n++ * 3 * TILE * TILE, wick_image_pixels(image, 0), 3 * TILE * TILE);
+        memcpy(t->pixels + (size_t)t->n++ * 3 * TILE * TILE, wick_image_pixels(square, 0), 3 * TILE * TILE);
     }
+    wick_image_free(&square);
     wick_image_free(&image);
-    return CLI_OK;
+    return code;
 }
 
 static int read_tiles(const zoo_prep *p, tiles parts[ZOO_PARTS]) {
@@ -68,7 +68,7 @@ static int read_tiles(const zoo_prep *p, tiles parts[ZOO_PARTS]) {
     }
     wick_files_free(&files);
     return code == CLI_OK && (!parts[ZOO_TRAIN].n || !parts[ZOO_TEST].n)
-               ? log_fail(CLI_BAD_FILE, "%s: has no pictures of %d x %d in train and test", p->source, TILE, TILE)
+               ? log_fail(CLI_BAD_FILE, "%s: has no pictures in train and test", p->source)
                : code;
 }
 
@@ -268,8 +268,10 @@ int zoo_prepare_rooms(zoo_prep *p) {
         if (!parts[k].pixels || !parts[k].group) code = zoo_out_of_memory();
     }
     if (code == CLI_OK) code = read_tiles(p, parts);
-    if (code == CLI_OK) code = draw_part(p, ZOO_TRAIN, TRAIN, &parts[ZOO_TRAIN]);
-    if (code == CLI_OK) code = draw_part(p, ZOO_TEST, TEST, &parts[ZOO_TEST]);
+    for (int k = 0; k < ZOO_PARTS && code == CLI_OK; k++) {
+        const int most = A_PHOTO * parts[k].n, n = k == ZOO_TRAIN ? TRAIN : TEST;
+        if (k != ZOO_VALIDATION) code = draw_part(p, k, most < n ? most : n, &parts[k]);
+    }
     snprintf(path, sizeof path, "%s/maps.txt", p->to);
     if (code == CLI_OK) code = zoo_put(path, form, sizeof form - 1);
     for (int k = 0; k < ZOO_PARTS; k++) free(parts[k].pixels), free(parts[k].group);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 64, STAMP = 96, PHOTO = 128, TRAIN = 6000, TEST = 600, MOST = 600, WHITE = 240, TRACK_PATH = 4200 };
+enum { SIDE = 64, STAMP = 96, PHOTO = 128, TRAIN = 6000, TEST = 600, MOST = 600, A_STAMP = 20 /* pairs, of few stamps */, WHITE = 240, TRACK_PATH = 4200 };
 
 typedef struct stamp {
     int high, wide; /* at most STAMP */
@@ -69,10 +69,20 @@ static bool cut_out(stamp *s) {
     return left > n / 5;
 }
 
+/* Stamps that are variants of one, as iris.png, iris_mirror.png and iris2.png, are one group: folder/iris. */
+static void group_of(const char *name, char group[ZOO_GROUP]) {
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    const size_t n = (size_t)(base - name) + strcspn(base, "_-.0123456789");
+    const char *from = n > 40 ? name + n - 40 : name;
+    snprintf(group, ZOO_GROUP, "stamp %.*s", (int)(name + n - from), from);
+}
+
 static int keep_stamp(const zoo_prep *p, const wick_file *file, things parts[ZOO_PARTS]) {
     wick_image *image, *small = NULL;
     if (!source_ends(file->name, ".png") || strncmp(file->name, "symbols/", 8) == 0) return CLI_OK;
-    things *t = &parts[source_hash(file->name) % 5 == 0 ? ZOO_TEST : ZOO_TRAIN];
+    char group[ZOO_GROUP];
+    group_of(file->name, group);
+    things *t = &parts[source_hash(group) % 5 == 0 ? ZOO_TEST : ZOO_TRAIN];
     if (t->stamps == MOST) return CLI_OK;
     int code = zoo_checked(p, wick_image_decode(p->ctx, file->data, file->size, file->name, 3, &image));
     if (code != CLI_OK) return code;
@@ -84,8 +94,7 @@ static int keep_stamp(const zoo_prep *p, const wick_file *file, things parts[ZOO
     if (code == CLI_OK) {
         const size_t n = (size_t)(s->high * s->wide);
         for (size_t k = 0; k < 3; k++) memcpy(s->pixels[k], wick_image_pixels(small, 0) + k * n, n);
-        const size_t long_ = strlen(file->name);
-        snprintf(s->group, ZOO_GROUP, "stamp %s", file->name + (long_ > 40 ? long_ - 40 : 0));
+        memcpy(s->group, group, sizeof group);
         t->stamps += cut_out(s);
     }
     wick_image_free(&small);
@@ -94,20 +103,21 @@ static int keep_stamp(const zoo_prep *p, const wick_file *file, things parts[ZOO
 }
 
 static int keep_photo(const zoo_prep *p, const wick_file *file, things parts[ZOO_PARTS]) {
-    wick_image *image;
+    wick_image *image, *square = NULL;
     char group[ZOO_GROUP];
     int part;
     if (!zoo_place(&zoo_set_clothing, file, &part, group)) return CLI_OK;
     things *t = &parts[part == ZOO_TEST ? ZOO_TEST : ZOO_TRAIN]; /* nothing is chosen here */
     if (t->photos == MOST) return CLI_OK;
     int code = zoo_checked(p, wick_image_decode(p->ctx, file->data, file->size, file->name, 3, &image));
-    if (code != CLI_OK) return code;
-    if (wick_image_dims(image)[1] == PHOTO && wick_image_dims(image)[2] == PHOTO) {
+    if (code == CLI_OK) code = zoo_checked(p, wick_image_resize(p->ctx, image, PHOTO, PHOTO, &square));
+    if (code == CLI_OK) {
         snprintf(t->group[t->photos], ZOO_GROUP, "photo %.40s", group);
-        memcpy(t->photo + (size_t)t->photos++ * 3 * PHOTO * PHOTO, wick_image_pixels(image, 0), 3 * PHOTO * PHOTO);
+        memcpy(t->photo + (size_t)t->photos++ * 3 * PHOTO * PHOTO, wick_image_pixels(square, 0), 3 * PHOTO * PHOTO);
     }
+    wick_image_free(&square);
     wick_image_free(&image);
-    return CLI_OK;
+    return code;
 }
 
 static int read_source(const zoo_prep *p, int which, things parts[ZOO_PARTS]) {
@@ -279,8 +289,10 @@ int zoo_prepare_tracks(zoo_prep *p) {
         if (part != ZOO_VALIDATION && (parts[part].stamps < 2 || !parts[part].photos))
             code = log_fail(CLI_BAD_FILE, "%s: has no two stamps, or %s no photograph, for %s", p->source,
                             p->sources[1], p->parts[part].name);
-    if (code == CLI_OK) code = draw_part(p, ZOO_TRAIN, TRAIN, &parts[ZOO_TRAIN]);
-    if (code == CLI_OK) code = draw_part(p, ZOO_TEST, TEST, &parts[ZOO_TEST]);
+    for (int k = 0; k < ZOO_PARTS && code == CLI_OK; k++) {
+        const int most = A_STAMP * parts[k].stamps, n = k == ZOO_TRAIN ? TRAIN : TEST;
+        if (k != ZOO_VALIDATION) code = draw_part(p, k, most < n ? most : n, &parts[k]);
+    }
     for (int k = 0; k < ZOO_PARTS; k++) free(parts[k].stamp), free(parts[k].photo), free(parts[k].group);
     return code;
 }
