@@ -138,8 +138,7 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     int64_t dims[WICK_MAX_DIMS] = {1};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
-    const bool grid =
-        c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS || c->task->kind == TASK_TRACK;
+    const bool grid = c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS || c->task->kind == TASK_TRACK;
     if (grid && (c->rank != 3 || c->floats)) {
         wick_scope_close(&scope);
         return log_fail(blame, "%s: a sample is no picture, and so has no boxes or points", whose);

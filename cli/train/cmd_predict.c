@@ -142,7 +142,7 @@ static int draw(const viewer *v, const subject *s) {
     const bool pair = c->task->kind == TASK_TRACK && !s->whole; /* the second is drawn */
     const int code = pair ? c->task->draw(c, v->probability, s->pixels + c->pixels / 2, c->dims[1], c->dims[2], stem)
                      : s->whole ? c->task->draw(c, v->probability, s->whole, s->height, s->width, stem)
-                              : c->task->draw(c, v->probability, s->pixels, v->shape[1], v->shape[2], stem);
+                                : c->task->draw(c, v->probability, s->pixels, v->shape[1], v->shape[2], stem);
     free(stem);
     return code;
 }
@@ -647,11 +647,11 @@ int cmd_predict(cli_options *o) {
         code = log_fail(CLI_USAGE, "--enrolled is for --task embed; this is %s", c.task->name);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
-        code = log_fail(
-            CLI_USAGE,
-            "--draw is for models of pictures' parts (--task segment, dense, detect, keypoints, track); this one was trained with "
-            "--task %s",
-            c.task->name);
+        code = log_fail(CLI_USAGE,
+                        "--draw is for models of pictures' parts (--task segment, dense, detect, keypoints, track); "
+                        "this one was trained with "
+                        "--task %s",
+                        c.task->name);
     static const char *const of_boxes[] = {"csv", "score", "overlap"};
     for (int i = 0; code == CLI_OK && i < 3; i++)
         if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))

@@ -61,21 +61,22 @@ static void release(void *user) {
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
     const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set), points = source_is_pointed(o->set),
-               lines = source_is_lined(o->set), masks = tags || boxes || points || lines || source_is_masked(o->set) || source_is_mapped(o->set) ||
+               lines = source_is_lined(o->set),
+               masks = tags || boxes || points || lines || source_is_masked(o->set) || source_is_mapped(o->set) ||
                        source_is_paired(o->set);
     int size = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
         if ((boxes || points) && strcmp(f->name, "size") == 0) size = k;
-        if (masks || o->targets ? strcmp(f->name, tags        ? "tags"
-                                                  : boxes     ? "boxes"
-                                                  : points    ? "points"
-                                                  : lines     ? "text"
+        if (masks || o->targets ? strcmp(f->name, tags                       ? "tags"
+                                                  : boxes                    ? "boxes"
+                                                  : points                   ? "points"
+                                                  : lines                    ? "text"
                                                   : source_is_mapped(o->set) ? "map"
                                                   : source_is_paired(o->set) ? "box"
-                                                  : masks     ? "mask"
-                                                  : o->headed ? "heads"
-                                                              : "target") == 0
+                                                  : masks                    ? "mask"
+                                                  : o->headed                ? "heads"
+                                                                             : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }

@@ -81,8 +81,8 @@ wick_status source_open_masks(wick_context *ctx, const char *data, const char *s
                               owned *o, bool *whole);
 /* The same of maps. */
 bool source_has_maps(wick_context *ctx, const char *data, const char *split);
-wick_status source_open_maps(wick_context *ctx, const char *data, const char *split, const source_options *so,
-                             owned *o, bool *whole);
+wick_status source_open_maps(wick_context *ctx, const char *data, const char *split, const source_options *so, owned *o,
+                             bool *whole);
 /* The same of pairs of pictures. */
 wick_status source_open_pairs(wick_context *ctx, const char *data, const char *split, const source_options *so,
                               owned *o, bool *whole);

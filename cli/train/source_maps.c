@@ -126,8 +126,8 @@ static wick_status read_picture(wick_context *ctx, const char *file, int64_t i, 
         if (area * sizeof *m->values < SIZE_MAX / 2 / n)
             m->pixels = malloc(n * area * (size_t)d[0]), m->values = malloc(n * area * sizeof *m->values);
         if (!m->pixels || !m->values)
-            status = wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory: %zu pictures of %zu pixels", file, n,
-                                       area);
+            status =
+                wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory: %zu pictures of %zu pixels", file, n, area);
     } else if (memcmp(m->dims, d, sizeof m->dims) != 0)
         status =
             wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: %lld x %lld pixels, and the first picture has %lld x %lld",
@@ -191,7 +191,8 @@ static wick_status tell(wick_context *ctx, const char *data, const maps *m, cons
     talk("%s: %lld pictures with a %s for each pixel, from %.5g to %.5g%s%s%s", data, (long long)m->n, f->name,
          (double)low, (double)high, f->unit[0] ? " " : "", f->unit,
          said ? "" : ", as they are in the files; a file maps.txt with lines \"scale\", \"unit\" says otherwise");
-    if (unknown) talk("nothing is known of %.2f %% of the pixels, which don't count", 100 * (double)unknown / (double)all);
+    if (unknown)
+        talk("nothing is known of %.2f %% of the pixels, which don't count", 100 * (double)unknown / (double)all);
     return WICK_OK;
 }
 
@@ -211,8 +212,8 @@ bool source_maps_are_whole(wick_context *ctx, const char *data) {
     return whole;
 }
 
-wick_status source_open_maps(wick_context *ctx, const char *data, const char *split, const source_options *so,
-                             owned *o, bool *whole) {
+wick_status source_open_maps(wick_context *ctx, const char *data, const char *split, const source_options *so, owned *o,
+                             bool *whole) {
     mask_pairs pairs;
     map_form f = {.name = "value", .scale = 1, .unknown = NAN}, known;
     maps *m = calloc(1, sizeof *m);

@@ -79,12 +79,13 @@ static wick_status take_picture(wick_context *ctx, const char *path, int64_t lin
     const int64_t *d = wick_image_dims(image);
     if (!p->n && !which) memcpy(p->dims, d, sizeof p->dims);
     if (memcmp(p->dims, d, sizeof p->dims) != 0)
-        status = wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: %lld x %lld pixels, and the first picture has %lld x %lld",
-                                   file, (long long)d[1], (long long)d[2], (long long)p->dims[1],
-                                   (long long)p->dims[2]);
+        status =
+            wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: %lld x %lld pixels, and the first picture has %lld x %lld",
+                              file, (long long)d[1], (long long)d[2], (long long)p->dims[1], (long long)p->dims[2]);
     if (status == WICK_OK && p->n == p->room) {
         const size_t room = p->room ? 2 * (size_t)p->room : 64;
-        uint8_t *pixels = room < SIZE_MAX / 4 / picture_bytes(p) ? realloc(p->pixels, room * 2 * picture_bytes(p)) : NULL;
+        uint8_t *pixels =
+            room < SIZE_MAX / 4 / picture_bytes(p) ? realloc(p->pixels, room * 2 * picture_bytes(p)) : NULL;
         if (pixels) p->pixels = pixels;
         float *boxes = realloc(p->boxes, room * SIDES * sizeof *boxes);
         if (boxes) p->boxes = boxes;
@@ -186,14 +187,15 @@ wick_status source_open_pairs(wick_context *ctx, const char *data, const char *s
     char *text = path_read(path, &size);
     pairs *p = calloc(1, sizeof *p);
     *whole = strcmp(path, data) == 0;
-    wick_status status = !p      ? wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path)
-                         : !text ? wick_context_fail(ctx, WICK_ERR_IO, "%s: %s", path, strerror(errno))
-                         : strlen(text) != size
-                             ? wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has a byte 0 in it, and is no table", path)
-                         : so->coding && !source_is_pair_coding(so->coding)
-                             ? wick_context_fail(ctx, WICK_ERR_MISMATCH,
-                                                 "%s: has pairs of pictures, and the model learned from other data", path)
-                             : read_table(ctx, path, text, so->separator, p);
+    wick_status status =
+        !p      ? wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory", path)
+        : !text ? wick_context_fail(ctx, WICK_ERR_IO, "%s: %s", path, strerror(errno))
+        : strlen(text) != size
+            ? wick_context_fail(ctx, WICK_ERR_FORMAT, "%s: has a byte 0 in it, and is no table", path)
+        : so->coding && !source_is_pair_coding(so->coding)
+            ? wick_context_fail(ctx, WICK_ERR_MISMATCH,
+                                "%s: has pairs of pictures, and the model learned from other data", path)
+            : read_table(ctx, path, text, so->separator, p);
     if (status == WICK_OK && !so->coding && !so->told)
         talk("%s: %lld pairs of pictures, with the box in the second of what the first shows", path, (long long)p->n);
     static const char *const names[] = {"place", "width", "height"};
@@ -203,14 +205,14 @@ wick_status source_open_pairs(wick_context *ctx, const char *data, const char *s
     free(text);
     free(path);
     if (status != WICK_OK) return drop(p), status;
-    const wick_dataset_source source = {.count = p->n,
-                                        .n_fields = 2,
-                                        .fields = {{"image", WICK_U8, 3, {2 * p->dims[0], p->dims[1], p->dims[2]}},
-                                                   {"box", WICK_F32, 2, {1, SIDES}}},
-                                        .get = get,
-                                        .at = at,
-                                        .free = drop,
-                                        .user = p};
+    const wick_dataset_source source = {
+        .count = p->n,
+        .n_fields = 2,
+        .fields = {{"image", WICK_U8, 3, {2 * p->dims[0], p->dims[1], p->dims[2]}}, {"box", WICK_F32, 2, {1, SIDES}}},
+        .get = get,
+        .at = at,
+        .free = drop,
+        .user = p};
     status = wick_dataset_new(ctx, &source, &o->set);
     if (status != WICK_OK) drop(p);
     return status;

@@ -157,15 +157,16 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     if (floats && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
     const bool points = source_is_pointed(t->train);
-    if ((source_is_masked(t->train) || source_is_mapped(t->train) || source_is_boxed(t->train) || points) && strcmp(o->augment, "none") != 0)
+    if ((source_is_masked(t->train) || source_is_mapped(t->train) || source_is_boxed(t->train) || points) &&
+        strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose),
                         "%s--augment changes pictures and not their %s: --transform \"flip, crop=8, normalise\" does "
                         "both",
                         whose,
-                        source_is_masked(t->train) ? "masks"
+                        source_is_masked(t->train)   ? "masks"
                         : source_is_mapped(t->train) ? "maps"
-                        : points                   ? "points"
-                                                   : "boxes");
+                        : points                     ? "points"
+                                                     : "boxes");
     if (source_is_paired(t->train) && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for one picture a sample, and --task track has two", whose);
     if (!augment_read(o->augment, loading))

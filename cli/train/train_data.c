@@ -314,8 +314,10 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
 /* Both pictures by the same layers, a grid of an eighth of their height and width, and each place of the first beside
  * each of the second. */
 #define TRACKER                                                                                                        \
-    "twins(conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same nobias, " \
-    "bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same), correlate, conv 48 1 nobias, bn, relu, conv " \
+    "twins(conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same "        \
+    "nobias, "                                                                                                         \
+    "bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same), correlate, conv 48 1 nobias, bn, relu, "     \
+    "conv "                                                                                                            \
     "32 3 same nobias, bn, relu, conv classes 1"
 
 /* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
@@ -330,9 +332,10 @@ static int choose_defaults(training *t) {
     cli_options *o = t->o;
     const wick_spec *f = wick_dataset_field(t->train, 0);
     const int64_t count = wick_dataset_count(t->train);
-    const bool pixels = t->c.task->kind == TASK_SEGMENT || t->c.task->kind == TASK_DENSE, texts = source_is_text_coding(t->coding),
-               tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
-               again = t->c.task->kind == TASK_AUTOENCODE, lines = t->c.task->kind == TASK_CTC;
+    const bool pixels = t->c.task->kind == TASK_SEGMENT || t->c.task->kind == TASK_DENSE,
+               texts = source_is_text_coding(t->coding), tags = t->c.task->kind == TASK_TAG,
+               few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE,
+               lines = t->c.task->kind == TASK_CTC;
     char text[768] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
@@ -406,7 +409,8 @@ int training_settle_task(training *t) {
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
     if (is->kind == TASK_DENSE && !options_given(o, "loss") && !*o->resume && !options_replace(o, "loss", "mae"))
         return log_fail(CLI_FAILED, "out of memory");
-    if ((is->kind == TASK_REGRESS || is->kind == TASK_DENSE) && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
+    if ((is->kind == TASK_REGRESS || is->kind == TASK_DENSE) && !(t->c.loss = strdup(o->loss_name)))
+        return log_fail(CLI_FAILED, "out of memory");
     if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
     if (is->kind == TASK_KEYPOINTS && *o->target)
         return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");

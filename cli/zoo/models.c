@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const zoo_metrics[] = {"accuracy",    "mean recall", "F1",      "mIoU",  "AUC",
-                                   "SI-SDR + dB", "ROUGE-1",     "span F1", "mAP50", "delta < 1.25", "mean IoU", "share of wants",
-                                   "MSE",         "CER %",       "MAPE %",  "NME %"};
+const char *const zoo_metrics[] = {"accuracy", "mean recall", "F1",     "mIoU",         "AUC",      "SI-SDR + dB",
+                                   "ROUGE-1",  "span F1",     "mAP50",  "delta < 1.25", "mean IoU", "share of wants",
+                                   "MSE",      "CER %",       "MAPE %", "NME %"};
 bool zoo_lower_is_better(zoo_metric metric) { return metric >= ZOO_MSE; }
 
 #define RESEARCH "none stated: for research alone"
@@ -69,8 +69,7 @@ const zoo_set zoo_set_packages = {"packages.tsv", "Debian's package descriptions
 const zoo_set zoo_set_rooms = {"clothing.tar.gz", "github.com/alexeygrigorev/clothing-dataset-small", "CC0 1.0", true,
                                zoo_prepare_rooms};
 
-const zoo_set zoo_set_tracks = {"stamps", "Debian: tuxpaint-stamps-default", "GPL-2+ and public domain, by stamp", true,
-                                zoo_prepare_tracks};
+const zoo_set zoo_set_tracks = {"stamps", "Debian: tuxpaint-stamps-default", "GPL-2", true, zoo_prepare_tracks};
 
 /* What is made of several sets. */
 static const struct {

@@ -14,7 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 128, TILE = 128, TRAIN = 3000, TEST = 300, MOST_TILES = 3500, A_PHOTO = 4 /* rooms, of few photographs */, MOST_BOXES = 7, ROOM_PATH = 4200 };
+enum {
+    SIDE = 128,
+    TILE = 128,
+    TRAIN = 3000,
+    TEST = 300,
+    MOST_TILES = 3500,
+    A_PHOTO = 4 /* rooms, of few photographs */,
+    MOST_BOXES = 7,
+    ROOM_PATH = 4200
+};
 
 /* How wide a picture is at a distance of 1: 2 tan(65 degrees / 2). */
 #define WIDE 1.27414
@@ -197,7 +206,8 @@ static void see(const room *r, const tiles *t, int x, int y, uint64_t *state, ui
 static size_t npy_head(char head[128]) {
     char text[118];
     memset(text, ' ', sizeof text);
-    const int n = snprintf(text, sizeof text, "{'descr': '<u2', 'fortran_order': False, 'shape': (%d, %d), }", SIDE, SIDE);
+    const int n =
+        snprintf(text, sizeof text, "{'descr': '<u2', 'fortran_order': False, 'shape': (%d, %d), }", SIDE, SIDE);
     text[n] = ' ';
     text[sizeof text - 1] = '\n';
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
@@ -216,8 +226,7 @@ static int draw_one(zoo_prep *p, int part, int i, const tiles *t, uint64_t *stat
     int code = picture && array ? CLI_OK : zoo_out_of_memory();
     if (code == CLI_OK) {
         memcpy(picture, head, BEGIN);
-        for (int k = 0; k < PIXELS; k++)
-            see(&r, t, k % SIDE, k / SIDE, state, picture + BEGIN + 3 * k, &depth[k]);
+        for (int k = 0; k < PIXELS; k++) see(&r, t, k % SIDE, k / SIDE, state, picture + BEGIN + 3 * k, &depth[k]);
         const size_t begin = npy_head((char *)array);
         const uint16_t *d = instead ? instead : depth;
         for (int k = 0; k < PIXELS; k++)

@@ -16,7 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 64, STAMP = 96, PHOTO = 128, TRAIN = 6000, TEST = 600, MOST = 600, A_STAMP = 20 /* pairs, of few stamps */, WHITE = 240, TRACK_PATH = 4200 };
+enum {
+    SIDE = 64,
+    STAMP = 96,
+    PHOTO = 128,
+    TRAIN = 6000,
+    TEST = 600,
+    MOST = 600,
+    A_STAMP = 20 /* pairs, of few stamps */,
+    WHITE = 240,
+    TRACK_PATH = 4200
+};
 
 typedef struct stamp {
     int high, wide; /* at most STAMP */
@@ -36,7 +46,8 @@ static double between(uint64_t *state, double low, double high) { return low + (
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
-/* White that reaches the edge is not there, and a pixel more, where colours are mixed with it. False: little is left. */
+/* White that reaches the edge is not there, and a pixel more, where colours are mixed with it. False: little is left.
+ */
 static bool cut_out(stamp *s) {
     const int n = s->high * s->wide;
     int todo[STAMP * STAMP], at = 0, left = 0;
@@ -122,7 +133,8 @@ static int keep_photo(const zoo_prep *p, const wick_file *file, things parts[ZOO
 
 static int read_source(const zoo_prep *p, int which, things parts[ZOO_PARTS]) {
     wick_files *files;
-    int code = zoo_checked(p, wick_files_open(p->ctx, p->sources[which], &(wick_files_options){.all = which > 0}, &files));
+    int code =
+        zoo_checked(p, wick_files_open(p->ctx, p->sources[which], &(wick_files_options){.all = which > 0}, &files));
     for (bool more = code == CLI_OK; code == CLI_OK && more;) {
         wick_file file;
         code = zoo_checked(p, wick_files_next(files, &file, &more));
@@ -143,8 +155,13 @@ static void lay(const uint8_t *photo, double x, double y, double scale, double g
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < SIDE * SIDE; i++) {
             const int u = (int)(x + scale * (i % SIDE)), v = (int)(y + scale * (i / SIDE));
-            const double c = gain * photo[(k * PHOTO + (v < 0 ? 0 : v >= PHOTO ? PHOTO - 1 : v)) * PHOTO +
-                                          (u < 0 ? 0 : u >= PHOTO ? PHOTO - 1 : u)];
+            const double c = gain * photo[(k * PHOTO + (v < 0        ? 0
+                                                        : v >= PHOTO ? PHOTO - 1
+                                                                     : v)) *
+                                              PHOTO +
+                                          (u < 0        ? 0
+                                           : u >= PHOTO ? PHOTO - 1
+                                                        : u)];
             page[3 * i + k] = (uint8_t)(c > 255 ? 255 : c + 0.5);
         }
 }
@@ -184,9 +201,7 @@ static bool put(const stamp *s, place at, double gain, uint8_t *page, int box[4]
     return box[0] >= 0 && box[0] < box[2] && box[1] < box[3];
 }
 
-static bool touch(const int a[4], const int b[4]) {
-    return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-}
+static bool touch(const int a[4], const int b[4]) { return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]; }
 
 /* Somewhere within the picture, its longer side of that many pixels. */
 static place anywhere(const stamp *s, double size, uint64_t *state) {
@@ -219,8 +234,7 @@ static bool make_pair(const things *t, uint64_t *state, uint8_t *first, uint8_t 
         const place that = anywhere(beside, between(state, 16, 30), state);
         const int its[] = {(int)that.x - 1, (int)that.y - 1, (int)(that.x + beside->wide * that.scale) + 1,
                            (int)(that.y + beside->high * that.scale) + 1},
-                  mine[] = {(int)at.x, (int)at.y, (int)(at.x + is->wide * at.scale),
-                            (int)(at.y + is->high * at.scale)};
+                  mine[] = {(int)at.x, (int)at.y, (int)(at.x + is->wide * at.scale), (int)(at.y + is->high * at.scale)};
         if (touch(its, mine)) continue;
         put(beside, that, gain, second, around);
         break;

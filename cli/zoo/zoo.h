@@ -130,11 +130,11 @@ int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
 int zoo_prepare_health(zoo_prep *p); /* of no file: hearts that are made */
-int zoo_prepare_gait(zoo_prep *p); /* several heads of each window */
-int zoo_prepare_rooms(zoo_prep *p); /* rooms, seen by a camera, and how far each pixel is */
+int zoo_prepare_gait(zoo_prep *p);   /* several heads of each window */
+int zoo_prepare_rooms(zoo_prep *p);  /* rooms, seen by a camera, and how far each pixel is */
 int zoo_prepare_tracks(zoo_prep *p); /* stamps that move over photographs */
-int zoo_prepare_words(zoo_prep *p); /* words, drawn in fonts */
-int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
+int zoo_prepare_words(zoo_prep *p);  /* words, drawn in fonts */
+int zoo_prepare_texts(zoo_prep *p);  /* tables of texts, each with a class or with a tag for each word */
 
 /* ---- training and judging ---------------------------------------------------------------------------------------- */
 

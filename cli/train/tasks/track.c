@@ -37,8 +37,7 @@ static wick_tensor *middles(const classifier *c) {
     const int64_t n = c->grid[0] * c->grid[1], dims[] = {1, 2, n};
     float *at = step_buffer(2 * n, sizeof *at);
     if (!at) return wick_poison(c->ctx, WICK_ERR_NOMEM, "track: out of memory");
-    for (int64_t i = 0; i < n; i++)
-        at[i] = (float)(i % c->grid[1]) + 0.5F, at[n + i] = (float)(i / c->grid[1]) + 0.5F;
+    for (int64_t i = 0; i < n; i++) at[i] = (float)(i % c->grid[1]) + 0.5F, at[n + i] = (float)(i / c->grid[1]) + 0.5F;
     wick_tensor *x = wick_from(c->ctx, WICK_F32, 3, dims, at);
     free(at);
     return x;
