@@ -5,6 +5,17 @@ set(WICK_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/wick)
 
 install(DIRECTORY include/wick ${WICK_GENERATED}/wick DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN *.h)
+# The reference of the API, where there is what it takes to make it.
+find_program(WICK_BASH bash)
+if(WICK_BASH)
+  file(GLOB api_headers CONFIGURE_DEPENDS include/wick/*.h)
+  list(APPEND api_headers ${WICK_GENERATED}/wick/elementwise.h)
+  set(api_pages ${PROJECT_BINARY_DIR}/api)
+  add_custom_command(OUTPUT ${api_pages}/contents.html DEPENDS scripts/api_pages ${api_headers} VERBATIM
+    COMMAND ${WICK_BASH} ${PROJECT_SOURCE_DIR}/scripts/api_pages ${api_pages} ${api_headers})
+  add_custom_target(wick_api ALL DEPENDS ${api_pages}/contents.html)
+  install(DIRECTORY ${api_pages} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 install(TARGETS wick_static wick_shared EXPORT wick-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

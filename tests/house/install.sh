@@ -12,6 +12,7 @@ lib=$(dirname "$(find "$prefix" -name libwick.a)")
 for file in include/wick/wick.h include/wick/elementwise.h; do
     [ -f "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
+[ -s "$prefix/share/doc/wick/api/contents.html" ] || { echo "the reference of the API is not installed"; exit 1; }
 case $version in 0.*) soname=libwick.so.${version%.*} ;; *) soname=libwick.so.${version%%.*} ;; esac # as CMakeLists.txt says
 [ "$(readlink "$lib/$soname")" = "libwick.so.$version" ] || { echo "no $soname"; exit 1; }
 

@@ -277,12 +277,14 @@ static void check_manners(const char *path, char *text, size_t size) {
         }
     }
 }
-/* A table whose rows are worth more than its width stands between clang-format off and on. */
+/* A table whose rows are worth more than its width stands between clang-format off and on; documents have tables and
+ * code of their own. */
 static void check_width(const char *path, char *text, size_t size) {
     enum { COLUMNS = 120 };
     (void)size;
-    if (!is_code(path) || ends_with(path, ".cpp")) return;
-    bool table = false;
+    const bool document = ends_with(path, ".md");
+    if ((!is_code(path) && !document) || ends_with(path, ".cpp")) return;
+    bool table = false, code = false;
     int number = 0;
     for (char *line = text, *end; *line; line = end) {
         size_t columns = 0;
@@ -292,12 +294,22 @@ static void check_width(const char *path, char *text, size_t size) {
             columns += ((unsigned char)*p & 0xC0) != 0x80; /* characters of UTF-8 */
         if (*end) *end++ = 0;
         if (strstr(line, "clang-format o")) table = strstr(line, "clang-format off") != NULL;
+        if (document && strncmp(line, "```", 3) == 0) code = !code;
+        if (document) table = code || line[strspn(line, " ")] == '|' || strncmp(line, "    ", 4) == 0 || strstr(line, "](");
         CHECK_MSG(columns <= COLUMNS || table, "%s:%d: %zu columns, more than %d", path, number, columns, COLUMNS);
     }
 }
 TEST(lines_are_no_wider_than_120_columns) {
-    static const char *const folders[] = {"src", "include", "cli", "examples", "bench", "tests"};
+    static const char *const pages[] = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"};
+    static const char *const folders[] = {"src", "include", "cli", "examples", "bench", "tests", "docs"};
     for (size_t i = 0; i < WICK_COUNTOF(folders); i++) CHECK(walk(folders[i], check_width) > 5);
+    for (size_t i = 0; i < WICK_COUNTOF(pages); i++) {
+        size_t size;
+        char *text = read_whole(pages[i], &size);
+        REQUIRE(text);
+        check_width(pages[i], text, size);
+        free(text);
+    }
 }
 
 TEST(the_library_never_prints_or_exits) { CHECK(walk("src", check_manners) > 50); }
