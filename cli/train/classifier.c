@@ -1,6 +1,7 @@
 #include "classifier_parts.h"
 
 #include "heads.h"
+#include "tasks/dense.h"
 #include "tasks/embed.h"
 #include "../file_types.h"
 #include "../paths.h"
@@ -53,6 +54,18 @@ static int check_logits(classifier *c, const wick_tensor *logits, const char *wh
                         whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
                         (long long)high, (long long)wide);
     }
+    if (c->task->kind == TASK_DENSE) {
+        const int64_t high = c->dims[c->rank - 2], wide = c->dims[c->rank - 1];
+        if (rank == 4 && wick_tensor_dim(logits, 1) == 1 && wick_tensor_dim(logits, 2) == high &&
+            wick_tensor_dim(logits, 3) == wide)
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a picture, not the [1, %lld, %lld] of a number for each of its "
+                        "pixels: end it with \"conv classes 1\", after as many \"upsample\" as it shrinks",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)high,
+                        (long long)wide);
+    }
     if (c->task->kind == TASK_KEYPOINTS) {
         if (rank == 4 && wick_tensor_dim(logits, 1) == c->classes && wick_tensor_dim(logits, 2) >= 2 &&
             wick_tensor_dim(logits, 3) >= 2)
@@ -63,6 +76,16 @@ static int check_logits(classifier *c, const wick_tensor *logits, const char *wh
                         "%lld points, with two of each at least: end it with \"conv classes 1\"",
                         whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives), (long long)c->classes,
                         (long long)c->classes);
+    }
+    if (c->task->kind == TASK_TRACK) {
+        if (rank == 4 && wick_tensor_dim(logits, 1) == 3 && wick_tensor_dim(logits, 2) >= 2 &&
+            wick_tensor_dim(logits, 3) >= 2)
+            return CLI_OK;
+        char gives[WICK_MAX_DIMS * 24];
+        return log_fail(blame,
+                        "%s: the network gives [%s] a pair, not [3, rows, columns] of a grid over the second picture, "
+                        "with two of each at least: end it with \"conv classes 1\"",
+                        whose, classifier_extents(rank - 1, wick_tensor_dims(logits) + 1, gives));
     }
     if (c->task->kind == TASK_DETECT) {
         const int64_t outputs = classifier_network_outputs(c);
@@ -115,18 +138,18 @@ int classifier_make_parameters(classifier *c, const char *whose, int blame) {
     int64_t dims[WICK_MAX_DIMS] = {1};
     memcpy(dims + 1, c->dims, (size_t)c->rank * sizeof *dims);
     const char *text;
-    const bool grid = c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS;
+    const bool grid = c->task->kind == TASK_DETECT || c->task->kind == TASK_KEYPOINTS || c->task->kind == TASK_TRACK;
     if (grid && (c->rank != 3 || c->floats)) {
         wick_scope_close(&scope);
         return log_fail(blame, "%s: a sample is no picture, and so has no boxes or points", whose);
     }
-    if (c->task->kind == TASK_SEGMENT && c->rank < 2) {
+    if ((c->task->kind == TASK_SEGMENT || c->task->kind == TASK_DENSE) && c->rank < 2) {
         wick_scope_close(&scope);
         return log_fail(blame, "%s: a sample has no height and width, and so no pixels", whose);
     }
     wick_tensor *logits = classifier_logits(c, wick_zeros(c->ctx, WICK_F32, c->rank + 1, dims));
     if (c->task->kind == TASK_EMBED) (void)embed_prototypes(c), (void)embed_threshold(c);
-    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS)
+    if (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS || c->task->kind == TASK_DENSE)
         (void)classifier_state(c, STATE_TARGET_MEAN), (void)classifier_state(c, STATE_TARGET_DEVIATION);
     wick_status status = wick_tensor_error(logits, &text);
     int code = status == WICK_OK ? check_logits(c, logits, whose, blame)
@@ -342,9 +365,10 @@ static int read_task(classifier *c, const wick_checkpoint *file, const char *pat
     c->task = name ? task_named(name) : &task_classify;
     if (!c->task) return log_fail(CLI_BAD_FILE, "%s: its task is \"%.40s\", which this Wick does not know", path, name);
     if (loss && strcmp(loss, "mse") != 0 && strcmp(loss, "mae") != 0 && strcmp(loss, "huber") != 0 &&
-        strcmp(loss, "snr") != 0)
+        strcmp(loss, "snr") != 0 && strcmp(loss, "silog") != 0)
         return log_fail(CLI_BAD_FILE, "%s: its loss is '%.40s', which this Wick does not know", path, loss);
-    if (c->task->kind == TASK_REGRESS && !(c->loss = strdup(loss ? loss : "mse"))) return classifier_out_of_memory();
+    if ((c->task->kind == TASK_REGRESS || c->task->kind == TASK_DENSE) && !(c->loss = strdup(loss ? loss : "mse")))
+        return classifier_out_of_memory();
     c->standard = wick_checkpoint_meta(file, "standardised") != NULL;
     const char *window = wick_checkpoint_meta(file, "window");
     long long rows = 0, behind = 0;
@@ -431,6 +455,11 @@ static int read_meta(classifier *c, const wick_checkpoint *file, const char *pat
         code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of boxes", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->task->kind == TASK_KEYPOINTS && !source_read_point_coding(c->coding, &c->letterbox))
         code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of points", path, c->coding ? c->coding : "");
+    if (code == CLI_OK && c->task->kind == TASK_TRACK &&
+        !(source_is_pair_coding(c->coding) && c->classes == 3 && c->rank == 3 && c->dims[0] % 2 == 0))
+        code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of pairs", path, c->coding ? c->coding : "");
+    if (code == CLI_OK && c->task->kind == TASK_DENSE && !(source_is_map_coding(c->coding) && c->classes == 1))
+        code = log_fail(CLI_BAD_FILE, "%s: bad coding '%.40s' of maps", path, c->coding ? c->coding : "");
     if (code == CLI_OK && c->window && !are_windows(c))
         code = log_fail(CLI_BAD_FILE, "%s: bad window '%s'", path, wick_checkpoint_meta(file, "window"));
     if (code == CLI_OK && !fits)
@@ -543,6 +572,7 @@ int classifier_load(classifier *c, wick_context *ctx, const char *path) {
 }
 
 int64_t classifier_target_width(const classifier *c) {
+    if (c->task->kind == TASK_DENSE || c->task->kind == TASK_TRACK) return c->task->width(c);
     return c->task->kind == TASK_KEYPOINTS ? c->classes * POINT_WIDTH : c->classes;
 }
 
@@ -626,6 +656,11 @@ void classifier_specs(const classifier *c, int64_t n, wick_spec specs[2]) {
         specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, c->boxes, BOX_WIDTH}};
     if (c->task->kind == TASK_KEYPOINTS)
         specs[1] = (wick_spec){.name = "points", .dtype = WICK_F32, .rank = 3, .dims = {n, c->classes, POINT_WIDTH}};
+    if (c->task->kind == TASK_TRACK)
+        specs[1] = (wick_spec){.name = "boxes", .dtype = WICK_F32, .rank = 3, .dims = {n, 1, 4}};
+    if (c->task->kind == TASK_DENSE)
+        specs[1] = (wick_spec){
+            .name = "maps", .dtype = WICK_F32, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};
     if (c->task->kind == TASK_SEGMENT)
         specs[1] = (wick_spec){
             .name = "masks", .dtype = WICK_U8, .rank = 3, .dims = {n, c->dims[c->rank - 2], c->dims[c->rank - 1]}};
@@ -712,5 +747,6 @@ int classifier_standardise(classifier *c, const wick_dataset *dataset) {
     int code = c->standard ? set_states(c, dataset, 0, STATE_MEAN, c->pixels) : CLI_OK;
     if (code == CLI_OK && (c->task->kind == TASK_REGRESS || c->task->kind == TASK_HEADS))
         code = set_states(c, dataset, 1, STATE_TARGET_MEAN, c->classes);
+    if (code == CLI_OK && c->task->kind == TASK_DENSE) code = dense_standardise(c, dataset);
     return code;
 }

@@ -207,6 +207,7 @@ int classifier_open_data(classifier *c, const char *name, const char **split, bo
     const bool is_file = source_is_file(place),
                whole = (is_file && !source_is_divided(c->ctx, place)) || class_folders_are(c->ctx, place) ||
                        (c->task->kind == TASK_SEGMENT && source_masks_are_whole(c->ctx, place)) ||
+                       (c->task->kind == TASK_DENSE && source_maps_are_whole(c->ctx, place)) ||
                        (c->task->kind == TASK_DETECT &&
                         source_boxes_are_whole(place, form ? form->separator : c->separator)) ||
                        (c->task->kind == TASK_KEYPOINTS &&
@@ -282,6 +283,13 @@ int classifier_check_dataset(const classifier *c, const wick_dataset *dataset, c
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s points, and the model learned %s of each", name,
                         source_is_pointed(dataset) ? "" : "no",
                         source_is_pointed(dataset) ? "something else" : "points");
+    if (source_is_mapped(dataset) != (c->task->kind == TASK_DENSE))
+        return log_fail(CLI_BAD_FILE, "%s: its samples have %s maps, and the model learned %s of each", name,
+                        source_is_mapped(dataset) ? "" : "no", source_is_mapped(dataset) ? "something else" : "a map");
+    if (source_is_paired(dataset) != (c->task->kind == TASK_TRACK))
+        return log_fail(CLI_BAD_FILE, "%s: its samples are %s of pictures, and the model learned from %s", name,
+                        source_is_paired(dataset) ? "pairs" : "no pairs",
+                        source_is_paired(dataset) ? "others" : "pairs");
     const bool masked = source_is_masked(dataset), masks = c->task->kind == TASK_SEGMENT;
     if (source_is_tagged(dataset) != (c->task->kind == TASK_TAG))
         return log_fail(CLI_BAD_FILE, "%s: its samples have %s tags of words, and those that the model learned from %s",

@@ -142,8 +142,10 @@ static int draw(const viewer *v, const subject *s) {
     strncat(name, number, sizeof name - strlen(name) - 1);
     char *stem = path_join(v->o->draw, name);
     if (!stem) return log_fail(CLI_FAILED, "out of memory");
-    const int code = s->whole ? c->task->draw(c, v->probability, s->whole, s->height, s->width, stem)
-                              : c->task->draw(c, v->probability, s->pixels, v->shape[1], v->shape[2], stem);
+    const bool pair = c->task->kind == TASK_TRACK && !s->whole; /* the second is drawn */
+    const int code = pair ? c->task->draw(c, v->probability, s->pixels + c->pixels / 2, c->dims[1], c->dims[2], stem)
+                     : s->whole ? c->task->draw(c, v->probability, s->whole, s->height, s->width, stem)
+                                : c->task->draw(c, v->probability, s->pixels, v->shape[1], v->shape[2], stem);
     free(stem);
     return code;
 }
@@ -432,6 +434,40 @@ static int look_at_file(viewer *v, const char *file) {
     return code;
 }
 
+/* Two files: what is looked for, and where. */
+static int look_at_pair(viewer *v, const char *first, const char *second) {
+    classifier *c = v->c;
+    const size_t bytes = (size_t)(c->pixels / 2);
+    wick_image *image = NULL, *fitted = NULL;
+    const uint8_t *whole = NULL;
+    int code = CLI_OK;
+    for (int k = 0; k < 2 && code == CLI_OK; k++) {
+        wick_image_free(&image);
+        wick_pictures how = wick_context_pictures(c->ctx);
+        how.height = how.width = 0;
+        wick_context_set_pictures(c->ctx, how);
+        wick_status status = wick_image_open(c->ctx, k ? second : first, c->dims[0] / 2, &image);
+        if (status == WICK_OK) status = wick_image_resize(c->ctx, image, c->dims[1], c->dims[2], &fitted);
+        if (status != WICK_OK) code = log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
+        if (code == CLI_OK) memcpy(v->fitted + (size_t)k * bytes, wick_image_pixels(fitted, 0), bytes);
+        wick_image_free(&fitted);
+    }
+    if (code == CLI_OK) {
+        c->picture[0] = wick_image_dims(image)[1], c->picture[1] = wick_image_dims(image)[2];
+        whole = wick_image_pixels(image, 0);
+        const subject s = {.pixels = v->fitted,
+                           .file = second,
+                           .label = -1,
+                           .alone = true,
+                           .whole = whole,
+                           .height = c->picture[0],
+                           .width = c->picture[1]};
+        code = look(v, &s);
+    }
+    wick_image_free(&image);
+    return code;
+}
+
 static int check_list(const char *list) {
     int64_t first, last, total = 0;
     const char *s = list;
@@ -510,7 +546,12 @@ static int look_at_all(viewer *v) {
     /* A file that can't be read leaves the others to be shown; with --json there is one object, of all or of the
      * failure. */
     int failed = CLI_OK;
-    for (int i = 0; i < v->o->n_files && code == CLI_OK; i++) {
+    const bool tracks = c->task->kind == TASK_TRACK && v->o->n_files && !source_is_file(v->o->files[0]);
+    if (tracks && v->o->n_files % 2)
+        return log_fail(CLI_USAGE, "%s takes two pictures each: what is looked for, and where", v->o->model);
+    for (int i = 0; tracks && i < v->o->n_files && code == CLI_OK; i += 2)
+        code = look_at_pair(v, place_of(v, v->o->files[i]), place_of(v, v->o->files[i + 1]));
+    for (int i = 0; !tracks && i < v->o->n_files && code == CLI_OK; i++) {
         const char *file = place_of(v, v->o->files[i]);
         v->url = file == v->o->files[i] ? NULL : v->o->files[i];
         code = source_is_file(file) || source_is_text_coding(v->c->coding) ? look_at_rows(v, file)
@@ -570,7 +611,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
                             "%s learned from numbers, not from pictures, of which it doesn't know the scale: give "
                             "samples as those of %s",
                             o->model, c->data);
-        if (v->drawn || rows) return CLI_OK;
+        if (v->drawn || rows || c->task->kind == TASK_TRACK) return CLI_OK;
         return log_fail(CLI_BAD_FILE,
                         "%s takes no pictures: an image has %d dim%s to it, not [H, W], [1, H, W] or [3, H, W]",
                         o->model, c->rank, plural(c->rank));
@@ -596,7 +637,7 @@ static int find_images(viewer *v, wick_dataset **dataset) {
                         noun, data);
     const int rank = wick_dataset_rank(*dataset);
     v->drawn = picture_shape(rank, wick_dataset_dims(*dataset), v->shape);
-    if (!o->json && !v->drawn)
+    if (!o->json && !v->drawn && c->task->kind != TASK_TRACK)
         talk("no pictures: an image has %d dim%s here, and only grey and RGB ones can be drawn", rank, plural(rank));
     return CLI_OK;
 }
@@ -631,11 +672,11 @@ int cmd_predict(cli_options *o) {
         code = log_fail(CLI_USAGE, "--enrolled is for --task embed; this is %s", c.task->name);
     if (code == CLI_OK && options_given(o, "top")) code = task_check_classes(&c, "--top");
     if (code == CLI_OK && *o->draw && !c.task->draw)
-        code = log_fail(
-            CLI_USAGE,
-            "--draw is for models of pictures' parts (--task segment, detect, keypoints); this one was trained with "
-            "--task %s",
-            c.task->name);
+        code = log_fail(CLI_USAGE,
+                        "--draw is for models of pictures' parts (--task segment, dense, detect, keypoints, track); "
+                        "this one was trained with "
+                        "--task %s",
+                        c.task->name);
     static const char *const of_boxes[] = {"csv", "score", "overlap"};
     for (int i = 0; code == CLI_OK && i < 3; i++)
         if (options_given(o, of_boxes[i]) && (i ? c.task->kind != TASK_DETECT : !c.task->csv))

@@ -22,6 +22,9 @@ typedef struct mask_pairs {
  *
  * WICK_ERR_IO: there is no such folder, or it has no mask. WICK_ERR_NOMEM. */
 wick_status mask_pairs_find(wick_context *ctx, const char *data, const char *split, mask_pairs *out);
+/* The same of maps, numbers for pixels: folders called depth, maps, dense or disparity, names with _depth, _map ...
+ * behind them, PNG or .npy. */
+wick_status mask_pairs_find_maps(wick_context *ctx, const char *data, const char *split, mask_pairs *out);
 void mask_pairs_free(mask_pairs *pairs);
 
 #endif

@@ -61,18 +61,22 @@ static void release(void *user) {
 wick_status source_wrap(wick_context *ctx, const owned *o, const char *path, bool bare, wick_dataset **out) {
     int label = 0;
     const bool tags = source_is_tagged(o->set), boxes = source_is_boxed(o->set), points = source_is_pointed(o->set),
-               lines = source_is_lined(o->set), masks = tags || boxes || points || lines || source_is_masked(o->set);
+               lines = source_is_lined(o->set),
+               masks = tags || boxes || points || lines || source_is_masked(o->set) || source_is_mapped(o->set) ||
+                       source_is_paired(o->set);
     int size = 0;
     for (int k = wick_dataset_fields(o->set) - 1; k > 0; k--) {
         const wick_spec *f = wick_dataset_field(o->set, k);
         if ((boxes || points) && strcmp(f->name, "size") == 0) size = k;
-        if (masks || o->targets ? strcmp(f->name, tags        ? "tags"
-                                                  : boxes     ? "boxes"
-                                                  : points    ? "points"
-                                                  : lines     ? "text"
-                                                  : masks     ? "mask"
-                                                  : o->headed ? "heads"
-                                                              : "target") == 0
+        if (masks || o->targets ? strcmp(f->name, tags                       ? "tags"
+                                                  : boxes                    ? "boxes"
+                                                  : points                   ? "points"
+                                                  : lines                    ? "text"
+                                                  : source_is_mapped(o->set) ? "map"
+                                                  : source_is_paired(o->set) ? "box"
+                                                  : masks                    ? "mask"
+                                                  : o->headed                ? "heads"
+                                                                             : "target") == 0
                                 : f->dtype == WICK_I64 && f->rank == 0)
             label = k;
     }
@@ -162,6 +166,8 @@ task_kind source_task(const wick_dataset *d, task_kind asked) {
     const wick_spec *second = wick_dataset_field(d, 1);
     if (asked != TASK_AUTO) return asked;
     if (source_is_masked(d)) return TASK_SEGMENT;
+    if (source_is_mapped(d)) return TASK_DENSE;
+    if (source_is_paired(d)) return TASK_TRACK;
     if (source_is_tagged(d)) return TASK_TAG;
     if (source_is_lined(d)) return TASK_CTC;
     if (source_is_boxed(d)) return TASK_DETECT;
@@ -335,6 +341,11 @@ bool source_is_masked(const wick_dataset *d) {
     return f && f->dtype == WICK_U8 && f->rank == 2 && strcmp(f->name, "mask") == 0;
 }
 
+bool source_is_mapped(const wick_dataset *d) {
+    const wick_spec *f = wick_dataset_field(d, 1);
+    return f && f->dtype == WICK_F32 && f->rank == 2 && strcmp(f->name, "map") == 0;
+}
+
 bool source_is_tagged(const wick_dataset *d) {
     const wick_spec *f = wick_dataset_field(d, 1);
     return f && f->dtype == WICK_U8 && f->rank == 1 && strcmp(f->name, "tags") == 0;
@@ -435,22 +446,24 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     const bool plain = !(so->label && *so->label) && !(so->target && *so->target) && !so->window;
     const bool boxes = so->task == TASK_DETECT ||
                        (so->task == TASK_AUTO && plain && !so->coding && source_has_boxes(data, split, so->separator) &&
-                        !source_has_masks(ctx, data, split));
+                        !source_has_masks(ctx, data, split) && !source_has_maps(ctx, data, split));
     const bool points = so->task == TASK_KEYPOINTS || (so->task == TASK_AUTO && plain && !so->coding && !boxes &&
                                                        source_has_points(data, split, so->separator));
-    char *file = boxes || points ? NULL : source_find_file(data, split);
+    const bool paired = so->task == TASK_TRACK || (so->task == TASK_AUTO && plain && !so->coding && !boxes && !points &&
+                                                   source_has_pairs(data, split, so->separator));
+    char *file = boxes || points || paired ? NULL : source_find_file(data, split);
     if (!file && (so->task == TASK_TAG || source_is_text_coding(so->coding))) file = find_text(data, split);
     if (so->window && (!file || source_ends(file, ".npz") || source_ends(file, ".safetensors"))) {
         free(file);
         return wick_context_fail(ctx, file ? WICK_ERR_UNSUPPORTED : WICK_ERR_IO,
                                  "%s: --window is for a table (.csv, .tsv) whose rows lie in order of time", data);
     }
-    if (file && so->task == TASK_SEGMENT) {
+    if (file && (so->task == TASK_SEGMENT || so->task == TASK_DENSE)) {
         free(file);
         return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
-                                 "%s: --task segment learns from a folder of pictures and masks, not from a table or "
-                                 "tensors",
-                                 data);
+                                 "%s: --task %s learns from a folder of pictures and %s, not from a table or tensors",
+                                 data, so->task == TASK_DENSE ? "dense" : "segment",
+                                 so->task == TASK_DENSE ? "maps" : "masks");
     }
     if (file && so->task == TASK_EMBED) {
         free(file);
@@ -489,6 +502,10 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
             status = source_make_windows(ctx, file, split, so, parted, &o);
         else if (status == WICK_OK && parted && !o.divided && !text)
             status = take_part(ctx, split, &o);
+    } else if (paired) {
+        bool whole = false;
+        status = source_open_pairs(ctx, data, split, so, &o, &whole);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else if (boxes || points) {
         bool whole = false;
         status = boxes ? source_open_boxes(ctx, data, split, so, &o, &whole)
@@ -497,6 +514,10 @@ wick_status source_open(wick_context *ctx, const char *data, const char *split, 
     } else if (so->task == TASK_SEGMENT || (so->task == TASK_AUTO && source_has_masks(ctx, data, split))) {
         bool whole = false;
         status = source_open_masks(ctx, data, split, so, &o, &whole);
+        if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
+    } else if (so->task == TASK_DENSE || (so->task == TASK_AUTO && source_has_maps(ctx, data, split))) {
+        bool whole = false;
+        status = source_open_maps(ctx, data, split, so, &o, &whole);
         if (status == WICK_OK && whole) status = take_part(ctx, split, &o);
     } else
         status = open_others(ctx, data, split, so, &o, out);

@@ -7,7 +7,8 @@
 #include "wick/data.h"
 
 /* What is learned of a sample: its class; numbers; which of several labels it has; the sample itself; the class of
- * each pixel, or of each word; where things are in it, as boxes or points; several of these at once; the text that it
+ * each pixel, or of each word; a number for each pixel; where in a second picture is what the
+ * first shows; where things are in it, as boxes or points; several of these at once; the text that it
  * shows; or who it is, among those that were never learned. */
 typedef enum task_kind {
     TASK_AUTO,
@@ -21,7 +22,9 @@ typedef enum task_kind {
     TASK_KEYPOINTS,
     TASK_HEADS,
     TASK_CTC,
-    TASK_EMBED
+    TASK_EMBED,
+    TASK_DENSE,
+    TASK_TRACK
 } task_kind;
 
 /* How the samples are read, beyond where they are. Zero: as they say themselves. */
@@ -73,6 +76,8 @@ wick_status source_place(wick_context *ctx, const char *data, const char **place
  *              [C, H, W], or "audio", f32 [-1], and "text", i64 [L]: symbols of the model, from 1 on, and behind them
  *              SOURCE_NO_LETTER; a character that is none of them is SOURCE_UNKNOWN less its code point
  *   masks      a folder of pictures and their masks (mask_pairs.h): "mask", u8 [H, W], in place of the label
+ *   maps       a folder of pictures and a number for each of their pixels (source_maps.c): "map", f32 [H, W]
+ *   pairs      a table of two pictures each (source_pairs.c): "image", u8 [2 C, H, W], and "box", f32 [1, 4]
  *   boxes      pictures and the boxes in them (boxes/box_set.h): "boxes", f32 [M, 5], in place of the label, and behind
  *              it "size", i64 [2], height and width as the picture's file has them
  *   points     a table of pictures and the points in them (boxes/point_table.h): "points", f32 [K, 3], and "size"
@@ -100,6 +105,17 @@ const char *source_validation_part(wick_context *ctx, const char *data);
 /* Whether samples are pictures with masks; and whether data are such, without parts. */
 bool source_is_masked(const wick_dataset *dataset);
 bool source_masks_are_whole(wick_context *ctx, const char *data);
+/* The same of pictures with maps, a number for each pixel; whether a coding is of such; and the unit of the numbers,
+ * with a blank before it, "" where it has none. */
+enum { SOURCE_UNIT = 40 };
+bool source_is_mapped(const wick_dataset *dataset);
+bool source_maps_are_whole(wick_context *ctx, const char *data);
+bool source_is_map_coding(const char *coding);
+const char *source_map_unit(const char *coding, char unit[SOURCE_UNIT]);
+/* Whether samples are pairs of pictures with a box; and whether a coding is of such. */
+bool source_is_paired(const wick_dataset *dataset);
+bool source_is_pair_coding(const char *coding);
+bool source_has_pairs(const char *data, const char *split, char separator);
 /* Whether samples are pictures with boxes; whether data have such, and without parts. */
 bool source_is_boxed(const wick_dataset *dataset);
 bool source_has_boxes(const char *data, const char *split, char separator);

@@ -35,7 +35,7 @@ wick_status source_match_classes(wick_context *ctx, const char *data, const char
                                  wick_dataset **dataset) {
     const int64_t theirs = wick_dataset_classes(*dataset);
     const wick_spec *second = wick_dataset_field(*dataset, 1);
-    if (source_is_boxed(*dataset) || source_is_pointed(*dataset))
+    if (source_is_boxed(*dataset) || source_is_pointed(*dataset) || source_is_paired(*dataset))
         return WICK_OK;                      /* which were read by the model's names */
     if (second && second->dtype == WICK_F32) /* numbers to learn, which go by their places */
         return theirs == classes

@@ -18,7 +18,7 @@ typedef struct owned {
     int64_t *classes; /* what the set's classes become; NULL: they stay */
     bool divided;     /* the names in the file say what is training and what is test, and set is the one asked for */
     int64_t known;    /* how many classes there are with class_names */
-    bool masks;       /* field `label` is a mask, tags, boxes, points or a text */
+    bool masks;       /* field `label` is a mask, a map, tags, boxes, points or a text */
     bool headed;      /* field `label` is of several heads */
     int size;         /* the field that says how large pictures are in their files; 0: none */
     bool targets;     /* field `label`, 0 where there is none, is of numbers, as many as class_names */
@@ -79,6 +79,15 @@ bool source_has_masks(wick_context *ctx, const char *data, const char *split);
 /* whole: they have no parts, and these are all of them. */
 wick_status source_open_masks(wick_context *ctx, const char *data, const char *split, const source_options *so,
                               owned *o, bool *whole);
+/* The same of maps. */
+bool source_has_maps(wick_context *ctx, const char *data, const char *split);
+wick_status source_open_maps(wick_context *ctx, const char *data, const char *split, const source_options *so, owned *o,
+                             bool *whole);
+/* The same of pairs of pictures. */
+wick_status source_open_pairs(wick_context *ctx, const char *data, const char *split, const source_options *so,
+                              owned *o, bool *whole);
+/* A picture, of the height and width that the context asks for, or its own; size: its own. */
+wick_status source_read_sized(wick_context *ctx, const char *file, int64_t channels, int64_t size[2], wick_image **out);
 wick_status source_open_boxes(wick_context *ctx, const char *data, const char *split, const source_options *so,
                               owned *o, bool *whole);
 /* Whether there are boxes, or points, of that part, apart from others. */

@@ -258,19 +258,10 @@ static bool read_coding(const char *text, mask_keys *k) {
 
 /* Picture i, of the size of the first, or that which the context asks for; its own size in the file. */
 static wick_status read_picture(wick_context *ctx, const char *file, int64_t i, masks *m, int64_t size[2]) {
-    const wick_pictures how = wick_context_pictures(ctx);
-    wick_image *image, *other;
-    wick_status status = wick_image_open(ctx, file, i ? m->dims[0] : 0, &image);
+    wick_image *image;
+    wick_status status = source_read_sized(ctx, file, i ? m->dims[0] : 0, size, &image);
     if (status != WICK_OK) return status;
     const int64_t *d = wick_image_dims(image);
-    size[0] = d[1], size[1] = d[2];
-    if (how.height && (d[1] != how.height || d[2] != how.width)) {
-        status = wick_image_resize(ctx, image, how.height, how.width, &other);
-        wick_image_free(&image);
-        if (status != WICK_OK) return status;
-        image = other;
-        d = wick_image_dims(image);
-    }
     if (!i) {
         memcpy(m->dims, d, sizeof m->dims);
         const size_t bytes = area_of(m) * (size_t)(d[0] + 1), n = (size_t)m->n;

@@ -42,6 +42,21 @@ static void drop(void *user) {
     free(user);
 }
 
+wick_status source_read_sized(wick_context *ctx, const char *file, int64_t channels, int64_t size[2],
+                              wick_image **out) {
+    const wick_pictures how = wick_context_pictures(ctx);
+    wick_image *resized;
+    wick_status status = wick_image_open(ctx, file, channels, out);
+    if (status != WICK_OK) return status;
+    const int64_t *d = wick_image_dims(*out);
+    size[0] = d[1], size[1] = d[2];
+    if (!how.height || (d[1] == how.height && d[2] == how.width)) return WICK_OK;
+    status = wick_image_resize(ctx, *out, how.height, how.width, &resized);
+    wick_image_free(out);
+    if (status == WICK_OK) *out = resized;
+    return status;
+}
+
 static int column_named(const wick_csv *csv, const char *name) {
     for (int c = 0; c < wick_csv_columns(csv); c++)
         if (strcasecmp(wick_csv_column_at(csv, c)->name, name) == 0) return c;

@@ -172,14 +172,18 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     if (floats && strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose), "%s--augment is for pictures; these samples take a --transform", whose);
     const bool points = source_is_pointed(t->train);
-    if ((source_is_masked(t->train) || source_is_boxed(t->train) || points) && strcmp(o->augment, "none") != 0)
+    if ((source_is_masked(t->train) || source_is_mapped(t->train) || source_is_boxed(t->train) || points) &&
+        strcmp(o->augment, "none") != 0)
         return log_fail(blame(whose),
                         "%s--augment changes pictures and not their %s: --transform \"flip, crop=8, normalise\" does "
                         "both",
                         whose,
-                        source_is_masked(t->train) ? "masks"
-                        : points                   ? "points"
-                                                   : "boxes");
+                        source_is_masked(t->train)   ? "masks"
+                        : source_is_mapped(t->train) ? "maps"
+                        : points                     ? "points"
+                                                     : "boxes");
+    if (source_is_paired(t->train) && strcmp(o->augment, "none") != 0)
+        return log_fail(blame(whose), "%s--augment is for one picture a sample, and --task track has two", whose);
     if (!augment_read(o->augment, loading))
         return log_fail(blame(whose), "%s--augment '%s' is not none, flip, crop=N, or a list of them like flip,crop=4",
                         whose, o->augment);
@@ -192,12 +196,23 @@ int training_read_augment(const training *t, const cli_options *o, const char *w
     return CLI_OK;
 }
 
+/* Whether a list of transforms has one that moves pixels. */
+static bool moves(const char *list) {
+    static const char *const those[] = {"flip", "vflip", "crop", "resize", "resizedcrop", "affine", "centercrop"};
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',', at += strspn(at, " "))
+        for (size_t i = 0; i < sizeof those / sizeof *those; i++)
+            if (strcspn(at, ",= ") == strlen(those[i]) && memcmp(at, those[i], strlen(those[i])) == 0) return true;
+    return false;
+}
+
 /* What --transform says. The network is tested with the images as they are, normalised by its own numbers, so those of
  * training are normalised by them too, and keep their size. */
 int training_read_transform(training *t, wick_loader_options *loading) {
     const cli_options *o = t->o;
     const wick_spec *image = wick_dataset_field(t->train, 0);
     if (!*o->transform) return CLI_OK;
+    if (t->c.task->kind == TASK_TRACK)
+        return log_fail(CLI_USAGE, "--transform is for one picture a sample, and --task track has two");
     if (strcmp(o->augment, "none") != 0)
         return log_fail(CLI_USAGE, "--transform says all; it takes no --augment beside it");
     if (t->c.floats) {
@@ -215,6 +230,11 @@ int training_read_transform(training *t, wick_loader_options *loading) {
         return log_fail(CLI_USAGE,
                         "--transform %s: in a mirror left points are right ones, and the table does not say which; "
                         "affine=15:0.1:0.8:1.2 turns, moves and scales points with their pictures",
+                        o->transform);
+    if (t->c.task->kind == TASK_DENSE && moves(o->transform))
+        return log_fail(CLI_USAGE,
+                        "--transform %s: moves pictures and not the numbers of their pixels; --task dense takes "
+                        "jitter, blur, grey, erase and normalise",
                         o->transform);
     const wick_transform_options options = {.mean = t->c.mean, .deviation = t->c.deviation};
     const wick_status status = wick_transform_new(t->ctx, o->transform, &options, image, &t->transform);

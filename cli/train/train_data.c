@@ -269,9 +269,13 @@ static int check_task(const training *t, const task *is) {
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (options_given(o, uses[i].name) && is->kind != uses[i].kind &&
             !(places && strcmp(uses[i].name, "class-weights") == 0) &&
-            !(fitted && strcmp(uses[i].name, "letterbox") == 0))
+            !(fitted && strcmp(uses[i].name, "letterbox") == 0) &&
+            !(is->kind == TASK_DENSE && strcmp(uses[i].name, "loss") == 0))
             return log_fail(CLI_USAGE, "--%s is for --task %s; this is %s", uses[i].name, task_of(uses[i].kind)->name,
                             is->name);
+    if (options_given(o, "loss") && strcmp(o->loss_name, is->kind == TASK_DENSE ? "snr" : "silog") == 0)
+        return log_fail(CLI_USAGE, "--loss %s is for %s", o->loss_name,
+                        is->kind == TASK_DENSE ? "waveforms, and not for maps" : "--task dense");
     static const char *const columns[] = {"label", "target", "tokens", "vocabulary", "length"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns && is->kind == TASK_CTC; i++)
         if (options_given(o, columns[i]))
@@ -313,6 +317,15 @@ static bool choose(cli_options *o, const char *const *given, const chosen_option
     "relu, conv 64 3 stride 2 same nobias, bn, relu, conv 64 3 same nobias, bn, relu, conv 64 3 same nobias, bn, "     \
     "relu, conv classes 1"
 
+/* Both pictures by the same layers, a grid of an eighth of their height and width, and each place of the first beside
+ * each of the second. */
+#define TRACKER                                                                                                        \
+    "twins(conv 16 3 stride 2 same nobias, bn, relu, conv 32 3 stride 2 same nobias, bn, relu, conv 32 3 same "        \
+    "nobias, "                                                                                                         \
+    "bn, relu, conv 48 3 stride 2 same nobias, bn, relu, conv 48 3 same), correlate, conv 48 1 nobias, bn, relu, "     \
+    "conv "                                                                                                            \
+    "32 3 same nobias, bn, relu, conv classes 1"
+
 /* The defaults are for thousands of pictures. Few rows of numbers take a small network that forgets (AdamW's decay of 1
  * was the best of 0.3 to 3 on iris, wine, breast cancer and diabetes), small batches, and about 2,000 updates. An
  * autoencoder gets a narrow place. */
@@ -325,9 +338,10 @@ static int choose_defaults(training *t) {
     cli_options *o = t->o;
     const wick_spec *f = wick_dataset_field(t->train, 0);
     const int64_t count = wick_dataset_count(t->train);
-    const bool pixels = t->c.task->kind == TASK_SEGMENT, texts = source_is_text_coding(t->coding),
-               tags = t->c.task->kind == TASK_TAG, few = are_rows(t->train) && count < FEW,
-               again = t->c.task->kind == TASK_AUTOENCODE, lines = t->c.task->kind == TASK_CTC;
+    const bool pixels = t->c.task->kind == TASK_SEGMENT || t->c.task->kind == TASK_DENSE,
+               texts = source_is_text_coding(t->coding), tags = t->c.task->kind == TASK_TAG,
+               few = are_rows(t->train) && count < FEW, again = t->c.task->kind == TASK_AUTOENCODE,
+               lines = t->c.task->kind == TASK_CTC;
     char text[768] = "";
     bool ok = true;
     if (*o->resume) return CLI_OK;
@@ -344,8 +358,9 @@ static int choose_defaults(training *t) {
             choose(o, network, &(chosen_option){"arch", "unet"}, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
             choose(o, of_batch, &(chosen_option){"batch", "16"}, 1, text, sizeof text);
-    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS) {
-        const chosen_option net = {"net", DETECTOR};
+    } else if (t->c.task->kind == TASK_DETECT || t->c.task->kind == TASK_KEYPOINTS || t->c.task->kind == TASK_TRACK) {
+        chosen_option net = {"net", ""};
+        snprintf(net.value, sizeof net.value, "%s", t->c.task->kind == TASK_TRACK ? TRACKER : DETECTOR);
         ok =
             choose(o, network, &net, 1, text, sizeof text) &&
             choose(o, update, (const chosen_option[]){{"optimizer", "adamw"}, {"lr", "0.003"}}, 2, text, sizeof text) &&
@@ -398,7 +413,10 @@ int training_settle_task(training *t) {
     t->c.task = is;
     t->c.embedding = o->embedding;
     t->c.window = o->window, t->c.horizon = o->window ? o->horizon : 0;
-    if (is->kind == TASK_REGRESS && !(t->c.loss = strdup(o->loss_name))) return log_fail(CLI_FAILED, "out of memory");
+    if (is->kind == TASK_DENSE && !options_given(o, "loss") && !*o->resume && !options_replace(o, "loss", "mae"))
+        return log_fail(CLI_FAILED, "out of memory");
+    if ((is->kind == TASK_REGRESS || is->kind == TASK_DENSE) && !(t->c.loss = strdup(o->loss_name)))
+        return log_fail(CLI_FAILED, "out of memory");
     if (is->kind == TASK_DETECT || is->kind == TASK_KEYPOINTS) t->c.letterbox = o->letterbox;
     if (is->kind == TASK_KEYPOINTS && *o->target)
         return log_fail(CLI_USAGE, "--target is for numbers; --task keypoints takes all points of the table");

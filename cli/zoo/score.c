@@ -320,6 +320,12 @@ static int open_part(classifier *c, const char *split, wick_dataset **out) {
     return status == WICK_OK ? CLI_OK : log_fail(log_code(status, CLI_BAD_FILE), "%s", log_why(c->ctx, status));
 }
 
+static double score_named(const evaluation *got, const char *key) {
+    for (int i = 0; i < got->n; i++)
+        if (strcmp(got->scores[i].key, key) == 0) return got->scores[i].value;
+    return NAN;
+}
+
 /* The score and the baseline, of what the metric is of. */
 static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, const wick_dataset *test, zoo_result *r) {
     evaluation got;
@@ -337,6 +343,14 @@ static int judge(const zoo_model *m, evaluator *e, const wick_dataset *train, co
         code = e->c->task->kind != TASK_DETECT
                    ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
                    : (r->score = got.scores[0].value, zoo_box_baseline(e, train, &r->baseline));
+    else if (m->metric == ZOO_IOU)
+        code = e->c->task->kind != TASK_TRACK
+                   ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
+                   : (r->score = score_named(&got, "iou"), zoo_track_baseline(e, train, &r->baseline));
+    else if (m->metric == ZOO_DELTA)
+        code = e->c->task->kind != TASK_DENSE
+                   ? log_fail(CLI_BAD_FILE, "%s: its model learns something else", m->name)
+                   : (r->score = score_named(&got, "delta1"), zoo_map_baseline(e, train, test, &r->baseline));
     else if (e->c->task->kind != TASK_CLASSIFY)
         code = score_numbers(m, e, train, test, r);
     else if (m->metric != ZOO_AUC && m->metric != ZOO_ROUGE)

@@ -17,6 +17,8 @@ typedef enum zoo_metric {
     ZOO_ROUGE,    /* ROUGE-1 of the sentence that is picked beside the summary; baseline: the first sentence */
     ZOO_SPAN_F1,  /* of the tags of words; baseline: the commonest tag that the word has in the training */
     ZOO_MAP50,    /* of boxes, COCO's; baseline: the mean box of each place, as likely as boxes are there */
+    ZOO_DELTA,    /* of depth, the share of pixels within 1.25 times; baseline: the training's mean of each place */
+    ZOO_IOU,      /* of the box in each pair of pictures, the mean; baseline: the training's mean box */
     ZOO_HEADS,    /* of several heads, the least share of what is wanted of each; baseline: the training's mean */
     ZOO_PCK,      /* of points, the share within a fifth of the box around them; baseline: the training's means */
     ZOO_MSE,      /* of a forecast, in squares of each target's deviation in the training; baseline: the last value */
@@ -43,7 +45,7 @@ extern const zoo_set zoo_set_skab, zoo_set_etth1, zoo_set_elecdemand, zoo_set_cw
     zoo_set_clothing, zoo_set_signs, zoo_set_digits, zoo_set_esc10, zoo_set_emodb, zoo_set_faces, zoo_set_intents,
     zoo_set_sentiment, zoo_set_languages, zoo_set_names, zoo_set_gait, zoo_set_health, zoo_set_streets, zoo_set_cells,
     zoo_set_words, zoo_set_voices, zoo_set_activity, zoo_set_enhancement, zoo_set_tunes, zoo_set_packages,
-    zoo_set_scenes, zoo_set_clothes, zoo_set_numerals, zoo_set_figures;
+    zoo_set_scenes, zoo_set_clothes, zoo_set_numerals, zoo_set_figures, zoo_set_rooms, zoo_set_tracks;
 /* Set i of those that one is made of, itself the first; NULL: there is none. */
 const zoo_set *zoo_set_of(const zoo_set *set, int i);
 
@@ -129,11 +131,13 @@ int zoo_prepare_cwru(zoo_prep *p);
 int zoo_prepare_falls(zoo_prep *p);
 int zoo_prepare_activities(zoo_prep *p);
 int zoo_prepare_health(zoo_prep *p); /* of no file: hearts that are made */
-int zoo_prepare_gait(zoo_prep *p); /* several heads of each window */
-int zoo_prepare_words(zoo_prep *p); /* words, drawn in fonts */
+int zoo_prepare_gait(zoo_prep *p);   /* several heads of each window */
+int zoo_prepare_rooms(zoo_prep *p);  /* rooms, seen by a camera, and how far each pixel is */
+int zoo_prepare_tracks(zoo_prep *p); /* stamps that move over photographs */
 int zoo_prepare_poses(zoo_prep *p);  /* figures over photos */
 int zoo_prepare_scenes(zoo_prep *p); /* places with things in them */
-int zoo_prepare_texts(zoo_prep *p); /* tables of texts, each with a class or with a tag for each word */
+int zoo_prepare_words(zoo_prep *p);  /* words, drawn in fonts */
+int zoo_prepare_texts(zoo_prep *p);  /* tables of texts, each with a class or with a tag for each word */
 
 /* ---- training and judging ---------------------------------------------------------------------------------------- */
 
@@ -153,6 +157,8 @@ int zoo_score_heads(const zoo_model *m, const evaluator *e, const wick_dataset *
 /* What the trivial way reaches, of tasks that learn a class for each pixel or word. An exit code; said. */
 int zoo_place_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
 int zoo_box_baseline(const evaluator *e, const wick_dataset *train, double *baseline);
+int zoo_map_baseline(const evaluator *e, const wick_dataset *train, const wick_dataset *test, double *baseline);
+int zoo_track_baseline(const evaluator *e, const wick_dataset *train, double *baseline);
 int zoo_tag_baseline(const evaluator *e, double *baseline);
 bool zoo_meets(const zoo_model *m, double score);
 int zoo_read_result(const char *folder, zoo_result *r); /* r->there: whether it is there */

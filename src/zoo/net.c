@@ -1,5 +1,6 @@
 /* net.c: networks as a line of text. It is read anew each time its graph is built, which costs microseconds. One table
  * of layers serves the reader, the builder and the help. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,45 @@ static wick_tensor *inside_residual(builder *b, const layer *l, wick_tensor *x) 
 }
 static wick_tensor *build_residual(builder *b, const layer *l, const char *name, wick_tensor *x) {
     return pushed(b, name, x, inside_residual, l);
+}
+
+/* [N, 2 C, ...] as [2 N, C, ...] and back: what is one sample's lies together, so nothing moves. */
+static wick_tensor *as_halves(wick_tensor *x, bool back) {
+    int64_t dims[WICK_MAX_DIMS];
+    const int rank = wick_tensor_rank(x);
+    for (int d = 0; d < rank; d++) dims[d] = wick_tensor_dim(x, d);
+    if (rank < 2 || dims[back ? 0 : 1] % 2)
+        return wick_poison(wick_tensor_context(x), WICK_ERR_SHAPE,
+                           "twins takes samples of two halves, channels [2 C, ...]; these are of rank %d with %lld",
+                           rank - 1, rank < 2 ? 0LL : (long long)dims[1]);
+    dims[0] = back ? dims[0] / 2 : 2 * dims[0];
+    dims[1] = back ? 2 * dims[1] : dims[1] / 2;
+    return wick_reshape(x, rank, dims);
+}
+/* Bromley et al. 1993: one network for two inputs. */
+static wick_tensor *inside_twins(builder *b, const layer *l, wick_tensor *x) {
+    x = as_halves(x, false);
+    if (wick_tensor_error(x, NULL) != WICK_OK) return x;
+    x = build_range(b, (int)(l - b->layers) + 1, l->end, x);
+    return wick_tensor_error(x, NULL) == WICK_OK ? as_halves(x, true) : x;
+}
+static wick_tensor *build_twins(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    return pushed(b, name, x, inside_twins, l);
+}
+
+/* Pixel by pixel (Yan et al. 2021, arXiv 2012.06815, section 3): a channel for each place of the first picture, its
+ * product with each place of the second; behind those the second's own channels. */
+static wick_tensor *build_correlate(builder *b, const layer *l, const char *name, wick_tensor *x) {
+    (void)l, (void)name;
+    if (wick_tensor_rank(x) != 4 || wick_tensor_dim(x, 1) % 2)
+        return wick_poison(wick_model_context(b->model), WICK_ERR_SHAPE,
+                           "correlate takes two pictures' channels, [2 C, H, W], as twins gives them");
+    const int64_t n = wick_tensor_dim(x, 0), c = wick_tensor_dim(x, 1) / 2, high = wick_tensor_dim(x, 2),
+                  wide = wick_tensor_dim(x, 3), flat[] = {n, c, high * wide}, grid[] = {n, high * wide, high, wide};
+    wick_tensor *first = wick_slice(x, 1, 0, c, 1), *second = wick_slice(x, 1, c, 2 * c, 1),
+                *alike = wick_matmul(wick_transpose(wick_reshape(first, 3, flat), 1, 2), wick_reshape(second, 3, flat));
+    wick_tensor *parts[] = {wick_reshape(wick_mul(alike, wick_like(alike, 1 / sqrt((double)c))), 4, grid), second};
+    return wick_concat(2, parts, 1);
 }
 
 /* Hu et al. 2018: channels weighed by what all of the image says. */
@@ -423,6 +463,11 @@ static const struct {
     {"tanh", NULL, 0, 0, 0, build_tanh, "tanh", "hyperbolic tangent"},
     {"sigmoid", NULL, 0, 0, 0, build_sigmoid, "sigmoid", "1 / (1 + exp(-x))"},
     {"residual", "res", 0, 0, BODY, build_residual, "residual(LAYERS)", "x is added to what the layers make of it"},
+    {"twins", "twin", 0, 0, BODY, build_twins, "twins(LAYERS)",
+     "of samples of two pictures, one behind the other in the channels: both through the same layers"},
+    {"correlate", NULL, 0, 0, 0, build_correlate, "correlate",
+     "of two pictures' channels: how alike each place of the first is to each of the second, a channel for each of the "
+     "first, and behind them the second's own"},
     {"se", "se", 1, 0, 0, build_se, "se REDUCTION", "squeeze and excite: channels weighed by their means"},
     {"invres", "block", 1, KEY_STRIDE | KEY_EXPAND, KERNEL, build_invres,
      "invres CHANNELS KERNEL [stride N] [expand N]", "inverted residual block; expand is 6"},

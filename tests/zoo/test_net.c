@@ -37,6 +37,9 @@ TEST(layers_make_the_shapes_that_they_say) {
         {"residual(conv 4 3 same, bn, relu)", 4, {2, 4, 8, 6}},
         {"residual(conv 9 3 same stride 2, bn)", 4, {2, 9, 4, 3}},
         {"residual(residual(conv 4 1), conv 4 1)", 4, {2, 4, 8, 6}},
+        {"twins(conv 3 3 same stride 2, bn)", 4, {2, 6, 4, 3}},
+        {"twins(globalpool)", 2, {2, 4}},
+        {"correlate", 4, {2, 8 * 6 + 2, 8, 6}},
         {"se 2", 4, {2, 4, 8, 6}},
         {"invres 4 3", 4, {2, 4, 8, 6}},
         {"invres 6 3 stride 2 expand 2", 4, {2, 6, 4, 3}},
@@ -95,6 +98,7 @@ TEST(gradients_agree_with_central_differences) {
         ("conv 4 3 same, bn, gelu, residual(conv 4 3 same nobias, bn, sigmoid), maxpool 2, flatten, linear 5, "
          "layernorm, tanh, linear classes"),
         "residual(conv 6 3 same stride 2, bn), se 2, globalpool, linear classes",
+        "twins(conv 3 3 same, tanh, avgpool 2), correlate, conv 4 1, tanh, globalpool, linear classes",
         "invres 2 3 expand 2, invres 3 3 stride 2 expand 3, globalpool, linear classes",
         ("conv 3 3 same, tanh, save a, avgpool 2, save b, conv 2 1, silu, upsample b, concat b, upsample a smooth, "
          "concat a, "

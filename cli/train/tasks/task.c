@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-static const task *const tasks[] = {&task_classify, &task_regress, &task_multi_label, &task_autoencode,
-                                    &task_segment,  &task_tag,     &task_detect,      &task_keypoints,
-                                    &task_heads,    &task_ctc,     &task_embed};
+static const task *const tasks[] = {&task_classify, &task_regress, &task_multi_label, &task_autoencode, &task_segment,
+                                    &task_tag,      &task_detect,  &task_keypoints,   &task_heads,      &task_ctc,
+                                    &task_embed,    &task_dense,   &task_track};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
 const task *task_of(task_kind kind) {

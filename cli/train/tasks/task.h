@@ -61,7 +61,7 @@ typedef struct task {
 } task;
 
 extern const task task_classify, task_regress, task_multi_label, task_autoencode, task_segment, task_tag, task_detect,
-    task_keypoints, task_heads, task_ctc, task_embed;
+    task_keypoints, task_heads, task_ctc, task_embed, task_dense, task_track;
 const task *task_of(task_kind kind);      /* AUTO is none: NULL */
 const task *task_named(const char *name); /* NULL: none; "auto" is none */
 /* Whether the network has steps enough for each text of the set; else says, with an exit code, which one needs more. */
