@@ -88,6 +88,10 @@ wick_status source_open_pairs(wick_context *ctx, const char *data, const char *s
                               owned *o, bool *whole);
 /* A picture, of the height and width that the context asks for, or its own; size: its own. */
 wick_status source_read_sized(wick_context *ctx, const char *file, int64_t channels, int64_t size[2], wick_image **out);
+/* Picture i of several that have one size: the first one's, which it sets dims [channels, height, width] to. Of another
+ * size: WICK_ERR_SHAPE. */
+wick_status source_read_alike(wick_context *ctx, const char *file, int64_t i, int64_t dims[3], int64_t size[2],
+                              wick_image **out);
 wick_status source_open_boxes(wick_context *ctx, const char *data, const char *split, const source_options *so,
                               owned *o, bool *whole);
 /* Whether there are boxes, or points, of that part, apart from others. */

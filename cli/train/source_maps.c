@@ -117,21 +117,17 @@ const char *source_map_unit(const char *coding, char unit[SOURCE_UNIT]) {
 /* Picture i, of the size of the first, or that which the context asks for; its own size in the file. */
 static wick_status read_picture(wick_context *ctx, const char *file, int64_t i, maps *m, int64_t size[2]) {
     wick_image *image;
-    wick_status status = source_read_sized(ctx, file, i ? m->dims[0] : 0, size, &image);
+    wick_status status = source_read_alike(ctx, file, i, m->dims, size, &image);
     if (status != WICK_OK) return status;
-    const int64_t *d = wick_image_dims(image);
+    const int64_t *d = m->dims;
     if (!i) {
-        memcpy(m->dims, d, sizeof m->dims);
         const size_t area = area_of(m), n = (size_t)m->n;
         if (area * sizeof *m->values < SIZE_MAX / 2 / n)
             m->pixels = malloc(n * area * (size_t)d[0]), m->values = malloc(n * area * sizeof *m->values);
         if (!m->pixels || !m->values)
             status =
                 wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory: %zu pictures of %zu pixels", file, n, area);
-    } else if (memcmp(m->dims, d, sizeof m->dims) != 0)
-        status =
-            wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: %lld x %lld pixels, and the first picture has %lld x %lld",
-                              file, (long long)d[1], (long long)d[2], (long long)m->dims[1], (long long)m->dims[2]);
+    }
     if (status == WICK_OK) memcpy((uint8_t *)at(m, i, 0), wick_image_pixels(image, 0), area_of(m) * (size_t)d[0]);
     wick_image_free(&image);
     return status;

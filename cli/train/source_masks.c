@@ -259,21 +259,17 @@ static bool read_coding(const char *text, mask_keys *k) {
 /* Picture i, of the size of the first, or that which the context asks for; its own size in the file. */
 static wick_status read_picture(wick_context *ctx, const char *file, int64_t i, masks *m, int64_t size[2]) {
     wick_image *image;
-    wick_status status = source_read_sized(ctx, file, i ? m->dims[0] : 0, size, &image);
+    wick_status status = source_read_alike(ctx, file, i, m->dims, size, &image);
     if (status != WICK_OK) return status;
-    const int64_t *d = wick_image_dims(image);
+    const int64_t *d = m->dims;
     if (!i) {
-        memcpy(m->dims, d, sizeof m->dims);
         const size_t bytes = area_of(m) * (size_t)(d[0] + 1), n = (size_t)m->n;
         if (bytes < SIZE_MAX / 2 / n)
             m->pixels = malloc(n * area_of(m) * (size_t)d[0]), m->labels = malloc(n * area_of(m));
         if (!m->pixels || !m->labels)
             status =
                 wick_context_fail(ctx, WICK_ERR_NOMEM, "%s: out of memory: %zu pictures of %zu bytes", file, n, bytes);
-    } else if (memcmp(m->dims, d, sizeof m->dims) != 0)
-        status =
-            wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: %lld x %lld pixels, and the first picture has %lld x %lld",
-                              file, (long long)d[1], (long long)d[2], (long long)m->dims[1], (long long)m->dims[2]);
+    }
     if (status == WICK_OK) memcpy((uint8_t *)at(m, i, 0), wick_image_pixels(image, 0), area_of(m) * (size_t)d[0]);
     wick_image_free(&image);
     return status;

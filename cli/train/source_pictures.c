@@ -57,6 +57,19 @@ wick_status source_read_sized(wick_context *ctx, const char *file, int64_t chann
     return status;
 }
 
+wick_status source_read_alike(wick_context *ctx, const char *file, int64_t i, int64_t dims[3], int64_t size[2],
+                              wick_image **out) {
+    const wick_status status = source_read_sized(ctx, file, i ? dims[0] : 0, size, out);
+    if (status != WICK_OK) return status;
+    const int64_t *d = wick_image_dims(*out);
+    if (!i) memcpy(dims, d, 3 * sizeof *dims);
+    if (memcmp(dims, d, 3 * sizeof *dims) == 0) return WICK_OK;
+    const int64_t high = d[1], wide = d[2];
+    wick_image_free(out);
+    return wick_context_fail(ctx, WICK_ERR_SHAPE, "%s: %lld x %lld pixels, and the first picture has %lld x %lld", file,
+                             (long long)high, (long long)wide, (long long)dims[1], (long long)dims[2]);
+}
+
 static int column_named(const wick_csv *csv, const char *name) {
     for (int c = 0; c < wick_csv_columns(csv); c++)
         if (strcasecmp(wick_csv_column_at(csv, c)->name, name) == 0) return c;

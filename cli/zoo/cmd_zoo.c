@@ -43,18 +43,14 @@ static const option_case cases[] = {
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static const char *status_of(const zoo_model *m, char *text, size_t size) {
-    if (m->needs)
-        snprintf(text, size, "not there yet: needs %s", m->needs);
-    else
-        snprintf(text, size, "%s %s %g", zoo_metrics[m->metric],
-                 zoo_lower_is_better(m->metric) ? "at most" : "at least", m->demand);
+    snprintf(text, size, "%s %s %g", zoo_metrics[m->metric], zoo_lower_is_better(m->metric) ? "at most" : "at least",
+             m->demand);
     return text;
 }
 
 static void list_text(const zoo_model *m, int64_t parameters) {
-    char text[128], count[24] = "-";
-    if (!m->needs) snprintf(count, sizeof count, "%lld", (long long)parameters);
-    printf("%-4s %-24s %-18s -> %-10s %7s  %s\n", m->id, m->name, m->input, m->output, count,
+    char text[128];
+    printf("%-4s %-24s %-18s -> %-10s %7lld  %s\n", m->id, m->name, m->input, m->output, (long long)parameters,
            status_of(m, text, sizeof text));
     printf("     %s", m->doc);
     for (int i = 0; zoo_set_of(m->set, i); i++)
@@ -69,31 +65,28 @@ static void list_json(json *j, const zoo_model *m, int64_t parameters) {
     json_text(j, "doc", m->doc);
     json_text(j, "input", m->input);
     json_text(j, "output", m->output);
-    json_text(j, "needs", m->needs);
-    if (!m->needs) {
-        json_text(j, "data", m->set->file);
-        json_text(j, "home", m->set->home);
-        json_text(j, "licence", m->set->licence);
-        if (zoo_set_of(m->set, 1)) {
-            json_open(j, "with", '[');
-            for (int i = 1; zoo_set_of(m->set, i); i++) {
-                json_open(j, NULL, '{');
-                json_text(j, "data", zoo_set_of(m->set, i)->file);
-                json_text(j, "home", zoo_set_of(m->set, i)->home);
-                json_text(j, "licence", zoo_set_of(m->set, i)->licence);
-                json_close(j, '}');
-            }
-            json_close(j, ']');
+    json_text(j, "data", m->set->file);
+    json_text(j, "home", m->set->home);
+    json_text(j, "licence", m->set->licence);
+    if (zoo_set_of(m->set, 1)) {
+        json_open(j, "with", '[');
+        for (int i = 1; zoo_set_of(m->set, i); i++) {
+            json_open(j, NULL, '{');
+            json_text(j, "data", zoo_set_of(m->set, i)->file);
+            json_text(j, "home", zoo_set_of(m->set, i)->home);
+            json_text(j, "licence", zoo_set_of(m->set, i)->licence);
+            json_close(j, '}');
         }
-        json_bool(j, "free", m->set->free);
-        json_text(j, "held_out", m->split);
-        json_text(j, "metric", zoo_metrics[m->metric]);
-        json_real(j, "demand", m->demand, 9);
-        json_text(j, "network_input", m->dims);
-        json_integer(j, "outputs", m->outputs);
-        json_integer(j, "parameters", parameters);
-        json_text(j, "net", m->net);
+        json_close(j, ']');
     }
+    json_bool(j, "free", m->set->free);
+    json_text(j, "held_out", m->split);
+    json_text(j, "metric", zoo_metrics[m->metric]);
+    json_real(j, "demand", m->demand, 9);
+    json_text(j, "network_input", m->dims);
+    json_integer(j, "outputs", m->outputs);
+    json_integer(j, "parameters", parameters);
+    json_text(j, "net", m->net);
     json_close(j, '}');
 }
 
@@ -101,7 +94,7 @@ int zoo_list(zoo_job *z) {
     int64_t parameters[64] = {0};
     int code = CLI_OK;
     for (int i = 0; code == CLI_OK && i < z->n; i++)
-        if (!z->models[i]->needs) code = zoo_parameters(z->ctx, z->models[i], &parameters[i]);
+        code = zoo_parameters(z->ctx, z->models[i], &parameters[i]);
     if (code != CLI_OK) return code;
     json j = {0};
     if (z->o->json) {
@@ -124,13 +117,13 @@ int zoo_list(zoo_job *z) {
 
 /* ---- which models ------------------------------------------------------------------------------------------------ */
 
-/* Those that are named; or all, of which list alone has those that cannot be trained yet. */
-static int choose(zoo_job *z, unsigned bit) {
+/* Those that are named; or all. */
+static int choose(zoo_job *z) {
     const cli_options *o = z->o;
     const bool all = o->n_files == 0 || (o->n_files == 1 && strcmp(o->files[0], "all") == 0);
     for (int i = 0; all && zoo_models[i].id; i++) {
         const zoo_model *m = &zoo_models[i];
-        if ((m->needs && bit != LIST) || (o->free_only && m->set && !m->set->free)) continue;
+        if (o->free_only && !m->set->free) continue;
         z->models[z->n++] = m;
     }
     if (!all && o->n_files > (int)(sizeof z->models / sizeof *z->models))
@@ -138,8 +131,7 @@ static int choose(zoo_job *z, unsigned bit) {
     for (int i = 0; !all && i < o->n_files; i++) {
         const zoo_model *m = zoo_find(o->files[i]);
         if (!m) return CLI_USAGE;
-        if (m->needs && bit != LIST) return log_fail(CLI_USAGE, "%s is not there yet: needs %s", m->name, m->needs);
-        if (o->free_only && m->set && !m->set->free)
+        if (o->free_only && !m->set->free)
             return log_fail(CLI_USAGE, "--free: the data of %s, %s, have no free licence (%s)", m->name, m->set->file,
                             m->set->licence);
         z->models[z->n++] = m;
@@ -160,7 +152,7 @@ int cmd_zoo(cli_options *o) {
     const option_case *idle = options_idle(o, cases, sizeof cases / sizeof *cases, actions[i].bit);
     if (idle) return log_fail(CLI_USAGE, "--%s has no effect here: it is for %s", idle->name, idle->what);
     zoo_job z = {.o = o};
-    int code = choose(&z, actions[i].bit);
+    int code = choose(&z);
     if (code != CLI_OK) return code;
     /* bench measures one free core */
     const bool one = actions[i].bit == FIRST;

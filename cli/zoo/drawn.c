@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-double zoo_between(uint64_t *state, double low, double high) { return low + (high - low) * zoo_uniform(state); }
-
 void zoo_colour(double hue, double saturation, double value, float rgb[3]) {
     static const double from[3] = {5, 3, 1};
     for (int k = 0; k < 3; k++) {
@@ -21,27 +19,29 @@ void zoo_colour(double hue, double saturation, double value, float rgb[3]) {
     }
 }
 
-int zoo_add_photo(zoo_prep *p, const void *data, size_t size, const char *name, const zoo_photo *as, zoo_photos *to) {
+int zoo_square(const zoo_prep *p, const void *data, size_t size, const char *name, int side, uint8_t *to) {
     wick_image *whole = NULL, *image = NULL;
+    int code = zoo_checked(p, wick_image_decode(p->ctx, data, size, name, 3, &whole));
+    if (code == CLI_OK) code = zoo_checked(p, wick_image_resize(p->ctx, whole, side, side, &image));
+    if (code == CLI_OK) memcpy(to, wick_image_pixels(image, 0), 3 * (size_t)side * (size_t)side);
+    wick_image_free(&whole), wick_image_free(&image);
+    return code;
+}
+
+int zoo_add_photo(zoo_prep *p, const void *data, size_t size, const char *name, const zoo_photo *as, zoo_photos *to) {
     if (to->n == to->room) {
         const int64_t room = to->room ? 2 * to->room : 64;
         void *list = realloc(to->list, (size_t)room * sizeof *to->list);
         if (!list) return zoo_out_of_memory();
         to->list = list, to->room = room;
     }
-    int code = zoo_checked(p, wick_image_decode(p->ctx, data, size, name, 3, &whole));
-    if (code == CLI_OK) code = zoo_checked(p, wick_image_resize(p->ctx, whole, as->size, as->size, &image));
-    const size_t bytes = 3 * (size_t)as->size * (size_t)as->size;
-    uint8_t *pixels = code == CLI_OK ? malloc(bytes) : NULL;
-    if (pixels) {
-        memcpy(pixels, wick_image_pixels(image, 0), bytes);
-        to->list[to->n] = *as;
-        to->list[to->n++].pixels = pixels;
-    } else if (code == CLI_OK) {
-        code = zoo_out_of_memory();
-    }
-    wick_image_free(&whole), wick_image_free(&image);
-    return code;
+    uint8_t *pixels = malloc(3 * (size_t)as->size * (size_t)as->size);
+    if (!pixels) return zoo_out_of_memory();
+    const int code = zoo_square(p, data, size, name, as->size, pixels);
+    if (code != CLI_OK) return free(pixels), code;
+    to->list[to->n] = *as;
+    to->list[to->n++].pixels = pixels;
+    return CLI_OK;
 }
 void zoo_free_photos(zoo_photos *s) {
     for (int64_t i = 0; i < s->n; i++) free(s->list[i].pixels);

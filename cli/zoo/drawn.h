@@ -14,7 +14,9 @@ typedef struct zoo_photos {
     zoo_photo *list;
     int64_t n, room;
 } zoo_photos;
-/* Adds what a file of `size` bytes shows, stretched to side x side. An exit code; said. */
+/* What a file of `size` bytes shows, stretched to u8 [3, side, side]. An exit code; said. */
+int zoo_square(const zoo_prep *p, const void *data, size_t size, const char *name, int side, uint8_t *to);
+/* Adds it to a list, of the size that `as` says. An exit code; said. */
 int zoo_add_photo(zoo_prep *p, const void *data, size_t size, const char *name, const zoo_photo *as, zoo_photos *to);
 void zoo_free_photos(zoo_photos *s);
 /* One of that part and kind at random; NULL: there is none. */
@@ -34,7 +36,6 @@ void zoo_expose(zoo_canvas *c, uint64_t *state);
 /* As a file, PPM. An exit code; said. */
 int zoo_put_canvas(const zoo_canvas *c, const char *path);
 
-double zoo_between(uint64_t *state, double low, double high);
 /* Hue (0 to 1), saturation and value as red, green and blue (Smith 1978). */
 void zoo_colour(double hue, double saturation, double value, float rgb[3]);
 

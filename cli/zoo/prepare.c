@@ -25,6 +25,9 @@ uint64_t zoo_random(uint64_t *state) {
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
 }
+double zoo_uniform(uint64_t *state) { return (double)(zoo_random(state) >> 11) * 0x1p-53; }
+double zoo_between(uint64_t *state, double low, double high) { return low + (high - low) * zoo_uniform(state); }
+int64_t zoo_below(uint64_t *state, int64_t n) { return (int64_t)(zoo_random(state) % (uint64_t)n); }
 void zoo_deal(int64_t *order, int64_t n) {
     uint64_t state = 30;
     for (int64_t i = 0; i < n; i++) order[i] = i;

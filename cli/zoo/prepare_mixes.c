@@ -29,8 +29,6 @@ static void close_mixer(mixer *m) {
     zoo_free_sounds(&m->speech[0]), zoo_free_sounds(&m->speech[1]), zoo_free_sounds(&m->noise);
 }
 
-static double between(uint64_t *state, double low, double high) { return low + (high - low) * zoo_uniform(state); }
-
 /* n samples from `first` on, `speed` times as fast; behind the end it begins again. */
 static void read_at(const zoo_sound *s, int64_t first, double speed, float *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -43,7 +41,7 @@ static void read_at(const zoo_sound *s, int64_t first, double speed, float *x, i
 
 /* A short filter that is drawn. */
 static void colour(float *x, int64_t n, double most, uint64_t *state) {
-    const double a = between(state, -most, most), b = between(state, -most, most) / 2;
+    const double a = zoo_between(state, -most, most), b = zoo_between(state, -most, most) / 2;
     for (int64_t i = n - 1; i >= 0; i--)
         x[i] = (float)((double)x[i] + (i > 0 ? a * (double)x[i - 1] : 0) + (i > 1 ? b * (double)x[i - 2] : 0));
 }
@@ -52,7 +50,7 @@ static void colour(float *x, int64_t n, double most, uint64_t *state) {
  * Shorter ones are heard again and again. change: how much it may be varied. */
 static void cut(mixer *m, const zoo_sound *s, double change, float *x, int64_t n) {
     const bool vary = m->vary && m->part == ZOO_TRAIN;
-    const double least = zoo_power(s->x, s->n) / 10, speed = vary ? pow(2, between(&m->state, -change, change)) : 1;
+    const double least = zoo_power(s->x, s->n) / 10, speed = vary ? pow(2, zoo_between(&m->state, -change, change)) : 1;
     for (int tries = 0; tries < 20; tries++) {
         read_at(s, s->n > n ? zoo_below(&m->state, s->n - n + 1) : zoo_below(&m->state, s->n), speed, x, n);
         if (zoo_power(x, n) >= least) break;

@@ -2,7 +2,7 @@
  * walls and things are covered with are photographs (of clothes, as the set has them). The rooms of the test have other
  * sizes, things, places of the camera and photographs than those of the training; what is drawn follows from fixed
  * numbers. Depth is along the axis of the camera, in millimetres, u16. */
-#include "zoo.h"
+#include "drawn.h"
 
 #include "../paths.h"
 #include "../term/log.h"
@@ -47,20 +47,9 @@ typedef struct room {
     double lamp[3], gain, noise;
 } room;
 
-static double draw(uint64_t *state) { return (double)(zoo_random(state) >> 11) * 0x1p-53; }
-static double between(uint64_t *state, double low, double high) { return low + (high - low) * draw(state); }
-
 static int keep_tile(const zoo_prep *p, const wick_file *file, tiles *t, const char *group) {
-    wick_image *image, *square = NULL;
-    int code = zoo_checked(p, wick_image_decode(p->ctx, file->data, file->size, file->name, 3, &image));
-    if (code == CLI_OK) code = zoo_checked(p, wick_image_resize(p->ctx, image, TILE, TILE, &square));
-    if (code == CLI_OK) {
-        snprintf(t->group[t->n], ZOO_GROUP, "photo %.40s", group);
-        memcpy(t->pixels + (size_t)t->n++ * 3 * TILE * TILE, wick_image_pixels(square, 0), 3 * TILE * TILE);
-    }
-    wick_image_free(&square);
-    wick_image_free(&image);
-    return code;
+    snprintf(t->group[t->n], ZOO_GROUP, "photo %.40s", group);
+    return zoo_square(p, file->data, file->size, file->name, TILE, t->pixels + (size_t)t->n++ * 3 * TILE * TILE);
 }
 
 static int read_tiles(const zoo_prep *p, tiles parts[ZOO_PARTS]) {
@@ -83,7 +72,7 @@ static int read_tiles(const zoo_prep *p, tiles parts[ZOO_PARTS]) {
 
 static void cover(solid *s, const tiles *t, uint64_t *state) {
     for (int k = 0; k < 3; k++) s->tile[k] = (int)(zoo_random(state) % (uint64_t)t->n);
-    s->size = between(state, 0.6, 2);
+    s->size = zoo_between(state, 0.6, 2);
 }
 
 static bool is_inside(const solid *s, const double at[3], double margin) {
@@ -126,10 +115,10 @@ static double look(const room *r, double u, double v, double ray[3], int *side, 
 static bool stand(room *r, uint64_t *state) {
     const solid *walls = &r->boxes[0];
     for (int k = 0; k < 3; k++)
-        r->eye[k] = k == 1 ? between(state, 1.4, 1.6) : between(state, 0.3, walls->high[k] - 0.3);
+        r->eye[k] = k == 1 ? zoo_between(state, 1.4, 1.6) : zoo_between(state, 0.3, walls->high[k] - 0.3);
     for (int i = 1; i < r->n; i++)
         if (is_inside(&r->boxes[i], r->eye, 0.3)) return false;
-    const double yaw = between(state, 0, 2 * M_PI), pitch = between(state, -0.35, -0.05);
+    const double yaw = zoo_between(state, 0, 2 * M_PI), pitch = zoo_between(state, -0.35, -0.05);
     const double forward[] = {cos(pitch) * sin(yaw), sin(pitch), cos(pitch) * cos(yaw)},
                  right[] = {cos(yaw), 0, -sin(yaw)},
                  down[] = {sin(pitch) * sin(yaw), -cos(pitch), sin(pitch) * cos(yaw)};
@@ -147,25 +136,25 @@ static bool stand(room *r, uint64_t *state) {
 static void build(room *r, const tiles *t, uint64_t *state) {
     solid *walls = &r->boxes[0];
     r->n = 1;
-    *walls = (solid){.high = {between(state, 3, 7), between(state, 2.3, 3.1), between(state, 3, 7)}};
+    *walls = (solid){.high = {zoo_between(state, 3, 7), zoo_between(state, 2.3, 3.1), zoo_between(state, 3, 7)}};
     cover(walls, t, state);
     const int things = 1 + (int)(zoo_random(state) % MOST_BOXES);
     for (int i = 0; i < things; i++) {
         solid *s = &r->boxes[r->n++];
         *s = (solid){0};
         for (int k = 0; k < 3; k++) {
-            const double extent = k == 1 ? between(state, 0.3, 1.9) : between(state, 0.25, 1.4);
+            const double extent = k == 1 ? zoo_between(state, 0.3, 1.9) : zoo_between(state, 0.25, 1.4);
             const double room_for = fmax(0, walls->high[k] - extent);
-            s->low[k] = k == 1 ? 0 : draw(state) < 0.3 ? (draw(state) < 0.5 ? 0 : room_for) : room_for * draw(state);
+            s->low[k] = k == 1 ? 0 : zoo_uniform(state) < 0.3 ? (zoo_uniform(state) < 0.5 ? 0 : room_for) : room_for * zoo_uniform(state);
             s->high[k] = fmin(walls->high[k], s->low[k] + extent);
         }
         cover(s, t, state);
     }
     for (int tries = 0; !stand(r, state); tries++)
         if (tries % 40 == 39 && r->n > 1) r->n--; /* no place is left beside the things */
-    for (int k = 0; k < 3; k++) r->lamp[k] = walls->high[k] * (k == 1 ? 0.95 : between(state, 0.2, 0.8));
-    r->gain = between(state, 0.7, 1.2);
-    r->noise = between(state, 1, 6);
+    for (int k = 0; k < 3; k++) r->lamp[k] = walls->high[k] * (k == 1 ? 0.95 : zoo_between(state, 0.2, 0.8));
+    r->gain = zoo_between(state, 0.7, 1.2);
+    r->noise = zoo_between(state, 1, 6);
 }
 
 /* Between the four pixels about a place in a photograph, which goes on in its mirror. */
@@ -196,7 +185,7 @@ static void see(const room *r, const tiles *t, int x, int y, uint64_t *state, ui
     const uint8_t *photo = t->pixels + (size_t)s->tile[side] * 3 * TILE * TILE;
     for (int k = 0; k < 3; k++) {
         const double c = sample(photo + (size_t)k * TILE * TILE, hit[a] / s->size, hit[b] / s->size) * light * r->gain +
-                         r->noise * (draw(state) + draw(state) + draw(state) - 1.5);
+                         r->noise * (zoo_uniform(state) + zoo_uniform(state) + zoo_uniform(state) - 1.5);
         rgb[k] = (uint8_t)(c < 0 ? 0 : c > 255 ? 255 : c + 0.5);
     }
     *depth = (uint16_t)lrint(nearest * 1000);

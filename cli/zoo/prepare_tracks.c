@@ -3,7 +3,7 @@
  * a part. The first has the thing in its middle; in the second it is anywhere, larger or smaller, in other light, and
  * beside it is another thing, so that nothing is found without the first. Stamps and photographs of the test are others
  * than those of the training. */
-#include "zoo.h"
+#include "drawn.h"
 
 #include "../paths.h"
 #include "../term/log.h"
@@ -41,31 +41,28 @@ typedef struct things {
     char (*group)[ZOO_GROUP];
 } things;
 
-static double draw(uint64_t *state) { return (double)(zoo_random(state) >> 11) * 0x1p-53; }
-static double between(uint64_t *state, double low, double high) { return low + (high - low) * draw(state); }
-
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
 /* White that reaches the edge is not there, and a pixel more, where colours are mixed with it. False: little is left.
  */
 static bool cut_out(stamp *s) {
     const int n = s->high * s->wide;
-    int todo[STAMP * STAMP], at = 0, left = 0;
+    int stack[STAMP * STAMP], at = 0, left = 0;
     uint8_t gone[STAMP * STAMP] = {0};
     for (int i = 0; i < n; i++) {
         const int x = i % s->wide, y = i / s->wide;
         const bool white = s->pixels[0][i] >= WHITE && s->pixels[1][i] >= WHITE && s->pixels[2][i] >= WHITE,
                    edge = !x || !y || x == s->wide - 1 || y == s->high - 1;
         s->there[i] = !white;
-        if (white && edge) gone[i] = 1, todo[at++] = i;
+        if (white && edge) gone[i] = 1, stack[at++] = i;
     }
     static const int ways[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
     while (at) {
-        const int i = todo[--at];
+        const int i = stack[--at];
         for (int k = 0; k < 4; k++) {
             const int x = i % s->wide + ways[k][0], y = i / s->wide + ways[k][1], j = y * s->wide + x;
             if (x < 0 || y < 0 || x >= s->wide || y >= s->high || gone[j] || s->there[j]) continue;
-            gone[j] = 1, todo[at++] = j;
+            gone[j] = 1, stack[at++] = j;
         }
     }
     for (int i = 0; i < n; i++) {
@@ -114,21 +111,14 @@ static int keep_stamp(const zoo_prep *p, const wick_file *file, things parts[ZOO
 }
 
 static int keep_photo(const zoo_prep *p, const wick_file *file, things parts[ZOO_PARTS]) {
-    wick_image *image, *square = NULL;
     char group[ZOO_GROUP];
     int part;
     if (!zoo_place(&zoo_set_clothing, file, &part, group)) return CLI_OK;
     things *t = &parts[part == ZOO_TEST ? ZOO_TEST : ZOO_TRAIN]; /* nothing is chosen here */
     if (t->photos == MOST) return CLI_OK;
-    int code = zoo_checked(p, wick_image_decode(p->ctx, file->data, file->size, file->name, 3, &image));
-    if (code == CLI_OK) code = zoo_checked(p, wick_image_resize(p->ctx, image, PHOTO, PHOTO, &square));
-    if (code == CLI_OK) {
-        snprintf(t->group[t->photos], ZOO_GROUP, "photo %.40s", group);
-        memcpy(t->photo + (size_t)t->photos++ * 3 * PHOTO * PHOTO, wick_image_pixels(square, 0), 3 * PHOTO * PHOTO);
-    }
-    wick_image_free(&square);
-    wick_image_free(&image);
-    return code;
+    snprintf(t->group[t->photos], ZOO_GROUP, "photo %.40s", group);
+    return zoo_square(p, file->data, file->size, file->name, PHOTO,
+                      t->photo + (size_t)t->photos++ * 3 * PHOTO * PHOTO);
 }
 
 static int read_source(const zoo_prep *p, int which, things parts[ZOO_PARTS]) {
@@ -206,8 +196,8 @@ static bool touch(const int a[4], const int b[4]) { return a[0] < b[2] && b[0] <
 /* Somewhere within the picture, its longer side of that many pixels. */
 static place anywhere(const stamp *s, double size, uint64_t *state) {
     place at = {.scale = size / (s->high > s->wide ? s->high : s->wide)};
-    at.x = between(state, 0, SIDE - s->wide * at.scale);
-    at.y = between(state, 0, SIDE - s->high * at.scale);
+    at.x = zoo_between(state, 0, SIDE - s->wide * at.scale);
+    at.y = zoo_between(state, 0, SIDE - s->high * at.scale);
     return at;
 }
 
@@ -219,19 +209,19 @@ static bool make_pair(const things *t, uint64_t *state, uint8_t *first, uint8_t 
     *photo = (int)(zoo_random(state) % (uint64_t)t->photos);
     const stamp *is = &t->stamp[*s], *beside = &t->stamp[*other];
     const uint8_t *behind = t->photo + (size_t)*photo * 3 * PHOTO * PHOTO;
-    const double size = between(state, 16, 30), zoom = between(state, 0.7, 1.3), x = between(state, 0, 40),
-                 y = between(state, 0, 40), gain = between(state, 0.8, 1.2);
+    const double size = zoo_between(state, 16, 30), zoom = zoo_between(state, 0.7, 1.3), x = zoo_between(state, 0, 40),
+                 y = zoo_between(state, 0, 40), gain = zoo_between(state, 0.8, 1.2);
     int around[4];
     lay(behind, x, y, zoom, 1, first);
-    lay(behind, x + between(state, -8, 8), y + between(state, -8, 8), zoom, gain, second);
-    place middle = {.scale = size / (is->high > is->wide ? is->high : is->wide), .mirrored = draw(state) < 0.5};
-    middle.x = (SIDE - is->wide * middle.scale) / 2 + between(state, -2, 2);
-    middle.y = (SIDE - is->high * middle.scale) / 2 + between(state, -2, 2);
+    lay(behind, x + zoo_between(state, -8, 8), y + zoo_between(state, -8, 8), zoom, gain, second);
+    place middle = {.scale = size / (is->high > is->wide ? is->high : is->wide), .mirrored = zoo_uniform(state) < 0.5};
+    middle.x = (SIDE - is->wide * middle.scale) / 2 + zoo_between(state, -2, 2);
+    middle.y = (SIDE - is->high * middle.scale) / 2 + zoo_between(state, -2, 2);
     if (!put(is, middle, 1, first, around)) return false;
-    place at = anywhere(is, fmin(34, fmax(14, size * between(state, 0.75, 1.33))), state);
+    place at = anywhere(is, fmin(34, fmax(14, size * zoo_between(state, 0.75, 1.33))), state);
     at.mirrored = middle.mirrored;
     for (int tries = 0; tries < 20; tries++) { /* the other one is not in its way */
-        const place that = anywhere(beside, between(state, 16, 30), state);
+        const place that = anywhere(beside, zoo_between(state, 16, 30), state);
         const int its[] = {(int)that.x - 1, (int)that.y - 1, (int)(that.x + beside->wide * that.scale) + 1,
                            (int)(that.y + beside->high * that.scale) + 1},
                   mine[] = {(int)at.x, (int)at.y, (int)(at.x + is->wide * at.scale), (int)(at.y + is->high * at.scale)};
@@ -248,7 +238,7 @@ static int write_picture(const char *path, const uint8_t *page, double noise, ui
     uint8_t file[BEGIN + 3 * SIDE * SIDE];
     memcpy(file, head, BEGIN);
     for (int i = 0; i < 3 * SIDE * SIDE; i++) {
-        const double v = page[i] + noise * (draw(state) + draw(state) - 1);
+        const double v = page[i] + noise * (zoo_uniform(state) + zoo_uniform(state) - 1);
         file[BEGIN + i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5);
     }
     return zoo_put(path, file, sizeof file);
@@ -275,7 +265,7 @@ static int draw_part(zoo_prep *p, int part, int n, const things *t) {
         memcpy(before, box, sizeof before);
         for (int k = 0; k < 2 && code == CLI_OK; k++) {
             snprintf(path, sizeof path, "%s/%s/%05d%c.ppm", p->to, name, i, "ab"[k]);
-            code = write_picture(path, k ? second : first, between(&state, 1, 8), &state);
+            code = write_picture(path, k ? second : first, zoo_between(&state, 1, 8), &state);
         }
         if (code == CLI_OK) code = zoo_count_in(p, part, t->stamp[s].group);
         if (code == CLI_OK) code = zoo_group_in(p, part, t->stamp[other].group);

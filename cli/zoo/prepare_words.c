@@ -272,7 +272,6 @@ static int read_words(const char *path, words *w) {
     return code;
 }
 
-static double draw(uint64_t *state) { return (double)(zoo_random(state) >> 11) * 0x1p-53; }
 static int draw_to(uint64_t *state, int n) { return (int)(zoo_random(state) % (uint64_t)n); }
 
 /* As the list has it, with a capital, all in capitals, or a number of 3 to 8 digits. */
@@ -325,8 +324,8 @@ static bool set_word(glyphs *g, glyph_font *font, const char *word, double track
 /* The word in a size that fits, at a place of chance. false: the font can't. */
 static bool place_word(glyphs *g, glyph_font *font, const char *word, uint64_t *state, uint8_t *page) {
     int high = 18 + draw_to(state, 11);
-    double stretch = 0.9 + 0.4 * draw(state);
-    const double tracking = draw_to(state, 3) ? 0 : 2 * draw(state), wanted = 7.5 * steps_of(word);
+    double stretch = 0.9 + 0.4 * zoo_uniform(state);
+    const double tracking = draw_to(state, 3) ? 0 : 2 * zoo_uniform(state), wanted = 7.5 * steps_of(word);
     box b;
     memset(page, 0, HIGH * WIDE);
     for (int tries = 0; tries < 40; tries++) {
@@ -350,15 +349,15 @@ static bool place_word(glyphs *g, glyph_font *font, const char *word, uint64_t *
 
 /* Paper and ink of two greys, and noise. */
 static void print_page(const uint8_t *ink, uint64_t *state, uint8_t *out) {
-    double dark = 100 * draw(state), light = dark + 80 + (175 - dark) * draw(state);
-    const double noise = 14 * draw(state), slope = 40 * draw(state) - 20;
+    double dark = 100 * zoo_uniform(state), light = dark + 80 + (175 - dark) * zoo_uniform(state);
+    const double noise = 14 * zoo_uniform(state), slope = 40 * zoo_uniform(state) - 20;
     if (draw_to(state, 3) == 0) {
         const double was = dark;
         dark = light, light = was;
     }
     for (int i = 0; i < HIGH * WIDE; i++) {
         const double cover = ink[i] / 255.0, paper = light + slope * (i % WIDE / (double)WIDE - 0.5);
-        const double v = paper + (dark - paper) * cover + noise * (draw(state) + draw(state) + draw(state) - 1.5);
+        const double v = paper + (dark - paper) * cover + noise * (zoo_uniform(state) + zoo_uniform(state) + zoo_uniform(state) - 1.5);
         out[i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5);
     }
 }

@@ -61,11 +61,8 @@ static void table_row(FILE *out, const row *r) {
     text_cell(out, m->name);
     text_cell(out, m->doc);
     char text[128];
-    if (m->needs || !r->n) {
-        snprintf(text, sizeof text, m->needs ? "not there yet: needs %s" : "not trained%s", m->needs ? m->needs : "");
-        fputs("<td colspan=\"11\">", out);
-        html_text(out, text);
-        fputs("</td></tr>\n", out);
+    if (!r->n) {
+        fputs("<td colspan=\"11\">not trained</td></tr>\n", out);
         return;
     }
     text_cell(out, zoo_metrics[m->metric]);
@@ -136,8 +133,6 @@ static int page(zoo_job *z, FILE *out, const row *rows) {
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) fprintf(out, "<th>%s</th>", heads[i]);
     fputs("</tr></thead><tbody>\n", out);
     for (int i = 0; i < z->n; i++) table_row(out, &rows[i]);
-    for (int i = 0; zoo_models[i].id; i++)
-        if (zoo_models[i].needs) table_row(out, &(row){.m = &zoo_models[i]});
     fputs("</tbody></table></div>\n<h2>Training</h2>\n<div class=\"two\">\n", out);
     for (int i = 0; code == CLI_OK && i < z->n; i++)
         if (rows[i].n) code = curve(z, out, &rows[i]);

@@ -12,8 +12,6 @@
 
 #define PI 3.14159265358979323846
 
-double zoo_uniform(uint64_t *state) { return (double)(zoo_random(state) >> 11) * 0x1p-53; }
-int64_t zoo_below(uint64_t *state, int64_t n) { return (int64_t)(zoo_random(state) % (uint64_t)n); }
 double zoo_power(const float *x, int64_t n) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];

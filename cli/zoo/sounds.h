@@ -23,8 +23,6 @@ void zoo_free_sounds(zoo_sounds *s);
 /* One of that part, at random; NULL: it has none. */
 const zoo_sound *zoo_pick_sound(const zoo_sounds *s, int part, uint64_t *state);
 
-double zoo_uniform(uint64_t *state); /* from 0 to 1, without it */
-int64_t zoo_below(uint64_t *state, int64_t n);
 double zoo_power(const float *x, int64_t n); /* the mean square */
 
 /* Noises that are made: a random kind of the part's own, of which it is the name. At most ZOO_RATE samples. */

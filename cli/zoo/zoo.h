@@ -52,7 +52,6 @@ const zoo_set *zoo_set_of(const zoo_set *set, int i);
 typedef struct zoo_model {
     const char *id, *name, *doc;
     const char *input, *output; /* shapes, for people */
-    const char *needs;          /* what is not there yet; NULL: it can be trained */
     const zoo_set *set;
     const char *split; /* what is held out */
     zoo_metric metric;
@@ -94,6 +93,9 @@ int zoo_count_in(zoo_prep *p, int part, const char *group);
 /* The group alone: of a sample that has several, all but the one that it is counted with. */
 int zoo_group_in(zoo_prep *p, int part, const char *group);
 uint64_t zoo_random(uint64_t *state);
+double zoo_uniform(uint64_t *state); /* from 0 to 1, without it */
+double zoo_between(uint64_t *state, double low, double high);
+int64_t zoo_below(uint64_t *state, int64_t n); /* from 0 to n - 1 */
 /* order[0..n-1] becomes a random order of them, the same one every time. */
 void zoo_deal(int64_t *order, int64_t n);
 /* A file of the prepared set. An exit code; what went wrong has been said. */

@@ -295,7 +295,8 @@ static void check_width(const char *path, char *text, size_t size) {
         if (*end) *end++ = 0;
         if (strstr(line, "clang-format o")) table = strstr(line, "clang-format off") != NULL;
         if (document && strncmp(line, "```", 3) == 0) code = !code;
-        if (document) table = code || line[strspn(line, " ")] == '|' || strncmp(line, "    ", 4) == 0 || strstr(line, "](");
+        if (document)
+            table = code || line[strspn(line, " ")] == '|' || strncmp(line, "    ", 4) == 0 || strstr(line, "](");
         CHECK_MSG(columns <= COLUMNS || table, "%s:%d: %zu columns, more than %d", path, number, columns, COLUMNS);
     }
 }

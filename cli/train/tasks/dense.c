@@ -253,14 +253,6 @@ static int draw(const classifier *c, const float *p, const uint8_t *pixels, int6
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
-static bool picture(FILE *out, const uint8_t *rgb, int64_t height, int64_t width_, const char *what) {
-    fprintf(out, "<figure style=\"margin:0\"><img style=\"width:100%%;image-rendering:pixelated\" alt=\"%s\" src=\"",
-            what);
-    const bool ok = png_data_uri(out, rgb, height, width_, 3);
-    fprintf(out, "\"><figcaption class=\"note\">%s</figcaption></figure>\n", what);
-    return ok;
-}
-
 static bool report(FILE *out, const evaluator *e) {
     const classifier *c = e->c;
     const dense_log *l = e->own;
@@ -279,15 +271,15 @@ static bool report(FILE *out, const evaluator *e) {
         ok = wick_dataset_get(e->dataset, i, (void *[WICK_DATASET_FIELDS]){NULL, map}, &fault) == WICK_OK;
         if (!ok || !pixels) break;
         task_rgb(pixels, c->rank == 3 ? c->dims[0] : 1, high, wide, rgb);
-        ok = picture(out, rgb, high, wide, "picture");
+        ok = task_figure(out, rgb, high, wide, "picture");
         range_of(map, n, &low, &top);
         if (isinf(low)) range_of(l->shown + i * n, n, &low, &top);
         snprintf(scale, sizeof scale, "map: dark %.3g, light %.3g%s", (double)low, (double)top,
                  source_map_unit(c->coding, unit));
         paint(c, map, low, top, high, wide, rgb);
-        ok = ok && picture(out, rgb, high, wide, scale);
+        ok = ok && task_figure(out, rgb, high, wide, scale);
         paint(c, l->shown + i * n, low, top, high, wide, rgb);
-        ok = ok && picture(out, rgb, high, wide, "predicted, on the same scale");
+        ok = ok && task_figure(out, rgb, high, wide, "predicted, on the same scale");
     }
     fputs("</div>\n", out);
     free(rgb);

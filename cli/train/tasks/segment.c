@@ -133,14 +133,6 @@ static int draw(const classifier *c, const float *p, const uint8_t *pixels, int6
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
-static bool picture(FILE *out, const uint8_t *rgb, int64_t height, int64_t width_, const char *what) {
-    fprintf(out, "<figure style=\"margin:0\"><img style=\"width:100%%;image-rendering:pixelated\" alt=\"%s\" src=\"",
-            what);
-    const bool ok = png_data_uri(out, rgb, height, width_, 3);
-    fprintf(out, "\"><figcaption class=\"note\">%s</figcaption></figure>\n", what);
-    return ok;
-}
-
 /* The first pictures: as they are, what they are said to be, and what the network makes of them. */
 static bool pictures(FILE *out, const evaluator *e) {
     const classifier *c = e->c;
@@ -156,9 +148,9 @@ static bool pictures(FILE *out, const evaluator *e) {
         ok = wick_dataset_get(e->dataset, i, (void *[WICK_DATASET_FIELDS]){NULL, mask}, &fault) == WICK_OK;
         for (int64_t k = 0; ok && pixels && k < n; k++)
             for (int ch = 0; ch < 3; ch++) rgb[3 * k + ch] = pixels[(c->rank == 3 && c->dims[0] == 3 ? ch : 0) * n + k];
-        if (ok && pixels) ok = picture(out, rgb, high, wide, "picture");
-        if (ok) paint(c, mask, NULL, high, wide, rgb), ok = picture(out, rgb, high, wide, "mask");
-        if (ok) paint(c, e->shown + i * n, NULL, high, wide, rgb), ok = picture(out, rgb, high, wide, "predicted");
+        if (ok && pixels) ok = task_figure(out, rgb, high, wide, "picture");
+        if (ok) paint(c, mask, NULL, high, wide, rgb), ok = task_figure(out, rgb, high, wide, "mask");
+        if (ok) paint(c, e->shown + i * n, NULL, high, wide, rgb), ok = task_figure(out, rgb, high, wide, "predicted");
     }
     fputs("</div>\n", out);
     free(rgb);

@@ -68,6 +68,14 @@ void task_cell(const char *text) {
     if (quoted) fputc('"', stdout);
 }
 
+bool task_figure(FILE *out, const uint8_t *rgb, int64_t height, int64_t width, const char *what) {
+    fprintf(out, "<figure style=\"margin:0\"><img style=\"width:100%%;image-rendering:pixelated\" alt=\"%s\" src=\"",
+            what);
+    const bool ok = png_data_uri(out, rgb, height, width, 3);
+    fprintf(out, "\"><figcaption class=\"note\">%s</figcaption></figure>\n", what);
+    return ok;
+}
+
 bool task_report_pictures(FILE *out, const evaluator *e,
                           bool (*pair)(FILE *out, const evaluator *e, const uint8_t *rgb, int64_t i)) {
     const int64_t *dims = e->c->dims; /* channels, height, width */

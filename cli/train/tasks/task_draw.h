@@ -20,6 +20,8 @@ box_fit task_fit(const struct classifier *c);
 void task_cell(const char *text);
 /* [channels, height, width] as [height, width, 3]. */
 void task_rgb(const uint8_t *pixels, int64_t channels, int64_t height, int64_t width, uint8_t *rgb);
+/* A picture, u8 [height, width, 3], with a line below it, in a report. false: memory is out. */
+bool task_figure(FILE *out, const uint8_t *rgb, int64_t height, int64_t width, const char *what);
 /* The first pictures of a round in a report: `pair` writes what is there and what is found in picture i. false: it
  * failed, or memory is out. */
 bool task_report_pictures(FILE *out, const struct evaluator *e,

@@ -181,14 +181,6 @@ static int draw(const classifier *c, const float *p, const uint8_t *pixels, int6
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
-static bool picture(FILE *out, const uint8_t *rgb, int64_t height, int64_t width_, const char *what) {
-    fprintf(out, "<figure style=\"margin:0\"><img style=\"width:100%%;image-rendering:pixelated\" alt=\"%s\" src=\"",
-            what);
-    const bool ok = png_data_uri(out, rgb, height, width_, 3);
-    fprintf(out, "\"><figcaption class=\"note\">%s</figcaption></figure>\n", what);
-    return ok;
-}
-
 static bool report(FILE *out, const evaluator *e) {
     const classifier *c = e->c;
     const int64_t high = c->dims[1], wide = c->dims[2], channels = c->dims[0] / 2;
@@ -203,13 +195,13 @@ static bool report(FILE *out, const evaluator *e) {
         char text[96];
         if (!pixels) break;
         task_rgb(pixels, channels, high, wide, rgb);
-        ok = picture(out, rgb, high, wide, "what is looked for");
+        ok = task_figure(out, rgb, high, wide, "what is looked for");
         task_rgb(pixels + channels * high * wide, channels, high, wide, rgb);
         paint_box(rgb, high, wide, e->targets + SIDES * i, true_in);
         paint_box(rgb, high, wide, e->kept + SIDES * i, found_in);
         snprintf(text, sizeof text, "green: where it is, red: where it is found, IoU %.3f",
                  overlap(e->kept + SIDES * i, e->targets + SIDES * i));
-        ok = ok && picture(out, rgb, high, wide, text);
+        ok = ok && task_figure(out, rgb, high, wide, text);
     }
     fputs("</div>\n", out);
     free(rgb);

@@ -5,57 +5,16 @@
  *             slot 2: in work       workers make its samples, each in its own place
  *             slot 3: in work
  *
- * All of this file runs in the caller's thread; workers run do_tasks and nothing else. What a batch holds is decided
- * when its slot is given out (which samples, in which places, how long they are padded), so that no worker's speed
- * shows in it. */
-#include "data/loader/batch.h"
-#include "data/loader/window.h"
+ * All of this file runs in the caller's thread; workers run wick_loader_tasks and nothing else. What a batch holds is
+ * decided when its slot is given out (which samples, in which places, how long they are padded), so that no worker's
+ * speed shows in it. */
+#include "data/loader/loader_state.h"
 #include "data/sets/stream.h"
 #include "base/probe.h"
 
 #include <math.h>
 #include <sys/resource.h>
 #include <time.h>
-
-struct wick_loader {
-    wick_context *ctx;
-    wick_allocator alloc;
-    wick_sample_pipeline pipeline;
-    wick_order order;
-    wick_spec batch_fields[WICK_DATASET_FIELDS]; /* [batch, ...] */
-    wick_loader_options options;
-    int64_t epoch;
-    int64_t next;    /* the first place that no slot was given */
-    uint64_t number; /* of the batch there */
-    uint64_t skip;   /* bit k: batch k was handed over before the loader came to this place */
-    int depth, ahead; /* slots; batches that are made ahead now, below it */
-    int hands;        /* workers in use */
-    int floor, quiet; /* adaptive: the fewest workers, and looks in a row without waiting */
-    bool shrunk;
-    wick_slot *slots;
-    uint64_t busy; /* bit of each slot that is in work or ready */
-    int held;      /* the slot that the caller has; -1: none */
-    size_t slot_bytes[WICK_DATASET_FIELDS];
-    int64_t longest[WICK_DATASET_FIELDS];
-    wick_worker_pool *crew;
-    wick_worker_scratch *benches; /* [1 + workers] */
-    /* [depth]: the first sample of a slot that failed */
-    struct { wick_status status; int64_t i; wick_fault fault; } *faults;
-    _Atomic int fault_lock; /* of faults; held for a copy */
-    wick_time_histogram *make, *wait;
-    uint64_t handed; /* when the caller got its batch */
-    uint64_t began;  /* when it asked for the first one; 0: it has not */
-    /* full: batches that were ready; given: that were given out before, and could be */
-    struct { uint64_t since, waited; int batches, full, given; } look;
-    bool over;   /* the stream ended: this epoch has no more batches */
-    bool looked; /* at how many blocks the process had read from disks */
-    long blocks;
-    wick_window window;
-    uint64_t samples, batches, skipped;
-    size_t memory;
-    size_t pixel_bytes; /* of the first field of a sample that is changed, as the data set has it: of the longest */
-    size_t scratch;     /* of the transform, for it */
-};
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +36,7 @@ static uint64_t thread_ns(void) {
 /* A batch's number for whoever records; never 0. */
 static uint64_t flow_of(const wick_slot *s) { return (uint64_t)s->epoch << 32 | (s->number + 1); }
 
-static void do_tasks(void *arg, int number, int64_t begin, int64_t end, int worker) {
+void wick_loader_tasks(void *arg, int number, int64_t begin, int64_t end, int worker) {
     wick_loader *l = arg;
     wick_slot *slot = &l->slots[number];
     uint64_t none = 0;
@@ -230,7 +189,7 @@ static void go_on_from(wick_loader *l, int64_t place, uint64_t ahead) {
     if (stream) wick_stream_begin(stream, l->epoch, place * l->order.ranks + l->order.rank);
 }
 
-static void begin_epoch(wick_loader *l, int64_t epoch, int64_t place, uint64_t ahead) {
+void wick_loader_begin(wick_loader *l, int64_t epoch, int64_t place, uint64_t ahead) {
     wick_order_make(&l->order, epoch);
     l->epoch = epoch;
     go_on_from(l, place, ahead);
@@ -331,7 +290,7 @@ static wick_status take(wick_loader *l, wick_batch *batch) {
     for (;;) {
         WICK_TRY(give_out(l));
         if (!l->busy) { /* the end; what comes next may be made meanwhile */
-            if (l->epoch < INT64_MAX) begin_epoch(l, l->epoch + 1, 0, 0);
+            if (l->epoch < INT64_MAX) wick_loader_begin(l, l->epoch + 1, 0, 0);
             return l->options.workers ? give_out(l) : WICK_OK;
         }
         wick_slot *s = l->options.as_ready ? NULL : oldest_of(l, l->busy);
@@ -440,7 +399,7 @@ wick_status wick_loader_return(wick_loader *l, wick_loader_place place) {
     /* what is being made is what is wanted */
     if (same && here.sample == place.sample && here.ahead == place.ahead) return WICK_OK;
     forget(l);
-    begin_epoch(l, place.epoch, place.sample, place.ahead);
+    wick_loader_begin(l, place.epoch, place.sample, place.ahead);
     if (place.sample <= l->order.count) return WICK_OK;
     l->next = l->order.count;
     return wick_context_fail(l->ctx, WICK_ERR_INVALID, "loader: epoch %lld has %lld samples, not %lld",
@@ -457,402 +416,6 @@ void wick_loader_position(const wick_loader *l, int64_t *epoch, int64_t *sample)
 }
 wick_status wick_loader_seek(wick_loader *l, int64_t epoch, int64_t sample) {
     return wick_loader_return(l, (wick_loader_place){epoch, sample, 0});
-}
-
-/* ---- making ------------------------------------------------------------------------------------------------------ */
-
-/* Of a stream no sample has a number that it could be asked for by, or drawn by. */
-static wick_status check_stream(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o, int slots) {
-    if (!d->stream) return WICK_OK;
-    const char *what = o->shuffle           ? "shuffle, which wick_stream_options has"
-                       : o->weights         ? "weights"
-                       : o->balanced        ? "balanced"
-                       : o->buckets[0]      ? "buckets"
-                       : o->on_fault == WICK_FAULT_SUBSTITUTE ? "WICK_FAULT_SUBSTITUTE"
-                       : o->as_ready && wick_stream_ends(d->stream) ? "as_ready, unless its count is known"
-                                            : NULL;
-    if (what)
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED,
-                                 "loader: the samples of a stream come one after the other: there is no %s", what);
-    const int64_t window = wick_stream_window(d->stream), ranks = WICK_MAX(o->ranks, 1);
-    if (o->batch > window / slots / ranks)
-        return wick_context_fail(
-            ctx, WICK_ERR_INVALID,
-            "loader: %d batches of %lld samples at once, times %lld ranks, are more than the stream's window, %lld",
-            slots, (long long)o->batch, (long long)ranks, (long long)window);
-    return WICK_OK;
-}
-
-static wick_status check(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
-    const int64_t count = d->source.count, ranks = WICK_MAX(o->ranks, 1);
-    if (o->batch < 1) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: batch is %lld", (long long)o->batch);
-    if (o->ranks < 0 || o->rank < 0 || o->rank >= ranks)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: rank %d of %d", o->rank, o->ranks);
-    if (o->draws < 0 || (o->draws && !o->weights && !o->balanced))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld draws an epoch; they are for weights or balanced",
-                                 (long long)o->draws);
-    const int64_t total = o->draws ? o->draws : count, own = (total - o->rank + ranks - 1) / ranks;
-    if (count < 1 || own < 1 || (o->drop_last && own < o->batch))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %lld samples make no batch of %lld",
-                                 (long long)WICK_MAX(own, 0), (long long)o->batch);
-    if (count > UINT32_MAX || total > UINT32_MAX)
-        return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: %lld samples; at most 2^32 - 1",
-                                 (long long)WICK_MAX(count, total));
-    if (!(o->deviation >= 0 && o->mean - o->mean == 0 && o->deviation - o->deviation == 0))
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: mean %g and deviation %g cannot normalise", o->mean,
-                                 o->deviation);
-    if (o->shuffle_buffer < 0 || (o->shuffle_buffer && (!o->shuffle || o->weights || o->balanced)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "loader: a shuffle_buffer of %lld: it is for shuffle, without weights or balanced",
-                                 (long long)o->shuffle_buffer);
-    if (o->workers < 0 || o->workers > WICK_WORKERS_MAX || o->prefetch < 0 || o->prefetch > WICK_PREFETCH_MAX)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: %d workers and %d batches ahead; at most %d and %d",
-                                 o->workers, o->prefetch, WICK_WORKERS_MAX, WICK_PREFETCH_MAX);
-    if (!(o->latency >= 0) || isinf(o->latency) || (o->latency > 0 && (o->buckets[0] || o->as_ready)))
-        return wick_context_fail(
-            ctx, WICK_ERR_INVALID,
-            "loader: a latency of %g s: batches that follow one have no buckets, and come in order", o->latency);
-    if ((unsigned)o->on_fault > WICK_FAULT_SUBSTITUTE)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: on_fault is %d", (int)o->on_fault);
-    for (int b = 1; b < WICK_BUCKETS && o->buckets[b]; b++)
-        if (o->buckets[b] <= o->buckets[b - 1])
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: bucket %d ends at %lld, the one before at %lld", b,
-                                     (long long)o->buckets[b], (long long)o->buckets[b - 1]);
-    const wick_spec *f = wick_dataset_field(d, o->bucket_field);
-    if (o->buckets[0] < 0 || !f || (o->buckets[0] && !wick_field_varies(f)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "loader: buckets need a field whose first dim varies; field %d is none",
-                                 o->bucket_field);
-    return WICK_OK;
-}
-
-static wick_status check_part(wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
-    const bool given = o->part_begin || o->part_end;
-    if (!given) return WICK_OK;
-    if (o->part_begin < 0 || o->part_end <= o->part_begin)
-        return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: samples %lld to %lld of each batch are no part of it",
-                                 (long long)o->part_begin, (long long)o->part_end - 1);
-    const char *what = d->stream                                            ? "a stream"
-                       : o->transform && wick_transform_mixes(o->transform) ? "a transform that mixes samples"
-                       : o->on_fault == WICK_FAULT_SKIP                     ? "WICK_FAULT_SKIP"
-                                                                            : NULL;
-    if (!what) return WICK_OK;
-    return wick_context_fail(ctx, WICK_ERR_UNSUPPORTED, "loader: parts of batches are not for %s", what);
-}
-
-static bool takes_pad(wick_dtype dtype, double value) {
-    if (value == 0 || dtype == WICK_F32 || dtype == WICK_F64) return true;
-    const bool is_signed = dtype >= WICK_I8 && dtype <= WICK_I64;
-    if (!is_signed && !(dtype >= WICK_U8 && dtype <= WICK_U64)) return false;
-    const double end = ldexp(1, wick_dtype_bits(dtype) - is_signed);
-    return value == floor(value) && value < end && value >= (is_signed ? -end : 0);
-}
-
-/* What becomes of the first field. */
-static wick_status set_pixels(wick_context *ctx, wick_sample_pipeline *m, const wick_loader_options *o) {
-    const wick_spec *f = &m->fields[0];
-    const bool asked = o->flip || o->crop || o->mean != 0 || o->deviation != 0 || o->transform;
-    m->pixels = !o->raw && f->dtype == WICK_U8 && !m->varies[0];
-    m->signal = !o->raw && f->dtype == WICK_F32 && o->transform;
-    if (m->signal) {
-        const wick_spec *in = wick_transform_input(o->transform);
-        if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
-            return wick_context_fail(
-                ctx, WICK_ERR_INVALID,
-                "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
-        if (in->dtype != WICK_F32 || in->rank != f->rank ||
-            memcmp(in->dims, f->dims, (size_t)f->rank * sizeof *f->dims) != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other signals than \"%s\"",
-                                     f->name);
-        const char *name = f->name;
-        m->transform = o->transform;
-        m->fields[0] = *wick_transform_output(o->transform);
-        m->fields[0].name = name;
-        return WICK_OK;
-    }
-    if (asked && !m->pixels)
-        return wick_context_fail(
-            ctx, WICK_ERR_INVALID,
-            "loader: mean, deviation, flip, crop and transform are for pixels, u8 of fixed dims; \"%s\" is %s%s",
-            f->name, wick_dtype_name(f->dtype), o->raw ? ", and to be left raw" : "");
-    if (!m->pixels) return WICK_OK;
-    const int rank = f->rank;
-    if (o->transform) {
-        const wick_spec *in = wick_transform_input(o->transform);
-        if (o->flip || o->crop || o->mean != 0 || o->deviation != 0)
-            return wick_context_fail(
-                ctx, WICK_ERR_INVALID,
-                "loader: a transform says all; mean, deviation, flip and crop are not given beside it");
-        if (in->rank != rank || memcmp(in->dims, f->dims, (size_t)rank * sizeof *f->dims) != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: the transform is for other pictures than \"%s\"",
-                                     f->name);
-        const char *name = f->name;
-        m->transform = o->transform;
-        m->fields[0] = *wick_transform_output(o->transform);
-        m->fields[0].name = name;
-        return WICK_OK;
-    }
-    m->height = rank < 2 ? 1 : f->dims[rank - 2];
-    m->width = rank < 1 ? 1 : f->dims[rank - 1];
-    if ((o->flip || o->crop) && (rank < 2 || m->height < 1 || m->width < 1))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "loader: flip and crop are for samples of height and width; these have %d dim%s", rank,
-                                 rank == 1 ? "" : "s");
-    if (o->crop < 0 || (o->crop && o->crop >= WICK_MIN(m->height, m->width)))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "loader: crop is %lld; for samples of %lld x %lld it is at least 0 and less than both",
-                                 (long long)o->crop, (long long)m->height, (long long)m->width);
-    m->planes = m->height && m->width ? (int64_t)m->row_bytes[0] / (m->height * m->width) : 0;
-    m->flip = o->flip;
-    m->crop = o->crop;
-    wick_pixel_map_make(&m->map, o->mean, o->deviation > 0 ? o->deviation : 1);
-    m->fields[0].dtype = WICK_F32;
-    return WICK_OK;
-}
-
-/* What belongs to the first field. */
-static wick_status set_joint(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d,
-                             const wick_loader_options *o) {
-    for (int k = 0; k < WICK_DATASET_FIELDS; k++) {
-        const wick_joint joint = o->joint[k];
-        if (!joint) continue;
-        if ((unsigned)joint > WICK_JOINT_MASK || !k || k >= m->n_fields || !o->transform || m->signal)
-            return wick_context_fail(
-                ctx, WICK_ERR_INVALID,
-                "loader: joint is for fields beside the picture, and needs a transform; field %d is none", k);
-        wick_spec *f = &m->fields[k];
-        const wick_spec *picture = wick_dataset_field(d, 0);
-        m->joint[k] = joint;
-        if (joint != WICK_JOINT_MASK) {
-            const int64_t want = joint == WICK_JOINT_POINTS ? 2 : 4;
-            if (f->dtype == WICK_F32 && f->rank > 0 && f->dims[f->rank - 1] >= want) continue;
-            return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                     "loader: %s are f32 [..., %lld or more]; \"%s\" is %s of %d dim%s",
-                                     want == 2 ? "points" : "boxes", (long long)want, f->name,
-                                     wick_dtype_name(f->dtype), f->rank, f->rank == 1 ? "" : "s");
-        }
-        const wick_spec *made = wick_transform_output(o->transform);
-        if (f->dtype != WICK_U8 || f->rank != 2 ||
-            memcmp(f->dims, picture->dims + picture->rank - 2, 2 * sizeof *f->dims) != 0)
-            return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                     "loader: a mask is u8 of the picture's height and width; \"%s\" is not", f->name);
-        m->mask_bytes = m->row_bytes[k];
-        m->n_masks++;
-        memcpy(f->dims, made->dims + made->rank - 2, 2 * sizeof *f->dims);
-        m->row_bytes[k] = wick_spec_bytes(f);
-    }
-    return WICK_OK;
-}
-
-/* Classes become numbers that can be mixed. */
-static wick_status set_mixing(wick_context *ctx, wick_sample_pipeline *m, const wick_dataset *d) {
-    wick_spec *f = &m->fields[1];
-    m->mixes = m->transform && wick_transform_mixes(m->transform);
-    if (!m->mixes) return WICK_OK;
-    m->classes = wick_dataset_classes(d);
-    if (m->n_fields < 2 || f->dtype != WICK_I64 || f->rank != 0 || m->classes < 1)
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "loader: mixup and cutmix mix classes too: they need a data set with classes, whose "
-                                 "second field is i64 and says which a sample is of");
-    for (int k = 0; k < m->n_fields; k++)
-        if (m->joint[k])
-            return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                     "loader: mixup and cutmix mix classes, not points, boxes or masks: \"%s\"",
-                                     m->fields[k].name);
-    f->dtype = WICK_F32;
-    f->rank = 1;
-    f->dims[0] = m->classes;
-    m->row_bytes[1] = wick_spec_bytes(f);
-    return WICK_OK;
-}
-
-/* Room for the longest sample as it is, and as it becomes. */
-static wick_status set_signal(wick_loader *l, wick_context *ctx, const wick_dataset *d) {
-    wick_sample_pipeline *m = &l->pipeline;
-    int64_t rows = m->varies[0] ? 1 : wick_dataset_field(d, 0)->dims[0];
-    if (m->varies[0] && d->stream) rows = wick_stream_longest(d->stream, 0);
-    for (int64_t i = 0; m->varies[0] && !d->stream && i < d->source.count; i++)
-        rows = WICK_MAX(rows, wick_dataset_length(d, i, 0));
-    l->scratch = wick_transform_scratch(m->transform, rows);
-    const bool varied = m->varies[0];
-    m->varies[0] = wick_field_varies(&m->fields[0]);
-    const int64_t row = wick_field_elements(&m->fields[0], m->varies[0] ? 1 : 0);
-    if (!l->scratch || row < 1 || (varied && wick_mul_overflows(l->pixel_bytes, (size_t)rows, &l->pixel_bytes)) ||
-        wick_mul_overflows((size_t)row, sizeof(float), &m->row_bytes[0]))
-        return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                 "loader: samples of \"%s\" of up to %lld rows are too long for the transform",
-                                 m->fields[0].name, (long long)rows);
-    return WICK_OK;
-}
-
-static wick_status set_fields(wick_loader *l, wick_context *ctx, const wick_dataset *d, const wick_loader_options *o) {
-    wick_sample_pipeline *m = &l->pipeline;
-    *m = (wick_sample_pipeline){
-        .dataset = d, .seed = o->seed, .n_fields = wick_dataset_fields(d), .batch = o->batch, .on_fault = o->on_fault};
-    for (int k = 0; k < m->n_fields; k++) {
-        m->fields[k] = *wick_dataset_field(d, k);
-        m->varies[k] = wick_field_varies(&m->fields[k]);
-        m->row_bytes[k] = d->field_bytes[k];
-        m->pad[k] = o->pad[k];
-        if (!takes_pad(m->fields[k].dtype, o->pad[k]))
-            return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: field \"%s\", %s, cannot be padded with %g",
-                                     m->fields[k].name, wick_dtype_name(m->fields[k].dtype), o->pad[k]);
-    }
-    WICK_TRY(set_pixels(ctx, m, o));
-    l->pixel_bytes = m->row_bytes[0];
-    if (m->pixels && m->transform) l->scratch = wick_transform_scratch(m->transform, 0);
-    if (m->signal) WICK_TRY(set_signal(l, ctx, d));
-    if (m->pixels) {
-        size_t bytes;
-        if (wick_mul_overflows((size_t)wick_field_elements(&m->fields[0], 0), sizeof(float), &bytes))
-            return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for a sample of \"%s\"",
-                                     m->fields[0].name);
-        m->row_bytes[0] = bytes;
-    }
-    WICK_TRY(set_joint(ctx, m, d, o));
-    WICK_TRY(set_mixing(ctx, m, d));
-    for (int k = 0; k < m->n_fields; k++) {
-        int64_t rows = 1;
-        if (m->varies[k] && d->stream)
-            rows = k == 0 && m->signal ? wick_transform_rows(m->transform, wick_stream_longest(d->stream, 0))
-                                       : wick_stream_longest(d->stream, k);
-        for (int64_t i = 0; m->varies[k] && !d->stream && i < d->source.count; i++) {
-            const int64_t length = wick_sample_length(m, i, k);
-            if (length < 0)
-                return wick_context_fail(ctx, WICK_ERR_INVALID,
-                                         "loader: the length of sample %lld in \"%s\" cannot be told", (long long)i,
-                                         m->fields[k].name);
-            rows = WICK_MAX(rows, length);
-        }
-        if (o->buckets[0] && k == o->bucket_field)
-            for (int b = 0; b < WICK_BUCKETS && o->buckets[b]; b++) rows = WICK_MAX(rows, o->buckets[b]);
-        l->longest[k] = rows;
-        size_t bytes;
-        if (wick_mul_overflows(m->row_bytes[k], (size_t)(m->varies[k] ? rows : 1), &bytes) ||
-            wick_mul_overflows(bytes, (size_t)o->batch, &l->slot_bytes[k]) || l->slot_bytes[k] > PTRDIFF_MAX)
-            return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %lld samples of \"%s\"",
-                                     (long long)o->batch, m->fields[k].name);
-        wick_spec *f = &l->batch_fields[k];
-        *f = m->fields[k];
-        f->rank = m->fields[k].rank + 1;
-        f->dims[0] = o->batch;
-        memcpy(f->dims + 1, m->fields[k].dims, sizeof *f->dims * (size_t)m->fields[k].rank);
-    }
-    return WICK_OK;
-}
-
-/* Counts what the loader holds. */
-static void *get_memory(wick_loader *l, size_t bytes) {
-    const wick_tag was = wick_tag_set(WICK_TAG_DATA);
-    void *p = wick_calloc(&l->alloc, bytes);
-    wick_tag_set(was);
-    if (p) l->memory += bytes;
-    return p;
-}
-
-static bool make_slots(wick_loader *l) {
-    const wick_sample_pipeline *m = &l->pipeline;
-    const int hands = l->options.workers + 1;
-    l->slots = get_memory(l, (size_t)l->depth * sizeof *l->slots);
-    l->faults = get_memory(l, (size_t)l->depth * sizeof *l->faults);
-    l->benches = get_memory(l, (size_t)hands * sizeof *l->benches);
-    l->make = get_memory(l, sizeof *l->make);
-    l->wait = get_memory(l, sizeof *l->wait);
-    if (!l->slots || !l->faults || !l->benches || !l->make || !l->wait) return false;
-    for (int i = 0; i < hands; i++) {
-        l->benches[i].every = 1;
-        if ((m->pixels || m->signal) && !(l->benches[i].pixels = get_memory(l, l->pixel_bytes))) return false;
-        if (l->scratch && !(l->benches[i].scratch = get_memory(l, l->scratch))) return false;
-        if (m->mixes && !(l->benches[i].kept = get_memory(l, m->row_bytes[0] + m->row_bytes[1]))) return false;
-        if (m->n_masks && !(l->benches[i].masks = get_memory(l, (size_t)m->n_masks * m->mask_bytes))) return false;
-    }
-    for (int i = 0; i < l->depth; i++) {
-        wick_slot *s = &l->slots[i];
-        s->samples = get_memory(l, (size_t)m->batch * sizeof *s->samples);
-        s->failed = get_memory(l, (size_t)m->batch);
-        if (!s->samples || !s->failed) return false;
-        for (int k = 0; k < m->n_fields; k++) {
-            if (!(s->fields[k] = get_memory(l, l->slot_bytes[k]))) return false;
-            if (m->varies[k] && !(s->lengths[k] = get_memory(l, (size_t)m->batch * sizeof *s->lengths[k])))
-                return false;
-        }
-    }
-    return true;
-}
-
-wick_status wick_loader_new(wick_context *ctx, const wick_dataset *dataset, const wick_loader_options *options,
-                            wick_loader **out) {
-    if (!out) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader_new: out is NULL");
-    *out = NULL;
-    if (!dataset || !options) return wick_context_fail(ctx, WICK_ERR_INVALID, "loader: needs a dataset and options");
-    WICK_TRY(check(ctx, dataset, options));
-    WICK_TRY(check_part(ctx, dataset, options));
-    wick_loader *l = wick_calloc(&ctx->alloc, sizeof *l);
-    if (!l) return wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory");
-    l->ctx = ctx;
-    l->alloc = ctx->alloc;
-    l->options = *options;
-    /* no slot needs room for more */
-    l->options.batch = WICK_MIN(options->batch, options->draws ? options->draws : dataset->source.count);
-    l->options.weights = NULL; /* the order has them */
-    if (!options->part_end) l->options.part_end = INT64_MAX;
-    l->held = -1;
-    const int ahead = options->prefetch   ? options->prefetch
-                      : options->adaptive ? 8
-                                          : WICK_MIN(WICK_PREFETCH_MAX, WICK_MAX(2, options->workers + 1));
-    l->depth = options->workers ? ahead + 1 : 1; /* and the one that the caller has */
-    l->hands = options->adaptive ? WICK_MIN(options->workers, 1) : options->workers;
-    l->ahead = options->adaptive ? WICK_MIN(ahead, 2) : ahead;
-    wick_loader_options o = l->options;
-    o.weights = options->weights;
-    wick_status status = check_stream(ctx, dataset, &o, l->depth);
-    if (status == WICK_OK) status = set_fields(l, ctx, dataset, &o);
-    if (status == WICK_OK) status = wick_order_new(&l->order, ctx, dataset, &o);
-    if (status == WICK_OK && !make_slots(l))
-        status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d batches of %lld samples",
-                                   l->depth, (long long)l->options.batch);
-    if (status == WICK_OK &&
-        wick_worker_pool_new(&l->crew, options->workers, l->depth, do_tasks, l, &l->alloc) != WICK_OK)
-        status = wick_context_fail(ctx, WICK_ERR_NOMEM, "loader: out of memory for %d workers", options->workers);
-    if (status != WICK_OK) {
-        wick_loader_free(&l);
-        return status;
-    }
-    l->memory += sizeof *l + wick_order_bytes(&l->order) + wick_worker_pool_bytes(l->crew);
-    if (options->adaptive && options->workers) wick_worker_pool_allow(l->crew, l->hands);
-    begin_epoch(l, 0, 0, 0);
-    *out = l;
-    return WICK_OK;
-}
-
-void wick_loader_free(wick_loader **loader) {
-    wick_loader *l = loader ? *loader : NULL;
-    if (!l) return;
-    *loader = NULL;
-    wick_allocator alloc = l->alloc;
-    wick_worker_pool_free(&l->crew);
-    for (int i = 0; l->slots && i < l->depth; i++) {
-        wick_slot *s = &l->slots[i];
-        wick_release(&alloc, s->samples, (size_t)l->pipeline.batch * sizeof *s->samples);
-        wick_release(&alloc, s->failed, (size_t)l->pipeline.batch);
-        for (int k = 0; k < l->pipeline.n_fields; k++) {
-            wick_release(&alloc, s->fields[k], l->slot_bytes[k]);
-            wick_release(&alloc, s->lengths[k], (size_t)l->pipeline.batch * sizeof *s->lengths[k]);
-        }
-    }
-    for (int i = 0; l->benches && i <= l->options.workers; i++) {
-        wick_release(&alloc, l->benches[i].pixels, l->pixel_bytes);
-        wick_release(&alloc, l->benches[i].scratch, l->scratch);
-        wick_release(&alloc, l->benches[i].kept, l->pipeline.row_bytes[0] + l->pipeline.row_bytes[1]);
-        wick_release(&alloc, l->benches[i].masks, (size_t)l->pipeline.n_masks * l->pipeline.mask_bytes);
-    }
-    wick_release(&alloc, l->benches, (size_t)(l->options.workers + 1) * sizeof *l->benches);
-    wick_release(&alloc, l->slots, (size_t)l->depth * sizeof *l->slots);
-    wick_release(&alloc, l->faults, (size_t)l->depth * sizeof *l->faults);
-    wick_release(&alloc, l->make, sizeof *l->make);
-    wick_release(&alloc, l->wait, sizeof *l->wait);
-    wick_order_free(&l->order);
-    wick_release(&alloc, l, sizeof *l);
 }
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
