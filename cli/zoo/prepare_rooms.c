@@ -145,7 +145,9 @@ static void build(room *r, const tiles *t, uint64_t *state) {
         for (int k = 0; k < 3; k++) {
             const double extent = k == 1 ? zoo_between(state, 0.3, 1.9) : zoo_between(state, 0.25, 1.4);
             const double room_for = fmax(0, walls->high[k] - extent);
-            s->low[k] = k == 1 ? 0 : zoo_uniform(state) < 0.3 ? (zoo_uniform(state) < 0.5 ? 0 : room_for) : room_for * zoo_uniform(state);
+            s->low[k] = k == 1                     ? 0
+                        : zoo_uniform(state) < 0.3 ? (zoo_uniform(state) < 0.5 ? 0 : room_for)
+                                                   : room_for * zoo_uniform(state);
             s->high[k] = fmin(walls->high[k], s->low[k] + extent);
         }
         cover(s, t, state);

@@ -357,7 +357,8 @@ static void print_page(const uint8_t *ink, uint64_t *state, uint8_t *out) {
     }
     for (int i = 0; i < HIGH * WIDE; i++) {
         const double cover = ink[i] / 255.0, paper = light + slope * (i % WIDE / (double)WIDE - 0.5);
-        const double v = paper + (dark - paper) * cover + noise * (zoo_uniform(state) + zoo_uniform(state) + zoo_uniform(state) - 1.5);
+        const double grain = zoo_uniform(state) + zoo_uniform(state) + zoo_uniform(state) - 1.5;
+        const double v = paper + (dark - paper) * cover + noise * grain;
         out[i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5);
     }
 }

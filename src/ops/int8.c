@@ -115,10 +115,8 @@ static int64_t run_main(const void *args, void *const *ptr, int64_t begin, int64
         d.a = (const char *)all.a + (m->product.conv ? at * m->a_bytes : offset(m, m->a, at));
         d.c = (char *)all.c + at * m->c_bytes;
         if (!m->product.conv && m->product.b_count > 1) {
-            if (m->product.packed)
-                d.packed = (char *)all.packed + (size_t)at * m->product.packed;
-            else
-                d.b = (const char *)all.b + offset(m, m->b, at);
+            if (m->product.packed) d.packed = (char *)all.packed + (size_t)at * m->product.packed;
+            else d.b = (const char *)all.b + offset(m, m->b, at);
         }
         wick_int8_run(&m->product, t % each, t % each + n, &d, scratch);
     }
@@ -197,10 +195,8 @@ static wick_status lower(wick_lower *l, wick_node *node, bool conv) {
     wick_step_int8 m;
     memset(&m, 0, sizeof m);
     wick_int8 *p = &m.product;
-    if (conv)
-        set_conv(&m, &attr->conv, a.type, b.type, tc);
-    else
-        set_matrices(&m, &a, &b, tc);
+    if (conv) set_conv(&m, &attr->conv, a.type, b.type, tc);
+    else set_matrices(&m, &a, &b, tc);
     wick_ref all[WICK_INT8_REFS] = {[WICK_INT8_AT_A] = wick_lower_ref(&a, false),
                                     [WICK_INT8_AT_B] = wick_lower_ref(&b, false),
                                     [WICK_INT8_AT_C] = wick_lower_ref(&c, true)};

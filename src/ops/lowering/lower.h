@@ -47,7 +47,7 @@ typedef struct wick_ref {
 typedef enum wick_step_kind {
     WICK_STEP_OTHER,
     WICK_STEP_STAGE, /* of what a later step, its last stage, has in its arguments as a whole */
-    WICK_STEP_PACK,  /* lays out an operand for a later step, which names it too */
+    WICK_STEP_PACK, /* lays out an operand for a later step, which names it too */
     WICK_STEP_COPY,
     WICK_STEP_PROGRAM,
     WICK_STEP_PROGRAM_END,
@@ -87,7 +87,7 @@ typedef enum wick_step_kind {
 typedef int64_t wick_fault_fn(const void *args, void *const *ptr, int64_t at, int64_t *extent);
 
 typedef struct wick_step {
-    const char *name; /* of the kernel */
+    const char *name;      /* of the kernel */
     wick_step_kind kind;
     const wick_node *node; /* what it came from */
     wick_step_fn run;
@@ -102,18 +102,18 @@ typedef struct wick_step {
     const char *fault_text; /* printf format with a %lld for the position, and where there is a fault_at two more, for
                                the number there and the extent that it must fit */
     wick_fault_fn *fault_at;
-    size_t live;  /* bytes of intermediates in use while it runs */
-    bool commits; /* writes state: runs only when nothing can fail any more */
-    bool tap;     /* calls the host: on the calling thread */
+    size_t live;            /* bytes of intermediates in use while it runs */
+    bool commits;           /* writes state: runs only when nothing can fail any more */
+    bool tap;               /* calls the host: on the calling thread */
     /* where the first word of its first buffer is not 0 then, so many steps on (back: below 0); 0: the next one */
     int32_t jump;
-    double repeat; /* times that it runs, at most; 0: once */
-    bool rides;    /* an earlier step does it, piece by piece (exec/rewrite); never so as lowered */
-    bool converts; /* it lays an image out anew, by planes or by pixels, and does nothing else */
+    double repeat;          /* times that it runs, at most; 0: once */
+    bool rides;             /* an earlier step does it, piece by piece (exec/rewrite); never so as lowered */
+    bool converts;          /* it lays an image out anew, by planes or by pixels, and does nothing else */
     /* lays out an operand: where that depends on constants and states alone, the result is worth keeping between runs
      */
     bool packs;
-    bool kept; /* so it runs again only when a state that it depends on has changed (exec/build.c) */
+    bool kept;              /* so it runs again only when a state that it depends on has changed (exec/build.c) */
 } wick_step;
 
 /* A result of the graph: where it goes. */
@@ -140,18 +140,18 @@ typedef struct wick_lower {
     wick_step *steps;
     size_t n_steps, cap_steps;
     wick_value *const *leaves; /* by number of leaf, as they are while this is planned; NULL: not told */
-    wick_operand *operands;    /* by value id */
+    wick_operand *operands; /* by value id */
     /* by value id: position of the last node that reads it, through views too; UINT32_MAX: to the end */
     uint32_t *last_use;
-    uint32_t *root;  /* by value id: the value whose memory a chain of views shows */
-    int32_t *result; /* by value id: first result it is, or -1 */
+    uint32_t *root;         /* by value id: the value whose memory a chain of views shows */
+    int32_t *result;        /* by value id: first result it is, or -1 */
     wick_result *results;
     int n_results;
-    const wick_node *node;         /* being lowered */
-    const void *programs[64];      /* some of the steps' programs, by a hash: equal ones are one */
+    const wick_node *node; /* being lowered */
+    const void *programs[64]; /* some of the steps' programs, by a hash: equal ones are one */
     wick_lowered_program *lowered; /* all of them, in order, in temp */
     size_t n_lowered, cap_lowered;
-    bool keeps; /* what packing steps make of what stays the same is kept between runs: a compiled function */
+    bool keeps;      /* what packing steps make of what stays the same is kept between runs: a compiled function */
 } wick_lower;
 
 /* Tells who asked for it (on_remark) which kernel the node got, and why it is none of the others. */
