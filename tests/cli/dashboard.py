@@ -49,7 +49,8 @@ assert data.rfind(b"\x1b[?1049l") > data.rfind(b"\x1b[?1049h"), "the screen was 
 assert data.rfind(b"\x1b[?25h") > data.rfind(b"\x1b[?25l"), "the cursor was not given back"
 
 # A terminal that knows what the dashboard uses: places, erasing to the end of a line, styles, screens, the cursor.
-text = data.decode("utf-8")
+# abort() may come within a frame's write: then a letter or a sequence is cut off, and what gives the screen back follows.
+text = data.decode("utf-8", "replace" if mode == "abort" else "strict")
 screen = [[" "] * COLUMNS for _ in range(ROWS)]
 last = None
 row = column = 0
@@ -60,6 +61,10 @@ while i < end:
     c = text[i]
     if c == "\x1b":
         m = known.match(text, i)
+        cut = mode == "abort" and not m and re.compile(r"\x1b(\[\??[0-9;]*)?(?=\x1b)").match(text, i)
+        if cut:  # ESC within a sequence begins a new one, as DEC's terminals have it
+            i = cut.end()
+            continue
         assert m, repr(text[i:i + 20])
         args, what = m.groups()
         if what == "H":
