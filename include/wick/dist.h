@@ -58,6 +58,9 @@ WICK_API int wick_group_rank(const wick_group *group); /* from 0 */
 WICK_API int wick_group_size(const wick_group *group); /* how many ranks */
 /* What carries its bytes: "none" (a group of one), "local", "Open MPI", "MPICH", "MPI"; static. */
 WICK_API const char *wick_group_transport(const wick_group *group);
+/* Bytes of messages that this rank has sent so far. What MPI sends for a sum of its own (WICK_WIRE_F32) isn't known to
+ * Wick, and not in it. */
+WICK_API uint64_t wick_group_sent(const wick_group *group);
 /* Of the last call that failed; "" before. */
 WICK_API const char *wick_group_error(const wick_group *group);
 
@@ -87,6 +90,30 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_add_part(wick_group *group, int 
  * are sent by each rank, and more where leaves / ranks is no whole number. WICK_ERR_INVALID: leaves of this rank are
  * missing. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float *sum);
+
+/* ---- sums without the promise ------------------------------------------------------------------------------------
+ *
+ * For speed: bits that depend on the number of ranks and on the transport, which the numerics key of the context says
+ * (wick_context_numerics ends in ";sum=fast;wire=bf16;ranks=3;over=local" until the group is closed). All ranks still
+ * get the same bits. A rank adds its leaves in their order into one vector, instead of log2(leaves), and one vector of
+ * each rank is summed. */
+
+typedef enum wick_wire_type {
+    WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
+    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
+                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
+} wick_wire_type;
+
+typedef struct wick_group_fast {
+    wick_wire_type wire;
+    size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
+} wick_group_fast;
+
+/* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
+ * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
+ * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
+ * WICK_ERR_INVALID (wire). */
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
 
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);
