@@ -104,7 +104,8 @@ static wick_status begin(wick_profile *p, const wick_profile_options *o) {
     wick_time_histogram *times = wick_arena_zalloc(&p->arena, sizeof *times);
     profile_part *part = wick_arena_zalloc(&p->arena, sizeof *part);
     p->workers = wick_arena_zalloc(&p->arena, (size_t)wick_context_threads(ctx) * sizeof *p->workers);
-    if (!p->others || !times || !part || !p->workers) return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "profile: out of memory");
+    if (!p->others || !times || !part || !p->workers)
+        return wick_msg_set(&ctx->msg, WICK_ERR_NOMEM, "profile: out of memory");
     *part = (profile_part){.op = "others", .layer = "", .line = "", .share = 1};
     *p->others = (profile_kernel){.name = "others",
                                   .text = "others",
