@@ -64,6 +64,13 @@ test_several_targets_in_any_form_of_table() {
     expect 2 "$wick" train --data gaps.tsv --noise 0.1 --out no && has err "--noise is for --task autoencode"
     expect 2 "$wick" train --data gaps.tsv --label-smoothing 0.1 --out no && has err "--label-smoothing is for --task classify"
 }
+# A table on a terminal has 64 rows of targets at most, and says how many others there are; JSON has all.
+test_many_targets_are_counted() {
+    awk 'BEGIN { srand(3); for (i = 0; i < 40; i++) { x = rand(); printf "%.3f", x; for (k = 0; k < 70; k++) printf ",%.4f", x * k + rand(); print "" } }' >many.csv
+    expect 0 "$wick" train --data many.csv --no-header --target "$(seq -s, 1 70)" --epochs 1 --threads 1 --out many || return
+    expect 0 "$wick" eval many && has out "and 6 more targets; --json has all" && [ "$(grep -c '%$' out)" -ge 64 ] && [ "$(wc -l <out)" -lt 90 ] || fail "another number of rows"
+    expect 0 "$wick" predict many many.csv --index 0 && has out "and 6 more targets" && expect 0 "$wick" eval many --json && [ "$(grep -o '"zeros"' out | wc -l)" = 70 ] || fail "JSON lacks targets"
+}
 test_several_labels() {
     { echo a,b,c,hot,wet,dark; rows 4 800 'printf "%.3f,%.3f,%.3f,%d,%d,%d\n", a, b, c, (a > 0), (b > 0.3), (a + c > 0.5)'; } >weather.csv
     expect 0 "$wick" train --data weather.csv --target hot,wet,dark --threads 1 --out weather && has err "--task multi-label, as the data look"
