@@ -174,7 +174,7 @@ int run_save_best(run *r) {
 static bool is_later(const char *name) {
     static const char *const names[] = {
         "separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored", "task", "target",
-        "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens",
+        "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens", "inputs",
         "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;

@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /* words: runs of letters and digits (all of UTF-8 beyond ASCII are letters), and each other character; ASCII in small
- * letters. bytes: each byte b is token b + 2. tags: words between blanks, each as four tokens: itself in small letters,
- * how it is written (capitals, digits ...), its first and its last three characters. characters: those of UTF-8, as they
- * are; a run of blanks is one, written as U+2581. subwords: parts of words by a byte-pair vocabulary (subwords.h). */
+ * letters. bytes: each byte b is token b + 2. tags: words between blanks, each as four tokens: itself in small
+ * letters, how it is written (capitals, digits ...), its first and its last three characters. characters: those of
+ * UTF-8, as they are; a run of blanks is one, written as U+2581. subwords: parts of words by a byte-pair vocabulary
+ * (subwords.h). */
 typedef enum vocabulary_kind {
     VOCABULARY_WORDS,
     VOCABULARY_BYTES,
