@@ -132,10 +132,11 @@ static int describe_samples(const classifier *c, char **doc) {
 }
 
 int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, const char *weights, const char *path) {
-    static const wick_onnx_symbol batch = {"N", 0, 0};
+    wick_onnx_symbol batch[SOURCE_MOST_INPUTS]; /* the first extent of each input */
     wick_spec specs[SOURCE_MOST_INPUTS];
     source_input inputs[SOURCE_MOST_INPUTS];
     const int n = source_read_inputs(c->coding, inputs);
+    for (int k = 0; k < SOURCE_MOST_INPUTS; k++) batch[k] = (wick_onnx_symbol){"N", k, 0};
     char *doc = NULL;
     const char *names[MOST_HEADS] = {c->task->output, "reconstruction"};
     int code = describe_samples(c, &doc), outputs = c->task->kind == TASK_AUTOENCODE ? 2 : 1;
@@ -143,8 +144,8 @@ int convert_classifier_to_onnx(classifier *c, wick_model *model, int64_t opset, 
     if (code == CLI_OK) {
         const wick_onnx_save_options options = {.opset = (int)opset,
                                                 .outputs = names,
-                                                .n_symbols = 1,
-                                                .symbols = &batch,
+                                                .n_symbols = n ? n : 1,
+                                                .symbols = batch,
                                                 .weights = weights,
                                                 .graph = c->onnx ? "network" : c->arch,
                                                 .prepare = prepare,

@@ -299,6 +299,7 @@ static wick_tensor *build_input(builder *b, const layer *l, const char *name, wi
     wick_tensor *all = wick_flatten(b->samples, 1);
     int64_t dims[4] = {wick_tensor_dim(all, 0)}, count = 1;
     (void)name, (void)x;
+    if (wick_tensor_error(all, NULL) != WICK_OK) return all;
     if (l->n[0] == TOKENS)
         return wick_poison(wick_model_context(b->model), WICK_ERR_INVALID,
                            "net: input NAME: where that is in a sample, data of several inputs say");
