@@ -80,7 +80,7 @@ typedef struct cli_options {
     const char *box_form;   /* of data */
     bool csv;               /* of predict */
     double score, overlap;  /* of predict, of boxes */
-    const char *text_column, *tokens; /* of train */
+    const char *text_column, *tokens, *arrays; /* of train */
     int64_t vocabulary, length, leaves;
     int sum_mode, wire; /* as their choices stand in the table */
     int64_t beams;          /* of eval and predict */
