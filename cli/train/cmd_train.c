@@ -84,7 +84,7 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
-    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group, o->margin};
+    const trainer_loss loss = {o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group, o->margin, o->balance};
     if (code == CLI_OK)
         code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
@@ -132,6 +132,7 @@ static int checkpoint(training *t) {
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
     const run_state *state = &t->r.state;
+    const balance *b = &t->t.leaves.balance;
     if (ranks_follows(t)) return;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
@@ -140,7 +141,20 @@ static void log_step(training *t, int64_t n, const trainer_result *result) {
     json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale, 9);
     json_integer(&j, "samples", n);
     json_real(&j, "seconds", state->seconds, 6);
+    if (b->moved) balance_json(b, &j);
     steplog_end(&t->log, &j);
+}
+
+/* That leaves move, and which rank is slow. */
+static void tell_shares(training *t) {
+    const balance *b = &t->t.leaves.balance;
+    char shares[400];
+    if (ranks_follows(t) || !b->moved || b->kind == BALANCE_SHUFFLE) return;
+    balance_text(b, shares, sizeof shares);
+    progress_clear(&t->p);
+    talk("step %lld: %d lea%s: ranks have %s now; one takes %.3g ms on rank %d, %.3g ms on rank %d",
+         (long long)t->r.state.step, b->now.moved, b->now.moved == 1 ? "f moves" : "ves move", shares,
+         1e3 * b->now.seconds[b->now.slowest], b->now.slowest, 1e3 * b->now.seconds[b->now.fastest], b->now.fastest);
 }
 
 static void log_epoch(training *t) {
@@ -209,6 +223,7 @@ static int one_step(training *t, int64_t n, double start) {
     state->correct += result.correct;
     state->seen += n;
     log_step(t, n, &result);
+    tell_shares(t);
     const double rate = wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale;
     const int shown = curves_step(&t->curves, state->step, n, (double)result.loss,
                                   training_of_classes(t) ? (double)result.correct / (double)n : (double)NAN, rate);

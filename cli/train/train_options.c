@@ -116,6 +116,7 @@ const option_row cmd_train_options[] = {
     OPT_MEMORY_POOL,
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
     OPT_ADAPTIVE,
+    {"balance", "on|off|shuffle", CHOICE, "on", AT(balance), 0, 0, "of several ranks: leaves move from those that take longer for one; off: shares stay even; shuffle: they change in every step, for tests. Results don't depend on it"},
     OPTIONS_END
 };
 

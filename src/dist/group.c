@@ -316,6 +316,7 @@ void wick_group_close(wick_group **group) {
     if (!g) return;
     *group = NULL;
     wick_group_sum_free(g);
+    wick_group_shares_free(g);
     if (g->wire.transport) g->wire.transport->close(g->wire.self, g->broken);
     wick_release(&g->ctx->alloc, g, sizeof *g);
 }

@@ -43,6 +43,20 @@ typedef struct group_sum {
     size_t parcels_bytes;
 } group_sum;
 
+/* Who computes which leaves, and how fast (shares.c). */
+typedef struct rank_speed {
+    double seconds, leaves;
+} rank_speed;
+typedef struct group_shares {
+    int leaves;                /* of so many; 0: shares are even */
+    int *first, *next;         /* [size + 1]: rank r has leaves first[r] to first[r + 1] - 1; and what may follow */
+    rank_speed *speeds, *told; /* [size]: what is known of each rank; what it told in a look */
+    double *leaf;              /* [size]: seconds for one leaf; 0: not known */
+    rank_speed own;            /* of this rank, since the last look */
+    int steps;                 /* since then */
+    bool begun;                /* the first step is over */
+} group_shares;
+
 struct wick_group {
     wick_context *ctx;
     wick_wire wire; /* transport NULL: a group of one */
@@ -51,6 +65,7 @@ struct wick_group {
     bool opening, broken;
     wick_msg msg;
     group_sum sum;
+    group_shares shares;
 };
 
 /* Sets the group's error. */
@@ -64,11 +79,16 @@ wick_status wick_group_usable(wick_group *g);
 /* The complete subtrees that leaves first to end - 1 are made of, the fewest, in ascending order: at most
  * 2 log2(leaves). */
 int wick_tree_blocks(int first, int end, tree_block blocks[BLOCKS_MAX]);
-static inline int wick_tree_first(int leaves, int rank, int ranks) { return (int)((int64_t)leaves * rank / ranks); }
 /* out[i] = the sum over the tree of the vectors of n blocks that follow each other and make up one complete subtree. No
  * result is in the way of an operand but the same element of it. */
 void wick_tree_sum(wick_pool *pool, int n, const tree_block *blocks, const float *const *vectors, float *out,
                    size_t count);
 void wick_group_sum_free(wick_group *g);
+wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves);
+/* The first leaf of a rank; of rank `size`, their number. */
+static inline int wick_group_first(const wick_group *g, int leaves, int rank) {
+    return g->shares.leaves == leaves ? g->shares.first[rank] : (int)((int64_t)leaves * rank / g->wire.size);
+}
+void wick_group_shares_free(wick_group *g);
 
 #endif
