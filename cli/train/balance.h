@@ -17,14 +17,14 @@ typedef enum balance_kind {
 } balance_kind;
 
 typedef struct balance {
-    int kind;        /* of balance_kind */
-    int ranks;       /* 0: nobody shares */
-    int *first;      /* [ranks + 1]: rank r has leaves first[r] to first[r + 1] - 1 */
+    int kind;   /* of balance_kind */
+    int ranks;  /* 0: nobody shares */
+    int *first; /* [ranks + 1]: rank r has leaves first[r] to first[r + 1] - 1 */
     wick_balance now;
-    bool moved;      /* after the last step */
-    int64_t moves;   /* steps after which some did */
-    double load;     /* seconds that the batch of this step took to come, where that is work of this rank's share */
-    double seconds;  /* and its leaves */
+    bool moved;     /* after the last step */
+    int64_t moves;  /* steps after which some did */
+    double load;    /* seconds that the batch of this step took to come, where that is work of this rank's share */
+    double seconds; /* and its leaves */
 } balance;
 
 /* Of a trainer whose leaves were cut. Errors as of wick_group_shares, and WICK_ERR_NOMEM. */

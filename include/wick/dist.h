@@ -90,8 +90,8 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float 
 
 /* Which leaves are whose. Rank r has leaves first[r] to first[r + 1] - 1 of the sums of so many leaves that begin from
  * now on: first has ranks + 1 numbers, from 0 to `leaves`, each above the one before. NULL: even shares, as at first.
- * Sums of another number of leaves have even shares. A sum that is under way is dropped. All ranks call it with the same
- * numbers, which is looked after. Sums have the same bits. WICK_ERR_INVALID: no such shares; WICK_ERR_MISMATCH: ranks
+ * Sums of another number of leaves have even shares. A sum that is under way is dropped. All ranks call it with the
+ * same numbers, which is checked. Sums have the same bits. WICK_ERR_INVALID: no such shares; WICK_ERR_MISMATCH: ranks
  * gave others, and shares are as before. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_set_shares(wick_group *group, int leaves, const int *first);
 /* The shares of sums of so many leaves: first has room for ranks + 1 numbers. Needs no other rank. */

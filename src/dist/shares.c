@@ -87,8 +87,10 @@ static void propose(wick_group *g, int leaves) {
     double low = 0, high = 0;
     for (int r = 0; r < g->wire.size; r++) high = WICK_MAX(high, s->leaf[r] * leaves);
     for (double mid = high / 2; low < mid && mid < high; mid = low + (high - low) / 2)
-        if (all_within(g, mid, leaves) >= leaves) high = mid;
-        else low = mid;
+        if (all_within(g, mid, leaves) >= leaves)
+            high = mid;
+        else
+            low = mid;
     int64_t over = all_within(g, high, leaves) - leaves;
     s->next[g->wire.size] = leaves;
     for (int r = g->wire.size - 1; r >= 0; r--) {

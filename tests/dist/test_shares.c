@@ -189,7 +189,10 @@ static int noisy_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
         moves += b.moved > 0;
     }
     snprintf(text, RANK_TEXT, "%d moves, rank 0 had %d leaves, and has %d", moves, before, first[1]);
-    return moves < n->moves || moves > 3 * n->moves ? 2 : before != n->end ? 3 : abs(first[1] - n->leaves / 2) > n->leaves / 32 ? 4 : 0;
+    return moves < n->moves || moves > 3 * n->moves         ? 2
+           : before != n->end                               ? 3
+           : abs(first[1] - n->leaves / 2) > n->leaves / 32 ? 4
+                                                            : 0;
 }
 
 TEST(noise_moves_no_leaf_and_a_change_of_speed_moves_them_back) {
@@ -198,8 +201,8 @@ TEST(noise_moves_no_leaf_and_a_change_of_speed_moves_them_back) {
     for (size_t i = 0; i < WICK_COUNTOF(cases); i++) {
         rank_end ends[RANKS_MOST];
         ranks_run(2, 30, noisy_rank, &cases[i], ends);
-        for (int k = 0; k < 2; k++) CHECK_MSG(ends[k].code == 0, "case %zu: rank %d: %d %s", i, k, ends[k].code,
-                                              ends[k].text);
+        for (int k = 0; k < 2; k++)
+            CHECK_MSG(ends[k].code == 0, "case %zu: rank %d: %d %s", i, k, ends[k].code, ends[k].text);
     }
 }
 
@@ -214,7 +217,8 @@ TEST(seconds_and_options_that_are_none_are_refused) {
     CHECK(wick_group_balance(g, 4, HUGE_VAL, NULL, &b) == WICK_ERR_INVALID);
     CHECK(wick_group_balance(g, 3, 1, NULL, &b) == WICK_ERR_INVALID);
     CHECK(wick_group_balance(g, 4, 1, NULL, NULL) == WICK_ERR_INVALID);
-    static const wick_balance_options wrong[] = {{.steps = -1}, {.gain = 1}, {.gain = -0.1}, {.keep = 1}, {.keep = NAN}};
+    static const wick_balance_options wrong[] = {
+        {.steps = -1}, {.gain = 1}, {.gain = -0.1}, {.keep = 1}, {.keep = NAN}};
     for (size_t i = 0; i < WICK_COUNTOF(wrong); i++)
         CHECK(wick_group_balance(g, 4, 1, &wrong[i], &b) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_group_error(g), "keep nan: none is below 0, the last two are below 1");
