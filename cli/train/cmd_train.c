@@ -463,7 +463,7 @@ static int train(training *t) {
     if (code == CLI_OK && resuming) code = find(t);
     if (code == CLI_OK && resuming && training_at_end(t)) return training_nothing_left(t);
     if (code == CLI_OK) code = ranks_check(t);
-    if (code == CLI_OK) code = profiling_begin(&t->profile, o, t->ctx);
+    if (code == CLI_OK) code = profiling_begin_shared(&t->profile, o, t->ctx, t->group);
     if (code == CLI_OK) code = build(t);
     if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
     if (code == CLI_OK && resuming) code = go_on(t);
@@ -494,7 +494,9 @@ static int train(training *t) {
 
 int cmd_train(cli_options *o) {
     training t = {.o = o, .c.task = &task_classify};
-    int code = profiling_end(&t.profile, train(&t));
+    int code = train(&t);
+    if (code != CLI_OK) wick_group_close(&t.group); /* the others hear it now, and not when the profile is written */
+    code = profiling_end(&t.profile, code);
     code = curves_close(&t.curves, code);
     steplog_close(&t.log);
     evaluator_free(&t.e);

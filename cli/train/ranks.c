@@ -25,8 +25,7 @@ int ranks_open(training *t) {
     o->quiet = true;
     o->json = o->dashboard = o->verbose = false;
     o->tensorboard = o->metrics = "";
-    o->profiles.n = o->memory_files.n = 0;
-    o->memory_before = "";
+    profiling_follow(o);
     log_setup(o);
     return CLI_OK;
 }

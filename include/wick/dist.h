@@ -122,6 +122,10 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_balance(wick_group *group, int l
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);
 /* `size` bytes of every rank, to all: `all` has room for ranks x size bytes, and gets them in the order of ranks. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_gather(wick_group *group, const void *mine, size_t size, void *all);
+/* How many ns CLOCK_MONOTONIC of this rank is ahead of that of rank 0, and by how many that may be wrong at most: as
+ * NTP does by the times of eight messages each way. 0 where it may be 0, as on one machine. Clocks of machines drift
+ * apart by some us a second. error may be NULL. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_clock(wick_group *group, int64_t *ahead, int64_t *error);
 /* Returns when all ranks have called it. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_barrier(wick_group *group);
 /* That all ranks have the same bytes here, by a hash of 128 bits; bytes that are text of up to 63 characters are shown

@@ -63,6 +63,28 @@ test_a_rank_that_is_slow_gets_fewer_leaves() {
     has err 'on rank 1'
     grep -q '"leaves move"' slow.trace.json && grep -q '"sum of ranks"' slow.trace.json || fail "the timeline does not show it"
 }
+# All ranks write into one file, also where one is killed; a clock that is 5000 s ahead is told and taken off.
+test_a_timeline_has_a_process_for_each_rank() {
+    alone
+    expect 0 ranks 3 train "${run[@]}" --out traced --threads 1 --profile all.trace.json --profile all.txt
+    same_tensors alone/last.safetensors traced/last.safetensors
+    valid_json all.trace.json
+    for n in 1 2 3; do
+        has all.trace.json "\"pid\":$n,\"args\":{\"name\":\"wick, rank $((n - 1))\"}"
+        [ "$(grep "\"pid\":$n," all.trace.json | grep -c '"sum of ranks"')" = 30 ] || fail "rank $((n - 1)) has other sums"
+    done
+    [ "$(grep -c '^sum of ranks' all.txt)" = 1 ] || fail "the tables are not those of rank 0"
+    expect 0 ranks 2 eval traced --data data --profile all.trace.json && valid_json all.trace.json && has all.trace.json '"wick, rank 1"'
+    command -v python3 >/dev/null && unshare -T --monotonic 5000 true 2>/dev/null || return 0
+    "$wick" launch -n 2 sh -c '[ $WICK_RANK = 0 ] || set -- unshare -T --monotonic 5000 "$@"; exec "$@"' sh "$wick" train "${run[@]}" --out ahead --threads 1 --profile ahead.trace.json >out 2>err || fail "with another clock"
+    python3 - <<'PY' || fail "the clock was not taken off"
+import json
+sums = [[e for e in json.load(open("ahead.trace.json")) if e.get("name") == "sum of ranks" and e["pid"] == pid] for pid in (1, 2)]
+assert len(sums[0]) == len(sums[1]) == 30
+# no rank has a sum before the other has begun its own
+assert all(a["ts"] < b["ts"] + b["dur"] + 1e5 and b["ts"] < a["ts"] + a["dur"] + 1e5 for a, b in zip(*sums))
+PY
+}
 test_samples_that_are_mixed_and_narrow_numbers_too() {
     mixed=(--transform "flip,normalise,mixup=0.2" --augment none --precision bf16)
     expect 0 "$wick" train "${run[@]}" "${mixed[@]}" --out mixed1
