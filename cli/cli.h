@@ -93,7 +93,7 @@ typedef struct cli_options {
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t images, judge, block; /* of quantize; the first two also of prune */
-    int balance; /* of train */
+    int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
     double percentile, max_drop;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */
@@ -115,6 +115,7 @@ typedef struct cli_options {
     cli_list memory_files;         /* --memory */
     const char *memory_before;     /* --memory-before */
     const char *pin, *numa;        /* of what runs networks */
+    bool balance;
     int64_t memory_pool;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */

@@ -85,7 +85,7 @@ static int build(training *t) {
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     const trainer_loss loss = {
-        o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group, o->margin, o->balance};
+        o->label_smoothing, o->noise, t->class_weights, o->leaves, t->group, o->margin, o->shares};
     if (code == CLI_OK)
         code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
@@ -133,7 +133,7 @@ static int checkpoint(training *t) {
 
 static void log_step(training *t, int64_t n, const trainer_result *result) {
     const run_state *state = &t->r.state;
-    const balance *b = &t->t.leaves.balance;
+    const leaf_shares *b = &t->t.leaves.shares;
     if (ranks_follows(t)) return;
     json j = steplog_begin(&t->log, state->step);
     json_integer(&j, "epoch", state->epoch + 1);
@@ -142,16 +142,16 @@ static void log_step(training *t, int64_t n, const trainer_result *result) {
     json_real(&j, "lr", wick_optim_lr_at(&t->optim, (state->step - 1) / t->t.accumulate) * t->t.scale, 9);
     json_integer(&j, "samples", n);
     json_real(&j, "seconds", state->seconds, 6);
-    if (b->moved) balance_json(b, &j);
+    if (b->moved) leaf_shares_json(b, &j);
     steplog_end(&t->log, &j);
 }
 
 /* That leaves move, and which rank is slow. */
 static void tell_shares(training *t) {
-    const balance *b = &t->t.leaves.balance;
+    const leaf_shares *b = &t->t.leaves.shares;
     char shares[400];
-    if (ranks_follows(t) || !b->moved || b->kind == BALANCE_SHUFFLE) return;
-    balance_text(b, shares, sizeof shares);
+    if (ranks_follows(t) || !b->moved || b->kind == SHARES_SHUFFLED) return;
+    leaf_shares_text(b, shares, sizeof shares);
     progress_clear(&t->p);
     talk("step %lld: %d lea%s: ranks have %s now; one takes %.3g ms on rank %d, %.3g ms on rank %d",
          (long long)t->r.state.step, b->now.moved, b->now.moved == 1 ? "f moves" : "ves move", shares,

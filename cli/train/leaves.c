@@ -25,7 +25,7 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     v->size = t->batch / v->n;
     v->rest = t->tail % v->size;
     wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
-    if (status == WICK_OK) status = balance_new(t, how->balance);
+    if (status == WICK_OK) status = leaf_shares_new(t, how->shares);
     return status == WICK_OK || status == WICK_ERR_NOMEM ? status : group_failed(v, status);
 }
 
@@ -153,7 +153,7 @@ void leaves_free(leaf_cut *v) {
     free(v->vector);
     free(v->sum);
     free(v->before);
-    balance_free(&v->balance);
+    leaf_shares_free(&v->shares);
     *v = (leaf_cut){0};
 }
 
@@ -217,7 +217,7 @@ static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status
         status = wick_group_add(v->group, leaf, v->vector);
     }
     wick_profile_end(t->c->ctx);
-    v->balance.seconds = now_seconds() - began;
+    v->shares.seconds = now_seconds() - began;
     wick_profile_begin(t->c->ctx, "sum of ranks"); /* and waiting for those that are slower */
     if (status == WICK_OK) status = wick_group_finish(v->group, v->sum);
     wick_profile_end(t->c->ctx);
@@ -241,7 +241,7 @@ wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *r
     result->loss = extras[LOSS] * share;
     result->correct = (int64_t)extras[CORRECT];
     status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
-    if (status == WICK_OK) return balance_step(t, number, n);
+    if (status == WICK_OK) return leaf_shares_step(t, number, n);
     *error = wick_workspace_error(v->update.workspace);
     return status;
 }

@@ -112,11 +112,12 @@ const option_row cmd_train_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
     OPT_ADAPTIVE,
-    {"balance", "on|off|shuffle", CHOICE, "on", AT(balance), 0, 0, "of several ranks: leaves move from those that take longer for one; off: shares stay even; shuffle: they change in every step, for tests. Results don't depend on it"},
+    {"shares", "speed|even|shuffle", CHOICE, "speed", AT(shares), 0, 0, "how many leaves each of several ranks has: fewer where it takes longer for one, the same, or others in every step, for tests. Results don't depend on it"},
     OPTIONS_END
 };
 
@@ -144,6 +145,7 @@ const option_row cmd_eval_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     OPTIONS_END
@@ -176,6 +178,7 @@ const option_row cmd_predict_options[] = {
     HEADING("Machine"),
     OPT_THREADS,
     OPT_PIN,
+    OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
     OPTIONS_END

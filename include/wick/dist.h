@@ -97,17 +97,17 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_set_shares(wick_group *group, in
 /* The shares of sums of so many leaves: first has room for ranks + 1 numbers. Needs no other rank. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_shares(wick_group *group, int leaves, int *first);
 
-typedef struct wick_balance_options {
+typedef struct wick_share_options {
     int steps;   /* from look to look; 0: 8 */
     double gain; /* leaves move where the slowest rank then takes less by such a part or more; 0: 0.05 */
     double keep; /* how much what was known counts in a look, beside what is new, below 1; 0: 0.5 */
-} wick_balance_options;
-typedef struct wick_balance {
+} wick_share_options;
+typedef struct wick_share_report {
     int moved;           /* leaves that have another rank now; 0: none, as in most steps */
     int slowest, fastest; /* ranks that take most and least seconds for a leaf */
     /* [ranks]: seconds of each rank for a leaf; 0: not known. The group's; until the next call */
     const double *seconds;
-} wick_balance;
+} wick_share_report;
 /* Shares that follow how fast ranks are. After each step all ranks call it, with the seconds that the leaves of this
  * rank took, without waiting for others; not after a step some of whose leaves had less work. Seconds per leaf are an
  * exponentially weighted mean over looks; the first step, in which much is slower, is left out. In a look ranks tell
@@ -116,7 +116,7 @@ typedef struct wick_balance {
  * keeps a leaf. options may be NULL, and are the same on all ranks. WICK_ERR_INVALID: seconds below 0 or NaN, options;
  * WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_balance(wick_group *group, int leaves, double seconds,
-                                                        const wick_balance_options *options, wick_balance *balance);
+                                                        const wick_share_options *options, wick_share_report *report);
 
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);

@@ -134,7 +134,7 @@ static wick_status look(wick_group *g, double keep, bool *known) {
     return WICK_OK;
 }
 
-static wick_status check_balance(wick_group *g, double seconds, const wick_balance_options *o) {
+static wick_status check_balance(wick_group *g, double seconds, const wick_share_options *o) {
     if (!(seconds >= 0) || isinf(seconds))
         return wick_group_fail(g, WICK_ERR_INVALID, "group_balance: leaves that took %g s", seconds);
     if (o->steps < 0 || !(o->gain >= 0 && o->gain < 1) || !(o->keep >= 0 && o->keep < 1))
@@ -145,7 +145,7 @@ static wick_status check_balance(wick_group *g, double seconds, const wick_balan
 }
 
 /* What a look found: leaves move, where that is worth it. */
-static wick_status follow(wick_group *g, int leaves, double gain, wick_balance *b) {
+static wick_status follow(wick_group *g, int leaves, double gain, wick_share_report *b) {
     group_shares *s = &g->shares;
     const int ranks = g->wire.size;
     for (int r = 1; r < ranks; r++) {
@@ -162,19 +162,19 @@ static wick_status follow(wick_group *g, int leaves, double gain, wick_balance *
     return WICK_OK;
 }
 
-wick_status wick_group_balance(wick_group *g, int leaves, double seconds, const wick_balance_options *options,
-                               wick_balance *balance) {
-    static const wick_balance_options defaults;
-    const wick_balance_options *o = options ? options : &defaults;
+wick_status wick_group_balance(wick_group *g, int leaves, double seconds, const wick_share_options *options,
+                               wick_share_report *report) {
+    static const wick_share_options defaults;
+    const wick_share_options *o = options ? options : &defaults;
     group_shares *s = &g->shares;
     const int me = g->wire.rank;
     bool known;
     WICK_TRY(wick_group_usable(g));
     WICK_TRY(wick_group_check_leaves(g, "group_balance", leaves));
     WICK_TRY(check_balance(g, seconds, o));
-    if (!balance) return wick_group_fail(g, WICK_ERR_INVALID, "group_balance: balance is NULL");
+    if (!report) return wick_group_fail(g, WICK_ERR_INVALID, "group_balance: report is NULL");
     if (!take_table(g)) return wick_group_fail(g, WICK_ERR_NOMEM, "group_balance: out of memory");
-    *balance = (wick_balance){.seconds = s->leaf};
+    *report = (wick_share_report){.seconds = s->leaf};
     if (!s->begun) {
         s->begun = true;
         return WICK_OK;
@@ -183,5 +183,5 @@ wick_status wick_group_balance(wick_group *g, int leaves, double seconds, const 
     s->own.leaves += wick_group_first(g, leaves, me + 1) - wick_group_first(g, leaves, me);
     if (++s->steps < (o->steps ? o->steps : LOOK_STEPS)) return WICK_OK;
     WICK_TRY(look(g, o->keep > 0 ? o->keep : KEEP, &known));
-    return known && g->wire.size > 1 ? follow(g, leaves, o->gain > 0 ? o->gain : GAIN, balance) : WICK_OK;
+    return known && g->wire.size > 1 ? follow(g, leaves, o->gain > 0 ? o->gain : GAIN, report) : WICK_OK;
 }

@@ -35,14 +35,14 @@ test_the_bits_are_those_of_one_process() {
 test_the_bits_stay_while_leaves_move_in_every_step() {
     alone
     for n in 1 2 3 4; do
-        expect 0 ranks $n train "${run[@]}" --balance shuffle --out moving$n --threads 1 --workers $((n % 3))
+        expect 0 ranks $n train "${run[@]}" --shares shuffle --out moving$n --threads 1 --workers $((n % 3))
         same_tensors alone/last.safetensors moving$n/last.safetensors
         same_tensors alone/best.safetensors moving$n/best.safetensors
         cmp <(without_time alone/log.jsonl) <(without_time moving$n/log.jsonl) || fail "the logs of 1 and $n ranks differ"
         [ $n = 1 ] || [ "$(grep -c '"shares": \[' moving$n/log.jsonl)" = 30 ] || fail "leaves of $n ranks did not move in every step"
     done
     expect 0 "$wick" report moving3 --out moving.html
-    expect 0 ranks 2 train "${run[@]}" --balance off --json --out still && has out '"moves": 0' && has out '"shares": [4, 4]'
+    expect 0 ranks 2 train "${run[@]}" --shares even --json --out still && has out '"moves": 0' && has out '"shares": [4, 4]'
     ! grep -q shares still/log.jsonl || fail "leaves moved"
 }
 # Rank 1 is stopped for most of the time.
@@ -175,7 +175,7 @@ test_killed_and_gone_on_with_by_fewer_ends_in_the_same_bits() {
 test_ranks_that_differ_are_told_what_differs() {
     each() { "$wick" launch -n 2 sh -c "exec \"$wick\" train $1 --out differ --leaves 4 --epochs 1"; }
     expect 2 each '--data data --hidden 16 --lr 0.0$((WICK_RANK + 1))' && has err "--lr differs: 0.01 on rank 0, 0.02 on rank 1"
-    expect 2 each '--data data --hidden 16 --balance $([ $WICK_RANK = 0 ] && echo on || echo off)' && has err "--balance differs: on on rank 0, off on rank 1"
+    expect 2 each '--data data --hidden 16 --shares $([ $WICK_RANK = 0 ] && echo speed || echo even)' && has err "--shares differs: speed on rank 0, even on rank 1"
     expect 2 each '--data data --hidden 16 --seed $((WICK_RANK + 1))' && has err "--seed differs: 1 on rank 0, 2 on rank 1"
     make_data data0 300 30 10 3
     cp -r data0 data1

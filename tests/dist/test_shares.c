@@ -132,11 +132,11 @@ typedef struct pace {
 static int paced_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     const pace *p = arg;
     const int ranks = g ? wick_group_size(g) : 0, me = g ? wick_group_rank(g) : 0;
-    const wick_balance_options how = {.steps = 4, .gain = 1e-9};
+    const wick_share_options how = {.steps = 4, .gain = 1e-9};
     int first[RANKS_MOST + 1], moves = 0, slowest = 0;
     for (int r = 1; r < ranks; r++) slowest = p->leaf[r] > p->leaf[slowest] ? r : slowest;
     for (int step = 0; g && step < 40; step++) {
-        wick_balance b;
+        wick_share_report b;
         if (wick_group_shares(g, p->leaves, first) != WICK_OK) return 1;
         /* the first step is slower than any */
         const double seconds = (first[me + 1] - first[me]) * p->leaf[me] * (step ? 1 : 1000 * (me + 1));
@@ -180,7 +180,7 @@ static int noisy_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     int first[3], moves = 0, before = 0;
     uint64_t x = g ? 5 + (uint64_t)wick_group_rank(g) : 0;
     for (int step = 0; g && step < 200; step++) {
-        wick_balance b;
+        wick_share_report b;
         if (wick_group_shares(g, n->leaves, first) != WICK_OK) return 1;
         if (step == 60) before = first[1];
         const int me = wick_group_rank(g);
@@ -209,7 +209,7 @@ TEST(noise_moves_no_leaf_and_a_change_of_speed_moves_them_back) {
 TEST(seconds_and_options_that_are_none_are_refused) {
     wick_context *ctx = new_context(.threads = 1);
     wick_group *g = NULL;
-    wick_balance b;
+    wick_share_report b;
     REQUIRE(ctx && wick_group_open(ctx, NULL, &g) == WICK_OK);
     CHECK(wick_group_balance(g, 4, -1, NULL, &b) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_group_error(g), "group_balance: leaves that took -1 s");
@@ -217,8 +217,7 @@ TEST(seconds_and_options_that_are_none_are_refused) {
     CHECK(wick_group_balance(g, 4, HUGE_VAL, NULL, &b) == WICK_ERR_INVALID);
     CHECK(wick_group_balance(g, 3, 1, NULL, &b) == WICK_ERR_INVALID);
     CHECK(wick_group_balance(g, 4, 1, NULL, NULL) == WICK_ERR_INVALID);
-    static const wick_balance_options wrong[] = {
-        {.steps = -1}, {.gain = 1}, {.gain = -0.1}, {.keep = 1}, {.keep = NAN}};
+    static const wick_share_options wrong[] = {{.steps = -1}, {.gain = 1}, {.gain = -0.1}, {.keep = 1}, {.keep = NAN}};
     for (size_t i = 0; i < WICK_COUNTOF(wrong); i++)
         CHECK(wick_group_balance(g, 4, 1, &wrong[i], &b) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_group_error(g), "keep nan: none is below 0, the last two are below 1");

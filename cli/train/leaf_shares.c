@@ -1,4 +1,4 @@
-#include "balance.h"
+#include "leaf_shares.h"
 
 #include "trainer.h"
 
@@ -12,7 +12,7 @@ enum { RANKS_SHOWN = 64 /* one by one: a line of the log has at most 4 KB */ };
 /* ---- the shares -------------------------------------------------------------------------------------------------- */
 
 static wick_status read_shares(leaf_cut *v) {
-    balance *b = &v->balance;
+    leaf_shares *b = &v->shares;
     const int rank = wick_group_rank(v->group);
     const wick_status status = wick_group_shares(v->group, (int)v->n, b->first);
     v->first = b->first[rank];
@@ -20,23 +20,23 @@ static wick_status read_shares(leaf_cut *v) {
     return status;
 }
 
-wick_status balance_new(trainer *t, int kind) {
+wick_status leaf_shares_new(trainer *t, int kind) {
     leaf_cut *v = &t->leaves;
     const int ranks = wick_group_size(v->group);
     if (ranks == 1) return WICK_OK;
-    v->balance = (balance){.kind = kind, .ranks = ranks};
-    v->balance.first = malloc(((size_t)ranks + 1) * sizeof *v->balance.first);
-    return v->balance.first ? read_shares(v) : WICK_ERR_NOMEM;
+    v->shares = (leaf_shares){.kind = kind, .ranks = ranks};
+    v->shares.first = malloc(((size_t)ranks + 1) * sizeof *v->shares.first);
+    return v->shares.first ? read_shares(v) : WICK_ERR_NOMEM;
 }
 
-void balance_free(balance *b) {
+void leaf_shares_free(leaf_shares *b) {
     free(b->first);
-    *b = (balance){0};
+    *b = (leaf_shares){0};
 }
 
 /* Any shares, each of them at least one leaf: a function of the step, so that ranks need not talk. */
 static void draw_shares(const leaf_cut *v, int64_t number, int *first) {
-    const int ranks = v->balance.ranks;
+    const int ranks = v->shares.ranks;
     uint64_t x = (uint64_t)number * 0x9E3779B97F4A7C15u + 1;
     for (int r = 1; r < ranks; r++) {
         const int low = first[r - 1] + 1, high = (int)v->n - (ranks - r);
@@ -47,8 +47,8 @@ static void draw_shares(const leaf_cut *v, int64_t number, int *first) {
 
 static wick_status follow(trainer *t, int64_t number, int64_t n) {
     leaf_cut *v = &t->leaves;
-    balance *b = &v->balance;
-    if (b->kind == BALANCE_SHUFFLE) {
+    leaf_shares *b = &v->shares;
+    if (b->kind == SHARES_SHUFFLED) {
         draw_shares(v, number, b->first);
         b->moved = true;
         return wick_group_set_shares(v->group, (int)v->n, b->first);
@@ -60,11 +60,11 @@ static wick_status follow(trainer *t, int64_t number, int64_t n) {
     return status;
 }
 
-wick_status balance_step(trainer *t, int64_t number, int64_t n) {
+wick_status leaf_shares_step(trainer *t, int64_t number, int64_t n) {
     leaf_cut *v = &t->leaves;
-    balance *b = &v->balance;
+    leaf_shares *b = &v->shares;
     b->moved = false;
-    if (!b->ranks || b->kind == BALANCE_OFF) return WICK_OK;
+    if (!b->ranks || b->kind == SHARES_EVEN) return WICK_OK;
     wick_status status = follow(t, number, n);
     if (status == WICK_OK && !b->moved) return WICK_OK;
     wick_profile_begin(t->c->ctx, "leaves move");
@@ -82,7 +82,7 @@ wick_status balance_step(trainer *t, int64_t number, int64_t n) {
 
 /* ---- what is said of them ---------------------------------------------------------------------------------------- */
 
-static void extremes(const balance *b, int *least, int *most) {
+static void extremes(const leaf_shares *b, int *least, int *most) {
     *least = *most = b->first[1];
     for (int r = 1; r < b->ranks; r++) {
         const int n = b->first[r + 1] - b->first[r];
@@ -91,7 +91,7 @@ static void extremes(const balance *b, int *least, int *most) {
     }
 }
 
-void balance_text(const balance *b, char *text, size_t size) {
+void leaf_shares_text(const leaf_shares *b, char *text, size_t size) {
     int least, most;
     size_t used = 0;
     extremes(b, &least, &most);
@@ -100,7 +100,7 @@ void balance_text(const balance *b, char *text, size_t size) {
     if (!used || used >= size) snprintf(text, size, "%d to %d", least, most);
 }
 
-void balance_json(const balance *b, json *j) {
+void leaf_shares_json(const leaf_shares *b, json *j) {
     if (b->ranks > RANKS_SHOWN) {
         int least, most;
         extremes(b, &least, &most);
