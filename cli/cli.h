@@ -102,7 +102,7 @@ typedef struct cli_options {
     double max_kb, max_us, max_ram; /* of shrink */
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
-    const char *keep;
+    const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */
