@@ -1,5 +1,5 @@
-/* wick quantize: a trained model in 8 bits, as ONNX, with what that costs by what its task is judged by, on samples that
- * the ranges were not taken from. */
+/* wick quantize: a trained model in 8 bits, as ONNX, with what that costs by what its task is judged by, on samples
+ * that the ranges were not taken from. */
 #include "../options.h"
 #include "../term/log.h"
 #include "evaluate.h"

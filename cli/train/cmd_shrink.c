@@ -227,7 +227,8 @@ static void report_text(const shrinking *w) {
     const gate_metric m = gate_metric_of(&w->g);
     char score[32], lost[48];
     snprintf(lost, sizeof lost, "%s lost", gate_unit(&w->g));
-    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", m.title, lost);
+    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", m.title,
+           lost);
     for (int i = 0; i < w->n; i++) {
         const attempt *a = &w->all[i];
         if (a->why[0]) {

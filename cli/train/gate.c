@@ -336,7 +336,7 @@ static int open_model(gate *g, const char *command, const char *what) {
         code = classifier_load(&g->c, g->ctx, o->model);
     }
     if (code == CLI_OK && o->epochs && g->c.task->kind == TASK_EMBED)
-        code = log_fail(CLI_USAGE, "%s --epochs: what --task embed learns by, vectors of identities, is not of its network",
+        code = log_fail(CLI_USAGE, "%s --epochs: --task embed learns by vectors of identities, which its network lacks",
                         command);
     if (code == CLI_OK) code = classifier_pictures_of(&g->c, o);
     if (code == CLI_OK && options_given(o, "input-range") && g->c.data[0])

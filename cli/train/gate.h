@@ -1,5 +1,5 @@
-/* gate.h: what the commands that make a model smaller share: which samples it is made by and judged by, the drop and its
- * bound (gate_judge.c), training of what is made, its time, and the ONNX file. */
+/* gate.h: what the commands that make a model smaller share: which samples it is made by and judged by, the drop and
+ * its bound (gate_judge.c), training of what is made, its time, and the ONNX file. */
 #ifndef WICK_CLI_GATE_H
 #define WICK_CLI_GATE_H
 
@@ -20,8 +20,8 @@ typedef struct judgement {
     int64_t correct; /* of classes */
     double score;    /* what counts, by gate_metric_of */
     evaluation all;  /* and what else the task measures */
-    /* Numbers whose differences between two models say how sure the drop is: of samples (n_each[0]), anomalies (behind
-     * them, n_each[1]) or groups. Means of both parts differ by the drop, but of groups, whose score is one of its own */
+    /* Numbers whose differences between two models say how sure the drop is: of samples or groups (n_each[0]), and of
+     * anomalies behind them (n_each[1]). Either part's mean is the score, but that of groups */
     double *each;
     int64_t n_each[2];
 } judgement;
