@@ -92,6 +92,8 @@ typedef struct cli_options {
     const char *teacher, *tensorboard, *metrics; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
+    int64_t weight_bits; /* of quantize */
+    const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int calibration, importance, weights_only, rounding;
     double percentile, max_drop;

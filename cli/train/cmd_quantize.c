@@ -18,6 +18,7 @@ typedef struct quantizing {
     gate g;
     wick_dataset *few; /* of those observed, for sensitivity */
     wick_quantizer *q;
+    char made[32];       /* "in int8" */
     int n_kept;          /* by sensitivity */
     double *sensitivity; /* by layer: mean square of what it changes in the outputs; NULL: not measured */
 } quantizing;
@@ -26,7 +27,8 @@ typedef struct quantizing {
 static bool weights_alone(const cli_options *o) { return o->block || o->weights_only; }
 static const char *kind_of(const cli_options *o) {
     if (o->weights_only) return o->weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
-    return o->block ? "int4" : "int8";
+    static const char *const bits[] = {"w2", "w3", "w4", "w5", "w6", "w7", "int8"};
+    return o->block ? "int4" : bits[o->weight_bits - 2];
 }
 
 static int failed(const quantizing *w, wick_status status, int blame) { return gate_failed(&w->g, status, blame); }
@@ -58,6 +60,10 @@ static int make_quantizer(quantizing *w) {
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
                                             .correct_bias = o->correct_bias,
+                                            .weight_bits = weights_alone(o) ? 0 : (int)o->weight_bits,
+                                            .wide = !*o->wide_layers                       ? NULL
+                                                    : strcmp(o->wide_layers, "none") == 0 ? ""
+                                                                                          : o->wide_layers,
                                             .keep = o->keep[0] ? o->keep : NULL};
     for (int64_t i = 0; i < few; i++) first[i] = i;
     wick_status status = wick_dataset_subset(w->g.ctx, w->g.observed, few, first, &w->few);
@@ -88,7 +94,7 @@ static int train(quantizing *w) {
                                               .finish = finish,
                                               .owner = w->q,
                                               .lr = 1e-4,
-                                              .kind = "in int8"});
+                                              .kind = w->made});
 }
 
 /* ---- layers that stay in floats ---------------------------------------------------------------------------------- */
@@ -206,8 +212,6 @@ static int keep_to_bound(quantizing *w) {
 /* ---- what comes of it ------------------------------------------------------------------------------------------ */
 
 static void report_text(const quantizing *w) {
-    char made[32];
-    snprintf(made, sizeof made, "in %s", kind_of(w->g.o));
     printf("%-28s %-7s %9s  %22s  %8s%s\n", "layer", "op", "weights", "range of its input", "SQNR",
            w->sensitivity ? "  logits" : "");
     for (int i = 0; i < wick_quantizer_layers(w->q); i++) {
@@ -222,7 +226,7 @@ static void report_text(const quantizing *w) {
         if (w->sensitivity) printf("  %6.2g", sqrt(w->sensitivity[i]));
         printf("\n");
     }
-    gate_print(&w->g, "in f32", made);
+    gate_print(&w->g, "in f32", w->made);
     printf("size      %.1f KB of weights in f32, %.1f KB of file\n", (double)w->g.bytes[0] / 1e3,
            (double)w->g.bytes[1] / 1e3);
     printf("time      %.4g ms, %.4g ms an image: %.2f times as fast\n", 1e3 * w->g.seconds[0], 1e3 * w->g.seconds[1],
@@ -260,8 +264,10 @@ static void report_json(const quantizing *w) {
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration",  "percentile", "epochs",    "reduce-range",
-                                    "correct-bias", "smooth",     "per-tensor"};
+    snprintf(w.made, sizeof w.made, "in %s", kind_of(o));
+    const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range", "correct-bias",
+                                    "smooth",      "weight-bits", "wide-layers", "per-tensor"};
+    enum { OF_ACTIVATIONS = sizeof of_activations / sizeof *of_activations };
     if (o->learn_steps && (!o->epochs || o->per_tensor))
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
     for (int i = 0; i < 2; i++) {
@@ -269,13 +275,19 @@ int cmd_quantize(cli_options *o) {
         if (options_given(o, name) && (!o->block || o->weights_only))
             return log_fail(CLI_USAGE, "--%s is for 4 bits: --block without --weights-only", name);
     }
-    for (int i = 0; i < 7 && weights_alone(o); i++)
-        if (options_given(o, of_activations[i]) && (i < 6 || o->block))
+    for (int i = 0; i < OF_ACTIVATIONS && weights_alone(o); i++)
+        if (options_given(o, of_activations[i]) && (i < OF_ACTIVATIONS - 1 || o->block))
             return log_fail(CLI_USAGE, "--%s is for 8 bits%s: --%s leaves activations as they are", of_activations[i],
                             o->weights_only ? " of activations" : "", o->block ? "block" : "weights-only");
     if (!o->weights_only && o->block & (o->block - 1))
         return log_fail(CLI_USAGE, "--block %lld is no power of 2", (long long)o->block);
     if (o->weights_only && o->block == 1) return log_fail(CLI_USAGE, "--block 1 is a scale for each number");
+    if (o->weight_bits <= 6 && o->per_tensor)
+        return log_fail(CLI_USAGE, "--weight-bits %lld has a scale for each channel: leave out --per-tensor",
+                        (long long)o->weight_bits);
+    if (options_given(o, "wide-layers") && o->weight_bits == 8)
+        return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
+    if (o->weight_bits <= 4 && !weights_alone(o) && !options_given(o, "opset")) o->opset = 21; /* the first with int4 */
     if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
     int code = gate_open(g, "wick quantize", "quantised");
     if (code == CLI_OK && !o->weights_only)

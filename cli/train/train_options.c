@@ -195,6 +195,8 @@ const option_row cmd_quantize_options[] = {
     HEADING("Quantisation"),
     {"block", "N", INTEGER, "0", AT(block), 0, 1 << 20, "4 bits for weights of products of matrices, in blocks of N along what is summed, 16, 32, 64 ...; all else stays f32. 0: 8 bits for weights and activations"},
     {"weights-only", "no|int8|f8", CHOICE, "no", AT(weights_only), 0, 0, "8 bits for weights of convolutions and products, integers or floats (e4m3), with a scale for each output channel, or for each --block along what is summed; all else stays f32"},
+    {"weight-bits", "N", INTEGER, "8", AT(weight_bits), 2, 8, "bits of a weight, with 8 of activations; of 6 and fewer the scale of least square error, and training learns steps; up to 4 take half a byte each in the file (opset 21)"},
+    {"wide-layers", "PATTERN", TEXT, "", AT(wide_layers), 0, 0, "--weight-bits: layers of such names have 8; without it the first and the last one; none: none"},
     {"images", "N", INTEGER, "512", AT(images), 1, 1e7, "training images that ranges of activations are taken from"},
     {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7, "other training images, on which integers are held against floats"},
     OPT_ANOMALIES,

@@ -22,7 +22,7 @@ static wick_tensor *weight_scales(const wick_quantizer *q, const layer *l, wick_
     for (int d = 0; d < l->type.rank; d++)
         if (d != l->axis) axes[n++] = d;
     wick_tensor *largest = wick_max(wick_abs(w), n, axes, false),
-                *scale = wick_div(largest, wick_like(largest, most_weight(q))),
+                *scale = wick_div(largest, wick_like(largest, most_weight(l))),
                 *most = wick_max(scale, WICK_ALL_AXES, false);
     most = wick_where(wick_gt(most, wick_like(most, 0)), most, wick_like(most, 1));
     most = wick_expand(most, 1, &l->type.dims[l->axis]);
@@ -39,7 +39,7 @@ live_layer wick_quantizer_live_layer(const wick_quantizer *q, const layer *l, wi
         scale = wick_where(wick_lt(wick_cast(scale, WICK_F64), least), wick_cast(least, WICK_F32), scale);
     }
     for (int d = 0; d < l->type.rank; d++) dims[d] = d == l->axis ? l->type.dims[d] : 1;
-    const double most = most_weight(q);
+    const double most = most_weight(l);
     wick_tensor *steps = wick_round(wick_div(w, wick_reshape(scale, l->type.rank, dims)));
     live_layer made = {.q = wick_cast(wick_clip(steps, -most, most), WICK_I8), .scale = scale};
     if (!bias) return made;

@@ -18,6 +18,7 @@ typedef struct layer {
     float *bias;    /* of a convolution, likewise; or NULL */
     char *bias_name;
     bool kept;
+    int bits;  /* of a weight, with 8 for activations */
     int site;  /* of what it takes */
     int group; /* of what it takes; -1: none */
     double sqnr;
@@ -78,7 +79,9 @@ struct wick_quantizer {
     bool finished;
 };
 
-static inline int most_weight(const wick_quantizer *q) { return q->options.reduce_range ? 63 : 127; }
+enum { FEW_BITS = 6 }; /* so many or fewer have scales that clip */
+/* The integers of its weights go from -most to most. */
+static inline int most_weight(const layer *l) { return (1 << (l->bits - 1)) - 1; }
 
 /* Activations stay in floats. */
 static inline bool weights_alone(const wick_quantizer *q) { return q->options.block || q->options.weights_only; }
@@ -130,11 +133,11 @@ typedef struct replay {
     wick_quantizer *q;
     reading *r;
     purpose purpose;
-    bool *needed;          /* by node */
-    wick_tensor **made;    /* by value: as its node gives it */
-    wick_tensor **read;    /* by value: as others read it */
-    wick_tensor **steps;   /* of LIVE, by site: its scale; NULL: it has none so far */
-    wick_tensor **weights; /* of LIVE, by layer: as the product reads them */
+    bool *needed;              /* by node */
+    wick_tensor **made;        /* by value: as its node gives it */
+    wick_tensor **read;        /* by value: as others read it */
+    wick_tensor **steps;       /* of LIVE, by site: its scale; NULL: it has none so far */
+    wick_tensor **weights;     /* of LIVE, by layer: as the product reads them */
     const struct replay *live; /* of TRAINED */
 } replay;
 

@@ -47,8 +47,7 @@ static wick_status run_leaf(const replay *p, const wick_node *node, wick_tensor 
         const wick_named state = wick_model_at(q->source, i);
         if (state.tensor->value != (*out)->value) continue;
         wick_tensor **copy = i < q->n_copies ? &q->copies[i] : NULL;
-        if (copy && !*copy && trained && state.role == WICK_ROLE_PARAM)
-            WICK_TRY(copy_state(q, state, copy));
+        if (copy && !*copy && trained && state.role == WICK_ROLE_PARAM) WICK_TRY(copy_state(q, state, copy));
         if (copy && *copy) *out = *copy;
         if (trained || wick_model_find(q->model, state.name)) return WICK_OK;
         return wick_model_adopt(q->model, state.name, state.role == WICK_ROLE_OPTIM ? WICK_ROLE_BUFFER : state.role,
@@ -69,8 +68,8 @@ static wick_tensor *through_bits(const replay *p, int at, wick_tensor *x) {
     wick_tensor *scale = scale_of(p, at), *zero = wick_constant(p->q->ctx, WICK_U8, p->q->sites[at].zero);
     return wick_dequantize(wick_quantize(x, scale, zero, 0, WICK_U8), scale, zero, 0);
 }
-/* The bits of `value`, and the gradient of x (Bengio et al. 2013, the straight-through estimator): x - x is 0, and so is
- * what it is subtracted from if that is -0. */
+/* The bits of `value`, and the gradient of x (Bengio et al. 2013, the straight-through estimator): x - x is 0, and so
+ * is what it is subtracted from if that is -0. */
 static wick_tensor *straight_through(wick_tensor *value, wick_tensor *x) {
     return wick_sub(wick_stop_gradient(value), wick_sub(wick_stop_gradient(x), x));
 }
@@ -94,10 +93,10 @@ static wick_tensor *trained_activation(const site *s, wick_tensor *value, wick_t
     const double low = -s->zero * s->scale, high = (LEVELS - 1 - s->zero) * s->scale;
     return straight_through(value, wick_clip(x, low, high));
 }
-static wick_tensor *trained_weights(const wick_quantizer *q, const layer *l, wick_tensor *value) {
+static wick_tensor *trained_weights(const layer *l, wick_tensor *value) {
     if (!l->step) return straight_through(value, l->trained);
     const int64_t channels = l->type.dims[l->axis], each = wick_type_count(&l->type) / WICK_MAX(channels, 1);
-    const double most = most_weight(q);
+    const double most = most_weight(l);
     int64_t dims[WICK_MAX_DIMS];
     for (int d = 0; d < l->type.rank; d++) dims[d] = d == l->axis ? channels : 1;
     return learned(value, l->trained, wick_reshape(wick_abs(l->step), l->type.rank, dims), -most, most, each);
@@ -117,7 +116,7 @@ static wick_status layer_inputs(const replay *p, int at, wick_tensor **in) {
         in[1] = p->weights[at] = wick_dequantize(made.q, made.scale, NULL, l->axis);
         if (l->bias) in[2] = wick_dequantize(made.bias_q, made.bias_scale, NULL, 0);
     } else if (p->purpose == TRAINED || p->purpose == LIVE) {
-        in[1] = l->kept ? l->trained : trained_weights(p->q, l, p->live->weights[at]);
+        in[1] = l->kept ? l->trained : trained_weights(l, p->live->weights[at]);
         if (l->bias) in[2] = l->bias_trained;
     } else if (l->kept) {
         WICK_TRY(keep_trained(p->q, l->name, l->trained, &in[1]));
@@ -125,7 +124,8 @@ static wick_status layer_inputs(const replay *p, int at, wick_tensor **in) {
     } else if (p->q->options.weights_only) {
         in[1] = wick_quantizer_weights(p->q, l);
     } else if (!p->q->options.block) {
-        in[1] = wick_dequantize(l->q, l->scale, NULL, l->axis);
+        wick_tensor *w = l->bits > 4 ? l->q : wick_cast(l->q, WICK_I8);
+        in[1] = wick_dequantize(w, l->scale, NULL, l->axis);
         if (l->bias) in[2] = wick_dequantize(l->bias_q, l->bias_scale, NULL, 0);
     }
     return WICK_OK;

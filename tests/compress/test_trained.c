@@ -1,5 +1,5 @@
-/* Training with rounded numbers: what a training step computes is what the integers compute, to the bit, in every result
- * and at every step, of networks of several kinds. */
+/* Training with rounded numbers: what a training step computes is what the integers compute, to the bit, in every
+ * result and at every step, of networks of several kinds. */
 #include "base/base.h"
 #include "test.h"
 #include "wick/wick.h"
@@ -87,8 +87,7 @@ static wick_status learn(wick_context *c, wick_tensor *const *in, wick_tensor **
     const lesson *l = user;
     WICK_TRY(wick_quantizer_apply_trained(ctx, in, out, l->q));
     wick_tensor *loss = wick_mean(wick_square(wick_sub(out[0], in[1])), WICK_ALL_AXES, false);
-    for (int i = 1; i < l->n_out; i++)
-        loss = wick_add(loss, wick_mean(wick_square(out[i]), WICK_ALL_AXES, false));
+    for (int i = 1; i < l->n_out; i++) loss = wick_add(loss, wick_mean(wick_square(out[i]), WICK_ALL_AXES, false));
     return wick_optimizer_step(l->optimizer, loss);
 }
 
@@ -188,6 +187,10 @@ TEST(a_step_computes_what_the_integers_compute_to_the_bit) {
 TEST(with_learned_steps_too) {
     for (size_t k = 0; k < WICK_COUNTOF(nets); k++)
         train(&nets[k], &(wick_quantizer_options){.learn_steps = true, .reduce_range = k % 2}, 1);
+}
+TEST(with_weights_of_few_bits_too) {
+    for (size_t k = 0; k < WICK_COUNTOF(nets); k++)
+        train(&nets[k], &(wick_quantizer_options){.weight_bits = 2 + (int)k, .wide = k % 2 ? NULL : ""}, 1);
 }
 TEST(with_one_scale_for_a_weight_or_layers_in_floats_too) {
     for (size_t k = 0; k < WICK_COUNTOF(nets); k++) {
