@@ -93,6 +93,8 @@ typedef struct cli_options {
     const char *teacher, *tensorboard, *metrics; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
+    int64_t weight_bits; /* of quantize */
+    const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
@@ -104,7 +106,7 @@ typedef struct cli_options {
     double max_kb, max_us, max_ram; /* of shrink */
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
-    const char *keep;
+    const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */

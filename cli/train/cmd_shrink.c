@@ -40,7 +40,8 @@ typedef struct attempt {
     const way *of;
     held held;
     char why[160]; /* it couldn't be made; "": it was, and: */
-    int64_t correct, bytes, arena;
+    int64_t bytes, arena;
+    double score; /* more is better */
     double drop, bound, seconds, predicted;
     bool front; /* no other has fewer bytes, less time and more accuracy */
 } attempt;
@@ -74,7 +75,7 @@ static bool is_better(const cli_options *o, const attempt *a, const attempt *b) 
     const double x = excess(o, a), y = excess(o, b);
     if (x > 1 || y > 1) return x < y;
     const bool spends = o->max_kb > 0 || o->max_us > 0 || o->max_ram > 0;
-    return spends && a->correct != b->correct ? a->correct > b->correct : a->seconds < b->seconds;
+    return spends && a->score != b->score ? a->score > b->score : a->seconds < b->seconds;
 }
 static void find_front(shrinking *w) {
     for (int i = 0; i < w->n; i++) {
@@ -82,8 +83,8 @@ static void find_front(shrinking *w) {
         a->front = !a->why[0];
         for (int k = 0; k < w->n && a->front; k++) {
             const attempt *b = &w->all[k];
-            const bool no_worse = b->bytes <= a->bytes && b->seconds <= a->seconds && b->correct >= a->correct,
-                       other = b->bytes < a->bytes || b->seconds < a->seconds || b->correct > a->correct;
+            const bool no_worse = b->bytes <= a->bytes && b->seconds <= a->seconds && b->score >= a->score,
+                       other = b->bytes < a->bytes || b->seconds < a->seconds || b->score > a->score;
             a->front = b->why[0] || !(no_worse && other);
         }
     }
@@ -111,7 +112,7 @@ static int measure(shrinking *w, held how) {
     int code = gate_write(g);
     if (code == CLI_OK) code = gate_time(g);
     if (code != CLI_OK) return code;
-    a->correct = g->after.correct;
+    a->score = gate_metric_of(g).lower ? -g->after.score : g->after.score;
     a->drop = gate_drop(g, &a->bound);
     a->bytes = g->bytes[1];
     a->seconds = g->seconds[1];
@@ -142,9 +143,9 @@ static int64_t batch_of(const shrinking *w) {
 static wick_status sparsify(const shrinking *w, double share) {
     return share > 0 ? wick_pruner_sparsify(w->p, share, 0, 0) : WICK_OK;
 }
-static wick_status stepped(void *owner, int64_t step, int64_t steps) {
+static wick_status stepped(void *owner, int64_t number, int64_t steps) {
     const shrinking *w = owner;
-    const double end = 0.75 * (double)steps, left = step < end ? 1 - (double)step / end : 0;
+    const double end = 0.75 * (double)steps, left = number < end ? 1 - (double)number / end : 0;
     return sparsify(w, w->of->sparsity * (1 - left * left * left));
 }
 static wick_status finish(void *owner) {
@@ -223,9 +224,11 @@ static int try_way(shrinking *w) {
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
 
 static void report_text(const shrinking *w) {
-    const double n = (double)w->g.before.n;
-    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", "accuracy",
-           "points lost");
+    const gate_metric m = gate_metric_of(&w->g);
+    char score[32], lost[48];
+    snprintf(lost, sizeof lost, "%s lost", gate_unit(&w->g));
+    printf("%-22s %-5s %9s %10s %9s %9s  %8s  %16s\n", "network", "in", "KB", "predicted", "us", "RAM KB", m.title,
+           lost);
     for (int i = 0; i < w->n; i++) {
         const attempt *a = &w->all[i];
         if (a->why[0]) {
@@ -233,23 +236,27 @@ static void report_text(const shrinking *w) {
             printf("\n");
             continue;
         }
-        printf("%-22s %-5s %9.1f %10.4g %9.4g %9.1f  %6.2f %%  %6.2f, below %5.2f%s%s\n", a->of->name,
-               held_names[a->held], (double)a->bytes / 1e3, 1e6 * a->predicted, 1e6 * a->seconds,
-               (double)a->arena / 1e3, 100 * (double)a->correct / n, a->drop, a->bound, a->front ? "  front" : "",
-               i == w->best ? ", written" : "");
+        gate_score_text(&w->g, m.lower ? -a->score : a->score, score);
+        snprintf(lost, sizeof lost, m.percent ? "%6.2f, below %5.2f" : "%6.3g, below %5.3g", a->drop, a->bound);
+        printf("%-22s %-5s %9.1f %10.4g %9.4g %9.1f  %8s  %s%s%s\n", a->of->name, held_names[a->held],
+               (double)a->bytes / 1e3, 1e6 * a->predicted, 1e6 * a->seconds, (double)a->arena / 1e3, score, lost,
+               a->front ? "  front" : "", i == w->best ? ", written" : "");
     }
-    printf("\nbefore: %.2f %% of %lld %s\n", 100 * (double)w->g.before.correct / n, (long long)w->g.before.n,
-           gate_judged(&w->g));
+    gate_score_text(&w->g, w->g.before.score, score);
+    printf("\nbefore: %s of %lld %s\n", score, (long long)w->g.before.n, gate_judged(&w->g));
 }
 static void report_json(const shrinking *w, bool within) {
-    const double n = (double)w->g.before.n;
+    const gate_metric m = gate_metric_of(&w->g);
+    char before[64];
+    snprintf(before, sizeof before, "%s_before", m.key);
     json j = log_json_open();
     json_bool(&j, "ok", true);
     json_bool(&j, "within", within);
     json_text(&j, "model", w->asked->model);
     json_text(&j, "out", w->asked->out);
     json_integer(&j, "judged", w->g.before.n);
-    json_real(&j, "accuracy_before", (double)w->g.before.correct / n, 9);
+    json_text(&j, "metric", m.key);
+    json_real(&j, before, w->g.before.score, 9);
     json_open(&j, "attempts", '[');
     for (int i = 0; i < w->n; i++) {
         const attempt *a = &w->all[i];
@@ -263,9 +270,9 @@ static void report_json(const shrinking *w, bool within) {
             json_integer(&j, "arena_bytes", a->arena);
             json_real(&j, "predicted_seconds", a->predicted, 6);
             json_real(&j, "seconds", a->seconds, 6);
-            json_real(&j, "accuracy", (double)a->correct / n, 9);
-            json_real(&j, "drop_points", a->drop, 9);
-            json_real(&j, "drop_bound_points", a->bound, 9);
+            json_real(&j, m.key, m.lower ? -a->score : a->score, 9);
+            json_real(&j, m.percent ? "drop_points" : "drop", a->drop, 9);
+            json_real(&j, m.percent ? "drop_bound_points" : "drop_bound", a->bound, 9);
             json_bool(&j, "front", a->front);
             json_bool(&j, "written", i == w->best);
         }

@@ -9,6 +9,8 @@
 #define OPT_INPUT_RANGE {"input-range", "LOW,HIGH", TEXT, "", AT(input_range), 0, 0, "of a MODEL.onnx, what it takes pixels as: 0,255, 0,1, -1,1 ...; without it 0,1, or 0,255 where it takes integers"}
 #define OPT_IMAGE_SIZE {"image-size", "HxW", TEXT, "", AT(image_size), 0, 0, "of a MODEL.onnx that leaves its size open: resize pictures of the data to so many pixels, height and width: 224x224"}
 
+#define OPT_ANOMALIES {"anomalies", "SET", TEXT, "", AT(anomalies), 0, 0, "of an autoencoder: samples that are unlike what it learned from, as --data; it is judged by how well their scores are told from the others', AUC. Where they have classes, those of classes that the training had count for nothing"}
+
 const option_row cmd_train_options[] = {
     HEADING("Data"),
     {"data", "SET", TEXT, "fashion-mnist", AT(data), 0, 0, "what to learn from: mnist, fashion-mnist or cifar10; a folder that has a folder of pictures or recordings for each class; a table (.csv); arrays (.npz, .safetensors); or a folder of files in MNIST's format (IDX), archives (.tar) or record files (.wrec); or the URL of such a file, https://, http:// or s3://BUCKET/KEY, with {train,test} or {000..127} for several"},
@@ -200,8 +202,11 @@ const option_row cmd_quantize_options[] = {
     HEADING("Quantisation"),
     {"block", "N", INTEGER, "0", AT(block), 0, 1 << 20, "4 bits for weights of products of matrices, in blocks of N along what is summed, 16, 32, 64 ...; all else stays f32. 0: 8 bits for weights and activations"},
     {"weights-only", "no|int8|f8", CHOICE, "no", AT(weights_only), 0, 0, "8 bits for weights of convolutions and products, integers or floats (e4m3), with a scale for each output channel, or for each --block along what is summed; all else stays f32"},
+    {"weight-bits", "N", INTEGER, "8", AT(weight_bits), 2, 8, "bits of a weight, with 8 of activations; of 6 and fewer the scale of least square error, and training learns steps; up to 4 take half a byte each in the file (opset 21)"},
+    {"wide-layers", "PATTERN", TEXT, "", AT(wide_layers), 0, 0, "--weight-bits: layers of such names have 8; without it the first and the last one; none: none"},
     {"images", "N", INTEGER, "512", AT(images), 1, 1e7, "training images that ranges of activations are taken from"},
     {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7, "other training images, on which integers are held against floats"},
+    OPT_ANOMALIES,
     {"calibration", "mse|minmax|percentile|entropy|moving", CHOICE, "mse", AT(calibration), 0, 0, "how a range follows from what was seen: least square error, all of it, all but --percentile, least divergence, or moving averages of batches"},
     {"percentile", "P", REAL, "99.999", AT(percentile), 50.001, 100, "--calibration percentile: how many of all numbers a range holds"},
     {"per-tensor", "", FLAG, "", AT(per_tensor), 0, 0, "one scale for all of a weight, instead of one for each output channel"},
@@ -212,7 +217,7 @@ const option_row cmd_quantize_options[] = {
     {"awq", "", FLAG, "", AT(awq), 0, 0, "--block: scales of channels by what takes them, with the least error of the results"},
     {"rounding", "gptq|nearest|adaround|hqq", CHOICE, "gptq", AT(rounding), 0, 0, "--block: later weights make up for earlier ones (gptq), each to nearest, each up or down as changes results least (adaround), or to nearest by scales that fit most weights (hqq, which looks at no image)"},
     {"keep", "PATTERN", TEXT, "", AT(keep), 0, 0, "layers of such names stay f32: \"conv1*|*.fc.*\""},
-    {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100, "how much accuracy may be lost, with 95 % confidence; where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
+    {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9, "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md); where it is more, the layers that it comes from stay f32. -1: whatever is lost"},
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6, "train so long with rounded weights and activations, on the images that judge nothing; the best epoch counts"},
     {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.0001"},
     {"learn-steps", "", FLAG, "", AT(learn_steps), 0, 0, "--epochs: scales of weights and of what layers take are learned too (LSQ)"},
@@ -260,8 +265,9 @@ const option_row cmd_prune_options[] = {
      "training images for statistics of batch norms and --importance taylor"},
     {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7,
      "other training images, on which the pruned network is held against the whole one"},
-    {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100,
-     "how much accuracy may be lost, with 95 % confidence; exit code 6 where it is more. -1: whatever is lost"},
+    OPT_ANOMALIES,
+    {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9,
+     "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md); exit code 6 where it is more. -1: whatever is lost"},
     {"epochs", "N", INTEGER, "0", AT(epochs), 0, 1e6,
      "train so long what is left, on the images that judge nothing; the best epoch counts, of --sparsity the last"},
     {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.001"},
@@ -290,13 +296,14 @@ const option_row cmd_shrink_options[] = {
     {"max-kb", "KB", REAL, "0", AT(max_kb), 0, 1e9, "bytes of the file, in thousands; 0: any number"},
     {"max-us", "US", REAL, "0", AT(max_us), 0, 1e9, "microseconds for one sample on this machine, as measured; 0: any time"},
     {"max-ram", "KB", REAL, "0", AT(max_ram), 0, 1e9, "bytes of a plan's arena and scratch for one sample, with weights as kernels read them, in thousands; 0: any number"},
-    {"max-drop", "POINTS", REAL, "-1", AT(max_drop), -1, 100,
-     "how much accuracy may be lost, with 95 % confidence. -1: whatever is lost"},
+    {"max-drop", "N", REAL, "-1", AT(max_drop), -1, 1e9,
+     "how much may be lost, with 95 % confidence: points of accuracy or of another share, R2, AUC, RMSE (docs/compress.md). -1: whatever is lost"},
     HEADING("Training and judging"),
     {"images", "N", INTEGER, "512", AT(images), 1, 1e7,
      "training images for ranges of activations and statistics of batch norms"},
     {"judge", "N", INTEGER, "2000", AT(judge), 1, 1e7,
      "other training images, on which all that is tried is held against the whole network"},
+    OPT_ANOMALIES,
     {"epochs", "N", INTEGER, "1", AT(epochs), 0, 1e6,
      "train so long what is left of channels, ranks and weights, on the images that judge nothing"},
     {"lr", "RATE", REAL, "0", AT(lr), 0, 1e30, "--epochs: peak learning rate of adam; 0: 0.001"},

@@ -20,7 +20,10 @@ test_regression_in_the_units_of_the_table() {
     expect 0 "$wick" report houses -o houses.html && has houses.html "A regression of 1 target" && has houses.html "Predicted over true" && has houses.html "validation, after each epoch" && lacks houses.html "classifier"
     expect 0 "$wick" info houses && has out "target.deviation" && has out "samples of [4], a regression of 1 target"
     expect 0 "$wick" plan houses && expect 0 "$wick" plan houses --train && expect 0 "$wick" compile houses -o houses_c
-    expect 2 "$wick" quantize houses -o houses8.onnx && has err "--task regress"
+    expect 0 "$wick" eval houses --split validation --json && r2=$(json out r2) && expect 0 "$wick" quantize houses -o houses8.onnx --max-drop 0.02 --json && valid_json out && [ "$(json out metric)" = r2 ] && [ "$(json out r2_f32)" = "$r2" ] && at_least r2_int8 0.95 && at_most drop_bound 0.02 && has out '"rmse_int8"' || fail "quantize"
+    # what is learned of prices is standardised here too: a loss of millions would say that it isn't
+    expect 0 "$wick" prune houses -o small.onnx --ratio 0.5 --epochs 2 && has err "epoch 1/2  loss 0." && has out "R2 " && has out "squared errors in pairs" && expect 2 "$wick" prune houses -o small.onnx --ratio 0.5 --importance taylor && has err "--task regress"
+    expect 2 "$wick" quantize houses -o houses8.onnx --anomalies houses.csv && has err "--anomalies is for --task autoencode"
     { echo size,age,price,town; sed 1d houses.csv | awk -F, '{ print $1 "," $2 "," $4 "," $3 }'; } >towns.csv
     expect 2 "$wick" train --data houses.csv --teacher houses --out no && has err "--teacher is for --task classify"
     expect 2 "$wick" eval houses --top 2 && has err "--task regress"
@@ -77,6 +80,7 @@ test_several_labels() {
     expect 0 "$wick" eval weather --json && valid_json out && at_least map 0.97 && at_least f1_macro 0.9 && at_least subset_accuracy 0.8 && lacks out confusion
     expect 0 "$wick" eval weather && has out "mAP" && has out "wet" && expect 0 "$wick" predict weather --index 0-2 && has out "hot" && expect 0 "$wick" report weather -o weather.html && has weather.html "have it"
     expect 0 "$wick" convert weather weather.onnx && expect 0 "$wick" inspect weather.onnx && has out "probabilities  float [N, 3]"
+    expect 0 "$wick" quantize weather -o weather8.onnx --json && [ "$(json out metric)" = map ] && at_least map_int8 0.9 && has out drop_bound_points || fail "quantize"
     expect 3 "$wick" train --data weather.csv --task multi-label --target a --out no && has err "a label is 0 or 1"
     expect 0 "$wick" train --data weather.csv --task regress --target hot,wet,dark --epochs 1 --out numbers && expect 0 "$wick" eval numbers --json && at_least samples 160 && has out '"r2"'
     [ -n "$python" ] || { echo "  skipped: no scikit-learn"; return 0; }
@@ -99,6 +103,10 @@ test_autoencoder_finds_what_is_unlike() {
     awk -v a="$(grep -o '"name": null[^}]*' out | grep -o '"roc_auc": [0-9.]*' | cut -d' ' -f2)" 'BEGIN { exit !(a > 0.95) }' || fail "AUC: $(cat out)"
     expect 0 "$wick" predict machine_run --index 0,299 && has out "anomaly score" && expect 0 "$wick" report machine_run -o machine.html && has machine.html "Anomaly scores"
     expect 0 "$wick" convert machine_run machine.onnx && expect 0 "$wick" inspect machine.onnx && has out "score  float [N, 1]" && has out "reconstruction  float [N, 6]"
+    # 8 bits are judged by how well the anomalies are told apart
+    expect 0 "$wick" quantize machine_run -o machine8.onnx --anomalies machine --max-drop 0.01 --json && valid_json out && has err "100 anomalies of machine: those whose class" && [ "$(json out metric)" = roc_auc ] && at_least roc_auc_f32 0.95 && at_most drop 0.01 || fail "AUC: $(cat out)"
+    expect 0 "$wick" quantize machine_run -o machine8.onnx && has err "--anomalies DATA judges by AUC" && has out "RMSE  " && has out "squares in pairs"
+    { head -1 machine/train.csv; tail -5 machine/train.csv; } >usual.csv && expect 3 "$wick" quantize machine_run -o no.onnx --anomalies usual.csv && has err "have classes that the training had"
     expect 0 "$wick" train --data machine --task autoencode --noise 0.3 --epochs 3 --out noisy && expect 0 "$wick" train --data machine --task autoencode --noise 0.3 --epochs 3 --out noisy2 --threads 2 && same_tensors noisy/last.safetensors noisy2/last.safetensors
 }
 test_autoencoder_of_pictures() {
