@@ -77,6 +77,7 @@ wick_status wick_c_print_sort(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_resample(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_recurrent(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_attention(wick_c_printer *p, const wick_step *s);
+wick_status wick_c_print_int4(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_integers(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8_pack(wick_c_printer *p, const wick_step *s);
 wick_status wick_c_print_int8(wick_c_printer *p, const wick_step *s);

@@ -416,6 +416,18 @@ NET(depthwise_of_bytes_in_the_run) {
     const wick_int8_options o = {.b_zero = wick_cast(wick_mul(MADE(ctx, 12), wick_div(s, s)), WICK_I8)};
     INT8_CONV(wick_quantize(x, s, NULL, 0, WICK_U8), w, .pad = {1, 1}, .groups = 12);
 }
+static wick_tensor *int4(wick_tensor *x, int64_t n, int64_t block, bool zeros, bool bias) {
+    wick_context *ctx = wick_tensor_context(x);
+    wick_tensor *scales,
+        *points = NULL,
+        *q = wick_quantize_blocks(MADE(ctx, n, wick_tensor_dim(x, -1)), block, &scales, zeros ? &points : NULL);
+    return wick_int4_linear(x, q, scales, points, bias ? MADE(ctx, n) : NULL);
+}
+NET(int4_one_row) { return int4(x, 9, 32, false, true); }
+NET(int4_short_blocks) { return int4(x, 5, 16, true, false); }
+NET(int4_long_blocks) { return int4(x, 3, 128, true, true); }
+NET(int4_many_rows) { return int4(x, 6, 16, true, true); }
+NET(int4_blocks_of_k) { return int4(x, 3, 64, false, false); }
 NET(integers) {
     wick_tensor *a = wick_cast(wick_mul(x, wick_like(x, 1e4)), WICK_I32),
                 *b = wick_cast(wick_mul(MADE(ctx, 3, 9, 13), wick_like(x, 1e6)), WICK_I32);
@@ -596,6 +608,11 @@ static const net nets[] = {
     {"bytes_points", 4, {1, 14, 5, 7}, bytes_points, WICK_F32},
     {"bytes_by_channel", 4, {2, 11, 7, 9}, bytes_by_channel, WICK_F32},
     {"bytes_dilated", 4, {1, 6, 9, 10}, bytes_dilated, WICK_F32},
+    {"int4_one_row", 2, {1, 70}, int4_one_row, WICK_F32},
+    {"int4_short_blocks", 3, {2, 2, 83}, int4_short_blocks, WICK_F32},
+    {"int4_long_blocks", 2, {3, 300}, int4_long_blocks, WICK_F32},
+    {"int4_many_rows", 2, {7, 45}, int4_many_rows, WICK_F32},
+    {"int4_blocks_of_k", 2, {5, 1100}, int4_blocks_of_k, WICK_F32},
     {"byte_sums", 3, {2, 5, 37}, byte_sums, WICK_F32},
     {"byte_sums_that_may_wrap", 2, {2, 33100}, byte_sums_that_may_wrap, WICK_F32},
     {"bytes_in_the_run", 4, {2, 3, 9, 14}, bytes_in_the_run, WICK_F32},
