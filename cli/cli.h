@@ -103,7 +103,8 @@ typedef struct cli_options {
     int64_t multiple;
     bool global;
     const char *pattern;
-    double max_kb, max_us, max_ram; /* of shrink */
+    double max_kb, max_us, max_ram, mhz; /* of shrink */
+    int preset, machine;
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
     const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */

@@ -49,6 +49,7 @@ typedef struct gate {
     judgement before, after;
     double seconds[2]; /* of one image: before, after */
     double predicted[2]; /* the same by the plans' model */
+    double flops[2];     /* of the same plans */
     int64_t arena[2];    /* bytes that such a plan takes besides the weights it was given: its arena, and scratch */
     int64_t bytes[2];  /* of the weights before, of the file */
 } gate;
