@@ -2,13 +2,13 @@
 """Layers and small nets over the ranges that users have, beside ONNX Runtime: a chart of ratios, and what is below 0.8.
 
     python3 -P bench/sweep.py BUILD [--isa avx2] [--only GRID,...] [--seconds S] [--rounds N]
-                                    [--json FILE] [--svg docs/sweep.svg] [--write docs/benchmarks/sweep.md] [--list]
+                                    [--against BUILD] [--json FILE] [--svg docs/sweep.svg] [--write docs/benchmarks/sweep.md] [--list]
     python3 -P bench/sweep.py --from FILE --svg ... --write ...     draws what --json kept, without measuring
 
 needs onnxruntime, onnx and numpy. BUILD is a release build with bench_onnx. A grid has two axes; each of its cells is an
 ONNX model of one node or a few, written to a temporary folder. Both sides run it on one thread in turn, and every single
 run is timed; a cell is ONNX Runtime's time by Wick's, of the lower quartiles of all runs of all turns, which a machine
-with other work disturbs less than medians. Outputs are compared: a cell that differs is marked. ONNX Runtime has its
+with other work disturbs less than medians. --against has another build of Wick in place of ONNX Runtime. Outputs are compared: a cell that differs is marked. ONNX Runtime has its
 default optimisations, and inputs and outputs bound beforehand. --isa holds Wick to a tier; ONNX Runtime can't be held.
 """
 import argparse, itertools, json, math, os, subprocess, sys, tempfile, time
@@ -227,6 +227,8 @@ class Wick:
         return [int(w) for w in self.p.stdout.readline().split()]
 
     def outputs(self, folder):
+        for i in range(64):
+            if os.path.exists("%s/output_%d.npy" % (folder, i)): os.remove("%s/output_%d.npy" % (folder, i))
         self.ask("o " + folder)
         return [np.load("%s/output_%d.npy" % (folder, i)) for i in range(64) if os.path.exists("%s/output_%d.npy" % (folder, i))]
 
@@ -250,6 +252,10 @@ class Peer:
         self.io = self.session.io_binding()
         for n, v in zip(feeds, self.kept): self.io.bind_ortvalue_input(n, v)
         for n, v in zip(names, self.kept[len(feeds):]): self.io.bind_ortvalue_output(n, v)
+
+    def outputs(self, folder): return self.got
+
+    def close(self): pass
 
     def ask(self, count):
         run, now, io, times = self.session.run_with_iobinding, time.perf_counter_ns, self.io, []
@@ -280,9 +286,10 @@ def race(build, layer, at, a):
     result = layer(net, *at)
     with tempfile.TemporaryDirectory() as folder:
         model, feeds = net.save(folder, [result])
-        peer, wick = Peer(model, net.feeds), Wick(build, model, feeds, a.isa)
+        wick = Wick(build, model, feeds, a.isa)
+        peer = Wick(a.against, model, feeds, a.isa) if a.against else Peer(model, net.feeds)
         try:
-            cell = dict(differs=not agree(wick.outputs(folder), peer.got))
+            cell = dict(differs=not agree(wick.outputs(folder), peer.outputs(folder)))
             sides = []
             for side in (wick, peer):
                 side.ask(2)
@@ -291,6 +298,7 @@ def race(build, layer, at, a):
                 for side, count, times in sides: times += side.ask(count)
         finally:
             wick.close()
+            peer.close()
     cell["wick_us"], cell["peer_us"] = (quartile(times) for _, _, times in sides)
     return dict(cell, ratio=cell["peer_us"] / cell["wick_us"])
 
@@ -330,7 +338,7 @@ def draw(result):
     height = y + tallest + 40
     head = ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">'
             '<rect width="%d" height="%d" fill="#fff"/>\n<text x="4" y="18" font-size="14">%s</text>\n'
-            % (page, height, page, height, "ONNX Runtime's time by Wick's, one thread, %s" % result["machine"]))
+            % (page, height, page, height, "%s's time by Wick's, one thread, %s" % (result["peer"], result["machine"])))
     return head + "\n".join(parts) + "\n</svg>\n"
 
 
@@ -340,7 +348,7 @@ def short(cell):
 
 
 def page(result):
-    lines = ["ONNX Runtime %s, one thread, %s." % (result["peer"], result["machine"]), "",
+    lines = ["%s, one thread, %s." % (result["peer"], result["machine"]), "",
              "| grid | cells | mean | worst | below %g |" % FINDING, "|---|---|---|---|---|"]
     found, every = [], []
     for grid in result["grids"]:
@@ -354,7 +362,7 @@ def page(result):
         lines.append("| %s | %d | %.2f | %s: %.2f | %s |" % (grid["what"], len(cells), mean(ratios), at.replace(",", " by "),
                                                           worst["ratio"], len(low) or ""))
     lines += ["", "All %d cells: %.2f in the mean, %d below %g." % (len(every), mean(every), len(found), FINDING), "",
-              "| finding | ratio | Wick, us | ONNX Runtime, us |", "|---|---|---|---|"]
+              "| finding | ratio | Wick, us | %s, us |" % result["peer"], "|---|---|---|---|"]
     for ratio, grid, at, c in sorted(found, key=lambda f: f[0]):
         r, column = at.split(",")
         lines.append("| %s: %s %s, %s %s | %.2f | %.1f | %.1f |" % (grid["what"], grid["row"], r, grid["column"], column, ratio,
@@ -378,7 +386,8 @@ def machine(isa):
 
 def measure(a):
     import onnxruntime
-    result = dict(peer=onnxruntime.__version__, machine=machine(a.isa), grids=[])
+    peer = a.against or "ONNX Runtime " + onnxruntime.__version__
+    result = dict(peer=peer, machine=machine(a.isa), grids=[])
     for name, (what, row, rows, column, columns, layer, skip) in grids().items():
         if a.only and name not in a.only.split(","): continue
         grid = dict(name=name, what=what, row=row, rows=rows, column=column, columns=columns, cells={}, failed={})
@@ -391,7 +400,7 @@ def measure(a):
                 print("%-20s %s" % (name, at), "FAILED:", e, flush=True)
                 continue
             grid["cells"]["%s,%s" % at] = cell
-            print("%-20s %5s %5s  %9.1f us, ONNX Runtime %9.1f: %.2f%s" % (name, *at, cell["wick_us"], cell["peer_us"],
+            print("%-20s %5s %5s  %9.1f us, the other %9.1f: %.2f%s" % (name, *at, cell["wick_us"], cell["peer_us"],
                   cell["ratio"], " DIFFERS" if cell["differs"] else ""), flush=True)
         if a.json: json.dump(result, open(a.json, "w"))
     return result
@@ -401,6 +410,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("build", nargs="?")
     p.add_argument("--isa", default="", help="the tier that Wick uses at most")
+    p.add_argument("--against", default="", help="another build of Wick, instead of ONNX Runtime")
     p.add_argument("--only", default="", help="names of grids")
     p.add_argument("--seconds", type=float, default=0.01, help="of a turn")
     p.add_argument("--rounds", type=int, default=6)
