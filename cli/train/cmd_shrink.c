@@ -366,8 +366,9 @@ static void take_preset(shrinking *w) {
 }
 static void take_preset_drop(shrinking *w) {
     if (w->now.preset != PRESET_MOBILE || options_given(w->asked, "max-drop")) return;
-    w->now.max_drop = 5 * (double)w->g.before.correct / (double)w->g.before.n;
-    talk("95 %% of the accuracy: at most %.2f points may be lost", w->now.max_drop);
+    const gate_metric m = gate_metric_of(&w->g);
+    w->now.max_drop = (m.percent ? 5 : 0.05) * fabs(w->g.before.score);
+    talk("95 %% of the %s: at most %.3g%s may be lost", m.title, w->now.max_drop, m.percent ? " points" : "");
 }
 
 int cmd_shrink(cli_options *o) {

@@ -104,7 +104,7 @@ int wick_c_int8_weights(wick_c_printer *printer, const int8_print *q, int64_t la
     const wick_int8 *p = q->p;
     const int64_t taps = wick_c_int8_taps(p), elem = (int64_t)wick_dtype_size(q->w_dtype);
     const void *zeros = data_at(q, WICK_INT8_AT_B_ZERO);
-    char *to = wick_arena_alloc(&printer->arena, (size_t)(q->weights * elem) + 1);
+    char *to = wick_arena_alloc(&printer->step, (size_t)(q->weights * elem) + 1);
     int64_t at = 0;
     if (!to) {
         printer->functions.failed = true;
@@ -203,7 +203,7 @@ static bool find_columns(wick_c_printer *printer, const int8_print *q, int8_know
     const wick_int8 *p = q->p;
     *k = (int8_known){.same_scale = true};
     if (p->result == WICK_INT8_I32) return true;
-    k->scale = wick_arena_zalloc(&printer->arena, (size_t)(3 * q->columns + 1) * 4);
+    k->scale = wick_arena_zalloc(&printer->step, (size_t)(3 * q->columns + 1) * 4);
     if (!k->scale) {
         printer->functions.failed = true;
         return false;

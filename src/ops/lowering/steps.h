@@ -231,6 +231,14 @@ typedef struct wick_step_sort {
 wick_status wick_lower_along(wick_lower *l, wick_along *a, const char *name, double flops, const wick_operand *data,
                              const wick_operand *index, const wick_operand *other);
 
+/* RAVEL: i64 tuples [count, n], places of an array of these dims [count]. */
+typedef struct wick_step_ravel {
+    int n;
+    int64_t dims[WICK_MAX_DIMS], count;
+} wick_step_ravel;
+
+/* TREES: wick_forest; x, nodes, splits, roots, targets, weights, the result. */
+
 /* INT8_PACK, INT8: what lays out B and what stands beside it, and the product or convolution, with the same arguments
  * but for `at`; without a packed B (a few rows, few tasks) the second has all. */
 enum {
