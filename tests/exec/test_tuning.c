@@ -167,10 +167,8 @@ TEST(thresholds_follow_the_size_of_the_last_cache) {
                                    .b_col = 9216,
                                    .c_row = 128};
         const wick_tuning small = wick_tuning_whole(&(wick_tuning){.cost_l3_bytes = 16 << 20});
-        CHECK(wick_gemm_wants_rows(&product)); /* 4.5 MiB, of 32 */
-        const wick_tuning *const before = wick_tuning_enter(&small);
-        CHECK(!wick_gemm_wants_rows(&product));
-        wick_tuning_enter(before);
+        CHECK(wick_gemm_wants_rows(&product, NULL)); /* 4.5 MiB, of 32 */
+        CHECK(!wick_gemm_wants_rows(&product, &small));
     }
     wick_tier_force(wick_tier_best());
 }
@@ -178,7 +176,7 @@ TEST(thresholds_follow_the_size_of_the_last_cache) {
 TEST(zero_is_the_default_and_the_rest_is_kept_within_its_range) {
     wick_tuning t = {0};
     const wick_tuning plain = wick_tuning_whole(NULL);
-    CHECK(!memcmp(&plain, wick_tuning_now(), sizeof plain));
+    CHECK(!memcmp(&plain, wick_tuning_or_default(NULL), sizeof plain));
     for (int i = 0; i < wick_tuning_count(); i++) {
         const wick_tuning_field f = wick_tuning_at(i);
         wick_tuning whole = wick_tuning_whole(&t);

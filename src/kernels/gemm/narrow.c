@@ -104,8 +104,7 @@ static bool packs_its_own(const wick_gemm *g) {
            (double)g->m * (double)g->k * 2 <= WICK_GEMM_NARROW_A;
 }
 
-void wick_narrow_prepare(wick_gemm *g) {
-    const wick_tuning *tuning = wick_tuning_now();
+void wick_narrow_prepare(wick_gemm *g, const wick_tuning *tuning) {
     g->kernel = wick_gemm_kernel_of(WICK_CF32);
     g->how = dot_refused(g) ? 0 : NARROW_DOT;
     g->tasks = g->tasks_pack = 0;
