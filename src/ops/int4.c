@@ -129,7 +129,7 @@ static wick_status lower(wick_lower *l, wick_node *node) {
         .name = "dequantize_blocks", .run = run_dequantize, .flops = node->op->flops(node), .bytes = bytes};
     if (linear) {
         p->f64 = x->dtype == WICK_F64;
-        wick_int4_prepare(p);
+        wick_int4_prepare(p, &l->ctx->tuning);
         if (wick_remarks(l->planning)) {
             wick_rejected rejected[WICK_REJECTED];
             wick_lower_remark(l, node, wick_int4_name(p), wick_int4_rejected(p, rejected), rejected);

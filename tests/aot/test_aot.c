@@ -816,8 +816,9 @@ static void check_net(const char *folder, const net *n, const wick_c_options *op
     if (plan)
         CHECK_MSG(wick_plan_write_c(plan, folder, options, &info) == WICK_OK, "%s: %s", n->name,
                   wick_context_error(ctx));
-    void *library = plan ? compiled_load(folder, n->name, flags) : NULL;
-    CHECK_MSG(library, "%s", n->name);
+    const bool wanted = compiled_wanted();
+    void *library = plan && wanted ? compiled_load(folder, n->name, flags) : NULL;
+    CHECK_MSG(library || !wanted, "%s", n->name);
     char name[64];
     snprintf(name, sizeof name, "%s_run", n->name);
     if (library) {
