@@ -116,6 +116,7 @@ typedef struct cli_options {
     const char *pin, *numa;        /* of what runs networks */
     bool balance;
     int64_t memory_pool;
+    bool huge_pages;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */
     bool no_header;

@@ -115,6 +115,7 @@ const option_row cmd_train_options[] = {
     OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
+    OPT_HUGE_PAGES,
     {"workers", "N", INTEGER, "0", AT(workers), 0, WICK_WORKERS_MAX, "threads that make batches ahead, besides those that compute; 0: each batch is made when it is needed. Results don't depend on it"},
     OPT_ADAPTIVE,
     OPTIONS_END
@@ -147,6 +148,7 @@ const option_row cmd_eval_options[] = {
     OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
+    OPT_HUGE_PAGES,
     OPTIONS_END
 };
 
@@ -180,6 +182,7 @@ const option_row cmd_predict_options[] = {
     OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
+    OPT_HUGE_PAGES,
     OPTIONS_END
 };
 
