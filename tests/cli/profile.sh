@@ -120,6 +120,15 @@ test_curves_and_metrics() {
     for port in : :x :-1 :65536 :1x; do expect 2 "$wick" train --data images --arch mlp:32 --out other2 --metrics $port && has err "a port is a number"; done
     expect 0 "$wick" train --data images --arch mlp:32 --epochs 1 --out served --metrics :0 && has err "metrics: http://127.0.0.1:"
 }
+# Prometheus' own checker of its text format.
+test_prometheus_text() {
+    [ -d images ] || make_data images 600 100
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 1 --threads 1 --out prom --metrics m.prom --quiet
+    has m.prom "# TYPE wick_steps_total counter" && has m.prom "wick_value{name=" && lacks m.prom "# EOF" && lacks m.prom "# UNIT"
+    [ "$(grep -c '^# HELP' m.prom)" = "$(grep -c '^# TYPE' m.prom)" ] || fail "$(cat m.prom)"
+    command -v promtool >/dev/null || return 0
+    promtool check metrics <m.prom >out 2>&1 || fail "$(cat out)"
+}
 test_tune_batch() {
     expect 0 "$wick" tune batch "${net[@]}" --most 8 --time 0.05 --latency 1000
     has out "samples/s" && has out "chosen" && has out "by the usual formula" && [ "$(grep -c '^ *[1248] ' out)" = 4 ] || fail "no four sizes"
