@@ -133,6 +133,7 @@ typedef struct cli_options {
     int64_t lanes;
 
     const char *root; /* of doctor */
+    bool no_race;     /* of profile */
     bool show, reset; /* of tune */
     int64_t most;     /* of tune batch, with train and others of plan */
     double latency, memory_part;

@@ -10,6 +10,14 @@ test_profile() {
     expect 2 "$wick" profile && has err "needs MODEL"
     expect 2 "$wick" profile "${net[@]}" --runs 0
 }
+# Advice about threads was tried.
+test_advice_is_raced() {
+    [ "$(nproc)" -gt 1 ] || return 0
+    local net=(--arch resnet8 --input 3,32,32 --batch 16 --runs 10 --threads 1)
+    expect 0 "$wick" profile "${net[@]}" && grep -q "try: .*--threads [0-9].*raced\|try: .*raced, --threads" out || fail "$(grep try: out)"
+    expect 0 "$wick" profile "${net[@]}" --json && valid_json out && grep -q '"advice": ".*raced' out || fail "$(grep advice out)"
+    expect 0 "$wick" profile "${net[@]}" --no-race && lacks out raced && has out "more threads: --threads"
+}
 test_profile_files() {
     expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.pftrace --profile a.svg --profile a.folded --profile a.txt --profile a.json
     has err "wrote a.pftrace" && has a.svg "conv1" && has a.txt "9 runs" && valid_json a.json && has a.folded "main;run;conv1;conv "
