@@ -5,7 +5,6 @@
 
 #include "wick/memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +62,7 @@ int cli_context(wick_context **ctx, const cli_options *o, wick_context_options o
                               options.placement.cpus ? options.placement.cpus : "",
                               options.placement.nodes ? " --numa " : "", options.placement.nodes ? o->numa : "");
     if (status != WICK_OK) return log_fail(CLI_FAILED, "could not start: out of memory, addresses or threads");
-    static char told[1024]; /* a command that makes several contexts says it once */
     const char *note = wick_context_placement_note(*ctx);
-    if (*note && strcmp(note, told) != 0) talk("%s", note);
-    snprintf(told, sizeof told, "%s", note);
+    if (*note) talk("%s", note);
     return CLI_OK;
 }

@@ -48,13 +48,17 @@ static double run_with(const bound *was, int threads) {
     double speed = 0;
     o.threads = threads;
     o.memory_files.n = 0;
-    if (cli_context(&ctx, &o, (wick_context_options){.jit = WICK_JIT_WAIT}) != CLI_OK) return 0;
-    if (planned_open(&p, &o, ctx) == CLI_OK) {
+    o.quiet = true; /* what is to be said has been; standard output is the profile's */
+    o.json = false;
+    log_setup(&o);
+    const bool opened = cli_context(&ctx, &o, (wick_context_options){.jit = WICK_JIT_WAIT}) == CLI_OK;
+    if (opened && planned_open(&p, &o, ctx) == CLI_OK) {
         if (bound_open(&b, &p) == CLI_OK) speed = median_ratio(was, &b);
         bound_close(&b);
     }
     planned_free(&p);
     wick_context_free(&ctx);
+    log_setup(was->p->o);
     return speed;
 }
 
