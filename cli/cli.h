@@ -121,6 +121,7 @@ typedef struct cli_options {
     const char *pin, *numa;        /* of what runs networks */
     bool balance;
     int64_t memory_pool;
+    bool huge_pages;
     bool head, fit, compress;
     const char *separator, *decimal, *skip_columns; /* of tables */
     bool no_header;
@@ -137,6 +138,7 @@ typedef struct cli_options {
     int64_t lanes;
 
     const char *root; /* of doctor */
+    bool no_race;     /* of profile */
     bool show, reset; /* of tune */
     int64_t most;     /* of tune batch, with train and others of plan */
     double latency, memory_part;

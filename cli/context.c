@@ -49,7 +49,9 @@ int cli_context(wick_context **ctx, const cli_options *o, wick_context_options o
     if (code != CLI_OK) return code;
     options.placement.balance = o->balance;
     if (o->memory_files.n) options.track_memory = true;
-    const wick_memory_pool_options pool = {.max = (size_t)o->memory_pool};
+    const wick_memory_pool_options pool = {.max = (size_t)o->memory_pool, .huge_pages = o->huge_pages};
+    if (o->huge_pages && !o->memory_pool)
+        return log_fail(CLI_USAGE, "--huge-pages is about the pool's pages: --memory-pool BYTES says how large it is");
     if (o->memory_pool) options.memory_pool = &pool;
     const wick_status status = wick_context_new(ctx, &options);
     if (status == WICK_ERR_INVALID)

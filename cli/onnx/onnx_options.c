@@ -59,6 +59,7 @@ const option_row cmd_run_options[] = {
     OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
+    OPT_HUGE_PAGES,
     OPTS_LIMITS,
     OPTIONS_END
 };

@@ -1,5 +1,6 @@
 /* wick profile: a model's plan, run and recorded. */
 #include "bound.h"
+#include "profile_race.h"
 #include "../profiling.h"
 #include "../term/log.h"
 #include "../context.h"
@@ -62,6 +63,7 @@ static int run(const planned *p, profiling *g) {
         const wick_status status = wick_profile_stop(g->profile);
         if (status != WICK_OK) code = log_fail(CLI_FAILED, "--profile: %s", wick_profile_error(g->profile));
     }
+    if (code == CLI_OK && !p->o->no_race) profile_race(g->profile, &b);
     if (code == CLI_OK) code = show(p, g->profile);
     g->told = true;
     if (code == CLI_OK) code = profiling_memory(g);

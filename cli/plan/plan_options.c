@@ -81,6 +81,7 @@ const option_row cmd_profile_options[] = {
     OPT_WITHOUT,
     HEADING("Timing"),
     {"runs", "N", INTEGER, "100", AT(runs), 1, 1e9, "runs that are recorded, after two that are not"},
+    {"no-race", "", FLAG, "", AT(no_race), 0, 0, "advice about threads goes by rules alone; without this it is tried first, which takes half a second for each number of threads"},
     HEADING("Output"),
     OPT_PROFILE,
     OPTS_MEMORY,
@@ -93,6 +94,7 @@ const option_row cmd_profile_options[] = {
     OPT_BALANCE,
     OPT_NUMA,
     OPT_MEMORY_POOL,
+    OPT_HUGE_PAGES,
     OPTS_LIMITS,
     OPTIONS_END
 };

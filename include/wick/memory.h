@@ -109,6 +109,11 @@ typedef struct wick_memory_pool_options {
      * between blocks are more than half this part of `extent`; 0: 0.15. All but 1 MiB of them do when nothing is in use
      */
     double fragmentation;
+    /* Pages of 2 MiB that the machine keeps for who asks (hugetlbfs, sysctl vm.nr_hugepages). Capacity comes of them,
+     * `initial` (0 then: 64 MiB) and each growth, as long as there are enough; what follows is of ordinary pages, which
+     * wick_context_placement_note tells of where it is all of it. They are taken at once and never given back, so that
+     * no later write can fail for want of one; a child of fork that writes what they hold may be ended by the system */
+    bool huge_pages;
 } wick_memory_pool_options;
 
 typedef struct wick_memory_pool_info {
@@ -119,6 +124,7 @@ typedef struct wick_memory_pool_info {
     double fragmentation;  /* of them those that hold pages, as part of extent */
     uint64_t allocations, releases, refused;
     uint64_t grown, trimmed; /* how often it became larger, and gave pages back */
+    size_t huge_bytes;       /* of capacity: in huge pages that were kept for it */
 } wick_memory_pool_info;
 /* false, and zeros: the context has no pool. */
 WICK_API bool wick_memory_pool_get_info(const wick_context *context, wick_memory_pool_info *stats);

@@ -74,8 +74,9 @@ WICK_API void wick_monitor_step(wick_monitor *monitor, int64_t samples);
 WICK_API bool wick_monitor_set(wick_monitor *monitor, const char *name, double value);
 WICK_API void wick_monitor_get_stats(wick_monitor *monitor, wick_monitor_stats *stats);
 
-/* All of it as OpenMetrics text (prometheus.io's exposition format 1.0.0), to a file that a collector reads (node
- * exporter's textfile, for one); of a name that ends in .otlp.jsonl as one of OpenTelemetry's MetricsData messages, as
+/* All of it as OpenMetrics text (prometheus.io's exposition format 1.0.0), to a file that a collector reads; of a name
+ * that ends in .prom as Prometheus' own text format (0.0.4), which node exporter's textfile collector and promtool
+ * read; of one that ends in .otlp.jsonl as one of OpenTelemetry's MetricsData messages, as
  * its file exporter writes them. The file is replaced as a whole. WICK_ERR_IO; the text is wick_monitor_error's. */
 WICK_API WICK_MUST_CHECK wick_status wick_monitor_write(wick_monitor *monitor, const char *path);
 /* The same text over HTTP, as http://127.0.0.1:PORT/metrics, until the monitor is freed: for collectors on this machine

@@ -149,6 +149,10 @@ enum { WICK_BOTTLENECKS = 5 };
 /* Findings of `threshold` (0: 0.1) of the wall time or more, largest first; how many. */
 WICK_API int wick_profile_findings(wick_profile *profile, double threshold, wick_profile_finding out[WICK_BOTTLENECKS]);
 
+/* Who has tried what was advised against a kind of finding says what came of it: that is its advice from now on, cut to
+ * what the field holds. NULL: that of the rules again. */
+WICK_API void wick_profile_set_advice(wick_profile *profile, wick_bottleneck kind, const char *text);
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* Writes what was found, by the end of the name: .svg a flame graph that needs nothing else, .folded its stacks, one a

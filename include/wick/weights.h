@@ -26,6 +26,25 @@ WICK_API wick_spec wick_weights_at(const wick_weights *weights, int i);
 WICK_API int wick_weights_find(const wick_weights *weights, const char *name); /* -1: it has none of that name */
 /* In the file's pages where it can be read in place, else a copy. Poisoned on error: damaged data, no memory. */
 WICK_API wick_tensor *wick_weights_tensor(const wick_weights *weights, int i);
+/* Which pages of the files are in memory. One comes when it is first read and stays while the system has room: who
+ * reads more weights than there is memory, or leaves memory to others, says how they are used. Values are the same. */
+typedef enum wick_weights_use {
+    WICK_WEIGHTS_NORMAL,     /* some pages are read ahead */
+    WICK_WEIGHTS_SEQUENTIAL, /* from beginning to end: many */
+    WICK_WEIGHTS_RANDOM,     /* here and there, as rows of embeddings: none */
+    WICK_WEIGHTS_SOON,       /* all of it: reading begins now, in the background */
+    WICK_WEIGHTS_DONE        /* not for a while: pages go, and come again when they are read */
+} wick_weights_use;
+/* Of tensor i, or of all files (-1). Arrays that are inflated have no pages. WICK_ERR_INVALID: no such tensor or use;
+ * WICK_ERR_UNSUPPORTED: the system refuses. */
+WICK_API WICK_MUST_CHECK wick_status wick_weights_advise(wick_weights *weights, int i, wick_weights_use use);
+/* Bytes of tensors whose pages may be in memory at once. All pages go now; then each tensor that is asked for, also by
+ * wick_weights_load, counts with its bytes, and where they are more than that together, pages of those asked for
+ * longest ago go. The one asked for last stays, however large. Tensors stay good: pages that are read again come again,
+ * and count when their tensor is asked for again. 0: no limit, as at the beginning. */
+WICK_API void wick_weights_set_limit(wick_weights *weights, size_t bytes);
+/* Bytes of the files' pages that are in this process's memory; false, and 0: the system does not tell. */
+WICK_API bool wick_weights_resident(const wick_weights *weights, size_t *bytes);
 /* An array of texts (<U, |S) of a .npz or .npy, in UTF-8. They are no tensors, and not among those that are counted
  * above. */
 typedef struct wick_texts {

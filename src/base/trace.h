@@ -92,6 +92,7 @@ typedef struct wick_recorder {
     double overhead;
     _Atomic uint64_t runs, skipped; /* runs that were recorded, and that were not */
     _Atomic uint64_t due;           /* the next run is recorded from then on, in ticks */
+    _Atomic uint64_t looked;        /* when a run last asked, in ticks */
     double mark_ticks;              /* that a mark costs, about */
     /* Of whoever drains, under the lock: the number of a plan's first step, whose run has the number before it; and n
      * marks of a track in order. */
@@ -105,6 +106,7 @@ typedef struct wick_recorder {
 typedef struct wick_trace_hook {
     _Atomic bool on;
     _Atomic int users;
+    _Atomic int passes; /* runs that aren't recorded and needn't ask; below 0 never */
     wick_recorder *recorder;
 } wick_trace_hook;
 
@@ -114,6 +116,15 @@ static inline wick_recorder *wick_trace_enter(wick_trace_hook *t) {
     return WICK_LIKELY(!atomic_load_explicit(&t->on, memory_order_relaxed)) ? NULL : wick_trace_enter_on(t);
 }
 static inline void wick_trace_leave(wick_trace_hook *t) { atomic_fetch_sub(&t->users, 1); }
+/* Whether this run is one that needn't ask: it isn't recorded, and is counted. */
+static inline bool wick_trace_pass(wick_trace_hook *t) {
+    int left = atomic_load_explicit(&t->passes, memory_order_relaxed);
+    while (left > 0)
+        if (atomic_compare_exchange_weak_explicit(&t->passes, &left, left - 1, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
 void wick_trace_begin(wick_trace_hook *t, wick_recorder *r);
 /* Waits until nobody marks; then what is left is drained. The recorder stays. */
 void wick_trace_end(wick_trace_hook *t);
@@ -138,8 +149,11 @@ bool wick_track_put(wick_recorder *r, wick_track *t, const wick_mark *mark);
 /* Drains all tracks: if it is time to (when a ring of the caller's is half full, or a quarter of a second after the
  * last time), or at once. */
 void wick_recorder_drain(wick_recorder *r, const wick_track *own, bool at_once);
-/* Whether the run that begins now is recorded; and after it, how many marks it took. */
-bool wick_recorder_wants(wick_recorder *r);
+/* Whether the run that begins now is recorded; and after it, how many marks it took. Where it is not, and runs are
+ * quick, the next ones needn't ask. */
+bool wick_recorder_wants(wick_recorder *r, wick_trace_hook *t);
+/* Runs that weren't recorded so far. */
+uint64_t wick_recorder_skipped(const wick_recorder *r, const wick_trace_hook *t);
 void wick_recorder_spent(wick_recorder *r, uint64_t begin, uint64_t end, size_t marks);
 
 /* A span of the calling thread from `begin` to now, for code that isn't busy enough to hold its track. */

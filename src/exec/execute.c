@@ -386,9 +386,13 @@ static __attribute__((noinline)) wick_status execute_recorded(wick_execution *e,
 
 static wick_status execute_traced(wick_execution *e) {
     wick_trace_hook *trace = &e->plan->ctx->trace;
-    wick_recorder *r = wick_trace_enter(trace);
+    wick_recorder *r = NULL;
+    if (WICK_UNLIKELY(atomic_load_explicit(&trace->on, memory_order_relaxed))) {
+        if (!e->profile && wick_trace_pass(trace)) return execute(e, NULL);
+        r = wick_trace_enter_on(trace);
+    }
     if (WICK_UNLIKELY(r || e->profile)) {
-        const bool recorded = r && wick_recorder_wants(r), watched = recorded || e->profile;
+        const bool recorded = r && wick_recorder_wants(r, trace), watched = recorded || e->profile;
         const wick_status status = watched ? execute_recorded(e, recorded ? r : NULL) : WICK_OK;
         if (r) wick_trace_leave(trace);
         if (watched) return status;

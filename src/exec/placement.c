@@ -71,6 +71,10 @@ wick_status wick_place_pool(wick_context *ctx, const wick_memory_pool_options *o
         return WICK_OK;
     const wick_status status = wick_mempool_new(&ctx->memory_pool, &o, ctx->numa);
     if (status == WICK_OK) ctx->alloc = wick_mempool_allocator(ctx->memory_pool);
+    const int refused = status == WICK_OK ? wick_mempool_huge_refused(ctx->memory_pool) : 0;
+    if (refused)
+        note(ctx, "huge pages: the system has too few (%s; sysctl vm.nr_hugepages keeps some): ordinary pages are used",
+             strerror(refused));
     return status;
 }
 bool wick_memory_pool_get_info(const wick_context *ctx, wick_memory_pool_info *stats) {

@@ -211,7 +211,9 @@ wick_status wick_weights_open(wick_context *ctx, const char *path, wick_weights 
     w->ctx = ctx;
     wick_arena_init(&w->arena, NULL, 1 << 13);
     wick_msg msg = {0};
-    wick_status status = find_file(w, path, &msg);
+    w->pages = wick_arena_zalloc(&w->arena, sizeof *w->pages);
+    wick_status status = w->pages ? find_file(w, path, &msg)
+                                  : wick_msg_set(&msg, WICK_ERR_NOMEM, "%s: out of memory", path);
     if (status == WICK_OK) status = read_file(w, &msg);
     if (status == WICK_OK) status = sort_entries(w, &msg);
     if (status != WICK_OK) {
@@ -293,6 +295,7 @@ wick_tensor *wick_weights_tensor(const wick_weights *w, int i) {
     if (i < 0 || (size_t)i >= w->n) return wick_poison(w->ctx, WICK_ERR_INVALID, "%s: has no tensor %d", w->path, i);
     const weights_entry *e = &w->entries[i];
     wick_msg msg = {0};
+    wick_weights_ask(w, (size_t)i);
     if (!e->data) return inflate(w->ctx, e);
     if (e->zip && wick_zip_check(e->zip, e->file->path, &msg) != WICK_OK)
         return wick_poison(w->ctx, msg.status, "%s", msg.text);

@@ -25,6 +25,7 @@ typedef struct weights_entry {
     const wick_zip_entry *zip; /* of a .npz */
     wick_npy_header npy;       /* of a .npz or .npy */
     bool is_npy;
+    uint64_t asked; /* when, of what a limit is for; 0: its pages have gone, or it was never asked for */
 } weights_entry;
 
 /* An array of texts of a .npy or .npz. */
@@ -35,6 +36,12 @@ typedef struct weights_texts {
     const char **texts; /* in the arena */
     size_t n;
 } weights_texts;
+
+/* What changes of weights that are asked for tensors. */
+typedef struct weights_pages {
+    size_t limit; /* bytes of tensors; 0: none */
+    uint64_t asked;
+} weights_pages;
 
 struct wick_weights {
     wick_context *ctx;
@@ -49,11 +56,14 @@ struct wick_weights {
     size_t n_texts, cap_texts;
     const wick_safetensors_meta *meta; /* of the first file of safetensors */
     size_t n_meta;
+    weights_pages *pages; /* in the arena */
 };
 
 /* Takes the map, also when it fails. */
 wick_status wick_weights_add_file(wick_weights *w, wick_map *map, const char *path, weights_file **out, wick_msg *msg);
 wick_status wick_weights_add_safetensors(wick_weights *w, weights_file *f, wick_msg *msg);
+/* weights_pages.c: tensor i is asked for; pages of others may go. */
+void wick_weights_ask(const wick_weights *w, size_t i);
 /* shards.c: an index and its shards. */
 wick_status wick_weights_add_shards(wick_weights *w, const wick_map *index, wick_msg *msg);
 weights_entry *wick_weights_new_entry(wick_weights *w, const char *name, weights_file *f, wick_msg *msg);

@@ -114,6 +114,11 @@ static void explain(const wick_profile *p, const wick_profile_info *info, const 
     }
 }
 
+void wick_profile_set_advice(wick_profile *p, wick_bottleneck kind, const char *text) {
+    if ((unsigned)kind >= WICK_BOTTLENECKS) return;
+    snprintf(p->advice[kind], sizeof p->advice[kind], "%s", text ? text : "");
+}
+
 int wick_profile_findings(wick_profile *p, double threshold, wick_profile_finding out[WICK_BOTTLENECKS]) {
     if (!out) return 0;
     cause causes[WICK_BOTTLENECKS] = {0};
@@ -133,6 +138,7 @@ int wick_profile_findings(wick_profile *p, double threshold, wick_profile_findin
         out[at].name = names[i];
         out[at].share = share;
         explain(p, &info, &causes[i], &out[at]);
+        if (*p->advice[i]) memcpy(out[at].advice, p->advice[i], sizeof out[at].advice);
     }
     return n;
 }

@@ -239,6 +239,7 @@ void wick_monitor_get_stats(wick_monitor *m, wick_monitor_stats *s) {
 
 /* ---- OpenMetrics ------------------------------------------------------------------------------------------------- */
 
+/* And, with prom, Prometheus' own text: there what is said of a counter has its _total, too, and there are no units. */
 static void number(wick_text *out, double v) {
     if (isnan(v))
         wick_text_add(out, "NaN\n");
@@ -248,18 +249,19 @@ static void number(wick_text *out, double v) {
         wick_text_add(out, "%.17g\n", v);
 }
 
-static void head(wick_text *out, const char *name, const char *type, const char *unit, const char *help) {
-    wick_text_add(out, "# TYPE wick_%s %s\n", name, type);
-    if (*unit) wick_text_add(out, "# UNIT wick_%s %s\n", name, unit);
-    wick_text_add(out, "# HELP wick_%s %s\n", name, help);
+static void head(wick_text *out, bool prom, const char *name, const char *type, const char *unit, const char *help) {
+    const char *end = prom && strcmp(type, "counter") == 0 ? "_total" : "";
+    wick_text_add(out, "# TYPE wick_%s%s %s\n", name, end, type);
+    if (*unit && !prom) wick_text_add(out, "# UNIT wick_%s %s\n", name, unit);
+    wick_text_add(out, "# HELP wick_%s%s %s\n", name, end, help);
 }
 
-static void summary(wick_text *out, const wick_monitor_stats *s) {
+static void summary(wick_text *out, bool prom, const wick_monitor_stats *s) {
     const struct {
         const char *q;
         double v;
     } rows[] = {{"0.5", s->latency.median}, {"0.95", s->latency.p95}, {"0.99", s->latency.p99}};
-    head(out, "step_seconds", "summary", "seconds", "How long steps take, quantiles of the last ones.");
+    head(out, prom, "step_seconds", "summary", "seconds", "How long steps take, quantiles of the last ones.");
     for (size_t i = 0; i < WICK_COUNTOF(rows); i++) {
         wick_text_add(out, "wick_step_seconds{quantile=\"%s\"} ", rows[i].q);
         number(out, s->latency.count ? rows[i].v : NAN);
@@ -269,9 +271,9 @@ static void summary(wick_text *out, const wick_monitor_stats *s) {
 }
 
 /* Names of the program's own are values of a label: they can't meet those of others. */
-static void own_gauges(wick_monitor *m, wick_text *out) {
+static void own_gauges(wick_monitor *m, bool prom, wick_text *out) {
     pthread_mutex_lock(&m->lock);
-    if (m->n_own) head(out, "value", "gauge", "", "Numbers of the program's own.");
+    if (m->n_own) head(out, prom, "value", "gauge", "", "Numbers of the program's own.");
     for (int i = 0; i < m->n_own; i++) {
         wick_text_add(out, "wick_value{name=\"");
         for (const char *c = m->own[i].name; *c; c++) {
@@ -313,21 +315,26 @@ int monitor_metrics(const wick_monitor_stats *s, monitor_metric out[MONITOR_METR
     return n;
 }
 
-static void write_text(void *monitor, wick_text *out) {
-    wick_monitor *m = monitor;
+static void print_text(wick_monitor *m, bool prom, wick_text *out) {
     wick_monitor_stats s;
     monitor_metric metrics[MONITOR_METRICS];
     wick_monitor_get_stats(m, &s);
     const int n = monitor_metrics(&s, metrics);
     for (int i = 0; i < n; i++) {
         const monitor_metric *x = &metrics[i];
-        head(out, x->name, x->counter ? "counter" : "gauge", x->unit, x->help);
+        head(out, prom, x->name, x->counter ? "counter" : "gauge", x->unit, x->help);
         wick_text_add(out, "wick_%s%s ", x->name, x->counter ? "_total" : "");
         number(out, x->value);
     }
-    summary(out, &s);
-    own_gauges(m, out);
-    wick_text_add(out, "# EOF\n");
+    summary(out, prom, &s);
+    own_gauges(m, prom, out);
+    if (!prom) wick_text_add(out, "# EOF\n");
+}
+static void write_text(void *monitor, wick_text *out) { print_text(monitor, false, out); }
+
+static bool ends_with(const char *path, const char *end) {
+    const size_t n = strlen(path), m = strlen(end);
+    return n > m && strcmp(path + n - m, end) == 0;
 }
 
 static void write_otlp(wick_monitor *m, wick_text *out) {
@@ -345,10 +352,8 @@ wick_status wick_monitor_write(wick_monitor *m, const char *path) {
     wick_text out = {0};
     wick_writer *w = NULL;
     if (!path) return wick_msg_set(&m->msg, WICK_ERR_INVALID, "monitor_write: path is NULL");
-    const size_t length = strlen(path);
-    const bool otlp = length > 11 && strcmp(path + length - 11, ".otlp.jsonl") == 0;
-    if (otlp) write_otlp(m, &out);
-    else write_text(m, &out);
+    if (ends_with(path, ".otlp.jsonl")) write_otlp(m, &out);
+    else print_text(m, ends_with(path, ".prom"), &out);
     wick_status status = out.failed ? wick_msg_set(&m->msg, WICK_ERR_NOMEM, "%s: out of memory", path)
                                     : wick_writer_open(&w, path, &m->msg);
     if (status == WICK_OK) status = wick_writer_write(w, out.at, out.len, &m->msg);

@@ -280,7 +280,7 @@ wick_profile_info wick_profile_get_info(const wick_profile *p) {
     profile_look(own);
     wick_profile_info info = {.wall = profile_wall(p),
                               .runs = atomic_load(&own->recorder.runs),
-                              .skipped = atomic_load(&own->recorder.skipped),
+                              .skipped = wick_recorder_skipped(r, &p->ctx->trace),
                               .spans = p->timeline.spans,
                               .dropped = p->timeline.dropped,
                               .lost = atomic_load(&own->recorder.lost),

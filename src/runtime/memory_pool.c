@@ -1,5 +1,6 @@
 #include "runtime/memory_pool.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@ enum {
     POWERS = 42,      /* of units: 2^48 bytes */
     PAGE = 4096,      /* or less than the system's: madvise then refuses odd ones, and nothing changes */
     GRAIN = 65536,    /* capacities are multiples of it */
-    TRIM_FROM = 65536 /* free blocks of less keep their pages */
+    TRIM_FROM = 65536, /* free blocks of less keep their pages */
+    HUGE_GRAIN = 2 << 20, /* a huge page: capacities in them are multiples of it */
+    HUGE_INITIAL = 64 << 20
 };
 #define KEEP_IDLE ((size_t)1 << 20) /* bytes that stay when nothing is in use */
 #define HUGE_FROM ((size_t)4 << 20) /* blocks of this ask for huge pages, as those of wick_allocator_default do */
@@ -32,6 +35,12 @@ enum { USED = 1, DIRTY = 2 /* a free block some of whose pages may be the system
 struct wick_mempool {
     pthread_mutex_t lock;
     char *base;                      /* blocks begin at base + UNIT - HEADER */
+    void *mapped;                    /* base is the first multiple of a huge page from there on */
+    size_t mapped_bytes;
+    size_t huge, grain;              /* bytes from base that are in huge pages; what capacities are multiples of */
+    bool wants_huge;                 /* and so far there were enough */
+    int huge_refused;                /* errno, where huge is 0 */
+    const wick_numa_policy *policy;  /* or NULL */
     size_t top, high, capacity, max; /* bytes from base */
     size_t last;                     /* size of the block before top; 0: none */
     double growth, fragmentation;
@@ -150,6 +159,51 @@ static bool refuse(wick_mempool *p, size_t asked) {
     return false;
 }
 
+/* Puts huge pages there, reserved with the mapping, so that writing them can't fail. 0, or an errno. What was there
+ * goes before the system knows whether it has enough, so it is asked elsewhere first. */
+static int put_huge(wick_mempool *p, char *from, size_t bytes) {
+#if defined(MAP_HUGETLB) && defined(MAP_HUGE_SHIFT) && defined(MAP_FIXED_NOREPLACE)
+    const int access = PROT_READ | PROT_WRITE,
+              flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT,
+              kept = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void *there = mmap(NULL, bytes, access, flags, -1, 0);
+    if (there == MAP_FAILED) return errno;
+    munmap(there, bytes);
+    if (mmap(from, bytes, access, flags | MAP_FIXED, -1, 0) != MAP_FAILED) return 0;
+    const int refused = errno; /* others were quicker */
+    there = mmap(from, bytes, PROT_NONE, kept, -1, 0);
+    if (there != from) { /* and another thread has the addresses: the pool ends before them */
+        if (there != MAP_FAILED) munmap(there, bytes);
+        char *end = (char *)p->mapped + p->mapped_bytes;
+        if (from + bytes < end) munmap(from + bytes, (size_t)(end - from) - bytes);
+        p->mapped_bytes = (size_t)(from - (char *)p->mapped);
+        p->max = p->capacity;
+    }
+    return refused;
+#else
+    (void)p, (void)from, (void)bytes;
+    return ENOSYS;
+#endif
+}
+
+/* Makes the bytes of capacity up to `to` accessible. */
+static bool commit(wick_mempool *p, size_t to) {
+    char *from = p->base + p->capacity;
+    const size_t bytes = to - p->capacity;
+    const int refused = p->wants_huge && bytes ? put_huge(p, from, bytes) : 0;
+    if (p->wants_huge && bytes && !refused) {
+        if (p->policy) (void)wick_numa_apply(p->policy, from, bytes);
+        p->huge = p->capacity = to;
+        return true;
+    }
+    if (refused && !p->huge) p->huge_refused = refused;
+    p->wants_huge = false;
+    if (to > p->max) return false;
+    if (bytes && mprotect(from, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    p->capacity = to;
+    return true;
+}
+
 /* Lets top be at `to`. */
 static bool reach(wick_mempool *p, size_t to, size_t asked) {
     size_t capacity = p->capacity;
@@ -157,11 +211,9 @@ static bool reach(wick_mempool *p, size_t to, size_t asked) {
     if (to > p->max - UNIT) return refuse(p, asked);
     for (; capacity - UNIT < to; grown++) {
         const double more = (double)capacity * p->growth;
-        capacity = more >= (double)p->max ? p->max : WICK_MIN(WICK_ALIGN_UP((size_t)more, (size_t)GRAIN), p->max);
+        capacity = more >= (double)p->max ? p->max : WICK_MIN(WICK_ALIGN_UP((size_t)more, p->grain), p->max);
     }
-    if (grown && mprotect(p->base + p->capacity, capacity - p->capacity, PROT_READ | PROT_WRITE) != 0)
-        return refuse(p, asked);
-    p->capacity = capacity;
+    if (grown && !commit(p, capacity)) return refuse(p, asked);
     p->stats.grown += grown;
     return true;
 }
@@ -189,7 +241,9 @@ static block *extend(wick_mempool *p, size_t size, size_t asked) {
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
-static void give_back(char *from, char *to) {
+static void give_back(const wick_mempool *p, char *from, char *to) {
+    if (from < p->base + p->huge) from = p->base + p->huge; /* nobody promises that one comes back */
+    if (from >= to) return;
     const uintptr_t a = WICK_ALIGN_UP((uintptr_t)from, (uintptr_t)PAGE), b = (uintptr_t)to / PAGE * PAGE;
     if (b > a) (void)madvise((void *)a, b - a, MADV_DONTNEED);
 }
@@ -200,12 +254,12 @@ static void trim(wick_mempool *p) {
         for (int sub = 0; sub < SUBS && p->subs[power]; sub++)
             for (block *b = p->lists[power][sub]; b; b = b->next) {
                 if (!(b->size & DIRTY)) continue;
-                give_back((char *)(b + 1), (char *)behind(b));
+                give_back(p, (char *)(b + 1), (char *)behind(b));
                 b->size &= ~(uint64_t)DIRTY;
             }
     p->clean += p->dirty;
     p->dirty = 0;
-    give_back(p->base + UNIT + WICK_MAX(p->top, p->stats.used ? 0 : KEEP_IDLE), p->base + UNIT + p->high);
+    give_back(p, p->base + UNIT + WICK_MAX(p->top, p->stats.used ? 0 : KEEP_IDLE), p->base + UNIT + p->high);
     p->high = p->top;
     p->stats.trimmed++;
 }
@@ -245,7 +299,7 @@ static void *pool_alloc(void *user, size_t size, size_t align) {
     }
     pthread_mutex_unlock(&p->lock);
 #ifdef MADV_HUGEPAGE
-    if (b && size >= HUGE_FROM) {
+    if (b && size >= HUGE_FROM && (char *)held(b) >= p->base + p->huge) {
         const uintptr_t huge = 2u << 20, from = WICK_ALIGN_UP((uintptr_t)held(b), huge),
                         to = ((uintptr_t)held(b) + size) / huge * huge;
         if (to > from) (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
@@ -290,25 +344,32 @@ wick_allocator wick_mempool_allocator(wick_mempool *p) { return (wick_allocator)
 /* ---- making and asking ------------------------------------------------------------------------------------------- */
 
 wick_status wick_mempool_new(wick_mempool **out, const wick_memory_pool_options *o, const wick_numa_policy *policy) {
-    const size_t most = (size_t)1 << 47,
-                 max = WICK_ALIGN_UP(WICK_MIN(o->max ? o->max : (size_t)8 << 30, most), (size_t)GRAIN),
-                 initial = WICK_ALIGN_UP(o->initial ? WICK_MIN(o->initial, most) : WICK_MIN((size_t)2 << 30, max),
-                                         (size_t)GRAIN);
+    const size_t most = (size_t)1 << 47, grain = o->huge_pages ? HUGE_GRAIN : GRAIN,
+                 first = o->huge_pages ? HUGE_INITIAL : (size_t)2 << 30,
+                 max = WICK_ALIGN_UP(WICK_MIN(o->max ? o->max : (size_t)8 << 30, most), grain),
+                 initial = WICK_ALIGN_UP(o->initial ? WICK_MIN(o->initial, most) : WICK_MIN(first, max), grain);
     const double growth = o->growth == 0 ? 1.5 : o->growth, part = o->fragmentation == 0 ? 0.15 : o->fragmentation;
     *out = NULL;
     if (o->max > most || initial > max || !(growth >= 1.01 && growth <= 16) || !(part > 0 && part <= 1))
         return WICK_ERR_INVALID;
     wick_mempool *p = wick_calloc(NULL, sizeof *p);
     if (!p) return WICK_ERR_NOMEM;
-    p->base = mmap(NULL, max, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p->base == MAP_FAILED || mprotect(p->base, initial, PROT_READ | PROT_WRITE) != 0) {
-        if (p->base != MAP_FAILED) munmap(p->base, max);
+    p->mapped_bytes = max + (o->huge_pages ? HUGE_GRAIN : 0);
+    p->mapped = mmap(NULL, p->mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const bool mapped = p->mapped != MAP_FAILED;
+    if (mapped) {
+        p->base = o->huge_pages ? (char *)WICK_ALIGN_UP((uintptr_t)p->mapped, (uintptr_t)HUGE_GRAIN) : p->mapped;
+        if (policy) (void)wick_numa_apply(policy, p->base, max);
+    }
+    p->max = max;
+    p->grain = grain;
+    p->wants_huge = o->huge_pages;
+    p->policy = policy;
+    if (!mapped || !commit(p, initial)) {
+        if (mapped) munmap(p->mapped, p->mapped_bytes);
         wick_release(NULL, p, sizeof *p);
         return WICK_ERR_NOMEM;
     }
-    if (policy) (void)wick_numa_apply(policy, p->base, max);
-    p->max = max;
-    p->capacity = initial;
     p->growth = growth;
     p->fragmentation = part;
     pthread_mutex_init(&p->lock, NULL);
@@ -320,7 +381,7 @@ void wick_mempool_free(wick_mempool **slot) {
     wick_mempool *p = *slot;
     if (!p) return;
     *slot = NULL;
-    munmap(p->base, p->max);
+    munmap(p->mapped, p->mapped_bytes);
     pthread_mutex_destroy(&p->lock);
     wick_release(NULL, p, sizeof *p);
 }
@@ -331,6 +392,7 @@ void wick_mempool_stats(wick_mempool *p, wick_memory_pool_info *s) {
     s->capacity = p->capacity;
     s->max = p->max;
     s->extent = p->top;
+    s->huge_bytes = p->huge;
     s->free_bytes = p->free_bytes;
     s->fragmentation = p->top ? (double)(p->free_bytes - p->clean) / (double)p->top : 0;
     pthread_mutex_unlock(&p->lock);
@@ -353,6 +415,7 @@ void wick_mempool_stats(wick_mempool *p, wick_memory_pool_info *s) { (void)p, *s
 void wick_mempool_trim(wick_mempool *p) { (void)p; }
 #endif
 
+int wick_mempool_huge_refused(const wick_mempool *p) { return p->huge_refused; }
 const char *wick_mempool_refusal(const wick_mempool *p) { return p->refusal; }
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;

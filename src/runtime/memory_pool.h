@@ -26,6 +26,8 @@ void wick_mempool_free(wick_mempool **pool); /* null-safe; with all that is in i
 wick_allocator wick_mempool_allocator(wick_mempool *pool);
 void wick_mempool_stats(wick_mempool *pool, wick_memory_pool_info *stats);
 void wick_mempool_trim(wick_mempool *pool);
+/* The errno with which the system refused the first huge pages that options asked for; 0: it did not. */
+int wick_mempool_huge_refused(const wick_mempool *pool);
 /* Why it gave nothing the last time; "" where it always did. */
 const char *wick_mempool_refusal(const wick_mempool *pool);
 /* The default that wick_memory_pool_set_default has set; false: none. */

@@ -7,7 +7,7 @@ test_same_bits_everywhere() {
     expect 0 train --out plain --threads 1
     local n=0 options
     for options in "--threads -1" "--threads 3 --pin compact" "--threads 3 --pin scatter --numa first-touch" "--pin 0" \
-        "--threads 2 --numa bind" "--threads 2 --balance" "--threads 3 --balance --pin compact" "--threads 2 --numa interleave:0" "--threads 2 --memory-pool 1G --numa interleave"; do
+        "--threads 2 --memory-pool 1G --huge-pages" "--threads 2 --numa bind" "--threads 2 --balance" "--threads 3 --balance --pin compact" "--threads 2 --numa interleave:0" "--threads 2 --memory-pool 1G --numa interleave"; do
         n=$((n + 1))
         # shellcheck disable=SC2086
         expect 0 train --out run$n $options && same_tensors plain/best.safetensors run$n/best.safetensors
@@ -38,6 +38,11 @@ test_what_is_not_here_is_a_note() {
     expect 0 "$wick" profile --arch mlp:32 --input 28,28 --runs 3 --pin 4000-4001 --numa bind:900
     has err "of CPUs 4000-4001 this process may use 0 of 2: threads are not pinned" && has err "NUMA bind: "
     expect 0 "$wick" profile --arch mlp:32 --input 28,28 --runs 3 --pin 4000 --quiet && [ ! -s err ] || fail "talk with --quiet"
+}
+test_huge_pages() {
+    expect 0 "$wick" profile --arch mlp:32 --input 28,28 --runs 3 --memory-pool 1G --huge-pages
+    [ "$(cat /proc/sys/vm/nr_hugepages 2>/dev/null)" != 0 ] || has err "huge pages: the system has too few"
+    expect 2 "$wick" profile --arch mlp:32 --input 28,28 --runs 3 --huge-pages && has err "--memory-pool BYTES"
 }
 test_bad_input() {
     local bad

@@ -10,6 +10,14 @@ test_profile() {
     expect 2 "$wick" profile && has err "needs MODEL"
     expect 2 "$wick" profile "${net[@]}" --runs 0
 }
+# Advice about threads was tried.
+test_advice_is_raced() {
+    [ "$(nproc)" -gt 1 ] || return 0
+    local net=(--arch resnet8 --input 3,32,32 --batch 16 --runs 10 --threads 1)
+    expect 0 "$wick" profile "${net[@]}" && grep -q "try: .*--threads [0-9].*raced\|try: .*raced, --threads" out || fail "$(grep try: out)"
+    expect 0 "$wick" profile "${net[@]}" --json && valid_json out && grep -q '"advice": ".*raced' out || fail "$(grep advice out)"
+    expect 0 "$wick" profile "${net[@]}" --no-race && lacks out raced && has out "more threads: --threads"
+}
 test_profile_files() {
     expect 0 "$wick" profile "${net[@]}" --runs 9 --profile a.pftrace --profile a.svg --profile a.folded --profile a.txt --profile a.json
     has err "wrote a.pftrace" && has a.svg "conv1" && has a.txt "9 runs" && valid_json a.json && has a.folded "main;run;conv1;conv "
@@ -119,6 +127,15 @@ test_curves_and_metrics() {
     expect 1 "$wick" train --data images --arch mlp:32 --out other2 --metrics /nowhere/m.txt && has err "--metrics: "
     for port in : :x :-1 :65536 :1x; do expect 2 "$wick" train --data images --arch mlp:32 --out other2 --metrics $port && has err "a port is a number"; done
     expect 0 "$wick" train --data images --arch mlp:32 --epochs 1 --out served --metrics :0 && has err "metrics: http://127.0.0.1:"
+}
+# Prometheus' own checker of its text format.
+test_prometheus_text() {
+    [ -d images ] || make_data images 600 100
+    expect 0 "$wick" train --data images --arch mlp:32 --epochs 1 --threads 1 --out prom --metrics m.prom --quiet
+    has m.prom "# TYPE wick_steps_total counter" && has m.prom "wick_value{name=" && lacks m.prom "# EOF" && lacks m.prom "# UNIT"
+    [ "$(grep -c '^# HELP' m.prom)" = "$(grep -c '^# TYPE' m.prom)" ] || fail "$(cat m.prom)"
+    command -v promtool >/dev/null || return 0
+    promtool check metrics <m.prom >out 2>&1 || fail "$(cat out)"
 }
 test_tune_batch() {
     expect 0 "$wick" tune batch "${net[@]}" --most 8 --time 0.05 --latency 1000

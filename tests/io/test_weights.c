@@ -567,6 +567,66 @@ TEST(arrays_of_texts_are_read_beside_tensors) {
     wick_context_free(&ctx);
 }
 
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
+
+/* Sums of each of the n tensors of [elements] f32, which are i + 1 throughout. */
+static void read_tensors(const wick_weights *w, int n, size_t elements, size_t most) {
+    for (int i = 0; i < n; i++) {
+        char name[16];
+        size_t now = 0;
+        double sum = 0;
+        snprintf(name, sizeof name, "t%d", i);
+        wick_tensor *t = wick_weights_tensor(w, wick_weights_find(w, name));
+        const void *x = NULL;
+        REQUIRE(wick_data(t, &x) == WICK_OK);
+        for (size_t k = 0; k < elements; k++) sum += ((const float *)x)[k];
+        CHECK(sum == (double)elements * (i + 1));
+        if (wick_weights_resident(w, &now)) CHECK_MSG(now <= most, "%zu bytes of %zu, tensor %d", now, most, i);
+    }
+}
+
+TEST(pages_of_weights_go_beyond_a_limit_and_come_again) {
+    enum { N = 16, ELEMENTS = 1 << 17 }; /* 512 KiB each */
+    const size_t one = ELEMENTS * sizeof(float), page = 65536;
+    if (!set_up()) return;
+    wick_named_tensor named[N];
+    char names[N][16];
+    const int64_t dims[] = {ELEMENTS};
+    for (int i = 0; i < N; i++) {
+        snprintf(names[i], sizeof names[i], "t%d", i);
+        named[i] = (wick_named_tensor){names[i], wick_full(ctx, WICK_F32, 1, dims, i + 1)};
+    }
+    REQUIRE(wick_weights_write(ctx, at("pages.safetensors"), N, named, NULL) == WICK_OK);
+    wick_weights *w = NULL;
+    size_t now = 0;
+    REQUIRE(wick_weights_open(ctx, at("pages.safetensors"), &w) == WICK_OK);
+    read_tensors(w, N, ELEMENTS, SIZE_MAX);
+    if (wick_weights_resident(w, &now)) CHECK(now >= N * one);
+    wick_weights_set_limit(w, 4 * one);
+    if (wick_weights_resident(w, &now)) CHECK(now == 0);
+    /* in the order of the file, and again: the system may read some pages ahead */
+    CHECK_INT(wick_weights_advise(w, -1, WICK_WEIGHTS_RANDOM), WICK_OK);
+    for (int round = 0; round < 2; round++) read_tensors(w, N, ELEMENTS, 4 * one + 8 * page);
+    /* one that is larger than the limit is there alone; an old tensor is still good */
+    wick_tensor *old = wick_weights_tensor(w, wick_weights_find(w, "t3"));
+    wick_weights_set_limit(w, one / 2);
+    read_tensors(w, N, ELEMENTS, one + 8 * page);
+    const void *x = NULL;
+    CHECK(wick_data(old, &x) == WICK_OK && ((const float *)x)[ELEMENTS - 1] == 4);
+    wick_weights_set_limit(w, 0);
+    for (int use = WICK_WEIGHTS_NORMAL; use <= WICK_WEIGHTS_DONE; use++) {
+        CHECK_INT(wick_weights_advise(w, -1, (wick_weights_use)use), WICK_OK);
+        CHECK_INT(wick_weights_advise(w, 5, (wick_weights_use)use), WICK_OK);
+        read_tensors(w, N, ELEMENTS, SIZE_MAX);
+    }
+    CHECK_INT(wick_weights_advise(w, N, WICK_WEIGHTS_DONE), WICK_ERR_INVALID);
+    CHECK_INT(wick_weights_advise(w, -2, WICK_WEIGHTS_DONE), WICK_ERR_INVALID);
+    CHECK_INT(wick_weights_advise(w, 0, (wick_weights_use)9), WICK_ERR_INVALID);
+    CHECK(!wick_weights_resident(w, NULL));
+    wick_weights_free(&w);
+    wick_context_free(&ctx);
+}
+
 int main(int argc, char **argv) {
     const int failed = test_main(argc, argv);
     char command[64];

@@ -1,5 +1,6 @@
 /* What profiles write: timelines, flame graphs, stacks. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -216,6 +217,64 @@ TEST(a_full_disk_ends_the_timeline_and_nothing_else) {
     CHECK_INT(wick_profile_get_info(p).runs, 3000);
     wick_profile_free(&p);
     net_close(&n);
+}
+
+/* Every look at this clock is a millisecond later. */
+static uint64_t looked;
+static uint64_t millisecond_clock(void *user) {
+    (void)user;
+    return ++looked * 1000000;
+}
+
+/* So many runs of a new network, by that clock; the profile goes on. */
+static wick_profile *trace_runs(net *n, const char *path, int runs) {
+    wick_profile *p = NULL;
+    looked = 0;
+    const wick_profile_options o = {.timeline = path, .clock = millisecond_clock};
+    if (!net_open(n, 1) || wick_profile_start(n->ctx, &o, &p) != WICK_OK) return NULL;
+    for (int i = 0; i < runs; i++)
+        if (net_run(n) != WICK_OK) return NULL;
+    return p;
+}
+
+/* By seconds of the profile's clock: the spans of a process that is killed between two runs, and all of them. */
+TEST(a_process_that_is_killed_loses_less_than_a_second) {
+    enum { RUNS = 1500 };
+    static const char *const names[] = {"killed.pftrace", "killed.trace.json"};
+    for (int k = 0; k < 2; k++) {
+        net n;
+        int pipes[2], status = 0, ends;
+        size_t size;
+        char go;
+        REQUIRE(pipe(pipes) == 0);
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            if (!trace_runs(&n, path_of(names[k]), RUNS) || write(pipes[1], "x", 1) != 1) _exit(1);
+            for (;;) pause();
+        }
+        REQUIRE(child > 0);
+        close(pipes[1]);
+        CHECK(read(pipes[0], &go, 1) == 1);
+        close(pipes[0]);
+        CHECK(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+        char *text = read_all(path_of(names[k]), &size);
+        REQUIRE(text);
+        int there = 0;
+        if (k == 0)
+            there = slices((uint8_t *)text, size, &ends);
+        else
+            for (char *at = text; (at = strstr(at, "\"ph\":\"X\"")); at++) there++;
+        free(text);
+        wick_profile *p = trace_runs(&n, path_of("whole.pftrace"), RUNS);
+        REQUIRE(p && wick_profile_stop(p) == WICK_OK);
+        const wick_profile_info info = wick_profile_get_info(p);
+        const double lost = info.wall * (1 - (double)there / (double)info.spans);
+        CHECK_MSG(info.wall > 4 && there > 0 && lost < 1, "%d of %llu spans, of %g s, are there: %g s are lost", there,
+                  (unsigned long long)info.spans, info.wall, lost);
+        wick_profile_free(&p);
+        net_close(&n);
+    }
 }
 
 TEST(a_fork_s_child_leaves_the_file_alone) {

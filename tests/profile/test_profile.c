@@ -155,6 +155,33 @@ TEST(eval_is_recorded_as_compiled_functions_are) {
     wick_context_free(&ctx);
 }
 
+TEST(advice_that_was_tried_replaces_that_of_rules) {
+    net n;
+    wick_profile *p = NULL;
+    wick_profile_finding found[WICK_BOTTLENECKS], again[WICK_BOTTLENECKS];
+    REQUIRE(net_open(&n, 1));
+    REQUIRE(wick_profile_start(n.ctx, NULL, &p) == WICK_OK);
+    for (int i = 0; i < 20; i++) CHECK_INT(net_run(&n), WICK_OK);
+    CHECK_INT(wick_profile_stop(p), WICK_OK);
+    const int k = wick_profile_findings(p, 1e-6, found);
+    REQUIRE(k >= 2);
+    char longer[1000];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    wick_profile_set_advice(p, found[0].kind, "raced: no faster");
+    wick_profile_set_advice(p, found[1].kind, longer);
+    wick_profile_set_advice(p, (wick_bottleneck)77, "nobody's");
+    CHECK_INT(wick_profile_findings(p, 1e-6, again), k);
+    CHECK(!strcmp(again[0].advice, "raced: no faster") && !strcmp(again[0].evidence, found[0].evidence));
+    CHECK_INT(strlen(again[1].advice), sizeof again[1].advice - 1);
+    wick_profile_set_advice(p, found[0].kind, NULL);
+    wick_profile_set_advice(p, found[1].kind, NULL);
+    CHECK_INT(wick_profile_findings(p, 1e-6, again), k);
+    for (int i = 0; i < k; i++) CHECK(!strcmp(again[i].advice, found[i].advice));
+    wick_profile_free(&p);
+    net_close(&n);
+}
+
 /* ---- the clock --------------------------------------------------------------------------------------------------- */
 
 static uint64_t fake_now, fake_step, fake_state = 1;

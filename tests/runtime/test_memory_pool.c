@@ -130,6 +130,41 @@ TEST(after_a_million_mixed_calls_little_lies_free) {
     wick_mempool_free(&p);
 }
 
+/* With huge pages where the machine keeps some, and with ordinary ones where it does not, or not enough. */
+TEST(huge_pages_are_used_as_far_as_there_are_some) {
+    wick_mempool *p = made((wick_memory_pool_options){.max = 40 * MB + 1, .initial = 3 * MB, .huge_pages = true});
+    REQUIRE(p);
+    const wick_allocator a = wick_mempool_allocator(p);
+    wick_memory_pool_info s = stats(p);
+    CHECK_INT(s.max, 42 * MB);
+    CHECK_INT(s.capacity, 4 * MB);
+    CHECK((s.huge_bytes == 0) == (wick_mempool_huge_refused(p) != 0));
+    CHECK(s.huge_bytes == 0 || s.huge_bytes == s.capacity);
+    void *at[40] = {0};
+    for (int round = 0; round < 3; round++) { /* written from end to end, freed, and written again */
+        int n = 0;
+        for (; n < 40 && (at[n] = wick_alloc(&a, MB)); n++) memset(at[n], n + 1, MB);
+        CHECK(n >= 39);
+        for (int i = 0; i < n; i += 2) wick_release(&a, at[i], MB), at[i] = NULL;
+        wick_mempool_trim(p);
+        for (int i = 0; i < n; i++)
+            if (at[i]) CHECK(((char *)at[i])[0] == i + 1 && ((char *)at[i])[MB - 1] == i + 1);
+        for (int i = 1; i < n; i += 2) wick_release(&a, at[i], MB);
+    }
+    s = stats(p);
+    CHECK(s.used == 0 && s.grown > 0 && s.huge_bytes <= s.capacity && s.huge_bytes % (2 * MB) == 0);
+    wick_mempool_free(&p);
+    /* more than any machine keeps: a note, and the context computes */
+    const wick_memory_pool_options most = {
+        .max = (size_t)1 << 46, .initial = (size_t)1 << 45, .huge_pages = true};
+    wick_context *ctx = NULL;
+    if (wick_context_new(&ctx, &(wick_context_options){.threads = 1, .memory_pool = &most}) != WICK_OK)
+        SKIP("the system lets nobody have so many addresses");
+    CHECK_STR_HAS(wick_context_placement_note(ctx), "huge pages: the system has too few");
+    CHECK(wick_memory_pool_get_info(ctx, &s) && s.huge_bytes == 0);
+    wick_context_free(&ctx);
+}
+
 TEST(pages_go_back_when_too_much_lies_free) {
     if (TEST_SANITIZED) SKIP("sanitizers keep pages of their own");
     wick_mempool *p = made((wick_memory_pool_options){.initial = 256 * MB, .max = 256 * MB, .fragmentation = 0.25});
