@@ -84,8 +84,10 @@ static int build(training *t) {
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
+    /* in a fast sum bits depend on who adds up which leaves */
+    const int shares = o->sum_mode > 0 && !options_given(o, "shares") ? SHARES_EVEN : o->shares;
     const trainer_loss loss = {o->label_smoothing, o->noise,        t->class_weights,        o->leaves, t->group,
-                               o->margin,          o->sum_mode > 0, (wick_wire_type)o->wire, o->shares};
+                               o->margin,          o->sum_mode > 0, (wick_wire_type)o->wire, shares};
     if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
