@@ -100,6 +100,11 @@ void leaf_shares_text(const leaf_shares *b, char *text, size_t size) {
     if (!used || used >= size) snprintf(text, size, "%d to %d", least, most);
 }
 
+const char *leaf_shares_kind(const leaf_shares *b) {
+    static const char *const kinds[] = {"speed", "even", "shuffle"};
+    return kinds[b->kind];
+}
+
 void leaf_shares_json(const leaf_shares *b, json *j) {
     if (b->ranks > RANKS_SHOWN) {
         int least, most;

@@ -33,6 +33,7 @@ void leaf_shares_free(leaf_shares *b);
 /* After step `number`, from 0, of n samples: leaves may move before the next one. Statuses of the group and the loader.
  */
 wick_status leaf_shares_step(struct trainer *t, int64_t number, int64_t n);
+const char *leaf_shares_kind(const leaf_shares *b); /* as --shares: "speed" */
 /* "5 3": how many leaves each rank has; of many ranks the fewest and the most. */
 void leaf_shares_text(const leaf_shares *b, char *text, size_t size);
 /* For the line of the step after which leaves moved, and for the report: how many leaves ranks have, and seconds of

@@ -115,6 +115,7 @@ void training_report(const training *t) {
     if (scaled) json_integer(&j, "skipped_updates", skipped), json_real(&j, "loss_scale", scale, 9);
     if (t->t.leaves.shares.ranks) {
         json_integer(&j, "ranks", t->t.leaves.shares.ranks);
+        json_text(&j, "shares_by", leaf_shares_kind(&t->t.leaves.shares));
         json_integer(&j, "moves", t->t.leaves.shares.moves);
         leaf_shares_json(&t->t.leaves.shares, &j);
     }

@@ -30,8 +30,13 @@ test_fast_runs_learn_what_exact_ones_do() {
         done
     done
     differ f322/last.safetensors f323/last.safetensors
-    expect 0 ranks 3 train "${run[@]}" --mode fast --wire bf16 --out again
+    # no leaf moves by itself: who adds them up shows in the bits
+    expect 0 ranks 3 train "${run[@]}" --mode fast --wire bf16 --json --out again && has out '"shares_by": "even"' && has out '"moves": 0'
     same_tensors bf163/last.safetensors again/last.safetensors
+    expect 0 ranks 3 train "${run[@]}" --mode fast --shares shuffle --json --out shuffled && has out '"shares_by": "shuffle"' && has out '"moves": 45'
+    near shuffled
+    expect 0 ranks 3 train "${run[@]}" --shares speed --json --out balanced && has out '"shares_by": "speed"'
+    same_tensors exact/last.safetensors balanced/last.safetensors
 }
 test_exact_is_the_default_and_says_nothing() {
     exact
