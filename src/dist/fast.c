@@ -69,7 +69,7 @@ static bool has_own(const wick_group *g) { return g->wire.transport && g->wire.t
 static bool take_words(wick_group *g, size_t narrow) {
     group_fast *f = &g->fast;
     const size_t bytes = narrow * sizeof *f->lost, words = narrow * sizeof *f->words;
-    if (bytes == f->lost_bytes) return true;
+    if (bytes == f->lost_bytes && words == f->words_bytes) return true;
     wick_release(&g->ctx->alloc, f->lost, f->lost_bytes);
     wick_release(&g->ctx->alloc, f->words, f->words_bytes);
     f->lost = NULL, f->words = NULL, f->lost_bytes = f->words_bytes = 0;
