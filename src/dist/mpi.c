@@ -84,6 +84,7 @@ static wick_status check(mpi_wire *w, const wick_exchange *x, const pending *p, 
     if (!code && p->size < 0) return WICK_OK;
     if (!code && got == TAG_LEAVE && tag != TAG_LEAVE)
         return wick_msg_set(msg, WICK_ERR_IO, "group: %s: rank %d has left the group", x->what, p->peer);
+    if (x->asking) return WICK_OK;
     if (!code && got != tag) {
         const wick_parcel_head head = {.op = (uint32_t)got % TAG_OPS, .sequence = x->sequence + 1};
         return wick_parcel_check(&head, x, &(wick_parcel){p->peer, NULL, 0}, msg);
