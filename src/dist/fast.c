@@ -69,7 +69,7 @@ static bool has_own(const wick_group *g) { return g->wire.transport && g->wire.t
 static bool take_words(wick_group *g, size_t narrow) {
     group_fast *f = &g->fast;
     const size_t bytes = narrow * sizeof *f->lost, words = narrow * sizeof *f->words;
-    if (bytes == f->lost_bytes) return true;
+    if (bytes == f->lost_bytes && words == f->words_bytes) return true;
     wick_release(&g->ctx->alloc, f->lost, f->lost_bytes);
     wick_release(&g->ctx->alloc, f->words, f->words_bytes);
     f->lost = NULL, f->words = NULL, f->lost_bytes = f->words_bytes = 0;
@@ -231,15 +231,26 @@ static wick_status sum_words(wick_group *g, float *values, size_t count) {
 
 /* ---- by the transport -------------------------------------------------------------------------------------------- */
 
-/* The transport's sum came to no end, and can't tell for whom it waits. Ranks that hang don't say that they are there.
- */
+/* The transport's sum came to no end, and can't tell for whom it waits. Ranks that hang don't say that they are there;
+ * those for which it did come to an end are at another call. */
 static wick_status ask_who_hangs(wick_group *g, wick_status status, const wick_msg *said) {
-    const double timeout = g->timeout;
-    g->timeout = WICK_MIN(timeout, ASK_SECONDS);
-    const wick_status answered = wick_group_barrier(g);
-    g->timeout = timeout;
-    if (answered == WICK_OK) g->msg = *said, g->broken = true;
-    return answered == WICK_OK ? status : answered;
+    const int others = g->wire.size - 1;
+    wick_parcel *in = g->sum.parcels, *out = in + others;
+    for (int k = 0; k < others; k++) in[k] = out[k] = (wick_parcel){k + (k >= g->wire.rank), NULL, 0};
+    const wick_exchange x = {.op = WICK_GROUP_SUM,
+                             .sequence = g->sequence++,
+                             .what = wick_group_op_name(WICK_GROUP_SUM),
+                             .timeout = WICK_MIN(g->timeout, ASK_SECONDS),
+                             .n_out = others,
+                             .n_in = others,
+                             .out = out,
+                             .in = in,
+                             .asking = true};
+    const wick_status answered = g->wire.transport->exchange(g->wire.self, &x, &g->msg);
+    g->broken = true;
+    if (answered != WICK_OK) return answered;
+    g->msg = *said;
+    return status;
 }
 
 static wick_status sum_by_transport(wick_group *g, float *values, size_t count) {

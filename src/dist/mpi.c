@@ -84,6 +84,7 @@ static wick_status check(mpi_wire *w, const wick_exchange *x, const pending *p, 
     if (!code && p->size < 0) return WICK_OK;
     if (!code && got == TAG_LEAVE && tag != TAG_LEAVE)
         return wick_msg_set(msg, WICK_ERR_IO, "group: %s: rank %d has left the group", x->what, p->peer);
+    if (x->asking) return WICK_OK;
     if (!code && got != tag) {
         const wick_parcel_head head = {.op = (uint32_t)got % TAG_OPS, .sequence = x->sequence + 1};
         return wick_parcel_check(&head, x, &(wick_parcel){p->peer, NULL, 0}, msg);
@@ -148,8 +149,10 @@ static wick_status exchange(void *self, const wick_exchange *x, wick_msg *msg) {
     uint64_t idle = 0;
     int code = 0, left = 1, spins = 0;
     if (!make_room(w, x)) return wick_msg_set(msg, WICK_ERR_NOMEM, "group: %s: out of memory", x->what);
-    for (int i = 0; i < x->n_in && !code; i++) code = start(w, &x->in[i], false, tag);
+    /* What goes out first: else a peer whose message is here is told to send it before it hears of ours, and a library
+     * may have all of that on its way before it answers (Open MPI by TCP: one direction, then the other). */
     for (int i = 0; i < x->n_out && !code; i++) code = start(w, &x->out[i], true, tag);
+    for (int i = 0; i < x->n_in && !code; i++) code = start(w, &x->in[i], false, tag);
     if (code) status = say_error(w, code, x->what, msg);
     while (left && status == WICK_OK) {
         if (look(w, x, tag, &left, &status, msg)) {

@@ -25,6 +25,7 @@ typedef struct wick_exchange {
     double timeout;   /* seconds without progress */
     int n_out, n_in;
     const wick_parcel *out, *in;
+    bool asking; /* any message is an answer, also one of another call; for transports that have `reduce` */
 } wick_exchange;
 
 /* A sum by the transport's own means. */

@@ -20,6 +20,7 @@ says() { metadata "$1/last.safetensors" | grep -qF "$2" || fail "$1 lacks $2 in 
 
 # After each epoch ranks compare their states to the bit, or the run would end in an error.
 test_fast_runs_learn_what_exact_ones_do() {
+    local folder
     exact
     for n in 2 3; do
         for wire in f32 bf16; do
@@ -85,6 +86,35 @@ by_mpi() { # LAUNCHER NAME ARGUMENT...
         says "$folder" ";sum=fast;wire=$wire;ranks=3;over=$name"
     done
 }
+# MPI's own sum can't tell for whom it waits: all are asked then, and who doesn't answer is named.
+hangs_by() { # LAUNCHER ARGUMENT...
+    local launcher=$1 pid child stopped="" code=0
+    shift
+    command -v "$launcher" >/dev/null || { echo "  skipped: no $launcher"; return 0; }
+    rm -rf hung
+    env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 WICK_GROUP_TIMEOUT=4 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 \
+        timeout 120 "$launcher" "$@" -n 3 "$wick" train "${run[@]}" --mode fast --epochs 4000 --save-every 2 --out hung --quiet >out 2>err &
+    pid=$!
+    for _ in $(seq 1000); do
+        [ -e hung/last.safetensors.prev ] && break
+        sleep 0.02
+    done
+    for child in $(pgrep -f "$wick train.* --out hung"); do
+        [ "$(readlink "/proc/$child/exe")" = "$(realpath "$wick")" ] || continue
+        tr '\0' '\n' <"/proc/$child/environ" | grep -qE '^(OMPI_COMM_WORLD_RANK|PMI_RANK)=1$' || continue
+        kill -STOP "$child" && stopped=$child
+    done
+    for _ in $(seq 1000); do
+        grep -q "did not answer" err && break
+        sleep 0.02
+    done
+    [ -z "$stopped" ] || kill -CONT "$stopped"
+    wait $pid || code=$?
+    [ "$code" != 0 ] || fail "a rank hung, and the exit code is 0"
+    has err "rank 1 did not answer in 4 s"
+}
+test_a_rank_that_hangs_in_open_mpi_is_named() { hangs_by mpirun.openmpi --oversubscribe; }
+test_a_rank_that_hangs_in_mpich_is_named() { hangs_by mpirun.mpich; }
 test_sums_by_open_mpi() { by_mpi mpirun.openmpi "Open MPI" --oversubscribe; }
 test_sums_by_mpich() { by_mpi mpirun.mpich MPICH; }
 test_main

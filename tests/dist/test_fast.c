@@ -1,4 +1,7 @@
 /* Sums that give the promise of the tree up: near the exact one, the same on all ranks, and what is said of them. */
+#include <pthread.h>
+
+#include "../base/counting_alloc.h"
 #include "base/base.h"
 #include "ranks.h"
 #include "tree.h"
@@ -192,6 +195,68 @@ TEST(the_numerics_key_says_it_until_the_group_is_closed) {
     wick_group_close(&g);
     CHECK(strcmp(wick_context_numerics(ctx), before) == 0);
     wick_context_free(&ctx);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+enum { SHORT_COUNT = 100 };
+
+typedef struct short_seat {
+    const wick_group_host *host;
+    int rank, bad; /* the line that failed */
+    int64_t fail;  /* which allocation of begin fails the first time */
+    bool failed;   /* one did */
+} short_seat;
+
+#define MUST(cond)                                                                                                     \
+    if (!s->bad && !(cond)) s->bad = __LINE__
+
+static void *short_of_memory(void *arg) {
+    short_seat *s = arg;
+    counting c = {.fail_at = -1};
+    const wick_allocator alloc = counting_allocator(&c);
+    wick_context *ctx = new_context(.threads = 1, .allocator = &alloc);
+    wick_group *g = NULL;
+    const wick_group_options options = {.host = s->host, .rank = s->rank, .timeout = 60};
+    const wick_group_fast fast = {.wire = WICK_WIRE_BF16, .exact = 1};
+    float v[SHORT_COUNT], sum[SHORT_COUNT] = {0};
+    for (int i = 0; i < SHORT_COUNT; i++) v[i] = 1;
+    MUST(ctx && wick_group_open(ctx, &options, &g) == WICK_OK);
+    if (s->bad) return NULL;
+    MUST(wick_group_set_fast(g, &fast) == WICK_OK);
+    c.fail_at = s->fail < 0 ? -1 : c.calls + s->fail;
+    wick_status status = wick_group_begin(g, 2, SHORT_COUNT);
+    s->failed = status == WICK_ERR_NOMEM;
+    MUST(status == WICK_OK || (s->failed && strstr(wick_group_error(g), "out of memory")));
+    c.fail_at = -1;
+    MUST(!s->failed || wick_group_begin(g, 2, SHORT_COUNT) == WICK_OK);
+    MUST(wick_group_add(g, s->rank, v) == WICK_OK && wick_group_finish(g, sum) == WICK_OK);
+    for (int i = 0; i < SHORT_COUNT; i++) MUST(sum[i] == 2);
+    wick_group_close(&g);
+    wick_context_free(&ctx);
+    MUST(c.live == 0);
+    return NULL;
+}
+
+TEST(a_rank_that_had_no_memory_can_begin_again) {
+    bool failed = true;
+    for (int64_t n = 0; failed && n < 20; n++) {
+        wick_context *ctx = new_context(.threads = 1);
+        wick_group_host *host = NULL;
+        pthread_t other;
+        REQUIRE(wick_group_host_new(ctx, 2, &host) == WICK_OK);
+        short_seat seats[2] = {{.host = host, .rank = 0, .fail = n}, {.host = host, .rank = 1, .fail = -1}};
+        REQUIRE(pthread_create(&other, NULL, short_of_memory, &seats[1]) == 0);
+        short_of_memory(&seats[0]);
+        pthread_join(other, NULL);
+        for (int r = 0; r < 2; r++)
+            CHECK_MSG(!seats[r].bad, "allocation %d: rank %d, line %d", (int)n, r, seats[r].bad);
+        failed = seats[0].failed;
+        CHECK(n >= 4 || failed); /* a vector, what was lost, words, parts, parcels */
+        wick_group_host_free(&host);
+        wick_context_free(&ctx);
+    }
+    CHECK(!failed);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv); }
