@@ -88,6 +88,21 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_add_part(wick_group *group, int 
  * missing. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float *sum);
 
+/* A range of a vector's elements; end is past its last. */
+typedef struct wick_range {
+    size_t begin, end;
+} wick_range;
+/* As wick_group_finish, but each rank gets n ranges of the sum alone, with the same bits (reduce-scatter): rank r those
+ * at ranges[r * n] and behind, which may overlap others, or be empty. All ranks give the same ranges. `sum` gets this
+ * rank's, one behind another. Ranks send what others get, and no more: of n equal parts (ranks - 1) / ranks x count
+ * floats each. WICK_ERR_INVALID: a range that is not in the vector; WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, int n, const wick_range *ranges,
+                                                             float *sum);
+/* Parts of all ranks, to all (all-gather), of any sizes: bytes begin[r] to begin[r + 1] of `all` are rank r's; those of
+ * this rank are there before. begin has ranks + 1 numbers, the same on all ranks. WICK_ERR_INVALID: a part that ends
+ * before it begins; WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, const size_t *begin, void *all);
+
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);
 /* `size` bytes of every rank, to all: `all` has room for ranks x size bytes, and gets them in the order of ranks. */
