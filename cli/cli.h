@@ -82,6 +82,7 @@ typedef struct cli_options {
     double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens; /* of train */
     int64_t vocabulary, length, leaves;
+    bool shard_optimizer;
     int64_t beams;          /* of eval and predict */
     int64_t embedding;      /* of train */
     double margin;

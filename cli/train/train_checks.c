@@ -150,6 +150,9 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
 
 int training_check_leaves(const cli_options *o, const char *whose, int64_t batch) {
     const long long n = o->leaves;
+    if (!n && o->shard_optimizer)
+        return log_fail(blame(whose),
+                        "%s--shard-optimizer is for ranks that share the --leaves of a batch: give those too", whose);
     if (!n) return CLI_OK;
     if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
     if (o->accumulate > 1)

@@ -98,10 +98,12 @@ typedef struct wick_range {
  * floats each. WICK_ERR_INVALID: a range that is not in the vector; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, int n, const wick_range *ranges,
                                                              float *sum);
-/* Parts of all ranks, to all (all-gather), of any sizes: bytes begin[r] to begin[r + 1] of `all` are rank r's; those of
- * this rank are there before. begin has ranks + 1 numbers, the same on all ranks. WICK_ERR_INVALID: a part that ends
- * before it begins; WICK_ERR_NOMEM. */
-WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, const size_t *begin, void *all);
+/* Parts of all ranks, of any sizes, to rank `root`, or with root -1 to all (all-gather): `all` gets rank r's at bytes
+ * begin[r] to begin[r + 1] - 1; mine may be this rank's place there. begin has ranks + 1 numbers, and is the same on
+ * all ranks, as root is. `all` is not written on other ranks than the root, and may be NULL there. WICK_ERR_INVALID: a
+ * root that is no rank, a part that ends before it begins; WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, int root, const size_t *begin,
+                                                        const void *mine, void *all);
 
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);

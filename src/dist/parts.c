@@ -90,15 +90,15 @@ static void sum_ranges(wick_group *g, int n, const wick_range *mine, part_lists 
 wick_status wick_group_finish_parts(wick_group *g, int n, const wick_range *ranges, float *sum) {
     part_lists lists = {0};
     WICK_TRY(wick_group_usable(g));
-    if (n < 0 || (n && !ranges)) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish_parts: %d ranges at NULL", n);
+    if (n < 0 || (n && !ranges))
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_finish_parts: %d ranges at NULL", n);
     for (int i = 0; i < n * g->wire.size; i++)
         if (ranges[i].begin > ranges[i].end || ranges[i].end > g->sum.count)
             return wick_group_fail(g, WICK_ERR_INVALID,
                                    "group_finish_parts: range %d of rank %d is %zu to %zu of %zu floats", i % n, i / n,
                                    ranges[i].begin, ranges[i].end, g->sum.count);
     const wick_range *mine = n ? ranges + (size_t)n * (size_t)g->wire.rank : NULL;
-    if (!sum && floats_of(n, mine))
-        return wick_group_fail(g, WICK_ERR_INVALID, "group_finish_parts: sum is NULL");
+    if (!sum && floats_of(n, mine)) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish_parts: sum is NULL");
     WICK_TRY(wick_group_sum_complete(g, "group_finish_parts"));
     if (g->sum.count == 0) return WICK_OK;
     WICK_TRY(take_lists(g, n, mine, &lists));
@@ -108,24 +108,37 @@ wick_status wick_group_finish_parts(wick_group *g, int n, const wick_range *rang
     return WICK_OK;
 }
 
-wick_status wick_group_collect(wick_group *g, const size_t *begin, void *all) {
+static wick_status check_collect(wick_group *g, int root, const size_t *begin, const void *mine, const void *all) {
+    const int me = g->wire.rank, ranks = g->wire.size;
+    if (root < -1 || root >= ranks)
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_collect: root %d: ranks are 0 to %d, and -1 is all of them",
+                               root, ranks - 1);
+    if (!begin) return wick_group_fail(g, WICK_ERR_INVALID, "group_collect: begin is NULL");
+    for (int r = 0; r < ranks; r++)
+        if (begin[r] > begin[r + 1])
+            return wick_group_fail(g, WICK_ERR_INVALID, "group_collect: the part of rank %d ends before it begins", r);
+    if ((!mine && begin[me + 1] > begin[me]) || (!all && (root < 0 || root == me) && begin[ranks] > begin[0]))
+        return wick_group_fail(g, WICK_ERR_INVALID, "group_collect: mine or all is NULL");
+    return WICK_OK;
+}
+
+wick_status wick_group_collect(wick_group *g, int root, const size_t *begin, const void *mine, void *all) {
     const int me = g->wire.rank, ranks = g->wire.size;
     WICK_TRY(wick_group_usable(g));
-    for (int r = 0; r < ranks; r++)
-        if (!begin || begin[r] > begin[r + 1])
-            return wick_group_fail(g, WICK_ERR_INVALID, "group_collect: the part of rank %d ends before it begins", r);
-    if (!all && begin[ranks] > begin[0]) return wick_group_fail(g, WICK_ERR_INVALID, "group_collect: all is NULL");
-    const size_t bytes = 2 * (size_t)ranks * sizeof(wick_parcel);
+    WICK_TRY(check_collect(g, root, begin, mine, all));
+    const size_t bytes = 2 * (size_t)ranks * sizeof(wick_parcel), size = begin[me + 1] - begin[me];
+    const bool gets = root < 0 || root == me;
+    uint8_t *at = all;
+    if (gets && size && at + begin[me] != mine) memmove(at + begin[me], mine, size);
     if (ranks == 1) return WICK_OK;
     wick_parcel *in = wick_alloc(&g->ctx->alloc, bytes), *out = in + ranks;
     if (!in) return wick_group_fail(g, WICK_ERR_NOMEM, "group_collect: out of memory");
-    uint8_t *at = all;
     int n_in = 0, n_out = 0;
     for (int k = 1; k < ranks; k++) {
         const int r = (me + k) % ranks;
-        const size_t mine = begin[me + 1] - begin[me], theirs = begin[r + 1] - begin[r];
-        if (mine) out[n_out++] = (wick_parcel){r, at + begin[me], mine};
-        if (theirs) in[n_in++] = (wick_parcel){r, at + begin[r], theirs};
+        const size_t theirs = begin[r + 1] - begin[r];
+        if (size && (root < 0 || root == r)) out[n_out++] = (wick_parcel){r, (void *)(uintptr_t)mine, size};
+        if (theirs && gets) in[n_in++] = (wick_parcel){r, at + begin[r], theirs};
     }
     const wick_status status = wick_group_exchange(g, WICK_GROUP_PARTS_COLLECT, n_out, out, n_in, in);
     wick_release(&g->ctx->alloc, in, bytes);

@@ -137,13 +137,19 @@ static int collect_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
     const int ranks = wick_group_size(g), me = wick_group_rank(g);
     size_t begin[RANKS_MOST + 1] = {3};
     for (int r = 0; r < ranks; r++) begin[r + 1] = begin[r] + (r % 3 == 1 ? 0 : 5000 * (size_t)r + 1);
-    unsigned char *all = calloc(begin[ranks] + 1, 1);
-    for (size_t i = begin[me]; i < begin[me + 1]; i++) all[i] = (unsigned char)(i * 11 + 5);
-    int bad = wick_group_collect(g, begin, all) != WICK_OK;
-    for (size_t i = 0; i <= begin[ranks] && !bad; i++)
-        bad = all[i] != (i < 3 || i == begin[ranks] ? 0 : (unsigned char)(i * 11 + 5)) ? 2 : 0;
+    unsigned char *all = malloc(begin[ranks] + 1), *mine = malloc(begin[ranks] + 1);
+    int bad = 0;
+    for (int root = -1; root < ranks && !bad; root++) {
+        memset(all, 0, begin[ranks] + 1);
+        for (size_t i = begin[me]; i < begin[me + 1]; i++) mine[i] = (unsigned char)(i * 11 + 5 + (size_t)root);
+        if (root == me) memcpy(all + begin[me], mine + begin[me], begin[me + 1] - begin[me]);
+        bad = wick_group_collect(g, root, begin, (root == me ? all : mine) + begin[me],
+                                 root == me || root < 0 ? all : NULL) != WICK_OK;
+        for (size_t i = 0; i <= begin[ranks] && !bad && (root < 0 || root == me); i++)
+            bad = all[i] != (i < 3 || i == begin[ranks] ? 0 : (unsigned char)(i * 11 + 5 + (size_t)root)) ? 2 : 0;
+    }
     if (bad) snprintf(text, RANK_TEXT, "%s", wick_group_error(g));
-    free(all);
+    free(all), free(mine);
     return bad;
 }
 
@@ -175,10 +181,14 @@ TEST(ranges_that_are_not_in_the_vector_are_refused) {
     CHECK(wick_group_finish_parts(g, 1, &backward, sum) == WICK_ERR_INVALID);
     CHECK(wick_group_finish_parts(g, 1, &whole, NULL) == WICK_ERR_INVALID);
     CHECK(wick_group_finish_parts(g, 1, &whole, sum) == WICK_OK && sum[0] == 4 && sum[2] == 8 && sum[3] == 0);
-    CHECK(wick_group_collect(g, parts, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, -1, parts, v, sum) == WICK_ERR_INVALID);
     CHECK_STR_HAS(wick_group_error(g), "the part of rank 0 ends before it begins");
-    CHECK(wick_group_collect(g, NULL, sum) == WICK_ERR_INVALID);
-    CHECK(wick_group_collect(g, (size_t[]){0, 4}, NULL) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, 1, (size_t[]){0, 4}, v, sum) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_group_error(g), "root 1: ranks are 0 to 0");
+    CHECK(wick_group_collect(g, -1, NULL, v, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, -1, (size_t[]){0, 4}, v, NULL) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, 0, (size_t[]){0, 4}, NULL, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, 0, (size_t[]){4, 8}, v, sum) == WICK_OK && sum[1] == v[0]);
     wick_group_close(&g);
     wick_context_free(&ctx);
 }
