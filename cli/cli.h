@@ -83,6 +83,7 @@ typedef struct cli_options {
     const char *text_column, *tokens; /* of train */
     int64_t vocabulary, length, leaves;
     bool shard_optimizer;
+    int sum_mode, wire; /* as their choices stand in the table */
     int64_t beams;          /* of eval and predict */
     int64_t embedding;      /* of train */
     double margin;

@@ -86,7 +86,7 @@ static int build(training *t) {
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
     const trainer_loss loss = {o->label_smoothing, o->noise,  t->class_weights, o->leaves,
-                               t->group,           o->margin, ranks_shard(t)};
+                               t->group,           o->margin, ranks_shard(t),   o->sum_mode > 0, (wick_wire_type)o->wire};
     if (code == CLI_OK)
         code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
@@ -328,6 +328,8 @@ static int end_epoch(training *t) {
     code = trainer_note_loss(&t->t, loss);
     if (code != CLI_OK) return code;
     const bool best = judge(t, loss, score);
+    if (code == CLI_OK) code = ranks_agree_still(t);
+    if (code != CLI_OK) return code;
     if (best) code = run_save_best(&t->r);
     if (code == CLI_OK) code = ranks_hide_averages(t);
     if (code != CLI_OK) return code;

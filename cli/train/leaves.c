@@ -18,6 +18,8 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     v->group = how->group;
     v->n = how->leaves;
     v->shards.on = how->sharded;
+    v->fast = how->fast;
+    v->wire = how->wire;
     v->size = t->batch / v->n;
     v->rest = t->tail % v->size;
     const wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
@@ -135,6 +137,13 @@ static bool take_memory(leaf_cut *v) {
     return v->vector && v->sum && v->before;
 }
 
+/* All behind the gradients goes in f32. */
+static wick_status set_mode(leaf_cut *v) {
+    const wick_group_fast fast = {.wire = v->wire, .exact = (size_t)(v->buffers + LEAF_EXTRAS)};
+    const wick_status status = wick_group_set_fast(v->group, v->fast ? &fast : NULL);
+    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+}
+
 wick_status leaves_new(trainer *t) {
     leaf_cut *v = &t->leaves;
     for (int k = 0; k < 2; k++) v->row[k] = wick_spec_bytes(wick_loader_field(t->loader, k)) / (size_t)t->batch;
@@ -146,7 +155,8 @@ wick_status leaves_new(trainer *t) {
     if (gradients.dtype != WICK_F32) return refuse(v, "a parameter", gradients.dtype);
     status = count_buffers(v, t->c);
     if (status == WICK_OK) status = v->shards.on ? shards_new(t) : compile_update(t);
-    return status == WICK_OK && !take_memory(v) ? WICK_ERR_NOMEM : status;
+    if (status == WICK_OK && !take_memory(v)) return WICK_ERR_NOMEM;
+    return status == WICK_OK ? set_mode(v) : status;
 }
 
 void leaves_free(leaf_cut *v) {

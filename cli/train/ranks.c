@@ -124,6 +124,13 @@ int ranks_agree(training *t) {
     return log_fail(CLI_FAILED, "comparing ranks: %s", log_why(t->ctx, status));
 }
 
+int ranks_agree_still(const training *t) {
+    if (ranks_alone(t) || !t->o->sum_mode) return CLI_OK;
+    const wick_status status = shared_agree_states(t->group, t->c.model);
+    if (status == WICK_OK) return CLI_OK;
+    return log_fail(CLI_FAILED, "after epoch %lld: %s", (long long)t->r.state.epoch, wick_group_error(t->group));
+}
+
 /* ---- what rank 0 tells ------------------------------------------------------------------------------------------- */
 
 int ranks_share(const training *t, int code) {

@@ -153,6 +153,14 @@ int training_check_leaves(const cli_options *o, const char *whose, int64_t batch
     if (!n && o->shard_optimizer)
         return log_fail(blame(whose),
                         "%s--shard-optimizer is for ranks that share the --leaves of a batch: give those too", whose);
+    if (o->sum_mode && o->shard_optimizer)
+        return log_fail(
+            blame(whose),
+            "%s--shard-optimizer keeps the bits of the sum along the tree, which --mode fast gives up: one of "
+            "them",
+            whose);
+    if (!n && o->sum_mode)
+        return log_fail(blame(whose), "%s--mode fast says how leaves are summed: it needs --leaves", whose);
     if (!n) return CLI_OK;
     if (n & (n - 1)) return log_fail(blame(whose), "%s--leaves %lld is no power of two", whose, n);
     if (o->accumulate > 1)

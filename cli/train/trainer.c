@@ -93,6 +93,7 @@ const option_use *trainer_use(int i) {
         {"lr-rise", "schedule", "onecycle"},
         {"lr-patience", "schedule", "plateau"},
         {"cycle-momentum", "schedule", "onecycle"},
+        {"wire", "mode", "fast"},
     };
     return (size_t)i < sizeof uses / sizeof uses[0] ? &uses[i] : NULL;
 }

@@ -62,6 +62,8 @@ typedef struct trainer_loss {
     wick_group *group; /* whose ranks run them */
     double margin;     /* of embed */
     bool sharded;      /* each of them updates a part, as the optimizer's options say */
+    bool fast;         /* leaves are summed as --mode fast, over this wire */
+    wick_wire_type wire;
 } trainer_loss;
 /* Makes the model's parameters and the optimizer's state. taught_by: NULL: nobody. loading
  * says batch, seed, augmentation and workers; the model's normalisation and shuffling are added. Exit codes; what went

@@ -58,6 +58,9 @@ WICK_API int wick_group_rank(const wick_group *group); /* from 0 */
 WICK_API int wick_group_size(const wick_group *group); /* how many ranks */
 /* What carries its bytes: "none" (a group of one), "local", "Open MPI", "MPICH", "MPI"; static. */
 WICK_API const char *wick_group_transport(const wick_group *group);
+/* Bytes of messages that this rank has sent so far. What MPI sends for a sum of its own (WICK_WIRE_F32) isn't known to
+ * Wick, and not in it. */
+WICK_API uint64_t wick_group_sent(const wick_group *group);
 /* Of the last call that failed; "" before. */
 WICK_API const char *wick_group_error(const wick_group *group);
 
@@ -95,7 +98,8 @@ typedef struct wick_range {
 /* As wick_group_finish, but each rank gets n ranges of the sum alone, with the same bits (reduce-scatter): rank r those
  * at ranges[r * n] and behind, which may overlap others, or be empty. All ranks give the same ranges. `sum` gets this
  * rank's, one behind another. Ranks send what others get, and no more: of n equal parts (ranks - 1) / ranks x count
- * floats each. WICK_ERR_INVALID: a range that is not in the vector; WICK_ERR_NOMEM. */
+ * floats each. WICK_ERR_INVALID: a range that is not in the vector; WICK_ERR_UNSUPPORTED: a sum without the promise
+ * (wick_group_set_fast); WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, int n, const wick_range *ranges,
                                                              float *sum);
 /* Parts of all ranks, of any sizes, to rank `root`, or with root -1 to all (all-gather): `all` gets rank r's at bytes
@@ -104,6 +108,29 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, 
  * root that is no rank, a part that ends before it begins; WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, int root, const size_t *begin,
                                                         const void *mine, void *all);
+/* ---- sums without the promise ------------------------------------------------------------------------------------
+ *
+ * For speed: bits that depend on the number of ranks and on the transport, which the numerics key of the context says
+ * (wick_context_numerics ends in ";sum=fast;wire=bf16;ranks=3;over=local" until the group is closed). All ranks still
+ * get the same bits. A rank adds its leaves in their order into one vector, instead of log2(leaves), and one vector of
+ * each rank is summed. */
+
+typedef enum wick_wire_type {
+    WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
+    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
+                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
+} wick_wire_type;
+
+typedef struct wick_group_fast {
+    wick_wire_type wire;
+    size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
+} wick_group_fast;
+
+/* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
+ * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
+ * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
+ * WICK_ERR_INVALID (wire). */
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
 
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);

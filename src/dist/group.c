@@ -66,6 +66,7 @@ wick_status wick_group_exchange(wick_group *g, wick_group_op op, int n_out, cons
                                 const wick_parcel *in) {
     WICK_TRY(wick_group_usable(g));
     if (!g->wire.transport) return WICK_OK;
+    for (int i = 0; i < n_out; i++) g->sent += out[i].size;
     const wick_exchange x = {.op = op,
                              .sequence = g->sequence++,
                              .what = wick_group_op_name(op),
@@ -316,6 +317,7 @@ void wick_group_close(wick_group **group) {
     wick_group *g = group ? *group : NULL;
     if (!g) return;
     *group = NULL;
+    wick_group_fast_free(g);
     wick_group_sum_free(g);
     if (g->wire.transport) g->wire.transport->close(g->wire.self, g->broken);
     wick_release(&g->ctx->alloc, g, sizeof *g);
@@ -323,4 +325,5 @@ void wick_group_close(wick_group **group) {
 
 int wick_group_rank(const wick_group *g) { return g->wire.rank; }
 int wick_group_size(const wick_group *g) { return g->wire.size; }
+uint64_t wick_group_sent(const wick_group *g) { return g->sent; }
 const char *wick_group_transport(const wick_group *g) { return g->wire.transport ? g->wire.transport->name : "none"; }

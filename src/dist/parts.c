@@ -99,6 +99,9 @@ wick_status wick_group_finish_parts(wick_group *g, int n, const wick_range *rang
                                    ranges[i].begin, ranges[i].end, g->sum.count);
     const wick_range *mine = n ? ranges + (size_t)n * (size_t)g->wire.rank : NULL;
     if (!sum && floats_of(n, mine)) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish_parts: sum is NULL");
+    if (g->sum.flat)
+        return wick_group_fail(g, WICK_ERR_UNSUPPORTED,
+                               "group_finish_parts: parts are of sums along the tree, not of wick_group_set_fast's");
     WICK_TRY(wick_group_sum_complete(g, "group_finish_parts"));
     if (g->sum.count == 0) return WICK_OK;
     WICK_TRY(take_lists(g, n, mine, &lists));

@@ -98,6 +98,8 @@ test_a_folder_that_cannot_be_written_ends_all() {
 test_what_cannot_be_dealt_out_is_refused() {
     expect 2 "$wick" train --data data --hidden 16 --shard-optimizer --out bad
     has err "--shard-optimizer is for ranks that share the --leaves of a batch: give those too"
+    expect 2 ranks 2 train --data data --hidden 16 --leaves 4 --mode fast --shard-optimizer --out bad
+    has err "--mode fast gives up: one of them"
     [ ! -e bad ] || fail "a folder was made"
 }
 test_main
