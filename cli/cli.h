@@ -95,6 +95,7 @@ typedef struct cli_options {
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t images, judge, block; /* of quantize; the first two also of prune */
+    int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
     double percentile, max_drop;
     double ratio, macs, sparsity, energy, low_rank; /* of prune */

@@ -1,7 +1,10 @@
 #include "leaves.h"
 
 #include "../interrupt.h"
+#include "../term/log.h"
 #include "trainer.h"
+
+#include "wick/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +25,9 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     v->wire = how->wire;
     v->size = t->batch / v->n;
     v->rest = t->tail % v->size;
-    const wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
-    return status == WICK_OK ? WICK_OK : group_failed(v, status);
+    wick_status status = wick_group_leaves(v->group, (int)v->n, &v->first, &v->end);
+    if (status == WICK_OK) status = leaf_shares_new(t, how->shares);
+    return status == WICK_OK || status == WICK_ERR_NOMEM ? status : group_failed(v, status);
 }
 
 void leaves_part(const leaf_cut *v, wick_loader_options *loading) {
@@ -165,6 +169,7 @@ void leaves_free(leaf_cut *v) {
     free(v->vector);
     free(v->sum);
     free(v->before);
+    leaf_shares_free(&v->shares);
     *v = (leaf_cut){0};
 }
 
@@ -213,7 +218,11 @@ static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) 
 /* Into v->sum. *failed: how a leaf of this rank did; all ranks come to the end of the sum whatever that is. */
 static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status *failed) {
     leaf_cut *v = &t->leaves;
+    const double began = now_seconds();
+    char name[32];
     wick_status status = wick_group_begin(v->group, (int)v->n, (size_t)v->count);
+    snprintf(name, sizeof name, "%d leaves", v->end - v->first);
+    wick_profile_begin(t->c->ctx, name);
     *failed = move_buffers(t->c, v->before, false);
     for (int leaf = v->first; status == WICK_OK && leaf < v->end; leaf++) {
         const wick_status made = make_vector(t, number, n, leaf);
@@ -223,7 +232,11 @@ static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status
         if (leaf == v->first) extras[LEAF_STOP] = (float)interrupted();
         status = wick_group_add(v->group, leaf, v->vector);
     }
+    wick_profile_end(t->c->ctx);
+    v->shares.seconds = now_seconds() - began;
+    wick_profile_begin(t->c->ctx, "sum of ranks"); /* and waiting for those that are slower */
     if (status == WICK_OK) status = v->shards.on ? shards_finish(t) : wick_group_finish(v->group, v->sum);
+    wick_profile_end(t->c->ctx);
     return status == WICK_OK ? WICK_OK : group_failed(v, status);
 }
 
@@ -244,10 +257,13 @@ wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *r
     }
     result->loss = extras[LEAF_LOSS] * share;
     result->correct = (int64_t)extras[LEAF_CORRECT];
-    if (v->shards.on) return shards_update(t, share, error);
-    status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
-    *error = wick_workspace_error(v->update.workspace);
-    return status;
+    if (v->shards.on) {
+        status = shards_update(t, share, error);
+    } else {
+        status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
+        if (status != WICK_OK) *error = wick_workspace_error(v->update.workspace);
+    }
+    return status == WICK_OK ? leaf_shares_step(t, number, n) : status;
 }
 
 wick_status leaves_replay(trainer *t, step plans[2], int64_t number, int64_t n, const char **error) {

@@ -20,6 +20,7 @@
 #define WICK_CLI_LEAVES_H
 
 #include "../step.h"
+#include "leaf_shares.h"
 
 #include "shards.h"
 
@@ -42,6 +43,7 @@ typedef struct leaf_cut {
     size_t row[2];                     /* bytes of a sample and of its label */
     float *vector, *sum;
     float *before;   /* the buffers, as they were before the step */
+    leaf_shares shares; /* first and end move by it */
     bool stop;       /* some rank was asked to stop, and all of them know after the same step */
     bool elsewhere;  /* what failed did so on other ranks alone */
     char error[512]; /* of the first leaf that failed, or of leaves_new */

@@ -10,8 +10,7 @@ static size_t floats_of(int n, const wick_range *ranges) {
 
 /* Complete subtrees of the leaves of rank r. */
 static int blocks_of(const wick_group *g, int r, tree_block *blocks) {
-    return wick_tree_blocks(wick_tree_first(g->sum.leaves, r, g->wire.size),
-                            wick_tree_first(g->sum.leaves, r + 1, g->wire.size), blocks);
+    return wick_tree_blocks(wick_group_first(g, g->sum.leaves, r), wick_group_first(g, g->sum.leaves, r + 1), blocks);
 }
 
 /* The lists of an exchange, in the sum's memory. */

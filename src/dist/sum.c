@@ -58,8 +58,7 @@ static int all_blocks(const wick_group *g) {
     tree_block blocks[BLOCKS_MAX];
     int n = 0;
     for (int r = 0; r < g->wire.size; r++)
-        n += wick_tree_blocks(wick_tree_first(g->sum.leaves, r, g->wire.size),
-                              wick_tree_first(g->sum.leaves, r + 1, g->wire.size), blocks);
+        n += wick_tree_blocks(wick_group_first(g, g->sum.leaves, r), wick_group_first(g, g->sum.leaves, r + 1), blocks);
     return n;
 }
 
@@ -90,7 +89,7 @@ static bool take_memory(wick_group *g) {
 
 /* ---- adding own leaves ------------------------------------------------------------------------------------------- */
 
-static wick_status check_leaves(wick_group *g, const char *call, int leaves) {
+wick_status wick_group_check_leaves(wick_group *g, const char *call, int leaves) {
     if (leaves < 1 || leaves > WICK_LEAVES_MAX || (leaves & (leaves - 1)))
         return wick_group_fail(g, WICK_ERR_INVALID, "%s: %d leaves: a power of two from 1 to %d", call, leaves,
                                WICK_LEAVES_MAX);
@@ -101,24 +100,24 @@ static wick_status check_leaves(wick_group *g, const char *call, int leaves) {
 }
 
 wick_status wick_group_leaves(wick_group *g, int leaves, int *first, int *end) {
-    WICK_TRY(check_leaves(g, "group_leaves", leaves));
+    WICK_TRY(wick_group_check_leaves(g, "group_leaves", leaves));
     if (!first || !end) return wick_group_fail(g, WICK_ERR_INVALID, "group_leaves: first or end is NULL");
-    *first = wick_tree_first(leaves, g->wire.rank, g->wire.size);
-    *end = wick_tree_first(leaves, g->wire.rank + 1, g->wire.size);
+    *first = wick_group_first(g, leaves, g->wire.rank);
+    *end = wick_group_first(g, leaves, g->wire.rank + 1);
     return WICK_OK;
 }
 
 wick_status wick_group_begin(wick_group *g, int leaves, size_t count) {
     group_sum *s = &g->sum;
     WICK_TRY(wick_group_usable(g));
-    WICK_TRY(check_leaves(g, "group_begin", leaves));
+    WICK_TRY(wick_group_check_leaves(g, "group_begin", leaves));
     s->begun = false;
     if (count > PTRDIFF_MAX / sizeof(float))
         return wick_group_fail(g, WICK_ERR_NOMEM, "group_begin: out of memory for vectors of %zu floats", count);
     s->leaves = leaves;
     s->flat = g->fast.on;
-    s->first = wick_tree_first(leaves, g->wire.rank, g->wire.size);
-    s->end = wick_tree_first(leaves, g->wire.rank + 1, g->wire.size);
+    s->first = wick_group_first(g, leaves, g->wire.rank);
+    s->end = wick_group_first(g, leaves, g->wire.rank + 1);
     s->leaf = s->first;
     s->count = count;
     s->n = 0, s->filled = 0;
@@ -208,8 +207,8 @@ static int list_blocks(wick_group *g, wick_parcel *in, int *n_in, tree_block *bl
     float *at = s->parts;
     int n = 0;
     for (int r = 0; r < ranks; r++) {
-        const int more = wick_tree_blocks(wick_tree_first(s->leaves, r, ranks),
-                                          wick_tree_first(s->leaves, r + 1, ranks), blocks + n);
+        const int more =
+            wick_tree_blocks(wick_group_first(g, s->leaves, r), wick_group_first(g, s->leaves, r + 1), blocks + n);
         for (int i = 0; i < more; i++, n++) {
             vectors[n] = r == me ? s->vectors[i] + part_begin(g, me) : at;
             if (r == me || !size) continue;

@@ -26,6 +26,11 @@ test_every_rule_has_the_bits_of_one_process() {
         done
     done
 }
+test_leaves_that_move_between_ranks_change_no_bit() {
+    expect 0 "$wick" train "${run[@]}" --clip 1 --ema 0.9 --force --out one
+    expect 0 ranks 3 train "${run[@]}" --clip 1 --ema 0.9 --shares shuffle --shard-optimizer --out moving
+    same_tensors one/last.safetensors moving/last.safetensors
+}
 # "the optimizer's states take A MB of this rank, of B MB": rank 0 has as much as any.
 test_a_rank_has_its_share_of_the_states() {
     for n in 2 3 4; do
