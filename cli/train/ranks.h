@@ -18,8 +18,8 @@ int ranks_check(const training *t);
  * differs. */
 int ranks_agree(training *t);
 
-/* The same of the states after an epoch of --mode fast, in which ranks have the same bits only where the transport gives
- * them the same sums. */
+/* The same of the states after an epoch of --mode fast, in which ranks have the same bits only where the transport
+ * gives them the same sums. */
 int ranks_agree_still(const training *t);
 
 /* The code of rank 0, to all. A follower whose own code is another keeps that, and is gone for the others. */
