@@ -38,6 +38,12 @@ test_a_rank_has_its_share_of_the_states() {
         awk -v n=$n '/optimizer.s states take/ { found = 1; exit !($5 <= $11 * (1 / n + 0.01)) } END { if (!found) exit 1 }' err ||
             { fail "more than 1 / $n + 1 %" && cat err; }
     done
+    expect 0 ranks 4 train --data data --hidden 64 --leaves 8 --batch 64 --shard-optimizer --dry-run --json
+    valid_json out
+    expect 0 "$wick" train --data data --hidden 64 --dry-run --json
+    [ "$(json out optimizer_bytes)" -gt 100000 ] || fail "optimizer_bytes $(json out optimizer_bytes)"
+    expect 0 ranks 4 train --data data --hidden 64 --leaves 8 --batch 64 --shard-optimizer --dry-run
+    has out "MB of states on this rank, of "
     expect 0 "$wick" train --data data --hidden 64 --leaves 8 --batch 64 --shard-optimizer --epochs 1 --force --out share
     lacks err "states take"
 }

@@ -243,6 +243,50 @@ static double own_bytes(const member *n) {
     return bytes;
 }
 
+static wick_status large_loss(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)in;
+    member *n = user;
+    wick_tensor *w = weight(n, "w", WICK_DIMS(300, 301)), *b = weight(n, "b", WICK_DIMS(7));
+    out[0] = wick_add(wick_mean(wick_square(w), WICK_ALL_AXES, false), wick_mean(wick_square(b), WICK_ALL_AXES, false));
+    return wick_optimizer_gradients(n->optimizer, out[0], &out[1]);
+}
+
+static double tensor_bytes(const wick_context *ctx) {
+    wick_memory_use use;
+    for (int i = 0; (use = wick_memory_use_at(ctx, i)).name; i++)
+        if (strcmp(use.name, "tensors") == 0) return (double)use.bytes;
+    return NAN;
+}
+
+/* Of what the context's memory tracker counts as tensors, what is there more when the update was recorded. */
+static double tracked_states(int at, int ranks) {
+    enum { COUNT = 300 * 301 + 7 };
+    const wick_optim_options options = {.kind = WICK_ADAMW, .shard = {at, ranks}};
+    member n = {.ctx = new_context(.threads = 1, .track_memory = true), .dtype = WICK_F32};
+    double before = 0, after = 0;
+    if (!n.ctx || wick_model_new(n.ctx, &n.model) != WICK_OK) return NAN;
+    CHECK_OK(n.ctx, wick_optimizer_new(n.model, &options, &n.optimizer));
+    CHECK_OK(n.ctx, compile(&n, 0, large_loss, 0, NULL, 2));
+    before = tensor_bytes(n.ctx);
+    n.part = (wick_optim_part){.end = COUNT, .needed = COUNT};
+    if (ranks > 1) CHECK_OK(n.ctx, wick_optimizer_part(n.optimizer, at, &n.part));
+    const wick_spec own = {.dtype = WICK_F32, .rank = 1, .dims = {n.part.needed - n.part.begin}};
+    CHECK_OK(n.ctx, compile(&n, 2, ranks > 1 ? update_part : update, 1, &own, ranks > 1));
+    after = tensor_bytes(n.ctx);
+    close_rank(&n);
+    return after - before;
+}
+
+TEST(the_memory_tracker_counts_its_share_of_the_states) {
+    const double whole = tracked_states(0, 1);
+    CHECK_MSG(whole >= 8.0 * 300 * 301, "%g bytes", whole);
+    for (int ranks = 2; ranks <= 4; ranks++)
+        for (int r = 0; r < ranks; r++) {
+            const double own = tracked_states(r, ranks);
+            CHECK_MSG(own <= whole * (1.0 / ranks + 0.01), "rank %d of %d: %g of %g bytes", r, ranks, own, whole);
+        }
+}
+
 TEST(a_rank_has_its_share_of_the_bytes) {
     member one, all[MOST];
     const wick_optim_options options = {.kind = WICK_ADAMW, .clip_norm = 1};
