@@ -147,12 +147,18 @@ static int states_failed(const training *t, wick_status status) {
 }
 
 int ranks_save(training *t) {
-    shards *s = &t->t.leaves.shards;
-    const wick_status status = ranks_shard(t) ? shards_gather(&t->t) : WICK_OK;
-    if (status != WICK_OK) return states_failed(t, status);
-    const int code = run_save_last(&t->r, (const void *const *)s->whole);
-    shards_drop(s);
-    return code;
+    if (!ranks_shard(t)) return run_save_last(&t->r, NULL, NULL);
+    int code = CLI_OK;
+    wick_status status = shards_begin_save(&t->t);
+    if (status == WICK_OK && ranks_follows(t)) {
+        status = shards_serve(&t->t);
+    } else if (status == WICK_OK) {
+        code = run_save_last(&t->r, shards_give, &t->t);
+        status = shards_have_all(&t->t);
+    }
+    shards_end_save(&t->t.leaves.shards);
+    if (code != CLI_OK) return code;
+    return status == WICK_OK ? CLI_OK : states_failed(t, status);
 }
 
 int ranks_show_averages(training *t) {

@@ -50,7 +50,7 @@ int run_find(run *r, wick_context *ctx, cli_options *o);
 /* Loads what run_find opened into the model, once that is built. */
 int run_load(run *r);
 /* whole: as wick_save_options. */
-int run_save_last(run *r, const void *const *whole);
+int run_save_last(run *r, const void *(*whole)(void *user, int k), void *whole_user);
 int run_save_best(run *r);
 void run_close(run *r);
 

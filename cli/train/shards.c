@@ -91,7 +91,7 @@ wick_status shards_new(trainer *t) {
 }
 
 void shards_free(shards *s) {
-    shards_drop(s);
+    shards_end_save(s);
     step_free(&s->finding);
     step_free(&s->setting);
     free(s->ranges);
@@ -170,41 +170,71 @@ static int64_t *tell_begins(trainer *t, int n) {
     return all;
 }
 
-wick_status shards_gather(trainer *t) {
+wick_status shards_begin_save(trainer *t) {
     shards *s = &t->leaves.shards;
     const wick_model *model = t->c->model;
-    const int ranks = wick_group_size(group_of(t));
-    const bool keeps = wick_group_rank(group_of(t)) == 0;
+    size_t most = 0;
     wick_state_part part;
-    int n = 0;
-    for (int i = 0; i < wick_model_count(model); i++) n += wick_model_part(model, wick_model_at(model, i).name, &part);
-    int64_t *told = tell_begins(t, n);
-    size_t *begin = calloc((size_t)ranks + 1, sizeof *begin);
-    s->whole = calloc((size_t)n + 1, sizeof *s->whole);
-    s->n_whole = n;
-    wick_status status = told && begin && s->whole ? WICK_OK : WICK_ERR_NOMEM;
-    for (int i = 0, k = 0; status == WICK_OK && i < wick_model_count(model); i++) {
+    s->n_states = 0;
+    for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
-        const void *mine = NULL;
         if (!wick_model_part(model, state.name, &part)) continue;
-        begins_of(ranks, told, n, k, &part, wick_dtype_size(wick_tensor_dtype(state.tensor)), begin);
-        s->whole[k] = keeps ? malloc(begin[ranks] + 1) : NULL;
-        if (keeps && !s->whole[k]) status = WICK_ERR_NOMEM;
-        if (status == WICK_OK && part.end > part.begin) status = wick_data(state.tensor, &mine);
-        if (status == WICK_OK) status = wick_group_collect(group_of(t), 0, begin, mine, s->whole[k]);
-        k++;
+        const size_t bytes = (size_t)count_of(&part) * wick_dtype_size(wick_tensor_dtype(state.tensor));
+        most = bytes > most ? bytes : most;
+        s->n_states++;
     }
-    free(told);
-    free(begin);
-    if (status != WICK_OK || !keeps) shards_drop(s);
-    return status;
+    s->begin = calloc((size_t)wick_group_size(group_of(t)) + 1, sizeof *s->begin);
+    s->whole = malloc(wick_group_rank(group_of(t)) == 0 ? most + 1 : 1);
+    s->begins = tell_begins(t, s->n_states);
+    return s->begin && s->whole && s->begins ? WICK_OK : WICK_ERR_NOMEM;
 }
 
-void shards_drop(shards *s) {
-    for (int k = 0; s->whole && k < s->n_whole; k++) free(s->whole[k]);
+void shards_end_save(shards *s) {
+    free(s->begins);
+    free(s->begin);
     free(s->whole);
+    s->begins = NULL;
+    s->begin = NULL;
     s->whole = NULL;
-    s->n_whole = 0;
+}
+
+/* State k as a whole to rank 0. */
+static wick_status collect_state(trainer *t, int k) {
+    shards *s = &t->leaves.shards;
+    const wick_model *model = t->c->model;
+    wick_state_part part;
+    int i = -1;
+    for (int left = k; left >= 0;) left -= wick_model_part(model, wick_model_at(model, ++i).name, &part);
+    const wick_named state = wick_model_at(model, i);
+    const void *mine = NULL;
+    wick_status status = part.end > part.begin ? wick_data(state.tensor, &mine) : WICK_OK;
+    if (status != WICK_OK) return status;
+    begins_of(wick_group_size(group_of(t)), s->begins, s->n_states, k, &part,
+              wick_dtype_size(wick_tensor_dtype(state.tensor)), s->begin);
+    return wick_group_collect(group_of(t), 0, s->begin, mine, s->whole);
+}
+
+const void *shards_give(void *user, int k) {
+    trainer *t = user;
+    wick_status status = wick_group_broadcast(group_of(t), 0, &k, sizeof k);
+    if (status == WICK_OK) status = collect_state(t, k);
+    return status == WICK_OK ? t->leaves.shards.whole : NULL;
+}
+
+enum { HAS_ALL = -1 }; /* no state's number */
+
+wick_status shards_have_all(trainer *t) {
+    int k = HAS_ALL;
+    return wick_group_broadcast(group_of(t), 0, &k, sizeof k);
+}
+
+wick_status shards_serve(trainer *t) {
+    wick_status status = WICK_OK;
+    for (int k = 0; status == WICK_OK && k != HAS_ALL;) {
+        status = wick_group_broadcast(group_of(t), 0, &k, sizeof k);
+        if (status == WICK_OK && k != HAS_ALL) status = collect_state(t, k);
+    }
+    return status;
 }
 
 /* ---- averages ---------------------------------------------------------------------------------------------------- */

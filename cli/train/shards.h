@@ -26,8 +26,11 @@ typedef struct shards {
     float *tail;                     /* the rest of the sum */
     double *norm;                    /* [n_norms] */
     void *kept;                      /* the parameters, while their averages are in their place; NULL: they are not */
-    void **whole;                    /* states as a whole, while a checkpoint is saved */
-    int n_whole;
+    /* while a checkpoint is saved */
+    int64_t *begins; /* where each rank's part of each state begins */
+    size_t *begin;   /* [ranks + 1]: those of one state, in bytes */
+    int n_states;
+    void *whole; /* room for the largest state; of rank 0 */
 } shards;
 
 /* After the plans of gradients were compiled. As leaves_new. */
@@ -38,10 +41,14 @@ wick_status shards_finish(struct trainer *t);
 /* The update by them. *error: of a plan that failed, or "". */
 wick_status shards_update(struct trainer *t, float share, const char **error);
 
-/* Parts of the optimizer's states, of all ranks: rank 0 has them as a whole until shards_drop. All ranks call it. Texts
- * are those of the group or of the context. */
-wick_status shards_gather(struct trainer *t);
-void shards_drop(shards *s);
+/* Before a checkpoint and after it, of all ranks. Texts are those of the group or of the context. */
+wick_status shards_begin_save(struct trainer *t);
+void shards_end_save(shards *s);
+/* Of rank 0, as wick_save_options.whole with the trainer: asks all ranks for their parts of a state. The others serve
+ * until rank 0 says that it has all. */
+const void *shards_give(void *user, int k);
+wick_status shards_serve(struct trainer *t);
+wick_status shards_have_all(struct trainer *t);
 /* Puts the averages of parameters in their place, which all ranks call, and takes them out again. */
 wick_status shards_show_averages(struct trainer *t);
 wick_status shards_hide_averages(struct trainer *t);

@@ -33,7 +33,7 @@ static wick_tensor *value_of(const save *s, const wick_model *model, const wick_
 /* A state of which the model has a part is written as the caller gives it, as a whole: the k-th of them. */
 static wick_status take_whole(const save *s, const wick_named *state, const wick_state_part *part, int k,
                               wick_safetensors_tensor *t) {
-    if (!s->options->whole || !s->options->whole[k])
+    if (!s->options->whole)
         return wick_context_fail(
             s->ctx, WICK_ERR_INVALID,
             "save: the model has elements %lld to %lld alone of \"%s\", and the whole is not given",
@@ -43,7 +43,9 @@ static wick_status take_whole(const save *s, const wick_named *state, const wick
     t->rank = part->rank;
     memcpy(t->dims, part->dims, sizeof t->dims);
     t->bytes = wick_dtype_bytes(t->dtype, count);
-    t->data = s->options->whole[k];
+    t->give = s->options->whole;
+    t->user = s->options->whole_user;
+    t->number = k;
     return WICK_OK;
 }
 
