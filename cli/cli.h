@@ -80,7 +80,7 @@ typedef struct cli_options {
     const char *box_form;   /* of data */
     bool csv;               /* of predict */
     double score, overlap;  /* of predict, of boxes */
-    const char *text_column, *tokens; /* of train */
+    const char *text_column, *tokens, *arrays; /* of train */
     int64_t vocabulary, length, leaves;
     bool shard_optimizer;
     int sum_mode, wire; /* as their choices stand in the table */
@@ -94,6 +94,8 @@ typedef struct cli_options {
     const char *teacher, *tensorboard, *metrics; /* of train */
     double temperature, alpha;
     const char *dtype; /* of convert */
+    int64_t weight_bits; /* of quantize */
+    const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int shares;             /* of train */
     int calibration, importance, weights_only, rounding;
@@ -102,10 +104,11 @@ typedef struct cli_options {
     int64_t multiple;
     bool global;
     const char *pattern;
-    double max_kb, max_us, max_ram; /* of shrink */
+    double max_kb, max_us, max_ram, mhz; /* of shrink */
+    int preset, machine;
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
-    const char *keep;
+    const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */
     int64_t max_shard;
     cli_list inputs, states, dims; /* --input of run, --state, --dim */
     const char *task, *heads, *target, *validation, *loss_name, *class_weights, *config; /* of train */

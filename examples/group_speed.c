@@ -5,7 +5,10 @@
  *
  * For each size and mode (exact; fast in f32; fast in bf16) the median and the least time of a sum (finish alone: the
  * own leaves are added before), what that is in bytes of the vector, what copying as many bytes with memcpy is, and how
- * much a rank sends. What MPI sends for a sum of its own isn't known.   Usage: group_speed [FLOATS...] */
+ * much a rank sends. What MPI sends for a sum of its own isn't known.
+ *
+ * Usage: group_speed [--mode exact|f32|bf16] [--runs N] [FLOATS...] */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +37,9 @@ typedef struct times {
     uint64_t sent; /* bytes of one sum */
 } times;
 
-static wick_status measure(wick_group *group, int leaves, size_t n, float *v, float *sum, times *t) {
+static wick_status measure(wick_group *group, int leaves, int runs, size_t n, float *v, float *sum, times *t) {
     double whole[RUNS_MOST], finish[RUNS_MOST], copy[RUNS_MOST];
-    int first, end, runs = n > 4000000 ? 20 : RUNS_MOST;
+    int first, end;
     uint64_t sent = 0;
     wick_status status = wick_group_leaves(group, leaves, &first, &end);
     for (int i = -2; i < runs && !status; i++) { /* two that warm up */
@@ -61,7 +64,33 @@ static wick_status measure(wick_group *group, int leaves, size_t n, float *v, fl
     return WICK_OK;
 }
 
+static const char *const modes[] = {"exact", "f32", "bf16"};
+enum { MODES = 3 };
+
+typedef struct settings {
+    int mode, runs; /* -1: all; 0: as many as the size needs */
+} settings;
+
+/* How many arguments of options there are; 0: one is wrong. */
+static int read_options(int argc, char **argv, settings *s) {
+    int i = 1;
+    *s = (settings){-1, 0};
+    for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
+        const bool mode = !strcmp(argv[i], "--mode");
+        for (int k = 0; mode && k < MODES; k++)
+            if (!strcmp(argv[i + 1], modes[k])) s->mode = k;
+        if (!strcmp(argv[i], "--runs")) s->runs = atoi(argv[i + 1]);
+        if (mode ? s->mode < 0 : s->runs < 1 || s->runs > RUNS_MOST) return 0;
+    }
+    return i < argc && argv[i][0] == '-' ? 0 : i;
+}
+
 int main(int argc, char **argv) {
+    settings set;
+    const int options = read_options(argc, argv, &set);
+    if (!options)
+        return fprintf(stderr, "usage: group_speed [--mode exact|f32|bf16] [--runs 1 to %d] [FLOATS...]\n", RUNS_MOST),
+               2;
     wick_context *ctx = NULL;
     wick_group *group = NULL;
     int leaves = 1;
@@ -76,18 +105,20 @@ int main(int argc, char **argv) {
                ranks == 1 ? "" : "s", wick_group_transport(group), wick_context_threads(ctx),
                wick_context_threads(ctx) == 1 ? "" : "s", leaves, "floats", "mode", "sum ms", "finish ms", "least ms",
                "GB/s", "memcpy GB/s", "sent MB");
-    for (int i = 1; i < (argc > 1 ? argc : 4) && !status; i++) {
+    const bool given = argc > options;
+    for (int i = given ? options : 1; i < (given ? argc : 4) && !status; i++) {
         static const size_t usual[] = {0, 1000, 1000000, 16000000};
-        static const char *const modes[] = {"exact", "f32", "bf16"};
-        const size_t n = argc > 1 ? strtoull(argv[i], NULL, 10) : usual[i];
+        const size_t n = given ? strtoull(argv[i], NULL, 10) : usual[i];
         float *v = n ? calloc(n, 2 * sizeof *v) : NULL;
         if (!v) return fprintf(stderr, "%zu floats: out of memory\n", n), 1;
         for (size_t k = 0; k < n; k++) v[k] = v[n + k] = (float)k;
-        for (int mode = 0; mode < 3 && !status; mode++) {
+        const int runs = set.runs ? set.runs : n > 4000000 ? 20 : RUNS_MOST;
+        for (int mode = 0; mode < MODES && !status; mode++) {
             const wick_group_fast fast = {.wire = mode == 2 ? WICK_WIRE_BF16 : WICK_WIRE_F32};
             times t = {0};
+            if (set.mode >= 0 && mode != set.mode) continue;
             status = wick_group_set_fast(group, mode ? &fast : NULL);
-            if (!status) status = measure(group, leaves, n, v, v + n, &t);
+            if (!status) status = measure(group, leaves, runs, n, v, v + n, &t);
             if (!status && wick_group_rank(group) == 0)
                 printf("%10zu %6s %10.4f %10.4f %10.4f %8.3f %12.3f %10.4f\n", n, modes[mode], t.whole * 1e3,
                        t.finish * 1e3, t.least * 1e3, (double)n * 4e-9 / t.finish, (double)n * 4e-9 / t.copy,

@@ -5,6 +5,7 @@
 
 #include "wick/dist.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,14 +34,20 @@ static bool read_quantity(const char **text, const unit *units, bool may_be_zero
 }
 
 static int read_link(rank_link *link, const char *text) {
-    const char *at = text;
+    static const char tcp[] = ",tcp";
+    char room[64];
+    const size_t length = strlen(text), tail = sizeof tcp - 1;
+    link->tcp = length > tail && strcmp(text + length - tail, tcp) == 0;
+    snprintf(room, sizeof room, "%.*s", (int)(link->tcp ? length - tail : length), text);
+    const char *at = room;
     link->overhead = OVERHEAD;
-    if (read_quantity(&at, times, true, &link->latency) && read_quantity(&at, rates, false, &link->bandwidth) &&
+    if (length < sizeof room && read_quantity(&at, times, true, &link->latency) &&
+        read_quantity(&at, rates, false, &link->bandwidth) &&
         (!*at || read_quantity(&at, times, true, &link->overhead)) && !*at)
         return CLI_OK;
     return log_fail(CLI_USAGE,
-                    "--link '%s': the latency and the bandwidth between ranks, such as 2us,12GB/s or 50us,1Gbit/s; and "
-                    "behind them what a message costs its sender, if that is not 0.5us",
+                    "--link '%s': the latency and the bandwidth between ranks, such as 2us,12GB/s or 50us,1Gbit/s,tcp; "
+                    "and behind them what a message costs its sender, if that is not 0.5us",
                     text);
 }
 
@@ -92,6 +99,26 @@ static double moved(const roof *ceilings, double read, double written) {
     return roof_floor(ceilings, CEILING_F32, 0, 0, read, written).seconds;
 }
 
+/* What messages by TCP over an Ethernet get: of messages of at least so many bytes, the share of its bandwidth, and how
+ * many times its latency. Found on a cluster with 1 Gbit/s (Bedaride et al., "Toward Better Simulation of MPI
+ * Applications on Ethernet/TCP Networks", 2013: the defaults of SMPI's bw-factor and lat-factor in SimGrid 3.32). */
+static const struct {
+    double bytes, bandwidth, latency;
+} by_tcp[] = {{65472, 0.940694, 11.6436}, {15424, 0.697866, 3.48845}, {9376, 0.58729, 2.59299},
+              {5776, 1.08739, 2.18796},   {3484, 0.77493, 1.88101},   {1426, 0.608902, 1.61075},
+              {732, 0.341987, 1.9503},    {257, 0.338112, 1.95341},   {0, 0.812084, 2.01467}};
+
+/* The link for messages of so many bytes. */
+static rank_link link_for(const rank_link *link, double bytes) {
+    rank_link l = *link;
+    size_t i = 0;
+    if (!l.tcp) return l;
+    while (bytes < by_tcp[i].bytes) i++;
+    l.bandwidth *= by_tcp[i].bandwidth;
+    l.latency *= by_tcp[i].latency;
+    return l;
+}
+
 static void choose_bound(rank_row *r) {
     const struct {
         const char *name;
@@ -132,9 +159,10 @@ static void predict_row(const rank_table *t, rank_row *r, const roof *ceilings) 
     r->adding =
         k * moved(ceilings, 2 * n, n) + (r->ranks > 1 ? moved(ceilings, all * part, part) : moved(ceilings, n, n));
     if (r->ranks > 1) {
-        r->bandwidth = ((sent > received ? sent : received) + (ranks - 1) * part) / t->link.bandwidth;
+        const rank_link link = link_for(&t->link, part);
         const int gathers = t->sharded ? 2 : 1; /* what all ranks look at, apart from weights */
-        r->latency = (1 + gathers) * t->link.latency + (most + gathers) * (ranks - 1) * t->link.overhead;
+        r->bandwidth = ((sent > received ? sent : received) + (ranks - 1) * part) / link.bandwidth;
+        r->latency = (1 + gathers) * link.latency + (most + gathers) * (ranks - 1) * link.overhead;
     }
     r->step = r->compute + r->idle + r->adding + r->update + r->bandwidth + r->latency;
     choose_bound(r);
@@ -165,10 +193,10 @@ void plan_ranks_predict(rank_table *t, const planned *p, const roof *ceilings) {
 /* ---- what it came to --------------------------------------------------------------------------------------------- */
 
 void plan_ranks_print(const rank_table *t) {
-    printf("on ranks: a batch of %lld in %lld leaves, %.4g MB summed, %.4g us and %.4g GB/s between ranks, %.3g us a "
+    printf("on ranks: a batch of %lld in %lld leaves, %.4g MB summed, %.4g us and %.4g GB/s between ranks%s, %.3g us a "
            "message\n",
            (long long)t->batch, (long long)t->leaves, 4e-6 * (double)t->summed, t->link.latency * 1e6,
-           t->link.bandwidth * 1e-9, t->link.overhead * 1e6);
+           t->link.bandwidth * 1e-9, t->link.tcp ? " by TCP" : "", t->link.overhead * 1e6);
     printf("%8s %7s %10s %10s %10s %10s %10s %10s %12s %8s %10s  %s\n", "ranks", "leaves", "states MB", "leaves ms",
            "idle ms", "adding ms", "wire ms", "step ms", "samples/s", "speedup", "efficiency", "bound by");
     for (int i = 0; i < t->n; i++) {
@@ -189,6 +217,7 @@ void plan_ranks_json(const rank_table *t, json *j) {
     json_real(j, "latency_seconds", t->link.latency, 6);
     json_real(j, "bandwidth", t->link.bandwidth, 6);
     json_real(j, "overhead_seconds", t->link.overhead, 6);
+    json_bool(j, "tcp", t->link.tcp);
     json_open(j, "ranks", '[');
     for (int i = 0; i < t->n; i++) {
         const rank_row *r = &t->rows[i];

@@ -11,6 +11,7 @@ typedef struct rank_link {
     double latency;   /* seconds from one to another */
     double bandwidth; /* bytes a second, in each direction of each rank */
     double overhead;  /* seconds of its sender, for each message */
+    bool tcp;         /* bandwidth and latency are the wire's, of which messages by TCP get less */
 } rank_link;
 
 typedef struct rank_row {

@@ -176,9 +176,9 @@ static void log_epoch(training *t) {
     if (training_chooser(t)) {
         json_real(&j, t->by_test ? "test_loss" : "valid_loss", state->valid_loss, 9);
         json_real(&j,
-                  !t->by_test     ? "valid_score"
+                  !t->by_test              ? "valid_score"
                   : training_of_classes(t) ? "test_accuracy"
-                                  : "test_score",
+                                           : "test_score",
                   state->valid_score, 9);
     }
     steplog_end(&t->log, &j);

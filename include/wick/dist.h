@@ -109,6 +109,30 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, 
 WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, int root, const size_t *begin,
                                                         const void *mine, void *all);
 
+/* ---- sums without the promise ------------------------------------------------------------------------------------
+ *
+ * For speed: bits that depend on the number of ranks and on the transport, which the numerics key of the context says
+ * (wick_context_numerics ends in ";sum=fast;wire=bf16;ranks=3;over=local" until the group is closed). All ranks still
+ * get the same bits. A rank adds its leaves in their order into one vector, instead of log2(leaves), and one vector of
+ * each rank is summed. */
+
+typedef enum wick_wire_type {
+    WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
+    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
+                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
+} wick_wire_type;
+
+typedef struct wick_group_fast {
+    wick_wire_type wire;
+    size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
+} wick_group_fast;
+
+/* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
+ * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
+ * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
+ * WICK_ERR_INVALID (wire). */
+WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
+
 /* Which leaves are whose. Rank r has leaves first[r] to first[r + 1] - 1 of the sums of so many leaves that begin from
  * now on: first has ranks + 1 numbers, from 0 to `leaves`, each above the one before. NULL: even shares, as at first.
  * Sums of another number of leaves have even shares. A sum that is under way is dropped. All ranks call it with the
@@ -138,30 +162,6 @@ typedef struct wick_share_report {
  * WICK_ERR_NOMEM. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_balance(wick_group *group, int leaves, double seconds,
                                                         const wick_share_options *options, wick_share_report *report);
-
-/* ---- sums without the promise ------------------------------------------------------------------------------------
- *
- * For speed: bits that depend on the number of ranks and on the transport, which the numerics key of the context says
- * (wick_context_numerics ends in ";sum=fast;wire=bf16;ranks=3;over=local" until the group is closed). All ranks still
- * get the same bits. A rank adds its leaves in their order into one vector, instead of log2(leaves), and one vector of
- * each rank is summed. */
-
-typedef enum wick_wire_type {
-    WICK_WIRE_F32, /* by the transport's all-reduce (of MPI: MPI_Iallreduce), else in the order of ranks */
-    WICK_WIRE_BF16 /* half the bytes: vectors, and their sums, are rounded to nearest even before they are sent; they
-                      are summed in f32. What rounding took away is added to the next vector (error feedback) */
-} wick_wire_type;
-
-typedef struct wick_group_fast {
-    wick_wire_type wire;
-    size_t exact; /* so many floats at the end of each vector go in f32 whatever the wire is: counts, flags */
-} wick_group_fast;
-
-/* How all sums to come are made; options NULL: along the tree again. A call of all ranks, with the same options. With a
- * wire of bf16 a rank keeps two vectors more, of 4 and of 2 bytes a float; one of them has what was lost, which is
- * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
- * WICK_ERR_INVALID (wire). */
-WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
 
 /* The bytes of rank `root` to all. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_broadcast(wick_group *group, int root, void *data, size_t size);

@@ -148,8 +148,10 @@ static wick_status exchange(void *self, const wick_exchange *x, wick_msg *msg) {
     uint64_t idle = 0;
     int code = 0, left = 1, spins = 0;
     if (!make_room(w, x)) return wick_msg_set(msg, WICK_ERR_NOMEM, "group: %s: out of memory", x->what);
-    for (int i = 0; i < x->n_in && !code; i++) code = start(w, &x->in[i], false, tag);
+    /* What goes out first: else a peer whose message is here is told to send it before it hears of ours, and a library
+     * may have all of that on its way before it answers (Open MPI by TCP: one direction, then the other). */
     for (int i = 0; i < x->n_out && !code; i++) code = start(w, &x->out[i], true, tag);
+    for (int i = 0; i < x->n_in && !code; i++) code = start(w, &x->in[i], false, tag);
     if (code) status = say_error(w, code, x->what, msg);
     while (left && status == WICK_OK) {
         if (look(w, x, tag, &left, &status, msg)) {

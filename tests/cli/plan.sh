@@ -41,7 +41,16 @@ assert abs(parts / r["step_seconds"] - 1) < 1e-4 and abs(r["leaves_seconds"] + r
 END
     expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 100us,100Mbit/s && [ "$(sed -n 's/^ *64 .*%  //p' out)" = bandwidth ] || fail "not bound by the bandwidth: $(grep %, out)"
     expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 50ms,100GB/s && [ "$(sed -n 's/^ *64 .*%  //p' out)" = latency ] || fail "not bound by the latency"
-    for link in 2us 2,3 2us,3 2us,0GB/s 2us,3GB/s, 2us,3GB/s,x -1us,3GB/s 2us,3GB/s,1us,1us; do expect 2 "$wick" "${ranks[@]}" --ranks 4 --link $link && has err "--link '$link': the latency and the bandwidth"; done
+    # 0.315 MB in 64 parts of 4.9 KB, of which TCP gets 0.77493 of the bandwidth and 1.88101 times the latency.
+    expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 50us,1Gbit/s --json && cp out plain.json
+    expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 50us,1Gbit/s,tcp --json && has out '"tcp": true' && python3 - plain.json out <<'END' || fail "links by TCP"
+import json, sys
+a, b = (json.load(open(f))["ranks"][-1] for f in sys.argv[1:])
+assert abs(a["bandwidth_seconds"] / b["bandwidth_seconds"] - 0.77493) < 1e-4, (a, b)
+assert abs(b["message_seconds"] - a["message_seconds"] - 0.88101 * 100e-6) < 1e-9, (a, b)
+END
+    expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 50us,1Gbit/s,2us,tcp --json && has out '"overhead_seconds": 2e-06'
+    for link in tcp ,tcp 2us,tcp 2us,3GB/s,1us,1us,tcp 2us,3GB/stcp 2us,3GB/s,tcp,tcp $(printf '%099d' 1)us,3GB/s 2us 2,3 2us,3 2us,0GB/s 2us,3GB/s, 2us,3GB/s,x -1us,3GB/s 2us,3GB/s,1us,1us; do expect 2 "$wick" "${ranks[@]}" --ranks 4 --link $link && has err "--link '$link': the latency and the bandwidth"; done
     expect 2 "$wick" "${ranks[@]}" --ranks 4 && has err "--ranks needs --link"
     expect 2 "$wick" "${ranks[@]}" --link 2us,1GB/s && has err "--link has no effect here: it is for --ranks N"
     expect 2 "$wick" "${ranks[@]}" --leaves 4 && has err "--leaves has no effect here"
