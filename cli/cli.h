@@ -82,6 +82,7 @@ typedef struct cli_options {
     double score, overlap;  /* of predict, of boxes */
     const char *text_column, *tokens, *arrays; /* of train */
     int64_t vocabulary, length, leaves;
+    bool shard_optimizer;
     int sum_mode, wire; /* as their choices stand in the table */
     int64_t beams;          /* of eval and predict */
     int64_t embedding;      /* of train */

@@ -26,6 +26,7 @@ const option_row cmd_plan_options[] = {
     HEADING("Ranks"),
     {"ranks", "N", INTEGER, "0", AT(rank_count), 0, WICK_RANKS_MAX, "with --train: also predict a step on 1 to N ranks, each such a machine, and what bounds it"},
     {"leaves", "V", INTEGER, "0", AT(leaves), 0, WICK_LEAVES_MAX, "into which --batch is cut, a power of two that divides it, as of wick train; the plan is that of a leaf. 0: the fewest that the ranks need"},
+    {"shard-optimizer", "", FLAG, "", AT(shard_optimizer), 0, 0, "each rank keeps a part of the optimizer's states and updates that part of the weights alone, as of wick train"},
     {"link", "LINK", TEXT, "", AT(link), 0, 0, "latency and bandwidth between ranks: 2us,12GB/s; a third number is what a message costs its sender, 0.5us without it; and at the end tcp, of an Ethernet, of which messages by TCP get less: 50us,1Gbit/s,tcp"},
     HEADING("Output"),
     {"svg", "FILE", TEXT, "", AT(svg), 0, 0, "draw memory over time: what is in use, and each intermediate's place and life"},

@@ -52,8 +52,8 @@ static int read_link(rank_link *link, const char *text) {
 }
 
 int plan_ranks_read(rank_table *t, cli_options *o) {
-    const char *const others[] = {"leaves", "link"};
-    for (int i = 0; i < 2 && !o->rank_count; i++)
+    const char *const others[] = {"leaves", "link", "shard-optimizer"};
+    for (int i = 0; i < 3 && !o->rank_count; i++)
         if (options_given(o, others[i]))
             return log_fail(CLI_USAGE, "--%s has no effect here: it is for --ranks N", others[i]);
     if (!o->rank_count) return CLI_OK;
@@ -64,6 +64,7 @@ int plan_ranks_read(rank_table *t, cli_options *o) {
     if (code != CLI_OK) return code;
     t->leaves = o->leaves;
     t->batch = o->batch;
+    t->sharded = o->shard_optimizer;
     for (int64_t v = 1; !o->leaves && t->leaves < o->rank_count; v *= 2) t->leaves = v;
     if (t->leaves & (t->leaves - 1)) return log_fail(CLI_USAGE, "--leaves %lld: a power of two", (long long)t->leaves);
     if (t->leaves < o->rank_count)
@@ -130,7 +131,16 @@ static void choose_bound(rank_row *r) {
     r->bound = parts[best].name;
 }
 
-static void predict_row(const rank_table *t, rank_row *r, double update, const roof *ceilings) {
+/* The whole one of each rank; or a part, from weights, states and gradients to states and a vector of weights, of which
+ * those of all ranks then become the weights. */
+static double update_of(const rank_table *t, int ranks, const roof *ceilings) {
+    const double n = 4 * (double)t->summed, states = t->weights + t->states;
+    if (!t->sharded || ranks == 1) return moved(ceilings, n + states + t->shared, states + t->shared);
+    return moved(ceilings, (n + states) / ranks + t->shared, states / ranks + t->shared) +
+           moved(ceilings, t->weights, t->weights);
+}
+
+static void predict_row(const rank_table *t, rank_row *r, const roof *ceilings) {
     const double n = 4 * (double)t->summed, ranks = r->ranks, part = n / ranks;
     int all = 0, most = 0, least = INT32_MAX;
     for (int k = 0; k < r->ranks; k++) {
@@ -144,13 +154,15 @@ static void predict_row(const rank_table *t, rank_row *r, double update, const r
     const double sent = most * (ranks - 1) * part, received = (all - least) * part, k = r->leaves;
     r->compute = (double)t->leaves / ranks * t->leaf;
     r->idle = k * t->leaf - r->compute;
-    r->update = update;
+    r->update = update_of(t, r->ranks, ceilings);
+    r->states = t->states / (t->sharded ? r->ranks : 1) + t->shared;
     r->adding =
         k * moved(ceilings, 2 * n, n) + (r->ranks > 1 ? moved(ceilings, all * part, part) : moved(ceilings, n, n));
     if (r->ranks > 1) {
         const rank_link link = link_for(&t->link, part);
+        const int gathers = t->sharded ? 2 : 1; /* what all ranks look at, apart from weights */
         r->bandwidth = ((sent > received ? sent : received) + (ranks - 1) * part) / link.bandwidth;
-        r->latency = 2 * link.latency + (most + 1) * (ranks - 1) * link.overhead;
+        r->latency = (1 + gathers) * link.latency + (most + gathers) * (ranks - 1) * link.overhead;
     }
     r->step = r->compute + r->idle + r->adding + r->update + r->bandwidth + r->latency;
     choose_bound(r);
@@ -159,16 +171,20 @@ static void predict_row(const rank_table *t, rank_row *r, double update, const r
 void plan_ranks_predict(rank_table *t, const planned *p, const roof *ceilings) {
     const wick_plan_info info = wick_plan_get_info(p->plan);
     t->summed = 0;
+    t->states = t->shared = t->weights = 0;
     for (int i = 0; i < wick_model_count(p->c.model); i++) {
         const wick_named state = wick_model_at(p->c.model, i);
-        const bool counts = state.role == WICK_ROLE_PARAM || state.role == WICK_ROLE_BUFFER;
-        t->summed += counts ? wick_tensor_count(state.tensor) : 0;
+        const int64_t count = wick_tensor_count(state.tensor);
+        const double bytes = (double)count * (double)wick_dtype_size(wick_tensor_dtype(state.tensor));
+        const bool optim = state.role == WICK_ROLE_OPTIM;
+        t->summed += optim ? 0 : count;
+        *(optim && wick_tensor_rank(state.tensor) ? &t->states : optim ? &t->shared : &t->weights) += bytes;
     }
-    const double states = (double)info.state_bytes, update = moved(ceilings, 4 * (double)t->summed + states, states);
+    const double update = update_of(t, 1, ceilings);
     t->leaf = info.predicted_seconds > update ? info.predicted_seconds - update : 0;
     for (int i = 0; i < t->n; i++) {
         rank_row *r = &t->rows[i];
-        predict_row(t, r, update, ceilings);
+        predict_row(t, r, ceilings);
         r->speedup = t->rows[0].step / r->step;
         r->efficiency = r->speedup / r->ranks;
     }
@@ -181,13 +197,14 @@ void plan_ranks_print(const rank_table *t) {
            "message\n",
            (long long)t->batch, (long long)t->leaves, 4e-6 * (double)t->summed, t->link.latency * 1e6,
            t->link.bandwidth * 1e-9, t->link.tcp ? " by TCP" : "", t->link.overhead * 1e6);
-    printf("%8s %7s %10s %10s %10s %10s %10s %12s %8s %10s  %s\n", "ranks", "leaves", "leaves ms", "idle ms",
-           "adding ms", "wire ms", "step ms", "samples/s", "speedup", "efficiency", "bound by");
+    printf("%8s %7s %10s %10s %10s %10s %10s %10s %12s %8s %10s  %s\n", "ranks", "leaves", "states MB", "leaves ms",
+           "idle ms", "adding ms", "wire ms", "step ms", "samples/s", "speedup", "efficiency", "bound by");
     for (int i = 0; i < t->n; i++) {
         const rank_row *r = &t->rows[i];
-        printf("%8d %7d %10.4g %10.4g %10.4g %10.4g %10.4g %12.4g %8.2f %9.0f%%  %s\n", r->ranks, r->leaves,
-               r->compute * 1e3, r->idle * 1e3, (r->adding + r->update) * 1e3, (r->bandwidth + r->latency) * 1e3,
-               r->step * 1e3, (double)t->batch / r->step, r->speedup, 100 * r->efficiency, r->bound);
+        printf("%8d %7d %10.4g %10.4g %10.4g %10.4g %10.4g %10.4g %12.4g %8.2f %9.0f%%  %s\n", r->ranks, r->leaves,
+               r->states * 1e-6, r->compute * 1e3, r->idle * 1e3, (r->adding + r->update) * 1e3,
+               (r->bandwidth + r->latency) * 1e3, r->step * 1e3, (double)t->batch / r->step, r->speedup,
+               100 * r->efficiency, r->bound);
     }
     printf("\n");
 }
@@ -207,6 +224,7 @@ void plan_ranks_json(const rank_table *t, json *j) {
         json_open(j, NULL, '{');
         json_integer(j, "ranks", r->ranks);
         json_integer(j, "leaves_of_rank", r->leaves);
+        json_real(j, "optimizer_bytes", r->states, 17);
         json_real(j, "leaves_seconds", r->compute, 6);
         json_real(j, "idle_seconds", r->idle, 6);
         json_real(j, "adding_seconds", r->adding, 6);

@@ -18,6 +18,7 @@ typedef struct rank_row {
     int ranks, leaves;                                        /* of a rank: the most */
     double compute, idle, adding, update, bandwidth, latency; /* seconds of a step */
     double step, speedup, efficiency;                         /* against one rank */
+    double states;                                            /* bytes of the optimizer's that a rank has */
     const char *bound;                                        /* the largest part; static */
 } rank_row;
 
@@ -26,6 +27,9 @@ typedef struct rank_table {
     rank_link link;
     int64_t leaves, batch, summed; /* numbers in the sum: gradients and buffers */
     double leaf;                   /* seconds of one, without the update */
+    bool sharded;                  /* each rank updates a part of the weights, as --shard-optimizer */
+    double states, shared;         /* bytes of the optimizer's: of parameters, and those that all ranks have */
+    double weights;                /* bytes of the parameters */
     rank_row rows[RANK_ROWS];
     int n; /* 0: nothing was asked for */
 } rank_table;

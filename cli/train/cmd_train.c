@@ -66,6 +66,7 @@ static int build(training *t) {
     loading.workers = (int)o->workers;
     loading.adaptive = o->adaptive;
     t->optim = trainer_optim(o, t->steps, &t->groups);
+    if (ranks_shard(t)) t->optim.shard = (wick_shard){wick_group_rank(t->group), wick_group_size(t->group)};
     if (kept) code = training_check_optim(kept, training_of_file, batches * kept->epochs);
     if (code == CLI_OK) code = training_check_optim(o, "", t->steps);
     if (code == CLI_OK) code = training_check_leaves(o, kept ? training_of_file : "", batch);
@@ -91,6 +92,7 @@ static int build(training *t) {
                                .leaves = o->leaves,
                                .group = t->group,
                                .margin = o->margin,
+                               .sharded = ranks_shard(t),
                                .fast = fast,
                                .wire = (wick_wire_type)o->wire,
                                .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
@@ -128,10 +130,10 @@ static int go_on(training *t) {
 /* The log first: a checkpoint claims no steps that the log lacks, unless the log can't be written, which is no reason
  * to lose what was trained. */
 static int checkpoint(training *t) {
-    if (ranks_follows(t)) return CLI_OK;
+    if (ranks_follows(t)) return ranks_save(t);
     const int error = steplog_sync(&t->log) ? 0 : errno, shown = curves_flush(&t->curves);
     wick_profile_begin(t->ctx, "checkpoint");
-    const int saved = run_save_last(&t->r), code = saved != CLI_OK ? saved : shown;
+    const int saved = ranks_save(t), code = saved != CLI_OK ? saved : shown;
     wick_profile_end(t->ctx);
     return error && code == CLI_OK ? log_fail(CLI_FAILED, "could not write %s: %s; step %lld is saved", t->log.path,
                                               strerror(error), (long long)t->r.state.step)
@@ -342,16 +344,19 @@ static int end_epoch(training *t) {
     state->correct = state->seen = 0;
     if (!training_of_classes(t)) state->train_accuracy = NAN;
     double loss = state->train_loss, score = state->train_accuracy;
-    int code = measure(t);
+    int code = ranks_show_averages(t);
+    if (code == CLI_OK) code = measure(t);
     if (code != CLI_OK) return code;
     if (training_chooser(t)) loss = state->valid_loss, score = state->valid_score;
     code = trainer_note_loss(&t->t, loss);
     if (code != CLI_OK) return code;
     const bool best = judge(t, loss, score);
-    code = ranks_agree_still(t);
-    if (code != CLI_OK || ranks_follows(t)) return code;
-    if (best) code = run_save_best(&t->r);
+    if (code == CLI_OK) code = ranks_agree_still(t);
     if (code != CLI_OK) return code;
+    if (best) code = run_save_best(&t->r);
+    if (code == CLI_OK) code = ranks_hide_averages(t);
+    if (code != CLI_OK) return code;
+    if (ranks_follows(t)) return checkpoint(t);
     log_epoch(t);
     code = curves_epoch(&t->curves, state->step, t->c.model,
                         &(curves_scores){.train_loss = state->train_loss,
@@ -370,11 +375,11 @@ static int end_epoch(training *t) {
 }
 
 static int save_and_leave(training *t) {
-    if (ranks_follows(t)) return CLI_INTERRUPTED;
     progress_clear(&t->p);
     dashboard_close(&t->board);
     int code = checkpoint(t);
     if (code != CLI_OK) return code;
+    if (ranks_follows(t)) return CLI_INTERRUPTED;
     const cli_options *o = t->o;
     char program[1024], folder[4096], command[5400], threads[64] = "";
     path_quote(program, sizeof program, o->program);
@@ -432,8 +437,7 @@ static int find(training *t) {
     return code == CLI_OK && ranks_follows(t) ? run_find(&t->r, t->ctx, t->o) : code;
 }
 
-/* The folder, the log and the first checkpoint, of whoever writes them. At once, so that a folder or disk that can't be
- * written is known before hours of work. */
+/* The folder and the log, of whoever writes them. */
 static int begin_writing(training *t) {
     const cli_options *o = t->o;
     const bool resuming = *o->resume;
@@ -445,7 +449,7 @@ static int begin_writing(training *t) {
     if (code != CLI_OK) return code;
     if (!steplog_open(&t->log, training_log_path(t), t->r.state.step, t->r.state.epoch))
         return log_fail(CLI_FAILED, "could not open the log %s: %s", training_log_path(t), steplog_why(errno));
-    return resuming ? CLI_OK : run_save_last(&t->r);
+    return CLI_OK;
 }
 
 static int train(training *t) {
@@ -477,11 +481,14 @@ static int train(training *t) {
     if (code == CLI_OK && resuming) code = go_on(t);
     if (code == CLI_OK) code = ranks_agree(t);
     if (code == CLI_OK) code = ranks_share(t, begin_writing(t));
+    /* a checkpoint at once, so that a folder or disk that can't be written is known before hours of work */
+    if (code == CLI_OK && !resuming) code = ranks_share(t, ranks_save(t));
     if (code != CLI_OK) return code;
     int64_t parameters = classifier_parameters(&t->c), images = wick_dataset_count(t->train);
     int threads = wick_context_threads(t->ctx);
     talk("%s, %lld parameter%s, %lld %s%s, %d thread%s", t->c.arch, (long long)parameters, plural(parameters),
          (long long)images, source_noun(t->train), plural(images), threads, plural(threads));
+    ranks_tell_states(t);
     if (o->memory_budget) {
         const wick_plan_info plan = trainer_plan(&t->t);
         talk("a step's intermediates take %.4g MB; %.2f %% of its arithmetic makes values again",

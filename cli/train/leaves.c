@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOSS, CORRECT, NOT_FINITE, FAILED, STOP, EXTRAS }; /* what follows gradients and buffers in a vector */
-
 static wick_status group_failed(leaf_cut *v, wick_status status) {
     snprintf(v->error, sizeof v->error, "%s", wick_group_error(v->group));
     return status;
@@ -22,6 +20,7 @@ wick_status leaves_cut(trainer *t, const trainer_loss *how) {
     leaf_cut *v = &t->leaves;
     v->group = how->group;
     v->n = how->leaves;
+    v->shards.on = how->sharded;
     v->fast = how->fast;
     v->wire = how->wire;
     v->size = t->batch / v->n;
@@ -95,23 +94,28 @@ wick_status leaves_record(const trainer *t, bool last, wick_tensor **out) {
     return wick_optimizer_gradients(t->optimizer, out[0], &out[2]);
 }
 
-/* in: the sum's gradients and buffers, and what gradients are multiplied by. */
-static wick_status record_update(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
-    (void)ctx, (void)out;
-    const trainer *t = user;
+wick_status leaves_assign_buffers(const trainer *t, wick_tensor *vector, int64_t at) {
     const classifier *c = t->c;
-    int64_t at = t->leaves.gradients;
-    wick_here("update");
     for (int i = 0; i < wick_model_count(c->model); i++) {
         const wick_named state = wick_model_at(c->model, i);
         if (!is_buffer(state)) continue;
         const int64_t count = wick_tensor_count(state.tensor);
-        wick_tensor *mean = wick_reshape(wick_slice(in[0], 0, at, at + count, 1), wick_tensor_rank(state.tensor),
+        wick_tensor *mean = wick_reshape(wick_slice(vector, 0, at, at + count, 1), wick_tensor_rank(state.tensor),
                                          wick_tensor_dims(state.tensor));
         const wick_status status = wick_assign(state.tensor, mean);
         if (status != WICK_OK) return status;
         at += count;
     }
+    return WICK_OK;
+}
+
+/* in: the sum's gradients and buffers, and what gradients are multiplied by. */
+static wick_status record_update(wick_context *ctx, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)ctx, (void)out;
+    const trainer *t = user;
+    wick_here("update");
+    const wick_status status = leaves_assign_buffers(t, in[0], t->leaves.gradients);
+    if (status != WICK_OK) return status;
     wick_tensor *sum = wick_slice(in[0], 0, 0, t->leaves.gradients, 1);
     return wick_optimizer_update(t->optimizer, wick_mul(sum, in[1]));
 }
@@ -129,16 +133,17 @@ static wick_status compile_update(trainer *t) {
 }
 
 static bool take_memory(leaf_cut *v) {
-    v->count = v->gradients + v->buffers + EXTRAS;
+    v->count = v->gradients + v->buffers + LEAF_EXTRAS;
     v->vector = step_buffer(v->count, sizeof *v->vector);
-    v->sum = step_buffer(v->count, sizeof *v->sum);
+    const wick_optim_part *own = &v->shards.own;
+    v->sum = step_buffer(v->shards.on ? own->needed - own->begin + (int64_t)v->shards.rest : v->count, sizeof *v->sum);
     v->before = step_buffer(v->buffers + 1, sizeof *v->before);
     return v->vector && v->sum && v->before;
 }
 
 /* All behind the gradients goes in f32. */
 static wick_status set_mode(leaf_cut *v) {
-    const wick_group_fast fast = {.wire = v->wire, .exact = (size_t)(v->buffers + EXTRAS)};
+    const wick_group_fast fast = {.wire = v->wire, .exact = (size_t)(v->buffers + LEAF_EXTRAS)};
     const wick_status status = wick_group_set_fast(v->group, v->fast ? &fast : NULL);
     return status == WICK_OK ? WICK_OK : group_failed(v, status);
 }
@@ -153,13 +158,14 @@ wick_status leaves_new(trainer *t) {
     v->gradients = gradients.dims[0];
     if (gradients.dtype != WICK_F32) return refuse(v, "a parameter", gradients.dtype);
     status = count_buffers(v, t->c);
-    if (status == WICK_OK) status = compile_update(t);
+    if (status == WICK_OK) status = v->shards.on ? shards_new(t) : compile_update(t);
     if (status == WICK_OK && !take_memory(v)) return WICK_ERR_NOMEM;
     return status == WICK_OK ? set_mode(v) : status;
 }
 
 void leaves_free(leaf_cut *v) {
     step_free(&v->update);
+    shards_free(&v->shards);
     free(v->vector);
     free(v->sum);
     free(v->before);
@@ -183,8 +189,8 @@ static wick_status run_leaf(trainer *t, step *plan, int64_t number, int64_t leaf
     int64_t correct = 0;
     float *extras = v->vector + v->gradients + v->buffers;
     wick_workspace_set_offset(plan->workspace, (uint64_t)(number * v->n + leaf));
-    const wick_status status = wick_run(plan->workspace, in, (void *[]){&extras[LOSS], &correct, v->vector});
-    extras[CORRECT] = (float)correct;
+    const wick_status status = wick_run(plan->workspace, in, (void *[]){&extras[LEAF_LOSS], &correct, v->vector});
+    extras[LEAF_CORRECT] = (float)correct;
     return status;
 }
 
@@ -194,7 +200,7 @@ static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) 
     float *buffers = v->vector + v->gradients, *extras = buffers + v->buffers;
     const int64_t samples = samples_of(v, leaf, n);
     wick_status status = WICK_OK;
-    memset(extras, 0, EXTRAS * sizeof *extras);
+    memset(extras, 0, LEAF_EXTRAS * sizeof *extras);
     if (samples) {
         step *plan = &t->steps[1][samples < v->size];
         status = run_leaf(t, plan, number, leaf);
@@ -202,7 +208,7 @@ static wick_status make_vector(trainer *t, int64_t number, int64_t n, int leaf) 
             snprintf(v->error, sizeof v->error, "%s", wick_workspace_error(plan->workspace));
     }
     if (!samples || status != WICK_OK) memset(v->vector, 0, (size_t)v->gradients * sizeof *v->vector);
-    if (status != WICK_OK) memset(extras, 0, EXTRAS * sizeof *extras);
+    if (status != WICK_OK) memset(extras, 0, LEAF_EXTRAS * sizeof *extras);
     wick_status moved = move_buffers(t->c, buffers, false);
     if (moved == WICK_OK) moved = move_buffers(t->c, v->before, true);
     for (int64_t i = 0; i < v->buffers; i++) buffers[i] /= (float)v->n;
@@ -222,14 +228,14 @@ static wick_status sum_leaves(trainer *t, int64_t number, int64_t n, wick_status
         const wick_status made = make_vector(t, number, n, leaf);
         if (*failed == WICK_OK) *failed = made;
         float *extras = v->vector + v->gradients + v->buffers;
-        if (made != WICK_OK) extras[made == WICK_ERR_NOT_FINITE ? NOT_FINITE : FAILED] = 1;
-        if (leaf == v->first) extras[STOP] = (float)interrupted();
+        if (made != WICK_OK) extras[made == WICK_ERR_NOT_FINITE ? LEAF_NOT_FINITE : LEAF_FAILED] = 1;
+        if (leaf == v->first) extras[LEAF_STOP] = (float)interrupted();
         status = wick_group_add(v->group, leaf, v->vector);
     }
     wick_profile_end(t->c->ctx);
     v->shares.seconds = now_seconds() - began;
     wick_profile_begin(t->c->ctx, "sum of ranks"); /* and waiting for those that are slower */
-    if (status == WICK_OK) status = wick_group_finish(v->group, v->sum);
+    if (status == WICK_OK) status = v->shards.on ? shards_finish(t) : wick_group_finish(v->group, v->sum);
     wick_profile_end(t->c->ctx);
     return status == WICK_OK ? WICK_OK : group_failed(v, status);
 }
@@ -240,20 +246,24 @@ wick_status leaves_step(trainer *t, int64_t number, int64_t n, trainer_result *r
     *error = v->error;
     wick_status failed, status = sum_leaves(t, number, n, &failed);
     if (status != WICK_OK) return status;
-    const float *extras = v->sum + v->gradients + v->buffers, share = (float)(1 / share_of(v, n, n));
-    v->stop = extras[STOP] > 0;
+    const float *extras = v->shards.on ? v->shards.tail + v->buffers : v->sum + v->gradients + v->buffers;
+    const float share = (float)(1 / share_of(v, n, n));
+    v->stop = extras[LEAF_STOP] > 0;
     if (failed != WICK_OK) return failed;
-    v->elsewhere = extras[NOT_FINITE] > 0 || extras[FAILED] > 0;
+    v->elsewhere = extras[LEAF_NOT_FINITE] > 0 || extras[LEAF_FAILED] > 0;
     if (v->elsewhere) {
         snprintf(v->error, sizeof v->error, "on another rank");
-        return extras[FAILED] > 0 ? WICK_ERR_CANCELLED : WICK_ERR_NOT_FINITE;
+        return extras[LEAF_FAILED] > 0 ? WICK_ERR_CANCELLED : WICK_ERR_NOT_FINITE;
     }
-    result->loss = extras[LOSS] * share;
-    result->correct = (int64_t)extras[CORRECT];
-    status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
-    if (status == WICK_OK) return leaf_shares_step(t, number, n);
-    *error = wick_workspace_error(v->update.workspace);
-    return status;
+    result->loss = extras[LEAF_LOSS] * share;
+    result->correct = (int64_t)extras[LEAF_CORRECT];
+    if (v->shards.on) {
+        status = shards_update(t, share, error);
+    } else {
+        status = wick_run(v->update.workspace, (const void *[]){v->sum, &share}, NULL);
+        if (status != WICK_OK) *error = wick_workspace_error(v->update.workspace);
+    }
+    return status == WICK_OK ? leaf_shares_step(t, number, n) : status;
 }
 
 wick_status leaves_replay(trainer *t, step plans[2], int64_t number, int64_t n, const char **error) {

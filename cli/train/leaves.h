@@ -22,11 +22,13 @@
 #include "../step.h"
 #include "leaf_shares.h"
 
-#include "wick/dist.h"
+#include "shards.h"
 
 struct trainer;
 struct trainer_loss;
 struct trainer_result;
+
+enum { LEAF_LOSS, LEAF_CORRECT, LEAF_NOT_FINITE, LEAF_FAILED, LEAF_STOP, LEAF_EXTRAS }; /* behind the buffers */
 
 typedef struct leaf_cut {
     wick_group *group;  /* who runs them */
@@ -35,6 +37,7 @@ typedef struct leaf_cut {
     int64_t n;          /* in a batch, a power of two; 0: batches are not cut */
     int first, end;     /* those that this rank runs */
     int64_t size, rest; /* samples of a leaf, and of the one behind the last full one of an epoch; 0: none */
+    shards shards;      /* of the update, where it is dealt out */
     step update;        /* the plan of the update; those of the gradients are the trainer's steps */
     int64_t gradients, buffers, count; /* numbers in a vector: of parameters, of buffers, in all */
     size_t row[2];                     /* bytes of a sample and of its label */
@@ -58,6 +61,8 @@ wick_status leaves_new(struct trainer *t);
 void leaves_free(leaf_cut *v);
 /* The end of the recording of a leaf: of out[0], its loss, and out[1]. `last`: of the leaf of the rest. */
 wick_status leaves_record(const struct trainer *t, bool last, wick_tensor **out);
+/* For shards.c: the buffers become numbers `at` and behind of a vector. */
+wick_status leaves_assign_buffers(const struct trainer *t, wick_tensor *vector, int64_t at);
 /* As trainer_step. */
 wick_status leaves_step(struct trainer *t, int64_t number, int64_t n, struct trainer_result *result,
                         const char **error);

@@ -113,7 +113,7 @@ int ranks_agree(training *t) {
     if (status == WICK_OK) status = agree_data(t);
     if (status == WICK_OK) status = shared_agree_samples(t->group, t->train, "what training samples hold");
     if (status == WICK_OK) status = agree_plan(t, "a leaf", t->t.steps[1][0].plan);
-    if (status == WICK_OK) status = agree_plan(t, "the update", t->t.leaves.update.plan);
+    if (status == WICK_OK && !ranks_shard(t)) status = agree_plan(t, "the update", t->t.leaves.update.plan);
     if (status == WICK_OK) status = agree_number(t, "the step", s->step);
     if (status == WICK_OK) status = agree_number(t, "the epoch", s->epoch);
     if (status == WICK_OK) status = agree_number(t, "the place in the epoch", s->sample);
@@ -137,6 +137,45 @@ int ranks_share(const training *t, int code) {
     if (ranks_alone(t) || (code != CLI_OK && ranks_follows(t))) return code;
     const wick_status status = wick_group_broadcast(t->group, 0, &code, sizeof code);
     return status == WICK_OK || code != CLI_OK ? code : failed(t, status);
+}
+
+/* ---- an update that is dealt out --------------------------------------------------------------------------------- */
+
+static int states_failed(const training *t, wick_status status) {
+    const char *text = wick_group_error(t->group);
+    return *text ? failed(t, status) : log_fail(CLI_FAILED, "the optimizer's states: %s", log_why(t->ctx, status));
+}
+
+int ranks_save(training *t) {
+    if (!ranks_shard(t)) return run_save_last(&t->r, NULL, NULL);
+    int code = CLI_OK;
+    wick_status status = shards_begin_save(&t->t);
+    if (status == WICK_OK && ranks_follows(t)) {
+        status = shards_serve(&t->t);
+    } else if (status == WICK_OK) {
+        code = run_save_last(&t->r, shards_give, &t->t);
+        status = shards_have_all(&t->t);
+    }
+    shards_end_save(&t->t.leaves.shards);
+    if (code != CLI_OK) return code;
+    return status == WICK_OK ? CLI_OK : states_failed(t, status);
+}
+
+int ranks_show_averages(training *t) {
+    const wick_status status = ranks_shard(t) && t->o->ema > 0 ? shards_show_averages(&t->t) : WICK_OK;
+    return status == WICK_OK ? CLI_OK : states_failed(t, status);
+}
+int ranks_hide_averages(training *t) {
+    const wick_status status = shards_hide_averages(&t->t);
+    return status == WICK_OK ? CLI_OK : states_failed(t, status);
+}
+
+void ranks_tell_states(const training *t) {
+    double own, all;
+    if (!ranks_shard(t)) return;
+    shards_bytes(t->c.model, &own, &all);
+    talk("the optimizer's states take %.4g MB of this rank, of %.4g MB: %.2f %%", own * 1e-6, all * 1e-6,
+         all > 0 ? 100 * own / all : 0);
 }
 
 void ranks_measure(training *t) {

@@ -24,6 +24,17 @@ int ranks_agree_still(const training *t);
 
 /* The code of rank 0, to all. A follower whose own code is another keeps that, and is gone for the others. */
 int ranks_share(const training *t, int code);
+/* Whether each updates a part of the weights (--shard-optimizer): where there are several. */
+static inline bool ranks_shard(const training *t) { return t->o->shard_optimizer && !ranks_alone(t); }
+/* As run_save_last, of rank 0, to which the others give their states. */
+int ranks_save(training *t);
+/* What is recorded reads averages of the weights in their place, where ranks have parts of them; and no more. All call
+ * both. */
+int ranks_show_averages(training *t);
+int ranks_hide_averages(training *t);
+/* What the optimizer's states take of each rank. */
+void ranks_tell_states(const training *t);
+
 /* Each rank measures its part of what chooses the best epoch, and all know the same figures, with the bits of one. */
 void ranks_measure(training *t);
 

@@ -140,14 +140,15 @@ static int save(run *r, const char *path, meta *list, bool complete, wick_save_o
     return code;
 }
 
-int run_save_last(run *r) {
+int run_save_last(run *r, const void *(*whole)(void *user, int k), void *whole_user) {
     if (r->guest) return CLI_OK;
     meta list = {0};
     bool complete = classifier_add_meta(r->c, &list) && add_options(r, &list) && add_state(r, &list);
     /* The context's own random state is no part of a run, whose streams depend on the seed and the step alone; what was
      * compiled in this process must not show in the file. */
     wick_context_set_random(r->c->ctx, (uint64_t)r->o->seed, 0);
-    return save(r, r->last, &list, complete, (wick_save_options){.keep_previous = true});
+    return save(r, r->last, &list, complete,
+                (wick_save_options){.keep_previous = true, .whole = whole, .whole_user = whole_user});
 }
 
 int run_save_best(run *r) {
@@ -175,7 +176,8 @@ static bool is_later(const char *name) {
     static const char *const names[] = {
         "separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored", "task", "target",
         "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens",
-        "inputs", "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin", "mode", "wire"};
+        "inputs", "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin", "mode", "wire",
+        "shard-optimizer"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;

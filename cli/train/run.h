@@ -49,7 +49,8 @@ int run_options(const wick_checkpoint *file, const char *path, cli_options *kept
 int run_find(run *r, wick_context *ctx, cli_options *o);
 /* Loads what run_find opened into the model, once that is built. */
 int run_load(run *r);
-int run_save_last(run *r);
+/* whole: as wick_save_options. */
+int run_save_last(run *r, const void *(*whole)(void *user, int k), void *whole_user);
 int run_save_best(run *r);
 void run_close(run *r);
 

@@ -73,6 +73,8 @@ wick_status shared_agree_states(wick_group *g, const wick_model *model) {
         const size_t bytes = (size_t)wick_tensor_count(state.tensor) * wick_dtype_size(wick_tensor_dtype(state.tensor));
         const void *data;
         char field[256];
+        wick_state_part part;
+        if (wick_model_part(model, state.name, &part)) continue; /* each rank has another */
         snprintf(field, sizeof field, "state %s", state.name);
         status = wick_data(state.tensor, &data);
         if (status == WICK_OK) status = wick_group_agree(g, field, data, bytes);

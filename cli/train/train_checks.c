@@ -154,6 +154,15 @@ int training_check_optim(const cli_options *o, const char *whose, int64_t steps)
 
 int training_check_leaves(const cli_options *o, const char *whose, int64_t batch) {
     const long long n = o->leaves;
+    if (!n && o->shard_optimizer)
+        return log_fail(blame(whose),
+                        "%s--shard-optimizer is for ranks that share the --leaves of a batch: give those too", whose);
+    if (o->sum_mode && o->shard_optimizer)
+        return log_fail(
+            blame(whose),
+            "%s--shard-optimizer keeps the bits of the sum along the tree, which --mode fast gives up: one of "
+            "them",
+            whose);
     if (!n && o->sum_mode)
         return log_fail(blame(whose), "%s--mode fast says how leaves are summed: it needs --leaves", whose);
     if (!n) return CLI_OK;

@@ -151,6 +151,8 @@ int training_tell_plan(const training *t) {
     const long long train = wick_dataset_count(t->train), valid = t->valid ? wick_dataset_count(t->valid) : 0,
                     test = t->test ? wick_dataset_count(t->test) : 0, parameters = classifier_parameters(&t->c);
     const double bytes = (double)(plan.arena_bytes + plan.scratch_bytes);
+    double states, all_states;
+    shards_bytes(t->c.model, &states, &all_states);
     if (t->o->json) {
         json j = log_json_open();
         json_bool(&j, "ok", true);
@@ -167,6 +169,7 @@ int training_tell_plan(const training *t) {
         json_integer(&j, "steps", t->steps);
         json_real(&j, "step_flops", plan.flops, 9);
         json_real(&j, "step_bytes", bytes, 17);
+        json_real(&j, "optimizer_bytes", states, 17);
         log_json_close(&j);
         return CLI_OK;
     }
@@ -179,5 +182,9 @@ int training_tell_plan(const training *t) {
     printf("steps       %lld, in batches of %lld over %lld epoch%s\n", (long long)t->steps, (long long)t->t.batch,
            (long long)t->o->epochs, plural(t->o->epochs));
     printf("a step      %.4g MFLOP, %.4g MB of intermediates\n", plan.flops * 1e-6, bytes * 1e-6);
+    if (ranks_shard(t))
+        printf("optimizer   %.4g MB of states on this rank, of %.4g MB\n", states * 1e-6, all_states * 1e-6);
+    else
+        printf("optimizer   %.4g MB of states\n", states * 1e-6);
     return CLI_OK;
 }

@@ -61,6 +61,7 @@ typedef struct trainer_loss {
     int64_t leaves;
     wick_group *group; /* whose ranks run them */
     double margin;     /* of embed */
+    bool sharded;      /* each of them updates a part, as the optimizer's options say */
     bool fast;         /* leaves are summed as --mode fast, over this wire */
     wick_wire_type wire;
     int shares;        /* how leaves move between ranks, of shares_kind */

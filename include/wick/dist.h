@@ -91,6 +91,24 @@ WICK_API WICK_MUST_CHECK wick_status wick_group_add_part(wick_group *group, int 
  * missing. */
 WICK_API WICK_MUST_CHECK wick_status wick_group_finish(wick_group *group, float *sum);
 
+/* A range of a vector's elements; end is past its last. */
+typedef struct wick_range {
+    size_t begin, end;
+} wick_range;
+/* As wick_group_finish, but each rank gets n ranges of the sum alone, with the same bits (reduce-scatter): rank r those
+ * at ranges[r * n] and behind, which may overlap others, or be empty. All ranks give the same ranges. `sum` gets this
+ * rank's, one behind another. Ranks send what others get, and no more: of n equal parts (ranks - 1) / ranks x count
+ * floats each. WICK_ERR_INVALID: a range that is not in the vector; WICK_ERR_UNSUPPORTED: a sum without the promise
+ * (wick_group_set_fast); WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_finish_parts(wick_group *group, int n, const wick_range *ranges,
+                                                             float *sum);
+/* Parts of all ranks, of any sizes, to rank `root`, or with root -1 to all (all-gather): `all` gets rank r's at bytes
+ * begin[r] to begin[r + 1] - 1; mine may be this rank's place there. begin has ranks + 1 numbers, and is the same on
+ * all ranks, as root is. `all` is not written on other ranks than the root, and may be NULL there. WICK_ERR_INVALID: a
+ * root that is no rank, a part that ends before it begins; WICK_ERR_NOMEM. */
+WICK_API WICK_MUST_CHECK wick_status wick_group_collect(wick_group *group, int root, const size_t *begin,
+                                                        const void *mine, void *all);
+
 /* ---- sums without the promise ------------------------------------------------------------------------------------
  *
  * For speed: bits that depend on the number of ranks and on the transport, which the numerics key of the context says
@@ -114,6 +132,7 @@ typedef struct wick_group_fast {
  * nothing at first, and again after a sum of another count. WICK_ERR_MISMATCH: ranks ask for different modes;
  * WICK_ERR_INVALID (wire). */
 WICK_API WICK_MUST_CHECK wick_status wick_group_set_fast(wick_group *group, const wick_group_fast *options);
+
 /* Which leaves are whose. Rank r has leaves first[r] to first[r + 1] - 1 of the sums of so many leaves that begin from
  * now on: first has ranks + 1 numbers, from 0 to `leaves`, each above the one before. NULL: even shares, as at first.
  * Sums of another number of leaves have even shares. A sum that is under way is dropped. All ranks call it with the

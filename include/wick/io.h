@@ -21,6 +21,12 @@ typedef struct wick_save_options {
     bool weights_only, keep_previous;
     int n_meta;
     const wick_meta *meta;
+    /* Gives the values of a state of which the model has a part (wick_model_state_part) as a whole, row-major, until
+     * the next call: of number k of such states, in the order of wick_model_at. Called twice for each, in any order.
+     * NULL where there are none, and with weights_only, else WICK_ERR_INVALID. Where it gives NULL nothing is written:
+     * WICK_ERR_CANCELLED. */
+    const void *(*whole)(void *user, int k);
+    void *whole_user;
 } wick_save_options;
 WICK_API WICK_MUST_CHECK wick_status wick_save(wick_model *model, const char *path, const wick_save_options *options);
 

@@ -74,6 +74,19 @@ WICK_API WICK_MUST_CHECK wick_status wick_model_reinit_by(wick_model *model, con
  * characters. */
 WICK_API wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
                                        const int64_t *dims, wick_init init);
+/* Elements begin to end - 1, row-major, of a state of such a shape. */
+typedef struct wick_state_part {
+    int rank;
+    int64_t dims[WICK_MAX_DIMS];
+    int64_t begin, end;
+} wick_state_part;
+/* Of an OPTIM state of that name and shape these elements alone, a vector, where other processes have the others. As
+ * wick_model_state; asked for again it must be the same part. wick_checkpoint_load takes the part out of a file that
+ * has the whole; wick_save wants the whole (wick_save_options.whole). */
+WICK_API wick_tensor *wick_model_state_part(wick_model *model, const char *name, wick_dtype dtype, int rank,
+                                            const int64_t *dims, int64_t begin, int64_t end, wick_init init);
+/* Which part of that state the model has; false: it has the whole, or nothing of it. */
+WICK_API bool wick_model_part(const wick_model *model, const char *name, wick_state_part *part);
 /* Makes x, a tensor that holds data (also wick_wrap's and wick_map_file's), the state of that whole name: for readers
  * of files. The model keeps its own reference. */
 WICK_API WICK_MUST_CHECK wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role,
@@ -94,7 +107,8 @@ typedef struct wick_named {
     bool frozen;
 } wick_named;
 WICK_API wick_named wick_model_at(const wick_model *model, int i); /* in order of creation */
-WICK_API wick_tensor *wick_model_find(const wick_model *model, const char *name); /* NULL: none */
+/* NULL: none, or one of which the model has a part alone. */
+WICK_API wick_tensor *wick_model_find(const wick_model *model, const char *name);
 /* Weight sharing: a second name of a state that exists. Whoever asks for it finds that state: wick_model_find, and
  * layers built afterwards, when dtype and shape agree, so that wick_model_alias(model, "lm_head.weight", "wte.weight")
  * ties what wick_nn_linear(model, "lm_head" ...) reads. Names are whole paths. Optimizers, patterns and wick_model_at

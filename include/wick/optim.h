@@ -134,6 +134,12 @@ typedef struct wick_loss_scale {
     int64_t interval; /* 0: 2000 */
 } wick_loss_scale;
 
+/* Of several processes that train one model each is a rank, and has moments and averages of a part of the parameters
+ * alone, which it updates (wick_optimizer_update_part). */
+typedef struct wick_shard {
+    int rank, ranks; /* of 0 or 1: there is none */
+} wick_shard;
+
 typedef struct wick_optim_options {
     wick_optim_kind kind;
     /* Of a number 0 is the default, WICK_ZERO is 0. Below, "Adam" is every rule of moments: Adam, AdamW, Muon's AdamW,
@@ -160,6 +166,7 @@ typedef struct wick_optim_options {
     wick_loss_scale loss_scale;
     wick_schedule schedule; /* zero: constant */
     wick_plateau plateau;
+    wick_shard shard;
     int n_groups;
     const wick_param_group *groups;
 } wick_optim_options;
@@ -190,6 +197,40 @@ WICK_API WICK_MUST_CHECK wick_status wick_optimizer_gradients(wick_optimizer *op
  * The first half has to be recorded before: it says what the vector holds (WICK_ERR_INVALID, WICK_ERR_DTYPE,
  * WICK_ERR_SHAPE). */
 WICK_API WICK_MUST_CHECK wick_status wick_optimizer_update(wick_optimizer *optimizer, wick_tensor *gradients);
+
+/* ---- an update of which each rank does a part --------------------------------------------------------------------
+ *
+ * Moments and averages of a model are two or three times as large as it is. With options.shard a rank has those of a
+ * part of the vector of gradients, a run of it that begins and ends anywhere (Rajbhandari et al. 2020, ZeRO: stages 1
+ * and 2). A step then is, with a group of wick/dist.h:
+ *
+ *   sum of gradients of all ranks' losses, each rank its part: begin to needed      wick_group_finish_parts
+ *   plan of wick_optimizer_norms; norms of all ranks to all                         wick_group_collect
+ *   plan of wick_optimizer_update_part; weights of all ranks to all                 wick_group_collect
+ *   plan of wick_optimizer_set_weights
+ *
+ * Weights and states have the bits of wick_optimizer_update with any number of ranks. Runs are such that the rank that
+ * has most bytes of states has as few as can be: within an element of all / ranks where every rule is elementwise; Muon
+ * and LAMB take parameters as a whole, which are not cut then. States that are no parameter's, and averages of buffers,
+ * all ranks have. Each state is a part of the model's (wick_model_state_part). */
+typedef struct wick_optim_part {
+    int64_t begin, end; /* the numbers of the vector that the rank updates are begin to end - 1 */
+    int64_t needed; /* it needs gradients from begin to needed - 1, for norms of parameters that begin in its part */
+    int64_t first_norm, end_norm; /* of all norms, those that it finds */
+} wick_optim_part;
+/* After the first gradients were recorded, without which it is WICK_ERR_INVALID, as it is without options.shard. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_part(wick_optimizer *optimizer, int rank, wick_optim_part *part);
+/* Records this rank's norms, f64 [end_norm - first_norm], from its gradients, [needed - begin]. Nothing is assigned. Of
+ * the caller's scope. Without options.clip_norm and loss_scale there are none. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_norms(wick_optimizer *optimizer, wick_tensor *gradients,
+                                                          wick_tensor **out);
+/* Records the update of this rank's states, by its gradients and the norms of all ranks, f64 (NULL where there are
+ * none). The parameters stay as they are: *weights, [end - begin], of the caller's scope, is what they are to be. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_update_part(wick_optimizer *optimizer, wick_tensor *gradients,
+                                                                wick_tensor *norms, wick_tensor **weights);
+/* Records that the parameters become what all ranks' weights say, a vector as that of gradients. */
+WICK_API WICK_MUST_CHECK wick_status wick_optimizer_set_weights(wick_optimizer *optimizer, wick_tensor *weights);
+
 /* The learning rate of the step about to be recorded, a 0-d f64 expression of the step count: ask before recording it.
  */
 WICK_API wick_tensor *wick_optimizer_lr(wick_optimizer *optimizer);
@@ -210,6 +251,9 @@ WICK_API double wick_optim_lr_at(const wick_optim_options *options, int64_t step
 #define wick_optimizer_step(...) WICK_STATUS_HERE(wick_optimizer_step(__VA_ARGS__))
 #define wick_optimizer_gradients(...) WICK_STATUS_HERE(wick_optimizer_gradients(__VA_ARGS__))
 #define wick_optimizer_update(...) WICK_STATUS_HERE(wick_optimizer_update(__VA_ARGS__))
+#define wick_optimizer_norms(...)       WICK_STATUS_HERE(wick_optimizer_norms(__VA_ARGS__))
+#define wick_optimizer_update_part(...) WICK_STATUS_HERE(wick_optimizer_update_part(__VA_ARGS__))
+#define wick_optimizer_set_weights(...) WICK_STATUS_HERE(wick_optimizer_set_weights(__VA_ARGS__))
 #define wick_optimizer_accumulate(...) WICK_STATUS_HERE(wick_optimizer_accumulate(__VA_ARGS__))
 #endif
 #endif

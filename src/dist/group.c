@@ -25,7 +25,8 @@ const char *wick_group_error(const wick_group *g) { return g->msg.text; }
 static const char *const op_names[WICK_GROUP_OPS] = {
     [WICK_GROUP_OPEN] = "open",           [WICK_GROUP_SUM] = "finish",    [WICK_GROUP_COLLECT] = "finish",
     [WICK_GROUP_BROADCAST] = "broadcast", [WICK_GROUP_GATHER] = "gather", [WICK_GROUP_BARRIER] = "barrier",
-    [WICK_GROUP_AGREE] = "agree"};
+    [WICK_GROUP_AGREE] = "agree",         [WICK_GROUP_PARTS] = "finish_parts",
+    [WICK_GROUP_PARTS_COLLECT] = "collect"};
 
 const char *wick_group_op_name(uint32_t op) {
     return op < WICK_GROUP_OPS && op_names[op] ? op_names[op] : "an unknown call";

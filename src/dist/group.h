@@ -11,6 +11,8 @@ typedef enum wick_group_op {
     WICK_GROUP_OPEN = 1,
     WICK_GROUP_SUM,
     WICK_GROUP_COLLECT, /* the second half of a sum: its parts to all */
+    WICK_GROUP_PARTS,
+    WICK_GROUP_PARTS_COLLECT,
     WICK_GROUP_BROADCAST,
     WICK_GROUP_GATHER,
     WICK_GROUP_BARRIER,
@@ -96,6 +98,8 @@ int wick_tree_blocks(int first, int end, tree_block blocks[BLOCKS_MAX]);
 void wick_tree_sum(wick_pool *pool, int n, const tree_block *blocks, const float *const *vectors, float *out,
                    size_t count);
 void wick_group_sum_free(wick_group *g);
+/* That all leaves of this rank were added; the sum that was begun is done with. */
+wick_status wick_group_sum_complete(wick_group *g, const char *call);
 /* At least so many bytes of the sum's `parts` and `parcels`; what was in them is gone. */
 bool wick_group_sum_room(wick_group *g, size_t parts, size_t parcels);
 

@@ -245,16 +245,22 @@ static wick_status exchange_blocks(wick_group *g, float *sum) {
     return wick_group_exchange(g, WICK_GROUP_COLLECT, n_out, out, n_in, in);
 }
 
+wick_status wick_group_sum_complete(wick_group *g, const char *call) {
+    group_sum *s = &g->sum;
+    if (!s->begun) return wick_group_fail(g, WICK_ERR_INVALID, "%s: no sum was begun", call);
+    if (s->count == 0) s->leaf = s->end; /* vectors of nothing need not be added */
+    if (s->leaf < s->end)
+        return wick_group_fail(g, WICK_ERR_INVALID, "%s: leaf %d of rank %d's %d to %d was not added%s", call, s->leaf,
+                               g->wire.rank, s->first, s->end - 1, s->filled ? " as a whole" : "");
+    s->begun = false;
+    return WICK_OK;
+}
+
 wick_status wick_group_finish(wick_group *g, float *sum) {
     group_sum *s = &g->sum;
     WICK_TRY(wick_group_usable(g));
-    if (!s->begun) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: no sum was begun");
-    if (!sum && s->count) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: sum is NULL");
-    if (s->count == 0) s->leaf = s->end; /* vectors of nothing need not be added */
-    if (s->leaf < s->end)
-        return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: leaf %d of rank %d's %d to %d was not added%s",
-                               s->leaf, g->wire.rank, s->first, s->end - 1, s->filled ? " as a whole" : "");
-    s->begun = false;
+    if (s->begun && !sum && s->count) return wick_group_fail(g, WICK_ERR_INVALID, "group_finish: sum is NULL");
+    WICK_TRY(wick_group_sum_complete(g, "group_finish"));
     if (s->flat) return wick_group_fast_finish(g, sum);
     if (g->wire.size > 1) return exchange_blocks(g, sum);
     if (s->count) memcpy(sum, s->vectors[0], s->count * sizeof *sum);

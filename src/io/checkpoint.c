@@ -85,6 +85,12 @@ static bool fits(const wick_safetensors_tensor *t, const wick_tensor *state, boo
            memcmp(t->dims, wick_tensor_dims(state), (size_t)t->rank * sizeof *t->dims) == 0;
 }
 
+/* The file has the whole of a state of which the model has a part. */
+static bool fits_part(const wick_safetensors_tensor *t, const wick_tensor *state, const wick_state_part *part) {
+    return t->dtype == wick_tensor_dtype(state) && t->rank == part->rank &&
+           memcmp(t->dims, part->dims, (size_t)t->rank * sizeof *t->dims) == 0;
+}
+
 /* The file's tensor of a state, by its name or an alias of it. NULL: none. */
 static const wick_safetensors_tensor *tensor_of(const wick_checkpoint *c, const wick_model *model, const char *state) {
     const wick_safetensors_tensor *t = wick_safetensors_find(&c->file, state);
@@ -137,11 +143,13 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = tensor_of(c, model, state.name);
+        wick_state_part part;
         r->recorded |= state.role != WICK_ROLE_OPTIM;
         if ((state.role == WICK_ROLE_OPTIM && (!t || !with_optimizer)) || !selected(o, state.name)) continue;
         if (!t)
             wick_str_add(next_line(r, state.name), "is not there");
-        else if (!fits(t, state.tensor, with_optimizer))
+        else if (wick_model_part(model, state.name, &part) ? !fits_part(t, state.tensor, &part)
+                                                           : !fits(t, state.tensor, with_optimizer))
             report_type(r, t, state.tensor);
     }
     for (size_t i = 0; i < c->file.count; i++) {
@@ -163,7 +171,8 @@ static void compare(report *r, const wick_checkpoint *c, const wick_model *model
 static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *model) {
     for (size_t i = 0; i < c->file.count; i++) {
         const wick_safetensors_tensor *t = &c->file.tensors[i];
-        if (!is_optim(t->name) || wick_model_find(model, t->name)) continue;
+        wick_state_part part;
+        if (!is_optim(t->name) || wick_model_find(model, t->name) || wick_model_part(model, t->name, &part)) continue;
         wick_tensor *state =
             wick_model_state(model, t->name, WICK_ROLE_OPTIM, t->dtype, t->rank, t->dims, wick_init_constant(0));
         const char *why;
@@ -176,8 +185,15 @@ static wick_status make_optimizer_states(const wick_checkpoint *c, wick_model *m
     return WICK_OK;
 }
 
-static wick_status write_state(wick_context *ctx, wick_tensor *state, const wick_safetensors_tensor *t) {
+static wick_status write_state(wick_model *model, const char *name, wick_tensor *state,
+                               const wick_safetensors_tensor *t) {
+    wick_context *ctx = wick_model_context(model);
     const wick_dtype dtype = wick_tensor_dtype(state);
+    wick_state_part part;
+    if (wick_model_part(model, name, &part)) { /* it has whole elements: OPTIM states are no packed ones */
+        const size_t bytes = wick_dtype_bytes(dtype, part.end - part.begin);
+        return bytes ? wick_write(state, (const char *)t->data + wick_dtype_bytes(dtype, part.begin), bytes) : WICK_OK;
+    }
     if (t->dtype == dtype) return wick_write(state, t->data, t->bytes);
     const void *data;
     wick_scope *scope = wick_scope_open(ctx);
@@ -220,7 +236,8 @@ wick_status wick_checkpoint_load(const wick_checkpoint *c, wick_model *model, bo
     for (int i = 0; i < wick_model_count(model); i++) {
         const wick_named state = wick_model_at(model, i);
         const wick_safetensors_tensor *t = tensor_of(c, model, state.name);
-        if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer)) WICK_TRY(write_state(ctx, state.tensor, t));
+        if (t && (state.role != WICK_ROLE_OPTIM || with_optimizer))
+            WICK_TRY(write_state(model, state.name, state.tensor, t));
     }
     if (restore_random) wick_context_set_random(ctx, seed, stream);
     return WICK_OK;
@@ -236,7 +253,7 @@ static wick_status load_selected(const wick_checkpoint *c, wick_model *model, co
         const wick_safetensors_tensor *t = selected(o, state.name) ? tensor_of(c, model, state.name) : NULL;
         const bool takes = t && fits(t, state.tensor, false);
         *(takes ? loaded : kept) += 1;
-        if (takes && write) WICK_TRY(write_state(wick_model_context(model), state.tensor, t));
+        if (takes && write) WICK_TRY(write_state(model, state.name, state.tensor, t));
     }
     return WICK_OK;
 }

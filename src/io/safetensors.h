@@ -15,7 +15,15 @@ typedef struct wick_safetensors_tensor {
     int64_t dims[WICK_MAX_DIMS];
     const void *data; /* little-endian, row-major; may be unaligned in files made elsewhere */
     size_t bytes;
+    /* Of one that is written, in place of data: gives it until the next call of it. NULL: it can't, and the file isn't
+     * written; `user` knows why. */
+    const void *(*give)(void *user, int number);
+    void *user;
+    int number;
 } wick_safetensors_tensor;
+static inline const void *wick_safetensors_data(const wick_safetensors_tensor *t) {
+    return t->give ? t->give(t->user, t->number) : t->data;
+}
 
 typedef struct wick_safetensors_meta {
     const char *key, *value; /* UTF-8 */

@@ -94,8 +94,13 @@ static wick_status write_all(wick_writer *out, const wick_json_writer *header, c
     WICK_TRY(wick_writer_write(out, spaces, padded - header->len, msg));
     for (size_t i = 0; i < count; i++) {
         size_t bytes = 0;
-        if (wick_safetensors_bytes(tensors[i].dtype, tensors[i].rank, tensors[i].dims, &bytes) && bytes)
-            WICK_TRY(wick_writer_write(out, tensors[i].data, bytes, msg));
+        if (!wick_safetensors_bytes(tensors[i].dtype, tensors[i].rank, tensors[i].dims, &bytes) || !bytes) continue;
+        const void *data = wick_safetensors_data(&tensors[i]);
+        char shown[WICK_JSON_SHOWN];
+        if (!data)
+            return wick_msg_set(msg, WICK_ERR_CANCELLED, "the bytes of \"%s\" could not be had",
+                                wick_json_show(shown, tensors[i].name));
+        WICK_TRY(wick_writer_write(out, data, bytes, msg));
     }
     return WICK_OK;
 }

@@ -30,18 +30,44 @@ static wick_tensor *value_of(const save *s, const wick_model *model, const wick_
     return wick_as(mean, wick_tensor_dtype(state->tensor));
 }
 
+/* A state of which the model has a part is written as the caller gives it, as a whole: the k-th of them. */
+static wick_status take_whole(const save *s, const wick_named *state, const wick_state_part *part, int k,
+                              wick_safetensors_tensor *t) {
+    if (!s->options->whole)
+        return wick_context_fail(
+            s->ctx, WICK_ERR_INVALID,
+            "save: the model has elements %lld to %lld alone of \"%s\", and the whole is not given",
+            (long long)part->begin, (long long)part->end, state->name);
+    int64_t count = 1;
+    for (int d = 0; d < part->rank; d++) count *= part->dims[d];
+    t->rank = part->rank;
+    memcpy(t->dims, part->dims, sizeof t->dims);
+    t->bytes = wick_dtype_bytes(t->dtype, count);
+    t->give = s->options->whole;
+    t->user = s->options->whole_user;
+    t->number = k;
+    return WICK_OK;
+}
+
 /* The states to write. Wider elements come first: each tensor then begins at a multiple of its element's size, since
  * those before it have sizes that are multiples of it. */
 static wick_status collect_tensors(save *s, wick_model *model) {
     for (size_t width = 8; width; width /= 2)
-        for (int i = 0; i < wick_model_count(model); i++) {
+        for (int i = 0, parts = 0; i < wick_model_count(model); i++) {
             const wick_named state = wick_model_at(model, i);
             const wick_dtype dtype = wick_tensor_dtype(state.tensor);
+            wick_state_part part;
+            const bool is_part = wick_model_part(model, state.name, &part);
+            const int k = is_part ? parts++ : 0;
             if (WICK_MAX(wick_dtype_size(dtype), 1) != width ||
                 (s->options->weights_only && state.role == WICK_ROLE_OPTIM))
                 continue;
             wick_safetensors_tensor *t = &s->tensors[s->n_tensors++];
             *t = (wick_safetensors_tensor){.name = state.name, .dtype = dtype, .rank = wick_tensor_rank(state.tensor)};
+            if (is_part) {
+                WICK_TRY(take_whole(s, &state, &part, k, t));
+                continue;
+            }
             memcpy(t->dims, wick_tensor_dims(state.tensor), sizeof t->dims);
             t->bytes = wick_dtype_bytes(dtype, wick_tensor_count(state.tensor));
             WICK_TRY(wick_data(value_of(s, model, &state), &t->data));

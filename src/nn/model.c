@@ -13,6 +13,7 @@ typedef struct model_entry {
     uint64_t hash;
     wick_role role;
     wick_tensor *tensor; /* retained */
+    const wick_state_part *part; /* that the tensor is, in the model's arena; NULL: it is the whole state */
     bool frozen;
 } model_entry;
 
@@ -136,7 +137,14 @@ wick_named wick_model_at(const wick_model *model, int i) {
 
 wick_tensor *wick_model_find(const wick_model *model, const char *name) {
     const model_entry *e = name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
-    return e ? e->tensor : NULL;
+    return e && !e->part ? e->tensor : NULL;
+}
+
+bool wick_model_part(const wick_model *model, const char *name, wick_state_part *part) {
+    const model_entry *e = name ? find(model, name, wick_hash(name, strlen(name), 0)) : NULL;
+    if (!e || !e->part) return false;
+    *part = *e->part;
+    return true;
 }
 
 /* Why name cannot name a state, or NULL. What is refused here could not be written to a file and read back. */
@@ -223,15 +231,24 @@ static wick_tensor *read_state(const wick_model *model, wick_tensor *state, cons
 }
 
 /* In room that is reserved. The name is kept by the model. */
-static void add(wick_model *model, const char *kept, uint64_t hash, wick_role role, wick_tensor *t) {
-    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t), false};
+static void add(wick_model *model, const char *kept, uint64_t hash, wick_role role, wick_tensor *t,
+                const wick_state_part *part) {
+    model->entries[model->n] = (model_entry){kept, hash, role, wick_retain(t), part, false};
     table_put(model->table, model->slots, hash, model->n);
     model->n++;
     model->numbers += wick_tensor_count(t);
 }
 
-wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
-                              const int64_t *dims, wick_init init) {
+static bool same_part(const wick_state_part *a, const wick_state_part *b) {
+    if (!a || !b) return a == b;
+    bool same = a->rank == b->rank && a->begin == b->begin && a->end == b->end;
+    for (int d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
+    return same;
+}
+
+/* part NULL: the whole state; else the type is that of the part. */
+static wick_tensor *state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
+                          const int64_t *dims, const wick_state_part *part, wick_init init) {
     if (!model) return NULL;
     wick_context *ctx = model->ctx;
     const char *bad = bad_name(name);
@@ -255,8 +272,10 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
     const uint64_t hash = wick_hash(full, strlen(full), 0);
     const model_entry *e = find(model, full, hash);
     if (e) {
-        wick_tensor *state = found(ctx, e, role, &type);
-        return state->error || role == WICK_ROLE_OPTIM ? state : read_state(model, state, e->name);
+        if (!same_part(e->part, part))
+            return wick_poison(ctx, WICK_ERR_MISMATCH, "the model has another part of the state \"%s\"", e->name);
+        wick_tensor *is = found(ctx, e, role, &type);
+        return is->error || role == WICK_ROLE_OPTIM ? is : read_state(model, is, e->name);
     }
 
     const int64_t count = wick_type_count(&type);
@@ -265,11 +284,31 @@ wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role rol
                            "state \"%s\" would make more than the %lld numbers that this model may hold", full,
                            (long long)model->limit);
     const char *kept = reserve(model) ? wick_arena_strdup(&model->names, full) : NULL;
-    if (!kept) return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
+    wick_state_part *kept_part = kept && part ? wick_arena_alloc(&model->names, sizeof *part) : NULL;
+    if (!kept || (part && !kept_part))
+        return wick_poison(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", full);
+    if (part) *kept_part = *part;
     wick_tensor *t = wick_init_make(ctx, &init, full, &type);
     if (wick_tensor_error(t, NULL) != WICK_OK) return t;
-    add(model, kept, hash, role, t);
+    add(model, kept, hash, role, t, kept_part);
     return t;
+}
+
+wick_tensor *wick_model_state(wick_model *model, const char *name, wick_role role, wick_dtype dtype, int rank,
+                              const int64_t *dims, wick_init init) {
+    return state(model, name, role, dtype, rank, dims, NULL, init);
+}
+
+wick_tensor *wick_model_state_part(wick_model *model, const char *name, wick_dtype dtype, int rank, const int64_t *dims,
+                                   int64_t begin, int64_t end, wick_init init) {
+    wick_type type;
+    if (!model) return NULL;
+    if (!wick_type_make(&type, dtype, rank, dims) || begin < 0 || begin > end || end > wick_type_count(&type))
+        return wick_poison(model->ctx, WICK_ERR_INVALID, "state \"%.64s\": it has no elements %lld to %lld",
+                           name ? name : "", (long long)begin, (long long)end);
+    wick_state_part part = {.rank = rank, .begin = begin, .end = end};
+    for (int d = 0; d < rank; d++) part.dims[d] = dims[d];
+    return state(model, name, WICK_ROLE_OPTIM, dtype, 1, (const int64_t[]){end - begin}, &part, init);
 }
 
 wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role, wick_tensor *x) {
@@ -289,7 +328,7 @@ wick_status wick_model_adopt(wick_model *model, const char *name, wick_role role
     if (find(model, name, hash)) return wick_context_fail(ctx, WICK_ERR_INVALID, "state \"%s\" is there already", name);
     const char *kept = reserve(model) ? wick_arena_strdup(&model->names, name) : NULL;
     if (!kept) return wick_context_fail(ctx, WICK_ERR_NOMEM, "out of memory making state \"%s\"", name);
-    add(model, kept, hash, role, x);
+    add(model, kept, hash, role, x, NULL);
     return WICK_OK;
 }
 

@@ -71,6 +71,8 @@ const char *wick_optim_bad(const wick_optim_options *o) {
     if (!(o->weight_decay >= 0)) return "weight_decay is negative";
     if (!(o->clip_norm >= 0)) return "clip_norm is negative";
     if (o->accumulate < 0) return "accumulate is negative";
+    if (o->shard.ranks < 0 || o->shard.rank < 0 || o->shard.rank >= (o->shard.ranks > 0 ? o->shard.ranks : 1))
+        return "shard.rank must be below shard.ranks";
     if (o->schedule.cycle_momentum && (o->kind == WICK_ADAGRAD || o->kind == WICK_ADADELTA ||
                                        ((o->kind == WICK_SGD || o->kind == WICK_RMSPROP) && o->momentum == 0)))
         return "cycle_momentum needs an optimizer with momentum";

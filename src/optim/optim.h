@@ -60,6 +60,8 @@ typedef struct wick_rule {
 } wick_rule;
 /* The rule of a parameter of so many dims. */
 const wick_rule *wick_rule_of(const wick_optim_options *options, int rank);
+/* Whether it takes parameters as a whole: it is not elementwise. */
+bool wick_rule_is_whole(const wick_rule *rule);
 /* The momentum of a parameter of so many dims: momentum where its rule has one, else beta1. */
 double wick_rule_momentum(const wick_optim_options *options, int rank);
 /* What the moments start from. */

@@ -4,45 +4,10 @@
  * States of parameter NAME of dtype T: "optim.<moment>.NAME" and "optim.grad.NAME" (accumulation) have NAME's shape and
  * T, or f32 for the 16-bit floats. "optim.step" (i64, 0-d) counts the steps done. "optim.average.NAME" is the mean of a
  * state, "optim.averaged" (i64, 0-d) how often it was taken. */
+#include "optim/optimizer.h"
+
 #include <math.h>
 #include <stdio.h>
-
-#include "ops/ops.h"
-#include "optim/optim.h"
-#include "tensor/tensor.h" /* the context's allocator */
-
-/* Parameters with options of their own; the last one is of all that no pattern matches. */
-typedef struct group {
-    const char *pattern;
-    bool freeze, matched;
-    wick_optim_options options;
-    const wick_rule *rule[2]; /* while a step is recorded, the rules in use (Muon has two) and their numbers */
-    wick_tensor *number[2][WICK_RULE_NUMBERS];
-} group;
-
-struct wick_optimizer {
-    wick_model *model;
-    wick_context *ctx;
-    wick_allocator alloc;
-    wick_optim_options options; /* what it points to is in the arena */
-    wick_arena arena;
-    int n_groups;
-    group *groups; /* n_groups + 1 */
-    bool bound;         /* to the model's parameters, at the first step recorded */
-    int n;              /* parameters */
-    const char **names; /* n each; all in one block */
-    wick_tensor **params, **grads; /* grads: NULL where the loss does not depend on the parameter */
-    wick_tensor **used;            /* parameters that it depends on */
-    group **of; /* parameter i is in */
-    bool *reached;
-    bool *given; /* parameters whose gradients are in the vector of wick_optimizer_gradients; n_given < 0: none yet */
-    int64_t n_given; /* numbers in that */
-    wick_tensor **values; /* what the parameters become */
-    size_t block;
-    wick_update *updates; /* what all states become */
-    size_t n_updates, updates_cap;
-    bool short_of_memory; /* for updates */
-};
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -58,7 +23,7 @@ static bool copy_options(wick_optimizer *opt, const char **bad) {
     memset(opt->groups, 0, ((size_t)o->n_groups + 1) * sizeof *opt->groups);
     for (int i = 0; i < o->n_groups; i++) {
         const wick_param_group *from = &o->groups[i];
-        group *g = &opt->groups[i];
+        wick_optim_group *g = &opt->groups[i];
         if (!from->pattern) {
             *bad = "a group has no pattern";
             return true;
@@ -115,11 +80,12 @@ void wick_optimizer_free(wick_optimizer **optimizer) {
     wick_allocator alloc = opt->alloc;
     wick_arena_free(&opt->arena);
     wick_release(&alloc, opt->params, opt->block);
+    wick_release(&alloc, opt->begin, opt->shard_block);
     wick_release(&alloc, opt->updates, opt->updates_cap * sizeof *opt->updates);
     wick_release(&alloc, opt, sizeof *opt);
 }
 
-static group *group_of(wick_optimizer *opt, const char *name) {
+static wick_optim_group *group_of(wick_optimizer *opt, const char *name) {
     int i = 0;
     while (i < opt->n_groups && !wick_glob(opt->groups[i].pattern, name)) i++;
     return &opt->groups[i];
@@ -127,7 +93,7 @@ static group *group_of(wick_optimizer *opt, const char *name) {
 /* Whether this optimizer trains the state; notes which groups have one. */
 static bool is_trained(wick_optimizer *opt, wick_named state) {
     if (state.role != WICK_ROLE_PARAM) return false;
-    group *g = group_of(opt, state.name);
+    wick_optim_group *g = group_of(opt, state.name);
     g->matched = true;
     return !state.frozen && !g->freeze;
 }
@@ -155,7 +121,7 @@ static wick_status bind_parameters(wick_optimizer *opt) {
     opt->used = opt->grads + n;
     opt->values = opt->used + n;
     opt->names = (const char **)(opt->values + n);
-    opt->of = (group **)(void *)(opt->names + n);
+    opt->of = (wick_optim_group **)(void *)(opt->names + n);
     opt->reached = (bool *)(opt->of + n);
     opt->given = opt->reached + n;
     for (int i = 0; i < wick_model_count(opt->model); i++) {
@@ -171,7 +137,7 @@ static wick_status bind_parameters(wick_optimizer *opt) {
 
 /* ---- pieces of a step -------------------------------------------------------------------------------------------- */
 
-static wick_dtype working_dtype(const wick_tensor *param) {
+wick_dtype wick_optim_dtype(const wick_tensor *param) {
     wick_dtype dtype = wick_tensor_dtype(param);
     return dtype == WICK_F16 || dtype == WICK_BF16 ? WICK_F32 : dtype;
 }
@@ -181,22 +147,26 @@ static wick_tensor *counter(wick_optimizer *opt, const char *name) {
 }
 static wick_tensor *step_count(wick_optimizer *opt) { return counter(opt, "optim.step"); }
 
-/* "PREFIX.NAME", of the shape of p. */
+/* "PREFIX.NAME", of the shape of p, or, as a vector, part of that (NULL: all). */
 static wick_tensor *state_like(wick_optimizer *opt, const char *prefix, const char *of, const wick_tensor *p,
-                               double start) {
+                               const wick_optim_cut *cut, double start) {
     char name[512];
     if (snprintf(name, sizeof name, "%s%s", prefix, of) >= (int)sizeof name) name[0] = 0; /* refused by its model */
-    return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, working_dtype(p), wick_tensor_rank(p),
+    if (cut)
+        return wick_model_state_part(opt->model, name, wick_optim_dtype(p), wick_tensor_rank(p), wick_tensor_dims(p),
+                                     cut->begin, cut->end, wick_init_constant(start));
+    return wick_model_state(opt->model, name, WICK_ROLE_OPTIM, wick_optim_dtype(p), wick_tensor_rank(p),
                             wick_tensor_dims(p), wick_init_constant(start));
 }
 /* "optim.WHAT.NAME" of parameter i. */
 static wick_tensor *state_of(wick_optimizer *opt, const char *what, int i, double start) {
     char prefix[64];
     snprintf(prefix, sizeof prefix, "optim.%s.", what);
-    return state_like(opt, prefix, opt->names[i], opt->params[i], start);
+    const wick_optim_cut *cut = wick_optim_is_cut(opt, i) ? &opt->cut[i] : NULL;
+    return state_like(opt, prefix, opt->names[i], opt->params[i], cut, start);
 }
 
-static wick_status fail_with(wick_optimizer *opt, const char *what, const wick_tensor *x) {
+wick_status wick_optim_fail_with(wick_optimizer *opt, const char *what, const wick_tensor *x) {
     const char *text;
     wick_status status = wick_tensor_error(x, &text);
     return wick_context_fail(opt->ctx, status, "optimizer: %s: %s", what, text);
@@ -208,14 +178,15 @@ static wick_tensor *loss_scale(wick_optimizer *opt) {
     return wick_model_state(opt->model, "optim.scale", WICK_ROLE_OPTIM, WICK_F32, WICK_SCALAR,
                             wick_init_constant(opt->options.loss_scale.initial));
 }
-static bool scales(const wick_optimizer *opt) { return opt->options.loss_scale.initial > 0; }
 
 /* Whether all gradients are finite, 0-d bool: the largest magnitude of each is, since NaN is the largest of all. */
 static wick_tensor *all_finite(wick_optimizer *opt) {
     wick_tensor *good = NULL;
     for (int i = 0; i < opt->n; i++) {
-        if (!opt->grads[i]) continue;
-        wick_tensor *finite = wick_isfinite(wick_max(wick_abs(opt->grads[i]), WICK_ALL_AXES, false));
+        if (opt->norms ? !opt->given[i] : !opt->grads[i]) continue;
+        wick_tensor *most = opt->norms ? wick_optim_norm_of(opt, i, WICK_OPTIM_LARGEST)
+                                       : wick_max(wick_abs(opt->grads[i]), WICK_ALL_AXES, false);
+        wick_tensor *finite = wick_isfinite(most);
         good = good ? wick_logical_and(good, finite) : finite;
     }
     return good;
@@ -228,6 +199,10 @@ static void skip_bad(wick_optimizer *opt, wick_tensor *good, size_t from) {
         wick_update *u = &opt->updates[i];
         u->value = wick_where(good, u->value, u->state);
     }
+    for (int i = 0; i < opt->n; i++)
+        if (wick_optim_is_cut(opt, i) && opt->cut[i].begin < opt->cut[i].end)
+            opt->values[i] =
+                wick_where(good, opt->values[i], wick_optim_flat(opt, i, wick_optim_own(opt, i, opt->params[i])));
 }
 
 static void update_push(wick_optimizer *opt, wick_tensor *state, wick_tensor *value);
@@ -257,7 +232,7 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(wick_check_finite(loss));
     wick_tensor *part = loss;
     if (opt->options.accumulate > 1) part = wick_div(loss, wick_like(loss, opt->options.accumulate));
-    wick_tensor *scale = scales(opt) ? loss_scale(opt) : NULL, *back = scale ? wick_reciprocal(scale) : NULL;
+    wick_tensor *scale = wick_optim_scales(opt) ? loss_scale(opt) : NULL, *back = scale ? wick_reciprocal(scale) : NULL;
     if (scale) part = wick_mul(part, wick_as(scale, wick_tensor_dtype(part)));
     WICK_TRY(wick_reached(loss, opt->n, opt->params, opt->reached));
     int n = 0;
@@ -265,7 +240,7 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
         if (opt->reached[i]) opt->used[n++] = opt->params[i];
     if (!n) { /* says why */
         wick_grad(part, 1, opt->params, opt->grads);
-        return fail_with(opt, opt->names[0], opt->grads[0]);
+        return wick_optim_fail_with(opt, opt->names[0], opt->grads[0]);
     }
     wick_grad(part, n, opt->used, opt->grads);
     for (int i = opt->n; i-- > 0;) { /* from the end: they spread out in place */
@@ -273,11 +248,11 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
         opt->grads[i] = opt->reached[i] ? opt->grads[--n] : NULL;
         if (!opt->grads[i] && opt->options.accumulate > 1) /* earlier parts may have one */
             opt->grads[i] =
-                wick_expand(wick_constant(opt->ctx, working_dtype(p), 0), wick_tensor_rank(p), wick_tensor_dims(p));
+                wick_expand(wick_constant(opt->ctx, wick_optim_dtype(p), 0), wick_tensor_rank(p), wick_tensor_dims(p));
         if (!opt->grads[i]) continue;
         if (wick_tensor_error(opt->grads[i], NULL) == WICK_OK) {
-            opt->grads[i] = wick_as(opt->grads[i], working_dtype(p));
-            if (back && opt->reached[i]) opt->grads[i] = wick_mul(opt->grads[i], wick_as(back, working_dtype(p)));
+            opt->grads[i] = wick_as(opt->grads[i], wick_optim_dtype(p));
+            if (back && opt->reached[i]) opt->grads[i] = wick_mul(opt->grads[i], wick_as(back, wick_optim_dtype(p)));
             continue;
         }
         /* One bad parameter poisons all gradients: find it, so that the error can name it. */
@@ -285,9 +260,9 @@ static wick_status gradients(wick_optimizer *opt, wick_tensor *loss) {
             wick_tensor *alone;
             if (!opt->reached[k]) continue;
             wick_grad(part, 1, &opt->params[k], &alone);
-            if (wick_tensor_error(alone, NULL) != WICK_OK) return fail_with(opt, opt->names[k], alone);
+            if (wick_tensor_error(alone, NULL) != WICK_OK) return wick_optim_fail_with(opt, opt->names[k], alone);
         }
-        return fail_with(opt, "gradients", opt->grads[i]);
+        return wick_optim_fail_with(opt, "gradients", opt->grads[i]);
     }
     return WICK_OK;
 }
@@ -305,9 +280,9 @@ static wick_status updates_assign(wick_optimizer *opt) {
     if (opt->short_of_memory) return wick_context_fail(opt->ctx, WICK_ERR_NOMEM, "optimizer: out of memory");
     for (size_t i = 0; i < opt->n_updates; i++) {
         if (wick_tensor_error(opt->updates[i].state, NULL) != WICK_OK)
-            return fail_with(opt, "state", opt->updates[i].state);
+            return wick_optim_fail_with(opt, "state", opt->updates[i].state);
         if (wick_tensor_error(opt->updates[i].value, NULL) != WICK_OK)
-            return fail_with(opt, "update", opt->updates[i].value);
+            return wick_optim_fail_with(opt, "update", opt->updates[i].value);
     }
     for (size_t i = 0; i < opt->n_updates; i++) WICK_TRY(wick_assign(opt->updates[i].state, opt->updates[i].value));
     return WICK_OK;
@@ -326,8 +301,9 @@ static void take_accumulated(wick_optimizer *opt) {
 static void clip(wick_optimizer *opt) {
     wick_tensor *squares = NULL;
     for (int i = 0; i < opt->n; i++) {
-        if (!opt->grads[i]) continue;
-        wick_tensor *s = wick_as(wick_sum(wick_square(opt->grads[i]), WICK_ALL_AXES, false), WICK_F64);
+        if (opt->norms ? !opt->given[i] : !opt->grads[i]) continue;
+        wick_tensor *s = opt->norms ? wick_optim_norm_of(opt, i, WICK_OPTIM_SQUARES)
+                                    : wick_as(wick_sum(wick_square(opt->grads[i]), WICK_ALL_AXES, false), WICK_F64);
         squares = squares ? wick_add(squares, s) : s;
     }
     wick_tensor *norm = wick_sqrt(squares);
@@ -348,7 +324,8 @@ static wick_tensor *rate_of(wick_optimizer *opt, const wick_optim_options *o, wi
 }
 
 /* What the parameters of a group share; lr NULL: to be made. */
-static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_rule *rule, wick_rule_step step) {
+static wick_tensor *const *numbers_of(wick_optimizer *opt, wick_optim_group *g, const wick_rule *rule,
+                                      wick_rule_step step) {
     const int k = g->rule[0] && g->rule[0] != rule;
     if (g->rule[k]) return g->number[k];
     g->rule[k] = rule;
@@ -371,21 +348,23 @@ static wick_tensor *const *numbers_of(wick_optimizer *opt, group *g, const wick_
 static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
     wick_tensor *t = wick_cast(wick_add(step, wick_like(step, 1)), WICK_F64), *lr = NULL,
                 *cycled = wick_schedule_momentum(&opt->options, step);
-    const group *last = NULL; /* that lr is of */
+    const wick_optim_group *last = NULL; /* that lr is of */
     const char *site = wick_site();
     for (int i = 0; i <= opt->n_groups; i++) opt->groups[i].rule[0] = opt->groups[i].rule[1] = NULL;
     for (int i = 0; i < opt->n; i++) {
-        wick_tensor *p = opt->params[i], *new_moment[WICK_RULE_MOMENTS] = {NULL};
+        wick_tensor *p = opt->params[i], *moment[WICK_RULE_MOMENTS] = {NULL}, *new_moment[WICK_RULE_MOMENTS] = {NULL};
         opt->values[i] = p;
-        if (!opt->grads[i]) continue;
-        group *g = opt->of[i];
+        const bool cut = wick_optim_is_cut(opt, i), empty = cut && opt->cut[i].begin == opt->cut[i].end;
+        if (!opt->grads[i] && !empty) continue;
+        wick_optim_group *g = opt->of[i];
         const wick_optim_options *o = &g->options;
         if (g != last) lr = rate_of(opt, o, step);
         last = g;
         wick_here(wick_site_of(opt->ctx, site, opt->names[i]));
-        const wick_dtype dtype = working_dtype(p);
+        const wick_dtype dtype = wick_optim_dtype(p);
         const wick_rule *rule = wick_rule_of(o, wick_tensor_rank(p));
-        wick_rule_input in = {.options = o, .p = wick_as(p, dtype), .g = opt->grads[i], .lr = wick_as(lr, dtype)};
+        wick_rule_input in = {.options = o, .g = opt->grads[i], .lr = wick_as(lr, dtype)};
+        in.p = wick_as(cut && !empty ? wick_optim_own(opt, i, p) : p, dtype);
         const double fixed = wick_rule_momentum(o, wick_tensor_rank(p));
         wick_tensor *momentum = cycled ? cycled : wick_like(t, fixed);
         in.momentum = cycled ? wick_as(cycled, dtype) : wick_like(in.p, fixed);
@@ -395,21 +374,32 @@ static void apply_rules(wick_optimizer *opt, wick_tensor *step) {
         for (int k = 0; k < WICK_RULE_NUMBERS && number[k]; k++)
             in.number[k] = wick_tensor_dtype(number[k]) == WICK_BOOL ? number[k] : wick_as(number[k], dtype);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
-            if (rule->moments[k]) in.moment[k] = state_of(opt, rule->moments[k], i, wick_rule_start(o));
+            if (rule->moments[k]) moment[k] = state_of(opt, rule->moments[k], i, wick_rule_start(o));
+        if (empty) { /* other ranks' */
+            wick_here(site);
+            continue;
+        }
+        for (int k = 0; k < WICK_RULE_MOMENTS; k++)
+            in.moment[k] = cut ? wick_optim_shaped(opt, i, moment[k]) : moment[k];
         wick_tensor *new_p = rule->update(&in, new_moment);
         for (int k = 0; k < WICK_RULE_MOMENTS; k++)
-            if (in.moment[k]) update_push(opt, in.moment[k], new_moment[k]);
+            if (moment[k]) update_push(opt, moment[k], cut ? wick_optim_flat(opt, i, new_moment[k]) : new_moment[k]);
         opt->values[i] = wick_as(new_p, wick_tensor_dtype(p));
-        update_push(opt, p, opt->values[i]);
+        if (cut)
+            opt->values[i] = wick_optim_flat(opt, i, opt->values[i]);
+        else
+            update_push(opt, p, opt->values[i]);
         wick_here(site);
     }
     update_push(opt, step, wick_add(step, wick_like(step, 1)));
 }
 
 /* mean + (value - mean) weight. */
-static void move_mean(wick_optimizer *opt, const char *name, wick_tensor *of, wick_tensor *value, wick_tensor *weight) {
-    wick_tensor *mean = state_like(opt, WICK_AVERAGE_OF, name, of, 0);
-    const wick_dtype dtype = working_dtype(of);
+static void move_mean(wick_optimizer *opt, const char *name, wick_tensor *of, const wick_optim_cut *cut,
+                      wick_tensor *value, wick_tensor *weight) {
+    wick_tensor *mean = state_like(opt, WICK_AVERAGE_OF, name, of, cut, 0);
+    if (cut && cut->begin == cut->end) return; /* other ranks' */
+    const wick_dtype dtype = wick_optim_dtype(of);
     wick_tensor *difference = wick_sub(wick_as(value, dtype), mean);
     update_push(opt, mean, wick_add(mean, wick_mul(difference, wick_as(weight, dtype))));
 }
@@ -430,11 +420,13 @@ static void average(wick_optimizer *opt, wick_tensor *step) {
         weight = wick_where(due, weight, wick_like(n, 0));
         taken = wick_cast(due, WICK_I64);
     }
-    for (int i = 0; i < opt->n; i++) move_mean(opt, opt->names[i], opt->params[i], opt->values[i], weight);
+    for (int i = 0; i < opt->n; i++)
+        move_mean(opt, opt->names[i], opt->params[i], wick_optim_is_cut(opt, i) ? &opt->cut[i] : NULL, opt->values[i],
+                  weight);
     for (int i = 0; i < wick_model_count(opt->model) && a->buffers; i++) {
         const wick_named state = wick_model_at(opt->model, i);
         if (state.role == WICK_ROLE_BUFFER && !state.frozen && wick_dtype_is_float(wick_tensor_dtype(state.tensor)))
-            move_mean(opt, state.name, state.tensor, state.tensor, weight);
+            move_mean(opt, state.name, state.tensor, NULL, state.tensor, weight);
     }
     update_push(opt, count, wick_add(count, taken));
 }
@@ -442,12 +434,12 @@ static void average(wick_optimizer *opt, wick_tensor *step) {
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
 /* From opt->grads on. */
-static wick_status record_update(wick_optimizer *opt) {
+wick_status wick_optim_record_update(wick_optimizer *opt) {
     opt->n_updates = 0;
     opt->short_of_memory = false;
     if (opt->options.accumulate > 1) take_accumulated(opt);
     const size_t cleared = opt->n_updates;
-    wick_tensor *good = scales(opt) ? all_finite(opt) : NULL;
+    wick_tensor *good = wick_optim_scales(opt) ? all_finite(opt) : NULL;
     if (opt->options.clip_norm > 0) clip(opt);
     wick_tensor *step = step_count(opt);
     apply_rules(opt, step);
@@ -458,7 +450,7 @@ static wick_status record_update(wick_optimizer *opt) {
 
 static wick_status record_step(wick_optimizer *opt, wick_tensor *loss) {
     WICK_TRY(gradients(opt, loss));
-    return record_update(opt);
+    return wick_optim_record_update(opt);
 }
 
 static wick_status record_accumulate(wick_optimizer *opt, wick_tensor *loss) {
@@ -482,7 +474,13 @@ static wick_status in_scope(wick_optimizer *opt, wick_tensor *loss,
     return status;
 }
 
-wick_status wick_optimizer_step(wick_optimizer *opt, wick_tensor *loss) { return in_scope(opt, loss, record_step); }
+wick_status wick_optimizer_step(wick_optimizer *opt, wick_tensor *loss) {
+    if (wick_optim_sharded(opt))
+        return wick_context_fail(
+            opt->ctx, WICK_ERR_INVALID,
+            "optimizer: options.shard is for gradients and updates apart, which ranks sum between");
+    return in_scope(opt, loss, record_step);
+}
 
 wick_status wick_optimizer_accumulate(wick_optimizer *opt, wick_tensor *loss) {
     if (opt->options.accumulate <= 1)
@@ -509,10 +507,10 @@ static wick_status note_given(wick_optimizer *opt) {
         opt->given[i] = opt->reached[i];
         if (opt->given[i]) opt->n_given += wick_tensor_count(opt->params[i]);
     }
-    return WICK_OK;
+    return wick_optim_sharded(opt) ? wick_optim_deal(opt) : WICK_OK;
 }
 
-static wick_dtype given_dtype(const wick_optimizer *opt) {
+wick_dtype wick_optim_vector_dtype(const wick_optimizer *opt) {
     for (int i = 0; i < opt->n; i++)
         if (opt->given[i] && wick_tensor_dtype(opt->params[i]) == WICK_F64) return WICK_F64;
     return WICK_F32;
@@ -531,19 +529,19 @@ wick_status wick_optimizer_gradients(wick_optimizer *opt, wick_tensor *loss, wic
     WICK_TRY(refuse_accumulation(opt));
     WICK_TRY(gradients(opt, loss));
     WICK_TRY(note_given(opt));
-    const wick_dtype dtype = given_dtype(opt);
+    const wick_dtype dtype = wick_optim_vector_dtype(opt);
     int n = 0;
     for (int i = 0; i < opt->n; i++)
         if (opt->given[i])
             opt->used[n++] =
                 wick_as(wick_reshape(opt->grads[i], 1, (int64_t[]){wick_tensor_count(opt->params[i])}), dtype);
     wick_tensor *vector = wick_concat(n, opt->used, 0);
-    if (wick_tensor_error(vector, NULL) != WICK_OK) return fail_with(opt, "gradients", vector);
+    if (wick_tensor_error(vector, NULL) != WICK_OK) return wick_optim_fail_with(opt, "gradients", vector);
     *out = vector;
     return WICK_OK;
 }
 
-static wick_status check_vector(wick_optimizer *opt, const wick_tensor *vector) {
+wick_status wick_optim_check_vector(wick_optimizer *opt, const wick_tensor *vector, int64_t count) {
     const char *text;
     const wick_status status = wick_tensor_error(vector, &text);
     if (status != WICK_OK) return wick_context_fail(opt->ctx, status, "%s", text);
@@ -552,14 +550,15 @@ static wick_status check_vector(wick_optimizer *opt, const wick_tensor *vector) 
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
                                  "optimizer: update: its gradients have to be recorded before "
                                  "(wick_optimizer_gradients), which say what the vector holds");
-    if (wick_tensor_dtype(vector) != given_dtype(opt))
+    if (wick_tensor_dtype(vector) != wick_optim_vector_dtype(opt))
         return wick_context_fail(opt->ctx, WICK_ERR_DTYPE, "optimizer: update: the gradients are %s, not %s",
-                                 wick_dtype_name(wick_tensor_dtype(vector)), wick_dtype_name(given_dtype(opt)));
-    if (wick_tensor_rank(vector) != 1 || wick_tensor_dim(vector, 0) != opt->n_given)
+                                 wick_dtype_name(wick_tensor_dtype(vector)),
+                                 wick_dtype_name(wick_optim_vector_dtype(opt)));
+    if (wick_tensor_rank(vector) != 1 || wick_tensor_dim(vector, 0) != count)
         return wick_context_fail(opt->ctx, WICK_ERR_SHAPE,
                                  "optimizer: update: the gradients are a vector of %lld numbers, not %lld of %d dim%s",
-                                 (long long)opt->n_given, (long long)wick_tensor_count(vector),
-                                 wick_tensor_rank(vector), wick_tensor_rank(vector) == 1 ? "" : "s");
+                                 (long long)count, (long long)wick_tensor_count(vector), wick_tensor_rank(vector),
+                                 wick_tensor_rank(vector) == 1 ? "" : "s");
     return WICK_OK;
 }
 
@@ -571,13 +570,17 @@ static wick_status record_given(wick_optimizer *opt, wick_tensor *vector) {
         if (!opt->given[i]) continue;
         wick_tensor *part = wick_slice(vector, 0, at, at + wick_tensor_count(p), 1);
         at += wick_tensor_count(p);
-        opt->grads[i] = wick_as(wick_reshape(part, wick_tensor_rank(p), wick_tensor_dims(p)), working_dtype(p));
+        opt->grads[i] = wick_as(wick_reshape(part, wick_tensor_rank(p), wick_tensor_dims(p)), wick_optim_dtype(p));
     }
-    return record_update(opt);
+    return wick_optim_record_update(opt);
 }
 
 wick_status wick_optimizer_update(wick_optimizer *opt, wick_tensor *gradients_of_all) {
-    WICK_TRY(check_vector(opt, gradients_of_all));
+    if (wick_optim_sharded(opt))
+        return wick_context_fail(opt->ctx, WICK_ERR_INVALID,
+                                 "optimizer: update: each rank updates its part of the parameters "
+                                 "(wick_optimizer_update_part), by options.shard");
+    WICK_TRY(wick_optim_check_vector(opt, gradients_of_all, opt->n_given));
     return in_scope(opt, gradients_of_all, record_given);
 }
 
@@ -591,7 +594,7 @@ wick_status wick_optimizer_scale(wick_optimizer *opt, double *scale, int64_t *sk
     double count;
     *scale = 1;
     *skipped = 0;
-    if (!scales(opt)) return WICK_OK;
+    if (!wick_optim_scales(opt)) return WICK_OK;
     WICK_TRY(wick_item(loss_scale(opt), scale));
     WICK_TRY(wick_item(counter(opt, "optim.skipped"), &count));
     *skipped = (int64_t)count;
@@ -620,7 +623,7 @@ wick_status wick_optimizer_metric(wick_optimizer *opt, double metric) {
         return wick_context_fail(opt->ctx, WICK_ERR_INVALID, "optimizer: a metric needs options.plateau");
     wick_tensor *state = wick_model_state(opt->model, "optim.plateau", WICK_ROLE_OPTIM, WICK_F64, WICK_DIMS(NUMBERS),
                                           wick_init_constant(0));
-    if (wick_tensor_error(state, NULL) != WICK_OK) return fail_with(opt, "plateau", state);
+    if (wick_tensor_error(state, NULL) != WICK_OK) return wick_optim_fail_with(opt, "plateau", state);
     WICK_TRY(wick_read(state, number, sizeof number));
     WICK_TRY(wick_item(plateau_scale(opt), &scale));
     const bool better = number[METRICS] == 0 ? !isnan(metric) : is_better(p, metric, number[BEST]);

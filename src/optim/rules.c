@@ -221,6 +221,8 @@ const wick_rule *wick_rule_of(const wick_optim_options *o, int rank) {
     return o->amsgrad ? &amsgrad : &rules[o->kind];
 }
 
+bool wick_rule_is_whole(const wick_rule *rule) { return rule->update == lamb || rule->update == wick_muon_update; }
+
 double wick_rule_momentum(const wick_optim_options *o, int rank) {
     return o->kind == WICK_SGD || o->kind == WICK_RMSPROP || (o->kind == WICK_MUON && rank >= 2) ? o->momentum
                                                                                                  : o->beta1;

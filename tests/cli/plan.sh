@@ -19,6 +19,16 @@ test_ranks() {
     expect 0 "$wick" "${ranks[@]}" --ranks 64 --link 2us,12GB/s && has out "f32 [1, 3, 32, 32], a step of training" && has out "on ranks: a batch of 64 in 64 leaves, "
     [ "$(sed -n '/^ *ranks  leaves/,/^$/s/^ *\([0-9][0-9]*\) .*/\1/p' out | tr '\n' ' ')" = "1 2 4 8 16 32 64 " ] || fail "rows: $(cat out)"
     expect 0 "$wick" "${ranks[@]}" --ranks 3 --leaves 16 --link 50us,1Gbit/s,2us --json && valid_json out && has out '"leaves_of_rank": 6, ' && has out '"bandwidth": 1.25e+08' && has out '"overhead_seconds": 2e-06'
+    expect 0 "$wick" "${ranks[@]}" --ranks 4 --leaves 4 --link 2us,12GB/s --json && cp out whole
+    expect 0 "$wick" "${ranks[@]}" --ranks 4 --leaves 4 --link 2us,12GB/s --json --shard-optimizer && valid_json out
+    ! command -v python3 >/dev/null || python3 - whole out <<'END' || fail "states of ranks"
+import json, sys
+whole, parts = ([r["optimizer_bytes"] for r in json.load(open(path))["ranks"]] for path in sys.argv[1:])
+assert min(whole) == max(whole) == parts[0] > 6e5, whole
+assert abs(parts[1] - parts[0] / 2) < 16 and abs(parts[2] - parts[0] / 4) < 16, parts
+END
+    expect 2 "$wick" plan --arch resnet8 --input 3,32,32 --train --shard-optimizer && has err "--shard-optimizer has no effect here: it is for --ranks N"
+    expect 0 "$wick" "${ranks[@]}" --ranks 3 --leaves 16 --link 50us,1Gbit/s,2us --json
     # The bytes of the wire: 3 ranks with 2, 3 and 2 subtrees send 3 x 2 / 3 of the vector, and 2 / 3 of the sum.
     command -v python3 >/dev/null && ! python3 - <<'END' && fail "seconds of the wire"
 import json

@@ -72,6 +72,127 @@ TEST(sums_that_are_longer_than_any_buffer_arrive_whole) {
     }
 }
 
+/* ---- parts of the sum -------------------------------------------------------------------------------------------- */
+
+enum { RANGES = 2 };
+
+/* Parts of uneven sizes: some are empty, some overlap; and the end of the vector for all. */
+static wick_range part_of(const sum_case *c, int ranks, int rank) {
+    const size_t n = c->count, r = (size_t)rank, all = (size_t)ranks;
+    const size_t begin = n * r * r / (all * all), end = n * (r + 1) * (r + 1) / (all * all);
+    return rank == 1 ? (wick_range){0, end} : (wick_range){begin, rank == ranks - 1 ? n - n / 7 : end};
+}
+
+/* 0: each rank has the bits of the tree in its ranges. */
+static int parts_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
+    const sum_case *c = arg;
+    int first, end, bad = 0;
+    if (!g) return 1;
+    const int ranks = wick_group_size(g), me = wick_group_rank(g);
+    float *v = malloc((c->count + 1) * sizeof *v), *sum = malloc((2 * c->count + 1) * sizeof *v),
+          *want = malloc((c->count + 1) * sizeof *v);
+    wick_range ranges[RANKS_MOST * RANGES];
+    for (int r = 0; r < ranks; r++) {
+        ranges[RANGES * r] = part_of(c, ranks, r);
+        ranges[RANGES * r + 1] = (wick_range){c->count - c->count / 7, c->count};
+    }
+    for (int step = 0; step < 2 && !bad; step++) {
+        bad = wick_group_leaves(g, c->leaves, &first, &end) || wick_group_begin(g, c->leaves, c->count);
+        for (int leaf = first; leaf < end && !bad; leaf++) {
+            fill_leaf(v, c->count, leaf, step);
+            bad = add_leaf(g, c, leaf, v);
+        }
+        bad = bad || wick_group_finish_parts(g, RANGES, ranges, sum);
+        tree_of_leaves(want, c->count, 0, c->leaves, step);
+        const float *at = sum;
+        for (int k = 0; k < RANGES && !bad; k++) {
+            const wick_range mine = ranges[RANGES * me + k];
+            if (memcmp(at, want + mine.begin, (mine.end - mine.begin) * sizeof *at) != 0)
+                bad = 2, snprintf(text, RANK_TEXT, "other bits in range %d", k);
+            at += mine.end - mine.begin;
+        }
+    }
+    if (bad == 1) snprintf(text, RANK_TEXT, "%s", wick_group_error(g));
+    free(v), free(sum), free(want);
+    return bad;
+}
+
+TEST(parts_of_the_sum_have_its_bits) {
+    static const int all_ranks[] = {1, 2, 3, 4, 5, 8};
+    static const size_t counts[] = {0, 1, 33, 1000, 300001};
+    for (size_t r = 0; r < WICK_COUNTOF(all_ranks); r++)
+        for (size_t n = 0; n < WICK_COUNTOF(counts); n++) {
+            const sum_case c = {8, counts[n], (r + n) % 2};
+            rank_end ends[RANKS_MOST];
+            ranks_run(all_ranks[r], 30, parts_rank, &c, ends);
+            for (int k = 0; k < all_ranks[r]; k++)
+                CHECK_MSG(ends[k].code == 0, "R %d n %zu: rank %d: %d %s", all_ranks[r], c.count, k, ends[k].code,
+                          ends[k].text);
+        }
+}
+
+static int collect_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
+    (void)arg;
+    if (!g) return 1;
+    const int ranks = wick_group_size(g), me = wick_group_rank(g);
+    size_t begin[RANKS_MOST + 1] = {3};
+    for (int r = 0; r < ranks; r++) begin[r + 1] = begin[r] + (r % 3 == 1 ? 0 : 5000 * (size_t)r + 1);
+    unsigned char *all = malloc(begin[ranks] + 1), *mine = malloc(begin[ranks] + 1);
+    int bad = 0;
+    for (int root = -1; root < ranks && !bad; root++) {
+        memset(all, 0, begin[ranks] + 1);
+        for (size_t i = begin[me]; i < begin[me + 1]; i++) mine[i] = (unsigned char)(i * 11 + 5 + (size_t)root);
+        if (root == me) memcpy(all + begin[me], mine + begin[me], begin[me + 1] - begin[me]);
+        bad = wick_group_collect(g, root, begin, (root == me ? all : mine) + begin[me],
+                                 root == me || root < 0 ? all : NULL) != WICK_OK;
+        for (size_t i = 0; i <= begin[ranks] && !bad && (root < 0 || root == me); i++)
+            bad = all[i] != (i < 3 || i == begin[ranks] ? 0 : (unsigned char)(i * 11 + 5 + (size_t)root)) ? 2 : 0;
+    }
+    if (bad) snprintf(text, RANK_TEXT, "%s", wick_group_error(g));
+    free(all), free(mine);
+    return bad;
+}
+
+TEST(parts_of_all_ranks_are_put_together) {
+    for (int ranks = 1; ranks <= 6; ranks++) {
+        rank_end ends[RANKS_MOST];
+        ranks_run(ranks, 30, collect_rank, NULL, ends);
+        for (int k = 0; k < ranks; k++)
+            CHECK_MSG(ends[k].code == 0, "R %d: rank %d: %d %s", ranks, k, ends[k].code, ends[k].text);
+    }
+}
+
+TEST(ranges_that_are_not_in_the_vector_are_refused) {
+    wick_context *ctx = new_context(.threads = 1);
+    wick_group *g = NULL;
+    float v[4] = {1, 2, 3, 4}, sum[4] = {0};
+    const wick_range whole = {1, 4}, beyond = {2, 5}, backward = {3, 2};
+    const size_t parts[] = {4, 0};
+    REQUIRE(ctx && wick_group_open(ctx, NULL, &g) == WICK_OK);
+    CHECK(wick_group_finish_parts(g, 0, NULL, sum) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_group_error(g), "no sum was begun");
+    REQUIRE(wick_group_begin(g, 2, 4) == WICK_OK && wick_group_add(g, 0, v) == WICK_OK);
+    CHECK(wick_group_finish_parts(g, 1, &whole, sum) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_group_error(g), "leaf 1 of rank 0's 0 to 1 was not added");
+    REQUIRE(wick_group_add(g, 1, v) == WICK_OK);
+    CHECK(wick_group_finish_parts(g, 1, NULL, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_finish_parts(g, 1, &beyond, sum) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_group_error(g), "range 0 of rank 0 is 2 to 5 of 4 floats");
+    CHECK(wick_group_finish_parts(g, 1, &backward, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_finish_parts(g, 1, &whole, NULL) == WICK_ERR_INVALID);
+    CHECK(wick_group_finish_parts(g, 1, &whole, sum) == WICK_OK && sum[0] == 4 && sum[2] == 8 && sum[3] == 0);
+    CHECK(wick_group_collect(g, -1, parts, v, sum) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_group_error(g), "the part of rank 0 ends before it begins");
+    CHECK(wick_group_collect(g, 1, (size_t[]){0, 4}, v, sum) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_group_error(g), "root 1: ranks are 0 to 0");
+    CHECK(wick_group_collect(g, -1, NULL, v, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, -1, (size_t[]){0, 4}, v, NULL) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, 0, (size_t[]){0, 4}, NULL, sum) == WICK_ERR_INVALID);
+    CHECK(wick_group_collect(g, 0, (size_t[]){4, 8}, v, sum) == WICK_OK && sum[1] == v[0]);
+    wick_group_close(&g);
+    wick_context_free(&ctx);
+}
+
 /* ---- other calls ------------------------------------------------------------------------------------------------- */
 
 static int move_rank(wick_group *g, const void *arg, char text[RANK_TEXT]) {
