@@ -93,6 +93,8 @@ typedef struct cli_options {
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t weight_bits; /* of quantize */
+    int quantize;        /* of train */
+    int64_t quantize_epochs;
     const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int calibration, importance, weights_only, rounding;

@@ -175,7 +175,7 @@ static bool is_later(const char *name) {
     static const char *const names[] = {
         "separator", "decimal", "no-header", "skip", "layout", "image-size", "as-stored", "task", "target",
         "validation", "no-standardise", "loss", "noise", "class-weights", "window", "horizon", "text", "tokens",
-        "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin"};
+        "vocabulary", "length", "leaves", "letterbox", "heads", "embedding", "margin", "quantize", "quantize-epochs"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
