@@ -61,7 +61,7 @@ static int make_quantizer(quantizing *w) {
                                             .reduce_range = o->reduce_range,
                                             .correct_bias = o->correct_bias,
                                             .weight_bits = weights_alone(o) ? 0 : (int)o->weight_bits,
-                                            .wide = !*o->wide_layers                       ? NULL
+                                            .wide = !*o->wide_layers                      ? NULL
                                                     : strcmp(o->wide_layers, "none") == 0 ? ""
                                                                                           : o->wide_layers,
                                             .keep = o->keep[0] ? o->keep : NULL};
@@ -326,8 +326,8 @@ int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader
         char before[32], after[32];
         gate_score_text(&w.g, out->score[0], before);
         gate_score_text(&w.g, out->score[1], after);
-        talk("%s %s in floats, %s %s, of %lld %s: drop %.4g %s, below %.4g with 95 %%", out->metric.title, before, after,
-             w.made, (long long)w.g.before.n, gate_judged(&w.g), out->drop, gate_unit(&w.g), out->bound);
+        talk("%s %s in floats, %s %s, of %lld %s: drop %.4g %s, below %.4g with 95 %%", out->metric.title, before,
+             after, w.made, (long long)w.g.before.n, gate_judged(&w.g), out->drop, gate_unit(&w.g), out->bound);
     }
     drop(&w);
     return code;
@@ -359,7 +359,7 @@ int cmd_quantize(cli_options *o) {
     if (options_given(o, "wide-layers") && o->weight_bits == 8)
         return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
     if (o->weight_bits <= 4 && !weights_alone(o) && !options_given(o, "opset")) o->opset = 21; /* the first with int4 */
-    if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
+    if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19;       /* the first with f8 */
     int code = make(&w);
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);
