@@ -93,6 +93,7 @@ typedef struct cli_options {
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t weight_bits; /* of quantize */
+    int activations;     /* 1: of 16 bits */
     int quantize;        /* of train */
     int64_t quantize_epochs;
     const char *wide_layers;

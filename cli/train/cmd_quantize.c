@@ -28,6 +28,7 @@ static bool weights_alone(const cli_options *o) { return o->block || o->weights_
 static const char *kind_of(const cli_options *o) {
     if (o->weights_only) return o->weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
     static const char *const bits[] = {"w2", "w3", "w4", "w5", "w6", "w7", "int8"};
+    if (o->activations) return "int16x8";
     return o->block ? "int4" : bits[o->weight_bits - 2];
 }
 
@@ -59,8 +60,10 @@ static int make_quantizer(quantizing *w) {
                                             .rounding = (wick_weight_rounding)o->rounding,
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
-                                            .correct_bias = o->correct_bias,
+                                            .correct_bias =
+                                                o->correct_bias || (o->weight_bits <= 6 && !weights_alone(o)),
                                             .weight_bits = weights_alone(o) ? 0 : (int)o->weight_bits,
+                                            .activation_bits = o->activations ? 16 : 0,
                                             .wide = !*o->wide_layers                      ? NULL
                                                     : strcmp(o->wide_layers, "none") == 0 ? ""
                                                                                           : o->wide_layers,
@@ -336,8 +339,8 @@ int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range", "correct-bias",
-                                    "smooth",      "weight-bits", "wide-layers", "per-tensor"};
+    const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range",    "correct-bias",
+                                    "smooth",      "weight-bits", "wide-layers", "activation-bits", "per-tensor"};
     enum { OF_ACTIVATIONS = sizeof of_activations / sizeof *of_activations };
     if (o->learn_steps && (!o->epochs || o->per_tensor))
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
@@ -358,8 +361,11 @@ int cmd_quantize(cli_options *o) {
                         (long long)o->weight_bits);
     if (options_given(o, "wide-layers") && o->weight_bits == 8)
         return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
-    if (o->weight_bits <= 4 && !weights_alone(o) && !options_given(o, "opset")) o->opset = 21; /* the first with int4 */
-    if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19;       /* the first with f8 */
+    if (o->activations && (o->weight_bits < 8 || o->reduce_range))
+        return log_fail(CLI_USAGE, "--activation-bits 16 is for weights of 8 bits");
+    if ((o->weight_bits <= 4 || o->activations) && !weights_alone(o) && !options_given(o, "opset"))
+        o->opset = 21;                                                                   /* the first with int4 */
+    if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
     int code = make(&w);
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);

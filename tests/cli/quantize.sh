@@ -73,6 +73,16 @@ test_within_training() {
     expect 2 "$wick" train --data data --net "$conv" --quantize int2 --out no && has err "--quantize"
     expect 2 "$wick" train --data data --task embed --quantize int8 --out no && has err "--task embed"
 }
+test_activations_of_16_bits() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o w16.onnx --activation-bits 16 --json && has out '"accuracy_int16x8"' && expect 0 "$wick" inspect w16.onnx && has out "QuantizeLinear"
+    expect 0 "$wick" eval w16.onnx --data data --json && sixteen=$(json out loss) && expect 0 "$wick" eval run --json && floats=$(json out loss)
+    awk "BEGIN { d = $sixteen - $floats; exit !(d < 0.01 && d > -0.01) }" || fail "loss $floats became $sixteen"
+    expect 0 "$wick" compile w16.onnx -o w16.c --dim N=1 --quiet && [ -s w16.c/model.c ] || fail "no C"
+    expect 2 "$wick" quantize run -o b.onnx --activation-bits 16 --weight-bits 4 && has err "is for weights of 8 bits"
+    expect 2 "$wick" quantize run -o b.onnx --activation-bits 16 --weights-only int8 && has err "--activation-bits is for 8 bits of activations"
+    expect 3 "$wick" quantize run -o b.onnx --activation-bits 16 --opset 18 && has err "of 16 bits before opset 21"
+}
 test_weights_of_few_bits() {
     make_run run "$conv" || return
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)
