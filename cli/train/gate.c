@@ -253,6 +253,7 @@ int gate_time(gate *g) {
         status = step_compile(&s[k], &g->c, record_logits, &g->c, 1, 1, 1, false, 0, 0, NULL);
         const wick_plan_info info = status == WICK_OK ? wick_plan_get_info(s[k].plan) : (wick_plan_info){0};
         g->predicted[k] = info.predicted_seconds;
+        g->flops[k] = info.flops;
         g->arena[k] = (int64_t)(info.arena_bytes + info.scratch_bytes);
         if (status != WICK_OK || y) continue;
         const wick_spec gives = wick_plan_output(s[k].plan, 0);

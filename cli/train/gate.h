@@ -49,10 +49,11 @@ typedef struct gate {
     void *made_user;
     wick_model *model; /* its states, to write; set by the command */
     judgement before, after;
-    double seconds[2]; /* of one image: before, after */
+    double seconds[2];   /* of one image: before, after */
     double predicted[2]; /* the same by the plans' model */
+    double flops[2];     /* of the same plans */
     int64_t arena[2];    /* bytes that such a plan takes besides the weights it was given: its arena, and scratch */
-    int64_t bytes[2];  /* of the weights before, of the file */
+    int64_t bytes[2];    /* of the weights before, of the file */
 } gate;
 
 int gate_failed(const gate *g, wick_status status, int blame);
@@ -73,10 +74,10 @@ int gate_show_set(gate *g, const wick_dataset *set, int64_t batch, gate_show_fn 
 /* How it is judged follows from the task, and from --anomalies, whose samples are opened. */
 int gate_choose_way(gate *g, const source_options *form);
 gate_metric gate_metric_of(const gate *g);
-const char *gate_unit(const gate *g);             /* of a drop: "points", "R2" */
+const char *gate_unit(const gate *g);                             /* of a drop: "points", "R2" */
 void gate_score_text(const gate *g, double score, char text[32]); /* "63.60 %", or "0.9123" */
-const char *gate_judged(const gate *g);           /* which samples judge, in words */
-int gate_judge(gate *g, bool made, judgement *j); /* what was made, or the whole network */
+const char *gate_judged(const gate *g);                           /* which samples judge, in words */
+int gate_judge(gate *g, bool made, judgement *j);                 /* what was made, or the whole network */
 bool gate_is_worse(const gate *g, double score, double than);
 /* Of classes, the samples that only one of the two has right. */
 void gate_flips(const gate *g, int64_t *lost, int64_t *won);

@@ -1,7 +1,6 @@
 /* build.c: from what was walked to a plan: copy, passes, lowering, memory. */
 #include "exec/exec.h"
 #include "exec/rewrite/rewrite.h"
-#include "kernels/tuning.h"
 #include "ops/lowering/cost.h"
 
 static wick_status note_types(wick_plan *plan) {
@@ -60,7 +59,7 @@ static bool are_equal(const wick_lower *l, const wick_step *steps, int32_t at, c
 static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
     enum { NONE = -1 };
     uint8_t *writers = wick_arena_zalloc(l->temp, l->n_buffers + 1); /* by buffer, up to 2 */
-    uint32_t *alias = wick_arena_alloc(l->temp, (l->n_buffers + 1) * sizeof *alias);
+    uint32_t *alias = wick_arena_alloc(l->arena, (l->n_buffers + 1) * sizeof *alias);
     /* by buffer: the latest kept step that reads it first, and the latest that wrote it; by step: the kept one before
      * that, and its new number */
     int32_t *latest = wick_arena_alloc(l->temp, 2 * (l->n_buffers + l->n_steps + 1) * sizeof *latest);
@@ -124,6 +123,7 @@ static wick_status merge_kept(wick_plan *plan, wick_lower *l) {
             wick_operand *at = &l->operands[plan->graph->nodes[i]->out[k].id];
             if (at->type) at->buffer = alias[at->buffer];
         }
+    plan->same_as = alias;
     l->steps = steps;
     l->n_steps = (size_t)n;
     return WICK_OK;
@@ -277,12 +277,10 @@ static wick_status build_once(wick_context *ctx, const wick_walk *w, size_t n, c
     plan->n_slots = w->n_slots;
     wick_arena_init(&plan->arena, &plan->alloc, 16 * 1024);
     memset(planning->decisions, 0, sizeof planning->decisions);
-    const wick_tuning *was = wick_tuning_enter(&ctx->tuning);
     wick_arena temp;
     wick_arena_init(&temp, &plan->alloc, 16 * 1024);
     wick_status status = build(plan, &temp, w, n, wanted, leaf_layouts, passes, planning);
     wick_arena_free(&temp);
-    wick_tuning_enter(was);
     ctx->target = NULL; /* also after a failure in the middle of a pass */
     if (status != WICK_OK) {
         wick_plan_release(plan);

@@ -97,11 +97,6 @@ wick_tuning wick_tuning_whole(const wick_tuning *tuning) {
     return whole;
 }
 
-static _Thread_local const wick_tuning *entered;
-
-const wick_tuning *wick_tuning_now(void) { return entered ? entered : &defaults[wick_tier_current()]; }
-const wick_tuning *wick_tuning_enter(const wick_tuning *whole) {
-    const wick_tuning *was = entered;
-    entered = whole;
-    return was;
+const wick_tuning *wick_tuning_or_default(const wick_tuning *tuning) {
+    return tuning ? tuning : &defaults[wick_tier_current()];
 }
