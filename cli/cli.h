@@ -95,6 +95,9 @@ typedef struct cli_options {
     double temperature, alpha;
     const char *dtype; /* of convert */
     int64_t weight_bits; /* of quantize */
+    int activations;     /* 1: of 16 bits */
+    int quantize;        /* of train */
+    int64_t quantize_epochs;
     const char *wide_layers;
     int64_t images, judge, block; /* of quantize; the first two also of prune */
     int shares;             /* of train */

@@ -28,6 +28,7 @@ static bool weights_alone(const cli_options *o) { return o->block || o->weights_
 static const char *kind_of(const cli_options *o) {
     if (o->weights_only) return o->weights_only == WICK_WEIGHTS_F8 ? "f8" : "int8";
     static const char *const bits[] = {"w2", "w3", "w4", "w5", "w6", "w7", "int8"};
+    if (o->activations) return "int16x8";
     return o->block ? "int4" : bits[o->weight_bits - 2];
 }
 
@@ -59,9 +60,11 @@ static int make_quantizer(quantizing *w) {
                                             .rounding = (wick_weight_rounding)o->rounding,
                                             .per_tensor = o->per_tensor,
                                             .reduce_range = o->reduce_range,
-                                            .correct_bias = o->correct_bias,
+                                            .correct_bias =
+                                                o->correct_bias || (o->weight_bits <= 6 && !weights_alone(o)),
                                             .weight_bits = weights_alone(o) ? 0 : (int)o->weight_bits,
-                                            .wide = !*o->wide_layers                       ? NULL
+                                            .activation_bits = o->activations ? 16 : 0,
+                                            .wide = !*o->wide_layers                      ? NULL
                                                     : strcmp(o->wide_layers, "none") == 0 ? ""
                                                                                           : o->wide_layers,
                                             .keep = o->keep[0] ? o->keep : NULL};
@@ -261,12 +264,83 @@ static void report_json(const quantizing *w) {
     log_json_close(&j);
 }
 
+/* Opens, quantises, judges, trains where there are epochs, keeps layers by --max-drop, and writes. */
+static int make(quantizing *w) {
+    gate *g = &w->g;
+    const cli_options *o = g->o;
+    snprintf(w->made, sizeof w->made, "in %s", kind_of(o));
+    int code = gate_open(g, "wick quantize", "quantised");
+    if (code == CLI_OK && !o->weights_only)
+        talk(o->block ? "rounded for %lld images" : "ranges of %lld images",
+             (long long)wick_dataset_count(g->observed));
+    if (code == CLI_OK) code = make_quantizer(w);
+    if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
+    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
+    if (code == CLI_OK) code = gate_judge(g, true, &g->after);
+    if (code == CLI_OK && o->epochs) code = train(w);
+    if (code == CLI_OK && !gate_is_good(g) && wick_quantizer_layers(w->q) > 1) code = keep_to_bound(w);
+    g->model = wick_quantizer_model(w->q);
+    return code == CLI_OK ? gate_write(g) : code;
+}
+static void drop(quantizing *w) {
+    free(w->sensitivity);
+    wick_quantizer_free(&w->q);
+    wick_dataset_free(&w->few);
+    gate_free(&w->g);
+}
+
+int quantize_run(wick_context *ctx, const cli_options *train_, const wick_loader_options *loading, const char *folder,
+                 quantized *out) {
+    const bool int4 = train_->quantize == 2;
+    const int64_t part = train_->epochs / 5 > 1 ? train_->epochs / 5 : 1;
+    const cli_options o = {.command = train_->command,
+                           .model = folder,
+                           .out = out->path,
+                           .data = "",
+                           .separator = "",
+                           .decimal = "auto",
+                           .layout = "auto",
+                           .image_size = "",
+                           .input_range = "",
+                           .keep = "",
+                           .wide_layers = "",
+                           .anomalies = "",
+                           .images = 512,
+                           .judge = 10000000, /* all that was held out */
+                           .percentile = 99.999,
+                           .max_drop = -1,
+                           .weight_bits = int4 ? 4 : 8,
+                           .learn_steps = true,
+                           .epochs = train_->quantize_epochs ? train_->quantize_epochs : part,
+                           .opset = int4 ? 21 : 18,
+                           .seed = train_->seed,
+                           .threads = train_->threads};
+    quantizing w = {.g = {.o = &o, .needs_logits = true, .ctx = ctx, .guest = true, .loading = loading}};
+    *out->path = 0;
+    const int length = snprintf(out->path, sizeof out->path, "%s/%s.onnx", folder, int4 ? "int4" : "int8");
+    if (length < 0 || (size_t)length >= sizeof out->path) return log_fail(CLI_USAGE, "--out %s: too long", folder);
+    talk("%lld epoch%s with numbers of %s", (long long)o.epochs, plural(o.epochs), int4 ? "4 and 8 bits" : "8 bits");
+    const int code = make(&w);
+    if (code == CLI_OK) {
+        out->metric = gate_metric_of(&w.g);
+        out->score[0] = w.g.before.score, out->score[1] = w.g.after.score;
+        out->drop = gate_drop(&w.g, &out->bound);
+        out->epochs = o.epochs, out->bytes = w.g.bytes[1];
+        char before[32], after[32];
+        gate_score_text(&w.g, out->score[0], before);
+        gate_score_text(&w.g, out->score[1], after);
+        talk("%s %s in floats, %s %s, of %lld %s: drop %.4g %s, below %.4g with 95 %%", out->metric.title, before,
+             after, w.made, (long long)w.g.before.n, gate_judged(&w.g), out->drop, gate_unit(&w.g), out->bound);
+    }
+    drop(&w);
+    return code;
+}
+
 int cmd_quantize(cli_options *o) {
     quantizing w = {.g = {.o = o, .needs_logits = o->epochs > 0}};
     gate *g = &w.g;
-    snprintf(w.made, sizeof w.made, "in %s", kind_of(o));
-    const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range", "correct-bias",
-                                    "smooth",      "weight-bits", "wide-layers", "per-tensor"};
+    const char *of_activations[] = {"calibration", "percentile",  "epochs",      "reduce-range",    "correct-bias",
+                                    "smooth",      "weight-bits", "wide-layers", "activation-bits", "per-tensor"};
     enum { OF_ACTIVATIONS = sizeof of_activations / sizeof *of_activations };
     if (o->learn_steps && (!o->epochs || o->per_tensor))
         return log_fail(CLI_USAGE, "--learn-steps is for --epochs, and not with --per-tensor");
@@ -287,29 +361,18 @@ int cmd_quantize(cli_options *o) {
                         (long long)o->weight_bits);
     if (options_given(o, "wide-layers") && o->weight_bits == 8)
         return log_fail(CLI_USAGE, "--wide-layers is for --weight-bits below 8");
-    if (o->weight_bits <= 4 && !weights_alone(o) && !options_given(o, "opset")) o->opset = 21; /* the first with int4 */
+    if (o->activations && (o->weight_bits < 8 || o->reduce_range))
+        return log_fail(CLI_USAGE, "--activation-bits 16 is for weights of 8 bits");
+    if ((o->weight_bits <= 4 || o->activations) && !weights_alone(o) && !options_given(o, "opset"))
+        o->opset = 21;                                                                   /* the first with int4 */
     if (o->weights_only == WICK_WEIGHTS_F8 && !options_given(o, "opset")) o->opset = 19; /* the first with f8 */
-    int code = gate_open(g, "wick quantize", "quantised");
-    if (code == CLI_OK && !o->weights_only)
-        talk(o->block ? "rounded for %lld images" : "ranges of %lld images",
-             (long long)wick_dataset_count(g->observed));
-    if (code == CLI_OK) code = make_quantizer(&w);
-    if (code == CLI_OK) talk("judged on %lld %s", (long long)wick_dataset_count(g->judged), gate_judged(g));
-    if (code == CLI_OK) code = gate_judge(g, false, &g->before);
-    if (code == CLI_OK) code = gate_judge(g, true, &g->after);
-    if (code == CLI_OK && o->epochs) code = train(&w);
-    if (code == CLI_OK && !gate_is_good(g) && wick_quantizer_layers(w.q) > 1) code = keep_to_bound(&w);
-    g->model = wick_quantizer_model(w.q);
-    if (code == CLI_OK) code = gate_write(g);
+    int code = make(&w);
     if (code == CLI_OK) code = gate_time(g);
     if (code == CLI_OK) (o->json ? report_json : report_text)(&w);
     if (code == CLI_OK && !gate_is_good(g)) {
         talk("%s is written, and loses more than --max-drop %g allows", o->out, o->max_drop);
         code = CLI_MISSED;
     }
-    free(w.sensitivity);
-    wick_quantizer_free(&w.q);
-    wick_dataset_free(&w.few);
-    gate_free(g);
+    drop(&w);
     return code;
 }

@@ -53,18 +53,19 @@ static int build(training *t) {
     if (code == CLI_OK) code = training_fill_tokens(t, arch, sizeof arch);
     if (code != CLI_OK) return code;
     if (t->whole) t->c.validation = strtod(o->validation, NULL);
-    wick_loader_options loading = {.seed = (uint64_t)o->seed};
-    if (kept) code = training_read_augment(t, kept, training_of_file, &loading);
-    if (code == CLI_OK) code = training_read_augment(t, o, "", &loading);
+    wick_loader_options *loading = &t->loading;
+    *loading = (wick_loader_options){.seed = (uint64_t)o->seed};
+    if (kept) code = training_read_augment(t, kept, training_of_file, loading);
+    if (code == CLI_OK) code = training_read_augment(t, o, "", loading);
     if (code != CLI_OK) return code;
     /* The first weights depend on the seed and their names. */
     wick_context_set_random(t->ctx, (uint64_t)o->seed, 0);
     int64_t count = wick_dataset_count(t->train), batch = o->batch < count ? o->batch : count;
     int64_t batches = (count + batch - 1) / batch;
     t->steps = batches * o->epochs;
-    loading.batch = batch;
-    loading.workers = (int)o->workers;
-    loading.adaptive = o->adaptive;
+    loading->batch = batch;
+    loading->workers = (int)o->workers;
+    loading->adaptive = o->adaptive;
     t->optim = trainer_optim(o, t->steps, &t->groups);
     if (ranks_shard(t)) t->optim.shard = (wick_shard){wick_group_rank(t->group), wick_group_size(t->group)};
     if (kept) code = training_check_optim(kept, training_of_file, batches * kept->epochs);
@@ -81,7 +82,7 @@ static int build(training *t) {
     if (code == CLI_OK && kept) code = classifier_set_range(&t->c, kept->input_range, training_of_file, CLI_BAD_FILE);
     if (code == CLI_OK) code = classifier_set_range(&t->c, o->input_range, "", CLI_USAGE);
     const wick_compile_options compiling = trainer_compiling(o);
-    if (code == CLI_OK) code = training_read_transform(t, &loading);
+    if (code == CLI_OK) code = training_read_transform(t, loading);
     if (code == CLI_OK && !kept) code = classifier_standardise(&t->c, t->train);
     if (code == CLI_OK) code = training_weigh_classes(t);
     if (code == CLI_OK) code = teachers_open(&t->teachers, o, &t->c, t->train);
@@ -96,7 +97,7 @@ static int build(training *t) {
                                .fast = fast,
                                .wire = (wick_wire_type)o->wire,
                                .shares = fast && !options_given(o, "shares") ? SHARES_EVEN : o->shares};
-    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, &loading, &compiling);
+    if (code == CLI_OK) code = trainer_new(&t->t, &t->c, t->train, &t->optim, loss, &t->teachers, loading, &compiling);
     if (code == CLI_OK && !kept && *o->weights) code = weights_load(t->c.model, o);
     if (code == CLI_OK && t->test) code = classifier_check_dataset(&t->c, t->test, o->data);
     if (code == CLI_OK && t->valid) code = classifier_check_dataset(&t->c, t->valid, o->data);
@@ -463,6 +464,8 @@ static int train(training *t) {
     if (read != CLI_OK) return log_fail(read, "%s", error);
     if (resuming && (options_given(o, "out") || o->force))
         return log_fail(CLI_USAGE, "--resume goes on in its own folder: leave out --out and --force");
+    if (options_given(o, "quantize-epochs") && !o->quantize && !resuming)
+        return log_fail(CLI_USAGE, "--quantize-epochs is for --quantize");
     int code = curves_check(o);
     if (code == CLI_OK)
         code = cli_context(&t->ctx, o, (wick_context_options){.seed = (uint64_t)o->seed, .jit = WICK_JIT_ON});
@@ -477,6 +480,10 @@ static int train(training *t) {
     if (code == CLI_OK) code = ranks_check(t);
     if (code == CLI_OK) code = profiling_begin_shared(&t->profile, o, t->ctx, t->group);
     if (code == CLI_OK) code = build(t);
+    if (code == CLI_OK && o->quantize && t->c.task->kind == TASK_EMBED)
+        code = log_fail(CLI_USAGE,
+                        "--quantize: --task embed learns by vectors of identities, which its network lacks: wick "
+                        "quantize afterwards, without --epochs");
     if (code == CLI_OK && o->dry_run) return ranks_follows(t) ? CLI_OK : training_tell_plan(t);
     if (code == CLI_OK && resuming) code = go_on(t);
     if (code == CLI_OK) code = ranks_agree(t);
@@ -503,6 +510,7 @@ static int train(training *t) {
     dashboard_close(&t->board);
     if (!steplog_close(&t->log) && code == CLI_OK)
         code = log_fail(CLI_FAILED, "could not write %s: %s", training_log_path(t), strerror(errno));
+    if (code == CLI_OK && o->quantize) code = quantize_run(t->ctx, o, &t->loading, t->folder, &t->quantized);
     if (code == CLI_OK && !ranks_follows(t)) training_report(t);
     return code;
 }

@@ -1,6 +1,7 @@
 /* gate.c: samples, training, timing and writing of what a model is made into. */
 #include "gate.h"
 #include "../onnx/convert.h"
+#include "../interrupt.h"
 #include "../options.h"
 #include "../paths.h"
 #include "../term/log.h"
@@ -166,6 +167,7 @@ static int train_epoch(gate *g, trainer *t, const gate_training *how, int64_t *n
         wick_status status = trainer_step(t, *number, n, &result, &error);
         if (status != WICK_OK) return log_fail(CLI_FAILED, "training: %s", error);
         ++*number;
+        if (interrupted()) return log_fail(CLI_INTERRUPTED, "interrupted; nothing of it is written");
         if (how->stepped && (status = how->stepped(how->owner, *number, steps)) != WICK_OK)
             return gate_failed(g, status, CLI_FAILED);
         *loss += (double)result.loss * (double)n, images += n;
@@ -179,7 +181,9 @@ int gate_train(gate *g, const gate_training *how) {
     const wick_optim_options optim = {.kind = WICK_ADAM,
                                       .lr = o->lr > 0 ? o->lr : how->lr,
                                       .schedule = {.kind = WICK_SCHEDULE_COSINE, .total = steps}};
-    const wick_loader_options loading = {.batch = batch, .seed = (uint64_t)o->seed, .transform = g->transform};
+    wick_loader_options loading = g->loading ? *g->loading : (wick_loader_options){.transform = g->transform};
+    loading.batch = batch;
+    loading.seed = (uint64_t)o->seed;
     /* of classes what the whole network says is learned too */
     teachers whole = {.n = g->c.task->kind == TASK_CLASSIFY, .temperature = 2, .alpha = 0.7};
     classifier c = g->c;
@@ -340,7 +344,7 @@ static int open_model(gate *g, const char *command, const char *what) {
         code = log_fail(CLI_USAGE, "%s --epochs: --task embed learns by vectors of identities, which its network lacks",
                         command);
     if (code == CLI_OK) code = classifier_pictures_of(&g->c, o);
-    if (code == CLI_OK && options_given(o, "input-range") && g->c.data[0])
+    if (code == CLI_OK && *o->input_range && g->c.data[0])
         code = log_fail(CLI_USAGE, "--input-range is for an ONNX file: %s says itself how pixels are scaled", o->model);
     if (code == CLI_OK) code = classifier_set_range(&g->c, o->input_range, "", CLI_USAGE);
     return code;
@@ -354,8 +358,8 @@ int gate_open(gate *g, const char *command, const char *what) {
     if (end <= 5 || strcmp(o->out + end - 5, ".onnx") != 0)
         return log_fail(CLI_USAGE, "--out %s: the name of what is written ends in .onnx", o->out);
     if (path_same(o->out, o->model)) return log_fail(CLI_USAGE, "--out %s is the model itself", o->out);
-    if (wick_context_new(&g->ctx, &(wick_context_options){
-                                      .tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON}) != WICK_OK)
+    const wick_context_options context = {.tuning = tuned(), .threads = (int)o->threads, .jit = WICK_JIT_ON};
+    if (!g->guest && wick_context_new(&g->ctx, &context) != WICK_OK)
         return log_fail(CLI_FAILED, "could not start: out of memory or threads");
     int code = open_model(g, command, what);
     if (code == CLI_OK) code = source_read_options(o, &form);
@@ -380,5 +384,5 @@ void gate_free(gate *g) {
     wick_dataset_free(&g->observed);
     wick_dataset_free(&g->held);
     wick_dataset_free(&g->all);
-    wick_context_free(&g->ctx);
+    if (!g->guest) wick_context_free(&g->ctx);
 }

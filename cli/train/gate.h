@@ -42,6 +42,8 @@ typedef struct gate {
     wick_dataset *held;        /* what the training held out, which judges; NULL: a part of all does */
     wick_dataset *learned;     /* all but judged; NULL: nothing is trained */
     wick_transform *transform; /* of its samples; NULL: none */
+    const wick_loader_options *loading; /* how samples of the training are changed; NULL: as `transform` says */
+    bool guest;                /* ctx is somebody else's */
     bool needs_logits;         /* an ONNX file that ends in a softmax is refused; set by the command before gate_open */
     wick_function made;        /* the smaller network, of classifier_network_spec */
     void *made_user;
@@ -98,6 +100,17 @@ typedef struct gate_training {
     bool last_only;   /* the last epoch counts, since those before it train another thing; else the best one, or none */
 } gate_training;
 int gate_train(gate *g, const gate_training *how);
+
+/* wick train --quantize (cmd_quantize.c): trains the best weights of the run in `folder` on with rounded numbers, and
+ * writes them beside those. loading: how the run changed its samples. */
+typedef struct quantized {
+    char path[4096];
+    gate_metric metric;
+    double score[2], drop, bound; /* in floats, in integers; gate_unit */
+    int64_t epochs, bytes;
+} quantized;
+int quantize_run(wick_context *ctx, const cli_options *train, const wick_loader_options *loading, const char *folder,
+                 quantized *out);
 
 int gate_time(gate *g);
 int gate_write(gate *g);

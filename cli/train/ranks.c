@@ -33,6 +33,8 @@ int ranks_open(training *t) {
 int ranks_check(const training *t) {
     const int size = wick_group_size(t->group);
     if (size == 1) return CLI_OK;
+    if (t->o->quantize)
+        return log_fail(CLI_USAGE, "--quantize is for one process: wick quantize RUN --epochs does it afterwards");
     if (!t->o->leaves)
         return log_fail(CLI_USAGE,
                         "%d ranks share the leaves of a batch: give --leaves V, a power of two of at least %d", size,

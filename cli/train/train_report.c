@@ -84,6 +84,7 @@ void training_report(const training *t) {
              plural(skipped), scale);
     if (!t->o->json) {
         printf("%s\n", t->r.best);
+        if (t->quantized.metric.key) printf("%s\n", t->quantized.path);
         return;
     }
     json j = log_json_open();
@@ -121,6 +122,19 @@ void training_report(const training *t) {
     }
     json_integer(&j, "threads", wick_context_threads(t->ctx));
     if (t->curves.monitor) json_steps(&j, t->curves.monitor, *t->o->metrics);
+    if (t->quantized.metric.key) {
+        const quantized *q = &t->quantized;
+        json_open(&j, "quantized", '{');
+        json_text(&j, "path", q->path);
+        json_text(&j, "metric", q->metric.key);
+        json_real(&j, "floats", q->score[0], 9);
+        json_real(&j, "integers", q->score[1], 9);
+        json_real(&j, q->metric.percent ? "drop_points" : "drop", q->drop, 9);
+        json_real(&j, q->metric.percent ? "drop_bound_points" : "drop_bound", q->bound, 9);
+        json_integer(&j, "epochs", q->epochs);
+        json_integer(&j, "file_bytes", q->bytes);
+        json_close(&j, '}');
+    }
     json_text(&j, "path", t->r.best);
     json_text(&j, "last", t->r.last);
     json_text(&j, "log", t->log.path);

@@ -8,6 +8,7 @@
 #include "curves.h"
 #include "dashboard.h"
 #include "evaluate.h"
+#include "gate.h"
 #include "progress.h"
 #include "run.h"
 #include "steplog.h"
@@ -28,6 +29,7 @@ typedef struct training {
     wick_transform *transform;          /* NULL: --augment says it */
     classifier c;
     teachers teachers;
+    wick_loader_options loading; /* of the training's samples */
     trainer t;
     evaluator e; /* of what chooses the best epoch, if anything does */
     profiling profile;
@@ -41,6 +43,7 @@ typedef struct training {
     int64_t steps;       /* of the whole run */
     int64_t samples;     /* this process has trained on */
     double seconds;      /* that took */
+    quantized quantized; /* with --quantize, when the run is done; metric.key NULL: not made */
 } training;
 
 /* ---- train_checks.c ---------------------------------------------------------------------------------------------- */

@@ -62,6 +62,9 @@ typedef struct wick_quantizer_options {
     /* layers whose weights have 8 all the same, by patterns of their names as wick_model_freeze's; NULL: the first and
      * the last one, "": none */
     const char *wide;
+    /* of an activation: 8, or 16, -32767..32767 with no zero point, for numbers that must be exact, such as those of a
+     * regression; 0: 8. With weight_bits 8 */
+    int activation_bits;
     /* weights of 7 bits, -63..63: ONNX Runtime's sums of u8 times i8 saturate on CPUs with AVX2 and without VNNI, and
      * do not then. Wick's are exact either way */
     bool reduce_range;

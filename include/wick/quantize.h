@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* q = saturate(round(x / scale) + zero), to nearest even, of dtype u8 or i8. x f32 (f16 and bf16 are widened); scale
- * f32, 0-d or [extent of axis]; zero of dtype and scale's shape, or NULL for 0. No gradient. */
+/* q = saturate(round(x / scale) + zero), to nearest even, of dtype u8, i8 or i16. x f32 (f16 and bf16 are widened);
+ * scale f32, 0-d or [extent of axis]; zero of dtype and scale's shape, or NULL for 0. No gradient. */
 WICK_API wick_tensor *wick_quantize(wick_tensor *x, wick_tensor *scale, wick_tensor *zero, int axis, wick_dtype dtype);
-/* (q - zero) scale in f32, for q of u8, i8 or i32; as above. */
+/* (q - zero) scale in f32, for q of u8, i8, i16 or i32; as above. */
 WICK_API wick_tensor *wick_dequantize(wick_tensor *q, wick_tensor *scale, wick_tensor *zero, int axis);
 
 typedef struct wick_int8_options {

@@ -134,16 +134,22 @@ static void join_ranges(wick_quantizer *q, int joined) {
 static void make_scales(wick_quantizer *q) {
     for (int i = 0; i < q->n_sites; i++) {
         site *s = &q->sites[i];
+        const wick_calibration asked = q->options.calibration;
+        /* of 65,535 levels clipping wins nothing */
+        const wick_calibration how =
+            is_wide(q) && (asked == WICK_CALIBRATE_MSE || asked == WICK_CALIBRATE_ENTROPY) ? WICK_CALIBRATE_MINMAX
+                                                                                           : asked;
         if (s->calibrator && s->calibrator->n)
-            wick_calibrator_range(s->calibrator, q->options.calibration, q->options.percentile, &s->low, &s->high);
+            wick_calibrator_range(s->calibrator, how, q->options.percentile, &s->low, &s->high);
     }
     for (int i = 0; i < q->n_sites; i++) join_ranges(q, i);
     for (int i = 0; i < q->n_sites; i++) {
         site *s = &q->sites[i];
         if (s->step) continue;
-        s->scale = (double)(float)((s->high - s->low) / (LEVELS - 1));
+        if (is_wide(q)) s->high = fmax(-s->low, s->high), s->low = -s->high;
+        s->scale = (double)(float)((s->high - s->low) / (highest(q) - lowest(q)));
         if (!(s->scale >= 0x1p-120)) s->scale = 1; /* nothing but zeros, or next to it */
-        s->zero = (int)rint(-s->low / s->scale);
+        s->zero = is_wide(q) ? 0 : (int)rint(-s->low / s->scale);
     }
 }
 
@@ -158,7 +164,7 @@ static wick_status take_steps(wick_quantizer *q) {
         if (!isfinite(scale))
             return wick_context_fail(q->ctx, WICK_ERR_INVALID, "quantizer: a learned step is NaN or Inf");
         s->scale = fmax(scale, 0x1p-120);
-        s->low = -s->zero * s->scale, s->high = (LEVELS - 1 - s->zero) * s->scale;
+        s->low = (lowest(q) - s->zero) * s->scale, s->high = (highest(q) - s->zero) * s->scale;
     }
     return WICK_OK;
 }

@@ -292,6 +292,11 @@ wick_status wick_quantizer_new(wick_context *ctx, wick_model *model, wick_functi
                                  "quantizer: weight_bits %d is from 2 to 8, of few with a scale for each channel, and "
                                  "not with block or weights_only",
                                  o.weight_bits);
+    if (o.activation_bits == 0) o.activation_bits = 8;
+    if (o.activation_bits != 8 &&
+        (o.activation_bits != 16 || o.weight_bits < 8 || o.reduce_range || o.block || o.weights_only))
+        return wick_context_fail(ctx, WICK_ERR_INVALID,
+                                 "quantizer: activation_bits %d is 8, or 16 with weights of 8", o.activation_bits);
     if (o.weight_bits <= FEW_BITS) o.learn_steps = true;
     if (o.learn_steps && o.per_tensor)
         return wick_context_fail(ctx, WICK_ERR_INVALID,

@@ -7,7 +7,7 @@
 #include "compress/calibrate.h"
 #include "compress/subject.h"
 
-enum { LEVELS = 256 };
+enum { LEVELS = 256, MOST_16 = 32767 };
 
 typedef struct layer {
     char *name;
@@ -82,6 +82,11 @@ struct wick_quantizer {
 enum { FEW_BITS = 6 }; /* so many or fewer have scales that clip */
 /* The integers of its weights go from -most to most. */
 static inline int most_weight(const layer *l) { return (1 << (l->bits - 1)) - 1; }
+
+static inline bool is_wide(const wick_quantizer *q) { return q->options.activation_bits == 16; }
+/* The integers that an activation has. */
+static inline int lowest(const wick_quantizer *q) { return is_wide(q) ? -MOST_16 : 0; }
+static inline int highest(const wick_quantizer *q) { return is_wide(q) ? MOST_16 : LEVELS - 1; }
 
 /* Activations stay in floats. */
 static inline bool weights_alone(const wick_quantizer *q) { return q->options.block || q->options.weights_only; }

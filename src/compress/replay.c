@@ -66,6 +66,7 @@ static wick_tensor *scale_of(const replay *p, int at) {
 /* Through 8 bits and back. */
 static wick_tensor *through_bits(const replay *p, int at, wick_tensor *x) {
     wick_tensor *scale = scale_of(p, at), *zero = wick_constant(p->q->ctx, WICK_U8, p->q->sites[at].zero);
+    if (is_wide(p->q)) return wick_dequantize(wick_quantize(x, scale, NULL, 0, WICK_I16), scale, NULL, 0);
     return wick_dequantize(wick_quantize(x, scale, zero, 0, WICK_U8), scale, zero, 0);
 }
 /* The bits of `value`, and the gradient of x (Bengio et al. 2013, the straight-through estimator): x - x is 0, and so
@@ -85,12 +86,12 @@ static wick_tensor *learned(wick_tensor *value, wick_tensor *x, wick_tensor *ste
     return straight_through(value, wick_mul(held, s));
 }
 /* Gradients pass within the range. */
-static wick_tensor *trained_activation(const site *s, wick_tensor *value, wick_tensor *x) {
+static wick_tensor *trained_activation(const wick_quantizer *q, const site *s, wick_tensor *value, wick_tensor *x) {
     if (s->step) {
         const int64_t n = wick_tensor_count(x) / WICK_MAX(wick_tensor_dim(x, 0), 1);
-        return learned(value, x, wick_abs(s->step), -s->zero, LEVELS - 1 - s->zero, n);
+        return learned(value, x, wick_abs(s->step), lowest(q) - s->zero, highest(q) - s->zero, n);
     }
-    const double low = -s->zero * s->scale, high = (LEVELS - 1 - s->zero) * s->scale;
+    const double low = (lowest(q) - s->zero) * s->scale, high = (highest(q) - s->zero) * s->scale;
     return straight_through(value, wick_clip(x, low, high));
 }
 static wick_tensor *trained_weights(const layer *l, wick_tensor *value) {
@@ -160,7 +161,7 @@ static wick_status run_node(const replay *p, const wick_node *node) {
         if (out[k]->error) return wick_fail_poison(ctx, out[k]);
         p->made[id] = p->read[id] = out[k];
         if (p->purpose == FLOATS || at < 0 || !p->r->quantised[at]) continue;
-        p->read[id] = p->purpose == TRAINED ? trained_activation(&p->q->sites[at], p->live->read[id], out[k])
+        p->read[id] = p->purpose == TRAINED ? trained_activation(p->q, &p->q->sites[at], p->live->read[id], out[k])
                                             : through_bits(p, at, out[k]);
     }
     return WICK_OK;

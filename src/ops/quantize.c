@@ -1,5 +1,5 @@
-/* quantize.c: to 8-bit numbers and back. The nodes say what is meant, for the quantize pass to find; what it leaves is
- * written out as elementwise ops (expand_quantize), which fuse with their neighbours. */
+/* quantize.c: to 8-bit and 16-bit numbers and back. The nodes say what is meant, for the quantize pass to find; what it
+ * leaves is written out as elementwise ops (expand_quantize), which fuse with their neighbours. */
 #include "ops/ops.h"
 #include "wick/pointwise.h"
 #include "wick/quantize.h"
@@ -25,14 +25,16 @@ static wick_status infer_quantize(wick_infer *i) {
     *i->out = *i->in[0];
     i->out->dtype = (uint8_t)a->dtype;
     if (i->in[0]->dtype != WICK_F32) return wick_infer_fail(i, WICK_ERR_DTYPE, "takes f32");
-    if (a->dtype != WICK_U8 && a->dtype != WICK_I8) return wick_infer_fail(i, WICK_ERR_DTYPE, "makes u8 or i8");
+    if (a->dtype != WICK_U8 && a->dtype != WICK_I8 && a->dtype != WICK_I16)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "makes u8, i8 or i16");
     return check_scale(i, i->in[0], (wick_dtype)a->dtype);
 }
 static wick_status infer_dequantize(wick_infer *i) {
     const uint8_t d = i->in[0]->dtype;
     *i->out = *i->in[0];
     i->out->dtype = WICK_F32;
-    if (d != WICK_U8 && d != WICK_I8 && d != WICK_I32) return wick_infer_fail(i, WICK_ERR_DTYPE, "takes u8, i8 or i32");
+    if (d != WICK_U8 && d != WICK_I8 && d != WICK_I16 && d != WICK_I32)
+        return wick_infer_fail(i, WICK_ERR_DTYPE, "takes u8, i8, i16 or i32");
     return check_scale(i, i->in[0], (wick_dtype)d);
 }
 
@@ -53,7 +55,9 @@ wick_tensor *wick_quantize_written_out(const wick_node *node, wick_tensor *const
         return wick_mul(zero ? wick_sub(x, zero) : x, scale);
     }
     wick_tensor *q = wick_round(wick_div(in[0], scale));
-    return wick_cast(zero ? wick_add(q, zero) : q, (wick_dtype)a->dtype); /* saturates */
+    if (zero) q = wick_add(q, zero);
+    if (a->dtype == WICK_I16) q = wick_clip(q, -32768, 32767);
+    return wick_cast(q, (wick_dtype)a->dtype); /* saturates to 8 bits */
 }
 
 static void print_quantize(wick_str *s, const wick_node *node) {
@@ -78,14 +82,17 @@ static void sample_any(wick_sample *s, uint8_t from, uint8_t to) {
     memcpy(s->attr, &a, sizeof a);
     s->attr_size = sizeof a;
 }
-static void sample_quantize(wick_sample *s) { sample_any(s, WICK_F32, s->random() % 2 ? WICK_U8 : WICK_I8); }
+static void sample_quantize(wick_sample *s) {
+    static const uint8_t dtypes[] = {WICK_U8, WICK_I8, WICK_I16};
+    sample_any(s, WICK_F32, dtypes[s->random() % 3]);
+}
 static void sample_dequantize(wick_sample *s) {
-    static const uint8_t dtypes[] = {WICK_U8, WICK_I8, WICK_I32};
-    sample_any(s, dtypes[s->random() % 3], WICK_F32);
+    static const uint8_t dtypes[] = {WICK_U8, WICK_I8, WICK_I16, WICK_I32};
+    sample_any(s, dtypes[s->random() % 4], WICK_F32);
 }
 
 const wick_op wick_op_quantize = {.name = "quantize",
-                                  .doc = "to 8-bit numbers: round(x / scale) + zero",
+                                  .doc = "to 8-bit or 16-bit numbers: round(x / scale) + zero",
                                   .onnx = "QuantizeLinear",
                                   .torch = "quantize_per_tensor, ..._per_channel",
                                   .cost = "3 n",
@@ -96,7 +103,7 @@ const wick_op wick_op_quantize = {.name = "quantize",
                                   .print = print_quantize,
                                   .sample = sample_quantize};
 const wick_op wick_op_dequantize = {.name = "dequantize",
-                                    .doc = "from 8-bit numbers: (q - zero) scale",
+                                    .doc = "from 8-bit or 16-bit numbers: (q - zero) scale",
                                     .onnx = "DequantizeLinear",
                                     .torch = "dequantize",
                                     .cost = "2 n",

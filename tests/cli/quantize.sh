@@ -59,6 +59,30 @@ test_training() {
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)
     awk "BEGIN { exit !($floats - $kept < 0.05) }" || fail "$floats became $kept"
 }
+test_within_training() {
+    [ -d data ] || make_data data 600 200 12
+    local how=(--data data --net "$conv" --batch 50 --quantize int8 --augment flip --seed 3)
+    expect 0 "$wick" train "${how[@]}" --epochs 4 --quantize-epochs 2 --out both --json && valid_json out && has out '"quantized": {"path": "both/int8.onnx", "metric": "accuracy"' && has err "epoch 2/2" && has err "in int8, of 60 images that the training held out"
+    awk "BEGIN { exit !($(json out integers) >= $(json out floats) - 0.02) }" || fail "$(cat out)"
+    expect 0 "$wick" eval both --json && floats=$(json out accuracy) && expect 0 "$wick" eval both/int8.onnx --data data --json && awk "BEGIN { exit !($(json out accuracy) > $floats - 0.03) }" || fail "accuracy $floats became $(json out accuracy)"
+    # the run is what it is without, and integers come out the same in any number of threads, and of a run that goes on
+    expect 0 "$wick" train --data data --net "$conv" --batch 50 --augment flip --seed 3 --epochs 4 --out floats --quiet && same_tensors floats/best.safetensors both/best.safetensors
+    expect 0 "$wick" train "${how[@]}" --epochs 4 --quantize-epochs 2 --threads 1 --out again && has out "again/int8.onnx" && cmp both/int8.onnx again/int8.onnx || fail "the number of threads counts"
+    expect 0 "$wick" train "${how[@]:0:6}" --augment flip --seed 3 --epochs 2 --schedule constant --warmup 0 --out later --quiet && expect 0 "$wick" train --resume later --epochs 4 --quantize int4 --json && has out '"path": "later/int4.onnx"' && has out '"epochs": 1' && [ -s later/int4.onnx ] || fail "resumed"
+    expect 2 "$wick" train --data data --net "$conv" --quantize-epochs 2 --out no && has err "--quantize-epochs is for --quantize"
+    expect 2 "$wick" train --data data --net "$conv" --quantize int2 --out no && has err "--quantize"
+    expect 2 "$wick" train --data data --task embed --quantize int8 --out no && has err "--task embed"
+}
+test_activations_of_16_bits() {
+    make_run run "$conv" || return
+    expect 0 "$wick" quantize run -o w16.onnx --activation-bits 16 --json && has out '"accuracy_int16x8"' && expect 0 "$wick" inspect w16.onnx && has out "QuantizeLinear"
+    expect 0 "$wick" eval w16.onnx --data data --json && sixteen=$(json out loss) && expect 0 "$wick" eval run --json && floats=$(json out loss)
+    awk "BEGIN { d = $sixteen - $floats; exit !(d < 0.01 && d > -0.01) }" || fail "loss $floats became $sixteen"
+    expect 0 "$wick" compile w16.onnx -o w16.c --dim N=1 --quiet && [ -s w16.c/model.c ] || fail "no C"
+    expect 2 "$wick" quantize run -o b.onnx --activation-bits 16 --weight-bits 4 && has err "is for weights of 8 bits"
+    expect 2 "$wick" quantize run -o b.onnx --activation-bits 16 --weights-only int8 && has err "--activation-bits is for 8 bits of activations"
+    expect 3 "$wick" quantize run -o b.onnx --activation-bits 16 --opset 18 && has err "of 16 bits before opset 21"
+}
 test_weights_of_few_bits() {
     make_run run "$conv" || return
     expect 0 "$wick" eval run --json && floats=$(json out accuracy)

@@ -117,6 +117,11 @@ static wick_status grouped(wick_context *c, wick_tensor *const *in, wick_tensor 
         wick_conv(in[0], wick_model_find(model, "w"), wick_model_find(model, "b"), &(wick_conv_options){.groups = 2});
     return WICK_OK;
 }
+static wick_status whole(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    out[0] = wick_conv(in[0], wick_model_find(model, "w"), wick_model_find(model, "b"), NULL);
+    return WICK_OK;
+}
 static void draw_grouped(void) {
     for (int i = 0; i < 16 * 4 * 36; i++) x[i] = (float)(i / 36 % 4) + (float)test_rand_real(0, 1);
 }
@@ -351,6 +356,90 @@ TEST(weights_of_few_bits) {
         CHECK_STR_HAS(wick_context_error(ctx), "is from 2 to 8");
         wick_context_clear_error(ctx);
     }
+    tear_down();
+}
+
+/* What the integers give is the exact sum, by i64 here: of the largest activations there are too. */
+TEST(activations_of_16_bits_have_exact_sums) {
+    enum { CO = 6, CI = 4, TAPS = 9, SIDE_ = 6, IN = CI * 36, OUT = CO * 16, N = 3 };
+    REQUIRE(set_up(1));
+    static float w[CO * CI * TAPS], b[CO], got[N * OUT];
+    for (int i = 0; i < CO * CI * TAPS; i++) w[i] = (float)test_rand_real(-1, 1);
+    for (int i = 0; i < CO; i++) b[i] = (float)test_rand_real(-1, 1);
+    wick_tensor *weights = wick_from(ctx, WICK_F32, WICK_DIMS(CO, CI, 3, 3), w);
+    CHECK(wick_model_adopt(model, "w", WICK_ROLE_PARAM, weights) == WICK_OK);
+    CHECK(wick_model_adopt(model, "b", WICK_ROLE_PARAM, wick_from(ctx, WICK_F32, WICK_DIMS(CO), b)) == WICK_OK);
+    const wick_spec spec = {.name = "x", .dtype = WICK_F32, .rank = 4, .dims = {N, CI, SIDE_, SIDE_}};
+    wick_quantizer *q = NULL;
+    wick_plan *plan = NULL;
+    for (int i = 0; i < N * IN; i++) x[i] = (float)(i % 7 ? test_rand_real(-3, 3) : i % 2 ? 3 : -3);
+    REQUIRE(wick_quantizer_new(ctx, model, whole, NULL, 1, &spec, 1, &(wick_quantizer_options){.activation_bits = 16},
+                               &q) == WICK_OK);
+    CHECK(wick_quantizer_observe(q, (const void *[]){x}) == WICK_OK && wick_quantizer_finish(q) == WICK_OK);
+    const void *bytes, *scale, *bias;
+    wick_model *m = wick_quantizer_model(q);
+    CHECK(wick_data(wick_model_find(m, "w"), &bytes) == WICK_OK &&
+          wick_data(wick_model_find(m, "w_scale"), &scale) == WICK_OK &&
+          wick_data(wick_model_find(m, "b"), &bias) == WICK_OK);
+    CHECK(wick_compile(ctx, wick_quantizer_apply, q, 1, &spec, 1, NULL, &plan) == WICK_OK && run_plan(plan, x, got));
+    const wick_quantizer_layer l = wick_quantizer_layer_at(q, 0);
+    const float step = l.high / 32767;
+    CHECK(l.low == -l.high && fabsf(l.high - 3) < 0.01F);
+    int wrong = 0;
+    for (int n = 0; n < N; n++)
+        for (int o = 0; o < OUT; o++) {
+            int64_t sum = 0;
+            for (int j = 0; j < CI * TAPS; j++) {
+                const int at = n * IN + j / TAPS * 36 + (o % 16 / 4 + j % TAPS / 3) * 6 + o % 4 + j % 3;
+                sum += (int64_t)fmaxf(-32768, fminf(32767, rintf(x[at] / step))) *
+                       ((const int8_t *)bytes)[o / 16 * CI * TAPS + j];
+            }
+            const float each = ((const float *)scale)[o / 16];
+            const double want = (double)sum * ((double)step * (double)each) +
+                                (double)((float)((const int32_t *)bias)[o / 16] * (step * each));
+            wrong += got[n * OUT + o] != (float)want;
+        }
+    CHECK_INT(wrong, 0);
+    static char text[1 << 16];
+    wick_plan_format(plan, text, sizeof text);
+    CHECK(strstr(text, "int8"));
+    wick_plan_free(&plan);
+    wick_quantizer_free(&q);
+    CHECK(wick_quantizer_new(ctx, model, whole, NULL, 1, &spec, 1, &(wick_quantizer_options){.activation_bits = 12},
+                             &q) == WICK_ERR_INVALID);
+    CHECK_STR_HAS(wick_context_error(ctx), "is 8, or 16 with weights of 8");
+    tear_down();
+}
+TEST(activations_of_16_bits_are_nearer_and_the_same_in_onnx) {
+    REQUIRE(set_up(2));
+    static float want[16 * 5], got[16 * 5], again[16 * 5];
+    char path[] = "/tmp/wick-quantizer-XXXXXX.onnx";
+    const int fd = mkstemps(path, 5);
+    REQUIRE(fd >= 0);
+    close(fd);
+    wick_quantizer *eight = quantizer(NULL), *q = quantizer(&(wick_quantizer_options){.activation_bits = 16});
+    draw(16);
+    CHECK(run_function(network, NULL, 16, NULL, want) && run_function(wick_quantizer_apply, eight, 16, NULL, got) &&
+          run_function(wick_quantizer_apply, q, 16, NULL, again));
+    CHECK_MSG(sqnr(want, again, 80) > sqnr(want, got, 80) + 1, "%g dB, %g", sqnr(want, again, 80), sqnr(want, got, 80));
+    const wick_spec spec = spec_of(16);
+    wick_onnx_save_options o = {.opset = 20};
+    CHECK(wick_onnx_save(wick_quantizer_model(q), wick_quantizer_apply, q, 1, &spec, 1, path, &o) ==
+          WICK_ERR_UNSUPPORTED);
+    CHECK_STR_HAS(wick_context_error(ctx), "16 bits");
+    o.opset = 21;
+    wick_onnx *onnx = NULL;
+    wick_plan *plan = NULL;
+    CHECK_MSG(wick_onnx_save(wick_quantizer_model(q), wick_quantizer_apply, q, 1, &spec, 1, path, &o) == WICK_OK &&
+                  wick_onnx_open(ctx, path, NULL, &onnx) == WICK_OK,
+              "%s", wick_context_error(ctx));
+    CHECK(onnx && wick_onnx_compile(onnx, &spec, NULL, &plan) == WICK_OK && run_plan(plan, x, got));
+    CHECK_MSG(memcmp(again, got, sizeof got) == 0, "%g dB", sqnr(again, got, 80));
+    wick_plan_free(&plan);
+    wick_onnx_free(&onnx);
+    unlink(path);
+    wick_quantizer_free(&eight);
+    wick_quantizer_free(&q);
     tear_down();
 }
 

@@ -192,6 +192,10 @@ TEST(with_weights_of_few_bits_too) {
     for (size_t k = 0; k < WICK_COUNTOF(nets); k++)
         train(&nets[k], &(wick_quantizer_options){.weight_bits = 2 + (int)k, .wide = k % 2 ? NULL : ""}, 1);
 }
+TEST(with_activations_of_16_bits_too) {
+    for (size_t k = 0; k < WICK_COUNTOF(nets); k++)
+        train(&nets[k], &(wick_quantizer_options){.activation_bits = 16, .learn_steps = k % 2}, 1);
+}
 TEST(with_one_scale_for_a_weight_or_layers_in_floats_too) {
     for (size_t k = 0; k < WICK_COUNTOF(nets); k++) {
         train(&nets[k], &(wick_quantizer_options){.per_tensor = true, .reduce_range = true}, 2);

@@ -502,7 +502,7 @@ TEST(what_does_not_fit_is_refused) {
              a, b,
              &(wick_int8_options){.a_scale = one, .b_scale = one, .bias = wick_full(ctx, WICK_I32, WICK_DIMS(3), 1)}),
          "the bias must be"},
-        {wick_quantize(wick_cast(a, WICK_F32), one, NULL, 0, WICK_I32), "makes u8 or i8"},
+        {wick_quantize(wick_cast(a, WICK_F32), one, NULL, 0, WICK_I32), "makes u8, i8 or i16"},
         {wick_quantize(a, one, NULL, 0, WICK_U8), "takes f32"},
         {wick_dequantize(a, wick_full(ctx, WICK_F32, WICK_DIMS(3), 1), NULL, 1), "one for each place of axis 1"},
         {wick_dequantize(a, one, byte(ctx, WICK_I8, 1), 0), "the zero point must be u8"},

@@ -6,12 +6,16 @@
  *   quantize(max_pool(dequantize(q))), likewise                 max_pool(q), in floats that are whole numbers: no scale
  *                                                               moves the largest
  *
+ * Of activations of 16 bits, q = 256 high + low with bytes high (i8) and low (u8), a product is 256 times that of high
+ * plus that of low, two products of bytes whose sums fit 32 bits, in f64.
+ *
  * Sums are then exact, where floats round; the scales are taken together before they meet the sum, and the bias is
  * rounded to whole steps of the sum. A quantised result may differ by one step where the real one lies near the middle
  * between two; real results differ by rounding (docs/numerics.md). */
 #include <math.h>
 
 #include "graph/passes/rewrite.h"
+#include "wick/pointwise.h"
 #include "wick/quantize.h"
 
 /* Dequantised bytes, by one scale or by one for each place of axis; the zero point NULL where it is 0. */
@@ -59,6 +63,14 @@ typedef struct product {
     double low, high;
 } product;
 
+/* Activations of 16 bits without a zero point, weights without one, and sums of at most 255 * 128 a product. */
+static bool fits_halves(const wick_node *n, const product *p) {
+    const wick_type *w = &n->in[1]->type;
+    int64_t summed = n->op == &wick_op_conv ? 1 : w->rank < 2 ? w->dims[0] : w->dims[w->rank - 2];
+    for (int d = 1; d < w->rank && n->op == &wick_op_conv; d++) summed *= w->dims[d];
+    return !p->a.zero && !p->b.zero && p->b.q->type.dtype == WICK_I8 && summed <= INT32_MAX / (255 * 128);
+}
+
 static bool is_product(const wick_node *n, product *p) {
     if (n->op != &wick_op_conv && n->op != &wick_op_matmul) return false;
     const bool conv = n->op == &wick_op_conv;
@@ -68,6 +80,7 @@ static bool is_product(const wick_node *n, product *p) {
     p->swap = NULL;
     if (!dequantised(n->in[0], &p->a) || p->a.axis >= 0) return false;
     if (conv ? !dequantised(n->in[1], &p->b) : !dequantised_matrix(n->in[1], &p->b, &p->swap)) return false;
+    if (p->b.q->type.dtype == WICK_I16 || (p->a.q->type.dtype == WICK_I16 && !fits_halves(n, p))) return false;
     p->bias = conv && n->n_in > 2 ? n->in[2] : NULL;
     return p->b.axis < 0 || p->b.axis == (conv ? 0 : n->in[1]->type.rank - 1);
 }
@@ -118,9 +131,58 @@ static bool find_product(const wick_value *v, product *p) {
     return false;
 }
 
+/* A number for each channel of the product's result, in f64, to go along with it. */
+static wick_tensor *by_channel(const wick_node *n, wick_tensor *t) {
+    t = wick_cast(t, WICK_F64);
+    if (wick_tensor_rank(t) == 0 || n->op != &wick_op_conv) return t;
+    int64_t dims[WICK_MAX_DIMS];
+    const int rank = n->out[0].type.rank - 1;
+    for (int d = 0; d < rank; d++) dims[d] = d ? 1 : wick_tensor_dim(t, 0);
+    return wick_reshape(t, rank, dims);
+}
+/* The sums of bytes with the weights, in f64. */
+static wick_tensor *sums_of(wick_context *ctx, const product *p, wick_tensor *half) {
+    wick_tensor *in[2] = {half, wick_tensor_new(ctx, p->b.q)};
+    if (p->swap) in[1] = wick_record(NULL, &wick_op_permute, 1, &in[1], p->swap->attr, p->swap->attr_size);
+    wick_int8_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.result = WICK_INT8_I32;
+    attr.low = -INFINITY, attr.high = INFINITY;
+    const bool conv = p->node->op == &wick_op_conv;
+    if (conv) attr.conv = *(const wick_conv_attr *)p->node->attr;
+    return wick_cast(wick_record(NULL, conv ? &wick_op_int8_conv : &wick_op_int8_matmul, 2, in, &attr, sizeof attr),
+                     WICK_F64);
+}
+/* Of activations of 16 bits; quantise NULL: of a real result. Scales and bias are taken in f64 and rounded once. */
+static wick_node *halves_product(wick_graph *graph, const product *p, const wick_node *quantise) {
+    wick_context *ctx = graph->ctx;
+    wick_here(p->node->site);
+    wick_tensor *q = wick_cast(wick_tensor_new(ctx, p->a.q), WICK_I32),
+                *high = sums_of(ctx, p, wick_cast(wick_right_shift(q, wick_like(q, 8)), WICK_I8)),
+                *low = sums_of(ctx, p, wick_cast(wick_bitwise_and(q, wick_like(q, 255)), WICK_U8));
+    wick_tensor *unit = wick_mul(wick_cast(wick_tensor_new(ctx, p->a.scale), WICK_F64),
+                                 by_channel(p->node, wick_tensor_new(ctx, p->b.scale)));
+    wick_tensor *y = wick_mul(wick_add(wick_mul(high, wick_like(high, 256)), low), unit);
+    if (p->bias) y = wick_add(y, by_channel(p->node, wick_tensor_new(ctx, p->bias)));
+    if (!quantise) {
+        y = wick_cast(y, WICK_F32);
+        return y->error ? NULL : y->value->node;
+    }
+    if (p->low > -INFINITY) y = wick_maximum(y, wick_like(y, p->low));
+    if (p->high < INFINITY) y = wick_minimum(y, wick_like(y, p->high));
+    const wick_dtype dtype = (wick_dtype)quantise->out[0].type.dtype;
+    y = wick_round(wick_div(y, wick_cast(wick_tensor_new(ctx, quantise->in[1]), WICK_F64)));
+    if (quantise->n_in > 2) y = wick_add(y, wick_cast(wick_tensor_new(ctx, quantise->in[2]), WICK_F64));
+    const double least = dtype == WICK_U8 ? 0 : dtype == WICK_I8 ? -128 : -32768,
+                 most = dtype == WICK_U8 ? 255 : dtype == WICK_I8 ? 127 : 32767;
+    y = wick_cast(wick_clip(y, least, most), dtype);
+    return y->error ? NULL : y->value->node;
+}
+
 /* The integer op; quantise NULL: of a real result. */
 static wick_node *integer_product(wick_graph *graph, const product *p, const wick_node *quantise) {
     wick_context *ctx = graph->ctx;
+    if (p->a.q->type.dtype == WICK_I16) return halves_product(graph, p, quantise);
     wick_value *values[2 + WICK_INT8_OPTIONAL] = {p->a.q, p->b.q, p->a.zero, p->b.zero, p->a.scale, p->b.scale};
     wick_tensor *in[2 + WICK_INT8_OPTIONAL];
     wick_int8_attr attr;
@@ -212,7 +274,10 @@ static wick_node *with_quantised_result(wick_graph *graph, wick_node *node) {
     wick_node *made = moved_bytes(graph, node);
     if (!made) made = pooled_bytes(graph, node);
     if (made) return made;
-    return !node->in[1]->type.rank && find_product(node->in[0], &p) ? integer_product(graph, &p, node) : NULL;
+    if (node->in[1]->type.rank || !find_product(node->in[0], &p)) return NULL;
+    /* of bytes that become 16 bits the real result is quantised */
+    if (p.a.q->type.dtype != WICK_I16 && node->out[0].type.dtype == WICK_I16) return NULL;
+    return integer_product(graph, &p, node);
 }
 static wick_node *with_real_result(wick_graph *graph, wick_node *node) {
     product p;

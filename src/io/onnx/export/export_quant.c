@@ -20,13 +20,17 @@ static onnx_name *linear(onnx_export *e, const char *op, onnx_name *x, wick_valu
 
 static void quantize(onnx_export *e, const wick_node *node) {
     const wick_quantize_attr *a = node->attr;
+    if (a->dtype == WICK_I16 && e->opset < 21) {
+        wick_export_unsupported(e, node, "of 16 bits before opset 21");
+        return;
+    }
     onnx_name *x = wick_export_in(e, node, 0);
     if (node->n_in > 2 || a->dtype == WICK_U8) {
         wick_export_set(e, node, 0,
                         linear(e, "QuantizeLinear", x, node->in[1], node->n_in > 2 ? node->in[2] : NULL, a->axis));
         return;
     }
-    void *zeros = wick_export_alloc(e, (size_t)wick_type_count(&node->in[1]->type) + 1, 8); /* says the dtype */
+    void *zeros = wick_export_alloc(e, 2 * (size_t)wick_type_count(&node->in[1]->type) + 1, 8); /* says the dtype */
     if (!zeros) return;
     onnx_name *in[3] = {
         x, wick_export_in(e, node, 1),
@@ -36,6 +40,10 @@ static void quantize(onnx_export *e, const wick_node *node) {
 }
 static void dequantize(onnx_export *e, const wick_node *node) {
     const wick_quantize_attr *a = node->attr;
+    if (node->in[0]->type.dtype == WICK_I16 && e->opset < 21) {
+        wick_export_unsupported(e, node, "of 16 bits before opset 21");
+        return;
+    }
     if (node->in[0]->type.dtype == WICK_I32 && node->n_in > 2) { /* which ONNX wants without a zero point */
         onnx_name *in[2] = {wick_export_in(e, node, 0), wick_export_in(e, node, 2)};
         const int64_t rank = node->in[0]->type.rank;

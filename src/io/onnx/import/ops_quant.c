@@ -1,5 +1,5 @@
-/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit ones become nodes of wick/quantize.h, which
- * passes take together with what is around them; other types, and scales by block, are written out. */
+/* ops_quant.c: quantised numbers: q stands for (q - zero) scale. 8-bit and 16-bit ones become nodes of wick/quantize.h,
+ * which passes take together with what is around them; other types, and scales by block, are written out. */
 #define WICK_NO_SITES
 #include "io/onnx/onnx.h"
 #include "ops/ops.h"
@@ -93,7 +93,7 @@ static bool is_plain(onnx_call *c, wick_dtype quantised) {
     const wick_tensor *scale = c->in[1]->v.tensor;
     wick_tensor *zero = wick_onnx_optional(c, 2);
     return (wick_tensor_count(scale) == 1 || wick_tensor_rank(scale) == 1) && !wick_onnx_int(c, "block_size", 0) &&
-           (quantised == WICK_U8 || quantised == WICK_I8 || quantised == WICK_I32) &&
+           (quantised == WICK_U8 || quantised == WICK_I8 || quantised == WICK_I16 || quantised == WICK_I32) &&
            (!zero || (wick_tensor_dtype(zero) == quantised && wick_tensor_count(zero) == wick_tensor_count(scale) &&
                       wick_tensor_rank(zero) <= 1));
 }
