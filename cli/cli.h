@@ -108,7 +108,7 @@ typedef struct cli_options {
     bool global;
     const char *pattern;
     double max_kb, max_us, max_ram, mhz; /* of shrink */
-    int preset, machine;
+    int preset, machine, filters;
     bool per_tensor, reduce_range, correct_bias, equalise, awq, learn_steps;
     double smooth;
     const char *keep, *anomalies; /* of quantize, prune; the second of shrink too */

@@ -38,6 +38,7 @@ static int check_options(const pruning *w) {
     if (o->sparsity > 0 && w->m) return log_fail(CLI_USAGE, "--sparsity and --pattern both say which weights become 0");
     if (o->energy > 0 && o->low_rank > 0)
         return log_fail(CLI_USAGE, "--energy and --low-rank both say which rank weights get");
+    if (o->filters && !ranks) return log_fail(CLI_USAGE, "--filters needs a rank: --energy 0.9 or --low-rank 0.5");
     if (weights && ranks)
         return log_fail(CLI_USAGE, "--sparsity and --pattern are for whole weights, not for those of low rank");
     if (!channels && !weights && !ranks)
@@ -85,6 +86,7 @@ static int cut(pruning *w) {
                               .global = o->global,
                               .energy = o->energy,
                               .budget = o->low_rank,
+                              .filters = (wick_filters)o->filters,
                               .multiple = o->multiple,
                               .importance = by[o->importance],
                               .keep = o->keep[0] ? o->keep : NULL};

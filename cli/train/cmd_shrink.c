@@ -29,6 +29,7 @@ static const way ways[] = {
     {.name = "1/2 of multiply-adds", .how = {.macs = 0.5}},
     {.name = "1/4 of multiply-adds", .how = {.macs = 0.25}},
     {.name = "low rank, 1/2", .how = {.budget = 0.5}},
+    {.name = "Tucker-2, 1/2", .how = {.budget = 0.5, .filters = WICK_FILTERS_TUCKER}},
     {.name = "90 % zeros", .sparsity = 0.9},
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };

@@ -263,6 +263,7 @@ const option_row cmd_prune_options[] = {
     HEADING("Low rank"),
     {"energy", "E", REAL, "0", AT(energy), 0, 0.999999, "weights of products and convolutions of 1 x 1 become two of the least rank that holds E of their squares: 0.95"},
     {"low-rank", "SHARE", REAL, "0", AT(low_rank), 0, 0.9999, "or two of the largest rank that takes at most SHARE of their multiply-adds: 0.5"},
+    {"filters", "whole|tucker|spatial", CHOICE, "whole", AT(filters), 0, 0, "the same of other convolutions: tucker: 1 x 1, their taps between fewer channels, 1 x 1 (Tucker-2); spatial: a column of taps, then a row"},
     HEADING("Single weights"),
     {"sparsity", "S", REAL, "0", AT(sparsity), 0, 0.9999,
      "share of the weights of convolutions and products that become 0, the smallest: 0.9; with --epochs gradually"},

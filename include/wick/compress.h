@@ -165,6 +165,13 @@ typedef enum wick_importance {
     WICK_IMPORTANCE_TAYLOR /* what the loss would change by without it, (sum g w)^2 (Molchanov et al. 2017; 2019) */
 } wick_importance;
 
+/* What weights of convolutions of several taps become, of low rank, by energy or budget. */
+typedef enum wick_filters {
+    WICK_FILTERS_WHOLE,  /* they stay */
+    WICK_FILTERS_TUCKER, /* points, a core of the taps between fewer channels, points (Kim et al. 2016, Tucker-2) */
+    WICK_FILTERS_SPATIAL /* a column of taps, then a row of them (Jaderberg et al. 2014, scheme 2); of two dims */
+} wick_filters;
+
 typedef struct wick_pruning {
     double ratio; /* of channels to remove, from 0 to below 1; ignored where macs is set */
     /* share of the multiply-adds that may stay, between 0 and 1: the smallest ratio with at most so many. 0: by ratio
@@ -176,6 +183,7 @@ typedef struct wick_pruning {
      * multiply-adds, by singular values: the least rank with this share of the sum of their squares; 0: none */
     double energy;
     double budget; /* or the largest rank with at most this share of its multiply-adds; 0: none */
+    wick_filters filters; /* the same of other convolutions of one group; Tucker's two ranks are the same share */
     wick_importance importance;
     const char *keep; /* layers that stay, by patterns of their names; NULL: none */
 } wick_pruning;

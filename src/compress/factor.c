@@ -42,8 +42,9 @@ wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, 
     const int64_t m = t->dims[0], n = t->dims[1];
     const void *data[3];
     s->low_rank = 0;
-    for (int d = 2; d < t->rank; d++)
-        if (t->dims[d] != 1) return WICK_OK;
+    s->taps = false;
+    for (int d = 2; d < t->rank; d++) s->taps = s->taps || t->dims[d] != 1;
+    if (s->taps) return wick_pruner_factor_conv(p, s, w, name);
     if (!s->alone || t->dtype != WICK_F32 || t->rank < 2 || m < 2 || n < 2) return WICK_OK;
     wick_tensor *parts[3];
     wick_svd(wick_reshape(w, 2, t->dims), false, &parts[0], &parts[1], &parts[2]);
@@ -67,6 +68,7 @@ wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, 
     wick_status status = adopt(p, s, 0, name, a, t->rank, dims[0]);
     if (status == WICK_OK) status = adopt(p, s, 1, name, b, t->rank, dims[1]);
     if (status == WICK_OK) s->low_rank = r;
+    s->share = (double)(r * (m + n)) / ((double)m * (double)n);
     wick_release(&p->ctx->alloc, a, bytes);
     return status;
 }
@@ -78,6 +80,7 @@ wick_tensor *wick_pruner_factored(const pruned_state *s, const wick_node *node, 
                     *second = turned ? wick_transpose(s->factors[0], 0, 1) : s->factors[1];
         return wick_matmul(wick_matmul(in[0], first), second);
     }
+    if (s->taps) return wick_pruner_factored_conv(s, node, in);
     wick_conv_attr plain = *(const wick_conv_attr *)node->attr;
     for (int d = 0; d < 3; d++) {
         plain.stride[d] = plain.stride[d] ? 1 : 0;

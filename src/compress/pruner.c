@@ -158,6 +158,8 @@ static wick_status note_products(wick_pruner *p, const wick_channels *c, const i
                 p->states[at].summed = conv ? 1 : (v == w ? 0 : 1);
                 p->states[at].alone = readers[w->id] == 1 && readers[v->id] == 1 &&
                                       (!conv || ((const wick_conv_attr *)node->attr)->groups == 1);
+                for (int d = 0; conv && d < 2; d++)
+                    p->states[at].stride[d] = WICK_MAX(((const wick_conv_attr *)node->attr)->stride[d], 1);
                 if (p->states[at].alone) m->state = at;
             }
             if (at >= 0 || !turned) break;
@@ -169,10 +171,9 @@ static double macs_of(const wick_pruner *p) {
     double sum = 0;
     for (int i = 0; i < p->n_macs; i++) {
         const multiply_adds *m = &p->macs[i];
-        double product = m->rest, last[4] = {0};
-        for (int k = 0; k < m->n; k++) product *= last[k] = (double)wick_pruner_left(p, m->classes[k], m->counts[k]);
-        if (m->state >= 0 && p->states[m->state].low_rank)
-            product *= (double)p->states[m->state].low_rank * (1 / last[m->n - 1] + 1 / last[m->n - 2]);
+        double product = m->rest;
+        for (int k = 0; k < m->n; k++) product *= (double)wick_pruner_left(p, m->classes[k], m->counts[k]);
+        if (m->state >= 0 && p->states[m->state].low_rank) product *= p->states[m->state].share;
         sum += product;
     }
     return sum;
@@ -549,12 +550,15 @@ wick_status wick_pruner_cut(wick_pruner *p, const wick_pruning *how) {
         return wick_context_fail(p->ctx, WICK_ERR_INVALID,
                                  "pruner: energy %g and budget %g are from 0 to below 1, and one of them is 0",
                                  how->energy, how->budget);
+    if ((unsigned)how->filters > WICK_FILTERS_SPATIAL || (how->filters && !(how->energy > 0 || how->budget > 0)))
+        return wick_context_fail(p->ctx, WICK_ERR_INVALID,
+                                 "pruner: no such filters, or none without energy or a budget");
     const bool channels = how->ratio > 0 || how->macs > 0;
     if (channels && !p->n_free)
         return wick_context_fail(
             p->ctx, WICK_ERR_INVALID, "pruner: the function has no channels that can be removed%s%s",
             p->n_layers ? ": those of the first layer stay because of " : "", p->n_layers ? p->layers[0].stays : "");
-    p->energy = p->budget = 0;
+    p->energy = p->budget = 0, p->filters = WICK_FILTERS_WHOLE;
     for (int i = 0; i < p->n_states; i++) p->states[i].low_rank = 0;
     wick_arena scratch;
     wick_arena_init(&scratch, &p->ctx->alloc, 0);
@@ -567,7 +571,7 @@ wick_status wick_pruner_cut(wick_pruner *p, const wick_pruning *how) {
         remove_share(p, &c, how->ratio);
     wick_arena_free(&scratch);
     wick_pruner_drop_observer(p);
-    p->energy = how->energy, p->budget = how->budget, p->multiple = c.multiple;
+    p->energy = how->energy, p->budget = how->budget, p->filters = how->filters, p->multiple = c.multiple;
     if (status == WICK_OK) return wick_pruner_make_model(p);
     wick_model_free(&p->model);
     return status;

@@ -24,9 +24,12 @@ typedef struct pruned_state {
     int summed;                      /* axis that a convolution or product sums over; -1: no such weight */
     bool alone;                      /* one product reads it, as it is or transposed, and nothing else does */
     int64_t low_rank;                /* 0: it is whole */
-    wick_tensor *factors[2]; /* of low rank: states of the smaller model, whose product it is; copy is NULL then */
-    bool scales;             /* batch norm's gamma */
-    float *gradient;         /* of the last batch; NULL: none was asked for */
+    double share;                    /* of low rank: of its multiply-adds */
+    int64_t stride[2];               /* of the convolution that reads it */
+    bool taps;                       /* of low rank: by factor_conv.c */
+    wick_tensor *factors[3];         /* of low rank: states of the smaller model, in its place; copy is NULL then */
+    bool scales;                     /* batch norm's gamma */
+    float *gradient;                 /* of the last batch; NULL: none was asked for */
 } pruned_state;
 
 typedef struct prunable_layer {
@@ -82,6 +85,7 @@ struct wick_pruner {
     int64_t observed, weighed;
     bool has_scales;
     double energy, budget; /* of wick_pruning; 0: weights stay whole */
+    wick_filters filters;
     int64_t multiple;
 };
 
@@ -104,6 +108,12 @@ void wick_pruner_drop_observer(wick_pruner *p); /* and what it has seen */
 wick_status wick_pruner_factor(wick_pruner *p, pruned_state *s, wick_tensor *w, const char *name);
 /* What the node gives, whose weight is such a state; turned: the transpose of it. */
 wick_tensor *wick_pruner_factored(const pruned_state *s, const wick_node *node, wick_tensor *const *in, bool turned);
+
+/* ---- factor_conv.c ----------------------------------------------------------------------------------------------- */
+
+/* The same of a convolution of several taps: three convolutions, or two. */
+wick_status wick_pruner_factor_conv(wick_pruner *p, pruned_state *s, wick_tensor *w, const char *name);
+wick_tensor *wick_pruner_factored_conv(const pruned_state *s, const wick_node *node, wick_tensor *const *in);
 
 /* ---- shrunk.c ---------------------------------------------------------------------------------------------------- */
 

@@ -53,6 +53,14 @@ test_low_rank() {
     awk "BEGIN { exit !($low > 0.5) }" || fail "accuracy $low"
     expect 0 "$wick" prune run -o both.onnx --macs 0.6 --energy 0.9 --multiple 4 --json && awk "BEGIN { exit !($(of_products) <= 0.6) }" || fail "$(cat out)"
     expect 2 "$wick" prune run -o b.onnx --energy 0.9 --low-rank 0.5 && has err "both say"
+    # convolutions of 3 x 3, too: fewer numbers, and what eval finds
+    for filters in tucker spatial; do
+        expect 0 "$wick" prune run -o "$filters.onnx" --low-rank 0.5 --filters $filters --multiple 1 --epochs 1 --json && numbers=$(json out weights_pruned)
+        expect 0 "$wick" prune run -o points.onnx --low-rank 0.5 --multiple 1 --json && awk "BEGIN { exit !($numbers < $(json out weights_pruned)) }" || fail "$filters: $numbers"
+        expect 0 "$wick" eval "$filters.onnx" --data data --json && low=$(json out accuracy)
+        awk "BEGIN { exit !($low > 0.5) }" || fail "$filters: accuracy $low"
+    done
+    expect 2 "$wick" prune run -o b.onnx --macs 0.5 --filters tucker && has err "needs a rank"
     expect 2 "$wick" prune run -o b.onnx --energy 0.9 --sparsity 0.5 && has err "not for those of low rank"
 }
 test_bound() {

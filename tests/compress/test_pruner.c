@@ -448,6 +448,142 @@ TEST(low_rank_is_the_best_that_numpy_finds) {
     tear_down();
 }
 
+/* ---- convolutions of low rank ------------------------------------------------------------------------------------ */
+
+static wick_nn_conv_options filter_options;
+static wick_status filter_network(wick_context *c, wick_tensor *const *in, wick_tensor **out, void *user) {
+    (void)c, (void)user;
+    wick_tensor *y = wick_nn_conv(model, "first", in[0], FILTER_I, 1, NULL);
+    y = wick_nn_conv(model, "wide", y, FILTER_O, FILTER_K, &filter_options);
+    out[0] = wick_flatten(wick_slice(y, 2, 0, 2, 1), 1);
+    return WICK_OK;
+}
+static wick_pruner *filter_pruner(const float *weight) {
+    wick_pruner *p = NULL;
+    const wick_spec spec = spec_of(2);
+    wick_scope *scope = wick_scope_open(ctx);
+    wick_tensor *y, *in = wick_random_normal(ctx, WICK_F32, WICK_DIMS(2, 3, 8, 8));
+    bool good = filter_network(ctx, &in, &y, NULL) == WICK_OK && wick_eval(ctx, 1, &y, NULL) == WICK_OK;
+    wick_scope_close(&scope);
+    good = good && wick_write(wick_model_find(model, "wide.weight"), weight, sizeof filter_weight) == WICK_OK &&
+           wick_pruner_new(ctx, model, filter_network, NULL, 1, &spec, 1, &p) == WICK_OK;
+    CHECK_MSG(good, "%s", wick_context_error(ctx));
+    return p;
+}
+static const float *state_data(wick_pruner *p, const char *name) {
+    const void *data = NULL;
+    wick_tensor *t = wick_model_find(wick_pruner_model(p), name);
+    CHECK_MSG(t && wick_data(t, &data) == WICK_OK, "%s", name);
+    return data;
+}
+TEST(tucker_is_the_hosvd_of_numpy) {
+    REQUIRE(set_up());
+    filter_options = (wick_nn_conv_options){.pad = 1};
+    wick_pruner *p = filter_pruner(filter_weight);
+    REQUIRE(p);
+    CHECK_INT(
+        wick_pruner_cut(p, &(wick_pruning){.energy = filter_energy, .filters = WICK_FILTERS_TUCKER, .multiple = 1}),
+        WICK_OK);
+    CHECK_INT(dim_of(p, "wide.weight_u", 1), TUCKER_O);
+    CHECK_INT(dim_of(p, "wide.weight_v", 0), TUCKER_I);
+    const float *u = state_data(p, "wide.weight_u"), *v = state_data(p, "wide.weight_v"),
+                *core = state_data(p, "wide.weight_core");
+    enum { TAPS = FILTER_K * FILTER_K };
+    for (int o = 0; o < FILTER_O; o++)
+        for (int i = 0; i < FILTER_I; i++)
+            for (int t = 0; t < TAPS; t++) {
+                double sum = 0;
+                for (int a = 0; a < TUCKER_O; a++)
+                    for (int b = 0; b < TUCKER_I; b++)
+                        sum += (double)u[o * TUCKER_O + a] * (double)core[(a * TUCKER_I + b) * TAPS + t] *
+                               (double)v[b * FILTER_I + i];
+                const double want = (double)filter_tucker[(o * FILTER_I + i) * TAPS + t];
+                CHECK_MSG(fabs(sum - want) < 1e-5, "%d, %d, %d: %g, not %g", o, i, t, sum, want);
+            }
+    wick_pruner_free(&p);
+    tear_down();
+}
+TEST(a_column_and_a_row_of_taps_are_the_best_that_numpy_finds) {
+    REQUIRE(set_up());
+    filter_options = (wick_nn_conv_options){.pad = 1};
+    wick_pruner *p = filter_pruner(filter_weight);
+    REQUIRE(p);
+    CHECK_INT(
+        wick_pruner_cut(p, &(wick_pruning){.energy = filter_energy, .filters = WICK_FILTERS_SPATIAL, .multiple = 1}),
+        WICK_OK);
+    CHECK_INT(dim_of(p, "wide.weight_u", 1), SPATIAL_R);
+    const float *u = state_data(p, "wide.weight_u"), *v = state_data(p, "wide.weight_v");
+    for (int n = 0; n < FILTER_O * FILTER_I * FILTER_K * FILTER_K; n++) {
+        const int w = n % FILTER_K, h = n / FILTER_K % FILTER_K, i = n / (FILTER_K * FILTER_K) % FILTER_I,
+                  o = n / (FILTER_K * FILTER_K * FILTER_I);
+        double sum = 0;
+        for (int r = 0; r < SPATIAL_R; r++)
+            sum += (double)v[(r * FILTER_I + i) * FILTER_K + h] * (double)u[(o * SPATIAL_R + r) * FILTER_K + w];
+        CHECK_MSG(fabs(sum - (double)filter_spatial[n]) < 1e-5, "%d: %g, not %g", n, sum, (double)filter_spatial[n]);
+    }
+    wick_pruner_free(&p);
+    tear_down();
+}
+/* Of weights that are of low rank nothing is lost, whatever the strides, the padding and the dilation. */
+TEST(filters_of_low_rank_give_what_the_whole_ones_gave) {
+    static const wick_nn_conv_options options[] = {
+        {.pad = 1}, {.stride = 2, .pad = 1}, {.dilation = 2, .pad = 2}, {.stride = 3, .no_bias = true}};
+    static float want[2 * FILTER_O * 2 * 8], got[2 * FILTER_O * 2 * 8];
+    for (size_t c = 0; c < WICK_COUNTOF(options); c++)
+        for (int kind = WICK_FILTERS_TUCKER; kind <= WICK_FILTERS_SPATIAL; kind++) {
+            REQUIRE(set_up());
+            float weight[FILTER_O * FILTER_I * FILTER_K * FILTER_K];
+            for (size_t n = 0; n < WICK_COUNTOF(weight); n++) { /* of rank 1 in each way */
+                const size_t w = n % 3, h = n / 3 % 3, i = n / 9 % FILTER_I, o = n / (9 * FILTER_I);
+                weight[n] = (float)(o + 1) * (float)(3 - (double)i) * (float)(1 + w * w) * (float)(2 - (double)h) / 40;
+            }
+            filter_options = options[c];
+            wick_pruner *p = filter_pruner(weight);
+            REQUIRE(p);
+            draw_input();
+            memset(want, 0, sizeof want), memset(got, 0, sizeof got);
+            CHECK(run(filter_network, NULL, 2, want));
+            CHECK_INT(
+                wick_pruner_cut(p, &(wick_pruning){.energy = 0.9999999, .filters = (wick_filters)kind, .multiple = 1}),
+                WICK_OK);
+            CHECK(!wick_model_find(wick_pruner_model(p), "wide.weight"));
+            CHECK_INT(dim_of(p, "wide.weight_u", 1), 1);
+            CHECK(run(wick_pruner_apply, p, 2, got));
+            for (size_t n = 0; n < WICK_COUNTOF(got); n++)
+                CHECK_MSG(fabsf(want[n] - got[n]) < 1e-4f * fmaxf(1, fabsf(want[n])), "%zu, %d, %zu: %g, not %g", c,
+                          kind, n, (double)got[n], (double)want[n]);
+            wick_pruner_free(&p);
+            tear_down();
+        }
+}
+TEST(filters_keep_to_a_budget_and_what_gains_nothing_stays) {
+    REQUIRE(set_up());
+    filter_options = (wick_nn_conv_options){.pad = 1};
+    wick_pruner *p = filter_pruner(filter_weight);
+    REQUIRE(p);
+    const double pixels = 64, points = pixels * 3 * FILTER_I, all = pixels * FILTER_O * FILTER_I * 9,
+                 fewer = pixels * (3 + FILTER_I); /* of rank 1 */
+    for (int kind = WICK_FILTERS_TUCKER; kind <= WICK_FILTERS_SPATIAL; kind++) {
+        double before, after;
+        CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.budget = 0.5, .filters = (wick_filters)kind, .multiple = 1}),
+                  WICK_OK);
+        wick_pruner_macs(p, &before, &after);
+        CHECK_MSG(before == 2 * (points + all), "%g", before);
+        const int64_t r = dim_of(p, "wide.weight_u", 1), b = dim_of(p, "wide.weight_v", 0);
+        const double each = kind == WICK_FILTERS_TUCKER ? pixels * (double)(b * FILTER_I + 9 * r * b + FILTER_O * r)
+                                                        : pixels * (double)(r * FILTER_I * 3 + r * FILTER_O * 3);
+        CHECK_MSG(fabs(after - 2 * (fewer + each)) < 1e-6 * after && each <= 0.5 * all && each > 0.3 * all, "%g, %g",
+                  after, each);
+        CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.energy = 0.999999, .filters = (wick_filters)kind, .multiple = 1}),
+                  WICK_OK);
+        CHECK(wick_model_find(wick_pruner_model(p), "wide.weight") != NULL);
+    }
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.filters = WICK_FILTERS_TUCKER}), WICK_ERR_INVALID);
+    CHECK_INT(wick_pruner_cut(p, &(wick_pruning){.energy = 0.5, .filters = (wick_filters)7}), WICK_ERR_INVALID);
+    wick_pruner_free(&p);
+    tear_down();
+}
+
 TEST(bad_input_is_an_error) {
     REQUIRE(set_up());
     wick_pruner *p = small_pruner();
