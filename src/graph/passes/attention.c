@@ -4,9 +4,10 @@
  *   matmul(softmax(scale q k^T + mask), v)            scale: numbers that multiply or divide the scores, or none
  *   matmul(softmax(where(seen, scale q k^T, -Inf)), v)     or a number so low that scores vanish beside it
  *
- * A number that is not known, as one among a model's weights, multiplies q instead of the scores. Of 2 to 4 dims, before gradients are taken: these are the op's own then. In compiled functions only, since sums go in
- * another order (docs/numerics.md). A query that sees no key gets zeros, where softmax makes NaN. Few queries stay as
- * they are: a product and a softmax of little memory are faster (ops/attention.c). */
+ * A number that is not known, as one among a model's weights, multiplies q instead of the scores. Of 2 to 4 dims,
+ * before gradients are taken: these are the op's own then. In compiled functions only, since sums go in another order
+ * (docs/numerics.md). A query that sees no key gets zeros, where softmax makes NaN. Few queries stay as they are: a
+ * product and a softmax of little memory are faster (ops/attention.c). */
 #include <math.h>
 
 #include "graph/passes/rewrite.h"
